@@ -1,0 +1,586 @@
+//! What a contract says, in the domain's own types: the mirror of `wit/contract.wit`, free of wasmtime.
+//!
+//! The sandbox converts between these and the component's types; nothing else knows both.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// One breach of one rule at one place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Violation {
+    /// JSON Pointer (RFC 6901) into the document that was judged; `""` is the whole.
+    pub pointer: String,
+    /// Stable code in UPPER_SNAKE_CASE.
+    pub code: String,
+    /// One sentence for a person.
+    pub message: String,
+}
+
+/// A document was refused, with every violation found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Refusal {
+    /// Code of the intent's error table, `INVALID_REQUEST` where nothing finer fits.
+    pub code: String,
+    /// All violations, in document order.
+    pub violations: Vec<Violation>,
+}
+
+/// One number for each TTBS axis.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Axes {
+    /// Speed of fulfilment.
+    pub time: f64,
+    /// Quality and curation.
+    pub taste: f64,
+    /// Value for money.
+    pub budget: f64,
+    /// Trust and verification.
+    pub safety: f64,
+}
+
+impl Axes {
+    /// What an undeclared signal counts as (spec 1, `_meta.platform`: each 0.5).
+    pub const UNDECLARED: Self = Self { time: 0.5, taste: 0.5, budget: 0.5, safety: 0.5 };
+
+    /// The four values, in the order time, taste, budget, safety.
+    #[must_use]
+    pub fn values(&self) -> [f64; 4] {
+        [self.time, self.taste, self.budget, self.safety]
+    }
+}
+
+impl Default for Axes {
+    fn default() -> Self {
+        Self::UNDECLARED
+    }
+}
+
+/// The four TTBS axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Axis {
+    /// Speed of fulfilment.
+    Time,
+    /// Quality and curation.
+    Taste,
+    /// Value for money.
+    Budget,
+    /// Trust and verification.
+    Safety,
+}
+
+/// What a call may know of the world outside its payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallContext {
+    /// Identifier of the request; also breaks ties in a ranking.
+    pub request_id: String,
+    /// The host's time for this call, milliseconds since the epoch.
+    pub now_ms: u64,
+}
+
+/// What a tool does (spec 1, `tool_role`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolRole {
+    /// Finds options.
+    Search,
+    /// Shows one option in full.
+    GetDetail,
+    /// Books or buys.
+    Create,
+    /// Changes a booking.
+    Modify,
+    /// Cancels a booking.
+    Cancel,
+    /// Follows an order.
+    Track,
+    /// Rates an order.
+    Rate,
+    /// Anything else.
+    Utility,
+}
+
+/// Latency targets in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LatencyTargets {
+    /// Median.
+    pub p50_ms: u32,
+    /// 95th percentile.
+    pub p95_ms: u32,
+    /// 99th percentile; absent where the intent states none.
+    pub p99_ms: Option<u32>,
+}
+
+/// How often a failed call may be tried again; zero means never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct RetryPolicy {
+    /// After a 429 or RATE_LIMITED.
+    pub on_rate_limited: u32,
+    /// After a 5xx or INTERNAL_ERROR.
+    pub on_server_error: u32,
+}
+
+/// One tool that a partner must implement to list the intent.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tool {
+    /// snake_case verb_noun.
+    pub name: String,
+    /// What it does.
+    pub role: ToolRole,
+    /// One sentence for partners.
+    pub purpose: String,
+    /// Latency targets.
+    pub latency: LatencyTargets,
+    /// Calls per minute that a partner must bear.
+    pub rate_per_minute: u32,
+    /// The argument that identifies a repeated call.
+    pub idempotency_key: Option<String>,
+    /// Retries.
+    pub retry: RetryPolicy,
+    /// How long an answer may be served again, seconds; absent means never.
+    pub cache_seconds: Option<u32>,
+    /// JSON Schema of the arguments.
+    pub request_schema: Box<RawValue>,
+    /// JSON Schema of one option (search) or of the payload.
+    pub response_schema: Box<RawValue>,
+}
+
+/// How a search payload is taken apart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SearchShape {
+    /// Name of the search tool.
+    pub tool: String,
+    /// Key of the array of options.
+    pub options_key: String,
+    /// Key of an option's own identifier.
+    pub id_key: String,
+    /// Options beyond this number are dropped with a finding.
+    pub max_options: u32,
+    /// Code for a valid request that matches nothing.
+    pub empty_code: Option<String>,
+    /// Code for a chosen option that cannot be had any more.
+    pub gone_code: Option<String>,
+}
+
+/// A controlled vocabulary.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Vocabulary {
+    /// Its name.
+    pub name: String,
+    /// Its values, in the contract's order.
+    pub values: Vec<String>,
+}
+
+/// When a forbidden field is a breach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Breach {
+    /// Whenever the key is there.
+    Present,
+    /// Unless the value is `false`.
+    UnlessFalse,
+    /// Unless the value is `null` or an empty string.
+    UnlessEmpty,
+}
+
+/// A field that may appear in no answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ForbiddenField {
+    /// The key, matched exactly, at any depth.
+    pub name: String,
+    /// When it breaks the rule.
+    pub breach: Breach,
+    /// Why, for partners.
+    pub reason: String,
+}
+
+/// How the waits between two tries grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Backoff {
+    /// The same wait each time.
+    Fixed,
+    /// The wait doubles each time.
+    Exponential,
+}
+
+/// How a code may be retried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ErrorRetry {
+    /// How often.
+    pub times: u32,
+    /// First wait, milliseconds.
+    pub wait_ms: u32,
+    /// Growth of the wait.
+    pub backoff: Backoff,
+}
+
+/// One row of an intent's error table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PlatformError {
+    /// The code.
+    pub code: String,
+    /// HTTP status; 200 marks an advisory.
+    pub http_status: u16,
+    /// What it means.
+    pub meaning: String,
+    /// Absent where a retry is not allowed.
+    pub retry: Option<ErrorRetry>,
+}
+
+/// How one field of a card is filled, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CardSlot {
+    /// Key in the card.
+    pub name: String,
+    /// Where its value comes from.
+    pub source: String,
+}
+
+/// The widget that shows the options.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Widget {
+    /// Widget type to render today.
+    pub widget_type: String,
+    /// The planned widget, used as soon as it exists.
+    pub preferred: Option<String>,
+    /// How a card is filled.
+    pub slots: Vec<CardSlot>,
+}
+
+/// What a completion report may say.
+#[derive(Clone, Debug, Serialize)]
+pub struct Completion {
+    /// Allowed statuses.
+    pub statuses: Vec<String>,
+    /// Statuses on which commission is charged.
+    pub charged_statuses: Vec<String>,
+    /// JSON Schema of the report.
+    pub schema: Box<RawValue>,
+}
+
+/// One ranking signal, as documented.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Signal {
+    /// The axis it belongs to.
+    pub axis: Axis,
+    /// Its name.
+    pub name: String,
+    /// Share within the axis.
+    pub weight: f64,
+}
+
+/// What a user's band does to the weight of its axis.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Band {
+    /// The axis.
+    pub axis: Axis,
+    /// The band's value.
+    pub value: String,
+    /// Factor on the axis weight, before normalisation.
+    pub factor: f64,
+}
+
+/// How options are ranked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ranking {
+    /// Domain weights; sum 1.
+    pub weights: Axes,
+    /// Share of declared signals in each axis.
+    pub declared_share: f64,
+    /// Share of completeness in the total.
+    pub completeness_share: f64,
+    /// The signals of each axis; shares of an axis sum to 1.
+    pub signals: Vec<Signal>,
+    /// The user bands.
+    pub bands: Vec<Band>,
+}
+
+/// How long other data of a partner may be kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DataLifetime {
+    /// What.
+    pub data: String,
+    /// How long.
+    pub seconds: u32,
+}
+
+/// Everything that the host knows of an intent.
+#[derive(Clone, Debug, Serialize)]
+pub struct Descriptor {
+    /// `<domain>.<name>`.
+    pub intent: crate::id::IntentId,
+    /// Version of the contract.
+    #[serde(serialize_with = "serialize_version")]
+    pub version: semver::Version,
+    /// Namespace of the intent.
+    pub domain: String,
+    /// Primary agent.
+    pub agent: String,
+    /// A few words.
+    pub title: String,
+    /// One or two sentences.
+    pub summary: String,
+    /// How a search payload is taken apart.
+    pub search: SearchShape,
+    /// The tools a partner must implement.
+    pub tools: Vec<Tool>,
+    /// How options are ranked.
+    pub ranking: Ranking,
+    /// Controlled vocabularies.
+    pub vocabularies: Vec<Vocabulary>,
+    /// Forbidden fields beyond the platform's own.
+    pub forbidden_fields: Vec<ForbiddenField>,
+    /// Error table.
+    pub errors: Vec<PlatformError>,
+    /// Widget.
+    pub widget: Widget,
+    /// Completion reports.
+    pub completion: Completion,
+    /// How long other data may be kept.
+    pub data_lifetimes: Vec<DataLifetime>,
+    /// Words one of which occurs in every utterance that may concern the contract.
+    pub cues: Vec<String>,
+    /// Intents proposed together with this one.
+    pub pairs: Vec<String>,
+    /// Intents to which the contract sends what it classifies out.
+    pub elsewhere: Vec<String>,
+}
+
+fn serialize_version<S: serde::Serializer>(version: &semver::Version, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(version)
+}
+
+impl Descriptor {
+    /// The tool of that name.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// The row of the error table for a code.
+    #[must_use]
+    pub fn error(&self, code: &str) -> Option<&PlatformError> {
+        self.errors.iter().find(|error| error.code == code)
+    }
+}
+
+/// Another intent that an utterance points to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PointerElsewhere {
+    /// The intent.
+    pub intent: String,
+    /// 0..=1.
+    pub score: f64,
+    /// Why.
+    pub reason: String,
+}
+
+/// A contract's own opinion of an utterance.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Classification {
+    /// 0..=1; from 0.5 the contract claims the utterance.
+    pub score: f64,
+    /// What decided.
+    pub evidence: Vec<String>,
+    /// Out-of-scope intents, best first.
+    pub elsewhere: Vec<PointerElsewhere>,
+    /// Intents asked for as well.
+    pub also: Vec<String>,
+}
+
+/// Where and when the user wants to be served.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Need {
+    /// City name as the user's request spells it.
+    pub city: Option<String>,
+    /// Postal code.
+    pub postal_code: Option<String>,
+    /// Start of the wanted window, milliseconds since the epoch.
+    pub from_ms: Option<u64>,
+    /// End of the wanted window.
+    pub until_ms: Option<u64>,
+}
+
+/// A request that passed.
+#[derive(Clone, Debug)]
+pub struct PreparedRequest {
+    /// The arguments to send, a JSON object.
+    pub arguments: Box<RawValue>,
+    /// Where and when.
+    pub need: Need,
+    /// Advice that refuses nothing.
+    pub notes: Vec<Violation>,
+}
+
+/// One option handed to a contract.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// The host's number for it.
+    pub number: u32,
+    /// The option, a JSON value.
+    pub json: &'a str,
+}
+
+/// All options of one answer.
+#[derive(Clone, Debug)]
+pub struct Payload<'a> {
+    /// Signals declared for this source.
+    pub declared: Axes,
+    /// The options.
+    pub candidates: Vec<Candidate<'a>>,
+}
+
+/// An option that passed.
+#[derive(Clone, Debug)]
+pub struct RankedOption {
+    /// The host's number for it.
+    pub number: u32,
+    /// Its own identifier.
+    pub id: String,
+    /// 0..=1, what the order follows.
+    pub total: f64,
+    /// Scores by axis, each 0..=1.
+    pub axes: Axes,
+    /// 0..=1.
+    pub completeness: f64,
+    /// The widget card, a JSON object.
+    pub card: Box<RawValue>,
+}
+
+/// An option that was taken out.
+#[derive(Clone, Debug)]
+pub struct DroppedOption {
+    /// The host's number for it.
+    pub number: u32,
+    /// Its identifier, where one could be read.
+    pub id: Option<String>,
+    /// Counts towards suspension.
+    pub strike: bool,
+    /// Why.
+    pub violations: Vec<Violation>,
+}
+
+/// Something to record against the source of an option that stays.
+#[derive(Clone, Debug)]
+pub struct OptionFinding {
+    /// The host's number for the option.
+    pub number: u32,
+    /// What was found.
+    pub violation: Violation,
+}
+
+/// The outcome of a search over all answers.
+#[derive(Clone, Debug, Default)]
+pub struct Evaluation {
+    /// Best first.
+    pub ranked: Vec<RankedOption>,
+    /// Taken out.
+    pub dropped: Vec<DroppedOption>,
+    /// Recorded, not taken out.
+    pub findings: Vec<OptionFinding>,
+}
+
+/// One call of a tool that is no search, and its answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Exchange<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// The arguments that were sent.
+    pub arguments: &'a str,
+    /// The partner's payload.
+    pub payload: &'a str,
+    /// The option concerned, as the search returned it.
+    pub quoted: Option<&'a str>,
+}
+
+/// An answer that passed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckedResponse {
+    /// The identifier that the answer carries.
+    pub reference: Option<String>,
+    /// An advisory code with HTTP status 200.
+    pub advisory: Option<String>,
+    /// To record against the partner.
+    pub findings: Vec<Violation>,
+}
+
+/// A completion report that passed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckedCompletion {
+    /// The partner's identifier of the order.
+    pub external_id: String,
+    /// The request it came from.
+    pub request_id: String,
+    /// Reported status.
+    pub status: String,
+    /// Commission base in paise.
+    pub amount_paise: i64,
+    /// Whether commission is due.
+    pub charged: bool,
+    /// Accepted, but marked for review.
+    pub findings: Vec<Violation>,
+}
+
+/// A small valid descriptor for the tests of this crate.
+#[cfg(test)]
+pub(crate) mod test_support {
+    use super::*;
+
+    fn raw(json: &str) -> Box<RawValue> {
+        RawValue::from_string(json.to_owned()).expect("valid JSON")
+    }
+
+    /// A descriptor of `test.find_things` with one search tool.
+    pub(crate) fn descriptor(version: &str) -> Descriptor {
+        Descriptor {
+            intent: crate::id::IntentId::parse("test.find_things").expect("well formed"),
+            version: version.parse().expect("semver"),
+            domain: "test".to_owned(),
+            agent: "TestAgent".to_owned(),
+            title: "Test".to_owned(),
+            summary: "Finds things.".to_owned(),
+            search: SearchShape {
+                tool: "search_things".to_owned(),
+                options_key: "things".to_owned(),
+                id_key: "thing_id".to_owned(),
+                max_options: 15,
+                empty_code: Some("NO_THINGS".to_owned()),
+                gone_code: None,
+            },
+            tools: vec![Tool {
+                name: "search_things".to_owned(),
+                role: ToolRole::Search,
+                purpose: "Finds things.".to_owned(),
+                latency: LatencyTargets { p50_ms: 600, p95_ms: 1_500, p99_ms: None },
+                rate_per_minute: 60,
+                idempotency_key: None,
+                retry: RetryPolicy { on_rate_limited: 0, on_server_error: 0 },
+                cache_seconds: None,
+                request_schema: raw("{}"),
+                response_schema: raw("{}"),
+            }],
+            ranking: Ranking {
+                weights: Axes { time: 0.25, taste: 0.25, budget: 0.25, safety: 0.25 },
+                declared_share: 0.2,
+                completeness_share: 0.1,
+                signals: Vec::new(),
+                bands: Vec::new(),
+            },
+            vocabularies: Vec::new(),
+            forbidden_fields: vec![ForbiddenField {
+                name: "padded_price".to_owned(),
+                breach: Breach::Present,
+                reason: "Prices are not padded.".to_owned(),
+            }],
+            errors: Vec::new(),
+            widget: Widget { widget_type: "generic_listings".to_owned(), preferred: None, slots: Vec::new() },
+            completion: Completion { statuses: vec![], charged_statuses: vec![], schema: raw("{}") },
+            data_lifetimes: Vec::new(),
+            cues: vec!["thing".to_owned()],
+            pairs: Vec::new(),
+            elsewhere: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Every bound of the platform that no contract can move, in one place. Units are in the names.
+
+use std::time::Duration;
+
+/// Wait for a partner's tool call (spec 1, Limits).
+pub const TOOL_CALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// Wait for each call of a probe (spec 1, Limits).
+pub const PROBE_CALL_TIMEOUT: Duration = Duration::from_secs(20);
+/// Largest request body of an orchestrator.
+pub const REQUEST_BODY_MAX_BYTES: usize = 256 * 1024;
+/// Largest contract component that may be uploaded or found in the watched folder.
+pub const CONTRACT_MAX_BYTES: usize = 64 * 1024 * 1024;
+/// Largest answer of a partner to one call.
+pub const PARTNER_BODY_MAX_BYTES: usize = 4 * 1024 * 1024;
+/// Deepest nesting of objects and arrays in a partner's payload.
+pub const PAYLOAD_MAX_DEPTH: usize = 64;
+/// Options read of one partner's payload; a contract's own bound is lower.
+pub const OPTIONS_READ_MAX: usize = 1_000;
+/// Partners called for one search.
+pub const FAN_OUT_MAX: usize = 64;
+/// Characters of an utterance to classify.
+pub const UTTERANCE_MAX_CHARS: usize = 2_000;
+/// Bytes of a `result_token`; longer ones cannot be carried in a reference.
+pub const RESULT_TOKEN_MAX_BYTES: usize = 1_024;
+/// Bytes of an option's identifier, likewise.
+pub const OPTION_ID_MAX_BYTES: usize = 256;
+/// Characters of a request identifier.
+pub const REQUEST_ID_MAX_CHARS: usize = 200;
+/// Findings kept in memory for each partner; the oldest go first.
+pub const FINDINGS_KEPT_PER_PARTNER: usize = 1_000;
+/// Forbidden-field breaches reported for one payload.
+pub const BREACHES_REPORTED_MAX: usize = 100;

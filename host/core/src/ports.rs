@@ -1,0 +1,233 @@
+//! The ports of the domain: what it needs of the crates around it.
+//!
+//! Every future is boxed, so that the implementations can be chosen at start and replaced in tests.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+
+use crate::contract::{
+    CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Need, Payload,
+    PreparedRequest,
+};
+use crate::digest::Digest;
+use crate::error::{CallFailure, ContractError, ContractFault};
+use crate::findings::Finding;
+use crate::partner::Partner;
+use crate::secret::Secret;
+
+/// One version of a contract, pinned: it stays what it is however often the live version changes.
+pub trait Contract: Send + Sync {
+    /// What the contract declares.
+    fn descriptor(&self) -> &Descriptor;
+
+    /// Digest of the component's bytes.
+    fn digest(&self) -> Digest;
+
+    /// Judges an utterance.
+    fn classify<'a>(
+        &'a self,
+        utterance: &'a str,
+        locale: &'a str,
+    ) -> BoxFuture<'a, Result<Classification, ContractFault>>;
+
+    /// Judges the arguments of a tool, JSON text.
+    fn check_request<'a>(
+        &'a self,
+        context: &'a CallContext,
+        tool: &'a str,
+        arguments: &'a str,
+    ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>>;
+
+    /// Validates, filters, scores and ranks all options.
+    fn evaluate<'a>(
+        &'a self,
+        context: &'a CallContext,
+        request: &'a str,
+        payloads: &'a [Payload<'a>],
+    ) -> BoxFuture<'a, Result<Evaluation, ContractError>>;
+
+    /// Judges the answer of a tool that is no search.
+    fn check_response<'a>(
+        &'a self,
+        context: &'a CallContext,
+        exchange: Exchange<'a>,
+    ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>>;
+
+    /// Judges a completion report.
+    fn check_completion<'a>(
+        &'a self,
+        context: &'a CallContext,
+        report: &'a str,
+        quoted: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>>;
+}
+
+/// The catalogue of intents. A snapshot is immutable; a new one replaces it whole.
+pub trait Contracts: Send + Sync {
+    /// The live version of an intent.
+    fn live(&self, intent: &str) -> Option<Arc<dyn Contract>>;
+
+    /// All live versions of one snapshot, sorted by intent.
+    fn all(&self) -> Vec<Arc<dyn Contract>>;
+}
+
+/// Where a component came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind", content = "name")]
+pub enum Origin {
+    /// A file of the watched folder.
+    Folder(String),
+    /// An upload by this caller.
+    Upload(String),
+    /// Kept from before a restart.
+    Kept,
+}
+
+/// A version that has been loaded, live or not.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoadedVersion {
+    /// The intent.
+    pub intent: String,
+    /// Its version.
+    pub version: String,
+    /// Digest of the component.
+    pub digest: Digest,
+    /// Whether it serves.
+    pub live: bool,
+    /// Where it came from.
+    pub origin: Origin,
+    /// When it was loaded, milliseconds since the epoch.
+    pub loaded_at_ms: u64,
+    /// Size of the component in bytes.
+    pub component_bytes: usize,
+    /// Calls served since the process started.
+    pub calls: u64,
+    /// Calls that failed for the contract's own fault.
+    pub faults: u64,
+}
+
+/// A component that did not become what was asked of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoadFailure {
+    /// When, milliseconds since the epoch.
+    pub at_ms: u64,
+    /// Where it came from.
+    pub origin: Origin,
+    /// Digest of the component, where it could be read.
+    pub digest: Option<Digest>,
+    /// The intent, where the component got as far as telling.
+    pub intent: Option<String>,
+    /// Its version, likewise.
+    pub version: Option<String>,
+    /// Stable code, for example `ABI_MISMATCH`.
+    pub code: String,
+    /// What went wrong, down to the innermost cause, for the platform team.
+    pub message: String,
+}
+
+/// The request of the platform team could not be carried out.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ContractAdminError {
+    /// The component was not taken; the version before it goes on serving.
+    #[error("the contract was not taken ({}): {}", .0.code, .0.message)]
+    Rejected(Box<LoadFailure>),
+    /// Nothing of that name is loaded.
+    #[error("no contract `{0}` is loaded")]
+    Unknown(String),
+    /// The state folder could not be written; nothing changed.
+    #[error("the contract could not be kept: {0}")]
+    Storage(String),
+}
+
+/// What the platform team may do with contracts. Each change is in force when the call returns.
+pub trait ContractAdmin: Send + Sync {
+    /// Every loaded version, sorted by intent and version.
+    fn versions(&self) -> Vec<LoadedVersion>;
+
+    /// Loads a component and, if asked, makes it live.
+    fn load(
+        &self,
+        component: bytes::Bytes,
+        origin: Origin,
+        activate: bool,
+    ) -> BoxFuture<'_, Result<LoadedVersion, ContractAdminError>>;
+
+    /// Makes a loaded version live: a rollback, or a release of what was loaded before.
+    fn activate(&self, digest: Digest) -> BoxFuture<'_, Result<LoadedVersion, ContractAdminError>>;
+
+    /// Takes an intent out of service; its versions stay loaded.
+    fn unload<'a>(&'a self, intent: &'a str) -> BoxFuture<'a, Result<(), ContractAdminError>>;
+
+    /// The latest failures, newest first.
+    fn failures(&self) -> Vec<LoadFailure>;
+}
+
+/// Why a partner that lists the intent is not called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum LeftOut {
+    /// It does not serve the place.
+    OutsideServiceArea,
+    /// More partners list the intent than one search may call.
+    FanOutLimit,
+}
+
+/// Who is called for a search, and who is not.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// To be called.
+    pub chosen: Vec<Arc<Partner>>,
+    /// Not called, with the reason.
+    pub left_out: Vec<(Arc<Partner>, LeftOut)>,
+}
+
+/// The partners that the gateway knows.
+pub trait PartnerDirectory: Send + Sync {
+    /// The live partners that list the intent and serve the place and hour.
+    fn select(&self, intent: &str, need: &Need) -> Selection;
+
+    /// All partners, sorted by identifier.
+    fn all(&self) -> Vec<Arc<Partner>>;
+}
+
+/// One tool call to one partner.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolCall<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// The arguments, a JSON object.
+    pub arguments: &'a str,
+    /// The user's own token, where there is one.
+    pub bearer: Option<&'a Secret>,
+    /// Everything, connecting included, must be over within this time.
+    pub timeout: Duration,
+}
+
+/// A partner's answer: the text content of the tool result, not yet looked into.
+#[derive(Clone, Debug)]
+pub struct ToolAnswer {
+    /// JSON text, as the partner wrote it.
+    pub text: String,
+}
+
+/// Calls partners' tools.
+pub trait PartnerCalls: Send + Sync {
+    /// Calls one tool. Never takes longer than the call's timeout.
+    fn call<'a>(
+        &'a self,
+        partner: &'a Arc<Partner>,
+        call: ToolCall<'a>,
+    ) -> BoxFuture<'a, Result<ToolAnswer, CallFailure>>;
+}
+
+/// Where findings against partners are recorded.
+pub trait Findings: Send + Sync {
+    /// Records one finding.
+    fn record(&self, finding: Finding);
+
+    /// The findings against a partner, newest first.
+    fn of(&self, partner: &str) -> Vec<Finding>;
+}
