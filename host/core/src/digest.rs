@@ -79,10 +79,7 @@ mod tests {
     #[test]
     fn reads_what_it_writes() {
         let digest = Digest::of(b"abc");
-        assert_eq!(
-            digest.to_string(),
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-        );
+        assert_eq!(digest.to_string(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert_eq!(digest.to_string().parse(), Ok(digest));
         assert_eq!("ba78".parse::<Digest>(), Err(InvalidDigest));
         assert_eq!("zz".repeat(32).parse::<Digest>(), Err(InvalidDigest));

@@ -341,7 +341,10 @@ mod tests {
     fn deep_nesting_is_refused() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert!(payload(&nested(PAYLOAD_MAX_DEPTH)).is_ok());
-        assert_eq!(payload(&nested(65)).map_err(|e| e.to_string()).err(), Some("it nests 65 levels deep; 64 are allowed".to_owned()));
+        assert_eq!(
+            payload(&nested(65)).map_err(|e| e.to_string()).err(),
+            Some("it nests 65 levels deep; 64 are allowed".to_owned())
+        );
         // Far beyond any stack: neither the parser nor the scan recurses.
         assert_eq!(payload(&nested(1_000_000)).err(), Some(PayloadError::TooDeep { depth: 1_000_000 }));
     }

@@ -157,10 +157,8 @@ impl Searcher {
         let contract = self.contracts.live(intent).ok_or_else(|| SearchError::InvalidIntent(intent.to_owned()))?;
         let descriptor = contract.descriptor();
         let mut context = CallContext { request_id: fallback_request_id, now_ms: self.clock.now_ms() };
-        let prepared = contract
-            .check_request(&context, &descriptor.search.tool, body)
-            .await
-            .map_err(|error| match error {
+        let prepared =
+            contract.check_request(&context, &descriptor.search.tool, body).await.map_err(|error| match error {
                 ContractError::Refused(refusal) => SearchError::Refused(refusal),
                 ContractError::Fault(fault) => SearchError::Contract(fault),
             })?;
@@ -355,10 +353,9 @@ fn empty_code(descriptor: &Descriptor, partners: &[PartnerOutcome]) -> Option<St
 impl PartnerOutcome {
     fn of(answer: Answer) -> Self {
         let status = match answer.result {
-            Ok(payload) => PartnerStatus::Answered {
-                options: payload.options.len() + payload.unread,
-                notes: payload.notes,
-            },
+            Ok(payload) => {
+                PartnerStatus::Answered { options: payload.options.len() + payload.unread, notes: payload.notes }
+            }
             Err(failure) => PartnerStatus::Failed(failure),
         };
         Self { partner: answer.partner, status, elapsed: Some(answer.elapsed) }

@@ -89,10 +89,8 @@ mod tests {
 
     fn with(version: &str, values: &[&str]) -> Descriptor {
         let mut descriptor = descriptor(version);
-        descriptor.vocabularies = vec![Vocabulary {
-            name: "scope".to_owned(),
-            values: values.iter().map(ToString::to_string).collect(),
-        }];
+        descriptor.vocabularies =
+            vec![Vocabulary { name: "scope".to_owned(), values: values.iter().map(ToString::to_string).collect() }];
         descriptor
     }
 

@@ -305,7 +305,13 @@ fn partners_are_merged_and_each_has_its_outcome() {
         .collect();
     assert_eq!(
         statuses,
-        ["alpha 2 options", "beta 1 options", "far OutsideServiceArea", "odd PARTNER_PAYLOAD_INVALID", "slow PARTNER_TIMEOUT"]
+        [
+            "alpha 2 options",
+            "beta 1 options",
+            "far OutsideServiceArea",
+            "odd PARTNER_PAYLOAD_INVALID",
+            "slow PARTNER_TIMEOUT"
+        ]
     );
 }
 

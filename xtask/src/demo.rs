@@ -1,0 +1,255 @@
+//! `cargo xtask demo`: the product doing its job on real input, from nothing, in one command.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use jiff::{ToSpan as _, Zoned};
+use serde_json::{Value, json};
+
+use crate::command::{root, step};
+use crate::gateway::{self, Gateway};
+use crate::guests;
+
+/// How many searches run at once while the contract is swapped.
+const SEARCHERS: usize = 4;
+/// How long a shipped contract may take to serve.
+const SWAP_MAX: Duration = Duration::from_secs(30);
+const UTTERANCE: &str = "my car's AC blows warm air";
+
+/// Runs the demo; with `keep`, leaves everything running until Ctrl-C.
+pub(crate) fn run(keep: bool) -> anyhow::Result<()> {
+    guests::build_all()?;
+    gateway::build("debug")?;
+    let folder = root().join("target/demo");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).context("cannot clear the folder of an earlier demo")?;
+    }
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join("request.json"), serde_json::to_vec_pretty(&request())?)?;
+    let partners = gateway::start_partners(&folder)?;
+    let gateway = Gateway::start("debug", &folder, &partners)?;
+
+    step("Shipping the contract of auto.book_ac_service 1.0.0");
+    gateway.ship(&guests::component_path(guests::CONTRACTS, "auto-book-ac-service"))?;
+    wait_for_version(&gateway, "1.0.0")?;
+
+    step(&format!("Classifying \"{UTTERANCE}\""));
+    let (_, classified) = gateway.post("/api/v1/classify", &json!({"utterance": UTTERANCE}))?;
+    println!("   {} ({})", classified["intent"].as_str().unwrap_or("no intent"), classified["decision"]);
+
+    step("Searching");
+    let before = search(&gateway)?;
+    show_partners(&before);
+    show_options(&before);
+    show_dropped(&before);
+
+    step("Shipping version 1.0.1, which puts safety first, with searches in flight");
+    let after = swap_under_load(&gateway)?;
+    show_options(&after);
+    show_movement(&before, &after);
+
+    if keep {
+        show_hints(&gateway, &folder);
+        wait_for_interrupt(&gateway);
+    } else {
+        gateway.server.stop()?;
+    }
+    println!("\nThe demo went through. Logs and state: target/demo");
+    Ok(())
+}
+
+/// A car AC request: a Bengaluru hatchback that blows warm air, any time tomorrow.
+pub(crate) fn request() -> Value {
+    let zone = jiff::tz::TimeZone::fixed(jiff::tz::offset(5).saturating_add(30.minutes()));
+    let tomorrow = Zoned::now().with_time_zone(zone).start_of_day().and_then(|day| day.checked_add(1.day()));
+    let tomorrow = tomorrow.expect("tomorrow exists");
+    let at = |hour: i64| (&tomorrow + hour.hours()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
+    json!({
+        "intent": "auto.book_ac_service",
+        "user_locale": "en-IN",
+        "user_currency": "INR",
+        "user_location": {"lat": 12.9716, "lng": 77.5946, "max_radius_km": 25, "city": "Bengaluru"},
+        "vehicle": {
+            "type": "car", "make": "Maruti Suzuki", "model": "Baleno", "variant": "Zeta",
+            "fuel_type": "petrol", "year_of_manufacture": 2019, "registration_number_last4": "4821",
+            "current_odometer_km": 41_200, "ac_system_type": "automatic"
+        },
+        "ac_issue": {"category": "not_cooling", "user_description": UTTERANCE, "last_serviced_months_ago": 14},
+        "service_preferences": {
+            "doorstep_acceptable": true,
+            "preferred_window": {"start": at(9), "end": at(18)},
+            "loaner_vehicle_required": false,
+            "authorised_only": false
+        },
+        "ttbs_user_band": {"time": "balanced", "taste": "balanced", "budget": "good", "safety": "balanced"}
+    })
+}
+
+fn search(gateway: &Gateway) -> anyhow::Result<Value> {
+    let (status, answer) = gateway.post("/api/v1/intents/auto.book_ac_service/search", &request())?;
+    if status != 200 {
+        bail!("the search answered {status}: {answer}");
+    }
+    Ok(answer)
+}
+
+fn version(answer: &Value) -> String {
+    answer["contract"]["version"].as_str().unwrap_or("?").to_owned()
+}
+
+fn wait_for_version(gateway: &Gateway, wanted: &str) -> anyhow::Result<()> {
+    let deadline = Instant::now() + SWAP_MAX;
+    while Instant::now() < deadline {
+        let live = gateway.get("/api/v1/admin/contracts")?;
+        let list = live.as_array().or_else(|| live["contracts"].as_array());
+        if list.is_some_and(|list| list.iter().any(|one| one["live"] == true && one["version"] == wanted)) {
+            return Ok(());
+        }
+        std::thread::park_timeout(Duration::from_millis(50));
+    }
+    let failures = gateway.get("/api/v1/admin/contracts/failures")?;
+    bail!("version {wanted} is not live after {} s; failures: {failures}", SWAP_MAX.as_secs())
+}
+
+/// Ships the next version while searches run; returns the first whole answer of the new version.
+fn swap_under_load(gateway: &Gateway) -> anyhow::Result<Value> {
+    let (stop, searches, switched) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
+    let failures: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..SEARCHERS {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    match search(gateway) {
+                        Ok(answer) => {
+                            if version(&answer) == "1.0.1" {
+                                switched.fetch_add(1, Ordering::Relaxed);
+                            }
+                        }
+                        Err(error) => failures.lock().expect("no searcher panics").push(format!("{error:#}")),
+                    }
+                    searches.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        let shipped = guests::component_path(guests::EXAMPLES, "contract-safety-first");
+        let outcome = gateway.ship(&shipped).and_then(|()| wait_for_version(gateway, "1.0.1"));
+        // Until every searcher has met the new version, the old one is still being asked.
+        let deadline = Instant::now() + SWAP_MAX;
+        while outcome.is_ok() && switched.load(Ordering::Relaxed) < SEARCHERS * 2 && Instant::now() < deadline {
+            std::thread::park_timeout(Duration::from_millis(10));
+        }
+        stop.store(true, Ordering::Relaxed);
+        outcome
+    })?;
+    let failures = failures.into_inner().expect("no searcher panics");
+    println!(
+        "   {} searches, {} of them by 1.0.1, {} failed",
+        searches.load(Ordering::Relaxed),
+        switched.load(Ordering::Relaxed),
+        failures.len()
+    );
+    if let Some(failure) = failures.first() {
+        bail!("a search failed during the swap: {failure}");
+    }
+    search(gateway)
+}
+
+fn array<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value[key].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or("-")
+}
+
+fn show_partners(answer: &Value) {
+    for partner in array(answer, "partners") {
+        let detail = match partner["status"].as_str() {
+            Some("answered") => format!("{} options in {} ms", partner["options"], partner["elapsed_ms"]),
+            _ => format!("{}: {}", text(partner, "code"), text(partner, "message")),
+        };
+        println!("   {:<16} {:<9} {detail}", text(partner, "partner"), text(partner, "status"));
+    }
+}
+
+fn show_options(answer: &Value) {
+    println!(
+        "\n   ranked by contract {} ({}...)\n",
+        version(answer),
+        answer["contract"]["digest"].as_str().unwrap_or("").get(..12).unwrap_or("")
+    );
+    println!(
+        "   {:>2}  {:<30} {:>7}  {:>6}  {:>5} {:>5} {:>6} {:>6}  badge",
+        "#", "provider", "INR", "total", "time", "taste", "budget", "safety"
+    );
+    for (index, option) in array(answer, "options").iter().enumerate() {
+        let (card, axes) = (&option["card"], &option["axes"]);
+        let header: String = text(card, "header").chars().take(30).collect();
+        let number = |key: &str| axes[key].as_f64().unwrap_or(f64::NAN);
+        println!(
+            "   {:>2}  {header:<30} {:>7}  {:>6.3}  {:>5.2} {:>5.2} {:>6.2} {:>6.2}  {}",
+            index + 1,
+            card["price"]["amount_inr"],
+            option["total"].as_f64().unwrap_or(f64::NAN),
+            number("time"),
+            number("taste"),
+            number("budget"),
+            number("safety"),
+            text(card, "badge"),
+        );
+    }
+}
+
+fn show_dropped(answer: &Value) {
+    println!("\n   dropped:");
+    for dropped in array(answer, "dropped") {
+        let id = dropped["option_id"].as_str().map_or_else(|| format!("#{}", dropped["position"]), str::to_owned);
+        for violation in array(dropped, "violations") {
+            println!(
+                "   {:<14} {id:<20} {:<22} {:<36} {}",
+                text(dropped, "partner"),
+                text(violation, "code"),
+                text(violation, "pointer"),
+                text(violation, "message")
+            );
+        }
+    }
+}
+
+fn show_movement(before: &Value, after: &Value) {
+    let ids = |answer: &Value| -> Vec<String> {
+        array(answer, "options").iter().map(|option| text(&option["card"], "header").to_owned()).collect()
+    };
+    let (before, after) = (ids(before), ids(after));
+    println!("\n   first before: {}\n   first after:  {}", first(&before), first(&after));
+    println!("   the order {}", if before == after { "is the same" } else { "has changed" });
+}
+
+fn first(ids: &[String]) -> &str {
+    ids.first().map_or("-", String::as_str)
+}
+
+fn show_hints(gateway: &Gateway, folder: &Path) {
+    let url = &gateway.server.url;
+    let config = gateway.config.display();
+    println!(
+        "\nRunning at {url} until Ctrl-C. Try:\n\n  \
+         export TOKEN=$(target/debug/intent-gateway token --role admin --config {config})\n  \
+         curl -s -H \"authorization: Bearer $TOKEN\" {url}/api/v1/intents | head -c 600\n  \
+         curl -s -H \"authorization: Bearer $TOKEN\" {url}/api/v1/admin/contracts\n  \
+         curl -s -H \"authorization: Bearer $TOKEN\" {url}/api/v1/admin/partners/too-good/findings\n  \
+         curl -s -H \"authorization: Bearer $TOKEN\" -H 'content-type: application/json' -d @{} \\\n    \
+         {url}/api/v1/intents/auto.book_ac_service/search",
+        folder.join("request.json").display()
+    );
+}
+
+/// The gateway gets the same Ctrl-C from the terminal; its end is this command's end.
+fn wait_for_interrupt(gateway: &Gateway) {
+    while gateway.get("/api/v1/admin/contracts").is_ok() {
+        std::thread::park_timeout(Duration::from_secs(1));
+    }
+}

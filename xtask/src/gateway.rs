@@ -1,0 +1,220 @@
+//! A gateway with example partners around it, as the demo and the benches run it.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use serde_json::Value;
+
+use crate::command::{cargo, exists, output, root, run, step};
+use crate::process::Server;
+
+/// A partner of the demo.
+pub(crate) struct DemoPartner {
+    /// Identifier in the gateway.
+    pub(crate) id: &'static str,
+    /// Display name.
+    pub(crate) name: &'static str,
+    /// What it claims of itself: time, taste, budget, safety.
+    pub(crate) declared: [f64; 4],
+    /// Where it serves.
+    pub(crate) area: &'static str,
+    pub(crate) server: Server,
+}
+
+/// Cargo's folder for a profile.
+pub(crate) fn binary(profile: &str, name: &str) -> PathBuf {
+    root().join("target").join(profile).join(name)
+}
+
+/// Builds the gateway and the Rust partner.
+pub(crate) fn build(profile: &str) -> anyhow::Result<()> {
+    step("Building the gateway and the Rust partner");
+    let mut build = cargo();
+    build.args(["build", "--locked", "--package", "intent-gateway", "--package", "partner-rust"]);
+    if profile == "release" {
+        build.arg("--release");
+    }
+    run(&mut build)
+}
+
+fn log_file(folder: &Path, name: &str) -> anyhow::Result<File> {
+    let path = folder.join(name).with_extension("log");
+    File::create(&path).with_context(|| format!("cannot create {}", path.display()))
+}
+
+/// Starts the Rust partners, and the others where their runtimes are found.
+pub(crate) fn start_partners(folder: &Path) -> anyhow::Result<Vec<DemoPartner>> {
+    step("Starting partners");
+    let mut partners = Vec::new();
+    let rust: [(&str, &str, &str, [f64; 4]); 4] = [
+        ("oem", "oem-cool", "OEM Cool Care", [0.5, 0.8, 0.3, 0.9]),
+        ("garage", "garage-nine", "Garage Nine", [0.6, 0.5, 0.7, 0.6]),
+        ("doorstep", "doorstep-chill", "Doorstep Chill", [0.9, 0.6, 0.6, 0.5]),
+        ("dishonest", "too-good", "Too Good Motors", [1.0, 1.0, 1.0, 1.0]),
+    ];
+    for (catalogue, id, name, declared) in rust {
+        let mut command = Command::new(binary("debug", "partner-rust"));
+        command.args(["--catalogue", catalogue, "--port", "0"]);
+        let server = Server::start(name, &mut command, log_file(folder, id)?)?;
+        partners.push(DemoPartner { id, name, declared, area: "Bengaluru", server });
+    }
+    if let Some(server) = typescript_partner(folder)? {
+        let declared = [0.6, 0.6, 0.6, 0.6];
+        partners.push(DemoPartner {
+            id: "typescript",
+            name: "Neighbourhood AC (TypeScript)",
+            declared,
+            area: "IN_ALL",
+            server,
+        });
+    }
+    if let Some(server) = python_partner(folder)? {
+        let declared = [0.5, 0.7, 0.5, 0.8];
+        partners.push(DemoPartner { id: "python", name: "AC Specialist (Python)", declared, area: "IN_ALL", server });
+    }
+    for partner in &partners {
+        eprintln!("   {:<32} {}", partner.name, partner.server.url);
+    }
+    Ok(partners)
+}
+
+/// Installs the TypeScript partner; false where there is no Node.
+pub(crate) fn install_typescript() -> anyhow::Result<bool> {
+    if !exists("node") || !exists("npm") {
+        return Ok(false);
+    }
+    let home = root().join("examples/partner-typescript");
+    if !home.join("node_modules/.package-lock.json").exists() {
+        run(Command::new("npm").current_dir(&home).args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]))?;
+    }
+    Ok(true)
+}
+
+fn typescript_partner(folder: &Path) -> anyhow::Result<Option<Server>> {
+    if !install_typescript()? {
+        eprintln!("   (no Node found: the TypeScript partner is left out)");
+        return Ok(None);
+    }
+    let mut command = Command::new("node");
+    command.current_dir(root().join("examples/partner-typescript"));
+    command.args(["--import", "tsx", "src/server.ts", "--port", "0"]);
+    Server::start("the TypeScript partner", &mut command, log_file(folder, "typescript")?).map(Some)
+}
+
+/// Installs the Python partner and returns its interpreter; none where there is no Python.
+pub(crate) fn install_python() -> anyhow::Result<Option<PathBuf>> {
+    if !exists("python3") {
+        return Ok(None);
+    }
+    let home = root().join("examples/partner-python");
+    let python = home.join(".venv/bin/python");
+    if output(Command::new(&python).args(["-c", "import mcp"])).is_err() {
+        run(Command::new("python3").current_dir(&home).args(["-m", "venv", "--clear", ".venv"]))?;
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt"];
+        run(Command::new(&python).current_dir(&home).args(pip))?;
+    }
+    Ok(Some(python))
+}
+
+fn python_partner(folder: &Path) -> anyhow::Result<Option<Server>> {
+    let Some(python) = install_python()? else {
+        eprintln!("   (no Python found: the Python partner is left out)");
+        return Ok(None);
+    };
+    let mut command = Command::new(python);
+    command.current_dir(root().join("examples/partner-python")).args(["server.py", "--port", "0"]);
+    Server::start("the Python partner", &mut command, log_file(folder, "python")?).map(Some)
+}
+
+/// A gateway that runs, with tokens for its callers.
+pub(crate) struct Gateway {
+    pub(crate) server: Server,
+    pub(crate) config: PathBuf,
+    pub(crate) contracts: PathBuf,
+    orchestrator: String,
+    admin: String,
+    agent: ureq::Agent,
+}
+
+impl Gateway {
+    /// Starts a gateway on the embedded defaults, in a folder of its own, with these partners.
+    pub(crate) fn start(profile: &str, folder: &Path, partners: &[DemoPartner]) -> anyhow::Result<Self> {
+        step("Starting the gateway");
+        let contracts = folder.join("contracts");
+        std::fs::create_dir_all(&contracts)?;
+        let config = folder.join("gateway.toml");
+        std::fs::write(&config, config_text(folder, &contracts, partners))?;
+        let program = binary(profile, "intent-gateway");
+        let mut command = Command::new(&program);
+        command.arg("serve").arg("--config").arg(&config);
+        let server = Server::start("the gateway", &mut command, log_file(folder, "gateway")?)?;
+        let token = |role: &str| {
+            output(Command::new(&program).args(["token", "--role", role, "--subject", "demo", "--config"]).arg(&config))
+        };
+        let agent = ureq::Agent::config_builder()
+            .timeout_global(Some(Duration::from_secs(60)))
+            .http_status_as_error(false)
+            .build()
+            .into();
+        eprintln!("   {}", server.url);
+        Ok(Self {
+            config: config.clone(),
+            contracts,
+            orchestrator: token("orchestrator")?,
+            admin: token("admin")?,
+            agent,
+            server,
+        })
+    }
+
+    /// Ships a component: copies it into the watched folder under a name of its own, in one step.
+    pub(crate) fn ship(&self, component: &Path) -> anyhow::Result<()> {
+        let name = component.file_name().context("a component has a name")?;
+        let partial = self.contracts.join(name).with_extension("partial");
+        std::fs::copy(component, &partial).with_context(|| format!("cannot copy {}", component.display()))?;
+        Ok(std::fs::rename(&partial, self.contracts.join(name))?)
+    }
+
+    /// Posts JSON as the orchestrator; the status and the answer.
+    pub(crate) fn post(&self, path: &str, body: &Value) -> anyhow::Result<(u16, Value)> {
+        let request = self.agent.post(format!("{}{path}", self.server.url));
+        let mut response = request.header("authorization", format!("Bearer {}", self.orchestrator)).send_json(body)?;
+        Ok((response.status().as_u16(), response.body_mut().read_json()?))
+    }
+
+    /// Reads JSON as an admin.
+    pub(crate) fn get(&self, path: &str) -> anyhow::Result<Value> {
+        let request = self.agent.get(format!("{}{path}", self.server.url));
+        let mut response = request.header("authorization", format!("Bearer {}", self.admin)).call()?;
+        let body: Value = response.body_mut().read_json()?;
+        if !response.status().is_success() {
+            bail!("GET {path} answered {}: {body}", response.status());
+        }
+        Ok(body)
+    }
+}
+
+fn config_text(folder: &Path, contracts: &Path, partners: &[DemoPartner]) -> String {
+    use std::fmt::Write as _;
+    let mut text = format!(
+        "[server]\nlisten = \"127.0.0.1:0\"\n\n[state]\ndir = {:?}\n\n[contracts]\ndir = {contracts:?}\n\n\
+         # Local partners speak plain HTTP on loopback; never switch this on in production.\n\
+         [partner_client]\nallow_loopback_http = true\n",
+        folder.join("state")
+    );
+    for partner in partners {
+        let [time, taste, budget, safety] = partner.declared;
+        write!(
+            text,
+            "\n[[partners]]\nid = {:?}\nname = {:?}\nurl = {:?}\n\n[[partners.listings]]\n\
+             intent = \"auto.book_ac_service\"\nservice_area = [{:?}]\n\
+             ttbs_signals = {{ time = {time}, taste = {taste}, budget = {budget}, safety = {safety} }}\n",
+            partner.id, partner.name, partner.server.url, partner.area
+        )
+        .expect("writing to a string does not fail");
+    }
+    text
+}

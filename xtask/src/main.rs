@@ -1,0 +1,57 @@
+//! `cargo xtask`: everything that is done with the project around `cargo build`. Each command does its own
+//! set-up, down to the compiler for contracts.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks on its terminal")]
+
+mod command;
+mod demo;
+mod gateway;
+mod guests;
+mod process;
+mod readme;
+mod test;
+mod toolchain;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Builds, demo, tests and benches of intent-gateway")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build all contracts and the broken guests of the tests as WebAssembly components
+    Guests,
+    /// Show the product doing its job: builds, partners, a search, a contract swapped under load
+    Demo {
+        /// Leave everything running afterwards and print what to try
+        #[arg(long)]
+        keep: bool,
+    },
+    /// Run everything that CI runs: formatting, lints, tests, the demo, the README's tour
+    Test {
+        /// Run one part only, for example `tests`
+        #[arg(long)]
+        only: Option<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Guests => guests::build_all(),
+        Command::Demo { keep } => demo::run(keep),
+        Command::Test { only } => test::run_all(only.as_deref()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! `cargo xtask test`: everything that CI runs, in the order in which a mistake shows soonest.
+
+use std::process::Command;
+use std::time::Instant;
+
+use crate::command::{cargo, root, run, step};
+use crate::{demo, gateway, guests, readme};
+
+/// One named part of the run.
+struct Part {
+    name: &'static str,
+    run: fn() -> anyhow::Result<()>,
+}
+
+const PARTS: [Part; 7] = [
+    Part { name: "formatting", run: formatting },
+    Part { name: "contracts", run: guests::build_all },
+    Part { name: "lints", run: lints },
+    Part { name: "example partners", run: example_partners },
+    Part { name: "tests", run: tests },
+    Part { name: "demo", run: demo_runs },
+    Part { name: "README", run: readme::run_tour },
+];
+
+/// Runs all parts; `only` names one.
+pub(crate) fn run_all(only: Option<&str>) -> anyhow::Result<()> {
+    let names = || PARTS.map(|part| part.name).join(", ");
+    let chosen: Vec<&Part> = PARTS.iter().filter(|part| only.is_none_or(|name| part.name == name)).collect();
+    if chosen.is_empty() {
+        anyhow::bail!("there is no part of that name; the parts are: {}", names());
+    }
+    let mut times = Vec::new();
+    for part in chosen {
+        let start = Instant::now();
+        (part.run)()?;
+        times.push((part.name, start.elapsed()));
+    }
+    step("All parts passed");
+    for (name, elapsed) in times {
+        eprintln!("   {name:<18} {:>4} s", elapsed.as_secs());
+    }
+    Ok(())
+}
+
+fn formatting() -> anyhow::Result<()> {
+    step("Formatting");
+    run(cargo().args(["fmt", "--all", "--check"]))
+}
+
+fn lints() -> anyhow::Result<()> {
+    step("Lints");
+    run(cargo().args(["clippy", "--locked", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))
+}
+
+/// Installs the partners of other languages and runs their own tests. In CI all three must be there.
+fn example_partners() -> anyhow::Result<()> {
+    step("Example partners");
+    let mandatory = std::env::var_os("CI").is_some();
+    if gateway::install_typescript()? {
+        run(Command::new("npm").current_dir(root().join("examples/partner-typescript")).args(["test", "--silent"]))?;
+    } else if mandatory {
+        anyhow::bail!("CI needs Node and npm for the TypeScript partner");
+    }
+    if let Some(python) = gateway::install_python()? {
+        let home = root().join("examples/partner-python");
+        run(Command::new(python).current_dir(home).args(["-m", "unittest", "--quiet"]))?;
+    } else if mandatory {
+        anyhow::bail!("CI needs Python for the Python partner");
+    }
+    Ok(())
+}
+
+fn tests() -> anyhow::Result<()> {
+    gateway::build("debug")?;
+    step("Tests");
+    run(cargo().args(["test", "--locked", "--workspace", "--quiet"]))
+}
+
+fn demo_runs() -> anyhow::Result<()> {
+    demo::run(false)
+}
