@@ -17,6 +17,8 @@ use crate::guests;
 const SEARCHERS: usize = 4;
 /// How long a shipped contract may take to serve.
 const SWAP_MAX: Duration = Duration::from_secs(30);
+/// Options that are shown of a ranking.
+const SHOWN_MAX: usize = 10;
 const UTTERANCE: &str = "my car's AC blows warm air";
 
 /// Runs the demo; with `keep`, leaves everything running until Ctrl-C.
@@ -185,7 +187,8 @@ fn show_options(answer: &Value) {
         "   {:>2}  {:<30} {:>7}  {:>6}  {:>5} {:>5} {:>6} {:>6}  badge",
         "#", "provider", "INR", "total", "time", "taste", "budget", "safety"
     );
-    for (index, option) in array(answer, "options").iter().enumerate() {
+    let options = array(answer, "options");
+    for (index, option) in options.iter().take(SHOWN_MAX).enumerate() {
         let (card, axes) = (&option["card"], &option["axes"]);
         let header: String = text(card, "header").chars().take(30).collect();
         let number = |key: &str| axes[key].as_f64().unwrap_or(f64::NAN);
@@ -200,6 +203,9 @@ fn show_options(answer: &Value) {
             number("safety"),
             text(card, "badge"),
         );
+    }
+    if options.len() > SHOWN_MAX {
+        println!("       ... and {} more", options.len() - SHOWN_MAX);
     }
 }
 
@@ -221,15 +227,11 @@ fn show_dropped(answer: &Value) {
 
 fn show_movement(before: &Value, after: &Value) {
     let ids = |answer: &Value| -> Vec<String> {
-        array(answer, "options").iter().map(|option| text(&option["card"], "header").to_owned()).collect()
+        array(answer, "options").iter().map(|option| text(&option["option"], "slot_id").to_owned()).collect()
     };
     let (before, after) = (ids(before), ids(after));
-    println!("\n   first before: {}\n   first after:  {}", first(&before), first(&after));
-    println!("   the order {}", if before == after { "is the same" } else { "has changed" });
-}
-
-fn first(ids: &[String]) -> &str {
-    ids.first().map_or("-", String::as_str)
+    let moved = before.iter().zip(&after).filter(|(before, after)| before != after).count();
+    println!("\n   {moved} of {} places are taken by another option than before", after.len());
 }
 
 fn show_hints(gateway: &Gateway, folder: &Path) {

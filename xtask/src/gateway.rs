@@ -65,7 +65,7 @@ pub(crate) fn start_partners(folder: &Path) -> anyhow::Result<Vec<DemoPartner>> 
         let declared = [0.6, 0.6, 0.6, 0.6];
         partners.push(DemoPartner {
             id: "typescript",
-            name: "Neighbourhood AC (TypeScript)",
+            name: "AC Specialist (TypeScript)",
             declared,
             area: "IN_ALL",
             server,
@@ -73,7 +73,13 @@ pub(crate) fn start_partners(folder: &Path) -> anyhow::Result<Vec<DemoPartner>> 
     }
     if let Some(server) = python_partner(folder)? {
         let declared = [0.5, 0.7, 0.5, 0.8];
-        partners.push(DemoPartner { id: "python", name: "AC Specialist (Python)", declared, area: "IN_ALL", server });
+        partners.push(DemoPartner {
+            id: "python",
+            name: "Neighbourhood AC (Python)",
+            declared,
+            area: "IN_ALL",
+            server,
+        });
     }
     for partner in &partners {
         eprintln!("   {:<32} {}", partner.name, partner.server.url);
@@ -100,7 +106,7 @@ fn typescript_partner(folder: &Path) -> anyhow::Result<Option<Server>> {
     }
     let mut command = Command::new("node");
     command.current_dir(root().join("examples/partner-typescript"));
-    command.args(["--import", "tsx", "src/server.ts", "--port", "0"]);
+    command.args(["--import", "tsx", "src/main.ts", "--port", "0"]);
     Server::start("the TypeScript partner", &mut command, log_file(folder, "typescript")?).map(Some)
 }
 
@@ -200,7 +206,7 @@ impl Gateway {
 fn config_text(folder: &Path, contracts: &Path, partners: &[DemoPartner]) -> String {
     use std::fmt::Write as _;
     let mut text = format!(
-        "[server]\nlisten = \"127.0.0.1:0\"\n\n[state]\ndir = {:?}\n\n[contracts]\ndir = {contracts:?}\n\n\
+        "state_dir = {:?}\n\n[server]\nlisten = \"127.0.0.1:0\"\n\n[contracts]\ndir = {contracts:?}\n\n\
          # Local partners speak plain HTTP on loopback; never switch this on in production.\n\
          [partner_client]\nallow_loopback_http = true\n",
         folder.join("state")

@@ -67,7 +67,10 @@ impl GuestToolchain {
             }
         };
         command
-            .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", "-Ctarget-feature=+simd128")
+            .env(
+                "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS",
+                "-Ctarget-feature=+simd128 -Clink-arg=--initial-memory=2097152",
+            )
             .env_remove("RUSTFLAGS")
             .args(["--profile", "guest", "--target", TARGET]);
         Ok(command)

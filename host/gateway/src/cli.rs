@@ -1,0 +1,197 @@
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use intent_gateway_http::auth::{Role, SUBJECT_MAX_CHARS, TTL_MAX_SECONDS};
+
+use crate::config::Overrides;
+
+/// Routes an assistant's requests by intent to partner businesses, under hot-loaded contracts.
+#[derive(Debug, Parser)]
+#[command(
+    name = "intent-gateway",
+    version,
+    after_help = "Settings come from the defaults, then the file, then the environment \
+        (INTENT_GATEWAY__SERVER__LISTEN and so on), then the flags.\nEvery key: docs/configuration.md"
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve until SIGTERM or Ctrl-C, then finish what is under way.
+    #[command(after_help = "Examples:\n  intent-gateway serve --config gateway.toml\n  \
+        intent-gateway serve --listen 127.0.0.1:0 --contracts-dir contracts --allow-loopback-partners")]
+    Serve(ServeArgs),
+    /// Print a bearer token signed with the configured key.
+    #[command(after_help = "Examples:\n  intent-gateway token --role admin\n  \
+        curl -H \"Authorization: Bearer $(intent-gateway token --role orchestrator)\" \
+        http://127.0.0.1:8080/api/v1/intents")]
+    Token(TokenArgs),
+    /// Look at the configuration.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Check the configuration and print what is in force, secrets redacted.
+    #[command(after_help = "Example:\n  intent-gateway config check --config gateway.toml")]
+    Check(FileArg),
+}
+
+/// Where the configuration is.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct FileArg {
+    /// Configuration file (TOML); without one, the defaults hold.
+    #[arg(long, value_name = "FILE", env = "INTENT_GATEWAY_CONFIG")]
+    config: Option<PathBuf>,
+    /// Folder for keys, loaded contracts and their compiled forms.
+    #[arg(long, value_name = "DIR")]
+    state_dir: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    file: FileArg,
+    /// Address to listen on; port 0 takes a free one.
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
+    /// Folder that is watched for contracts (*.wasm).
+    #[arg(long, value_name = "DIR")]
+    contracts_dir: Option<PathBuf>,
+    /// Permit partners on loopback addresses, over plain HTTP too. For development only.
+    #[arg(long)]
+    allow_loopback_partners: bool,
+    /// Log directives, for example `info` or `info,intent_gateway_http::access=debug`.
+    #[arg(long, value_name = "DIRECTIVES")]
+    log_level: Option<String>,
+    /// Log as JSON, one object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TokenArgs {
+    #[command(flatten)]
+    file: FileArg,
+    /// What the bearer may do.
+    #[arg(long, value_enum)]
+    pub(crate) role: RoleArg,
+    /// Whom the token is for; it names the uploader of a contract.
+    #[arg(long, default_value = "developer", value_parser = parse_subject)]
+    pub(crate) subject: String,
+    /// How long it lives: a number and `s`, `m`, `h` or `d`.
+    #[arg(long, default_value = "1h", value_parser = parse_ttl)]
+    pub(crate) ttl: Duration,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum RoleArg {
+    /// Lists intents, classifies, searches.
+    Orchestrator,
+    /// All of that, and runs the platform.
+    Admin,
+}
+
+impl From<RoleArg> for Role {
+    fn from(role: RoleArg) -> Self {
+        match role {
+            RoleArg::Orchestrator => Self::Orchestrator,
+            RoleArg::Admin => Self::Admin,
+        }
+    }
+}
+
+impl Command {
+    pub(crate) fn config_file(&self) -> Option<&Path> {
+        self.file().config.as_deref()
+    }
+
+    /// What the flags set.
+    pub(crate) fn overrides(&self) -> Overrides {
+        let mut overrides = Overrides::default();
+        if let Some(state_dir) = &self.file().state_dir {
+            overrides.set("state_dir", state_dir);
+        }
+        if let Self::Serve(serve) = self {
+            if let Some(listen) = serve.listen {
+                overrides.set("server.listen", listen);
+            }
+            if let Some(dir) = &serve.contracts_dir {
+                overrides.set("contracts.dir", dir);
+            }
+            if serve.allow_loopback_partners {
+                overrides.set("partner_client.allow_loopback_http", true);
+            }
+            if let Some(level) = &serve.log_level {
+                overrides.set("log.level", level);
+            }
+            if serve.json {
+                overrides.set("log.format", "json");
+            }
+        }
+        overrides
+    }
+
+    fn file(&self) -> &FileArg {
+        match self {
+            Self::Serve(serve) => &serve.file,
+            Self::Token(token) => &token.file,
+            Self::Config(ConfigCommand::Check(file)) => file,
+        }
+    }
+}
+
+/// Seconds in each unit that a life may be given in.
+const TTL_UNITS: [(char, u64); 4] = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400)];
+
+fn parse_ttl(text: &str) -> Result<Duration, String> {
+    let expected = || "expected a number and a unit: `90s`, `15m`, `1h`, `7d`".to_owned();
+    let split = |(unit, seconds)| text.strip_suffix(unit).map(|number| (number, seconds));
+    let (number, seconds) = TTL_UNITS.into_iter().find_map(split).ok_or_else(expected)?;
+    let number: u64 = number.parse().map_err(|_| expected())?;
+    let whole = number.checked_mul(seconds).ok_or_else(expected)?;
+    if (1..=TTL_MAX_SECONDS).contains(&whole) {
+        Ok(Duration::from_secs(whole))
+    } else {
+        Err(format!("expected 1 s to {} days", TTL_MAX_SECONDS / 86_400))
+    }
+}
+
+fn parse_subject(text: &str) -> Result<String, String> {
+    let visible = text.bytes().all(|byte| byte.is_ascii_graphic());
+    if visible && (1..=SUBJECT_MAX_CHARS).contains(&text.len()) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("expected 1 to {SUBJECT_MAX_CHARS} visible ASCII characters"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn lives_of_tokens() {
+        assert_eq!(parse_ttl("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_ttl("2h"), Ok(Duration::from_secs(7_200)));
+        assert_eq!(parse_ttl("7d"), Ok(Duration::from_secs(604_800)));
+        for bad in ["", "h", "1", "1w", "-1h", "1.5h", "99999999999999999999h", "1hh", "0s", "31d"] {
+            assert!(parse_ttl(bad).is_err(), "{bad}");
+        }
+    }
+}

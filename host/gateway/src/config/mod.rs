@@ -1,0 +1,367 @@
+//! The configuration: one struct per component, from defaults, file, environment and flags.
+//!
+//! Everything is checked at start, and every problem is told at once. Units are in the names of the keys; each key
+//! is described in `docs/configuration.md`, which a test holds against this module.
+
+mod load;
+mod partners;
+#[cfg(test)]
+mod tests;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use intent_gateway_core::limits::TOOL_CALL_TIMEOUT;
+use intent_gateway_core::secret::Secret;
+use intent_gateway_http::auth::KEY_MIN_BYTES;
+use intent_gateway_http::server::{HEADER_MIN_BYTES, ServerConfig};
+use intent_gateway_partners::PartnerClientConfig;
+use intent_gateway_sandbox::SandboxConfig;
+use serde::{Deserialize, Serialize, Serializer};
+
+pub(crate) use self::load::{Overrides, load};
+pub(crate) use self::partners::PartnerEntry;
+
+/// Longest time that a setting of the server may name, milliseconds: an hour.
+const WAIT_MAX_MS: u64 = 60 * 60 * 1_000;
+/// Most connections or requests that may be set.
+const COUNT_MAX: usize = 1_000_000;
+/// Largest head of a request that may be set, bytes.
+const HEADER_MAX_BYTES: usize = 1024 * 1024;
+/// What stands in place of a secret.
+const REDACTED: &str = "(redacted)";
+
+/// Everything that can be set.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    /// Keys in development, loaded contracts, their compiled forms.
+    pub(crate) state_dir: PathBuf,
+    pub(crate) server: ServerSection,
+    pub(crate) auth: AuthSection,
+    pub(crate) contracts: ContractsSection,
+    pub(crate) search: SearchSection,
+    pub(crate) sandbox: SandboxConfig,
+    pub(crate) partner_client: PartnerClientConfig,
+    pub(crate) log: LogSection,
+    pub(crate) partners: Vec<PartnerEntry>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            state_dir: PathBuf::from("state"),
+            server: ServerSection::default(),
+            auth: AuthSection::default(),
+            contracts: ContractsSection::default(),
+            search: SearchSection::default(),
+            sandbox: SandboxConfig::default(),
+            partner_client: PartnerClientConfig::default(),
+            log: LogSection::default(),
+            partners: Vec::new(),
+        }
+    }
+}
+
+/// The listener and the bounds on requests.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ServerSection {
+    pub(crate) listen: SocketAddr,
+    pub(crate) max_connections: usize,
+    pub(crate) max_in_flight: usize,
+    pub(crate) max_header_bytes: usize,
+    pub(crate) header_read_timeout_ms: u64,
+    pub(crate) body_timeout_ms: u64,
+    pub(crate) request_timeout_ms: u64,
+    pub(crate) idle_timeout_ms: u64,
+    pub(crate) drain_timeout_ms: u64,
+}
+
+impl Default for ServerSection {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+            max_connections: 4_096,
+            max_in_flight: 1_024,
+            max_header_bytes: 32 * 1024,
+            header_read_timeout_ms: 15_000,
+            body_timeout_ms: 15_000,
+            request_timeout_ms: 40_000,
+            idle_timeout_ms: 75_000,
+            drain_timeout_ms: 45_000,
+        }
+    }
+}
+
+impl ServerSection {
+    pub(crate) fn listener(&self) -> ServerConfig {
+        ServerConfig {
+            listen: self.listen,
+            max_connections: self.max_connections,
+            max_header_bytes: self.max_header_bytes,
+            header_read_timeout: Duration::from_millis(self.header_read_timeout_ms),
+            idle_timeout: Duration::from_millis(self.idle_timeout_ms),
+            drain_timeout: Duration::from_millis(self.drain_timeout_ms),
+        }
+    }
+
+    pub(crate) fn limits(&self) -> intent_gateway_http::Limits {
+        intent_gateway_http::Limits {
+            request_timeout: Duration::from_millis(self.request_timeout_ms),
+            body_timeout: Duration::from_millis(self.body_timeout_ms),
+            max_in_flight: self.max_in_flight,
+        }
+    }
+
+    fn check(&self, problems: &mut Vec<String>) {
+        let mut within = |key: &str, value: u64, least: u64, most: u64| {
+            if !(least..=most).contains(&value) {
+                problems.push(format!("`server.{key}` is {value}; expected {least} to {most}"));
+            }
+        };
+        let wide = |value: usize| u64::try_from(value).unwrap_or(u64::MAX);
+        within("max_connections", wide(self.max_connections), 1, wide(COUNT_MAX));
+        within("max_in_flight", wide(self.max_in_flight), 1, wide(COUNT_MAX));
+        within("max_header_bytes", wide(self.max_header_bytes), wide(HEADER_MIN_BYTES), wide(HEADER_MAX_BYTES));
+        for (key, value) in [
+            ("header_read_timeout_ms", self.header_read_timeout_ms),
+            ("body_timeout_ms", self.body_timeout_ms),
+            ("request_timeout_ms", self.request_timeout_ms),
+            ("idle_timeout_ms", self.idle_timeout_ms),
+        ] {
+            within(key, value, 1, WAIT_MAX_MS);
+        }
+        within("drain_timeout_ms", self.drain_timeout_ms, 0, WAIT_MAX_MS);
+    }
+}
+
+/// Keys and tokens.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct AuthSection {
+    /// Signs and accepts tokens.
+    #[serde(serialize_with = "redacted")]
+    pub(crate) signing_key: Option<Secret>,
+    /// Accepted besides, during a rotation.
+    #[serde(serialize_with = "all_redacted")]
+    pub(crate) previous_signing_keys: Vec<Secret>,
+    /// Seals option references.
+    #[serde(serialize_with = "redacted")]
+    pub(crate) reference_key: Option<Secret>,
+    /// Audience of tokens.
+    pub(crate) audience: String,
+}
+
+impl Default for AuthSection {
+    fn default() -> Self {
+        Self {
+            signing_key: None,
+            previous_signing_keys: Vec::new(),
+            reference_key: None,
+            audience: "intent-gateway".to_owned(),
+        }
+    }
+}
+
+fn redacted<S: Serializer>(secret: &Option<Secret>, serializer: S) -> Result<S::Ok, S::Error> {
+    secret.as_ref().map(|_| REDACTED).serialize(serializer)
+}
+
+fn all_redacted<S: Serializer>(secrets: &[Secret], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(secrets.iter().map(|_| REDACTED))
+}
+
+impl AuthSection {
+    fn check(&self, problems: &mut Vec<String>) {
+        let keys = [("signing_key", self.signing_key.as_ref()), ("reference_key", self.reference_key.as_ref())];
+        let previous = self.previous_signing_keys.iter().map(|key| ("previous_signing_keys", Some(key)));
+        for (name, key) in keys.into_iter().chain(previous) {
+            let Some(bytes) = key.map(|key| key.expose().len()) else { continue };
+            if bytes < KEY_MIN_BYTES {
+                problems.push(format!(
+                    "`auth.{name}` has {bytes} bytes; at least {KEY_MIN_BYTES} are needed (make one with \
+                     `openssl rand -hex 32`)"
+                ));
+            }
+        }
+        if self.signing_key.is_none() && !self.previous_signing_keys.is_empty() {
+            problems.push("`auth.previous_signing_keys` needs a new `auth.signing_key` beside it".to_owned());
+        }
+        if self.audience.is_empty() {
+            problems.push("`auth.audience` is empty".to_owned());
+        }
+    }
+}
+
+/// Where contracts come from.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ContractsSection {
+    /// Folder that is watched for `*.wasm`.
+    pub(crate) dir: Option<PathBuf>,
+}
+
+impl ContractsSection {
+    fn check(&self, problems: &mut Vec<String>) {
+        if let Some(dir) = self.dir.as_ref().filter(|dir| !dir.is_dir()) {
+            problems.push(format!("`contracts.dir` is `{}`, which is no folder; create it first", dir.display()));
+        }
+    }
+}
+
+/// Searches.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct SearchSection {
+    /// One deadline for all partners of a search.
+    pub(crate) timeout_ms: u64,
+}
+
+impl Default for SearchSection {
+    fn default() -> Self {
+        Self { timeout_ms: longest_search_ms() }
+    }
+}
+
+fn longest_search_ms() -> u64 {
+    u64::try_from(TOOL_CALL_TIMEOUT.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl SearchSection {
+    pub(crate) fn timeout(&self) -> Duration {
+        Duration::from_millis(self.timeout_ms)
+    }
+
+    fn check(&self, server: &ServerSection, problems: &mut Vec<String>) {
+        let (value, most) = (self.timeout_ms, longest_search_ms());
+        if !(1..=most).contains(&value) {
+            problems.push(format!("`search.timeout_ms` is {value}; expected 1 to {most}"));
+        } else if value >= server.request_timeout_ms {
+            problems.push(format!(
+                "`search.timeout_ms` is {value}; it must be below `server.request_timeout_ms`, which is {}, or a slow \
+                 partner costs the whole answer",
+                server.request_timeout_ms
+            ));
+        }
+    }
+}
+
+/// The log.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct LogSection {
+    /// Directives of tracing's filter.
+    pub(crate) level: String,
+    pub(crate) format: LogFormat,
+}
+
+impl Default for LogSection {
+    fn default() -> Self {
+        Self { level: "info".to_owned(), format: LogFormat::Text }
+    }
+}
+
+impl LogSection {
+    fn check(&self, problems: &mut Vec<String>) {
+        if let Err(error) = crate::logging::filter(&self.level) {
+            problems.push(format!("`log.level` is no list of log directives: {error}"));
+        }
+    }
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum LogFormat {
+    /// For people; coloured on a terminal.
+    Text,
+    /// One object a line.
+    Json,
+}
+
+impl Config {
+    /// Every problem that the values have.
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.state_dir.as_os_str().is_empty() {
+            problems.push("`state_dir` is empty".to_owned());
+        }
+        self.server.check(&mut problems);
+        self.auth.check(&mut problems);
+        self.contracts.check(&mut problems);
+        self.search.check(&self.server, &mut problems);
+        self.log.check(&mut problems);
+        problems.extend(self.sandbox.validate().err().map(|error| error.to_string()));
+        problems.extend(self.partner_client.validate().err().map(|error| format!("partner_client: {error}")));
+        partners::check(&self.partners, self.partner_client.allow_loopback_http, &mut problems);
+        problems
+    }
+}
+
+/// The configuration in force, as TOML, with secrets redacted.
+pub(crate) fn show(config: &Config) -> Result<String, toml::ser::Error> {
+    let Config { state_dir, server, auth, contracts, search, sandbox, partner_client, log, partners } = config;
+    let mut table = toml::Table::new();
+    let mut insert = |key: &str, value: toml::Value| table.insert(key.to_owned(), value);
+    insert("state_dir", toml::Value::try_from(state_dir)?);
+    insert("server", toml::Value::try_from(server)?);
+    insert("auth", toml::Value::try_from(auth)?);
+    insert("contracts", toml::Value::try_from(contracts)?);
+    insert("search", toml::Value::try_from(search)?);
+    insert("sandbox", toml::Value::Table(show_sandbox(sandbox)?));
+    insert("partner_client", toml::Value::Table(show_partner_client(partner_client)?));
+    insert("log", toml::Value::try_from(log)?);
+    if !partners.is_empty() {
+        insert("partners", toml::Value::try_from(partners)?);
+    }
+    toml::to_string(&table)
+}
+
+// The two below name every field, so that a new one cannot be left out unseen.
+
+fn show_sandbox(config: &SandboxConfig) -> Result<toml::Table, toml::ser::Error> {
+    let SandboxConfig {
+        deadline_ms,
+        memory_max_bytes,
+        output_max_bytes,
+        max_concurrent_instances,
+        max_waiting_calls,
+        wait_max_ms,
+        faults_before_rollback,
+        versions_kept_per_intent,
+    } = config;
+    let number = toml::Value::try_from::<u64>;
+    let size = toml::Value::try_from::<usize>;
+    Ok(toml::Table::from_iter([
+        ("deadline_ms".to_owned(), number(*deadline_ms)?),
+        ("memory_max_bytes".to_owned(), size(*memory_max_bytes)?),
+        ("output_max_bytes".to_owned(), size(*output_max_bytes)?),
+        ("max_concurrent_instances".to_owned(), number((*max_concurrent_instances).into())?),
+        ("max_waiting_calls".to_owned(), number((*max_waiting_calls).into())?),
+        ("wait_max_ms".to_owned(), number(*wait_max_ms)?),
+        ("faults_before_rollback".to_owned(), number((*faults_before_rollback).into())?),
+        ("versions_kept_per_intent".to_owned(), size(*versions_kept_per_intent)?),
+    ]))
+}
+
+fn show_partner_client(config: &PartnerClientConfig) -> Result<toml::Table, toml::ser::Error> {
+    let PartnerClientConfig {
+        connect_timeout_ms,
+        max_concurrent_calls_per_partner,
+        max_waiting_calls_per_partner,
+        allow_loopback_http,
+        pool_idle_secs,
+        session_idle_secs,
+    } = config;
+    let number = toml::Value::try_from::<u64>;
+    let size = toml::Value::try_from::<usize>;
+    Ok(toml::Table::from_iter([
+        ("connect_timeout_ms".to_owned(), number(*connect_timeout_ms)?),
+        ("max_concurrent_calls_per_partner".to_owned(), size(*max_concurrent_calls_per_partner)?),
+        ("max_waiting_calls_per_partner".to_owned(), size(*max_waiting_calls_per_partner)?),
+        ("allow_loopback_http".to_owned(), toml::Value::Boolean(*allow_loopback_http)),
+        ("pool_idle_secs".to_owned(), number(*pool_idle_secs)?),
+        ("session_idle_secs".to_owned(), number(*session_idle_secs)?),
+    ]))
+}

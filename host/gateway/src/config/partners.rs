@@ -1,0 +1,130 @@
+//! `[[partners]]`: the partners, until they have a store of their own.
+
+use std::collections::HashSet;
+
+use intent_gateway_core::contract::Axes;
+use intent_gateway_core::id::{IntentId, PartnerId};
+use intent_gateway_core::partner::{Listing, Partner};
+use intent_gateway_core::secret::Secret;
+use serde::{Deserialize, Serialize};
+
+/// One partner.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PartnerEntry {
+    /// 1 to 64 letters, digits, `-` or `_`.
+    id: PartnerId,
+    /// Display name.
+    name: String,
+    /// Address of the MCP endpoint.
+    url: String,
+    /// Bearer token for calls without a user's own.
+    #[serde(default, serialize_with = "super::redacted")]
+    token: Option<Secret>,
+    /// What it lists.
+    listings: Vec<ListingEntry>,
+}
+
+/// One intent that a partner lists.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct ListingEntry {
+    intent: IntentId,
+    /// City names, six-digit postal codes, or `IN_ALL`.
+    service_area: Vec<String>,
+    #[serde(default)]
+    ttbs_signals: Signals,
+}
+
+/// Self-rated signals; each is 0.5 where the partner gives none (spec 1, `_meta.platform`).
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+struct Signals {
+    time: f64,
+    taste: f64,
+    budget: f64,
+    safety: f64,
+}
+
+impl Default for Signals {
+    fn default() -> Self {
+        let Axes { time, taste, budget, safety } = Axes::UNDECLARED;
+        Self { time, taste, budget, safety }
+    }
+}
+
+impl From<PartnerEntry> for Partner {
+    fn from(entry: PartnerEntry) -> Self {
+        let listing = |ListingEntry { intent, service_area, ttbs_signals }: ListingEntry| {
+            let Signals { time, taste, budget, safety } = ttbs_signals;
+            Listing { intent, service_area, declared: Axes { time, taste, budget, safety } }
+        };
+        let PartnerEntry { id, name, url, token, listings } = entry;
+        Self { id, name, url, listings: listings.into_iter().map(listing).collect(), token }
+    }
+}
+
+/// Everything that is wrong with the partners.
+pub(super) fn check(partners: &[PartnerEntry], allow_loopback_http: bool, problems: &mut Vec<String>) {
+    let mut ids = HashSet::new();
+    for partner in partners {
+        let mut wrong = |what: String| problems.push(format!("partner `{}`: {what}", partner.id));
+        if !ids.insert(&partner.id) {
+            wrong("the id is given twice".to_owned());
+        }
+        if partner.name.trim().is_empty() {
+            wrong("`name` is empty".to_owned());
+        }
+        if let Some(what) = wrong_url(&partner.url, allow_loopback_http) {
+            wrong(format!("`url` is `{}`; {what}", partner.url));
+        }
+        if partner.token.as_ref().is_some_and(|token| !is_header_text(token.expose())) {
+            wrong("`token` must be visible ASCII characters".to_owned());
+        }
+        if partner.listings.is_empty() {
+            wrong("it lists no intent; add `[[partners.listings]]`".to_owned());
+        }
+        let mut intents = HashSet::new();
+        for listing in &partner.listings {
+            if !intents.insert(&listing.intent) {
+                wrong(format!("`{}` is listed twice", listing.intent));
+            }
+            listing.check(&mut wrong);
+        }
+    }
+}
+
+impl ListingEntry {
+    fn check(&self, wrong: &mut impl FnMut(String)) {
+        let intent = &self.intent;
+        if self.service_area.is_empty() || self.service_area.iter().any(|place| place.trim().is_empty()) {
+            wrong(format!("`service_area` of `{intent}` needs city names, postal codes, or `IN_ALL`, none empty"));
+        }
+        let Signals { time, taste, budget, safety } = self.ttbs_signals;
+        for (axis, value) in [("time", time), ("taste", taste), ("budget", budget), ("safety", safety)] {
+            if !(0.0..=1.0).contains(&value) {
+                wrong(format!("`ttbs_signals.{axis}` of `{intent}` is {value}; expected 0 to 1"));
+            }
+        }
+    }
+}
+
+fn wrong_url(url: &str, allow_loopback_http: bool) -> Option<String> {
+    let Ok(uri) = url.parse::<http::Uri>() else { return Some("it is no URL".to_owned()) };
+    let authority = uri.authority()?;
+    if authority.as_str().contains('@') {
+        return Some("it must not hold a user or a password; use `token`".to_owned());
+    }
+    match uri.scheme_str() {
+        Some("https") => None,
+        Some("http") if allow_loopback_http => None,
+        Some("http") => {
+            Some("HTTPS is required (`--allow-loopback-partners` permits HTTP on loopback in development)".to_owned())
+        }
+        _ => Some("expected `https://host/path`".to_owned()),
+    }
+}
+
+fn is_header_text(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
+}

@@ -1,0 +1,214 @@
+//! What is taken, what is refused and how it is told; and that the documents say what the code does.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::*;
+
+const DOCS: &str = include_str!("../../../../docs/configuration.md");
+const EXAMPLE: &str = include_str!("../../../../examples/gateway.toml");
+
+/// Loads a file of this content; `contracts` is a folder beside it.
+fn load_text(text: &str, overrides: &Overrides) -> Result<Config, Vec<String>> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("gateway.toml");
+    std::fs::create_dir(folder.path().join("contracts")).expect("a folder");
+    let contracts = folder.path().join("contracts");
+    let text = text.replace("\"contracts\"", &format!("{:?}", contracts.display().to_string()));
+    std::fs::write(&path, text).expect("written");
+    load(Some(&path), overrides).map_err(|error| match error {
+        load::ConfigError::Invalid(problems) => problems,
+        load::ConfigError::Unreadable { .. } => panic!("{error}"),
+    })
+}
+
+fn problems(text: &str) -> Vec<String> {
+    load_text(text, &Overrides::default()).expect_err("refused")
+}
+
+/// The value of every key, by dotted name, of what is shown.
+fn shown(config: &Config) -> BTreeMap<String, String> {
+    let table: toml::Table = show(config).expect("shown").parse().expect("TOML");
+    let mut flat = BTreeMap::new();
+    for (key, value) in table {
+        match value {
+            toml::Value::Table(section) => {
+                flat.extend(section.into_iter().map(|(name, value)| (format!("{key}.{name}"), value.to_string())));
+            }
+            toml::Value::Array(_) => {}
+            value => {
+                flat.insert(key, value.to_string());
+            }
+        }
+    }
+    flat
+}
+
+/// Every key there is, as the types tell them.
+fn every_key() -> Vec<String> {
+    let sections = [
+        ("server", load::keys::<ServerSection>()),
+        ("auth", load::keys::<AuthSection>()),
+        ("contracts", load::keys::<ContractsSection>()),
+        ("search", load::keys::<SearchSection>()),
+        ("sandbox", load::keys::<SandboxConfig>()),
+        ("partner_client", load::keys::<PartnerClientConfig>()),
+        ("log", load::keys::<LogSection>()),
+    ];
+    let mut keys = vec!["state_dir".to_owned()];
+    for (section, names) in sections {
+        assert!(!names.is_empty(), "{section} tells no keys");
+        keys.extend(names.iter().map(|name| format!("{section}.{name}")));
+    }
+    keys.sort();
+    keys
+}
+
+#[test]
+fn the_documented_keys_and_defaults_are_those_of_the_code() {
+    let documented: BTreeMap<String, String> = DOCS
+        .split("## Partners")
+        .next()
+        .unwrap_or_default()
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `"))
+        .map(|row| {
+            let (key, rest) = row.split_once("` | ").expect("a key");
+            let default = rest.split(" | ").next().expect("a default");
+            (key.to_owned(), default.trim_matches('`').to_owned())
+        })
+        .collect();
+    assert_eq!(documented.keys().cloned().collect::<Vec<_>>(), every_key());
+    let defaults = shown(&Config::default());
+    for (key, documented) in documented {
+        let default = defaults.get(&key).map_or("none", String::as_str);
+        assert_eq!(documented, default, "{key}");
+    }
+}
+
+#[test]
+fn the_example_has_every_key_with_its_default() {
+    let example: toml::Table = EXAMPLE.parse().expect("TOML");
+    for key in every_key() {
+        let found = match key.split_once('.') {
+            Some((section, name)) => example[section].get(name).is_some(),
+            None => example.contains_key(&key),
+        };
+        assert!(found, "{key} is missing");
+    }
+    let config = load_text(EXAMPLE, &Overrides::default()).expect("valid");
+    let (example, defaults) = (shown(&config), shown(&Config::default()));
+    for (key, default) in defaults {
+        assert_eq!(example.get(&key), Some(&default), "{key}");
+    }
+    assert_eq!(config.partners.len(), 2);
+    let partner = intent_gateway_core::partner::Partner::from(config.partners[1].clone());
+    assert_eq!(partner.listings[0].declared, intent_gateway_core::contract::Axes::UNDECLARED);
+}
+
+#[test]
+fn what_is_shown_can_be_loaded_and_holds_no_secret() {
+    let config = load_text(EXAMPLE, &Overrides::default()).expect("valid");
+    let text = show(&config).expect("shown");
+    assert!(text.contains("(redacted)"), "{text}");
+    for secret in ["replace-me", "replace-this", "what-the-partner-gave-you"] {
+        assert!(!text.contains(secret) && !format!("{config:?}").contains(secret), "{secret}");
+    }
+    assert!(text.parse::<toml::Table>().is_ok());
+}
+
+#[test]
+fn every_unknown_key_is_told_with_the_keys_there_are() {
+    let problems = problems("[server]\nlisen = \"x\"\nmax_conns = 1\n[sever]\nlisten = 1\n[sandbox]\nfuel = 1\n");
+    assert_eq!(problems.len(), 4, "{problems:#?}");
+    let told = |start: &str, also: &str| problems.iter().any(|told| told.starts_with(start) && told.contains(also));
+    assert!(told("unknown key `sever`", "partner_client"), "{problems:#?}");
+    assert!(told("unknown key `server.lisen`", "`server` has listen, max_connections"), "{problems:#?}");
+    assert!(told("unknown key `server.max_conns`", "gateway.toml"), "{problems:#?}");
+    assert!(told("unknown key `sandbox.fuel`", "deadline_ms"), "{problems:#?}");
+}
+
+#[test]
+fn all_wrong_values_are_told_at_once() {
+    let problems = problems(
+        r#"
+        [server]
+        max_connections = 0
+        request_timeout_ms = 500
+        [auth]
+        signing_key = "short"
+        [search]
+        timeout_ms = 30001
+        [sandbox]
+        deadline_ms = "fast"
+        [log]
+        level = "info,,=loud"
+        [contracts]
+        dir = "/nowhere/at/all"
+        [partner_client]
+        pool_idle_secs = 0
+        [[partners]]
+        id = "a"
+        name = " "
+        url = "http://a.example/mcp"
+        listings = [{ intent = "auto.fix", service_area = [], ttbs_signals = { time = 2.0 } }]
+        [[partners]]
+        id = "a"
+        name = "A"
+        url = "https://user:pass@a.example/mcp"
+        listings = []
+        "#,
+    );
+    let expected = [
+        "`sandbox.deadline_ms`",
+        "`server.max_connections` is 0; expected 1 to 1000000",
+        "`auth.signing_key` has 5 bytes; at least 32 are needed",
+        "`contracts.dir` is `/nowhere/at/all`, which is no folder",
+        "`search.timeout_ms` is 30001; expected 1 to 30000",
+        "`log.level` is no list of log directives",
+        "`pool_idle_secs` must lie in",
+        "partner `a`: `name` is empty",
+        "HTTPS is required",
+        "`service_area` of `auto.fix` needs",
+        "`ttbs_signals.time` of `auto.fix` is 2; expected 0 to 1",
+        "partner `a`: the id is given twice",
+        "it must not hold a user or a password",
+        "partner `a`: it lists no intent",
+    ];
+    for expected in expected {
+        assert!(problems.iter().any(|told| told.contains(expected)), "{expected}: {problems:#?}");
+    }
+    assert_eq!(problems.len(), expected.len(), "{problems:#?}");
+}
+
+#[test]
+fn a_search_must_be_over_before_its_request() {
+    let problems = problems("[server]\nrequest_timeout_ms = 5000\n[search]\ntimeout_ms = 5000\n");
+    assert!(problems[0].contains("below `server.request_timeout_ms`"), "{problems:?}");
+}
+
+#[test]
+fn a_wrong_partner_names_its_key() {
+    let problems = problems("[[partners]]\nid = \"a b\"\nname = \"A\"\nurl = \"https://a.example\"\nlistings = []\n");
+    assert!(problems[0].starts_with("`partners.0.id`") && problems[0].contains("1 to 64"), "{problems:?}");
+    let problems = self::problems("[[partners]]\nid = \"a\"\nnam = \"A\"\n");
+    assert!(problems[0].contains("nam") && problems[0].contains("listings"), "{problems:?}");
+}
+
+#[test]
+fn flags_stand_above_the_file() {
+    let mut overrides = Overrides::default();
+    overrides.set("server.listen", "127.0.0.1:0");
+    overrides.set("log.format", "json");
+    let config = load_text("[server]\nlisten = \"0.0.0.0:1\"\nmax_connections = 7\n", &overrides).expect("valid");
+    assert_eq!(config.server.listen.to_string(), "127.0.0.1:0");
+    assert_eq!((config.server.max_connections, config.log.format), (7, LogFormat::Json));
+}
+
+#[test]
+fn a_missing_or_broken_file_is_told() {
+    let error = load(Some(Path::new("/nowhere/gateway.toml")), &Overrides::default()).expect_err("refused");
+    assert!(error.to_string().starts_with("cannot read the configuration file /nowhere/gateway.toml"), "{error}");
+    let problems = problems("[server\n");
+    assert!(problems[0].contains("gateway.toml"), "{problems:?}");
+}

@@ -1,0 +1,123 @@
+//! `intent-gateway serve`: puts the parts together, serves, and drains when told to stop.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use intent_gateway_core::clock::{Clock, SystemClock};
+use intent_gateway_core::partner::Partner;
+use intent_gateway_core::reference::ReferenceSealer;
+use intent_gateway_core::search::Searcher;
+use intent_gateway_http::server::{Drained, Server};
+use intent_gateway_http::{AppState, router};
+use intent_gateway_partners::PartnerClient;
+use intent_gateway_sandbox::Sandbox;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Config;
+use crate::directory::StaticDirectory;
+use crate::findings::MemoryFindings;
+use crate::keys::Keys;
+use crate::logging;
+
+/// Exit code when a second signal cuts the drain short, as a shell counts an interrupt.
+const EXIT_INTERRUPTED: i32 = 130;
+
+/// Serves until a signal.
+pub(crate) fn run(config: Config) -> anyhow::Result<()> {
+    logging::start(&config.log)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no runtime")?;
+    runtime.block_on(serve(config))
+}
+
+async fn serve(config: Config) -> anyhow::Result<()> {
+    let draining = CancellationToken::new();
+    let signals = Signals::new()?;
+    let sandbox = start_sandbox(&config).await?;
+    let state = state(&config, sandbox.clone(), &draining)?;
+    let server = Server::bind(config.server.listener(), router(state), draining.clone()).await?;
+    crate::print(&format!("listening on http://{}", server.local_addr()));
+    tracing::info!(address = %server.local_addr(), version = env!("CARGO_PKG_VERSION"), "serving");
+
+    tokio::spawn(signals.watch(draining));
+    let drained = server.run().await;
+    // Only now: requests under way needed contracts until the last of them was answered.
+    sandbox.stop().await;
+    match drained {
+        Drained::Clean => tracing::info!("stopped; every request under way was answered"),
+        Drained::Cut(connections) => {
+            tracing::warn!(connections, "stopped; connections were cut off at `server.drain_timeout_ms`");
+        }
+    }
+    Ok(())
+}
+
+async fn start_sandbox(config: &Config) -> anyhow::Result<Arc<Sandbox>> {
+    let (state_dir, watched) = (config.state_dir.clone(), config.contracts.dir.clone());
+    Sandbox::start(config.sandbox.clone(), state_dir, watched, Arc::new(SystemClock), CancellationToken::new())
+        .await
+        .context("the sandbox did not start")
+}
+
+/// The parts, each behind its port.
+fn state(config: &Config, sandbox: Arc<Sandbox>, draining: &CancellationToken) -> anyhow::Result<AppState> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let keys = Keys::of(config)?;
+    if let Some(path) = &keys.development {
+        tracing::warn!(
+            path = %path.display(),
+            "DEVELOPMENT KEY: tokens are signed with a key kept in the state folder; set `auth.signing_key` in production"
+        );
+    }
+    if config.partner_client.allow_loopback_http {
+        tracing::warn!("DEVELOPMENT SETTING: partners on loopback addresses may be called, over plain HTTP too");
+    }
+    let partners = PartnerClient::new(&config.partner_client).context("partner calls could not be set up")?;
+    let searcher = Searcher {
+        contracts: sandbox.clone(),
+        directory: Arc::new(StaticDirectory::new(config.partners.iter().cloned().map(Partner::from))),
+        calls: Arc::new(partners),
+        findings: Arc::new(MemoryFindings::default()),
+        clock: clock.clone(),
+        references: ReferenceSealer::new(&keys.reference),
+        timeout: config.search.timeout(),
+    };
+    Ok(AppState {
+        searcher: Arc::new(searcher),
+        admin: sandbox,
+        tokens: Arc::new(keys.tokens(&config.auth.audience, clock)?),
+        limits: config.server.limits(),
+        draining: draining.clone(),
+    })
+}
+
+/// The signals that end the process.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    /// Listens from here on; before, a signal ends the process at once.
+    fn new() -> anyhow::Result<Self> {
+        let listen = |kind| signal(kind).context("signals cannot be listened for");
+        Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
+    }
+
+    /// The first signal begins the drain, the second ends the process.
+    async fn watch(mut self, draining: CancellationToken) {
+        self.next().await;
+        tracing::info!("draining; a second signal stops at once");
+        draining.cancel();
+        self.next().await;
+        tracing::warn!("stopped at once by a second signal");
+        std::process::exit(EXIT_INTERRUPTED);
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}

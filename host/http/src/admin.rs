@@ -1,0 +1,197 @@
+//! What the platform team does: loads, activates and unloads contracts, and looks at failures, partners and findings.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Extension;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, Request, State};
+use axum::response::{IntoResponse as _, Response};
+use http::StatusCode;
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::limits::CONTRACT_MAX_BYTES;
+use intent_gateway_core::ports::Origin;
+use serde::{Deserialize, Serialize};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::App;
+use crate::auth::Caller;
+use crate::body::{self, WASM};
+use crate::error::{Code, ErrorBody, Refusal};
+use crate::schema;
+use crate::wire::{self, PartnerEntry, PartnerList};
+
+/// Uploads that are held in memory at once; each may be as large as a component may be.
+pub(crate) const CONCURRENT_UPLOADS_MAX: usize = 2;
+/// Wait for the body of an upload.
+const UPLOAD_BODY_TIMEOUT: Duration = Duration::from_secs(120);
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::default()
+        .routes(routes!(list_contracts, load_contract))
+        .routes(routes!(activate_contract))
+        .routes(routes!(list_failures))
+        .routes(routes!(unload_intent))
+        .routes(routes!(list_partners))
+        .routes(routes!(list_findings))
+}
+
+/// Lists every loaded contract version, live or not.
+#[utoipa::path(
+    get, path = "/api/v1/admin/contracts", tag = "admin",
+    security(("bearer" = ["admin"])),
+    responses((status = 200, description = "Loaded versions", body = schema::LoadedVersions))
+)]
+async fn list_contracts(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
+    #[derive(Serialize)]
+    struct Answer<T> {
+        contracts: T,
+    }
+    wire::json(StatusCode::OK, &Answer { contracts: app.admin.versions() }, wire::SMALL_BYTES)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LoadQuery {
+    #[serde(default = "yes")]
+    activate: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Loads a contract.
+///
+/// When the call returns 200 or 201 with `live` true, every later search is served by this version. When it
+/// returns an error, the version before it goes on serving.
+#[utoipa::path(
+    post, path = "/api/v1/admin/contracts", tag = "admin",
+    params(("activate" = Option<bool>, Query, description = "Make it live; true when absent")),
+    request_body(content = String, content_type = "application/wasm", description = "The component"),
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "This very component was loaded before", body = schema::LoadedVersion),
+        (status = 201, description = "Loaded", body = schema::LoadedVersion),
+        (status = 422, description = "Not taken; the code and message say why", body = ErrorBody<'static>),
+    )
+)]
+async fn load_contract(
+    State(app): State<Arc<App>>,
+    query: Result<Query<LoadQuery>, QueryRejection>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let Query(LoadQuery { activate }) = query.map_err(|_| {
+        Refusal::new(Code::InvalidRequest).message("The only query parameter is `activate`, `true` or `false`.")
+    })?;
+    body::require_media_type(request.headers(), WASM)?;
+    let _slot = app.uploads.try_acquire().map_err(|_| Code::Overloaded)?;
+    let component = body::read(request.into_body(), CONTRACT_MAX_BYTES, UPLOAD_BODY_TIMEOUT).await?;
+    let digest = Digest::of(&component);
+    let known = app.admin.versions().iter().any(|version| version.digest == digest);
+    let admin = app.admin.clone();
+    let origin = Origin::Upload(caller.subject);
+    // In a task of its own: a caller that leaves must not stop a load half-way.
+    let load = tokio::spawn(async move { admin.load(component, origin, activate).await });
+    let loaded = finished(load.await)??;
+    tracing::info!(intent = loaded.intent, version = loaded.version, %digest, live = loaded.live, "contract uploaded");
+    let status = if known { StatusCode::OK } else { StatusCode::CREATED };
+    wire::json(status, &loaded, wire::SMALL_BYTES)
+}
+
+/// Makes a loaded version live: a release, or a rollback.
+#[utoipa::path(
+    post, path = "/api/v1/admin/contracts/{digest}/activate", tag = "admin",
+    params(("digest" = String, Path, description = "SHA-256 of the component, 64 hexadecimal characters")),
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "Now live", body = schema::LoadedVersion),
+        (status = 404, description = "`NOT_FOUND`: nothing of that digest is loaded", body = ErrorBody<'static>),
+        (status = 422, description = "Not taken; the code and message say why", body = ErrorBody<'static>),
+    )
+)]
+async fn activate_contract(State(app): State<Arc<App>>, Path(digest): Path<String>) -> Result<Response, Refusal> {
+    let digest: Digest =
+        digest.parse().map_err(|error| Refusal::new(Code::NotFound).message(format!("No such contract: {error}.")))?;
+    let admin = app.admin.clone();
+    let activation = tokio::spawn(async move { admin.activate(digest).await });
+    let activated = finished(activation.await)??;
+    tracing::info!(intent = activated.intent, version = activated.version, %digest, "contract activated");
+    wire::json(StatusCode::OK, &activated, wire::SMALL_BYTES)
+}
+
+/// Takes an intent out of service. Its versions stay loaded and can be activated again.
+#[utoipa::path(
+    delete, path = "/api/v1/admin/intents/{intent}", tag = "admin",
+    params(("intent" = String, Path, description = "Intent identifier", example = "auto.book_ac_service")),
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 204, description = "Out of service"),
+        (status = 404, description = "`INVALID_INTENT`: no live intent of that name", body = ErrorBody<'static>),
+    )
+)]
+async fn unload_intent(State(app): State<Arc<App>>, Path(intent): Path<String>) -> Result<Response, Refusal> {
+    if app.searcher.contracts.live(&intent).is_none() {
+        return Err(Code::InvalidIntent.into());
+    }
+    let (admin, name) = (app.admin.clone(), intent.clone());
+    finished(tokio::spawn(async move { admin.unload(&name).await }).await)??;
+    tracing::info!(intent, "intent unloaded");
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Lists the latest failures to load or to go on serving.
+#[utoipa::path(
+    get, path = "/api/v1/admin/contracts/failures", tag = "admin",
+    security(("bearer" = ["admin"])),
+    responses((status = 200, description = "Newest first", body = schema::LoadFailures))
+)]
+async fn list_failures(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
+    #[derive(Serialize)]
+    struct Answer<T> {
+        failures: T,
+    }
+    wire::json(StatusCode::OK, &Answer { failures: app.admin.failures() }, wire::SMALL_BYTES)
+}
+
+/// Lists the partners.
+#[utoipa::path(
+    get, path = "/api/v1/admin/partners", tag = "admin",
+    security(("bearer" = ["admin"])),
+    responses((status = 200, description = "Every partner that the gateway knows", body = PartnerList<'static>))
+)]
+async fn list_partners(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
+    let partners = app.searcher.directory.all();
+    let partners = partners.iter().map(|partner| PartnerEntry::from(&**partner)).collect();
+    wire::json(StatusCode::OK, &PartnerList { partners }, wire::SMALL_BYTES)
+}
+
+/// Lists what was found in a partner's answers.
+#[utoipa::path(
+    get, path = "/api/v1/admin/partners/{partner}/findings", tag = "admin",
+    params(("partner" = String, Path, description = "Partner identifier")),
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "Newest first", body = schema::PartnerFindings),
+        (status = 404, description = "`NOT_FOUND`: no such partner", body = ErrorBody<'static>),
+    )
+)]
+async fn list_findings(State(app): State<Arc<App>>, Path(partner): Path<String>) -> Result<Response, Refusal> {
+    #[derive(Serialize)]
+    struct Answer<'a, T> {
+        partner: &'a str,
+        findings: T,
+    }
+    if !app.searcher.directory.all().iter().any(|known| known.id.as_str() == partner) {
+        return Err(Refusal::new(Code::NotFound).message("There is no such partner."));
+    }
+    let findings = app.searcher.findings.of(&partner);
+    wire::json(StatusCode::OK, &Answer { partner: &partner, findings }, wire::SMALL_BYTES)
+}
+
+/// A task that panicked is a fault of the gateway like any other.
+fn finished<T>(joined: Result<T, tokio::task::JoinError>) -> Result<T, Refusal> {
+    joined.map_err(|error| Refusal::new(Code::InternalError).internal(error.to_string()))
+}

@@ -1,0 +1,410 @@
+//! Bearer tokens: who issues them, who accepts them, and which role a route asks for.
+//!
+//! The gateway signs its own JWTs (HS256) and accepts no others. The algorithm is pinned, the key is chosen by
+//! `kid` among the configured ones, and time comes from the clock port. Roles are checked by a layer around all
+//! routes of an audience, so that a new handler cannot forget to.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use http::{HeaderMap, header};
+use intent_gateway_core::clock::Clock;
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::secret::Secret;
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::error::{Code, Refusal};
+
+/// Issuer of every token that the gateway signs.
+pub const ISSUER: &str = "intent-gateway";
+/// Shortest key, bytes: the output of SHA-256 (RFC 7518, section 3.2).
+pub const KEY_MIN_BYTES: usize = 32;
+/// Clocks of issuer and verifier may differ by this much, seconds.
+pub const LEEWAY_SECONDS: u64 = 30;
+/// Longest life of a token, seconds: 30 days.
+pub const TTL_MAX_SECONDS: u64 = 30 * 24 * 60 * 60;
+/// Longest token that is looked at, bytes.
+const TOKEN_MAX_BYTES: usize = 4 * 1024;
+/// Longest subject, characters.
+pub const SUBJECT_MAX_CHARS: usize = 128;
+/// Hexadecimal characters of a key's digest that make its identifier.
+const KEY_ID_CHARS: usize = 16;
+
+const CHALLENGE_MISSING: &str = "Bearer";
+const CHALLENGE_INVALID: &str = r#"Bearer error="invalid_token""#;
+const CHALLENGE_ROLE: &str = r#"Bearer error="insufficient_scope""#;
+
+/// What a caller may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Lists intents, classifies, searches.
+    Orchestrator,
+    /// All of that, and runs the platform.
+    Admin,
+}
+
+impl Role {
+    /// The role as a token and the OpenAPI document name it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Orchestrator => "orchestrator",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// Whether this role may do what `required` may.
+    #[must_use]
+    pub fn covers(self, required: Self) -> bool {
+        self == Self::Admin || self == required
+    }
+}
+
+/// Who calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The token's subject.
+    pub subject: String,
+    /// Its role.
+    pub role: Role,
+}
+
+/// The keys cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// There is none.
+    #[error("no signing key is given")]
+    Missing,
+    /// One is too short.
+    #[error("a signing key has {0} bytes; at least {KEY_MIN_BYTES} are needed")]
+    TooShort(usize),
+}
+
+/// A token was not issued.
+#[derive(Debug, thiserror::Error)]
+pub enum IssueError {
+    /// The subject is empty, too long, or holds something else than visible characters.
+    #[error("a subject is 1 to {SUBJECT_MAX_CHARS} visible ASCII characters")]
+    Subject,
+    /// The life asked for is zero or too long.
+    #[error("a token lives 1 to {TTL_MAX_SECONDS} seconds")]
+    Ttl,
+    /// Signing failed.
+    #[error("the token could not be signed")]
+    Signing(#[source] jsonwebtoken::errors::Error),
+}
+
+/// A token is not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    /// No key of that identifier, another algorithm, a bad signature, or claims of another shape, issuer or audience.
+    #[error("the token is not one of ours")]
+    Invalid(#[source] jsonwebtoken::errors::Error),
+    /// The key that it names is not configured.
+    #[error("the token names no key that is configured")]
+    UnknownKey,
+    /// It is longer than any that the gateway issues.
+    #[error("the token is longer than {TOKEN_MAX_BYTES} bytes")]
+    TooLong,
+    /// Its time is over.
+    #[error("the token has expired")]
+    Expired,
+    /// It says that it was issued in the future.
+    #[error("the token is issued in the future")]
+    NotYetValid,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Claims {
+    iss: String,
+    aud: String,
+    sub: String,
+    role: Role,
+    iat: u64,
+    exp: u64,
+    jti: String,
+}
+
+struct Key {
+    id: String,
+    decoding: DecodingKey,
+}
+
+/// Issues and verifies tokens.
+pub struct Tokens {
+    signing: EncodingKey,
+    /// The first is the signing key's; the rest are accepted during a rotation.
+    accepted: Vec<Key>,
+    audience: String,
+    validation: Validation,
+    clock: Arc<dyn Clock>,
+}
+
+impl Tokens {
+    /// Signs with the first key and accepts all of them.
+    ///
+    /// # Errors
+    /// [`KeyError`] when there is no key or one is too short.
+    pub fn new(keys: &[Secret], audience: &str, clock: Arc<dyn Clock>) -> Result<Self, KeyError> {
+        let first = keys.first().ok_or(KeyError::Missing)?;
+        if let Some(short) = keys.iter().map(|key| key.expose().len()).find(|&length| length < KEY_MIN_BYTES) {
+            return Err(KeyError::TooShort(short));
+        }
+        let mut validation = Validation::new(Algorithm::HS256);
+        validation.set_issuer(&[ISSUER]);
+        validation.set_audience(&[audience]);
+        validation.set_required_spec_claims(&["iss", "aud", "sub", "exp"]);
+        // Checked below, by the clock port.
+        validation.validate_exp = false;
+        let accepted = keys
+            .iter()
+            .map(|key| Key { id: key_id(key), decoding: DecodingKey::from_secret(key.expose().as_bytes()) })
+            .collect();
+        let signing = EncodingKey::from_secret(first.expose().as_bytes());
+        Ok(Self { signing, accepted, audience: audience.to_owned(), validation, clock })
+    }
+
+    /// Issues a token.
+    ///
+    /// # Errors
+    /// [`IssueError`] when the subject or the life asked for is out of bounds.
+    pub fn issue(&self, role: Role, subject: &str, ttl: Duration) -> Result<String, IssueError> {
+        let visible = subject.bytes().all(|byte| byte.is_ascii_graphic());
+        if !visible || !(1..=SUBJECT_MAX_CHARS).contains(&subject.len()) {
+            return Err(IssueError::Subject);
+        }
+        if !(1..=TTL_MAX_SECONDS).contains(&ttl.as_secs()) {
+            return Err(IssueError::Ttl);
+        }
+        let iat = self.clock.now_ms() / 1_000;
+        let claims = Claims {
+            iss: ISSUER.to_owned(),
+            aud: self.audience.clone(),
+            sub: subject.to_owned(),
+            role,
+            iat,
+            exp: iat + ttl.as_secs(),
+            jti: Uuid::now_v7().to_string(),
+        };
+        let mut header = Header::new(Algorithm::HS256);
+        header.kid = self.accepted.first().map(|key| key.id.clone());
+        jsonwebtoken::encode(&header, &claims, &self.signing).map_err(IssueError::Signing)
+    }
+
+    /// Verifies a token.
+    ///
+    /// # Errors
+    /// [`TokenError`], for the log; the caller learns no more than that the token is not accepted.
+    pub fn verify(&self, token: &str) -> Result<Caller, TokenError> {
+        if token.len() > TOKEN_MAX_BYTES {
+            return Err(TokenError::TooLong);
+        }
+        let header = jsonwebtoken::decode_header(token).map_err(TokenError::Invalid)?;
+        let key = self.accepted.iter().find(|key| header.kid.as_deref() == Some(key.id.as_str()));
+        let key = key.ok_or(TokenError::UnknownKey)?;
+        let token = jsonwebtoken::decode::<Claims>(token, &key.decoding, &self.validation);
+        let Claims { sub, role, iat, exp, .. } = token.map_err(TokenError::Invalid)?.claims;
+        let now = self.clock.now_ms() / 1_000;
+        if now > exp.saturating_add(LEEWAY_SECONDS) {
+            return Err(TokenError::Expired);
+        }
+        if iat > now.saturating_add(LEEWAY_SECONDS) {
+            return Err(TokenError::NotYetValid);
+        }
+        Ok(Caller { subject: sub, role })
+    }
+}
+
+impl std::fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tokens").field("audience", &self.audience).finish_non_exhaustive()
+    }
+}
+
+/// A key's identifier says which key signed and nothing of the key.
+fn key_id(key: &Secret) -> String {
+    let mut id = Digest::of(format!("intent-gateway key id\0{}", key.expose()).as_bytes()).to_string();
+    id.truncate(KEY_ID_CHARS);
+    id
+}
+
+/// What the layer around an audience's routes needs.
+#[derive(Clone)]
+pub(crate) struct Guard {
+    pub(crate) tokens: Arc<Tokens>,
+    pub(crate) required: Role,
+}
+
+/// Lets a request pass whose token has the role; the handlers find the [`Caller`] in its extensions.
+pub(crate) async fn layer(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
+    match guard.admit(request.headers()) {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+impl Guard {
+    fn admit(&self, headers: &HeaderMap) -> Result<Caller, Refusal> {
+        let refused = |challenge: &'static str| Refusal::new(Code::InvalidAuth).challenge(challenge);
+        let token = bearer(headers).ok_or_else(|| refused(CHALLENGE_MISSING))?;
+        let caller = self.tokens.verify(token).map_err(|error| {
+            let detail = std::error::Error::source(&error)
+                .map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
+            refused(CHALLENGE_INVALID).internal(detail)
+        })?;
+        if caller.role.covers(self.required) {
+            return Ok(caller);
+        }
+        Err(Refusal::new(Code::Forbidden).challenge(CHALLENGE_ROLE).message(format!(
+            "This route takes the role `{}`; the token has `{}`.",
+            self.required.as_str(),
+            caller.role.as_str()
+        )))
+    }
+}
+
+/// The token of the one `Authorization` header; two of them are as good as none.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let (value, None) = (values.next()?, values.next()) else { return None };
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim()).filter(|token| !token.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use base64::Engine as _;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct SetClock(AtomicU64);
+
+    impl Clock for SetClock {
+        fn now_ms(&self) -> u64 {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+
+    const NOW_MS: u64 = 1_800_000_000_000;
+
+    fn secret(letter: char) -> Secret {
+        Secret::new(letter.to_string().repeat(KEY_MIN_BYTES))
+    }
+
+    fn tokens(keys: &[char]) -> (Tokens, Arc<SetClock>) {
+        let clock = Arc::new(SetClock::default());
+        clock.0.store(NOW_MS, Ordering::Relaxed);
+        let keys: Vec<_> = keys.iter().map(|&letter| secret(letter)).collect();
+        (Tokens::new(&keys, "here", clock.clone()).expect("usable keys"), clock)
+    }
+
+    const HOUR: Duration = Duration::from_secs(3_600);
+
+    #[test]
+    fn accepts_what_it_issued() {
+        let (tokens, _) = tokens(&['a']);
+        let token = tokens.issue(Role::Admin, "ops", HOUR).expect("issued");
+        let caller = tokens.verify(&token).expect("accepted");
+        assert_eq!(caller, Caller { subject: "ops".to_owned(), role: Role::Admin });
+    }
+
+    #[test]
+    fn expires_after_its_life_and_the_leeway() {
+        let (tokens, clock) = tokens(&['a']);
+        let token = tokens.issue(Role::Orchestrator, "o", HOUR).expect("issued");
+        clock.0.store(NOW_MS + 3_630_000, Ordering::Relaxed);
+        assert!(tokens.verify(&token).is_ok());
+        clock.0.store(NOW_MS + 3_631_000, Ordering::Relaxed);
+        assert!(matches!(tokens.verify(&token), Err(TokenError::Expired)));
+        clock.0.store(NOW_MS - 31_000, Ordering::Relaxed);
+        assert!(matches!(tokens.verify(&token), Err(TokenError::NotYetValid)));
+    }
+
+    #[test]
+    fn rotates_keys() {
+        let (old, _) = tokens(&['a']);
+        let (new, _) = tokens(&['b', 'a']);
+        let (newest, _) = tokens(&['b']);
+        let token = old.issue(Role::Orchestrator, "o", HOUR).expect("issued");
+        assert!(new.verify(&token).is_ok());
+        assert!(matches!(newest.verify(&token), Err(TokenError::UnknownKey)));
+        let token = new.issue(Role::Orchestrator, "o", HOUR).expect("issued");
+        assert!(newest.verify(&token).is_ok());
+    }
+
+    #[test]
+    fn refuses_forgeries() {
+        let (tokens, _) = tokens(&['a']);
+        let token = tokens.issue(Role::Orchestrator, "o", HOUR).expect("issued");
+        let parts: Vec<_> = token.split('.').collect();
+        let [head, claims, signature] = parts[..] else { panic!("three parts") };
+
+        // The same claims under a key that is not ours, which claims our key's identifier.
+        let ours = jsonwebtoken::decode_header(&token).expect("a header");
+        let claims_value: Claims =
+            serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).expect("base64")).expect("claims");
+        let foreign = EncodingKey::from_secret(secret('x').expose().as_bytes());
+        let forged = jsonwebtoken::encode(&ours, &claims_value, &foreign).expect("encoded");
+        assert!(matches!(tokens.verify(&forged), Err(TokenError::Invalid(_))));
+
+        // Claims altered under the old signature.
+        let admin = String::from_utf8(URL_SAFE_NO_PAD.decode(claims).expect("base64"))
+            .expect("UTF-8")
+            .replace("orchestrator", "admin");
+        let altered = format!("{head}.{}.{signature}", URL_SAFE_NO_PAD.encode(admin));
+        assert!(matches!(tokens.verify(&altered), Err(TokenError::Invalid(_))));
+
+        // Algorithms other than the pinned one.
+        for (algorithm, key) in [(Algorithm::HS384, secret('a')), (Algorithm::HS512, secret('a'))] {
+            let header = Header { alg: algorithm, ..ours.clone() };
+            let key = EncodingKey::from_secret(key.expose().as_bytes());
+            let other = jsonwebtoken::encode(&header, &claims_value, &key).expect("encoded");
+            assert!(matches!(tokens.verify(&other), Err(TokenError::Invalid(_))));
+        }
+        let kid = ours.kid.expect("a key identifier");
+        let none = URL_SAFE_NO_PAD.encode(format!(r#"{{"alg":"none","typ":"JWT","kid":"{kid}"}}"#));
+        assert!(tokens.verify(&format!("{none}.{claims}.")).is_err());
+        assert!(matches!(tokens.verify(&"x".repeat(5_000)), Err(TokenError::TooLong)));
+    }
+
+    #[test]
+    fn refuses_another_audience_issuer_or_key_length() {
+        let (ours, clock) = tokens(&['a']);
+        let elsewhere = Tokens::new(&[secret('a')], "elsewhere", clock.clone()).expect("usable");
+        let token = elsewhere.issue(Role::Admin, "o", HOUR).expect("issued");
+        assert!(matches!(ours.verify(&token), Err(TokenError::Invalid(_))));
+        let short = [secret('a'), Secret::new("short")];
+        assert_eq!(Tokens::new(&short, "here", clock.clone()).err(), Some(KeyError::TooShort(5)));
+        assert_eq!(Tokens::new(&[], "here", clock).err(), Some(KeyError::Missing));
+        assert!(matches!(ours.issue(Role::Admin, "", HOUR), Err(IssueError::Subject)));
+        assert!(matches!(ours.issue(Role::Admin, "o", Duration::ZERO), Err(IssueError::Ttl)));
+    }
+
+    #[test]
+    fn reads_one_bearer_header() {
+        let headers = |values: &[&str]| {
+            values
+                .iter()
+                .map(|value| (header::AUTHORIZATION, value.parse().expect("a header value")))
+                .collect::<HeaderMap>()
+        };
+        assert_eq!(bearer(&headers(&["Bearer abc"])), Some("abc"));
+        assert_eq!(bearer(&headers(&["bearer  abc"])), Some("abc"));
+        for bad in [&[][..], &["abc"], &["Basic abc"], &["Bearer "], &["Bearer a", "Bearer b"]] {
+            assert_eq!(bearer(&headers(bad)), None, "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Reads request bodies: the right media type, a bounded size, within a bounded time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{FromRequest, Request};
+use bytes::Bytes;
+use http::{HeaderMap, header};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use intent_gateway_core::contract::Violation;
+use intent_gateway_core::limits::{PAYLOAD_MAX_DEPTH, REQUEST_BODY_MAX_BYTES};
+use serde::de::IgnoredAny;
+
+use crate::App;
+use crate::error::{Code, Refusal};
+
+/// Media type of every body but a component's.
+pub(crate) const JSON: &str = "application/json";
+/// Media type of a component.
+pub(crate) const WASM: &str = "application/wasm";
+
+/// A body that is JSON of bounded size and depth, as the caller wrote it.
+pub(crate) struct JsonText(pub(crate) String);
+
+impl FromRequest<Arc<App>> for JsonText {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refusal> {
+        require_media_type(request.headers(), JSON)?;
+        let bytes = read(request.into_body(), REQUEST_BODY_MAX_BYTES, app.limits.body_timeout).await?;
+        let text = String::from_utf8(bytes.into())
+            .map_err(|error| invalid("INVALID_JSON", format!("the body is not UTF-8: {}", error.utf8_error())))?;
+        serde_json::from_str::<IgnoredAny>(&text)
+            .map_err(|error| invalid("INVALID_JSON", format!("the body is not valid JSON: {error}")))?;
+        let depth = nesting_depth(&text);
+        if depth > PAYLOAD_MAX_DEPTH {
+            let message = format!("the body nests {depth} levels deep; {PAYLOAD_MAX_DEPTH} are allowed");
+            return Err(invalid("TOO_DEEP", message));
+        }
+        Ok(Self(text))
+    }
+}
+
+/// Refuses a body as a whole.
+fn invalid(code: &str, message: String) -> Refusal {
+    let violation = Violation { pointer: String::new(), code: code.to_owned(), message };
+    Refusal::new(Code::InvalidRequest).violations(vec![violation])
+}
+
+/// Refuses a body of another media type; parameters such as `charset` are let pass.
+pub(crate) fn require_media_type(headers: &HeaderMap, expected: &'static str) -> Result<(), Refusal> {
+    let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = given.map(|text| text.split_once(';').map_or(text, |(essence, _)| essence).trim());
+    if essence.is_some_and(|essence| essence.eq_ignore_ascii_case(expected)) {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::UnsupportedMediaType).message(format!("The body must be `{expected}`.")))
+}
+
+/// Reads a whole body.
+pub(crate) async fn read(body: Body, max_bytes: usize, timeout: Duration) -> Result<Bytes, Refusal> {
+    let too_large = || Refusal::new(Code::PayloadTooLarge).message(format!("The body may have {max_bytes} bytes."));
+    // A length that is announced is refused before a byte of the body is read.
+    let announced = http_body::Body::size_hint(&body).lower();
+    if usize::try_from(announced).map_or(true, |announced| announced > max_bytes) {
+        return Err(too_large());
+    }
+    match tokio::time::timeout(timeout, Limited::new(body, max_bytes).collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(error)) => {
+            Err(Refusal::new(Code::InvalidRequest).message("The body could not be read.").internal(error.to_string()))
+        }
+        Err(_elapsed) => Err(Code::RequestTimeout.into()),
+    }
+}
+
+/// Deepest nesting of objects and arrays in a text that is known to be JSON.
+fn nesting_depth(json: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0_usize);
+    let (mut in_string, mut escaped) = (false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' | b'[' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            // Valid JSON never closes more than it opened.
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depth_counts_structure_and_not_text() {
+        assert_eq!(nesting_depth("1"), 0);
+        assert_eq!(nesting_depth(r#"{"a":[1,{"b":2}],"c":[]}"#), 3);
+        assert_eq!(nesting_depth(r#"["[[[", "\"[", "\\", ["x"]]"#), 2);
+    }
+
+    #[test]
+    fn media_types() {
+        let check = |value: &'static str| {
+            let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, http::HeaderValue::from_static(value))]);
+            require_media_type(&headers, JSON).is_ok()
+        };
+        assert!(check("application/json"));
+        assert!(check("Application/JSON; charset=utf-8"));
+        assert!(!check("text/plain"));
+        assert!(!check("application/jsonp"));
+        assert!(require_media_type(&HeaderMap::new(), JSON).is_err());
+    }
+}

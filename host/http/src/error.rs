@@ -1,0 +1,325 @@
+//! Refusals: one shape for every one of them, and the only place where the domain's errors become HTTP.
+//!
+//! A handler returns a [`Refusal`]. It travels in the response's extensions and is written out by the outermost
+//! layer, which knows the request's identifier. What the caller reads and what the log gets are two things:
+//! `message` is public, `internal` never leaves the process.
+
+use std::borrow::Cow;
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use intent_gateway_core::contract::{Descriptor, Violation};
+use intent_gateway_core::error::{ContractFault, SearchError};
+use intent_gateway_core::ports::ContractAdminError;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::wire;
+
+/// Seconds after which a caller may try again when the gateway is busy.
+const RETRY_AFTER_SECONDS: u16 = 1;
+
+/// The gateway's own codes. A contract's refusal carries a code of the intent's error table instead, and the
+/// rejection of a component the loader's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// The request is not what the route takes.
+    InvalidRequest,
+    /// No usable token.
+    InvalidAuth,
+    /// The token's role may not do this.
+    Forbidden,
+    /// There is no such intent.
+    InvalidIntent,
+    /// There is no such route, or nothing of that name.
+    NotFound,
+    /// The route has no such method.
+    MethodNotAllowed,
+    /// The body did not arrive in time.
+    RequestTimeout,
+    /// The body is too large.
+    PayloadTooLarge,
+    /// The body has another media type than the route takes.
+    UnsupportedMediaType,
+    /// A fault of the gateway.
+    InternalError,
+    /// The gateway has as much to do as it can.
+    Overloaded,
+    /// No contract is live.
+    NoLiveContract,
+    /// The gateway is shutting down.
+    Draining,
+    /// The work took longer than a request may.
+    Timeout,
+}
+
+impl Code {
+    /// Every code, in the order of the documentation.
+    pub const ALL: [Self; 14] = [
+        Self::InvalidRequest,
+        Self::InvalidAuth,
+        Self::Forbidden,
+        Self::InvalidIntent,
+        Self::NotFound,
+        Self::MethodNotAllowed,
+        Self::RequestTimeout,
+        Self::PayloadTooLarge,
+        Self::UnsupportedMediaType,
+        Self::InternalError,
+        Self::Overloaded,
+        Self::NoLiveContract,
+        Self::Draining,
+        Self::Timeout,
+    ];
+
+    /// The code as the caller reads it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidRequest => "INVALID_REQUEST",
+            Self::InvalidAuth => "INVALID_AUTH",
+            Self::Forbidden => "FORBIDDEN",
+            Self::InvalidIntent => "INVALID_INTENT",
+            Self::NotFound => "NOT_FOUND",
+            Self::MethodNotAllowed => "METHOD_NOT_ALLOWED",
+            Self::RequestTimeout => "REQUEST_TIMEOUT",
+            Self::PayloadTooLarge => "PAYLOAD_TOO_LARGE",
+            Self::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
+            Self::InternalError => "INTERNAL_ERROR",
+            Self::Overloaded => "OVERLOADED",
+            Self::NoLiveContract => "NO_LIVE_CONTRACT",
+            Self::Draining => "DRAINING",
+            Self::Timeout => "TIMEOUT",
+        }
+    }
+
+    /// The status that goes with the code.
+    #[must_use]
+    pub fn status(self) -> StatusCode {
+        match self {
+            Self::InvalidRequest => StatusCode::BAD_REQUEST,
+            Self::InvalidAuth => StatusCode::UNAUTHORIZED,
+            Self::Forbidden => StatusCode::FORBIDDEN,
+            Self::InvalidIntent | Self::NotFound => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
+            Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Overloaded | Self::NoLiveContract | Self::Draining => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Timeout => StatusCode::GATEWAY_TIMEOUT,
+        }
+    }
+
+    /// The message where a route has nothing finer to say; also the example in the OpenAPI document.
+    #[must_use]
+    pub fn message(self) -> &'static str {
+        match self {
+            Self::InvalidRequest => "The request is not valid.",
+            Self::InvalidAuth => "A valid bearer token is required.",
+            Self::Forbidden => "The token's role may not call this route.",
+            Self::InvalidIntent => "There is no such intent.",
+            Self::NotFound => "There is nothing at this address.",
+            Self::MethodNotAllowed => "The route has no such method.",
+            Self::RequestTimeout => "The request's body did not arrive in time.",
+            Self::PayloadTooLarge => "The request's body is too large.",
+            Self::UnsupportedMediaType => "The request's body has a media type that the route does not take.",
+            Self::InternalError => {
+                "The gateway failed; the platform team can find the cause by the request's identifier."
+            }
+            Self::Overloaded => "The gateway is busy; try again shortly.",
+            Self::NoLiveContract => "No contract is live.",
+            Self::Draining => "The gateway is shutting down.",
+            Self::Timeout => "The gateway did not finish in time.",
+        }
+    }
+}
+
+/// A refused request.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    status: StatusCode,
+    code: Cow<'static, str>,
+    message: Cow<'static, str>,
+    violations: Vec<Violation>,
+    /// For the log alone.
+    internal: Option<String>,
+    /// What the caller lacks, as `WWW-Authenticate` says it (RFC 6750, section 3).
+    challenge: Option<&'static str>,
+}
+
+impl Refusal {
+    /// A refusal with the code's own message.
+    #[must_use]
+    pub fn new(code: Code) -> Self {
+        Self {
+            status: code.status(),
+            code: code.as_str().into(),
+            message: code.message().into(),
+            violations: Vec::new(),
+            internal: None,
+            challenge: None,
+        }
+    }
+
+    /// With a message of its own.
+    #[must_use]
+    pub fn message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
+        self.message = message.into();
+        self
+    }
+
+    /// With what is wrong at which place.
+    #[must_use]
+    pub fn violations(mut self, violations: Vec<Violation>) -> Self {
+        self.violations = violations;
+        self
+    }
+
+    /// With a detail for the log.
+    #[must_use]
+    pub fn internal(mut self, detail: impl Into<String>) -> Self {
+        self.internal = Some(detail.into());
+        self
+    }
+
+    /// With a challenge for `WWW-Authenticate`.
+    #[must_use]
+    pub fn challenge(mut self, challenge: &'static str) -> Self {
+        self.challenge = Some(challenge);
+        self
+    }
+
+    /// For an answer that something below the handlers refused without a [`Refusal`], by its status.
+    pub(crate) fn of_status(status: StatusCode) -> Self {
+        let code = Code::ALL.into_iter().find(|code| code.status() == status);
+        let code = code.unwrap_or(if status.is_client_error() { Code::InvalidRequest } else { Code::InternalError });
+        Self { status, ..Self::new(code) }
+    }
+
+    /// What came of a search that gave no result. `descriptor` is that of the live contract, for the status that
+    /// its error table gives to a code.
+    pub(crate) fn of_search(error: SearchError, descriptor: Option<&Descriptor>) -> Self {
+        match error {
+            SearchError::InvalidIntent(_) => Self::new(Code::InvalidIntent),
+            SearchError::Refused(refusal) => {
+                let row = descriptor.and_then(|descriptor| descriptor.error(&refusal.code));
+                // A table may give an advisory status to a code; a refusal is an error whatever the table says.
+                let status = row
+                    .and_then(|row| StatusCode::from_u16(row.http_status).ok())
+                    .filter(|status| status.is_client_error() || status.is_server_error())
+                    .unwrap_or(StatusCode::BAD_REQUEST);
+                let message = match row {
+                    Some(row) if !row.meaning.is_empty() => Cow::Owned(row.meaning.clone()),
+                    _ => Code::InvalidRequest.message().into(),
+                };
+                let refused = Self::new(Code::InvalidRequest).message(message).violations(refusal.violations);
+                Self { status, code: refusal.code.into(), ..refused }
+            }
+            SearchError::Contract(fault) => Self::from(fault),
+        }
+    }
+
+    pub(crate) fn code(&self) -> &str {
+        &self.code
+    }
+
+    pub(crate) fn detail(&self) -> Option<&str> {
+        self.internal.as_deref()
+    }
+
+    /// Writes the refusal out. `carried` are the headers that the layers below had set, `Allow` for one.
+    pub(crate) fn render(self, request_id: &str, carried: http::HeaderMap) -> Response {
+        let body = ErrorBody {
+            error: ErrorDetail {
+                code: &self.code,
+                message: &self.message,
+                request_id,
+                violations: self.violations.iter().map(wire::Violation::from).collect(),
+            },
+        };
+        // Strings and vectors of strings always serialise.
+        let body = serde_json::to_vec(&body).unwrap_or_default();
+        let mut response = Response::new(axum::body::Body::from(body));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.extend(carried.into_iter().filter_map(|(name, value)| match name {
+            Some(name) if name == header::ALLOW => Some((name, value)),
+            _ => None,
+        }));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(challenge) = self.challenge {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+        }
+        if self.code == Code::Overloaded.as_str() {
+            headers.insert(header::RETRY_AFTER, RETRY_AFTER_SECONDS.into());
+        }
+        response
+    }
+}
+
+impl From<Code> for Refusal {
+    fn from(code: Code) -> Self {
+        Self::new(code)
+    }
+}
+
+impl From<ContractFault> for Refusal {
+    fn from(fault: ContractFault) -> Self {
+        if let ContractFault::Busy(_) = fault {
+            return Self::new(Code::Overloaded).internal(fault.to_string());
+        }
+        let refusal = Self::new(Code::InternalError)
+            .message("The contract of the intent failed; the fault is recorded against its version.")
+            .internal(fault.to_string());
+        Self { status: StatusCode::BAD_GATEWAY, code: fault.code().into(), ..refusal }
+    }
+}
+
+impl From<ContractAdminError> for Refusal {
+    fn from(error: ContractAdminError) -> Self {
+        match error {
+            ContractAdminError::Rejected(failure) if failure.code == Code::InternalError.as_str() => {
+                Self::new(Code::InternalError).internal(failure.message)
+            }
+            ContractAdminError::Rejected(failure) => {
+                let refusal = Self::new(Code::InvalidRequest).message(failure.message);
+                Self { status: StatusCode::UNPROCESSABLE_ENTITY, code: failure.code.into(), ..refusal }
+            }
+            ContractAdminError::Unknown(name) => {
+                Self::new(Code::NotFound).message(format!("No contract `{name}` is loaded."))
+            }
+            ContractAdminError::Storage(_) => Self::new(Code::InternalError).internal(error.to_string()),
+        }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let mut response = self.status.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// The body of every refusal.
+#[derive(Serialize, ToSchema)]
+pub struct ErrorBody<'a> {
+    /// What was refused and why.
+    error: ErrorDetail<'a>,
+}
+
+/// What was refused and why.
+#[derive(Serialize, ToSchema)]
+pub struct ErrorDetail<'a> {
+    /// Stable code in UPPER_SNAKE_CASE.
+    code: &'a str,
+    /// One or two sentences for a person.
+    message: &'a str,
+    /// Identifier of the HTTP request, also in the header `x-request-id`.
+    request_id: &'a str,
+    /// Every breach found, in document order; absent when there is none to name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    violations: Vec<wire::Violation<'a>>,
+}

@@ -1,0 +1,102 @@
+//! The OpenAPI document: what the handlers cannot say of themselves.
+//!
+//! Routes, parameters and bodies come from the handlers. The refusals that every route of a kind shares are added
+//! here, from the table of codes, so that none can be forgotten.
+
+use serde_json::json;
+use utoipa::OpenApi as _;
+use utoipa::openapi::path::{Operation, PathItem};
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Response, ResponseBuilder};
+
+use crate::error::{Code, ErrorBody, ErrorDetail};
+use crate::wire::Violation;
+
+/// Name of the security scheme.
+const BEARER: &str = "bearer";
+
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    info(
+        title = "intent-gateway",
+        description = "Routes an assistant's requests by intent to partner businesses, under hot-loaded contracts.\n\n\
+            Every route under `/api` takes a bearer token; each operation's `security` names the roles that may call \
+            it. `/health`, `/ready` and `/openapi.json` are open. Every refusal has one shape, `ErrorBody`, with a \
+            stable code. A request may bring an `x-request-id` of up to 128 visible ASCII characters; every answer \
+            carries one.",
+        license(name = "Apache-2.0", identifier = "Apache-2.0"),
+    ),
+    tags(
+        (name = "orchestrator", description = "For assistants: intents, classification, search"),
+        (name = "admin", description = "For the platform team: contracts and partners"),
+        (name = "operations", description = "For operators and load balancers; open"),
+    ),
+    components(schemas(ErrorBody<'static>, ErrorDetail<'static>, Violation<'static>)),
+)]
+struct Base;
+
+/// The document before any route is added.
+pub(crate) fn base() -> OpenApi {
+    Base::openapi()
+}
+
+/// Adds the security scheme and the refusals that routes share.
+pub(crate) fn complete(api: &mut OpenApi) {
+    let components = api.components.get_or_insert_with(Components::new);
+    let mut scheme = Http::new(HttpAuthScheme::Bearer);
+    scheme.bearer_format = Some("JWT".to_owned());
+    scheme.description = Some(
+        "A token of the gateway's own, with the role `orchestrator` or `admin`. An admin may do all that an \
+         orchestrator may."
+            .to_owned(),
+    );
+    components.add_security_scheme(BEARER, SecurityScheme::Http(scheme));
+    for code in Code::ALL {
+        components.responses.insert(code.as_str().to_owned(), RefOr::T(refusal(code)));
+    }
+    for item in api.paths.paths.values_mut() {
+        for operation in operations(item) {
+            share_refusals(operation);
+        }
+    }
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    let PathItem { get, put, post, delete, options, head, patch, trace, .. } = item;
+    [get, put, post, delete, options, head, patch, trace].into_iter().flatten()
+}
+
+fn share_refusals(operation: &mut Operation) {
+    let open = operation.security.iter().flatten().all(|requirement| {
+        serde_json::to_value(requirement).is_ok_and(|requirement| requirement.get(BEARER).is_none())
+    });
+    let mut codes = vec![Code::InternalError];
+    if !open {
+        codes.extend([Code::InvalidAuth, Code::Forbidden, Code::Overloaded, Code::Timeout]);
+    }
+    if operation.request_body.is_some() {
+        let body = [Code::InvalidRequest, Code::RequestTimeout, Code::PayloadTooLarge, Code::UnsupportedMediaType];
+        codes.extend(body);
+    }
+    let responses = &mut operation.responses.responses;
+    for code in codes {
+        let reference = Ref::from_response_name(code.as_str());
+        responses.entry(code.status().as_str().to_owned()).or_insert(RefOr::Ref(reference));
+    }
+}
+
+fn refusal(code: Code) -> Response {
+    let example = json!({
+        "error": {
+            "code": code.as_str(),
+            "message": code.message(),
+            "request_id": "01890a5d-ac96-774b-bcce-b302099a8057",
+        }
+    });
+    let mut content = Content::new(Some(Ref::from_schema_name("ErrorBody")));
+    content.example = Some(example);
+    ResponseBuilder::new()
+        .description(format!("`{}`: {}", code.as_str(), code.message()))
+        .content(crate::body::JSON, content)
+        .build()
+}

@@ -1,0 +1,82 @@
+//! What operators and load balancers ask, without a token: is it alive, is it ready, what is its interface.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use http::{HeaderValue, StatusCode, header};
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::App;
+use crate::body::JSON;
+use crate::error::{Code, ErrorBody, Refusal};
+use crate::wire;
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::default().routes(routes!(health)).routes(routes!(ready)).routes(routes!(openapi))
+}
+
+/// The process is alive.
+#[derive(Serialize, ToSchema)]
+struct Health {
+    /// Always `ok`.
+    #[schema(example = "ok")]
+    status: &'static str,
+    /// Version of the gateway.
+    version: &'static str,
+}
+
+/// Says that the process serves.
+#[utoipa::path(
+    get, path = "/health", tag = "operations",
+    security(()),
+    responses((status = 200, description = "The process serves", body = Health))
+)]
+async fn health() -> Result<Response, Refusal> {
+    let health = Health { status: "ok", version: env!("CARGO_PKG_VERSION") };
+    wire::json(StatusCode::OK, &health, wire::SMALL_BYTES)
+}
+
+/// The process takes traffic.
+#[derive(Serialize, ToSchema)]
+struct Readiness {
+    /// Always `ready`.
+    #[schema(example = "ready")]
+    status: &'static str,
+    /// Intents that are live.
+    live_intents: usize,
+}
+
+/// Says whether the process should get traffic.
+#[utoipa::path(
+    get, path = "/ready", tag = "operations",
+    security(()),
+    responses(
+        (status = 200, description = "At least one contract is live", body = Readiness),
+        (status = 503, description = "`NO_LIVE_CONTRACT`, or `DRAINING` during a shutdown", body = ErrorBody<'static>),
+    )
+)]
+async fn ready(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
+    if app.draining.is_cancelled() {
+        return Err(Code::Draining.into());
+    }
+    match app.searcher.contracts.all().len() {
+        0 => Err(Code::NoLiveContract.into()),
+        live_intents => wire::json(StatusCode::OK, &Readiness { status: "ready", live_intents }, wire::SMALL_BYTES),
+    }
+}
+
+/// This document.
+#[utoipa::path(
+    get, path = "/openapi.json", tag = "operations",
+    security(()),
+    responses((status = 200, description = "The OpenAPI document", body = Object))
+)]
+async fn openapi(State(app): State<Arc<App>>) -> Response {
+    let mut response = Response::new(app.openapi.clone().into());
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
+    response
+}

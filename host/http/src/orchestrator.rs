@@ -1,0 +1,167 @@
+//! What an orchestrator does: lists intents, classifies an utterance, searches.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::StatusCode;
+use intent_gateway_core::classify::classify as classify_utterance;
+use intent_gateway_core::contract::Violation;
+use intent_gateway_core::limits::UTTERANCE_MAX_CHARS;
+use serde_json::Value;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::App;
+use crate::body::JsonText;
+use crate::error::{Code, ErrorBody, Refusal};
+use crate::request_id::RequestId;
+use crate::schema::{Classified, ClassifyRequest};
+use crate::wire::{self, IntentDetail, IntentList, IntentSummary, SearchAnswer};
+
+/// Locale of an utterance that names none.
+const DEFAULT_LOCALE: &str = "en-IN";
+/// Longest locale, characters: what RFC 5646 asks implementations to take at least.
+const LOCALE_MAX_CHARS: usize = 35;
+/// About what an intent takes in the list, bytes.
+const INTENT_BYTES: usize = 8 * 1024;
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::default()
+        .routes(routes!(list_intents))
+        .routes(routes!(show_intent))
+        .routes(routes!(classify))
+        .routes(routes!(search))
+}
+
+/// Lists the live intents.
+#[utoipa::path(
+    get, path = "/api/v1/intents", tag = "orchestrator",
+    security(("bearer" = ["orchestrator"]), ("bearer" = ["admin"])),
+    responses((status = 200, description = "The live intents, of one moment", body = IntentList<'static>))
+)]
+async fn list_intents(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
+    let contracts = app.searcher.contracts.all();
+    let intents = contracts.iter().map(|contract| IntentSummary::from(&**contract)).collect();
+    wire::json(StatusCode::OK, &IntentList { intents }, contracts.len() * INTENT_BYTES)
+}
+
+/// Shows everything that the live contract of an intent declares.
+#[utoipa::path(
+    get, path = "/api/v1/intents/{intent}", tag = "orchestrator",
+    params(("intent" = String, Path, description = "Intent identifier", example = "auto.book_ac_service")),
+    security(("bearer" = ["orchestrator"]), ("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "The live contract", body = IntentDetail<'static>),
+        (status = 404, description = "`INVALID_INTENT`: no live intent of that name", body = ErrorBody<'static>),
+    )
+)]
+async fn show_intent(State(app): State<Arc<App>>, Path(intent): Path<String>) -> Result<Response, Refusal> {
+    let contract = app.searcher.contracts.live(&intent).ok_or(Code::InvalidIntent)?;
+    let detail = IntentDetail { digest: contract.digest(), descriptor: contract.descriptor() };
+    wire::json(StatusCode::OK, &detail, 2 * INTENT_BYTES)
+}
+
+/// Finds the intent of an utterance.
+///
+/// Every contract one of whose cue words occurs gives its opinion; the best claim from 0.5 wins.
+#[utoipa::path(
+    post, path = "/api/v1/classify", tag = "orchestrator",
+    request_body = ClassifyRequest,
+    security(("bearer" = ["orchestrator"]), ("bearer" = ["admin"])),
+    responses((status = 200, description = "What the utterance turned out to be", body = Classified))
+)]
+async fn classify(State(app): State<Arc<App>>, JsonText(body): JsonText) -> Result<Response, Refusal> {
+    let (utterance, locale) = read_utterance(&body)?;
+    let classified = classify_utterance(&*app.searcher.contracts, &utterance, &locale).await;
+    wire::json(StatusCode::OK, &classified, wire::SMALL_BYTES)
+}
+
+/// Reads the body of a classification, with everything that is wrong with it at once.
+fn read_utterance(body: &str) -> Result<(String, String), Refusal> {
+    let mut violations = Vec::new();
+    let mut breach = |pointer: &str, code: &str, message: String| {
+        violations.push(Violation { pointer: pointer.to_owned(), code: code.to_owned(), message });
+    };
+    let mut body = match serde_json::from_str(body) {
+        Ok(Value::Object(body)) => body,
+        Ok(_) | Err(_) => {
+            breach("", "WRONG_TYPE", "expected an object with `utterance`".to_owned());
+            serde_json::Map::new()
+        }
+    };
+    let utterance = match body.remove("utterance") {
+        Some(Value::String(text)) if text.trim().is_empty() => {
+            breach("/utterance", "TOO_SHORT", "expected at least one character".to_owned());
+            None
+        }
+        Some(Value::String(text)) if text.chars().count() > UTTERANCE_MAX_CHARS => {
+            breach("/utterance", "TOO_LONG", format!("expected at most {UTTERANCE_MAX_CHARS} characters"));
+            None
+        }
+        Some(Value::String(text)) => Some(text),
+        Some(_) => {
+            breach("/utterance", "WRONG_TYPE", "expected a string".to_owned());
+            None
+        }
+        None => {
+            breach("/utterance", "REQUIRED", "is missing".to_owned());
+            None
+        }
+    };
+    let locale = match body.remove("locale") {
+        None | Some(Value::Null) => Some(DEFAULT_LOCALE.to_owned()),
+        Some(Value::String(text)) if is_language_tag(&text) => Some(text),
+        Some(Value::String(_)) => {
+            breach("/locale", "BAD_FORMAT", "expected a language tag such as `en-IN`".to_owned());
+            None
+        }
+        Some(_) => {
+            breach("/locale", "WRONG_TYPE", "expected a string".to_owned());
+            None
+        }
+    };
+    match (utterance, locale) {
+        (Some(utterance), Some(locale)) => Ok((utterance, locale)),
+        _ => Err(Refusal::new(Code::InvalidRequest).violations(violations)),
+    }
+}
+
+/// Subtags of 1 to 8 letters and digits, joined by `-` (RFC 5646, section 2.1).
+fn is_language_tag(text: &str) -> bool {
+    let subtag = |part: &str| (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    text.len() <= LOCALE_MAX_CHARS && text.split('-').all(subtag)
+}
+
+/// Searches: checks the request, asks the partners, ranks what they offer.
+///
+/// The body is the intent's own input; its JSON Schema is `request_schema` of the intent. One partner's trouble
+/// never sinks the search: `partners` says who answered, failed or was left out, and why.
+#[utoipa::path(
+    post, path = "/api/v1/intents/{intent}/search", tag = "orchestrator",
+    params(("intent" = String, Path, description = "Intent identifier", example = "auto.book_ac_service")),
+    request_body(content = Object, content_type = "application/json", description = "The intent's input"),
+    security(("bearer" = ["orchestrator"]), ("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "Ranked options, or none with a `code`", body = SearchAnswer<'static>),
+        (status = 400, description = "`INVALID_REQUEST`, with every violation", body = ErrorBody<'static>),
+        (status = "4XX", description = "Another code of the intent's error table, with the status that it gives", body = ErrorBody<'static>),
+        (status = "5XX", description = "Likewise", body = ErrorBody<'static>),
+        (status = 404, description = "`INVALID_INTENT`: no live intent of that name", body = ErrorBody<'static>),
+        (status = 502, description = "`CONTRACT_*`: the contract itself failed", body = ErrorBody<'static>),
+    )
+)]
+async fn search(
+    State(app): State<Arc<App>>,
+    Path(intent): Path<String>,
+    Extension(request_id): Extension<RequestId>,
+    JsonText(body): JsonText,
+) -> Result<Response, Refusal> {
+    let outcome = app.searcher.search(&intent, &body, request_id.as_str().to_owned()).await.map_err(|error| {
+        let contract = app.searcher.contracts.live(&intent);
+        Refusal::of_search(error, contract.as_deref().map(|contract| contract.descriptor()))
+    })?;
+    let answer = SearchAnswer::from(&outcome);
+    wire::json(StatusCode::OK, &answer, answer.estimate_bytes())
+}

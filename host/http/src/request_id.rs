@@ -1,0 +1,121 @@
+//! The outermost layer: gives every request an identifier, a span and, if it is refused, its body.
+//!
+//! Nothing of a body, a token or a user's data reaches the log from here.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::{MatchedPath, Request};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::FutureExt as _;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use tracing::Instrument as _;
+use uuid::Uuid;
+
+use crate::error::{Code, Refusal};
+
+/// Carries the identifier, in both directions.
+pub const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+/// Longest identifier that is taken over from a caller, characters.
+const REQUEST_ID_MAX_CHARS: usize = 128;
+/// Route of a request that matched none.
+const UNMATCHED: &str = "unmatched";
+
+/// Identifier of an HTTP request: the caller's where it is well formed, else a UUID version 7.
+#[derive(Clone, Debug)]
+pub struct RequestId(Arc<str>);
+
+impl RequestId {
+    fn of(headers: &HeaderMap) -> Self {
+        let given = headers.get(HEADER).and_then(|value| value.to_str().ok()).filter(|text| well_formed(text));
+        Self(given.map_or_else(|| Uuid::now_v7().to_string().into(), Arc::from))
+    }
+
+    /// The identifier as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Visible ASCII only, so that an identifier cannot forge a line of a log.
+fn well_formed(text: &str) -> bool {
+    (1..=REQUEST_ID_MAX_CHARS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+pub(crate) async fn layer(mut request: Request, next: Next) -> Response {
+    let start = Instant::now();
+    let request_id = RequestId::of(request.headers());
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let span = tracing::info_span!(
+        "request",
+        request_id = request_id.as_str(),
+        method = %request.method(),
+        route = route.as_ref().map_or(UNMATCHED, MatchedPath::as_str),
+    );
+    request.extensions_mut().insert(request_id.clone());
+    async move {
+        let mut response = caught(request, next).await;
+        let refusal = response.extensions_mut().remove::<Refusal>().or_else(|| {
+            let status = response.status();
+            (status.is_client_error() || status.is_server_error()).then(|| Refusal::of_status(status))
+        });
+        report(response.status(), refusal.as_ref(), start.elapsed());
+        if let Some(refusal) = refusal {
+            let carried = std::mem::take(response.headers_mut());
+            response = refusal.render(request_id.as_str(), carried);
+        }
+        // Well-formed identifiers are visible ASCII, which a header takes.
+        if let Ok(value) = HeaderValue::from_str(request_id.as_str()) {
+            response.headers_mut().insert(HEADER, value);
+        }
+        response
+    }
+    .instrument(span)
+    .await
+}
+
+/// Runs the handler; a panic is a refusal like any other, and the connection lives on.
+async fn caught(request: Request, next: Next) -> Response {
+    match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+        Ok(response) => response,
+        Err(_panic) => Refusal::new(Code::InternalError).internal("a handler panicked").into_response(),
+    }
+}
+
+/// One line a request: what went well at `debug`, since at thousands of searches a second the lines would cost as
+/// much as the routing; what was refused at `info`; what failed at `warn`.
+fn report(status: StatusCode, refusal: Option<&Refusal>, elapsed: Duration) {
+    let status_code = status.as_u16();
+    let elapsed_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
+    let code = refusal.map(Refusal::code);
+    let detail = refusal.and_then(Refusal::detail);
+    if status.is_server_error() {
+        tracing::warn!(target: crate::ACCESS_LOG, status = status_code, elapsed_us, code, detail, "failed");
+    } else if status.is_client_error() {
+        tracing::info!(target: crate::ACCESS_LOG, status = status_code, elapsed_us, code, detail, "refused");
+    } else {
+        tracing::debug!(target: crate::ACCESS_LOG, status = status_code, elapsed_us, "served");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_over_only_what_is_well_formed() {
+        let of = |value: &[u8]| {
+            let value = HeaderValue::from_bytes(value).expect("a header value");
+            RequestId::of(&HeaderMap::from_iter([(HEADER, value)]))
+        };
+        assert_eq!(of(b"trip-42/a").as_str(), "trip-42/a");
+        assert_eq!(of(&[b'x'; 128]).as_str(), "x".repeat(128));
+        for bad in [&b""[..], b"two words", "caf\u{e9}".as_bytes(), &[b'x'; 129]] {
+            let uuid = Uuid::parse_str(of(bad).as_str()).expect("a generated identifier");
+            assert_eq!(uuid.get_version_num(), 7);
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The real listener on a free port: versions, bounds, timeouts and the drain.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt as _, Full};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use intent_gateway_http::Limits;
+use intent_gateway_http::auth::Role;
+use intent_gateway_http::server::{Drained, Server, ServerConfig};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{Gateway, LIMITS};
+
+const LONG: Duration = Duration::from_secs(60);
+const SHORT: Duration = Duration::from_millis(50);
+
+fn config() -> ServerConfig {
+    ServerConfig {
+        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        max_connections: 64,
+        max_header_bytes: 16 * 1024,
+        header_read_timeout: LONG,
+        idle_timeout: LONG,
+        drain_timeout: LONG,
+    }
+}
+
+/// A listener over fakes.
+struct Running {
+    gateway: Gateway,
+    address: SocketAddr,
+    shutdown: CancellationToken,
+    server: JoinHandle<Drained>,
+}
+
+impl Running {
+    async fn start(config: ServerConfig) -> Self {
+        Self::with(config, LIMITS).await
+    }
+
+    async fn with(config: ServerConfig, limits: Limits) -> Self {
+        let gateway = Gateway::with(limits).await;
+        let shutdown = CancellationToken::new();
+        let server = Server::bind(config, gateway.router.clone(), shutdown.clone()).await.expect("a free port");
+        let address = server.local_addr();
+        Self { gateway, address, shutdown, server: tokio::spawn(server.run()) }
+    }
+
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.expect("the listener is there")
+    }
+
+    /// The head of a search, without its last line.
+    fn search_head(&self) -> String {
+        let token = self.gateway.token(Role::Orchestrator);
+        format!(
+            "POST /api/v1/intents/test.find_things/search HTTP/1.1\r\nhost: here\r\nauthorization: Bearer {token}\r\n\
+             content-type: application/json\r\n"
+        )
+    }
+
+    fn search(&self, body: &str) -> String {
+        format!("{}content-length: {}\r\n\r\n{body}", self.search_head(), body.len())
+    }
+}
+
+const HEALTH: &str = "GET /health HTTP/1.1\r\nhost: here\r\n\r\n";
+
+async fn send(stream: &mut TcpStream, text: &str) {
+    stream.write_all(text.as_bytes()).await.expect("written");
+}
+
+/// Everything up to the end of the connection.
+async fn rest(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    // A connection that is cut off may end in a reset.
+    let _ = stream.read_to_end(&mut bytes).await;
+    String::from_utf8(bytes).expect("text")
+}
+
+/// One answer whose length is announced.
+async fn answer(stream: &mut TcpStream) -> String {
+    let mut text = String::new();
+    loop {
+        let complete = text.split_once("\r\n\r\n").is_some_and(|(head, body)| {
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            length.is_some_and(|length| length.parse() == Ok(body.len()))
+        });
+        if complete {
+            return text;
+        }
+        let mut chunk = [0_u8; 4096];
+        let read = stream.read(&mut chunk).await.expect("an answer");
+        assert_ne!(read, 0, "the connection ended after {text:?}");
+        text.push_str(std::str::from_utf8(&chunk[..read]).expect("text"));
+    }
+}
+
+#[tokio::test]
+async fn speaks_http_1_with_keep_alive() {
+    let running = Running::start(config()).await;
+    let mut stream = running.connect().await;
+    for _ in 0..3 {
+        send(&mut stream, &running.search("{}")).await;
+        let answer = answer(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains(r#""thing_id":"t1""#), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn speaks_http_2_with_prior_knowledge() {
+    let running = Running::start(config()).await;
+    let stream = TokioIo::new(running.connect().await);
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), stream).await.expect("a handshake");
+    tokio::spawn(connection);
+    let request = Request::get("http://here/health").body(Full::<Bytes>::default()).expect("a request");
+    let response = sender.send_request(request).await.expect("an answer");
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.version(), http::Version::HTTP_2);
+    assert!(!response.into_body().collect().await.expect("a body").to_bytes().is_empty());
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_costs_the_connection() {
+    let running = Running::start(ServerConfig { header_read_timeout: SHORT, ..config() }).await;
+    for start in ["", "PRI * HT", "GET /health HTTP/1.1\r\nhost: he"] {
+        let mut stream = running.connect().await;
+        send(&mut stream, start).await;
+        assert_eq!(rest(&mut stream).await, "", "after {start:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_idle_http_2_connection_is_closed() {
+    let running = Running::start(ServerConfig { idle_timeout: SHORT, ..config() }).await;
+    let stream = TokioIo::new(running.connect().await);
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake::<_, _, Full<Bytes>>(TokioExecutor::new(), stream)
+            .await
+            .expect("a handshake");
+    let connection = tokio::spawn(connection);
+    let request = Request::get("http://here/health").body(Full::default()).expect("a request");
+    assert_eq!(sender.send_request(request).await.expect("an answer").status(), 200);
+    // The sender is kept: the client would have kept the connection open.
+    let _ = connection.await.expect("no panic");
+    assert!(sender.is_closed());
+}
+
+#[tokio::test]
+async fn a_request_under_way_keeps_its_connection_beyond_the_idle_time() {
+    let running = Running::start(ServerConfig { idle_timeout: SHORT, ..config() }).await;
+    let mut waiting = running.connect().await;
+    send(&mut waiting, &running.search(r#"{"mode":"wait"}"#)).await;
+    running.gateway.gate.arrived.notified().await;
+    // Another connection lives through its whole idle time meanwhile.
+    let mut idle = running.connect().await;
+    send(&mut idle, HEALTH).await;
+    assert!(rest(&mut idle).await.starts_with("HTTP/1.1 200"));
+    running.gateway.gate.open.notify_one();
+    assert!(answer(&mut waiting).await.starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn large_bodies_are_refused() {
+    let running = Running::start(config()).await;
+    let mut announced = running.connect().await;
+    send(&mut announced, &format!("{}content-length: 99999999\r\n\r\n", running.search_head())).await;
+    let refused = answer(&mut announced).await;
+    assert!(refused.starts_with("HTTP/1.1 413") && refused.contains("PAYLOAD_TOO_LARGE"), "{refused}");
+
+    let mut chunked = running.connect().await;
+    let body = "x".repeat(300 * 1024);
+    let head = running.search_head();
+    send(&mut chunked, &format!("{head}transfer-encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n0\r\n\r\n", body.len()))
+        .await;
+    assert!(answer(&mut chunked).await.starts_with("HTTP/1.1 413"));
+}
+
+#[tokio::test]
+async fn a_slow_body_is_refused_in_time() {
+    let running = Running::with(config(), Limits { body_timeout: SHORT, ..LIMITS }).await;
+    let mut stream = running.connect().await;
+    send(&mut stream, &format!("{}content-length: 100\r\n\r\n{{\"a\"", running.search_head())).await;
+    let refused = answer(&mut stream).await;
+    assert!(refused.starts_with("HTTP/1.1 408") && refused.contains("REQUEST_TIMEOUT"), "{refused}");
+}
+
+#[tokio::test]
+async fn large_heads_are_refused() {
+    let running = Running::start(config()).await;
+    let large = format!("x-filler: {}\r\n", "x".repeat(17 * 1024));
+    let many: String = (0..101).map(|n| format!("x-{n}: y\r\n")).collect();
+    for headers in [large, many] {
+        let mut stream = running.connect().await;
+        send(&mut stream, &format!("GET /health HTTP/1.1\r\n{headers}\r\n")).await;
+        assert!(rest(&mut stream).await.starts_with("HTTP/1.1 431"));
+    }
+}
+
+#[tokio::test]
+async fn connections_beyond_the_bound_wait_their_turn() {
+    let running = Running::start(ServerConfig { max_connections: 1, ..config() }).await;
+    let mut first = running.connect().await;
+    send(&mut first, HEALTH).await;
+    answer(&mut first).await;
+    let mut second = running.connect().await;
+    send(&mut second, &running.search(r#"{"mode":"wait"}"#)).await;
+    // The first is served again and again; the second, which came long before, is not.
+    for _ in 0..50 {
+        send(&mut first, HEALTH).await;
+        answer(&mut first).await;
+    }
+    let arrived = running.gateway.gate.arrived.notified();
+    tokio::pin!(arrived);
+    assert!(!arrived.as_mut().enable(), "the second connection was served beside the first");
+    drop(first);
+    arrived.await;
+    running.gateway.gate.open.notify_one();
+    assert!(answer(&mut second).await.starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn a_shutdown_finishes_what_is_under_way() {
+    let running = Running::start(config()).await;
+    let mut idle = running.connect().await;
+    send(&mut idle, HEALTH).await;
+    answer(&mut idle).await;
+    let mut busy = running.connect().await;
+    send(&mut busy, &running.search(r#"{"mode":"wait"}"#)).await;
+    running.gateway.gate.arrived.notified().await;
+
+    running.shutdown.cancel();
+    assert_eq!(rest(&mut idle).await, "", "an idle connection ends at once");
+    assert!(TcpStream::connect(running.address).await.is_err(), "nobody new gets in");
+    running.gateway.gate.open.notify_one();
+    let finished = rest(&mut busy).await;
+    assert!(finished.starts_with("HTTP/1.1 200") && finished.contains("connection: close"), "{finished}");
+    assert_eq!(running.server.await.expect("no panic"), Drained::Clean);
+}
+
+#[tokio::test]
+async fn a_shutdown_does_not_wait_for_ever() {
+    let running = Running::start(ServerConfig { drain_timeout: SHORT, ..config() }).await;
+    let mut stream = running.connect().await;
+    send(&mut stream, &running.search(r#"{"mode":"forever"}"#)).await;
+    running.gateway.gate.arrived.notified().await;
+    running.shutdown.cancel();
+    assert_eq!(running.server.await.expect("no panic"), Drained::Cut(1));
+    assert_eq!(rest(&mut stream).await, "");
+}

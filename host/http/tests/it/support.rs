@@ -1,0 +1,601 @@
+//! Fakes of the domain's ports, and a client that holds every answer against the OpenAPI document.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::BodyExt as _;
+use intent_gateway_core::clock::Clock;
+use intent_gateway_core::contract::*;
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::error::{CallFailure, ContractError, ContractFault};
+use intent_gateway_core::findings::Finding;
+use intent_gateway_core::id::{IntentId, PartnerId};
+use intent_gateway_core::partner::{Listing, Partner};
+use intent_gateway_core::ports::*;
+use intent_gateway_core::reference::ReferenceSealer;
+use intent_gateway_core::search::Searcher;
+use intent_gateway_core::secret::Secret;
+use intent_gateway_http::auth::{Role, Tokens};
+use intent_gateway_http::{AppState, Limits, router};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+
+use crate::conform::differences;
+
+pub(crate) const INTENT: &str = "test.find_things";
+pub(crate) const NOW_MS: u64 = 1_800_000_000_000;
+pub(crate) const KEY: &str = "0123456789abcdef0123456789abcdef";
+pub(crate) const AUDIENCE: &str = "tests";
+
+pub(crate) struct SetClock(pub(crate) AtomicU64);
+
+impl Clock for SetClock {
+    fn now_ms(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+pub(crate) fn raw(json: &Value) -> Box<RawValue> {
+    RawValue::from_string(json.to_string()).expect("valid JSON")
+}
+
+fn violation(pointer: &str, code: &str) -> Violation {
+    Violation { pointer: pointer.to_owned(), code: code.to_owned(), message: format!("{code} at {pointer}") }
+}
+
+/// A descriptor with something in every list, so that the whole of its shape is seen.
+fn descriptor() -> Descriptor {
+    let strings = |values: &[&str]| values.iter().map(ToString::to_string).collect::<Vec<_>>();
+    Descriptor {
+        intent: IntentId::parse(INTENT).expect("well formed"),
+        version: "1.2.3".parse().expect("semver"),
+        domain: "test".to_owned(),
+        agent: "TestAgent".to_owned(),
+        title: "Things".to_owned(),
+        summary: "Finds things.".to_owned(),
+        search: SearchShape {
+            tool: "search_things".to_owned(),
+            options_key: "things".to_owned(),
+            id_key: "thing_id".to_owned(),
+            max_options: 15,
+            empty_code: Some("NO_THINGS".to_owned()),
+            gone_code: None,
+        },
+        tools: vec![Tool {
+            name: "search_things".to_owned(),
+            role: ToolRole::Search,
+            purpose: "Finds things.".to_owned(),
+            latency: LatencyTargets { p50_ms: 600, p95_ms: 1_500, p99_ms: None },
+            rate_per_minute: 60,
+            idempotency_key: None,
+            retry: RetryPolicy { on_rate_limited: 0, on_server_error: 1 },
+            cache_seconds: Some(60),
+            request_schema: raw(&json!({ "type": "object" })),
+            response_schema: raw(&json!({ "type": "object" })),
+        }],
+        ranking: Ranking {
+            weights: Axes { time: 0.25, taste: 0.25, budget: 0.25, safety: 0.25 },
+            declared_share: 0.2,
+            completeness_share: 0.1,
+            signals: vec![Signal { axis: Axis::Time, name: "soon".to_owned(), weight: 1.0 }],
+            bands: vec![Band { axis: Axis::Budget, value: "low".to_owned(), factor: 2.0 }],
+        },
+        vocabularies: vec![Vocabulary { name: "kind".to_owned(), values: strings(&["red", "blue"]) }],
+        forbidden_fields: vec![ForbiddenField {
+            name: "padded_price".to_owned(),
+            breach: Breach::UnlessFalse,
+            reason: "Prices are not padded.".to_owned(),
+        }],
+        errors: vec![
+            PlatformError {
+                code: "TOO_FAR".to_owned(),
+                http_status: 409,
+                meaning: "Nothing is that near.".to_owned(),
+                retry: Some(ErrorRetry { times: 1, wait_ms: 2_000, backoff: Backoff::Fixed }),
+            },
+            PlatformError {
+                code: "JUST_ADVICE".to_owned(),
+                http_status: 200,
+                meaning: "No failure.".to_owned(),
+                retry: None,
+            },
+        ],
+        widget: Widget {
+            widget_type: "generic_listings".to_owned(),
+            preferred: Some("thing_cards".to_owned()),
+            slots: vec![CardSlot { name: "title".to_owned(), source: "name".to_owned() }],
+        },
+        completion: Completion {
+            statuses: strings(&["completed"]),
+            charged_statuses: strings(&["completed"]),
+            schema: raw(&json!({})),
+        },
+        data_lifetimes: vec![DataLifetime { data: "certificates".to_owned(), seconds: 3_600 }],
+        cues: strings(&["thing"]),
+        pairs: strings(&["test.find_boxes"]),
+        elsewhere: strings(&["test.repair_things"]),
+    }
+}
+
+/// A contract that does what the request's `mode` says.
+pub(crate) struct FakeContract {
+    descriptor: Descriptor,
+    gate: Arc<Gate>,
+}
+
+/// Holds requests of the mode `wait` until it is opened, and tells when one has arrived.
+#[derive(Default)]
+pub(crate) struct Gate {
+    pub(crate) arrived: Notify,
+    pub(crate) open: Notify,
+}
+
+impl Contract for FakeContract {
+    fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+
+    fn digest(&self) -> Digest {
+        Digest::of(b"the live component")
+    }
+
+    fn classify<'a>(
+        &'a self,
+        utterance: &'a str,
+        locale: &'a str,
+    ) -> BoxFuture<'a, Result<Classification, ContractFault>> {
+        let elsewhere = PointerElsewhere {
+            intent: "test.repair_things".to_owned(),
+            score: 0.3,
+            reason: format!("spoken in {locale}"),
+        };
+        let evidence = vec![utterance.to_owned()];
+        let opinion = Classification { score: 0.9, evidence, elsewhere: vec![elsewhere], also: Vec::new() };
+        std::future::ready(Ok(opinion)).boxed()
+    }
+
+    fn check_request<'a>(
+        &'a self,
+        context: &'a CallContext,
+        _tool: &'a str,
+        arguments: &'a str,
+    ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
+        async move {
+            let mut request: Value = serde_json::from_str(arguments).expect("the surface lets only JSON pass");
+            let refused = |code: &str| {
+                let violations = vec![violation("/a", "REQUIRED"), violation("/b/0", "OUT_OF_RANGE")];
+                Err(ContractError::Refused(Refusal { code: code.to_owned(), violations }))
+            };
+            match request["mode"].as_str().unwrap_or_default() {
+                "invalid" => return refused("INVALID_REQUEST"),
+                "too_far" => return refused("TOO_FAR"),
+                "just_advice" => return refused("JUST_ADVICE"),
+                "trap" => return Err(ContractFault::Trap("secret detail".to_owned()).into()),
+                "busy" => return Err(ContractFault::Busy(50).into()),
+                "panic" => panic!("a handler of the tests panics on purpose"),
+                "wait" => {
+                    self.gate.arrived.notify_one();
+                    self.gate.open.notified().await;
+                }
+                "forever" => {
+                    self.gate.arrived.notify_one();
+                    std::future::pending::<()>().await;
+                }
+                _ => {}
+            }
+            if request.get("request_id").is_none() {
+                request["request_id"] = context.request_id.clone().into();
+            }
+            Ok(PreparedRequest {
+                arguments: raw(&request),
+                need: Need::default(),
+                notes: vec![violation("/band", "UNKNOWN_BAND")],
+            })
+        }
+        .boxed()
+    }
+
+    fn evaluate<'a>(
+        &'a self,
+        _context: &'a CallContext,
+        _request: &'a str,
+        payloads: &'a [Payload<'a>],
+    ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
+        async move {
+            let mut evaluation = Evaluation::default();
+            for candidate in payloads.iter().flat_map(|payload| &payload.candidates) {
+                let option: Value = serde_json::from_str(candidate.json).expect("an option");
+                let id = option["thing_id"].as_str().unwrap_or_default().to_owned();
+                if option["bad"] == true {
+                    evaluation.dropped.push(DroppedOption {
+                        number: candidate.number,
+                        id: Some(id),
+                        strike: false,
+                        violations: vec![violation("/bad", "BAD")],
+                    });
+                    continue;
+                }
+                evaluation.ranked.push(RankedOption {
+                    number: candidate.number,
+                    id,
+                    total: 0.75,
+                    axes: Axes { time: 0.1, taste: 0.2, budget: 0.3, safety: 0.4 },
+                    completeness: 1.0,
+                    card: raw(&json!({ "title": option["name"] })),
+                });
+            }
+            Ok(evaluation)
+        }
+        .boxed()
+    }
+
+    fn check_response<'a>(
+        &'a self,
+        _context: &'a CallContext,
+        _exchange: Exchange<'a>,
+    ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
+        unreachable!("no route calls it")
+    }
+
+    fn check_completion<'a>(
+        &'a self,
+        _context: &'a CallContext,
+        _report: &'a str,
+        _quoted: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
+        unreachable!("no route calls it")
+    }
+}
+
+/// The catalogue: one intent, or none.
+pub(crate) struct FakeContracts(Mutex<Vec<Arc<dyn Contract>>>);
+
+impl Contracts for FakeContracts {
+    fn live(&self, intent: &str) -> Option<Arc<dyn Contract>> {
+        let contracts = self.0.lock().expect("no test panics in it");
+        contracts.iter().find(|contract| contract.descriptor().intent.as_str() == intent).cloned()
+    }
+
+    fn all(&self) -> Vec<Arc<dyn Contract>> {
+        self.0.lock().expect("no test panics in it").clone()
+    }
+}
+
+/// Takes any component but one of the text `bad`, and remembers what it was asked.
+pub(crate) struct FakeAdmin {
+    contracts: Arc<FakeContracts>,
+    pub(crate) loads: Mutex<Vec<(usize, Origin, bool)>>,
+}
+
+fn version_of(digest: Digest, live: bool, origin: Origin) -> LoadedVersion {
+    LoadedVersion {
+        intent: INTENT.to_owned(),
+        version: "1.2.3".to_owned(),
+        digest,
+        live,
+        origin,
+        loaded_at_ms: NOW_MS,
+        component_bytes: 3,
+        calls: 7,
+        faults: 0,
+    }
+}
+
+fn failure() -> LoadFailure {
+    LoadFailure {
+        at_ms: NOW_MS,
+        origin: Origin::Kept,
+        digest: None,
+        intent: None,
+        version: None,
+        code: "ABI_MISMATCH".to_owned(),
+        message: "it exports nothing of the interface".to_owned(),
+    }
+}
+
+impl ContractAdmin for FakeAdmin {
+    fn versions(&self) -> Vec<LoadedVersion> {
+        let folder = Origin::Folder("things.wasm".to_owned());
+        vec![
+            version_of(Digest::of(b"the live component"), true, folder),
+            version_of(Digest::of(b"known"), false, Origin::Kept),
+        ]
+    }
+
+    fn load(
+        &self,
+        component: Bytes,
+        origin: Origin,
+        activate: bool,
+    ) -> BoxFuture<'_, Result<LoadedVersion, ContractAdminError>> {
+        self.loads.lock().expect("no test panics in it").push((component.len(), origin.clone(), activate));
+        let result = match &component[..] {
+            b"bad" => Err(ContractAdminError::Rejected(Box::new(failure()))),
+            b"full" => Err(ContractAdminError::Storage("/secret/path: no space left".to_owned())),
+            bytes => Ok(version_of(Digest::of(bytes), activate, origin)),
+        };
+        std::future::ready(result).boxed()
+    }
+
+    fn activate(&self, digest: Digest) -> BoxFuture<'_, Result<LoadedVersion, ContractAdminError>> {
+        let known = self.versions().into_iter().find(|version| version.digest == digest);
+        let result = known.ok_or_else(|| ContractAdminError::Unknown(digest.to_string()));
+        std::future::ready(result.map(|version| LoadedVersion { live: true, ..version })).boxed()
+    }
+
+    fn unload<'a>(&'a self, _intent: &'a str) -> BoxFuture<'a, Result<(), ContractAdminError>> {
+        self.contracts.0.lock().expect("no test panics in it").clear();
+        std::future::ready(Ok(())).boxed()
+    }
+
+    fn failures(&self) -> Vec<LoadFailure> {
+        vec![failure()]
+    }
+}
+
+struct FakeDirectory(Vec<Arc<Partner>>);
+
+impl PartnerDirectory for FakeDirectory {
+    fn select(&self, _intent: &str, _need: &Need) -> Selection {
+        let (left_out, chosen) =
+            self.0.iter().cloned().partition::<Vec<_>, _>(|partner| partner.id.as_str() == "faraway");
+        let left_out = left_out.into_iter().map(|partner| (partner, LeftOut::OutsideServiceArea)).collect();
+        Selection { chosen, left_out }
+    }
+
+    fn all(&self) -> Vec<Arc<Partner>> {
+        self.0.clone()
+    }
+}
+
+struct FakeCalls;
+
+/// The option as its partner writes it: the order of keys and the white space must survive.
+pub(crate) const OPTION_TEXT: &str = r#"{ "thing_id":"t1",  "name":"One", "big":12345678901234567890 }"#;
+
+impl PartnerCalls for FakeCalls {
+    fn call<'a>(
+        &'a self,
+        partner: &'a Arc<Partner>,
+        _call: ToolCall<'a>,
+    ) -> BoxFuture<'a, Result<ToolAnswer, CallFailure>> {
+        let result = match partner.id.as_str() {
+            "good" => {
+                let others = r#"{"thing_id":"t2","bad":true},{"thing_id":"t3","sponsored_rank":1}"#;
+                let token = r#""result_token":"tok","expires_at":"2099-01-01T00:00:00Z""#;
+                Ok(ToolAnswer { text: format!(r#"{{{token},"things":[{OPTION_TEXT},{others}]}}"#) })
+            }
+            _ => Err(CallFailure::Unreachable("connect to 10.0.0.7 refused".to_owned())),
+        };
+        std::future::ready(result).boxed()
+    }
+}
+
+#[derive(Default)]
+struct FakeFindings(Mutex<Vec<Finding>>);
+
+impl Findings for FakeFindings {
+    fn record(&self, finding: Finding) {
+        self.0.lock().expect("no test panics in it").push(finding);
+    }
+
+    fn of(&self, partner: &str) -> Vec<Finding> {
+        let findings = self.0.lock().expect("no test panics in it");
+        findings.iter().rev().filter(|finding| finding.partner.as_str() == partner).cloned().collect()
+    }
+}
+
+fn partner(id: &str) -> Arc<Partner> {
+    Arc::new(Partner {
+        id: PartnerId::parse(id).expect("well formed"),
+        name: format!("Partner {id}"),
+        url: format!("https://{id}.example/mcp"),
+        listings: vec![Listing {
+            intent: IntentId::parse(INTENT).expect("well formed"),
+            service_area: vec!["IN_ALL".to_owned()],
+            declared: Axes::UNDECLARED,
+        }],
+        token: Some(Secret::new("partner-token-never-shown")),
+    })
+}
+
+/// The surface over fakes.
+pub(crate) struct Gateway {
+    pub(crate) router: Router,
+    pub(crate) admin: Arc<FakeAdmin>,
+    pub(crate) tokens: Arc<Tokens>,
+    pub(crate) clock: Arc<SetClock>,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) draining: CancellationToken,
+    pub(crate) document: Value,
+}
+
+pub(crate) const LIMITS: Limits =
+    Limits { request_timeout: Duration::from_secs(30), body_timeout: Duration::from_secs(30), max_in_flight: 64 };
+
+impl Gateway {
+    pub(crate) async fn new() -> Self {
+        Self::with(LIMITS).await
+    }
+
+    pub(crate) async fn with(limits: Limits) -> Self {
+        let clock = Arc::new(SetClock(AtomicU64::new(NOW_MS)));
+        let gate = Arc::new(Gate::default());
+        let contract: Arc<dyn Contract> = Arc::new(FakeContract { descriptor: descriptor(), gate: gate.clone() });
+        let contracts = Arc::new(FakeContracts(Mutex::new(vec![contract])));
+        let admin = Arc::new(FakeAdmin { contracts: contracts.clone(), loads: Mutex::default() });
+        let tokens = Arc::new(Tokens::new(&[Secret::new(KEY)], AUDIENCE, clock.clone()).expect("a usable key"));
+        let draining = CancellationToken::new();
+        let searcher = Searcher {
+            contracts,
+            directory: Arc::new(FakeDirectory(vec![partner("broken"), partner("faraway"), partner("good")])),
+            calls: Arc::new(FakeCalls),
+            findings: Arc::new(FakeFindings::default()),
+            clock: clock.clone(),
+            references: ReferenceSealer::new(&Secret::new("references")),
+            timeout: Duration::from_secs(5),
+        };
+        let router = router(AppState {
+            searcher: Arc::new(searcher),
+            admin: admin.clone(),
+            tokens: tokens.clone(),
+            limits,
+            draining: draining.clone(),
+        });
+        let mut gateway = Self { router, admin, tokens, clock, gate, draining, document: Value::Null };
+        gateway.document = gateway.call(Ask::get("/openapi.json")).await.json();
+        gateway
+    }
+
+    pub(crate) fn token(&self, role: Role) -> String {
+        self.tokens.issue(role, "tester", Duration::from_secs(60)).expect("issued")
+    }
+
+    /// Sends a request and holds the answer against the document.
+    pub(crate) async fn call(&self, ask: Ask) -> Answer {
+        let (method, path) = (ask.method.clone(), ask.path.clone());
+        let response = self.router.clone().oneshot(ask.request(self)).await.expect("never fails");
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.expect("a body").to_bytes();
+        let answer = Answer { status: parts.status, headers: parts.headers, body };
+        assert!(answer.headers.contains_key("x-request-id"), "{method} {path}");
+        self.hold_against_document(&method, &path, &answer);
+        answer
+    }
+
+    fn hold_against_document(&self, method: &Method, path: &str, answer: &Answer) {
+        if self.document.is_null() {
+            return;
+        }
+        let error = &self.document["components"]["schemas"]["ErrorBody"];
+        let documented = self.operation(method, path).map(|operation| {
+            let status = answer.status.as_str();
+            let responses = &operation["responses"];
+            let found = responses.get(status).or_else(|| responses.get(format!("{}XX", &status[..1])));
+            found.cloned().unwrap_or_else(|| panic!("{method} {path}: {status}"))
+        });
+        if answer.status.is_client_error() || answer.status.is_server_error() {
+            assert_eq!(differences(&self.document, error, &answer.json()), Vec::<String>::new());
+        }
+        let Some(mut response) = documented else { return };
+        if let Some(reference) = response.get("$ref").and_then(Value::as_str) {
+            response = self.document.pointer(&reference[1..]).expect("the response").clone();
+        }
+        if let Some(schema) = response.pointer("/content/application~1json/schema") {
+            let found = differences(&self.document, schema, &answer.json());
+            assert_eq!(found, Vec::<String>::new(), "{method} {path}: {}", answer.json());
+        } else {
+            assert!(answer.body.is_empty(), "{method} {path} has a body that the document does not know");
+        }
+    }
+
+    /// The document's operation for a path, where there is one.
+    fn operation(&self, method: &Method, path: &str) -> Option<&Value> {
+        let segments: Vec<_> = path.split('?').next().unwrap_or_default().split('/').collect();
+        let paths = self.document["paths"].as_object().expect("paths");
+        let fits = |template: &str| {
+            let parts: Vec<_> = template.split('/').collect();
+            parts.len() == segments.len()
+                && parts.iter().zip(&segments).all(|(part, segment)| part == segment || part.starts_with('{'))
+        };
+        let exact = paths.iter().find(|(template, _)| *template == path);
+        let (_, item) = exact.or_else(|| paths.iter().find(|(template, _)| fits(template)))?;
+        item.get(method.as_str().to_lowercase())
+    }
+}
+
+/// A request to be.
+#[derive(Clone)]
+pub(crate) struct Ask {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    role: Option<Role>,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl Ask {
+    pub(crate) fn new(method: Method, path: &str) -> Self {
+        Self { method, path: path.to_owned(), role: None, headers: HeaderMap::new(), body: Bytes::new() }
+    }
+
+    pub(crate) fn get(path: &str) -> Self {
+        Self::new(Method::GET, path)
+    }
+
+    /// A POST of JSON text.
+    pub(crate) fn json(path: &str, body: impl Into<String>) -> Self {
+        Self::new(Method::POST, path).header("content-type", "application/json").body(body.into().into_bytes())
+    }
+
+    /// A POST of a component.
+    pub(crate) fn wasm(path: &str, body: &'static [u8]) -> Self {
+        Self::new(Method::POST, path).header("content-type", "application/wasm").body(body)
+    }
+
+    pub(crate) fn role(mut self, role: Role) -> Self {
+        self.role = Some(role);
+        self
+    }
+
+    pub(crate) fn header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.append(name, value.parse().expect("a header value"));
+        self
+    }
+
+    pub(crate) fn body(mut self, body: impl Into<Bytes>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    fn request(self, gateway: &Gateway) -> Request<Body> {
+        let mut request = Request::new(Body::from(self.body));
+        *request.method_mut() = self.method;
+        *request.uri_mut() = self.path.parse().expect("a path");
+        *request.headers_mut() = self.headers;
+        if let Some(role) = self.role {
+            let value = format!("Bearer {}", gateway.token(role));
+            request.headers_mut().insert("authorization", value.parse().expect("a header value"));
+        }
+        request
+    }
+}
+
+/// What came back.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("no JSON: {:?}", self.body))
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).expect("UTF-8")
+    }
+
+    /// Status and code of a refusal.
+    pub(crate) fn refusal(&self) -> (u16, String) {
+        let json = self.json();
+        let code = json["error"]["code"].as_str().unwrap_or_else(|| panic!("no refusal: {json}"));
+        (self.status.as_u16(), code.to_owned())
+    }
+}
+
+/// A refusal as [`Answer::refusal`] gives it.
+pub(crate) fn refused(status: u16, code: &str) -> (u16, String) {
+    (status, code.to_owned())
+}

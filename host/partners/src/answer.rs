@@ -1,0 +1,327 @@
+//! Reads JSON-RPC messages, and tool results among them, without building a tree of what they carry.
+//!
+//! The payload of a tool call is JSON text inside JSON. It is unescaped once, straight from the body into a
+//! `String`; nobody here looks into it. Judging the payload is the business of the core and of the contract.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use intent_gateway_core::error::CallFailure;
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::lift::{Lifted, STAND_IN, lift};
+
+/// Characters kept of any text that a partner wrote and that ends up in a log or in an answer.
+const PARTNER_TEXT_MAX_CHARS: usize = 300;
+/// Bytes of an error's details that are looked through for a platform code.
+const ERROR_DETAIL_MAX_BYTES: usize = 64 * 1024;
+/// How deep a platform code may sit in an error's details, objects.
+const ERROR_DETAIL_MAX_DEPTH: u8 = 3;
+/// Bytes of a platform code.
+const PLATFORM_CODE_MAX_BYTES: usize = 64;
+/// What an error without a usable code stands for (spec 1, Errors).
+const INTERNAL_ERROR: &str = "INTERNAL_ERROR";
+
+/// A JSON-RPC message from a partner; `R` is what is read of a result.
+#[derive(Debug)]
+pub(crate) enum Message<R> {
+    /// The outcome of a request.
+    Answer(Answer<R>),
+    /// A request of the partner's own.
+    Request {
+        /// The identifier as the partner wrote it.
+        id: Box<RawValue>,
+        method: String,
+    },
+    /// Progress, a log line, or another notification.
+    Notification,
+}
+
+/// The outcome of a request.
+#[derive(Debug)]
+pub(crate) struct Answer<R> {
+    /// The identifier as the partner wrote it; absent in errors about a request that it could not read.
+    pub(crate) id: Option<Box<RawValue>>,
+    pub(crate) outcome: Result<R, RpcError>,
+}
+
+/// The error object of JSON-RPC.
+#[derive(Debug, Deserialize)]
+pub(crate) struct RpcError {
+    pub(crate) code: i64,
+    #[serde(default)]
+    pub(crate) message: String,
+    #[serde(default)]
+    pub(crate) data: Option<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "R: DeserializeOwned"))]
+struct Envelope<'a, R> {
+    #[serde(borrow)]
+    jsonrpc: Cow<'a, str>,
+    #[serde(default)]
+    id: Option<Box<RawValue>>,
+    #[serde(borrow, default)]
+    method: Option<Cow<'a, str>>,
+    #[serde(default = "none")]
+    result: Option<R>,
+    #[serde(default)]
+    error: Option<RpcError>,
+}
+
+fn none<R>() -> Option<R> {
+    None
+}
+
+impl<R: DeserializeOwned> Message<R> {
+    /// Reads one message.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, CallFailure> {
+        let envelope: Envelope<'_, R> =
+            serde_json::from_slice(bytes).map_err(|error| protocol(&format!("no JSON-RPC message: {error}")))?;
+        if envelope.jsonrpc != "2.0" {
+            return Err(protocol("no JSON-RPC 2.0 message"));
+        }
+        match envelope {
+            Envelope { method: Some(method), id: Some(id), .. } => {
+                Ok(Self::Request { id, method: method.into_owned() })
+            }
+            Envelope { method: Some(_), .. } => Ok(Self::Notification),
+            Envelope { result: Some(result), error: None, id, .. } => {
+                Ok(Self::Answer(Answer { id, outcome: Ok(result) }))
+            }
+            Envelope { error: Some(error), result: None, id, .. } => {
+                Ok(Self::Answer(Answer { id, outcome: Err(error) }))
+            }
+            _ => Err(protocol("a JSON-RPC message with neither method, nor result, nor error")),
+        }
+    }
+}
+
+impl<R> Answer<R> {
+    /// Whether this answers the request of that number. An error may come without an identifier.
+    pub(crate) fn answers(&self, number: &str) -> bool {
+        match &self.id {
+            Some(id) => id.get().trim_matches('"') == number,
+            None => self.outcome.is_err(),
+        }
+    }
+}
+
+/// Reads the answer to a tool call: as [`Message::parse`] does, by the faster way where that is safe.
+pub(crate) fn parse_tool_answer(bytes: &[u8]) -> Result<Message<ToolResult>, CallFailure> {
+    if let Some(Lifted { rest, text }) = lift(bytes)
+        && let Ok(Message::Answer(mut answer)) = Message::<ToolResult>::parse(&rest)
+        && let Ok(result) = &mut answer.outcome
+        && result.text.as_deref() == Some(STAND_IN)
+        && result.is_error != Some(true)
+    {
+        result.text = Some(text);
+        return Ok(Message::Answer(answer));
+    }
+    Message::parse(bytes)
+}
+
+/// What is read of a `tools/call` result.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ToolResult {
+    #[serde(default, rename = "content", deserialize_with = "first_text")]
+    text: Option<String>,
+    #[serde(default)]
+    structured_content: Option<Box<RawValue>>,
+    #[serde(default)]
+    is_error: Option<bool>,
+    #[serde(default, rename = "_meta")]
+    meta: Option<Box<RawValue>>,
+}
+
+impl ToolResult {
+    /// The payload: the first text of the content (spec 1, JSON-RPC messages), or the structured content of a server
+    /// that gives no text.
+    pub(crate) fn payload(self, retry_after_ms: Option<u64>) -> Result<String, CallFailure> {
+        if self.is_error == Some(true) {
+            return Err(self.failure(retry_after_ms));
+        }
+        let structured =
+            || self.structured_content.filter(|raw| raw.get().starts_with('{')).map(|raw| raw.get().to_owned());
+        self.text.or_else(structured).ok_or_else(|| protocol("a tool result without text"))
+    }
+
+    /// The failure that an `isError` result reports. Some SDKs lose the error object that a tool throws and leave
+    /// its details in one of these three places.
+    fn failure(&self, retry_after_ms: Option<u64>) -> CallFailure {
+        let text = self.text.as_deref();
+        let places =
+            [self.structured_content.as_deref().map(RawValue::get), self.meta.as_deref().map(RawValue::get), text];
+        let detail = places.into_iter().flatten().find_map(PlatformDetail::find).unwrap_or_default();
+        let message = detail.message.as_deref().or(text).unwrap_or_default();
+        failure(detail.code.as_deref().unwrap_or(INTERNAL_ERROR), message, detail.field.as_deref(), retry_after_ms)
+    }
+}
+
+impl RpcError {
+    /// Whether the code is one of JSON-RPC's own, or the error names a platform code: then it says more than the
+    /// HTTP status that it came with.
+    pub(crate) fn is_specific(&self) -> bool {
+        (-32_768..=-32_600).contains(&self.code) || self.detail().code.is_some()
+    }
+
+    /// The failure that the error stands for (spec 1, Errors).
+    pub(crate) fn failure(&self, retry_after_ms: Option<u64>) -> CallFailure {
+        let detail = self.detail();
+        let code = detail.code.as_deref().unwrap_or_else(|| platform_code(self.code));
+        failure(code, &self.message, detail.field.as_deref(), retry_after_ms)
+    }
+
+    fn detail(&self) -> PlatformDetail {
+        self.data.as_deref().and_then(|data| PlatformDetail::find(data.get())).unwrap_or_default()
+    }
+}
+
+/// The platform code that a JSON-RPC code stands for (spec 1, Errors).
+fn platform_code(code: i64) -> &'static str {
+    match code {
+        -32_600 | -32_602 => "INVALID_REQUEST",
+        -32_601 => "METHOD_NOT_FOUND",
+        -32_000 => "INVALID_AUTH",
+        -32_001 => "RATE_LIMITED",
+        -32_002 => "PARTNER_MAINTENANCE",
+        _ => INTERNAL_ERROR,
+    }
+}
+
+fn failure(code: &str, message: &str, field: Option<&str>, retry_after_ms: Option<u64>) -> CallFailure {
+    match code {
+        "RATE_LIMITED" => CallFailure::RateLimited { retry_after_ms },
+        "INVALID_AUTH" => CallFailure::Unauthorized,
+        _ => CallFailure::Platform { code: code.to_owned(), message: clean(message), field: field.map(clean) },
+    }
+}
+
+/// The platform's part of an error's details.
+#[derive(Debug, Default)]
+struct PlatformDetail {
+    code: Option<String>,
+    field: Option<String>,
+    message: Option<String>,
+}
+
+impl PlatformDetail {
+    /// Looks for an object with a `platform_error_code`, at the top or under the keys that error objects are
+    /// commonly wrapped in.
+    fn find(json: &str) -> Option<Self> {
+        if json.len() > ERROR_DETAIL_MAX_BYTES || !json.trim_start().starts_with('{') {
+            return None;
+        }
+        Self::find_in(&serde_json::from_str(json).ok()?, ERROR_DETAIL_MAX_DEPTH)
+    }
+
+    fn find_in(value: &Value, depth: u8) -> Option<Self> {
+        let object = value.as_object()?;
+        let text = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
+        if let Some(code) = text("platform_error_code").filter(|code| is_platform_code(code)) {
+            return Some(Self { code: Some(code), field: text("platform_field"), message: text("message") });
+        }
+        let depth = depth.checked_sub(1)?;
+        let mut found =
+            ["error", "data", "platform"].into_iter().find_map(|key| Self::find_in(object.get(key)?, depth))?;
+        found.message = found.message.or_else(|| text("message"));
+        Some(found)
+    }
+}
+
+fn is_platform_code(code: &str) -> bool {
+    code.len() <= PLATFORM_CODE_MAX_BYTES
+        && code.starts_with(|first: char| first.is_ascii_uppercase())
+        && code.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+}
+
+/// A partner's text, safe to log and to pass on: without control characters and of bounded length.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(PARTNER_TEXT_MAX_CHARS).collect()
+}
+
+/// The answer breaks the protocol.
+pub(crate) fn protocol(reason: &str) -> CallFailure {
+    CallFailure::Protocol(clean(reason))
+}
+
+/// The text of the first item of `type: text`. Other items are skipped, however many there are.
+fn first_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    struct Item<'a> {
+        #[serde(borrow, default)]
+        r#type: Cow<'a, str>,
+        #[serde(default)]
+        text: Option<String>,
+    }
+
+    struct FirstText;
+
+    impl<'de> Visitor<'de> for FirstText {
+        type Value = Option<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an array of content items")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+            while let Some(item) = items.next_element::<Item<'de>>()? {
+                if item.r#type == "text" && item.text.is_some() {
+                    while items.next_element::<IgnoredAny>()?.is_some() {}
+                    return Ok(item.text);
+                }
+            }
+            Ok(None)
+        }
+    }
+
+    deserializer.deserialize_seq(FirstText)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn payload(body: &str) -> Option<String> {
+        match parse_tool_answer(body.as_bytes()).ok()? {
+            Message::Answer(answer) => answer.outcome.ok()?.payload(None).ok(),
+            _ => None,
+        }
+    }
+
+    /// A text somewhere else than in the content must neither be taken for the payload nor go missing from it.
+    #[test]
+    fn only_the_contents_text_is_the_payload() {
+        let cases = [
+            (r#"{"content":[{"type":"text","text":"{\"a\":1}"}]}"#, Some(r#"{"a":1}"#)),
+            (r#"{"content":[{"text":"a","type":"text"},{"text":"b","type":"text"}]}"#, Some("a")),
+            (r#"{"content":[{"type":"resource","resource":{"text":"a"}},{"type":"text","text":"b"}]}"#, Some("b")),
+            (r#"{"content":[{"type":"other","text":"a"},{"type":"text","text":"b"}]}"#, Some("b")),
+            (r#"{"structuredContent":{"text":"a"},"content":[{"type":"text","text":"b"}]}"#, Some("b")),
+            (r#"{"structuredContent":{"text":"a\"b"},"content":[]}"#, Some(r#"{"text":"a\"b"}"#)),
+            (r#"{"content":[{"type":"text","text":"\u0041"}]}"#, Some("A")),
+            (r#"{"content":[{"type":"text","text":"a"}],"isError":true}"#, None),
+            (r#"{"content":[{"type":"text","text":"a"}"#, None),
+        ];
+        for (result, expected) in cases {
+            let body = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
+            assert_eq!(payload(&body).as_deref(), expected, "{result}");
+        }
+    }
+
+    #[test]
+    fn a_lifted_text_still_reports_its_failure() {
+        let body =
+            br#"{"jsonrpc":"2.0","id":1,"result":{"isError":true,"content":[{"type":"text","text":"it broke"}]}}"#;
+        let Ok(Message::Answer(Answer { outcome: Ok(result), .. })) = parse_tool_answer(body) else {
+            panic!("no result");
+        };
+        let expected = failure(INTERNAL_ERROR, "it broke", None, None);
+        assert_eq!(result.payload(None), Err(expected));
+    }
+}

@@ -1,0 +1,342 @@
+//! Calls to all partners: a gate, sessions that are opened once and shared, and one deadline around everything.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use dashmap::DashMap;
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, Shared, WeakShared};
+use http::Uri;
+use http::header::HeaderValue;
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::error::CallFailure;
+use intent_gateway_core::id::PartnerId;
+use intent_gateway_core::partner::Partner;
+use intent_gateway_core::ports::{PartnerCalls, ToolAnswer, ToolCall};
+use rustls::RootCertStore;
+use serde_json::value::RawValue;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use crate::config::{PartnerClientConfig, PartnerClientError};
+use crate::exchange::ExchangeFailure;
+use crate::guard::{AddressPolicy, GuardedResolver, ResolveHost, SystemResolver};
+use crate::session::Session;
+use crate::wire::{Wire, bearer};
+
+/// Sessions kept with one partner; beyond it the one that was idle longest goes.
+const SESSIONS_PER_PARTNER_MAX: usize = 1_000;
+/// How often a call is tried anew because its session was lost before the call was done.
+const SESSION_RENEWALS_MAX: usize = 1;
+/// Longest pause between two looks for idle sessions.
+const SWEEP_INTERVAL_MAX: Duration = Duration::from_secs(30);
+
+/// Calls partners' tools over MCP.
+pub struct PartnerClient {
+    inner: Arc<Inner>,
+    sweeper: JoinHandle<()>,
+}
+
+impl PartnerClient {
+    /// Sets partner calls up. Must be called on a Tokio runtime, where idle sessions are looked after.
+    ///
+    /// # Errors
+    /// [`PartnerClientError`] when a setting is out of range, or there is no runtime.
+    pub fn new(config: &PartnerClientConfig) -> Result<Self, PartnerClientError> {
+        Self::with_resolver(config, Arc::new(SystemResolver))
+    }
+
+    /// Like [`PartnerClient::new`], with another way to turn names into addresses.
+    ///
+    /// # Errors
+    /// As [`PartnerClient::new`].
+    pub fn with_resolver(
+        config: &PartnerClientConfig,
+        resolver: Arc<dyn ResolveHost>,
+    ) -> Result<Self, PartnerClientError> {
+        let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.into() };
+        Self::with_roots(config, resolver, roots)
+    }
+
+    pub(crate) fn with_roots(
+        config: &PartnerClientConfig,
+        resolver: Arc<dyn ResolveHost>,
+        roots: RootCertStore,
+    ) -> Result<Self, PartnerClientError> {
+        config.validate()?;
+        let runtime = tokio::runtime::Handle::try_current().map_err(PartnerClientError::NoRuntime)?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(PartnerClientError::Tls)?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let policy = AddressPolicy { allow_loopback_http: config.allow_loopback_http };
+        if policy.allow_loopback_http {
+            tracing::warn!(
+                "DEVELOPMENT SETTING: partners on loopback addresses and over plain HTTP are allowed \
+                 (allow_loopback_http); never run like this in production"
+            );
+        }
+        let wire = Wire::new(config, tls, GuardedResolver::new(resolver, policy));
+        let inner = Arc::new(Inner { wire, policy, config: config.clone(), partners: DashMap::new() });
+        let sweeper = runtime.spawn(sweep(Arc::downgrade(&inner), config.session_idle()));
+        Ok(Self { inner, sweeper })
+    }
+}
+
+impl Drop for PartnerClient {
+    fn drop(&mut self) {
+        self.sweeper.abort();
+    }
+}
+
+impl fmt::Debug for PartnerClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PartnerClient").field("config", &self.inner.config).finish_non_exhaustive()
+    }
+}
+
+impl PartnerCalls for PartnerClient {
+    fn call<'a>(
+        &'a self,
+        partner: &'a Arc<Partner>,
+        call: ToolCall<'a>,
+    ) -> BoxFuture<'a, Result<ToolAnswer, CallFailure>> {
+        Box::pin(async move {
+            let deadline = Instant::now() + call.timeout;
+            match tokio::time::timeout_at(deadline, self.inner.call(partner, call, deadline)).await {
+                Ok(outcome) => outcome,
+                Err(_) => Err(CallFailure::Timeout(u64::try_from(call.timeout.as_millis()).unwrap_or(u64::MAX))),
+            }
+        })
+    }
+}
+
+struct Inner {
+    wire: Wire,
+    policy: AddressPolicy,
+    config: PartnerClientConfig,
+    partners: DashMap<PartnerId, Arc<Contact>>,
+}
+
+impl Inner {
+    async fn call(&self, partner: &Partner, call: ToolCall<'_>, deadline: Instant) -> Result<ToolAnswer, CallFailure> {
+        let uri = self.policy.endpoint(&partner.url)?;
+        let arguments: &RawValue = serde_json::from_str(call.arguments)
+            .ok()
+            .filter(|raw: &&RawValue| raw.get().starts_with('{'))
+            .ok_or_else(|| CallFailure::Payload("the arguments of the call are no JSON object".to_owned()))?;
+        let token = call.bearer.or(partner.token.as_ref());
+        let bearer = token.map(bearer).transpose()?;
+        let owner = token.map(|token| Digest::of(token.expose().as_bytes()));
+
+        let contact = self.contact(&partner.id);
+        let _permit = contact.gate.enter(deadline).await?;
+        let slot = contact.slot(owner, &uri);
+        let mut renewals = 0;
+        loop {
+            let session = slot.session(&self.wire, bearer.as_ref()).await?;
+            match session.call_tool(call.tool, arguments, bearer.clone()).await {
+                Ok(text) => return Ok(ToolAnswer { text }),
+                Err(ExchangeFailure::SessionLost) if renewals < SESSION_RENEWALS_MAX => {
+                    tracing::debug!(partner = %partner.id, "the partner ended the session, a new one is opened");
+                    slot.discard(&session);
+                    renewals += 1;
+                }
+                Err(ExchangeFailure::SessionLost) => {
+                    slot.discard(&session);
+                    return Err(CallFailure::Protocol(
+                        "the partner ended a session that it had just issued".to_owned(),
+                    ));
+                }
+                Err(ExchangeFailure::Failed(failure)) => {
+                    // A partner that broke off may have restarted, and forgotten its sessions.
+                    if matches!(failure, CallFailure::Unreachable(_)) {
+                        slot.discard(&session);
+                    }
+                    return Err(failure);
+                }
+            }
+        }
+    }
+
+    fn contact(&self, partner: &PartnerId) -> Arc<Contact> {
+        if let Some(contact) = self.partners.get(partner) {
+            return Arc::clone(&contact);
+        }
+        let gate = Gate::new(self.config.max_concurrent_calls_per_partner, self.config.max_waiting_calls_per_partner);
+        let contact = self.partners.entry(partner.clone());
+        Arc::clone(&contact.or_insert_with(|| Arc::new(Contact { gate, slots: Mutex::default() })))
+    }
+
+    /// Ends the sessions that nobody has used for a while, and forgets partners without any.
+    fn sweep(&self, idle: Duration) {
+        self.partners.retain(|_, contact| {
+            let mut slots = contact.slots();
+            slots.retain(|_, slot| Arc::strong_count(slot) > 1 || slot.idle_since().elapsed() < idle);
+            let in_use = !slots.is_empty();
+            drop(slots);
+            // The shard is locked, so nobody can take the contact up meanwhile.
+            in_use || Arc::strong_count(contact) > 1
+        });
+    }
+}
+
+async fn sweep(inner: Weak<Inner>, idle: Duration) {
+    let interval = idle.min(SWEEP_INTERVAL_MAX);
+    loop {
+        tokio::time::sleep(interval).await;
+        match inner.upgrade() {
+            Some(inner) => inner.sweep(idle),
+            None => return,
+        }
+    }
+}
+
+/// What is kept about one partner.
+struct Contact {
+    gate: Gate,
+    /// Sessions by whose token they were opened with: a session is never used under another one, because what the
+    /// partner keeps in it belongs to that user.
+    slots: Mutex<HashMap<Option<Digest>, Arc<Slot>>>,
+}
+
+impl Contact {
+    fn slots(&self) -> MutexGuard<'_, HashMap<Option<Digest>, Arc<Slot>>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The place of a session. A partner that has moved gets a new one.
+    fn slot(&self, owner: Option<Digest>, uri: &Uri) -> Arc<Slot> {
+        let mut slots = self.slots();
+        if let Some(slot) = slots.get(&owner).filter(|slot| slot.uri == *uri) {
+            slot.touch();
+            return Arc::clone(slot);
+        }
+        if slots.len() >= SESSIONS_PER_PARTNER_MAX
+            && let Some(oldest) = slots.iter().min_by_key(|(_, slot)| slot.idle_since()).map(|(owner, _)| *owner)
+        {
+            slots.remove(&oldest);
+        }
+        let slot = Arc::new(Slot::new(uri.clone()));
+        slots.insert(owner, Arc::clone(&slot));
+        slot
+    }
+}
+
+/// Bounds the calls to one partner that are under way, and those that wait.
+struct Gate {
+    permits: Semaphore,
+    waiting: AtomicUsize,
+    waiting_max: usize,
+}
+
+impl Gate {
+    fn new(calls_max: usize, waiting_max: usize) -> Self {
+        Self { permits: Semaphore::new(calls_max), waiting: AtomicUsize::new(0), waiting_max }
+    }
+
+    async fn enter(&self, deadline: Instant) -> Result<SemaphorePermit<'_>, CallFailure> {
+        struct Waiting<'a>(&'a AtomicUsize);
+        impl Drop for Waiting<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+
+        if let Ok(permit) = self.permits.try_acquire() {
+            return Ok(permit);
+        }
+        let before = self.waiting.fetch_add(1, Ordering::Relaxed);
+        let _waiting = Waiting(&self.waiting);
+        if before >= self.waiting_max {
+            return Err(CallFailure::Busy);
+        }
+        match tokio::time::timeout_at(deadline, self.permits.acquire()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            _ => Err(CallFailure::Busy),
+        }
+    }
+}
+
+type Opening = BoxFuture<'static, Result<Arc<Session>, CallFailure>>;
+
+/// The place of one session: none yet, being opened, or ready.
+struct Slot {
+    uri: Uri,
+    state: Mutex<SlotState>,
+}
+
+struct SlotState {
+    stage: Stage,
+    last_used: Instant,
+}
+
+enum Stage {
+    Empty,
+    /// All callers that need the session wait for the same opening and get the same outcome, a failure as well. It
+    /// lives as long as one of them waits.
+    Opening(WeakShared<Opening>),
+    Ready(Arc<Session>),
+}
+
+impl Slot {
+    fn new(uri: Uri) -> Self {
+        Self { uri, state: Mutex::new(SlotState { stage: Stage::Empty, last_used: Instant::now() }) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, SlotState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn touch(&self) {
+        self.state().last_used = Instant::now();
+    }
+
+    fn idle_since(&self) -> Instant {
+        self.state().last_used
+    }
+
+    /// The session, opened if need be.
+    async fn session(self: &Arc<Self>, wire: &Wire, bearer: Option<&HeaderValue>) -> Result<Arc<Session>, CallFailure> {
+        let opening = {
+            let mut state = self.state();
+            let under_way = match &state.stage {
+                Stage::Ready(session) if !session.is_closed() => return Ok(Arc::clone(session)),
+                Stage::Opening(opening) => opening.upgrade(),
+                Stage::Ready(_) | Stage::Empty => None,
+            };
+            under_way.unwrap_or_else(|| {
+                let opening = self.open(wire.clone(), bearer.cloned());
+                state.stage = opening.downgrade().map_or(Stage::Empty, Stage::Opening);
+                opening
+            })
+        };
+        opening.await
+    }
+
+    fn open(self: &Arc<Self>, wire: Wire, bearer: Option<HeaderValue>) -> Shared<Opening> {
+        let slot = Arc::clone(self);
+        let opening: Opening = Box::pin(async move {
+            let outcome = Session::open(wire, slot.uri.clone(), bearer).await.map(Arc::new);
+            let mut state = slot.state();
+            state.last_used = Instant::now();
+            state.stage = outcome.as_ref().map_or(Stage::Empty, |session| Stage::Ready(Arc::clone(session)));
+            outcome
+        });
+        opening.shared()
+    }
+
+    /// Gives a session up, unless another one has taken its place already. Calls under way keep it until they end.
+    fn discard(&self, lost: &Arc<Session>) {
+        let mut state = self.state();
+        if matches!(&state.stage, Stage::Ready(session) if Arc::ptr_eq(session, lost)) {
+            state.stage = Stage::Empty;
+        }
+    }
+}

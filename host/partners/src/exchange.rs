@@ -1,0 +1,331 @@
+//! One exchange of MCP's Streamable HTTP: a message posted, and its answer read from a JSON body or an event stream.
+//!
+//! Every body is bounded before it is read, and everything that a partner may send in place of an answer has its own
+//! failure. An exchange runs in the future of the caller: dropping that drops the request and its connection.
+
+use std::time::{Duration, SystemTime};
+
+use bytes::{Buf, Bytes, BytesMut};
+use futures_util::FutureExt;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
+use http::{HeaderMap, Response, StatusCode};
+use http_body::Body;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use intent_gateway_core::error::CallFailure;
+use intent_gateway_core::limits::PARTNER_BODY_MAX_BYTES;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use crate::answer::{Answer, Message, clean, protocol};
+use crate::sse::EventReader;
+use crate::wire::{SESSION_ID, Target, Wire, retry_after_ms};
+
+/// Bytes of an error's body.
+const ERROR_BODY_MAX_BYTES: usize = 64 * 1024;
+/// Bytes of one event stream, comments and notifications included.
+const STREAM_MAX_BYTES: usize = 4 * PARTNER_BODY_MAX_BYTES;
+/// Messages of one event stream that are no answer.
+const STREAM_NOTICES_MAX: usize = 1_000;
+/// How often one event stream is resumed.
+const STREAM_RESUMES_MAX: usize = 3;
+/// Wait before a stream is resumed whose server named none.
+const STREAM_RESUME_WAIT: Duration = Duration::from_secs(1);
+/// How long, in the background, the end of an answer is waited for, so that its connection can serve again.
+const RELEASE_TIMEOUT: Duration = Duration::from_millis(50);
+/// Bytes read in that time.
+const RELEASE_MAX_BYTES: usize = 16 * 1024;
+/// Bytes of buffer reserved on the word of a partner alone.
+const RESERVE_MAX_BYTES: usize = 64 * 1024;
+/// Bytes of a session identifier.
+const SESSION_ID_MAX_BYTES: usize = 1_024;
+/// The code with which servers on the official TypeScript SDK report an unknown session.
+const BAD_SESSION_CODE: i64 = -32_000;
+
+/// Why an exchange gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ExchangeFailure {
+    /// The partner does not know the session any more; nothing was done.
+    #[error("the partner ended the session")]
+    SessionLost,
+    #[error(transparent)]
+    Failed(#[from] CallFailure),
+}
+
+/// Reads a message of which `R` is what is wanted of a result.
+type Parse<R> = fn(&[u8]) -> Result<Message<R>, CallFailure>;
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Reply<R> {
+    pub(crate) answer: Answer<R>,
+    /// A session that the partner issued with this answer.
+    pub(crate) session: Option<String>,
+    pub(crate) retry_after_ms: Option<u64>,
+}
+
+impl Wire {
+    /// Posts a request and waits for its answer. `id` is the request's identifier as text, `parse` reads a message.
+    pub(crate) async fn request<R>(
+        &self,
+        target: &Target,
+        body: Bytes,
+        id: &str,
+        parse: Parse<R>,
+    ) -> Result<Reply<R>, ExchangeFailure> {
+        let response = self.success(target, body).await?;
+        let session = session_id(response.headers());
+        let retry_after_ms = retry_after_ms(response.headers(), SystemTime::now());
+        let answer = match media_type(response.headers()) {
+            MediaType::Json => {
+                let body = read_body(response.into_body(), PARTNER_BODY_MAX_BYTES).await?;
+                match parse(&body)? {
+                    Message::Answer(answer) if answer.answers(id) => answer,
+                    Message::Answer(_) => return Err(protocol("an answer to another request").into()),
+                    _ => return Err(protocol("a message that is no answer").into()),
+                }
+            }
+            MediaType::Events => self.read_stream(target, response.into_body(), id, parse).await?,
+            MediaType::Other(found) => return Err(protocol(&format!("an answer of content type `{found}`")).into()),
+        };
+        Ok(Reply { answer, session, retry_after_ms })
+    }
+
+    /// Posts a message that gets no answer.
+    pub(crate) async fn notify(&self, target: &Target, body: Bytes) -> Result<(), ExchangeFailure> {
+        release(self.success(target, body).await?.into_body());
+        Ok(())
+    }
+
+    /// Posts a message and makes sure that the answer starts with success.
+    async fn success(&self, target: &Target, body: Bytes) -> Result<Response<Incoming>, ExchangeFailure> {
+        let response = self.post(target, body).await?;
+        let status = response.status();
+        if status.is_success() {
+            return match response.headers().get(CONTENT_ENCODING).map(HeaderValue::as_bytes) {
+                None | Some(b"identity") => Ok(response),
+                Some(_) => Err(protocol("a compressed answer, which was not asked for").into()),
+            };
+        }
+        let failure = match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => CallFailure::Unauthorized.into(),
+            StatusCode::TOO_MANY_REQUESTS => {
+                CallFailure::RateLimited { retry_after_ms: retry_after_ms(response.headers(), SystemTime::now()) }
+                    .into()
+            }
+            StatusCode::NOT_FOUND if target.session.is_some() => ExchangeFailure::SessionLost,
+            status if status.is_redirection() => CallFailure::Redirect(status.as_u16()).into(),
+            status => return Err(error_answer(response, status, target.session.is_some()).await),
+        };
+        release(response.into_body());
+        Err(failure)
+    }
+
+    /// Reads an event stream up to the answer, resuming it where the server allows that.
+    async fn read_stream<R>(
+        &self,
+        target: &Target,
+        body: Incoming,
+        id: &str,
+        parse: Parse<R>,
+    ) -> Result<Answer<R>, CallFailure> {
+        let mut stream = EventStream::new(body);
+        let mut notices = 0;
+        let mut resumes = 0;
+        loop {
+            let ended = match stream.next().await? {
+                Next::Event(data) => match parse(&data)? {
+                    Message::Answer(answer) if answer.answers(id) => {
+                        release(stream.body);
+                        return Ok(answer);
+                    }
+                    Message::Answer(_) => return Err(protocol("an answer to another request")),
+                    notice => {
+                        notices += 1;
+                        if notices > STREAM_NOTICES_MAX {
+                            return Err(protocol("too many messages before the answer"));
+                        }
+                        if let Message::Request { id, method } = notice {
+                            self.refuse_or_pong(target, &id, &method).await;
+                        }
+                        continue;
+                    }
+                },
+                Next::End(ended) => ended,
+            };
+            let after = stream.reader.last_id().and_then(|id| HeaderValue::from_str(id).ok());
+            let Some(after) = after.filter(|_| resumes < STREAM_RESUMES_MAX) else { return Err(ended) };
+            resumes += 1;
+            tokio::time::sleep(stream.reader.retry().unwrap_or(STREAM_RESUME_WAIT)).await;
+            let response = self.resume(target, after).await?;
+            if !response.status().is_success() || !matches!(media_type(response.headers()), MediaType::Events) {
+                release(response.into_body());
+                return Err(ended);
+            }
+            stream.body = response.into_body();
+            stream.reader.restart();
+        }
+    }
+
+    /// Answers a partner's own request: a ping is returned, anything else is not offered by this client. Whether the
+    /// reply arrives matters to the partner alone.
+    async fn refuse_or_pong(&self, target: &Target, id: &RawValue, method: &str) {
+        let outcome = match method {
+            "ping" => r#""result":{}"#,
+            _ => r#""error":{"code":-32601,"message":"not offered by this client"}"#,
+        };
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{id},{outcome}}}"#);
+        if let Err(error) = self.notify(target, body.into()).await {
+            tracing::debug!(%error, method = clean(method), "a partner's own request could not be answered");
+        }
+    }
+}
+
+/// What an answer says that is no success: an error object that says more than the status, or the status.
+async fn error_answer(response: Response<Incoming>, status: StatusCode, in_session: bool) -> ExchangeFailure {
+    let plain = CallFailure::HttpStatus(status.as_u16()).into();
+    if !matches!(media_type(response.headers()), MediaType::Json) {
+        release(response.into_body());
+        return plain;
+    }
+    let retry_after_ms = retry_after_ms(response.headers(), SystemTime::now());
+    let Ok(body) = read_body(response.into_body(), ERROR_BODY_MAX_BYTES).await else { return plain };
+    match Message::<IgnoredAny>::parse(&body) {
+        Ok(Message::Answer(Answer { outcome: Err(error), .. })) => {
+            if error.is_specific() {
+                error.failure(retry_after_ms).into()
+            } else if in_session && status == StatusCode::BAD_REQUEST && error.code == BAD_SESSION_CODE {
+                ExchangeFailure::SessionLost
+            } else {
+                plain
+            }
+        }
+        _ => plain,
+    }
+}
+
+/// The kinds of body that MCP knows.
+enum MediaType {
+    Json,
+    Events,
+    Other(String),
+}
+
+fn media_type(headers: &HeaderMap) -> MediaType {
+    let text = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    if essence.eq_ignore_ascii_case("application/json") {
+        MediaType::Json
+    } else if essence.eq_ignore_ascii_case("text/event-stream") {
+        MediaType::Events
+    } else {
+        MediaType::Other(clean(essence))
+    }
+}
+
+/// A session identifier consists of visible ASCII characters (MCP, Session Management).
+fn session_id(headers: &HeaderMap) -> Option<String> {
+    let id = headers.get(SESSION_ID)?.to_str().ok()?;
+    let fits = !id.is_empty() && id.len() <= SESSION_ID_MAX_BYTES && id.bytes().all(|b| b.is_ascii_graphic());
+    fits.then(|| id.to_owned())
+}
+
+fn broken(error: &hyper::Error) -> CallFailure {
+    CallFailure::Unreachable(clean(&format!("the answer broke off: {error}")))
+}
+
+/// Reads a whole body of bounded size.
+async fn read_body(mut body: Incoming, max_bytes: usize) -> Result<Bytes, CallFailure> {
+    let declared = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if declared > max_bytes {
+        return Err(CallFailure::BodyTooLarge(max_bytes));
+    }
+    let mut first: Option<Bytes> = None;
+    let mut whole = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|error| broken(&error))?.into_data() else { continue };
+        let size = whole.len() + first.as_ref().map_or(0, Bytes::len) + data.len();
+        if size > max_bytes {
+            return Err(CallFailure::BodyTooLarge(max_bytes));
+        }
+        if whole.is_empty() && first.is_none() {
+            first = Some(data);
+            continue;
+        }
+        if let Some(first) = first.take() {
+            whole.reserve(size.max(declared.min(RESERVE_MAX_BYTES)));
+            whole.extend_from_slice(&first);
+        }
+        whole.extend_from_slice(&data);
+    }
+    Ok(first.unwrap_or_else(|| whole.freeze()))
+}
+
+/// Lets go of a body. Its connection can serve again only when the body has been read to its end, which usually is
+/// there already; otherwise a short while in the background is spent on it.
+fn release(mut body: Incoming) {
+    let mut left = RELEASE_MAX_BYTES;
+    let mut drain = Box::pin(async move {
+        while let Some(Ok(frame)) = body.frame().await {
+            left = match left.checked_sub(frame.data_ref().map_or(0, Bytes::len)) {
+                Some(left) => left,
+                None => break,
+            };
+        }
+    });
+    if drain.as_mut().now_or_never().is_none() {
+        tokio::spawn(async move {
+            // Either outcome is fine: the end has come, or the connection is closed with the body.
+            let _ = tokio::time::timeout(RELEASE_TIMEOUT, drain).await;
+        });
+    }
+}
+
+/// An event stream and what has been read of it.
+struct EventStream {
+    body: Incoming,
+    reader: EventReader,
+    /// Bytes that have arrived and are not looked at yet.
+    piece: Bytes,
+    /// Bytes that may still come, over all resumed bodies.
+    left: usize,
+}
+
+enum Next {
+    Event(Vec<u8>),
+    /// The body came to its end, or broke off; as it would be reported.
+    End(CallFailure),
+}
+
+impl EventStream {
+    fn new(body: Incoming) -> Self {
+        Self { body, reader: EventReader::new(PARTNER_BODY_MAX_BYTES), piece: Bytes::new(), left: STREAM_MAX_BYTES }
+    }
+
+    async fn next(&mut self) -> Result<Next, CallFailure> {
+        loop {
+            let mut rest = &self.piece[..];
+            let event = self.reader.next_event(&mut rest).map_err(|error| CallFailure::BodyTooLarge(error.0))?;
+            let used = self.piece.len() - rest.len();
+            self.piece.advance(used);
+            match event {
+                // Servers open a stream with an empty event, to name where it can be resumed.
+                Some(data) if data.trim_ascii().is_empty() => continue,
+                Some(data) => return Ok(Next::Event(data)),
+                None => {}
+            }
+            match self.body.frame().await {
+                None => {
+                    let reason = "the event stream ended before the answer";
+                    return Ok(Next::End(CallFailure::Unreachable(reason.to_owned())));
+                }
+                Some(Err(error)) => return Ok(Next::End(broken(&error))),
+                Some(Ok(frame)) => {
+                    let Ok(data) = frame.into_data() else { continue };
+                    self.left = self.left.saturating_sub(data.len());
+                    self.piece = data;
+                }
+            }
+        }
+    }
+}

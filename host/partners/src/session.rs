@@ -1,0 +1,400 @@
+//! One MCP session with one partner, kept for many calls.
+//!
+//! rmcp holds the session: it negotiates the protocol revision, numbers the requests, knows which headers and which
+//! metadata each must carry, and ends the session when it is dropped. Its transport here is [`Messenger`].
+//!
+//! A tool call does not travel through rmcp. The first call of a tool has rmcp prepare it and keeps what it learns, an
+//! [`Outline`]; this call and all later ones of the tool then talk HTTP in the caller's own future. So a payload never
+//! passes through rmcp's typed results, one partner's calls run on as many threads as there are callers, a caller that
+//! leaves takes its request along, and the three tasks that rmcp passes a request through are paid for once.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use http::header::{HeaderName, HeaderValue};
+use http::{StatusCode, Uri};
+use intent_gateway_core::error::CallFailure;
+use intent_gateway_core::limits::PROBE_CALL_TIMEOUT;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ClientJsonRpcMessage,
+    ClientRequest, ErrorCode, ErrorData, GetExtensions as _, Implementation, ProgressToken, ProtocolVersion, RequestId,
+    RequestMetaObject, ServerJsonRpcMessage, ServerResult,
+};
+use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, RunningService};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
+    StreamableHttpPostResponse,
+};
+use rmcp::{RoleClient, ServiceError};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::sync::{Semaphore, oneshot};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::answer::{Message, RpcError, parse_tool_answer, protocol};
+use crate::exchange::{ExchangeFailure, Reply};
+use crate::wire::{Target, Wire};
+
+/// Wait for `initialize` and for each message around it (spec 1, Limits: a probe's call).
+pub(crate) const INITIALIZE_TIMEOUT: Duration = PROBE_CALL_TIMEOUT;
+/// Requests that rmcp prepares at once for one session. They hold nothing but a place in its queue, and the bound on
+/// calls is the gate of [`crate::client`], so this only has to be out of the way.
+const PREPARED_AT_ONCE_MAX: usize = 1_024;
+/// Number of the first tool call of a session. Those below are rmcp's: it numbers from 0 what it sends itself, which
+/// is a handful of requests in the life of a session.
+const FIRST_CALL_NUMBER: i64 = 1_000_000;
+/// Tools whose outlines are kept for one session; intents have fewer than ten each.
+const OUTLINES_MAX: usize = 256;
+/// Wait for a partner to take note that a call was given up.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
+/// Notes of that kind under way for one session; further ones are not sent.
+const CANCELS_MAX: usize = 8;
+
+/// What rmcp knows about a tool's call by the time it would send it. Only the number of the request and its progress
+/// token change from call to call.
+#[derive(Debug)]
+struct Outline {
+    session: Option<Arc<str>>,
+    headers: HashMap<HeaderName, HeaderValue>,
+    meta: RequestMetaObject,
+}
+
+/// Travels in the extensions of a request, which are not serialised, and brings an [`Outline`] back to the caller.
+#[derive(Clone)]
+struct HandOver(Arc<Mutex<Option<oneshot::Sender<Outline>>>>);
+
+/// rmcp's way to the partner: everything but tool calls goes through here.
+#[derive(Clone)]
+struct Messenger {
+    wire: Wire,
+    uri: Uri,
+    bearer: Option<HeaderValue>,
+    /// Cancelled when nobody needs the session any more. rmcp does not give up a first message that is never
+    /// answered.
+    stop: CancellationToken,
+    /// The last failure as it is to be reported; rmcp keeps only its text.
+    failure: Arc<Mutex<Option<CallFailure>>>,
+}
+
+impl Messenger {
+    fn target(&self, headers: HashMap<HeaderName, HeaderValue>, session: Option<Arc<str>>) -> Target {
+        Target { uri: self.uri.clone(), headers, session, bearer: self.bearer.clone() }
+    }
+
+    async fn deliver(
+        &self,
+        message: &ClientJsonRpcMessage,
+        target: &Target,
+    ) -> Result<StreamableHttpPostResponse, ExchangeFailure> {
+        let body = serde_json::to_vec(message).map_err(|error| protocol(&error.to_string()))?.into();
+        let ClientJsonRpcMessage::Request(request) = message else {
+            self.wire.notify(target, body).await?;
+            return Ok(StreamableHttpPostResponse::Accepted);
+        };
+        let Reply { answer, session, .. } =
+            self.wire.request(target, body, &request.id.to_string(), Message::<Box<RawValue>>::parse).await?;
+        let message = match answer.outcome {
+            Ok(result) => {
+                let result: ServerResult =
+                    serde_json::from_str(result.get()).map_err(|error| protocol(&error.to_string()))?;
+                ServerJsonRpcMessage::response(result, request.id.clone())
+            }
+            Err(error) => ServerJsonRpcMessage::error(error_data(&error), Some(request.id.clone())),
+        };
+        Ok(StreamableHttpPostResponse::Json(message, session))
+    }
+
+    fn note(&self, failure: &CallFailure) {
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure.clone());
+    }
+}
+
+impl StreamableHttpClient for Messenger {
+    type Error = CallFailure;
+
+    async fn post_message(
+        &self,
+        _uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        _auth_header: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<StreamableHttpPostResponse, StreamableHttpError<CallFailure>> {
+        if let ClientJsonRpcMessage::Request(request) = &message
+            && let Some(HandOver(slot)) = request.request.extensions().get::<HandOver>()
+        {
+            let meta = request.request.extensions().get::<RequestMetaObject>().cloned().unwrap_or_default();
+            if let Some(caller) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                // The caller may have left already; then there is nothing to do.
+                let _ = caller.send(Outline { session, headers, meta });
+            }
+            // rmcp is done with this request; its own result is empty and nobody reads it.
+            let empty = ServerResult::CallToolResult(CallToolResult::success(Vec::new()));
+            let done = ServerJsonRpcMessage::response(empty, request.id.clone());
+            return Ok(StreamableHttpPostResponse::Json(done, None));
+        }
+        let target = self.target(headers, session);
+        let outcome = tokio::select! {
+            () = self.stop.cancelled() => Err(CallFailure::Unreachable("the session was given up".to_owned()).into()),
+            outcome = tokio::time::timeout(INITIALIZE_TIMEOUT, self.deliver(&message, &target)) => {
+                outcome.unwrap_or_else(|_| Err(initialize_timeout().into()))
+            }
+        };
+        outcome.map_err(|failure| match failure {
+            ExchangeFailure::SessionLost => StreamableHttpError::SessionExpired,
+            ExchangeFailure::Failed(failure) => {
+                self.note(&failure);
+                StreamableHttpError::Client(failure)
+            }
+        })
+    }
+
+    async fn delete_session(
+        &self,
+        _uri: Arc<str>,
+        session: Arc<str>,
+        _auth_header: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<(), StreamableHttpError<CallFailure>> {
+        let status =
+            self.wire.delete(&self.target(headers, Some(session))).await.map_err(StreamableHttpError::Client)?.status();
+        match status {
+            // Not found: the partner ended it first, which is as good.
+            status if status.is_success() || status == StatusCode::NOT_FOUND => Ok(()),
+            StatusCode::METHOD_NOT_ALLOWED => Err(StreamableHttpError::ServerDoesNotSupportDeleteSession),
+            status => Err(StreamableHttpError::Client(CallFailure::HttpStatus(status.as_u16()))),
+        }
+    }
+
+    async fn get_stream(
+        &self,
+        _uri: Arc<str>,
+        _session: Option<Arc<str>>,
+        _last_event_id: Option<String>,
+        _auth_header: Option<String>,
+        _headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<BoxStream<'static, Result<sse_stream::Sse, SseError>>, StreamableHttpError<CallFailure>> {
+        // A standing stream would cost every partner an open connection, for messages that the gateway never needs.
+        Err(StreamableHttpError::ServerDoesNotSupportSse)
+    }
+}
+
+fn initialize_timeout() -> CallFailure {
+    CallFailure::Timeout(u64::try_from(INITIALIZE_TIMEOUT.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn error_data(error: &RpcError) -> ErrorData {
+    let code = ErrorCode(i32::try_from(error.code).unwrap_or(ErrorCode::INTERNAL_ERROR.0));
+    let data = error.data.as_deref().and_then(|data| serde_json::from_str(data.get()).ok());
+    ErrorData::new(code, error.message.clone(), data)
+}
+
+/// A session that is ready for calls.
+pub(crate) struct Session {
+    service: RunningService<RoleClient, ClientConfig>,
+    messenger: Messenger,
+    outlines: Mutex<HashMap<String, Arc<Outline>>>,
+    next_number: AtomicI64,
+    cancels: Arc<Semaphore>,
+    _stop: DropGuard,
+}
+
+impl Session {
+    /// Opens a session: with `initialize`, as the platform's partners are told (spec 1, Endpoints), and where a partner
+    /// refuses that, with the discovery that replaced it in revision 2026-07-28.
+    pub(crate) async fn open(wire: Wire, uri: Uri, bearer: Option<HeaderValue>) -> Result<Self, CallFailure> {
+        let initialized = Self::open_with(&wire, &uri, bearer.as_ref(), ClientLifecycleMode::Initialize).await;
+        match initialized {
+            Err(failure) if speaks_but_refuses(&failure) => {
+                let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+                let discover = ClientLifecycleMode::Discover { preferred_versions };
+                // What a partner of today answers to `initialize` says more than its answer to a method it never heard of.
+                Self::open_with(&wire, &uri, bearer.as_ref(), discover).await.map_err(|_| failure)
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn open_with(
+        wire: &Wire,
+        uri: &Uri,
+        bearer: Option<&HeaderValue>,
+        lifecycle: ClientLifecycleMode,
+    ) -> Result<Self, CallFailure> {
+        let stop = CancellationToken::new();
+        let guard = stop.clone().drop_guard();
+        let messenger =
+            Messenger { wire: wire.clone(), uri: uri.clone(), bearer: bearer.cloned(), stop, failure: Arc::default() };
+        let config = StreamableHttpClientTransportConfig::with_uri(uri.to_string())
+            .max_concurrent_requests(PREPARED_AT_ONCE_MAX)
+            .reinit_on_expired_session(false);
+        let transport = StreamableHttpClientTransport::with_client(messenger.clone(), config);
+        let client = ClientConfig::new(
+            ClientCapabilities::default(),
+            Implementation::new("intent-gateway", env!("CARGO_PKG_VERSION")),
+        )
+        .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE);
+        let opening = tokio::time::timeout(INITIALIZE_TIMEOUT, client.serve_with_lifecycle(transport, lifecycle));
+        match opening.await {
+            Ok(Ok(service)) => Ok(Self {
+                service,
+                messenger,
+                outlines: Mutex::default(),
+                next_number: AtomicI64::new(FIRST_CALL_NUMBER),
+                cancels: Arc::new(Semaphore::new(CANCELS_MAX)),
+                _stop: guard,
+            }),
+            Ok(Err(error)) => {
+                let noted = messenger.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+                Err(noted.unwrap_or_else(|| open_failure(&error)))
+            }
+            Err(_) => Err(initialize_timeout()),
+        }
+    }
+
+    /// Whether rmcp has given the session up.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.service.is_transport_closed()
+    }
+
+    /// Calls a tool and returns the payload of its result.
+    pub(crate) async fn call_tool(
+        &self,
+        tool: &str,
+        arguments: &RawValue,
+        bearer: Option<HeaderValue>,
+    ) -> Result<String, ExchangeFailure> {
+        let outline = self.outline(tool).await?;
+        let id = RequestId::Number(self.next_number.fetch_add(1, Ordering::Relaxed));
+        let mut meta = outline.meta.clone();
+        meta.set_progress_token(ProgressToken(id.clone()));
+        let target = Target { bearer, ..self.messenger.target(outline.headers.clone(), outline.session.clone()) };
+        let params = ToolParams { meta: &meta, name: tool, arguments };
+        let request = ToolRequest { jsonrpc: "2.0", id: &id, method: "tools/call", params };
+        let body = serde_json::to_vec(&request).map_err(|error| protocol(&error.to_string()))?;
+        let mut given_up = GivenUp { session: self, call: Some((target, id)) };
+        let Some((target, id)) = &given_up.call else { return Err(ExchangeFailure::SessionLost) };
+        let reply = self.messenger.wire.request(target, body.into(), &id.to_string(), parse_tool_answer).await;
+        given_up.call = None;
+        let Reply { answer, retry_after_ms, .. } = reply?;
+        let payload = match answer.outcome {
+            Ok(result) => result.payload(retry_after_ms),
+            Err(error) => Err(error.failure(retry_after_ms)),
+        };
+        payload.map_err(ExchangeFailure::Failed)
+    }
+
+    /// The outline of a tool's calls.
+    async fn outline(&self, tool: &str) -> Result<Arc<Outline>, ExchangeFailure> {
+        if let Some(outline) = self.outlines().get(tool) {
+            return Ok(Arc::clone(outline));
+        }
+        let (sender, receiver) = oneshot::channel();
+        let mut request = CallToolRequest::new(CallToolRequestParams::new(tool.to_owned()));
+        request.extensions.insert(HandOver(Arc::new(Mutex::new(Some(sender)))));
+        let request = ClientRequest::CallToolRequest(request);
+        // rmcp fails here only when it has given the session up.
+        let lost = |_: ServiceError| ExchangeFailure::SessionLost;
+        self.service.send_request(request).await.map_err(lost)?;
+        let outline = Arc::new(receiver.await.map_err(|_| ExchangeFailure::SessionLost)?);
+        let mut outlines = self.outlines();
+        if outlines.len() >= OUTLINES_MAX {
+            outlines.clear();
+        }
+        outlines.insert(tool.to_owned(), Arc::clone(&outline));
+        Ok(outline)
+    }
+
+    fn outlines(&self) -> MutexGuard<'_, HashMap<String, Arc<Outline>>> {
+        self.outlines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the partner, in the background and without insisting, that a call was given up. With a session a closed
+    /// connection does not say so (MCP, Cancellation); without one there is nothing else that could.
+    fn tell_given_up(&self, target: Target, id: &RequestId) {
+        if target.session.is_none() {
+            return;
+        }
+        let Ok(permit) = Arc::clone(&self.cancels).try_acquire_owned() else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let params = CancelledParams { request_id: id, reason: "the caller gave up" };
+        let note = Cancelled { jsonrpc: "2.0", method: "notifications/cancelled", params };
+        let Ok(body) = serde_json::to_vec(&note) else { return };
+        let wire = self.messenger.wire.clone();
+        runtime.spawn(async move {
+            let _permit = permit;
+            // Best effort: whether it arrives or not, the call is over for the gateway.
+            let _ = tokio::time::timeout(CANCEL_TIMEOUT, wire.notify(&target, Bytes::from(body))).await;
+        });
+    }
+}
+
+/// Notices when a call is dropped before its answer has come.
+struct GivenUp<'a> {
+    session: &'a Session,
+    call: Option<(Target, RequestId)>,
+}
+
+impl Drop for GivenUp<'_> {
+    fn drop(&mut self) {
+        if let Some((target, id)) = self.call.take() {
+            self.session.tell_given_up(target, &id);
+        }
+    }
+}
+
+/// Whether a partner answers, and not with what any server may answer to a client it knows: such a partner may still
+/// speak the newer lifecycle.
+fn speaks_but_refuses(failure: &CallFailure) -> bool {
+    match failure {
+        CallFailure::Platform { code, .. } => code == "METHOD_NOT_FOUND" || code == "INVALID_REQUEST",
+        CallFailure::HttpStatus(status) => (400..500).contains(status),
+        _ => false,
+    }
+}
+
+fn open_failure(error: &ClientInitializeError) -> CallFailure {
+    match error {
+        ClientInitializeError::JsonRpcError(error) => {
+            let data = error.data.as_ref().and_then(|data| serde_json::value::to_raw_value(data).ok());
+            RpcError { code: error.code.0.into(), message: error.message.to_string(), data }.failure(None)
+        }
+        error => protocol(&error.to_string()),
+    }
+}
+
+/// A `tools/call` request. The arguments go out exactly as they came in: the platform adds nothing to them (spec 1).
+#[derive(Serialize)]
+struct ToolRequest<'a> {
+    jsonrpc: &'static str,
+    id: &'a RequestId,
+    method: &'static str,
+    params: ToolParams<'a>,
+}
+
+#[derive(Serialize)]
+struct ToolParams<'a> {
+    #[serde(rename = "_meta")]
+    meta: &'a RequestMetaObject,
+    name: &'a str,
+    arguments: &'a RawValue,
+}
+
+#[derive(Serialize)]
+struct Cancelled<'a> {
+    jsonrpc: &'static str,
+    method: &'static str,
+    params: CancelledParams<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CancelledParams<'a> {
+    request_id: &'a RequestId,
+    reason: &'static str,
+}

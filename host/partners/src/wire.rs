@@ -1,0 +1,236 @@
+//! The HTTP client that all partners share: one pool of connections, HTTP/1.1 and HTTP/2 by ALPN, guarded addresses.
+//!
+//! It sends one request and hands back the head of the answer. It follows no redirect, retries nothing that may have
+//! been sent, and asks for no compression. What the bytes mean is the business of [`crate::exchange`].
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
+use http::{HeaderMap, Method, Request, Response, Uri};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use intent_gateway_core::error::CallFailure;
+use intent_gateway_core::secret::Secret;
+use tower_service::Service;
+
+use crate::answer::clean;
+use crate::config::PartnerClientConfig;
+use crate::guard::{GuardedResolver, ResolveError};
+
+/// Interval of TCP keep-alive probes, which find partners that vanished without a word.
+const TCP_KEEPALIVE: Duration = Duration::from_secs(30);
+/// Interval of HTTP/2 pings while calls are under way.
+const HTTP2_PING_INTERVAL: Duration = Duration::from_secs(15);
+/// Wait for the answer to an HTTP/2 ping.
+const HTTP2_PING_TIMEOUT: Duration = Duration::from_secs(10);
+/// Bytes of buffer for one HTTP/1.1 connection; also the most that the head of an answer may take.
+const HTTP1_BUFFER_MAX_BYTES: usize = 64 * 1024;
+/// Bytes of all headers of one HTTP/2 answer.
+const HTTP2_HEADERS_MAX_BYTES: u32 = 64 * 1024;
+
+/// Carries the session that a partner issued.
+pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+/// Says where to resume an event stream.
+pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+const AGENT: HeaderValue = HeaderValue::from_static(concat!("intent-gateway/", env!("CARGO_PKG_VERSION")));
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const JSON_OR_EVENTS: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// Where a message goes, and in whose name.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) uri: Uri,
+    /// Headers of the protocol revision.
+    pub(crate) headers: HashMap<HeaderName, HeaderValue>,
+    pub(crate) session: Option<Arc<str>>,
+    /// Value of `Authorization`, marked sensitive.
+    pub(crate) bearer: Option<HeaderValue>,
+}
+
+/// The `Authorization` value of a token.
+pub(crate) fn bearer(token: &Secret) -> Result<HeaderValue, CallFailure> {
+    let mut value =
+        HeaderValue::try_from(format!("Bearer {}", token.expose())).map_err(|_| CallFailure::Unauthorized)?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// The shared client; clones share the pool.
+#[derive(Clone, Debug)]
+pub(crate) struct Wire {
+    client: Client<TimedConnector, Full<Bytes>>,
+}
+
+impl Wire {
+    pub(crate) fn new(config: &PartnerClientConfig, tls: rustls::ClientConfig, resolver: GuardedResolver) -> Self {
+        let mut tcp = HttpConnector::new_with_resolver(resolver);
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_keepalive(Some(TCP_KEEPALIVE));
+        tcp.set_connect_timeout(Some(config.connect_timeout()));
+        // The guard admits plain HTTP to loopback alone, so the connector may take either.
+        let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_all_versions();
+        let connector = TimedConnector { inner: https.wrap_connector(tcp), timeout: config.connect_timeout() };
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .timer(TokioTimer::new())
+            .pool_idle_timeout(Duration::from_secs(config.pool_idle_secs))
+            .pool_max_idle_per_host(config.max_concurrent_calls_per_partner)
+            .http1_max_buf_size(HTTP1_BUFFER_MAX_BYTES)
+            .http2_max_header_list_size(HTTP2_HEADERS_MAX_BYTES)
+            .http2_keep_alive_interval(HTTP2_PING_INTERVAL)
+            .http2_keep_alive_timeout(HTTP2_PING_TIMEOUT)
+            .build(connector);
+        Self { client }
+    }
+
+    /// Posts a JSON-RPC message.
+    pub(crate) async fn post(&self, target: &Target, body: Bytes) -> Result<Response<Incoming>, CallFailure> {
+        let mut request = request(Method::POST, target, body);
+        request.headers_mut().insert(CONTENT_TYPE, JSON);
+        request.headers_mut().insert(ACCEPT, JSON_OR_EVENTS);
+        self.send(request).await
+    }
+
+    /// Asks for the rest of an event stream.
+    pub(crate) async fn resume(&self, target: &Target, after: HeaderValue) -> Result<Response<Incoming>, CallFailure> {
+        let mut request = request(Method::GET, target, Bytes::new());
+        request.headers_mut().insert(ACCEPT, EVENTS);
+        request.headers_mut().insert(LAST_EVENT_ID, after);
+        self.send(request).await
+    }
+
+    /// Ends a session.
+    pub(crate) async fn delete(&self, target: &Target) -> Result<Response<Incoming>, CallFailure> {
+        self.send(request(Method::DELETE, target, Bytes::new())).await
+    }
+
+    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, CallFailure> {
+        self.client.request(request).await.map_err(|error| send_failure(&error))
+    }
+}
+
+fn request(method: Method, target: &Target, body: Bytes) -> Request<Full<Bytes>> {
+    let mut request = Request::new(Full::new(body));
+    *request.method_mut() = method;
+    *request.uri_mut() = target.uri.clone();
+    let headers = request.headers_mut();
+    headers.reserve(target.headers.len() + 6);
+    for (name, value) in &target.headers {
+        headers.insert(name, value.clone());
+    }
+    headers.insert(USER_AGENT, AGENT);
+    if let Some(bearer) = &target.bearer {
+        headers.insert(AUTHORIZATION, bearer.clone());
+    }
+    // Whoever set the session has checked that it can be a header.
+    if let Some(session) = target.session.as_deref().and_then(|id| HeaderValue::from_str(id).ok()) {
+        headers.insert(SESSION_ID, session);
+    }
+    request
+}
+
+/// Wait that the head of an answer asks for with `Retry-After`, in seconds or as a date (RFC 9110, 10.2.3).
+pub(crate) fn retry_after_ms(headers: &HeaderMap, now: std::time::SystemTime) -> Option<u64> {
+    /// Longest wait that is taken over.
+    const RETRY_AFTER_MAX: Duration = Duration::from_secs(3_600);
+    let text = headers.get(http::header::RETRY_AFTER)?.to_str().ok()?.trim();
+    let wait = match text.parse::<u64>() {
+        Ok(seconds) => Duration::from_secs(seconds),
+        Err(_) => httpdate::parse_http_date(text).ok()?.duration_since(now).unwrap_or_default(),
+    };
+    u64::try_from(wait.min(RETRY_AFTER_MAX).as_millis()).ok()
+}
+
+/// Why a request got no answer, in words that name the innermost cause.
+fn send_failure(error: &hyper_util::client::legacy::Error) -> CallFailure {
+    let mut cause: &(dyn Error + 'static) = error;
+    loop {
+        if let Some(refused @ ResolveError::Refused { .. }) = cause.downcast_ref() {
+            return CallFailure::AddressRefused(clean(&refused.to_string()));
+        }
+        match cause.source() {
+            Some(source) => cause = source,
+            None => return CallFailure::Unreachable(clean(&cause.to_string())),
+        }
+    }
+}
+
+/// Bounds connecting as a whole. The TCP connector's own timeout covers neither the resolver nor TLS, and the pool
+/// goes on connecting in the background when the call that asked for it has been served otherwise or has left.
+#[derive(Clone, Debug)]
+struct TimedConnector {
+    inner: HttpsConnector<HttpConnector<GuardedResolver>>,
+    timeout: Duration,
+}
+
+impl Service<Uri> for TimedConnector {
+    type Response = <HttpsConnector<HttpConnector<GuardedResolver>> as Service<Uri>>::Response;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let connecting = self.inner.call(uri);
+        let timeout = self.timeout;
+        Box::pin(async move {
+            match tokio::time::timeout(timeout, connecting).await {
+                Ok(connected) => connected,
+                Err(_) => Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    format!("no connection within {} ms", timeout.as_millis()),
+                )
+                .into()),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn retry_after_in_both_forms() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+        let wait = |text: &str| {
+            let headers = HeaderMap::from_iter([(http::header::RETRY_AFTER, text.parse().expect("a header"))]);
+            retry_after_ms(&headers, now)
+        };
+        assert_eq!(wait("3"), Some(3_000));
+        assert_eq!(wait("18446744073709551615"), Some(3_600_000));
+        assert_eq!(wait("Sun, 06 Nov 1994 08:49:47 GMT"), Some(10_000));
+        assert_eq!(wait("Sun, 06 Nov 1994 08:49:00 GMT"), Some(0));
+        assert_eq!(wait("soon"), None);
+        assert_eq!(retry_after_ms(&HeaderMap::new(), now), None);
+    }
+
+    #[test]
+    fn a_bearer_is_never_printed() {
+        let value = bearer(&Secret::new("abc")).expect("a header");
+        assert_eq!(value, "Bearer abc");
+        assert!(!format!("{value:?}").contains("abc"));
+        assert!(bearer(&Secret::new("a\nb")).is_err());
+    }
+}

@@ -1,0 +1,167 @@
+//! A component that is a contract, and how its functions are called: a fresh instance for each call.
+
+use std::time::Duration;
+
+use intent_gateway_core::contract::Descriptor;
+use intent_gateway_core::error::ContractFault;
+use intent_gateway_core::limits::CONTRACT_MAX_BYTES;
+use wasmtime::component::{Component, ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower};
+
+use crate::abi::{self, Exports};
+use crate::bindings as wit;
+use crate::descriptor;
+use crate::engine::{Engine, Lane};
+use crate::failure::LoadError;
+use crate::instance::{self, Guest};
+
+/// First bytes of a WebAssembly binary.
+const WASM_MAGIC: &[u8] = b"\0asm";
+/// The next four: version 13, layer 1 (component). A core module has version 1, layer 0.
+const COMPONENT_LAYER: &[u8] = &[0x0d, 0, 1, 0];
+/// How much longer than its deadline a call with WASI may take by the clock.
+const WASI_WAIT_FACTOR: u32 = 4;
+/// First bytes of the ELF images that wasmtime compiles to.
+const ELF_MAGIC: &[u8] = b"\x7fELF";
+
+/// A compiled component that exports the interface and imports nothing forbidden.
+#[derive(Clone)]
+pub(crate) struct ContractComponent {
+    engine: Engine,
+    pre: InstancePre<Guest>,
+    pub(crate) exports: Exports,
+    with_wasi: bool,
+}
+
+/// Looks at the first bytes: only a component is ever compiled, and nothing compiled elsewhere ever runs.
+fn recognise(bytes: &[u8]) -> Result<(), LoadError> {
+    if bytes.len() > CONTRACT_MAX_BYTES {
+        return Err(LoadError::TooLarge { bytes: bytes.len(), max: CONTRACT_MAX_BYTES });
+    }
+    if bytes.starts_with(ELF_MAGIC) || wasmtime::Engine::detect_precompiled(bytes).is_some() {
+        return Err(LoadError::CompiledInput);
+    }
+    match bytes.strip_prefix(WASM_MAGIC) {
+        None => Err(LoadError::NotAComponent("it does not start as a WebAssembly binary does")),
+        Some(rest) if rest.starts_with(COMPONENT_LAYER) => Ok(()),
+        Some(_) => Err(LoadError::NotAComponent("it is a core module; encode it as a component")),
+    }
+}
+
+/// Compiles a component. Takes from milliseconds to many seconds of one core: not for a serving thread.
+pub(crate) fn compile(engine: &Engine, bytes: &[u8]) -> Result<Component, LoadError> {
+    recognise(bytes)?;
+    Component::from_binary(engine.wasmtime(), bytes).map_err(|error| LoadError::Compile(error.into()))
+}
+
+impl ContractComponent {
+    /// Checks imports and exports and prepares the instantiation.
+    pub(crate) fn new(engine: &Engine, component: &Component) -> Result<Self, LoadError> {
+        let with_wasi = abi::imports(engine, component)?;
+        let exports = abi::exports(engine, component)?;
+        Self::prepared(engine, component, with_wasi, exports)
+    }
+
+    pub(crate) fn prepared(
+        engine: &Engine,
+        component: &Component,
+        with_wasi: bool,
+        exports: Exports,
+    ) -> Result<Self, LoadError> {
+        let pre = engine.linker(with_wasi).instantiate_pre(component).map_err(|e| LoadError::Compile(e.into()))?;
+        Ok(Self { engine: engine.clone(), pre, exports, with_wasi })
+    }
+
+    /// Compares the type of every function with the interface.
+    pub(crate) async fn check_types(&self) -> Result<(), LoadError> {
+        let lane = Lane::Loading;
+        let _permit = self.engine.admit(lane).await.map_err(LoadError::Describe)?;
+        let mut store = instance::store(&self.engine, self.with_wasi, self.engine.deadline(lane));
+        let instance = match self.pre.instantiate_async(&mut store).await {
+            Ok(instance) => instance,
+            Err(error) => {
+                return Err(LoadError::Describe(instance::fault(&error, &store, self.engine.deadline(lane))));
+            }
+        };
+        macro_rules! check {
+            ($($function:literal $index:ident ($($parameter:ty),*) -> $result:ty;)*) => {$(
+                instance
+                    .get_typed_func::<($($parameter,)*), ($result,)>(&mut store, &self.exports.$index)
+                    .map_err(|error| LoadError::ExportType { function: $function, cause: error.into() })?;
+            )*};
+        }
+        check! {
+            "describe" describe() -> wit::Descriptor;
+            "classify" classify(&str, &str) -> wit::Classification;
+            "check-request" check_request(wit::Context<'_>, &str, &str) -> Result<wit::PreparedRequest, wit::Refusal>;
+            "evaluate" evaluate(wit::Context<'_>, &str, &[wit::PayloadParam<'_>]) -> Result<wit::Evaluation, wit::Refusal>;
+            "check-response" check_response(wit::Context<'_>, wit::ExchangeParam<'_>) -> Result<wit::CheckedResponse, wit::Refusal>;
+            "check-completion" check_completion(wit::Context<'_>, &str, Option<&str>) -> Result<wit::CheckedCompletion, wit::Refusal>;
+            "examples" examples() -> Vec<wit::Example>;
+        }
+        Ok(())
+    }
+
+    /// Calls `describe` and checks what it says.
+    pub(crate) async fn describe(&self) -> Result<Descriptor, LoadError> {
+        let (descriptor,) = self
+            .call::<_, (wit::Descriptor,)>(Lane::Loading, &self.exports.describe, ())
+            .await
+            .map_err(LoadError::Describe)?;
+        descriptor::checked(descriptor).map_err(LoadError::Descriptor)
+    }
+
+    /// Calls `examples`.
+    pub(crate) async fn examples(&self) -> Result<Vec<wit::Example>, LoadError> {
+        let (examples,) = self
+            .call::<_, (Vec<wit::Example>,)>(Lane::Loading, &self.exports.examples, ())
+            .await
+            .map_err(LoadError::Examples)?;
+        Ok(examples)
+    }
+
+    /// Makes a fresh instance and throws it away.
+    pub(crate) async fn instantiate_only(&self) -> Result<(), ContractFault> {
+        let deadline = self.engine.deadline(Lane::Serving);
+        let mut store = instance::store(&self.engine, self.with_wasi, deadline);
+        match self.pre.instantiate_async(&mut store).await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(instance::fault(&error, &store, deadline)),
+        }
+    }
+
+    /// One call in a fresh instance under the lane's deadline.
+    pub(crate) async fn call<P, R>(
+        &self,
+        lane: Lane,
+        export: &ComponentExportIndex,
+        parameters: P,
+    ) -> Result<R, ContractFault>
+    where
+        P: ComponentNamedList + Lower + Send + Sync,
+        R: ComponentNamedList + Lift + Send + Sync + 'static,
+    {
+        // Declared before the store and therefore dropped after it: the slot is free when the permit is.
+        let _permit = self.engine.admit(lane).await?;
+        let deadline = self.engine.deadline(lane);
+        let mut store = instance::store(&self.engine, self.with_wasi, deadline);
+        let outcome = {
+            let work = async {
+                let instance = self.pre.instantiate_async(&mut store).await?;
+                let function = instance.get_typed_func::<P, R>(&mut store, export)?;
+                function.call_async(&mut store, parameters).await
+            };
+            if self.with_wasi { within(deadline, work).await } else { Some(work.await) }
+        };
+        match outcome {
+            Some(Ok(result)) => Ok(result),
+            Some(Err(error)) => Err(instance::fault(&error, &store, deadline)),
+            None => Err(ContractFault::DeadlineExceeded(u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX))),
+        }
+    }
+}
+
+/// A guest that waits inside a WASI call runs no code, so the epoch cannot stop it; this timer does. Guests
+/// without WASI have nothing to wait on and are spared the timer.
+async fn within<T>(deadline: Duration, work: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(deadline * WASI_WAIT_FACTOR, work).await.ok()
+}

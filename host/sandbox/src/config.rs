@@ -1,0 +1,147 @@
+//! The sandbox's settings: one struct, validated once at start.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+/// Size of a page of WebAssembly linear memory in bytes.
+const WASM_PAGE_BYTES: usize = 64 * 1024;
+/// Smallest and largest memory cap of an instance in bytes. The lower bound leaves room for a Rust guest's stack.
+const MEMORY_CAP_BYTES: (usize, usize) = (2 * 1024 * 1024, 1024 * 1024 * 1024);
+/// Smallest and largest output cap in bytes.
+const OUTPUT_CAP_BYTES: (usize, usize) = (64 * 1024, 64 * 1024 * 1024);
+/// Longest deadline or wait that may be set, milliseconds.
+const WAIT_CAP_MS: u64 = 60_000;
+/// Most instances that may run at a time: each reserves address space for its memories.
+const INSTANCES_CAP: u32 = 2_048;
+/// Most calls that may be set to wait for an instance.
+const WAITING_CAP: u32 = 65_536;
+/// Most versions of an intent that may be kept.
+const VERSIONS_CAP: usize = 100;
+
+/// Limits on contracts and on what is kept of them. Every field has a default.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SandboxConfig {
+    /// A call of a contract is stopped when it has run this long, milliseconds. Time in which the machine runs
+    /// something else hardly counts.
+    pub deadline_ms: u64,
+    /// Linear memory of one instance, bytes; a whole number of 64 KiB pages.
+    pub memory_max_bytes: usize,
+    /// What one call may return, bytes as the host stores it.
+    pub output_max_bytes: usize,
+    /// Instances that may run at a time, over all contracts.
+    pub max_concurrent_instances: u32,
+    /// Calls that may wait for an instance; one more is refused at once.
+    pub max_waiting_calls: u32,
+    /// A call waits this long for an instance, milliseconds, and is refused then.
+    pub wait_max_ms: u64,
+    /// Faults in a row after which a version is taken out for the last good one.
+    pub faults_before_rollback: u32,
+    /// Loaded versions kept for each intent, the live one included.
+    pub versions_kept_per_intent: usize,
+}
+
+impl Default for SandboxConfig {
+    fn default() -> Self {
+        Self {
+            deadline_ms: 200,
+            memory_max_bytes: 64 * 1024 * 1024,
+            output_max_bytes: 4 * 1024 * 1024,
+            max_concurrent_instances: 256,
+            max_waiting_calls: 1_024,
+            wait_max_ms: 1_000,
+            faults_before_rollback: 5,
+            versions_kept_per_intent: 8,
+        }
+    }
+}
+
+/// A setting is out of its range.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("sandbox setting `{field}` is {value}; expected {expected}")]
+pub struct InvalidConfig {
+    /// Name of the field.
+    pub field: &'static str,
+    /// What was set.
+    pub value: u64,
+    /// What may be set.
+    pub expected: String,
+}
+
+impl SandboxConfig {
+    /// Checks every field against its range.
+    ///
+    /// # Errors
+    /// The first field out of range.
+    pub fn validate(&self) -> Result<(), InvalidConfig> {
+        in_range("deadline_ms", self.deadline_ms, 1, WAIT_CAP_MS)?;
+        in_range("wait_max_ms", self.wait_max_ms, 0, WAIT_CAP_MS)?;
+        in_range("memory_max_bytes", wide(self.memory_max_bytes), wide(MEMORY_CAP_BYTES.0), wide(MEMORY_CAP_BYTES.1))?;
+        if !self.memory_max_bytes.is_multiple_of(WASM_PAGE_BYTES) {
+            return Err(InvalidConfig {
+                field: "memory_max_bytes",
+                value: wide(self.memory_max_bytes),
+                expected: format!("a multiple of {WASM_PAGE_BYTES}"),
+            });
+        }
+        in_range("output_max_bytes", wide(self.output_max_bytes), wide(OUTPUT_CAP_BYTES.0), wide(OUTPUT_CAP_BYTES.1))?;
+        in_range("max_concurrent_instances", self.max_concurrent_instances.into(), 1, INSTANCES_CAP.into())?;
+        in_range("max_waiting_calls", self.max_waiting_calls.into(), 0, WAITING_CAP.into())?;
+        in_range("faults_before_rollback", self.faults_before_rollback.into(), 1, u32::MAX.into())?;
+        in_range("versions_kept_per_intent", wide(self.versions_kept_per_intent), 2, wide(VERSIONS_CAP))
+    }
+
+    /// The deadline of a serving call.
+    #[must_use]
+    pub fn deadline(&self) -> Duration {
+        Duration::from_millis(self.deadline_ms)
+    }
+}
+
+fn wide(value: usize) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
+}
+
+fn in_range(field: &'static str, value: u64, least: u64, most: u64) -> Result<(), InvalidConfig> {
+    if (least..=most).contains(&value) {
+        Ok(())
+    } else {
+        Err(InvalidConfig { field, value, expected: format!("{least} to {most}") })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_valid() {
+        assert_eq!(SandboxConfig::default().validate(), Ok(()));
+    }
+
+    #[test]
+    fn each_range_is_enforced() {
+        let base = SandboxConfig::default;
+        let broken = [
+            ("deadline_ms", SandboxConfig { deadline_ms: 0, ..base() }),
+            ("wait_max_ms", SandboxConfig { wait_max_ms: WAIT_CAP_MS + 1, ..base() }),
+            ("memory_max_bytes", SandboxConfig { memory_max_bytes: 1, ..base() }),
+            ("memory_max_bytes", SandboxConfig { memory_max_bytes: 64 * 1024 * 1024 + 1, ..base() }),
+            ("output_max_bytes", SandboxConfig { output_max_bytes: 0, ..base() }),
+            ("max_concurrent_instances", SandboxConfig { max_concurrent_instances: 0, ..base() }),
+            ("max_waiting_calls", SandboxConfig { max_waiting_calls: WAITING_CAP + 1, ..base() }),
+            ("faults_before_rollback", SandboxConfig { faults_before_rollback: 0, ..base() }),
+            ("versions_kept_per_intent", SandboxConfig { versions_kept_per_intent: 1, ..base() }),
+        ];
+        for (field, config) in broken {
+            assert_eq!(config.validate().map_err(|error| error.field), Err(field));
+        }
+    }
+
+    #[test]
+    fn unknown_keys_are_refused() {
+        assert!(serde_json::from_str::<SandboxConfig>(r#"{"deadline_ms": 50}"#).is_ok());
+        assert!(serde_json::from_str::<SandboxConfig>(r#"{"deadline": 50}"#).is_err());
+    }
+}

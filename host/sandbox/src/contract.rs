@@ -1,0 +1,215 @@
+//! A contract that can be called in the domain's terms: compiled, described, and every result checked
+//! before anybody sees it. It knows nothing of other versions; that is the registry's business.
+
+use futures_util::future::BoxFuture;
+use intent_gateway_core::contract::{
+    CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
+    PreparedRequest, Refusal,
+};
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::error::{ContractError, ContractFault};
+use intent_gateway_core::ports::Contract;
+
+use crate::bindings as wit;
+use crate::component::{self, ContractComponent};
+use crate::engine::{Engine, Lane};
+use crate::failure::LoadError;
+use crate::{checks, convert, examples};
+
+/// One compiled contract. Cheap to clone.
+#[derive(Clone)]
+pub struct LoadedContract {
+    component: ContractComponent,
+    descriptor: std::sync::Arc<Descriptor>,
+    digest: Digest,
+}
+
+impl LoadedContract {
+    /// Compiles and examines a component, its examples excepted; for tests, benches and authors' tools. Blocks the
+    /// thread while it compiles.
+    ///
+    /// # Errors
+    /// [`LoadError`] when the bytes are no contract.
+    pub async fn compile(engine: &Engine, bytes: &[u8]) -> Result<Self, LoadError> {
+        let compiled = component::compile(engine, bytes)?;
+        Self::examine(engine, &compiled, Digest::of(bytes)).await
+    }
+
+    /// Checks interface and descriptor of a compiled component.
+    pub(crate) async fn examine(
+        engine: &Engine,
+        compiled: &wasmtime::component::Component,
+        digest: Digest,
+    ) -> Result<Self, LoadError> {
+        let component = ContractComponent::new(engine, compiled)?;
+        component.check_types().await?;
+        let descriptor = component.describe().await?.into();
+        Ok(Self { component, descriptor, digest })
+    }
+
+    /// Runs the contract's own examples.
+    ///
+    /// # Errors
+    /// [`LoadError`] for the first example that does not hold.
+    pub async fn run_examples(&self) -> Result<(), LoadError> {
+        examples::run(self, self.component.examples().await?).await
+    }
+
+    /// Makes a fresh instance without calling it; for benches.
+    ///
+    /// # Errors
+    /// [`ContractFault`] when the instance cannot be made.
+    pub async fn instantiate_only(&self) -> Result<(), ContractFault> {
+        self.component.instantiate_only().await
+    }
+
+    pub(crate) async fn classify_in(
+        &self,
+        lane: Lane,
+        utterance: &str,
+        locale: &str,
+    ) -> Result<Classification, ContractFault> {
+        let export = &self.component.exports.classify;
+        let (answer,) = self.component.call::<_, (wit::Classification,)>(lane, export, (utterance, locale)).await?;
+        let mut classification = convert::classification(answer);
+        checks::classification(&mut classification, &self.descriptor)?;
+        Ok(classification)
+    }
+
+    pub(crate) async fn check_request_in(
+        &self,
+        lane: Lane,
+        context: &CallContext,
+        tool: &str,
+        arguments: &str,
+    ) -> Result<PreparedRequest, ContractError> {
+        let export = &self.component.exports.check_request;
+        let parameters = (convert::context(context), tool, arguments);
+        let (answer,) = self.component.call::<_, (Answer<wit::PreparedRequest>,)>(lane, export, parameters).await?;
+        let prepared = convert::prepared(passed(answer)?)?;
+        checks::prepared(&prepared)?;
+        Ok(prepared)
+    }
+
+    pub(crate) async fn evaluate_in(
+        &self,
+        lane: Lane,
+        context: &CallContext,
+        request: &str,
+        payloads: &[Payload<'_>],
+    ) -> Result<Evaluation, ContractError> {
+        let export = &self.component.exports.evaluate;
+        let candidates = convert::candidates(payloads);
+        let lowered = convert::payloads(payloads, &candidates);
+        let parameters = (convert::context(context), request, lowered.as_slice());
+        let (answer,) = self.component.call::<_, (Answer<wit::Evaluation>,)>(lane, export, parameters).await?;
+        let mut evaluation = convert::evaluation(passed(answer)?)?;
+        checks::evaluation(&mut evaluation, payloads)?;
+        Ok(evaluation)
+    }
+
+    pub(crate) async fn check_response_in(
+        &self,
+        lane: Lane,
+        context: &CallContext,
+        exchange: Exchange<'_>,
+    ) -> Result<CheckedResponse, ContractError> {
+        let export = &self.component.exports.check_response;
+        let parameters = (convert::context(context), convert::exchange(exchange));
+        let (answer,) = self.component.call::<_, (Answer<wit::CheckedResponse>,)>(lane, export, parameters).await?;
+        let response = convert::response(passed(answer)?);
+        checks::response(&response, &self.descriptor)?;
+        Ok(response)
+    }
+
+    pub(crate) async fn check_completion_in(
+        &self,
+        lane: Lane,
+        context: &CallContext,
+        report: &str,
+        quoted: Option<&str>,
+    ) -> Result<CheckedCompletion, ContractError> {
+        let export = &self.component.exports.check_completion;
+        let parameters = (convert::context(context), report, quoted);
+        let (answer,) = self.component.call::<_, (Answer<wit::CheckedCompletion>,)>(lane, export, parameters).await?;
+        let completion = convert::completion(passed(answer)?);
+        checks::completion(&completion, &self.descriptor)?;
+        Ok(completion)
+    }
+}
+
+type Answer<T> = Result<T, wit::Refusal>;
+
+/// What passed, or the refusal once it has been checked itself.
+fn passed<T>(answer: Answer<T>) -> Result<T, ContractError> {
+    answer.map_err(|refusal| {
+        let refusal: Refusal = convert::refusal(refusal);
+        match checks::refusal(&refusal) {
+            Ok(()) => ContractError::Refused(refusal),
+            Err(fault) => ContractError::Fault(fault),
+        }
+    })
+}
+
+impl Contract for LoadedContract {
+    fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+
+    fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    fn classify<'a>(
+        &'a self,
+        utterance: &'a str,
+        locale: &'a str,
+    ) -> BoxFuture<'a, Result<Classification, ContractFault>> {
+        Box::pin(self.classify_in(Lane::Serving, utterance, locale))
+    }
+
+    fn check_request<'a>(
+        &'a self,
+        context: &'a CallContext,
+        tool: &'a str,
+        arguments: &'a str,
+    ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
+        Box::pin(self.check_request_in(Lane::Serving, context, tool, arguments))
+    }
+
+    fn evaluate<'a>(
+        &'a self,
+        context: &'a CallContext,
+        request: &'a str,
+        payloads: &'a [Payload<'a>],
+    ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
+        Box::pin(self.evaluate_in(Lane::Serving, context, request, payloads))
+    }
+
+    fn check_response<'a>(
+        &'a self,
+        context: &'a CallContext,
+        exchange: Exchange<'a>,
+    ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
+        Box::pin(self.check_response_in(Lane::Serving, context, exchange))
+    }
+
+    fn check_completion<'a>(
+        &'a self,
+        context: &'a CallContext,
+        report: &'a str,
+        quoted: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
+        Box::pin(self.check_completion_in(Lane::Serving, context, report, quoted))
+    }
+}
+
+impl std::fmt::Debug for LoadedContract {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LoadedContract")
+            .field("intent", &self.descriptor.intent)
+            .field("version", &self.descriptor.version)
+            .field("digest", &self.digest)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,140 @@
+//! From the component's types to the domain's, and back. Values that break a promise of the interface are
+//! found in `checks`; here is only what a type cannot hold: JSON text that is none.
+
+use intent_gateway_core::contract as domain;
+use intent_gateway_core::error::ContractFault;
+use serde_json::value::RawValue;
+
+use crate::bindings as wit;
+
+/// Takes JSON text over as it is, if it is an object.
+pub(crate) fn json_object(what: &str, text: String) -> Result<Box<RawValue>, ContractFault> {
+    match RawValue::from_string(text) {
+        Ok(raw) if raw.get().starts_with('{') => Ok(raw),
+        Ok(_) => Err(ContractFault::InvalidOutput(format!("{what} is no JSON object"))),
+        Err(_) => Err(ContractFault::InvalidOutput(format!("{what} is no JSON"))),
+    }
+}
+
+pub(crate) fn context(context: &domain::CallContext) -> wit::Context<'_> {
+    wit::Context { request_id: &context.request_id, now_ms: context.now_ms }
+}
+
+pub(crate) fn exchange(exchange: domain::Exchange<'_>) -> wit::ExchangeParam<'_> {
+    wit::ExchangeParam {
+        tool: exchange.tool,
+        arguments: exchange.arguments,
+        payload: exchange.payload,
+        quoted: exchange.quoted,
+    }
+}
+
+/// The candidates of all payloads, in order; `payloads` cuts them up again.
+pub(crate) fn candidates<'a>(payloads: &[domain::Payload<'a>]) -> Vec<wit::CandidateParam<'a>> {
+    payloads
+        .iter()
+        .flat_map(|payload| &payload.candidates)
+        .map(|candidate| wit::CandidateParam { number: candidate.number, json: candidate.json })
+        .collect()
+}
+
+pub(crate) fn payloads<'a>(
+    payloads: &[domain::Payload<'_>],
+    mut candidates: &'a [wit::CandidateParam<'a>],
+) -> Vec<wit::PayloadParam<'a>> {
+    payloads
+        .iter()
+        .map(|payload| {
+            let (own, rest) = candidates.split_at(payload.candidates.len());
+            candidates = rest;
+            let domain::Axes { time, taste, budget, safety } = payload.declared;
+            wit::PayloadParam { declared: wit::Axes { time, taste, budget, safety }, candidates: own }
+        })
+        .collect()
+}
+
+pub(crate) fn axes(axes: wit::Axes) -> domain::Axes {
+    domain::Axes { time: axes.time, taste: axes.taste, budget: axes.budget, safety: axes.safety }
+}
+
+pub(crate) fn violation(violation: wit::Violation) -> domain::Violation {
+    domain::Violation { pointer: violation.pointer, code: violation.code, message: violation.message }
+}
+
+pub(crate) fn violations(violations: Vec<wit::Violation>) -> Vec<domain::Violation> {
+    violations.into_iter().map(violation).collect()
+}
+
+pub(crate) fn refusal(refusal: wit::Refusal) -> domain::Refusal {
+    domain::Refusal { code: refusal.code, violations: violations(refusal.violations) }
+}
+
+pub(crate) fn classification(classification: wit::Classification) -> domain::Classification {
+    let elsewhere = classification.elsewhere.into_iter().map(|pointer| domain::PointerElsewhere {
+        intent: pointer.intent,
+        score: pointer.score,
+        reason: pointer.reason,
+    });
+    domain::Classification {
+        score: classification.score,
+        evidence: classification.evidence,
+        elsewhere: elsewhere.collect(),
+        also: classification.also,
+    }
+}
+
+pub(crate) fn prepared(prepared: wit::PreparedRequest) -> Result<domain::PreparedRequest, ContractFault> {
+    let wit::Need { city, postal_code, from_ms, until_ms } = prepared.need;
+    Ok(domain::PreparedRequest {
+        arguments: json_object("`arguments`", prepared.arguments)?,
+        need: domain::Need { city, postal_code, from_ms, until_ms },
+        notes: violations(prepared.notes),
+    })
+}
+
+pub(crate) fn evaluation(evaluation: wit::Evaluation) -> Result<domain::Evaluation, ContractFault> {
+    let ranked = evaluation.ranked.into_iter().map(|option| {
+        Ok(domain::RankedOption {
+            number: option.number,
+            id: option.id,
+            total: option.total,
+            axes: axes(option.axes),
+            completeness: option.completeness,
+            card: json_object("a card", option.card)?,
+        })
+    });
+    let dropped = evaluation.dropped.into_iter().map(|option| domain::DroppedOption {
+        number: option.number,
+        id: option.id,
+        strike: option.strike,
+        violations: violations(option.violations),
+    });
+    let findings = evaluation
+        .findings
+        .into_iter()
+        .map(|finding| domain::OptionFinding { number: finding.number, violation: violation(finding.violation) });
+    Ok(domain::Evaluation {
+        ranked: ranked.collect::<Result<_, _>>()?,
+        dropped: dropped.collect(),
+        findings: findings.collect(),
+    })
+}
+
+pub(crate) fn response(response: wit::CheckedResponse) -> domain::CheckedResponse {
+    domain::CheckedResponse {
+        reference: response.reference,
+        advisory: response.advisory,
+        findings: violations(response.findings),
+    }
+}
+
+pub(crate) fn completion(completion: wit::CheckedCompletion) -> domain::CheckedCompletion {
+    domain::CheckedCompletion {
+        external_id: completion.external_id,
+        request_id: completion.request_id,
+        status: completion.status,
+        amount_paise: completion.amount_paise,
+        charged: completion.charged,
+        findings: violations(completion.findings),
+    }
+}

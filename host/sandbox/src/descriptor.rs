@@ -1,0 +1,317 @@
+//! From the component's descriptor to the domain's, with every rule that a descriptor must keep. All
+//! problems are reported at once: an author fixes them in one go.
+
+use std::collections::HashSet;
+
+use intent_gateway_core::contract as domain;
+use intent_gateway_core::id::IntentId;
+use intent_gateway_core::limits::OPTIONS_READ_MAX;
+use serde_json::value::RawValue;
+
+use crate::bindings as wit;
+use crate::convert;
+
+/// How far a sum of weights may lie from 1: the rounding of some dozens of additions.
+const WEIGHT_SUM_TOLERANCE: f64 = 1e-9;
+/// Largest factor of a band on an axis weight.
+const BAND_FACTOR_MAX: f64 = 100.0;
+/// Longest cue in bytes, as it is searched for in every utterance.
+const CUE_MAX_BYTES: usize = 100;
+
+/// Converts and checks a descriptor.
+pub(crate) fn checked(descriptor: wit::Descriptor) -> Result<domain::Descriptor, Vec<String>> {
+    let mut problems = Problems::default();
+    let wit::Descriptor { intent, version, domain, agent, title, summary, .. } = &descriptor;
+    for (what, text) in [("agent", agent), ("title", title), ("summary", summary)] {
+        problems.unless(!text.trim().is_empty(), || format!("`{what}` is empty"));
+    }
+    let id = IntentId::parse(intent).map_err(|error| problems.add(error.to_string())).ok();
+    if let Some(id) = &id {
+        problems.unless(id.domain() == domain, || {
+            format!("`domain` is `{domain}`; the intent `{id}` lies in `{}`", id.domain())
+        });
+    }
+    let version = semver::Version::parse(version)
+        .map_err(|error| problems.add(format!("`version` is `{version}`, no semantic version ({error})")))
+        .ok();
+    search(&descriptor.search, &descriptor.tools, &mut problems);
+    ranking(&descriptor.ranking, &mut problems);
+    names(&descriptor, &mut problems);
+    errors(&descriptor, &mut problems);
+    cues(&descriptor.cues, &mut problems);
+    for other in descriptor.pairs.iter().chain(&descriptor.elsewhere) {
+        problems.unless(IntentId::parse(other).is_ok(), || format!("`{other}` is no intent identifier"));
+    }
+    let tools = descriptor.tools.into_iter().filter_map(|tool| convert_tool(tool, &mut problems)).collect();
+    let completion = convert_completion(descriptor.completion, &mut problems);
+    match (id, version, completion, problems.0.is_empty()) {
+        (Some(intent), Some(version), Some(completion), true) => Ok(domain::Descriptor {
+            intent,
+            version,
+            domain: descriptor.domain,
+            agent: descriptor.agent,
+            title: descriptor.title,
+            summary: descriptor.summary,
+            search: convert_search(descriptor.search),
+            tools,
+            ranking: convert_ranking(descriptor.ranking),
+            vocabularies: descriptor.vocabularies.into_iter().map(convert_vocabulary).collect(),
+            forbidden_fields: descriptor.forbidden_fields.into_iter().map(convert_forbidden).collect(),
+            errors: descriptor.errors.into_iter().map(convert_error).collect(),
+            widget: convert_widget(descriptor.widget),
+            completion,
+            data_lifetimes: descriptor.data_lifetimes.into_iter().map(convert_lifetime).collect(),
+            cues: descriptor.cues,
+            pairs: descriptor.pairs,
+            elsewhere: descriptor.elsewhere,
+        }),
+        _ => Err(problems.0),
+    }
+}
+
+#[derive(Default)]
+struct Problems(Vec<String>);
+
+impl Problems {
+    fn add(&mut self, problem: String) {
+        self.0.push(problem);
+    }
+
+    fn unless(&mut self, holds: bool, problem: impl FnOnce() -> String) {
+        if !holds {
+            self.0.push(problem());
+        }
+    }
+
+    fn unique<'a>(&mut self, what: &str, names: impl Iterator<Item = &'a String>) {
+        let mut seen = HashSet::new();
+        for name in names {
+            self.unless(!name.is_empty(), || format!("a {what} has an empty name"));
+            self.unless(seen.insert(name), || format!("{what} `{name}` occurs twice"));
+        }
+    }
+
+    fn share(&mut self, what: &str, value: f64) {
+        self.unless((0.0..=1.0).contains(&value), || format!("{what} is {value}; expected 0 to 1"));
+    }
+
+    fn sum(&mut self, what: &str, values: impl Iterator<Item = f64>) {
+        let sum: f64 = values.sum();
+        let holds = (sum - 1.0).abs() <= WEIGHT_SUM_TOLERANCE;
+        self.unless(holds, || format!("{what} sum to {sum}; expected 1"));
+    }
+
+    fn schema(&mut self, what: &str, text: String) -> Option<Box<RawValue>> {
+        convert::json_object(what, text).map_err(|_| self.add(format!("{what} is no JSON object"))).ok()
+    }
+}
+
+fn search(shape: &wit::SearchShape, tools: &[wit::Tool], problems: &mut Problems) {
+    match tools.iter().find(|tool| tool.name == shape.tool) {
+        None => problems.add(format!("the search tool `{}` is not among the tools", shape.tool)),
+        Some(tool) => problems.unless(tool.role == wit::ToolRole::Search, || {
+            format!("the search tool `{}` has another role than search", shape.tool)
+        }),
+    }
+    problems.unless(!shape.options_key.is_empty(), || "`search.options-key` is empty".to_owned());
+    problems.unless(!shape.id_key.is_empty(), || "`search.id-key` is empty".to_owned());
+    let most = u32::try_from(OPTIONS_READ_MAX).unwrap_or(u32::MAX);
+    problems.unless((1..=most).contains(&shape.max_options), || {
+        format!("`search.max-options` is {}; expected 1 to {most}", shape.max_options)
+    });
+}
+
+fn ranking(ranking: &wit::Ranking, problems: &mut Problems) {
+    let weights = convert::axes(ranking.weights).values();
+    for weight in weights {
+        problems.share("an axis weight", weight);
+    }
+    problems.sum("the axis weights", weights.into_iter());
+    problems.share("`ranking.declared-share`", ranking.declared_share);
+    problems.share("`ranking.completeness-share`", ranking.completeness_share);
+    let axes = [
+        ("time", wit::Axis::Time),
+        ("taste", wit::Axis::Taste),
+        ("budget", wit::Axis::Budget),
+        ("safety", wit::Axis::Safety),
+    ];
+    for (name, axis) in axes {
+        let signals: Vec<_> = ranking.signals.iter().filter(|signal| signal.axis == axis).collect();
+        problems.unique(&format!("{name} signal"), signals.iter().map(|signal| &signal.name));
+        for signal in &signals {
+            problems.share(&format!("the weight of signal `{}`", signal.name), signal.weight);
+        }
+        // An axis without signals is allowed: it stands on what the partner declares.
+        if !signals.is_empty() {
+            problems.sum(&format!("the weights of the {name} signals"), signals.iter().map(|signal| signal.weight));
+        }
+    }
+    for band in &ranking.bands {
+        problems.unless(band.factor > 0.0 && band.factor <= BAND_FACTOR_MAX, || {
+            format!(
+                "the factor of band `{}` is {}; expected above 0, at most {BAND_FACTOR_MAX}",
+                band.value, band.factor
+            )
+        });
+    }
+}
+
+fn names(descriptor: &wit::Descriptor, problems: &mut Problems) {
+    problems.unique("tool", descriptor.tools.iter().map(|tool| &tool.name));
+    problems.unique("vocabulary", descriptor.vocabularies.iter().map(|vocabulary| &vocabulary.name));
+    for vocabulary in &descriptor.vocabularies {
+        problems.unique(&format!("value of vocabulary `{}`", vocabulary.name), vocabulary.values.iter());
+    }
+    problems.unique("forbidden field", descriptor.forbidden_fields.iter().map(|field| &field.name));
+    problems.unique("error code", descriptor.errors.iter().map(|error| &error.code));
+    problems.unique("card slot", descriptor.widget.slots.iter().map(|slot| &slot.name));
+    problems.unique("completion status", descriptor.completion.statuses.iter());
+    problems.unless(!descriptor.widget.widget_type.is_empty(), || "`widget.widget-type` is empty".to_owned());
+    for status in &descriptor.completion.charged_statuses {
+        problems.unless(descriptor.completion.statuses.contains(status), || {
+            format!("charged status `{status}` is not among the statuses")
+        });
+    }
+}
+
+fn errors(descriptor: &wit::Descriptor, problems: &mut Problems) {
+    for error in &descriptor.errors {
+        problems.unless((100..=599).contains(&error.http_status), || {
+            format!("the HTTP status of `{}` is {}; expected 100 to 599", error.code, error.http_status)
+        });
+    }
+    let shape = &descriptor.search;
+    for code in shape.empty_code.iter().chain(&shape.gone_code) {
+        problems.unless(descriptor.errors.iter().any(|error| error.code == *code), || {
+            format!("`{code}`, named by `search`, is not in the error table")
+        });
+    }
+}
+
+fn cues(cues: &[String], problems: &mut Problems) {
+    problems.unless(!cues.is_empty(), || "there are no cues: `classify` would never be asked".to_owned());
+    for cue in cues {
+        problems.unless(!cue.trim().is_empty() && cue.len() <= CUE_MAX_BYTES, || {
+            format!("a cue has {} bytes; expected 1 to {CUE_MAX_BYTES}", cue.len())
+        });
+        problems.unless(cue.to_lowercase() == *cue, || format!("cue `{cue}` is not in lower case"));
+    }
+}
+
+fn convert_tool(tool: wit::Tool, problems: &mut Problems) -> Option<domain::Tool> {
+    let request_schema = problems.schema(&format!("the request schema of `{}`", tool.name), tool.request_schema);
+    let response_schema = problems.schema(&format!("the response schema of `{}`", tool.name), tool.response_schema);
+    Some(domain::Tool {
+        name: tool.name,
+        role: match tool.role {
+            wit::ToolRole::Search => domain::ToolRole::Search,
+            wit::ToolRole::GetDetail => domain::ToolRole::GetDetail,
+            wit::ToolRole::Create => domain::ToolRole::Create,
+            wit::ToolRole::Modify => domain::ToolRole::Modify,
+            wit::ToolRole::Cancel => domain::ToolRole::Cancel,
+            wit::ToolRole::Track => domain::ToolRole::Track,
+            wit::ToolRole::Rate => domain::ToolRole::Rate,
+            wit::ToolRole::Utility => domain::ToolRole::Utility,
+        },
+        purpose: tool.purpose,
+        latency: domain::LatencyTargets {
+            p50_ms: tool.latency.p50_ms,
+            p95_ms: tool.latency.p95_ms,
+            p99_ms: tool.latency.p99_ms,
+        },
+        rate_per_minute: tool.rate_per_minute,
+        idempotency_key: tool.idempotency_key,
+        retry: domain::RetryPolicy {
+            on_rate_limited: tool.retry.on_rate_limited,
+            on_server_error: tool.retry.on_server_error,
+        },
+        cache_seconds: tool.cache_seconds,
+        request_schema: request_schema?,
+        response_schema: response_schema?,
+    })
+}
+
+fn convert_completion(completion: wit::Completion, problems: &mut Problems) -> Option<domain::Completion> {
+    Some(domain::Completion {
+        statuses: completion.statuses,
+        charged_statuses: completion.charged_statuses,
+        schema: problems.schema("the schema of the completion report", completion.schema)?,
+    })
+}
+
+fn convert_search(shape: wit::SearchShape) -> domain::SearchShape {
+    domain::SearchShape {
+        tool: shape.tool,
+        options_key: shape.options_key,
+        id_key: shape.id_key,
+        max_options: shape.max_options,
+        empty_code: shape.empty_code,
+        gone_code: shape.gone_code,
+    }
+}
+
+fn axis(axis: wit::Axis) -> domain::Axis {
+    match axis {
+        wit::Axis::Time => domain::Axis::Time,
+        wit::Axis::Taste => domain::Axis::Taste,
+        wit::Axis::Budget => domain::Axis::Budget,
+        wit::Axis::Safety => domain::Axis::Safety,
+    }
+}
+
+fn convert_ranking(ranking: wit::Ranking) -> domain::Ranking {
+    let signals = ranking.signals.into_iter().map(|signal| domain::Signal {
+        axis: axis(signal.axis),
+        name: signal.name,
+        weight: signal.weight,
+    });
+    let bands = ranking.bands.into_iter().map(|band| domain::Band {
+        axis: axis(band.axis),
+        value: band.value,
+        factor: band.factor,
+    });
+    domain::Ranking {
+        weights: convert::axes(ranking.weights),
+        declared_share: ranking.declared_share,
+        completeness_share: ranking.completeness_share,
+        signals: signals.collect(),
+        bands: bands.collect(),
+    }
+}
+
+fn convert_vocabulary(vocabulary: wit::Vocabulary) -> domain::Vocabulary {
+    domain::Vocabulary { name: vocabulary.name, values: vocabulary.values }
+}
+
+fn convert_forbidden(field: wit::ForbiddenField) -> domain::ForbiddenField {
+    domain::ForbiddenField {
+        name: field.name,
+        breach: match field.breach {
+            wit::Breach::Present => domain::Breach::Present,
+            wit::Breach::UnlessFalse => domain::Breach::UnlessFalse,
+            wit::Breach::UnlessEmpty => domain::Breach::UnlessEmpty,
+        },
+        reason: field.reason,
+    }
+}
+
+fn convert_error(error: wit::PlatformError) -> domain::PlatformError {
+    let retry = error.retry.map(|retry| domain::ErrorRetry {
+        times: retry.times,
+        wait_ms: retry.wait_ms,
+        backoff: match retry.backoff {
+            wit::Backoff::Fixed => domain::Backoff::Fixed,
+            wit::Backoff::Exponential => domain::Backoff::Exponential,
+        },
+    });
+    domain::PlatformError { code: error.code, http_status: error.http_status, meaning: error.meaning, retry }
+}
+
+fn convert_widget(widget: wit::Widget) -> domain::Widget {
+    let slots = widget.slots.into_iter().map(|slot| domain::CardSlot { name: slot.name, source: slot.source });
+    domain::Widget { widget_type: widget.widget_type, preferred: widget.preferred, slots: slots.collect() }
+}
+
+fn convert_lifetime(lifetime: wit::DataLifetime) -> domain::DataLifetime {
+    domain::DataLifetime { data: lifetime.data, seconds: lifetime.seconds }
+}

@@ -1,0 +1,281 @@
+//! The wasmtime engine as contracts need it: its settings, its instance pool, the epoch ticker and the
+//! bound on concurrent calls. One engine serves all contracts of a gateway.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::error::ContractFault;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use wasmtime::component::Linker;
+use wasmtime::{Config, Enabled, OptLevel, PoolingAllocationConfig};
+
+use crate::config::{InvalidConfig, SandboxConfig};
+use crate::instance::Guest;
+
+/// Period of the epoch, the grain of deadlines and of yielding.
+pub(crate) const EPOCH_PERIOD: Duration = Duration::from_millis(1);
+/// Instances beyond those that serve, so that loading a version never waits for traffic nor takes from it.
+const INSTANCES_FOR_LOADING: u16 = 4;
+/// Deadline of a call while a version is loaded: the first calls of a large guest fault its pages in.
+const LOADING_DEADLINE: Duration = Duration::from_secs(2);
+/// How long such a call waits for an instance, milliseconds. Versions are loaded one by one, so it hardly waits.
+const LOADING_WAIT_MS: u64 = 10_000;
+/// Elements of one table. Script engines compiled to WebAssembly have large ones.
+pub(crate) const TABLE_ELEMENTS_MAX: usize = 10_000;
+/// Core instances of one component; componentised script engines bring several dozen adapters.
+const CORE_INSTANCES_MAX: u32 = 64;
+/// Linear memories of one component.
+pub(crate) const MEMORIES_MAX: u32 = 4;
+/// Tables of one component.
+pub(crate) const TABLES_MAX: u32 = 4;
+/// Host-side metadata of one instance, bytes.
+const INSTANCE_METADATA_MAX_BYTES: usize = 1024 * 1024;
+/// Memory that stays resident in a free slot where the kernel can tell which pages were touched, bytes.
+const KEEP_RESIDENT_BYTES: usize = 512 * 1024;
+
+/// The engine could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// A setting is out of range.
+    #[error("the sandbox settings are not valid")]
+    Config(#[from] InvalidConfig),
+    /// wasmtime refused to start, as a rule for want of address space.
+    #[error("the WebAssembly engine did not start")]
+    Wasmtime(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The thread that drives deadlines could not be started.
+    #[error("the epoch thread did not start")]
+    Ticker(#[source] std::io::Error),
+}
+
+/// For whom an instance runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// A request of a user.
+    Serving,
+    /// The examination of a version that is being loaded.
+    Loading,
+}
+
+/// Runs components. Cheap to clone; the epoch ticker stops with the last clone.
+#[derive(Clone)]
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    wasmtime: wasmtime::Engine,
+    /// For components without imports.
+    bare: Linker<Guest>,
+    /// For components that ask for WASI.
+    wasi: Linker<Guest>,
+    config: SandboxConfig,
+    serving: Semaphore,
+    loading: Semaphore,
+    waiting: AtomicU32,
+    compatibility: Digest,
+    _ticker: Ticker,
+}
+
+impl Engine {
+    /// Starts an engine with these limits.
+    ///
+    /// # Errors
+    /// [`EngineError`] when a setting is out of range or the machine cannot give what the pool reserves.
+    pub fn new(config: &SandboxConfig) -> Result<Self, EngineError> {
+        config.validate()?;
+        let wasmtime = wasmtime::Engine::new(&wasmtime_config(config)).map_err(|e| EngineError::Wasmtime(e.into()))?;
+        let bare = Linker::new(&wasmtime);
+        let mut wasi = Linker::new(&wasmtime);
+        wasmtime_wasi::p2::add_to_linker_async(&mut wasi).map_err(|e| EngineError::Wasmtime(e.into()))?;
+        let permits = usize::try_from(config.max_concurrent_instances).unwrap_or(Semaphore::MAX_PERMITS);
+        Ok(Self {
+            shared: Arc::new(Shared {
+                compatibility: compatibility(&wasmtime),
+                _ticker: Ticker::start(&wasmtime).map_err(EngineError::Ticker)?,
+                wasmtime,
+                bare,
+                wasi,
+                config: config.clone(),
+                serving: Semaphore::new(permits),
+                loading: Semaphore::new(INSTANCES_FOR_LOADING.into()),
+                waiting: AtomicU32::new(0),
+            }),
+        })
+    }
+
+    /// The limits it was started with.
+    #[must_use]
+    pub fn config(&self) -> &SandboxConfig {
+        &self.shared.config
+    }
+
+    /// Names everything that decides whether compiled code of one engine may run in another: version,
+    /// settings, target and CPU features.
+    #[must_use]
+    pub fn compatibility(&self) -> Digest {
+        self.shared.compatibility
+    }
+
+    pub(crate) fn wasmtime(&self) -> &wasmtime::Engine {
+        &self.shared.wasmtime
+    }
+
+    pub(crate) fn linker(&self, with_wasi: bool) -> &Linker<Guest> {
+        if with_wasi { &self.shared.wasi } else { &self.shared.bare }
+    }
+
+    /// How long a call may take.
+    pub(crate) fn deadline(&self, lane: Lane) -> Duration {
+        match lane {
+            Lane::Serving => self.shared.config.deadline(),
+            Lane::Loading => LOADING_DEADLINE,
+        }
+    }
+
+    /// Waits for the right to run one instance, for a bounded time and in a bounded queue.
+    pub(crate) async fn admit(&self, lane: Lane) -> Result<SemaphorePermit<'_>, ContractFault> {
+        let shared = &*self.shared;
+        let (instances, wait_ms) = match lane {
+            Lane::Serving => (&shared.serving, shared.config.wait_max_ms),
+            Lane::Loading => (&shared.loading, LOADING_WAIT_MS),
+        };
+        if let Ok(permit) = instances.try_acquire() {
+            return Ok(permit);
+        }
+        let busy = ContractFault::Busy(wait_ms);
+        let _place = Place::take(&shared.waiting, shared.config.max_waiting_calls).ok_or_else(|| busy.clone())?;
+        // The semaphore is never closed, so the inner error does not occur.
+        let permit = tokio::time::timeout(Duration::from_millis(wait_ms), instances.acquire()).await;
+        permit.ok().and_then(Result::ok).ok_or(busy)
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("config", &self.shared.config).finish_non_exhaustive()
+    }
+}
+
+/// A place in the queue for an instance, given back on drop.
+struct Place<'a>(&'a AtomicU32);
+
+impl<'a> Place<'a> {
+    fn take(waiting: &'a AtomicU32, most: u32) -> Option<Self> {
+        let place = Self(waiting);
+        // Taken first and given back on refusal (by the drop), so that two at once cannot both be the last.
+        (waiting.fetch_add(1, Ordering::Relaxed) < most).then_some(place)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn wasmtime_config(limits: &SandboxConfig) -> Config {
+    let mut config = Config::new();
+    config
+        // Fast code, checked by the memory map rather than by branches.
+        .cranelift_opt_level(OptLevel::Speed)
+        .signals_based_traps(true)
+        .memory_init_cow(true)
+        // Compiling one version keeps one thread busy, never all of them.
+        .parallel_compilation(false)
+        .epoch_interruption(true)
+        // The same bits on every machine and every replay.
+        .cranelift_nan_canonicalization(true)
+        .relaxed_simd_deterministic(true)
+        .wasm_relaxed_simd(false)
+        .shared_memory(false)
+        .concurrency_support(false)
+        // A trap's kind is all that is reported. Without what backtraces need, traps are cheap and compiled code is
+        // a third smaller, which is what loading it costs.
+        .wasm_backtrace_max_frames(None)
+        .generate_address_map(false)
+        .native_unwind_info(false)
+        .debug_symbols(false)
+        .allocation_strategy(pool(limits));
+    config
+}
+
+fn pool(limits: &SandboxConfig) -> PoolingAllocationConfig {
+    let total = limits.max_concurrent_instances + u32::from(INSTANCES_FOR_LOADING);
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(total)
+        .total_core_instances(total * CORE_INSTANCES_MAX)
+        .total_memories(total * MEMORIES_MAX)
+        .total_tables(total * TABLES_MAX)
+        .total_stacks(total)
+        .max_core_instances_per_component(CORE_INSTANCES_MAX)
+        .max_memories_per_component(MEMORIES_MAX)
+        .max_tables_per_component(TABLES_MAX)
+        .max_memories_per_module(MEMORIES_MAX)
+        .max_tables_per_module(TABLES_MAX)
+        .max_memory_size(limits.memory_max_bytes)
+        .table_elements(TABLE_ELEMENTS_MAX)
+        .max_component_instance_size(INSTANCE_METADATA_MAX_BYTES)
+        .max_core_instance_size(INSTANCE_METADATA_MAX_BYTES);
+    // Keeping pages resident pays only where the kernel (6.7 and later) reports the touched ones; elsewhere
+    // the whole range would be copied back after each call.
+    if PoolingAllocationConfig::is_pagemap_scan_available() {
+        pool.pagemap_scan(Enabled::Yes)
+            .linear_memory_keep_resident(KEEP_RESIDENT_BYTES)
+            .table_keep_resident(KEEP_RESIDENT_BYTES);
+    } else {
+        pool.pagemap_scan(Enabled::No).linear_memory_keep_resident(0).table_keep_resident(0);
+    }
+    pool
+}
+
+/// Feeds wasmtime's compatibility value, which only implements `Hash`, into a digest.
+fn compatibility(engine: &wasmtime::Engine) -> Digest {
+    struct Collect(Vec<u8>);
+    impl Hasher for Collect {
+        fn write(&mut self, bytes: &[u8]) {
+            self.0.extend_from_slice(bytes);
+        }
+        fn finish(&self) -> u64 {
+            0
+        }
+    }
+    let mut collect = Collect(Vec::new());
+    engine.precompile_compatibility_hash().hash(&mut collect);
+    Digest::of(&collect.0)
+}
+
+/// The thread that advances the epoch.
+struct Ticker {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Ticker {
+    fn start(engine: &wasmtime::Engine) -> std::io::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let engine = engine.clone();
+        let thread = std::thread::Builder::new().name("contract-epoch".to_owned()).spawn(move || {
+            while !stopped.load(Ordering::Relaxed) {
+                std::thread::park_timeout(EPOCH_PERIOD);
+                engine.increment_epoch();
+            }
+        })?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // It cannot have panicked: its loop calls nothing that does.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Runs the examples that a contract brings: a version that breaks its own word never goes live.
+
+use std::fmt;
+use std::time::Duration;
+
+use intent_gateway_core::contract::{CallContext, Candidate, Exchange, Payload, Violation};
+use intent_gateway_core::error::{ContractError, ContractFault};
+
+use crate::bindings as wit;
+use crate::contract::LoadedContract;
+use crate::convert;
+use crate::engine::Lane;
+use crate::failure::LoadError;
+
+/// Examples that are run of one contract.
+const EXAMPLES_MAX: usize = 1_000;
+/// Time for all examples of a contract, seconds.
+const EXAMPLES_MAX_S: u64 = 60;
+/// The context of every example, as the interface states it.
+const REQUEST_ID: &str = "example";
+/// 2026-01-01T00:00:00Z, milliseconds since the Unix epoch.
+const NOW_MS: u64 = 1_767_225_600_000;
+/// The language of utterances in examples.
+const LOCALE: &str = "en-IN";
+/// From this score on a contract claims an utterance.
+const CLAIMED_FROM: f64 = 0.5;
+/// The functions each of which needs an example.
+const FUNCTIONS: [&str; 5] = ["classify", "check-request", "evaluate", "check-response", "check-completion"];
+
+/// Runs all examples, in their order.
+pub(crate) async fn run(contract: &LoadedContract, examples: Vec<wit::Example>) -> Result<(), LoadError> {
+    if examples.len() > EXAMPLES_MAX {
+        return Err(LoadError::TooManyExamples { count: examples.len(), max: EXAMPLES_MAX });
+    }
+    let covered = |function: &&&str| examples.iter().any(|example| function_of(&example.call) == **function);
+    if let Some(missing) = FUNCTIONS.iter().find(|function| !covered(function)) {
+        return Err(LoadError::ExampleMissing(missing));
+    }
+    let all = async {
+        for example in &examples {
+            one(contract, example).await?;
+        }
+        Ok(())
+    };
+    let limit = Duration::from_secs(EXAMPLES_MAX_S);
+    tokio::time::timeout(limit, all).await.unwrap_or(Err(LoadError::ExamplesTooSlow(EXAMPLES_MAX_S)))
+}
+
+fn function_of(call: &wit::ExampleCall) -> &'static str {
+    match call {
+        wit::ExampleCall::Classify(_) => FUNCTIONS[0],
+        wit::ExampleCall::CheckRequest(_) => FUNCTIONS[1],
+        wit::ExampleCall::Evaluate(_) => FUNCTIONS[2],
+        wit::ExampleCall::CheckResponse(_) => FUNCTIONS[3],
+        wit::ExampleCall::CheckCompletion(_) => FUNCTIONS[4],
+    }
+}
+
+async fn one(contract: &LoadedContract, example: &wit::Example) -> Result<(), LoadError> {
+    let expected = &example.expect;
+    let failed = |got: String| LoadError::ExampleFailed {
+        name: example.name.clone(),
+        expected: Said { accepted: expected.accepted, codes: &expected.codes, order: &expected.order }.to_string(),
+        got,
+    };
+    let outcome = outcome(contract, &example.call).await.map_err(|fault| failed(fault.to_string()))?;
+    let holds = outcome.accepted == expected.accepted
+        && expected.codes.iter().all(|code| outcome.codes.contains(code))
+        && (expected.order.is_empty() || outcome.order == expected.order);
+    if holds { Ok(()) } else { Err(failed(outcome.to_string())) }
+}
+
+/// What came out of an example, in the terms of its expectation.
+#[derive(Default)]
+struct Outcome {
+    accepted: bool,
+    codes: Vec<String>,
+    order: Vec<String>,
+}
+
+impl Outcome {
+    fn passed<'a>(findings: impl IntoIterator<Item = &'a Violation>) -> Self {
+        Self { accepted: true, codes: codes(findings), order: Vec::new() }
+    }
+
+    /// A refusal is an outcome; a fault is not.
+    fn of(outcome: Result<Self, ContractError>) -> Result<Self, ContractFault> {
+        match outcome {
+            Ok(outcome) => Ok(outcome),
+            Err(ContractError::Fault(fault)) => Err(fault),
+            Err(ContractError::Refused(refusal)) => {
+                let mut codes = codes(&refusal.violations);
+                codes.push(refusal.code);
+                Ok(Self { accepted: false, codes, order: Vec::new() })
+            }
+        }
+    }
+}
+
+fn codes<'a>(violations: impl IntoIterator<Item = &'a Violation>) -> Vec<String> {
+    violations.into_iter().map(|violation| violation.code.clone()).collect()
+}
+
+async fn outcome(contract: &LoadedContract, call: &wit::ExampleCall) -> Result<Outcome, ContractFault> {
+    let lane = Lane::Loading;
+    let context = CallContext { request_id: REQUEST_ID.to_owned(), now_ms: NOW_MS };
+    match call {
+        wit::ExampleCall::Classify(utterance) => {
+            let classification = contract.classify_in(lane, utterance, LOCALE).await?;
+            Ok(Outcome { accepted: classification.score >= CLAIMED_FROM, ..Outcome::default() })
+        }
+        wit::ExampleCall::CheckRequest(example) => {
+            let checked = contract.check_request_in(lane, &context, &example.tool, &example.arguments).await;
+            Outcome::of(checked.map(|prepared| Outcome::passed(&prepared.notes)))
+        }
+        wit::ExampleCall::Evaluate(example) => {
+            let payloads: Vec<_> = example.payloads.iter().map(payload).collect();
+            let evaluated = contract.evaluate_in(lane, &context, &example.request, &payloads).await;
+            Outcome::of(evaluated.map(|evaluation| {
+                let dropped = evaluation.dropped.iter().flat_map(|option| &option.violations);
+                let findings = evaluation.findings.iter().map(|finding| &finding.violation);
+                let order = evaluation.ranked.iter().map(|option| option.id.clone()).collect();
+                Outcome { order, ..Outcome::passed(dropped.chain(findings)) }
+            }))
+        }
+        wit::ExampleCall::CheckResponse(example) => {
+            let exchange = Exchange {
+                tool: &example.tool,
+                arguments: &example.arguments,
+                payload: &example.payload,
+                quoted: example.quoted.as_deref(),
+            };
+            let checked = contract.check_response_in(lane, &context, exchange).await;
+            Outcome::of(checked.map(|response| {
+                let mut outcome = Outcome::passed(&response.findings);
+                outcome.codes.extend(response.advisory);
+                outcome
+            }))
+        }
+        wit::ExampleCall::CheckCompletion(example) => {
+            let quoted = example.quoted.as_deref();
+            let checked = contract.check_completion_in(lane, &context, &example.report, quoted).await;
+            Outcome::of(checked.map(|completion| Outcome::passed(&completion.findings)))
+        }
+    }
+}
+
+fn payload(payload: &wit::PayloadResult) -> Payload<'_> {
+    let candidates = payload.candidates.iter();
+    Payload {
+        declared: convert::axes(payload.declared),
+        candidates: candidates.map(|one| Candidate { number: one.number, json: &one.json }).collect(),
+    }
+}
+
+/// How an expectation or an outcome reads in a failure.
+struct Said<'a> {
+    accepted: bool,
+    codes: &'a [String],
+    order: &'a [String],
+}
+
+impl fmt::Display for Said<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.accepted { "accepted" } else { "refused" })?;
+        if !self.codes.is_empty() {
+            write!(f, " with {}", self.codes.join(", "))?;
+        }
+        if !self.order.is_empty() {
+            write!(f, " in the order {}", self.order.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Said { accepted: self.accepted, codes: &self.codes, order: &self.order }.fmt(f)
+    }
+}

@@ -1,0 +1,142 @@
+//! Why a component did not become a version, by type, with a stable code for each.
+
+use intent_gateway_core::error::ContractFault;
+use intent_gateway_core::succession::SuccessionError;
+
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// Problems of one descriptor that are listed; the rest is only counted.
+const PROBLEMS_LISTED_MAX: usize = 20;
+
+/// A component was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// It is larger than a contract may be.
+    #[error("the component has {bytes} bytes; a contract has at most {max}")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+        /// The bound.
+        max: usize,
+    },
+    /// The file could not be read.
+    #[error("the file could not be read")]
+    Unreadable(#[source] std::io::Error),
+    /// It is no WebAssembly component.
+    #[error("this is no WebAssembly component: {0}")]
+    NotAComponent(&'static str),
+    /// It is machine code. The gateway runs only code that it compiled itself.
+    #[error("this is compiled code; hand in the WebAssembly component, the gateway compiles it itself")]
+    CompiledInput,
+    /// It does not validate, or needs more than an instance may have.
+    #[error("the component does not compile")]
+    Compile(#[source] Cause),
+    /// It was built for another version of the contract interface.
+    #[error("the component exports `{found}`; this gateway runs `{expected}`")]
+    AbiMismatch {
+        /// What it exports.
+        found: String,
+        /// What is expected.
+        expected: String,
+    },
+    /// Something that every contract exports is not there.
+    #[error("the component does not export `{0}`")]
+    MissingExport(String),
+    /// A function is there with other types.
+    #[error("the exported function `{function}` has the wrong type")]
+    ExportType {
+        /// Name of the function.
+        function: &'static str,
+        /// How it differs.
+        #[source]
+        cause: Cause,
+    },
+    /// It wants something that no contract may have.
+    #[error("the component imports `{0}`, which no contract may")]
+    ForbiddenImport(String),
+    /// `describe` failed.
+    #[error("`describe` failed")]
+    Describe(#[source] ContractFault),
+    /// What `describe` returned breaks the rules.
+    #[error("the descriptor is not valid: {}", listed(.0))]
+    Descriptor(Vec<String>),
+    /// It may not follow the version that is loaded.
+    #[error("the version may not follow the one that is loaded")]
+    Succession(#[from] SuccessionError),
+    /// `examples` failed.
+    #[error("`examples` failed")]
+    Examples(#[source] ContractFault),
+    /// There is no example for a function.
+    #[error("there is no example for `{0}`; each function needs one")]
+    ExampleMissing(&'static str),
+    /// There are more examples than are run.
+    #[error("there are {count} examples; at most {max} are run")]
+    TooManyExamples {
+        /// How many.
+        count: usize,
+        /// The bound.
+        max: usize,
+    },
+    /// The examples took too long together.
+    #[error("the examples took more than {0} s together")]
+    ExamplesTooSlow(u64),
+    /// An example came out otherwise than it says.
+    #[error("example `{name}`: expected {expected}, got {got}")]
+    ExampleFailed {
+        /// Its name.
+        name: String,
+        /// What it says.
+        expected: String,
+        /// What came out.
+        got: String,
+    },
+    /// The thread that compiled it died, a defect of the gateway.
+    #[error("loading broke off")]
+    Broken(#[source] Cause),
+}
+
+impl LoadError {
+    /// Stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::TooLarge { .. } => "COMPONENT_TOO_LARGE",
+            Self::Unreadable(_) => "COMPONENT_UNREADABLE",
+            Self::NotAComponent(_) => "NOT_A_COMPONENT",
+            Self::CompiledInput => "COMPILED_INPUT_REFUSED",
+            Self::Compile(_) => "COMPILE_FAILED",
+            Self::AbiMismatch { .. } => "ABI_MISMATCH",
+            Self::MissingExport(_) => "MISSING_EXPORT",
+            Self::ExportType { .. } => "EXPORT_TYPE_MISMATCH",
+            Self::ForbiddenImport(_) => "FORBIDDEN_IMPORT",
+            Self::Describe(_) => "DESCRIBE_FAILED",
+            Self::Descriptor(_) => "DESCRIPTOR_INVALID",
+            Self::Succession(cause) => cause.code(),
+            Self::Examples(_) | Self::ExampleMissing(_) | Self::TooManyExamples { .. } | Self::ExamplesTooSlow(_) => {
+                "EXAMPLES_INVALID"
+            }
+            Self::ExampleFailed { .. } => "EXAMPLE_FAILED",
+            Self::Broken(_) => "INTERNAL_ERROR",
+        }
+    }
+}
+
+fn listed(problems: &[String]) -> String {
+    let mut text = problems.iter().take(PROBLEMS_LISTED_MAX).map(String::as_str).collect::<Vec<_>>().join("; ");
+    if let Some(more) = problems.len().checked_sub(PROBLEMS_LISTED_MAX).filter(|more| *more > 0) {
+        text.push_str(&format!("; and {more} more"));
+    }
+    text
+}
+
+/// An error and all its causes in one line, outermost first.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    text
+}

@@ -1,0 +1,43 @@
+//! Runs intent contracts as sandboxed WebAssembly components. The only crate that uses wasmtime.
+//!
+//! The way of a component: `loading` recognises, compiles (or takes from `cache`), checks the interface
+//! (`abi`), the descriptor (`descriptor`) and the contract's own `examples`; `registry` decides whether it
+//! may follow what is loaded; `sandbox` writes it to `library` and publishes it. The way of a call: a
+//! `registry::Version` counts it, `contract` speaks the domain's types, `component` makes a fresh `instance`
+//! under the limits of `engine`, `checks` looks at what came back.
+//!
+//! Invariants:
+//! - No instance serves two calls. Limits and deadline are set before anything of the guest runs.
+//! - Compiled code runs only if this installation compiled it (`cache`).
+//! - A version is never changed, and a snapshot never edited: readers pin what they read.
+//! - Nothing here judges a request or an option; that is the contract's business.
+
+mod abi;
+mod bindings;
+mod cache;
+mod checks;
+mod component;
+mod config;
+mod contract;
+mod convert;
+mod descriptor;
+mod engine;
+mod examples;
+mod failure;
+mod files;
+mod instance;
+mod journal;
+mod library;
+mod loading;
+mod registry;
+mod sandbox;
+mod wasi;
+mod watch;
+
+pub use cache::CompiledCache;
+pub use config::{InvalidConfig, SandboxConfig};
+pub use contract::LoadedContract;
+pub use engine::{Engine, EngineError};
+pub use failure::LoadError;
+pub use library::StateError;
+pub use sandbox::{Sandbox, StartError};

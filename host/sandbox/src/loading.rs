@@ -1,0 +1,91 @@
+//! From bytes to a contract that may serve, off the serving threads: recognise, compile or take from the
+//! cache, check the interface, describe, run the examples. Whether it may follow what is loaded is the
+//! registry's question.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::ports::{Contract as _, LoadFailure, Origin};
+use wasmtime::component::Component;
+
+use crate::cache::CompiledCache;
+use crate::component;
+use crate::contract::LoadedContract;
+use crate::engine::Engine;
+use crate::failure::{LoadError, chain};
+
+/// A component that passed, with what is needed to keep it.
+pub(crate) struct Prepared {
+    pub(crate) contract: LoadedContract,
+    /// The compiled form, where it is not in the cache already.
+    pub(crate) to_cache: Option<Component>,
+    pub(crate) bytes: Bytes,
+    pub(crate) origin: Origin,
+}
+
+/// A component that did not pass, with what it told of itself.
+pub(crate) struct Rejected {
+    pub(crate) error: LoadError,
+    pub(crate) origin: Origin,
+    pub(crate) digest: Option<Digest>,
+    /// Intent and version.
+    pub(crate) identity: Option<(String, String)>,
+}
+
+impl Rejected {
+    pub(crate) fn failure(&self, at_ms: u64) -> LoadFailure {
+        let (intent, version) = self.identity.clone().unzip();
+        LoadFailure {
+            at_ms,
+            origin: self.origin.clone(),
+            digest: self.digest,
+            intent,
+            version,
+            code: self.error.code().to_owned(),
+            message: chain(&self.error),
+        }
+    }
+}
+
+impl Prepared {
+    /// Intent and version, for a failure.
+    pub(crate) fn identity(&self) -> (String, String) {
+        identity(&self.contract)
+    }
+}
+
+fn identity(contract: &LoadedContract) -> (String, String) {
+    let descriptor = contract.descriptor();
+    (descriptor.intent.to_string(), descriptor.version.to_string())
+}
+
+/// Examines a component from end to end.
+pub(crate) async fn prepare(
+    engine: &Engine,
+    cache: &Arc<CompiledCache>,
+    bytes: Bytes,
+    origin: Origin,
+) -> Result<Prepared, Box<Rejected>> {
+    let rejected = |error, digest, identity| Box::new(Rejected { error, origin: origin.clone(), digest, identity });
+    let compiling = {
+        let (engine, cache, bytes) = (engine.clone(), Arc::clone(cache), bytes.clone());
+        tokio::task::spawn_blocking(move || {
+            let digest = Digest::of(&bytes);
+            let compiled = match cache.load(digest) {
+                Some(compiled) => Ok((compiled, true)),
+                None => component::compile(&engine, &bytes).map(|compiled| (compiled, false)),
+            };
+            (digest, compiled)
+        })
+    };
+    let (digest, compiled) = compiling.await.map_err(|error| rejected(LoadError::Broken(error.into()), None, None))?;
+    let (compiled, cached) = compiled.map_err(|error| rejected(error, Some(digest), None))?;
+    let contract = LoadedContract::examine(engine, &compiled, digest)
+        .await
+        .map_err(|error| rejected(error, Some(digest), None))?;
+    if let Err(error) = contract.run_examples().await {
+        return Err(rejected(error, Some(digest), Some(identity(&contract))));
+    }
+    Ok(Prepared { contract, to_cache: (!cached).then_some(compiled), bytes, origin })
+}

@@ -1,0 +1,279 @@
+//! The contract folder: every new or changed `*.wasm` in it is loaded and made live.
+//!
+//! Events only say that it is time to look; what counts is the folder's content, so a lost event loses
+//! nothing. A file is read once it has looked the same twice, so that one being written is not mistaken for
+//! a broken contract; writers should still write elsewhere and rename into place. Removing a file unloads
+//! nothing.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::limits::CONTRACT_MAX_BYTES;
+use intent_gateway_core::ports::{Contract as _, Origin};
+use notify::event::{AccessKind, AccessMode};
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::failure::LoadError;
+use crate::loading::{Prepared, Rejected};
+use crate::sandbox::Inner;
+
+/// Between two looks at a file that changed.
+const SETTLE: Duration = Duration::from_millis(150);
+/// Looks without an event: for file systems that report none.
+const POLL: Duration = Duration::from_secs(5);
+/// Files looked at; a folder with more is not a contract folder.
+const FILES_MAX: usize = 1_000;
+/// Ending of components.
+const COMPONENT_ENDING: &str = "wasm";
+/// Ending of wasmtime's compiled files, which are never run.
+const COMPILED_ENDING: &str = "cwasm";
+
+/// The watched folder and what was seen in it.
+pub(crate) struct Folder {
+    inner: Arc<Inner>,
+    path: PathBuf,
+    seen: HashMap<PathBuf, Seen>,
+    changes: mpsc::Receiver<()>,
+    /// Reports changes as long as it lives.
+    _watcher: RecommendedWatcher,
+}
+
+/// A file as it looked last.
+struct Seen {
+    stamp: Stamp,
+    /// Content that was handed over; none until the file has settled.
+    content: Option<Digest>,
+    settled: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    bytes: u64,
+    inode: u64,
+    modified: SystemTime,
+}
+
+/// Whether a look is the first since the start.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// What is there already was put there before; what is known already stays as it was left.
+    First,
+    /// A change is somebody's act.
+    Later,
+}
+
+impl Folder {
+    /// Starts to watch. The watch begins before the first look, so that nothing falls between.
+    pub(crate) fn open(inner: Arc<Inner>, path: PathBuf) -> notify::Result<Self> {
+        fs::create_dir_all(&path).map_err(notify::Error::io)?;
+        // One place is enough: a change that comes while one is waiting is seen by the same look.
+        let (changed, changes) = mpsc::channel(1);
+        let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+            if event.as_ref().map_or(true, matters) {
+                let _ = changed.try_send(());
+            }
+        })?;
+        watcher.watch(&path, RecursiveMode::NonRecursive)?;
+        Ok(Self { inner, path, seen: HashMap::new(), changes, _watcher: watcher })
+    }
+
+    /// Takes the first look.
+    pub(crate) async fn first_look(&mut self) {
+        self.look(Look::First).await;
+    }
+
+    /// Looks whenever something changed, until shut down.
+    pub(crate) async fn run(mut self, shutdown: CancellationToken) {
+        let mut unsettled = false;
+        loop {
+            let round = async {
+                if !unsettled {
+                    // The sender lives in the watcher, and that as long as the folder: `recv` never ends for good.
+                    let _ = tokio::time::timeout(POLL, self.changes.recv()).await;
+                }
+                // Two looks are never closer than this, or a file could pass for settled between two writes.
+                tokio::time::sleep(SETTLE).await;
+                self.look(Look::Later).await
+            };
+            match shutdown.run_until_cancelled(round).await {
+                Some(looked) => unsettled = looked,
+                None => return,
+            }
+        }
+    }
+
+    /// Looks once and loads what has settled. Returns whether something has not.
+    async fn look(&mut self, look: Look) -> bool {
+        let files = match list(&self.path) {
+            Ok(files) => files,
+            Err(error) => {
+                tracing::error!(folder = %self.path.display(), %error, "the contract folder cannot be read");
+                return false;
+            }
+        };
+        self.seen.retain(|path, _| files.iter().any(|(file, _)| file == path));
+        let mut unsettled = false;
+        let mut found = Vec::new();
+        for (path, stamp) in files {
+            match self.settle(&path, stamp, look) {
+                Settled::Already => {}
+                Settled::NotYet => unsettled = true,
+                Settled::Now => found.extend(self.examine(&path, look).await),
+            }
+        }
+        // Lowest version first: each may follow the one before, and there is something to go back to.
+        found.sort_by(|a, b| {
+            let (a, b) = (a.contract.descriptor(), b.contract.descriptor());
+            (&a.intent, &a.version).cmp(&(&b.intent, &b.version))
+        });
+        for prepared in found {
+            self.take(prepared, look).await;
+        }
+        unsettled
+    }
+
+    fn settle(&mut self, path: &Path, stamp: Stamp, look: Look) -> Settled {
+        match self.seen.get_mut(path) {
+            Some(seen) if seen.stamp == stamp && seen.settled => Settled::Already,
+            Some(seen) if seen.stamp == stamp => {
+                seen.settled = true;
+                Settled::Now
+            }
+            Some(seen) => {
+                (seen.stamp, seen.settled) = (stamp, false);
+                Settled::NotYet
+            }
+            None => {
+                let settled = look == Look::First;
+                self.seen.insert(path.to_owned(), Seen { stamp, content: None, settled });
+                if settled { Settled::Now } else { Settled::NotYet }
+            }
+        }
+    }
+
+    /// Reads a file and examines it, if its content is news.
+    async fn examine(&mut self, path: &Path, look: Look) -> Option<Prepared> {
+        let origin = Origin::Folder(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+        let reading = path.to_owned();
+        let read = tokio::task::spawn_blocking(move || read(&reading)).await;
+        let (bytes, digest) = match read.unwrap_or_else(|error| Err(LoadError::Broken(error.into()))) {
+            Ok(read) => read,
+            Err(error) => {
+                self.inner.reject(&Rejected { error, origin, digest: None, identity: None });
+                return None;
+            }
+        };
+        let seen = self.seen.get_mut(path)?;
+        if seen.content.replace(digest) == Some(digest) {
+            return None;
+        }
+        if let Some(known) = self.inner.snapshot().version(digest) {
+            // Put back by somebody while running: that is a wish to serve it. At the start the kept choice stands.
+            if look == Look::Later {
+                let digest = known.digest();
+                if let Err(error) = self.inner.activate(digest).await {
+                    tracing::error!(%digest, %error, "a contract of the folder could not be activated");
+                }
+            }
+            return None;
+        }
+        match self.inner.prepare(bytes, origin).await {
+            Ok(prepared) => Some(prepared),
+            Err(rejected) => {
+                self.inner.reject(&rejected);
+                None
+            }
+        }
+    }
+
+    async fn take(&self, prepared: Prepared, look: Look) {
+        let snapshot = self.inner.snapshot();
+        let entry = snapshot.intents.get(&prepared.contract.descriptor().intent);
+        // An intent that was taken out of service stays out when the gateway restarts.
+        let unloaded = entry.is_some_and(|entry| entry.live.is_none());
+        let activate = look == Look::Later || !unloaded;
+        // A refusal was noted where it arose; a disk that cannot be written is only known here.
+        if let Err(error @ intent_gateway_core::ports::ContractAdminError::Storage(_)) =
+            self.inner.take(prepared, activate).await
+        {
+            tracing::error!(%error, "a contract of the folder could not be taken");
+        }
+    }
+}
+
+enum Settled {
+    /// Nothing new.
+    Already,
+    /// It changed since the last look; look again.
+    NotYet,
+    /// It has stopped changing.
+    Now,
+}
+
+/// Whether an event may have changed what is in the folder. Reading a file is reported as well.
+fn matters(event: &Event) -> bool {
+    event.need_rescan()
+        || match event.kind {
+            EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
+            EventKind::Access(_) => false,
+            _ => true,
+        }
+}
+
+/// The files that concern us, in the order of their names.
+fn list(folder: &Path) -> io::Result<Vec<(PathBuf, Stamp)>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let ending = path.extension().and_then(OsStr::to_str);
+        if !matches!(ending, Some(COMPONENT_ENDING | COMPILED_ENDING)) {
+            continue;
+        }
+        if files.len() == FILES_MAX {
+            tracing::warn!(folder = %folder.display(), "more than {FILES_MAX} contracts; the rest is not looked at");
+            break;
+        }
+        // Gone again since it was listed: the next look will know.
+        if let Ok(metadata) = fs::metadata(&path)
+            && metadata.is_file()
+        {
+            files.push((path, stamp(&metadata)));
+        }
+    }
+    files.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(files)
+}
+
+fn stamp(metadata: &Metadata) -> Stamp {
+    Stamp {
+        bytes: metadata.len(),
+        inode: metadata.ino(),
+        modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+    }
+}
+
+/// Reads a component, never more than a contract may have.
+fn read(path: &Path) -> Result<(Bytes, Digest), LoadError> {
+    if path.extension().and_then(OsStr::to_str) == Some(COMPILED_ENDING) {
+        return Err(LoadError::CompiledInput);
+    }
+    let file = fs::File::open(path).map_err(LoadError::Unreadable)?;
+    let mut bytes = Vec::new();
+    let most = u64::try_from(CONTRACT_MAX_BYTES).unwrap_or(u64::MAX);
+    io::Read::read_to_end(&mut io::Read::take(file, most + 1), &mut bytes).map_err(LoadError::Unreadable)?;
+    if bytes.len() > CONTRACT_MAX_BYTES {
+        return Err(LoadError::TooLarge { bytes: bytes.len(), max: CONTRACT_MAX_BYTES });
+    }
+    let digest = Digest::of(&bytes);
+    Ok((Bytes::from(bytes), digest))
+}

@@ -1,0 +1,379 @@
+//! The registry over its whole life: loading, swapping, going back, restarting, and the watched folder.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use intent_gateway_core::clock::SystemClock;
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::error::ContractError;
+use intent_gateway_core::ports::{
+    Contract, ContractAdmin, ContractAdminError, Contracts, LoadFailure, LoadedVersion, Origin,
+};
+use intent_gateway_sandbox::{Sandbox, SandboxConfig, StartError, StateError};
+use support::{context, hostile, payloads};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+const INTENT: &str = "test.hostile";
+
+fn config() -> SandboxConfig {
+    SandboxConfig { max_concurrent_instances: 8, faults_before_rollback: 3, ..SandboxConfig::default() }
+}
+
+struct Place {
+    state: TempDir,
+    folder: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { state: TempDir::new().expect("a folder"), folder: TempDir::new().expect("a folder") }
+    }
+
+    async fn try_start(&self, config: SandboxConfig) -> Result<Arc<Sandbox>, StartError> {
+        let state = self.state.path().to_owned();
+        let watch = Some(self.folder.path().to_owned());
+        Sandbox::start(config, state, watch, Arc::new(SystemClock), CancellationToken::new()).await
+    }
+
+    async fn start(&self) -> Arc<Sandbox> {
+        self.try_start(config()).await.expect("it starts")
+    }
+
+    /// Stops a sandbox for good and starts the next on the same state.
+    async fn restart(&self, sandbox: Arc<Sandbox>) -> Arc<Sandbox> {
+        sandbox.stop().await;
+        drop(sandbox);
+        self.start().await
+    }
+
+    /// Puts a component into the folder as a writer should.
+    fn put(&self, name: &str, bytes: &[u8]) {
+        let partial = self.folder.path().join("partial");
+        std::fs::write(&partial, bytes).expect("written");
+        std::fs::rename(partial, self.folder.path().join(name)).expect("renamed");
+    }
+
+    fn compiled(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.state.path().join("compiled")).expect("the cache");
+        entries.map(|entry| entry.expect("an entry").path()).collect()
+    }
+}
+
+fn upload() -> Origin {
+    Origin::Upload("tester".to_owned())
+}
+
+async fn load(sandbox: &Sandbox, version: &str, mode: &str) -> Result<LoadedVersion, ContractAdminError> {
+    sandbox.load(Bytes::from(hostile(version, mode)), upload(), true).await
+}
+
+fn live(sandbox: &Sandbox) -> String {
+    sandbox.live(INTENT).map_or_else(String::new, |contract| contract.descriptor().version.to_string())
+}
+
+fn code(outcome: Result<LoadedVersion, ContractAdminError>) -> String {
+    match outcome {
+        Err(ContractAdminError::Rejected(failure)) => failure.code,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Asks again and again until the sandbox is as it should be. The bound only ends a test that hangs.
+async fn until(what: &str, holds: impl Fn() -> bool) {
+    let waiting = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), waiting).await.unwrap_or_else(|_| panic!("never: {what}"));
+}
+
+/// What the answer tells of the version that gave it.
+async fn told(contract: &Arc<dyn Contract>) -> Vec<String> {
+    let evaluation = contract.evaluate(&context(), "{}", &payloads()).await.expect("it serves");
+    evaluation.ranked.iter().map(|option| option.card.get().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_version_is_loaded_replaced_and_brought_back() {
+    let place = Place::new();
+    let sandbox = place.start().await;
+    assert!(sandbox.live(INTENT).is_none());
+
+    let first = load(&sandbox, "1.0.0", "honest").await.expect("it loads");
+    assert!(first.live);
+    let pinned = sandbox.live(INTENT).expect("it is live");
+    let second = load(&sandbox, "1.0.1", "honest").await.expect("it loads");
+    assert_eq!(live(&sandbox), "1.0.1");
+    // What was pinned before the swap is what it was.
+    assert_eq!(told(&pinned).await[0], r#"{"told":"1.0.0"}"#);
+
+    assert!(sandbox.activate(first.digest).await.expect("it goes back").live);
+    assert_eq!(live(&sandbox), "1.0.0");
+    // The same content again is the version that is there already.
+    let again = load(&sandbox, "1.0.1", "honest").await.expect("it is known");
+    assert_eq!(again.digest, second.digest);
+    assert_eq!(sandbox.versions().len(), 2);
+    assert_eq!(live(&sandbox), "1.0.1");
+
+    sandbox.unload(INTENT).await.expect("it is taken out");
+    assert!(sandbox.live(INTENT).is_none() && sandbox.all().is_empty());
+    assert!(matches!(sandbox.unload(INTENT).await, Err(ContractAdminError::Unknown(_))));
+    assert!(matches!(sandbox.activate(Digest::of(b"?")).await, Err(ContractAdminError::Unknown(_))));
+    assert!(sandbox.activate(second.digest).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_load_that_fails_leaves_the_version_before_it_serving() {
+    let place = Place::new();
+    let sandbox = place.start().await;
+    load(&sandbox, "1.1.0", "honest").await.expect("it loads");
+    for (version, mode, expected) in [
+        ("1.1.0", "other-content", "VERSION_REUSED"),
+        ("1.0.9", "honest", "VERSION_NOT_ABOVE"),
+        ("1.1.1", "more-words", "VOCABULARY_CHANGED"),
+        ("1.2.0", "bad-descriptor", "DESCRIPTOR_INVALID"),
+        ("1.2.0", "example-fails", "EXAMPLE_FAILED"),
+        ("1.2.0", "describe-traps", "DESCRIBE_FAILED"),
+    ] {
+        assert_eq!(code(load(&sandbox, version, mode).await), expected);
+        assert_eq!(live(&sandbox), "1.1.0");
+        let LoadFailure { code, message, origin, digest, .. } = sandbox.failures().remove(0);
+        assert_eq!((code.as_str(), origin, digest), (expected, upload(), Some(Digest::of(&hostile(version, mode)))));
+        assert!(!message.is_empty());
+    }
+    let failure = &sandbox.failures()[1];
+    assert_eq!((failure.intent.as_deref(), failure.version.as_deref()), (Some(INTENT), Some("1.2.0")));
+    // A minor version may change the words.
+    load(&sandbox, "1.2.0", "more-words").await.expect("it loads");
+}
+
+#[tokio::test]
+async fn a_version_can_be_loaded_without_serving() {
+    let place = Place::new();
+    let sandbox = place.start().await;
+    load(&sandbox, "1.0.0", "honest").await.expect("it loads");
+    let next = sandbox.load(Bytes::from(hostile("1.1.0", "honest")), upload(), false).await.expect("it loads");
+    assert!(!next.live);
+    assert_eq!(live(&sandbox), "1.0.0");
+    sandbox.activate(next.digest).await.expect("it goes live");
+    assert_eq!(live(&sandbox), "1.1.0");
+}
+
+#[tokio::test]
+async fn a_restart_serves_the_same_versions_without_compiling() {
+    let place = Place::new();
+    let sandbox = place.start().await;
+    let first = load(&sandbox, "1.0.0", "honest").await.expect("it loads");
+    load(&sandbox, "1.1.0", "honest").await.expect("it loads");
+    sandbox.activate(first.digest).await.expect("it goes back");
+    let compiled = place.compiled();
+    assert_eq!(compiled.len(), 2);
+    let written = |path: &Path| std::fs::metadata(path).and_then(|metadata| metadata.modified()).expect("a time");
+    let before: Vec<_> = compiled.iter().map(|path| written(path)).collect();
+
+    let sandbox = place.restart(sandbox).await;
+    assert_eq!(live(&sandbox), "1.0.0");
+    assert_eq!(sandbox.versions().len(), 2);
+    assert!(sandbox.versions().iter().all(|version| version.origin == Origin::Kept));
+    let after: Vec<_> = compiled.iter().map(|path| written(path)).collect();
+    assert_eq!(before, after);
+
+    sandbox.unload(INTENT).await.expect("it is taken out");
+    let sandbox = place.restart(sandbox).await;
+    assert!(sandbox.live(INTENT).is_none());
+    assert_eq!(sandbox.versions().len(), 2);
+}
+
+#[tokio::test]
+async fn compiled_code_that_was_tampered_with_is_compiled_again() {
+    let place = Place::new();
+    let mut sandbox = place.start().await;
+    load(&sandbox, "1.0.0", "honest").await.expect("it loads");
+    let entry = place.compiled().remove(0);
+    let good = std::fs::read(&entry).expect("the entry");
+    let flipped = |at: usize| {
+        let mut bytes = good.clone();
+        bytes[at] ^= 1;
+        bytes
+    };
+    let shortened = good[..good.len() - 1].to_vec();
+    let foreign = wasmtime::Engine::default()
+        .precompile_component(&wat::parse_str("(component)").expect("a component"))
+        .expect("it compiles");
+    for bad in [flipped(0), flipped(20), flipped(good.len() / 2), shortened, foreign, Vec::new()] {
+        std::fs::write(&entry, &bad).expect("tampered");
+        sandbox = place.restart(sandbox).await;
+        assert_eq!(live(&sandbox), "1.0.0");
+        assert_ne!(std::fs::read(&entry).expect("the entry"), bad, "the entry is replaced");
+    }
+    // The entry of one component under the name of another is as foreign as any.
+    let second = load(&sandbox, "1.1.0", "honest").await.expect("it loads");
+    let other = place.compiled().into_iter().find(|path| *path != entry).expect("a second entry");
+    std::fs::copy(&entry, &other).expect("swapped");
+    let sandbox = place.restart(sandbox).await;
+    assert_eq!(sandbox.live(INTENT).expect("live").digest(), second.digest);
+    assert_eq!(told(&sandbox.live(INTENT).expect("live")).await[0], r#"{"told":"1.1.0"}"#);
+}
+
+#[tokio::test]
+async fn damaged_state_is_told() {
+    let place = Place::new();
+    let sandbox = place.start().await;
+    assert!(matches!(place.try_start(config()).await, Err(StartError::State(StateError::InUse(_)))));
+    let first = load(&sandbox, "1.0.0", "honest").await.expect("it loads");
+    load(&sandbox, "1.1.0", "honest").await.expect("it loads");
+    // The live component is lost: the one before it serves, and the loss is told.
+    let lost = place.state.path().join(format!("components/{}.wasm", sandbox.live(INTENT).expect("live").digest()));
+    std::fs::write(lost, "damaged").expect("written");
+    let sandbox = place.restart(sandbox).await;
+    assert_eq!(sandbox.live(INTENT).expect("live").digest(), first.digest);
+    assert_eq!(sandbox.failures()[0].code, "COMPONENT_UNREADABLE");
+
+    sandbox.stop().await;
+    drop(sandbox);
+    std::fs::write(place.state.path().join("live.json"), "{").expect("written");
+    assert!(matches!(place.try_start(config()).await, Err(StartError::State(StateError::Damaged { .. }))));
+}
+
+#[tokio::test]
+async fn only_so_many_versions_are_kept() {
+    let place = Place::new();
+    let config = SandboxConfig { versions_kept_per_intent: 2, ..config() };
+    let sandbox = place.try_start(config).await.expect("it starts");
+    for version in ["1.0.0", "1.0.1", "1.0.2"] {
+        load(&sandbox, version, "honest").await.expect("it loads");
+    }
+    let kept: Vec<_> = sandbox.versions().into_iter().map(|version| version.version).collect();
+    assert_eq!(kept, ["1.0.1", "1.0.2"]);
+    assert_eq!(place.compiled().len(), 2);
+    assert_eq!(std::fs::read_dir(place.state.path().join("components")).expect("the folder").count(), 2);
+}
+
+#[tokio::test]
+async fn a_version_that_keeps_failing_is_taken_out() {
+    let place = Place::new();
+    let sandbox = place.start().await;
+    load(&sandbox, "1.0.0", "honest").await.expect("it loads");
+    load(&sandbox, "1.1.0", "honest").await.expect("it loads");
+    let failing = sandbox.live(INTENT).expect("live");
+    let fail = async |times: usize| {
+        for _ in 0..times {
+            let outcome = failing.evaluate(&context(), "trap", &payloads()).await;
+            assert!(matches!(outcome, Err(ContractError::Fault(_))));
+        }
+    };
+    // A success in between starts the count again; a refusal is a success.
+    fail(2).await;
+    let refused = failing.check_request(&context(), "search_things", "refuse").await;
+    assert!(matches!(refused, Err(ContractError::Refused(_))));
+    fail(2).await;
+    assert_eq!(live(&sandbox), "1.1.0");
+    fail(1).await;
+    until("the version is taken out", || live(&sandbox) == "1.0.0").await;
+    assert_eq!(sandbox.failures()[0].code, "TAKEN_OUT");
+    let counted = sandbox.versions().into_iter().find(|version| version.version == "1.1.0").expect("still loaded");
+    assert_eq!((counted.calls, counted.faults), (6, 5));
+
+    // The last one standing stays, however it fails: there is nothing to go back to.
+    let last = sandbox.live(INTENT).expect("live");
+    for _ in 0..7 {
+        assert!(last.evaluate(&context(), "trap", &payloads()).await.is_err());
+    }
+    let sandbox = place.restart(sandbox).await;
+    assert_eq!(live(&sandbox), "1.0.0");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn swapping_fails_no_call_and_mixes_no_versions() {
+    let place = Place::new();
+    let sandbox = place.start().await;
+    let first = load(&sandbox, "1.0.0", "honest").await.expect("it loads").digest;
+    let second = load(&sandbox, "1.1.0", "honest").await.expect("it loads").digest;
+    let done = CancellationToken::new();
+    let callers: Vec<_> = (0..4)
+        .map(|_| {
+            let (sandbox, done) = (Arc::clone(&sandbox), done.clone());
+            tokio::spawn(async move {
+                let mut calls = 0_u32;
+                while !done.is_cancelled() {
+                    let contract = sandbox.live(INTENT).expect("always live");
+                    let expected = format!(r#"{{"told":"{}"}}"#, contract.descriptor().version);
+                    assert!(told(&contract).await.iter().all(|card| *card == expected));
+                    calls += 1;
+                }
+                calls
+            })
+        })
+        .collect();
+    for turn in 0..50 {
+        sandbox.activate(if turn % 2 == 0 { first } else { second }).await.expect("it swaps");
+    }
+    done.cancel();
+    for caller in callers {
+        assert!(caller.await.expect("no call failed") > 0);
+    }
+}
+
+#[tokio::test]
+async fn the_folder_is_read_at_the_start_and_watched() {
+    let place = Place::new();
+    // Out of order on purpose: versions are taken lowest first.
+    place.put("a.wasm", &hostile("1.1.0", "honest"));
+    place.put("b.wasm", &hostile("1.0.0", "honest"));
+    place.put("readme.txt", b"not looked at");
+    place.put("c.cwasm", b"compiled elsewhere");
+    let sandbox = place.start().await;
+    assert_eq!(live(&sandbox), "1.1.0");
+    assert_eq!(sandbox.versions().len(), 2);
+    let codes = |sandbox: &Sandbox| sandbox.failures().into_iter().map(|failure| failure.code).collect::<Vec<_>>();
+    assert_eq!(codes(&sandbox), ["COMPILED_INPUT_REFUSED"]);
+
+    place.put("a.wasm", &hostile("1.2.0", "honest"));
+    until("the changed file serves", || live(&sandbox) == "1.2.0").await;
+    place.put("d.wasm", b"no component");
+    until("the broken file is told", || codes(&sandbox)[0] == "NOT_A_COMPONENT").await;
+    assert_eq!(sandbox.failures()[0].origin, Origin::Folder("d.wasm".to_owned()));
+    // Written in place, in two parts: only the whole is taken.
+    let bytes = hostile("1.3.0", "honest");
+    std::fs::write(place.folder.path().join("d.wasm"), &bytes[..bytes.len() / 2]).expect("written");
+    std::fs::write(place.folder.path().join("d.wasm"), &bytes).expect("written");
+    until("the rewritten file serves", || live(&sandbox) == "1.3.0").await;
+    assert_eq!(codes(&sandbox), ["NOT_A_COMPONENT", "COMPILED_INPUT_REFUSED"]);
+    // Taking a file away takes nothing out.
+    std::fs::remove_file(place.folder.path().join("d.wasm")).expect("removed");
+    place.put("a.wasm", &hostile("1.4.0", "honest"));
+    until("the next change is seen", || live(&sandbox) == "1.4.0").await;
+    assert_eq!(sandbox.versions().len(), 5);
+}
+
+#[tokio::test]
+async fn a_choice_of_the_platform_team_outlives_a_restart() {
+    let place = Place::new();
+    place.put("a.wasm", &hostile("1.0.0", "honest"));
+    place.put("b.wasm", &hostile("1.1.0", "honest"));
+    let sandbox = place.start().await;
+    let old = sandbox.versions()[0].digest;
+    sandbox.activate(old).await.expect("it goes back");
+    // What was known stays as it was left; what is new and higher is a release.
+    let sandbox = place.restart(sandbox).await;
+    assert_eq!(live(&sandbox), "1.0.0");
+    sandbox.stop().await;
+    drop(sandbox);
+    place.put("c.wasm", &hostile("1.2.0", "honest"));
+    let sandbox = place.start().await;
+    assert_eq!(live(&sandbox), "1.2.0");
+    // An intent that was taken out of service stays out.
+    sandbox.unload(INTENT).await.expect("it is taken out");
+    sandbox.stop().await;
+    drop(sandbox);
+    place.put("c.wasm", &hostile("1.3.0", "honest"));
+    let sandbox = place.start().await;
+    assert!(sandbox.live(INTENT).is_none());
+    assert_eq!(sandbox.versions().len(), 4);
+}

@@ -1,0 +1,199 @@
+//! Creating and cancelling a booking: arguments, results, and the rules between them (spec 2).
+
+use crate::request::{AcIssue, Vehicle};
+use crate::slot::{AcServiceSlot, ServiceScopeCode};
+use crate::{AcService, tables};
+use contract_sdk::shape::{DateTime, Inr, Phone, Text};
+use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, Vocabulary, code};
+
+/// The tool `create_ac_service_booking`.
+pub struct CreateBooking;
+
+/// Arguments of `create_ac_service_booking`.
+#[derive(Debug, Shape)]
+pub struct CreateArguments<'a> {
+    /// Identifier of the request; the same one gives the same booking.
+    pub request_id: Text<'a>,
+    /// The slot to book.
+    pub slot_id: Text<'a>,
+    /// The car.
+    pub vehicle: Vehicle<'a>,
+    /// What is wrong with its air-conditioning.
+    pub ac_issue: AcIssue<'a>,
+    /// Where the provider reaches the user.
+    pub contact_phone: Text<'a>,
+    /// Where to come to, for work at the door.
+    pub doorstep_address: Option<Text<'a>>,
+}
+
+/// AcServiceBooking.
+#[derive(Debug, Shape)]
+pub struct AcServiceBooking<'a> {
+    /// The partner's identifier of the booking; it never changes.
+    pub booking_id: Text<'a>,
+    /// The slot that was booked.
+    pub slot_id: Text<'a>,
+    /// When the work starts.
+    pub scheduled_start: DateTime,
+    /// When the car is likely to be ready.
+    pub estimated_completion: DateTime,
+    /// What will be done.
+    pub service_scope_confirmed: ServiceScopeCode,
+    /// What the user is to expect in all, in INR.
+    #[shape(min = 0)]
+    pub total_estimate_inr: Inr,
+    /// Who looks after the user.
+    pub service_advisor_name: Text<'a>,
+    /// How to reach them.
+    pub service_advisor_phone: Phone<'a>,
+    /// When the user pays.
+    pub payment_due_at: PaymentDue,
+    /// Whether the work is done at the user's door.
+    pub doorstep_arranged: bool,
+    /// The partner's own reference.
+    pub partner_booking_reference: Text<'a>,
+}
+
+/// When the user pays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Vocabulary)]
+#[vocabulary(name = "payment_due_at")]
+pub enum PaymentDue {
+    Intake,
+    Completion,
+    WeeklyInvoice,
+}
+
+impl Tool for CreateBooking {
+    type Intent = AcService;
+    type Arguments<'a> = CreateArguments<'a>;
+    type Answer<'a> = AcServiceBooking<'a>;
+
+    const POLICY: ToolPolicy = tables::CREATE;
+
+    fn answer_rules(
+        arguments: &CreateArguments<'_>,
+        booking: &AcServiceBooking<'_>,
+        quoted: Option<&AcServiceSlot<'_>>,
+        rules: &mut AnswerRules,
+    ) {
+        let scope = booking.service_scope_confirmed;
+        rules.refuse_if(
+            *booking.slot_id != *arguments.slot_id,
+            code::UNEXPECTED_VALUE,
+            "/slot_id",
+            format_args!("Expected the slot that was asked for, {:?}.", &*arguments.slot_id),
+        );
+        rules.refuse_if(
+            booking.estimated_completion.ms <= booking.scheduled_start.ms,
+            "WINDOW_ORDER",
+            "/estimated_completion",
+            "The work must end after it starts.",
+        );
+        rules.refuse_if(
+            booking.doorstep_arranged && !scope.goes_to_the_door(),
+            "DOORSTEP_SCOPE",
+            "/doorstep_arranged",
+            format_args!("{} is done at a workshop, so doorstep_arranged must be false.", scope.value()),
+        );
+        let Some(quoted) = quoted else {
+            return;
+        };
+        let price = &quoted.estimated_price;
+        let (Inr(quoted_inr), Inr(booked_inr)) = (price.total_estimate_inr, booking.total_estimate_inr);
+        let cap_pct = price.price_lock_variance_cap_pct;
+        rules.refuse_if(
+            price.price_lock_guaranteed && exceeds(booked_inr, quoted_inr, cap_pct),
+            "PRICE_LOCK_EXCEEDED",
+            "/total_estimate_inr",
+            format_args!("{booked_inr} INR is more than {cap_pct} % above the {quoted_inr} INR that were locked."),
+        );
+        let quoted_scope = quoted.service_scope.code;
+        rules.finding_if(
+            scope != quoted_scope,
+            "SCOPE_CHANGED",
+            "/service_scope_confirmed",
+            format_args!("{} was quoted, {} is confirmed.", quoted_scope.value(), scope.value()),
+        );
+    }
+
+    fn reference<'r>(booking: &'r AcServiceBooking<'_>) -> Option<&'r str> {
+        Some(&booking.booking_id)
+    }
+}
+
+/// Whether an amount is more than so many percent above another.
+fn exceeds(amount_inr: i64, base_inr: i64, cap_pct: i64) -> bool {
+    i128::from(amount_inr) * 100 > i128::from(base_inr) * (100 + i128::from(cap_pct))
+}
+
+/// The tool `cancel_ac_service_booking`.
+pub struct CancelBooking;
+
+/// Arguments of `cancel_ac_service_booking`.
+#[derive(Debug, Shape)]
+pub struct CancelArguments<'a> {
+    /// Identifier of the request that the booking came from.
+    pub request_id: Text<'a>,
+    /// The booking to cancel.
+    pub booking_id: Text<'a>,
+    /// Why.
+    pub reason_code: Text<'a>,
+}
+
+/// AC CancellationResult.
+#[derive(Debug, Shape)]
+pub struct CancellationResult<'a> {
+    /// The booking that was cancelled.
+    pub booking_id: Text<'a>,
+    /// When it was cancelled.
+    pub cancelled_at: DateTime,
+    /// What the user pays for cancelling, in INR.
+    #[shape(min = 0)]
+    pub cancellation_fee_inr: Inr,
+    /// What the user gets back, in INR.
+    #[shape(min = 0)]
+    pub refund_amount_inr: Inr,
+    /// Days until the refund arrives.
+    #[shape(min = 0, max = 14)]
+    pub refund_eta_days: i64,
+}
+
+impl Tool for CancelBooking {
+    type Intent = AcService;
+    type Arguments<'a> = CancelArguments<'a>;
+    type Answer<'a> = CancellationResult<'a>;
+
+    const POLICY: ToolPolicy = tables::CANCEL;
+
+    fn answer_rules(
+        arguments: &CancelArguments<'_>,
+        result: &CancellationResult<'_>,
+        _: Option<&AcServiceSlot<'_>>,
+        rules: &mut AnswerRules,
+    ) {
+        rules.refuse_if(
+            *result.booking_id != *arguments.booking_id,
+            code::UNEXPECTED_VALUE,
+            "/booking_id",
+            format_args!("Expected the booking that was to be cancelled, {:?}.", &*arguments.booking_id),
+        );
+        rules.advise_if(result.cancellation_fee_inr.0 > 0, "CANCELLATION_FEE_DUE");
+    }
+
+    fn reference<'r>(result: &'r CancellationResult<'_>) -> Option<&'r str> {
+        Some(&result.booking_id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::exceeds;
+
+    #[test]
+    fn the_cap_is_exact() {
+        assert!(!exceeds(1100, 1000, 10));
+        assert!(exceeds(1101, 1000, 10));
+        assert!(!exceeds(1000, 1000, 0));
+        assert!(!exceeds(i64::MAX, i64::MAX, 50));
+    }
+}

@@ -1,0 +1,244 @@
+//! Properties of the ranking.
+
+use auto_book_ac_service::AcService;
+use contract_sdk::bindings::{Axes, Candidate, Context, Evaluation, Payload};
+use contract_sdk::engine;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn context() -> Context {
+    Context { request_id: "r-1".to_owned(), now_ms: 0 }
+}
+
+fn request(bands: &Value) -> Value {
+    let mut request: Value = serde_json::from_str(include_str!("../samples/request.json")).unwrap();
+    request["ttbs_user_band"] = bands.clone();
+    request
+}
+
+fn sample_slots() -> Vec<Value> {
+    let payload: Value = serde_json::from_str(include_str!("../samples/payload.json")).unwrap();
+    payload["slots"].as_array().unwrap().clone()
+}
+
+fn evaluate(request: &Value, payloads: &[Vec<Value>]) -> Evaluation {
+    let mut number = 0;
+    let payloads: Vec<Payload> = payloads
+        .iter()
+        .map(|slots| Payload {
+            declared: Axes { time: 0.9, taste: 0.4, budget: 0.6, safety: 0.7 },
+            candidates: slots
+                .iter()
+                .map(|slot| {
+                    number += 1;
+                    Candidate { number, json: slot.to_string() }
+                })
+                .collect(),
+        })
+        .collect();
+    engine::evaluate::<AcService>(&context(), &request.to_string(), &payloads).unwrap()
+}
+
+fn ids(evaluation: &Evaluation) -> Vec<String> {
+    evaluation.ranked.iter().map(|option| option.id.clone()).collect()
+}
+
+fn bands() -> impl Strategy<Value = Value> {
+    (
+        prop::sample::select(vec!["fast", "balanced", "flexible", "odd"]),
+        prop::sample::select(vec!["ok", "good", "great", "odd"]),
+        prop::sample::select(vec!["fast", "balanced", "flexible", "good"]),
+    )
+        .prop_map(|(time, budget, safety)| json!({"time": time, "taste": "balanced", "budget": budget, "safety": safety}))
+}
+
+/// A slot that passes every rule, with random signals.
+fn slot(index: usize) -> impl Strategy<Value = Value> {
+    let numbers = (0_u32..=200, 0_i64..=5, 100_i64..5000, 0_i64..=50, 0_i64..=24, 0_i64..=90, 0_i64..=100, 0_i64..=33);
+    let flags = prop::array::uniform3(any::<bool>());
+    let words = (
+        prop::sample::select(vec!["oem_authorised", "multi_brand_garage", "ac_specialist", "doorstep_mobile"]),
+        prop::sample::select(vec!["basic_check", "refrigerant_topup", "leak_diagnosis", "full_overhaul"]),
+    );
+    (numbers, flags, words).prop_map(move |(numbers, flags, words)| {
+        let (distance, duration, total, cap, parts, cooling, resolution, hour) = numbers;
+        let mut slot = sample_slots().swap_remove(0);
+        slot["slot_id"] = json!(format!("slot-{index}"));
+        slot["provider"]["distance_from_user_km"] = json!(f64::from(distance) / 10.0);
+        slot["provider"]["provider_type"] = json!(words.0);
+        slot["service_scope"]["code"] = json!(words.1);
+        slot["logistics"]["doorstep_supported"] = json!(false);
+        let (day, hour) = (4 + (9 + hour) / 24, (9 + hour) % 24);
+        slot["slot_window"]["start"] = json!(format!("2026-05-{day:02}T{hour:02}:30:00+05:30"));
+        slot["slot_window"]["end"] = json!("2026-05-06T09:00:00+05:30");
+        slot["slot_window"]["typical_duration_hours"] = json!(duration as f64 + 0.5);
+        slot["slot_window"]["same_day_completion_likely"] = json!(flags[0]);
+        slot["estimated_price"] = json!({
+            "diagnostic_fee_inr": 0, "labour_inr": total, "parts_estimate_inr": 0, "refrigerant_inr": 0,
+            "gst_inr": 0, "diagnostic_fee_waived_if_repair": flags[1], "total_estimate_inr": total,
+            "price_lock_guaranteed": flags[2], "price_lock_variance_cap_pct": cap,
+        });
+        slot["warranty"]["parts_warranty_months"] = json!(parts);
+        slot["warranty"]["cooling_performance_warranty_days"] = json!(cooling);
+        slot["ratings"]["cooling_complaint_resolution_pct"] = json!(resolution);
+        slot
+    })
+}
+
+fn slots() -> impl Strategy<Value = Vec<Value>> {
+    let first = (slot(0), slot(1), slot(2), slot(3));
+    let more = (slot(4), slot(5), slot(6), slot(7));
+    (first, more, 2_usize..=8).prop_map(|((a, b, c, d), (e, f, g, h), count)| {
+        [a, b, c, d, e, f, g, h].into_iter().take(count).collect()
+    })
+}
+
+/// Ways to make one signal of a slot better and leave the others as they are.
+fn improvements() -> Vec<(&'static str, fn(&mut Value))> {
+    fn add(slot: &mut Value, pointer: &str, step: f64, low: f64, high: f64) {
+        let place = slot.pointer_mut(pointer).unwrap();
+        let value = (place.as_f64().unwrap() + step).clamp(low, high);
+        *place = if value.fract() == 0.0 { json!(value as i64) } else { json!(value) };
+    }
+    vec![
+        ("nearer", |slot| add(slot, "/provider/distance_from_user_km", -2.0, 0.0, 30.0)),
+        ("shorter", |slot| add(slot, "/slot_window/typical_duration_hours", -1.0, 0.5, 6.0)),
+        ("same day", |slot| slot["slot_window"]["same_day_completion_likely"] = json!(true)),
+        ("better scope", |slot| slot["service_scope"]["code"] = json!("refrigerant_topup")),
+        ("cheaper", |slot| {
+            add(slot, "/estimated_price/total_estimate_inr", -300.0, 0.0, 1e9);
+            slot["estimated_price"]["labour_inr"] = slot["estimated_price"]["total_estimate_inr"].clone();
+        }),
+        ("fee waived", |slot| slot["estimated_price"]["diagnostic_fee_waived_if_repair"] = json!(true)),
+        ("price locked", |slot| slot["estimated_price"]["price_lock_guaranteed"] = json!(true)),
+        ("tighter lock", |slot| add(slot, "/estimated_price/price_lock_variance_cap_pct", -10.0, 0.0, 50.0)),
+        ("longer parts warranty", |slot| add(slot, "/warranty/parts_warranty_months", 6.0, 0.0, 24.0)),
+        ("longer cooling warranty", |slot| add(slot, "/warranty/cooling_performance_warranty_days", 20.0, 0.0, 90.0)),
+        ("more complaints resolved", |slot| add(slot, "/ratings/cooling_complaint_resolution_pct", 10.0, 0.0, 100.0)),
+    ]
+}
+
+fn is_unit(value: f64) -> bool {
+    (0.0..=1.0).contains(&value)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_better_signal_never_lowers_the_rank(slots in slots(), bands in bands(), which in any::<prop::sample::Index>()) {
+        let request = request(&bands);
+        let before = evaluate(&request, std::slice::from_ref(&slots));
+        prop_assert_eq!(before.ranked.len(), slots.len());
+        let which = which.index(slots.len());
+        let id = format!("slot-{which}");
+        let total = |evaluation: &Evaluation, id: &str| {
+            evaluation.ranked.iter().find(|option| option.id == id).map(|option| option.total).unwrap()
+        };
+        for (what, improve) in improvements() {
+            let mut better = slots.clone();
+            improve(&mut better[which]);
+            let after = evaluate(&request, &[better]);
+            for option in &before.ranked {
+                // Whoever was behind it stays behind it. Sums of floats may differ in the last digits.
+                if option.id != id && option.total < total(&before, &id) {
+                    prop_assert!(total(&after, &option.id) < total(&after, &id) + 1e-12, "{}: {} overtakes", what, option.id);
+                }
+            }
+            prop_assert!(total(&after, &id) >= total(&before, &id) - 1e-12, "{}", what);
+        }
+    }
+
+    #[test]
+    fn order_and_grouping_do_not_matter(slots in slots(), bands in bands(), shuffle in any::<u64>(), split in 0_usize..9) {
+        let request = request(&bands);
+        let expected = evaluate(&request, std::slice::from_ref(&slots));
+        let mut other = slots.clone();
+        let mut seed = shuffle;
+        for index in (1..other.len()).rev() {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            other.swap(index, (seed >> 33) as usize % (index + 1));
+        }
+        let (left, right) = other.split_at(split.min(other.len()));
+        let found = evaluate(&request, &[right.to_vec(), Vec::new(), left.to_vec()]);
+        prop_assert_eq!(ids(&found), ids(&expected));
+        for (found, expected) in found.ranked.iter().zip(&expected.ranked) {
+            prop_assert_eq!((found.total, &found.axes, &found.card), (expected.total, &expected.axes, &expected.card));
+        }
+    }
+
+    #[test]
+    fn scores_are_shares_and_the_same_twice(slots in slots(), bands in bands()) {
+        let request = request(&bands);
+        let first = evaluate(&request, std::slice::from_ref(&slots));
+        for option in &first.ranked {
+            let Axes { time, taste, budget, safety } = option.axes;
+            let all = [option.total, option.completeness, time, taste, budget, safety];
+            prop_assert!(all.into_iter().all(is_unit), "{:?}", all);
+        }
+        prop_assert!(first.ranked.is_sorted_by(|left, right| left.total >= right.total));
+        prop_assert_eq!(first, evaluate(&request, &[slots]));
+    }
+}
+
+#[test]
+fn equal_slots_are_ordered_by_the_request_alone() {
+    let mut slots = vec![sample_slots().swap_remove(0); 4];
+    for (index, slot) in slots.iter_mut().enumerate() {
+        slot["slot_id"] = json!(format!("slot-{index}"));
+    }
+    let request = request(&json!({}));
+    let forward = evaluate(&request, std::slice::from_ref(&slots));
+    slots.reverse();
+    let backward = evaluate(&request, &slots.into_iter().map(|slot| vec![slot]).collect::<Vec<_>>());
+    assert_eq!(ids(&forward), ids(&backward));
+    assert_eq!(forward.ranked.len(), 4);
+}
+
+/// What each band prefers, on two slots that differ in that alone.
+#[test]
+fn bands_prefer_what_the_spec_says() {
+    let base = sample_slots().swap_remove(0);
+    let change = |id: &str, changes: &[(&str, Value)]| {
+        let mut slot = base.clone();
+        slot["slot_id"] = json!(id);
+        for (pointer, value) in changes {
+            *slot.pointer_mut(pointer).unwrap() = value.clone();
+        }
+        slot
+    };
+    let axis = |bands: Value, id: &str, pool: &[Value], pick: fn(&Axes) -> f64| {
+        let found = evaluate(&request(&bands), std::slice::from_ref(&pool.to_vec()));
+        pick(&found.ranked.iter().find(|option| option.id == id).unwrap().axes)
+    };
+    let same_day = "/slot_window/same_day_completion_likely";
+    let pool = [change("a", &[(same_day, json!(true))]), change("b", &[(same_day, json!(false))])];
+    let gap = |time: &str| {
+        let bands = json!({"time": time});
+        axis(bands.clone(), "a", &pool, |axes| axes.time) - axis(bands, "b", &pool, |axes| axes.time)
+    };
+    assert!(gap("fast") > gap("balanced"), "fast prefers the same day");
+
+    let start = "/slot_window/start";
+    let edge = [change("edge", &[(start, json!("2026-05-04T09:00:00+05:30"))]), change("centre", &[])];
+    let at_the_edge = |time: &str| axis(json!({"time": time}), "edge", &edge, |axes| axes.time);
+    assert!(at_the_edge("flexible") > at_the_edge("balanced"), "flexible takes any slot in the window");
+
+    let days = "/warranty/cooling_performance_warranty_days";
+    let short = [change("short", &[(days, json!(20))])];
+    let safety = |band: &str| axis(json!({"safety": band}), "short", &short, |axes| axes.safety);
+    assert!(safety("fast") > safety("balanced"), "fast relaxes the floor of the cooling warranty");
+
+    let rate = "/ratings/cooling_complaint_resolution_pct";
+    let pool = [change("a", &[(rate, json!(100))]), change("b", &[(rate, json!(50))])];
+    let gap = |safety: &str| {
+        let bands = json!({"safety": safety});
+        axis(bands.clone(), "a", &pool, |axes| axes.safety) - axis(bands, "b", &pool, |axes| axes.safety)
+    };
+    assert!(gap("flexible") > gap("balanced"), "flexible prefers the highest resolution rate");
+
+    let oem = [change("oem", &[("/provider/provider_type", json!("oem_authorised")), (days, json!(30))])];
+    let other = [change("oem", &[("/provider/provider_type", json!("oem_authorised")), (days, json!(29))])];
+    let budget = |pool: &[Value]| axis(json!({"budget": "great"}), "oem", pool, |axes| axes.budget);
+    assert!(budget(&oem) > budget(&other), "great prefers authorised workshops that stand by their work");
+}

@@ -1,0 +1,376 @@
+//! One test per rule of the spec, each on documents that break only that rule.
+
+use auto_book_ac_service::AcService;
+use contract_sdk::bindings::{Axes, Candidate, Context, Evaluation, Exchange, Payload, Refusal};
+use contract_sdk::engine;
+use serde_json::{Value, json};
+
+fn context() -> Context {
+    Context { request_id: "r-1".to_owned(), now_ms: 0 }
+}
+
+fn request() -> Value {
+    serde_json::from_str(include_str!("../samples/request.json")).unwrap()
+}
+
+/// The first slot of the sample: a top-up of r1234yf by a certified provider.
+fn slot() -> Value {
+    let payload: Value = serde_json::from_str(include_str!("../samples/payload.json")).unwrap();
+    payload["slots"][0].clone()
+}
+
+fn with(mut document: Value, changes: &[(&str, Value)]) -> Value {
+    for (pointer, value) in changes {
+        *document.pointer_mut(pointer).unwrap_or_else(|| panic!("no {pointer}")) = value.clone();
+    }
+    document
+}
+
+fn evaluate(request: &Value, slots: &[Value]) -> Evaluation {
+    let candidates = slots.iter().zip(0..).map(|(slot, number)| Candidate { number, json: slot.to_string() }).collect();
+    let declared = Axes { time: 0.5, taste: 0.5, budget: 0.5, safety: 0.5 };
+    engine::evaluate::<AcService>(&context(), &request.to_string(), &[Payload { declared, candidates }]).unwrap()
+}
+
+/// Expects the slot to be dropped for exactly this, and the same slot without the change to stay.
+fn drops(request: &Value, changes: &[(&str, Value)], pointer: &str, code: &str, strike: bool) {
+    let found = evaluate(request, &[with(slot(), changes)]);
+    assert!(found.ranked.is_empty(), "{code}: it stays");
+    let dropped = &found.dropped[0];
+    let violations: Vec<_> = dropped.violations.iter().map(|v| (v.pointer.as_str(), v.code.as_str())).collect();
+    assert_eq!((violations.as_slice(), dropped.strike), ([(pointer, code)].as_slice(), strike));
+    assert_eq!(dropped.id.as_deref(), slot()["slot_id"].as_str());
+    assert!(found.findings.is_empty());
+    passes(&self::request(), &[]);
+}
+
+fn passes(request: &Value, changes: &[(&str, Value)]) {
+    let found = evaluate(request, &[with(slot(), changes)]);
+    assert_eq!((found.ranked.len(), found.dropped.len(), found.findings.len()), (1, 0, 0), "{changes:?}: {found:?}");
+}
+
+#[test]
+fn certification_is_a_floor() {
+    let place = "/provider/refrigerant_handling_certified";
+    drops(&request(), &[(place, json!(false))], place, "UNCERTIFIED", false);
+}
+
+#[test]
+fn only_three_scopes_go_to_the_door() {
+    let place = "/logistics/doorstep_supported";
+    for scope in ["leak_diagnosis", "compressor_service", "full_overhaul"] {
+        let changes = [("/service_scope/code", json!(scope)), (place, json!(true))];
+        drops(&request(), &changes, place, "DOORSTEP_SCOPE", false);
+        passes(&request(), &[("/service_scope/code", json!(scope)), (place, json!(false))]);
+    }
+    for scope in ["basic_check", "refrigerant_topup", "cabin_filter_only"] {
+        passes(&request(), &[("/service_scope/code", json!(scope)), (place, json!(true))]);
+    }
+}
+
+#[test]
+fn refrigerant_must_match_the_year() {
+    let place = "/service_scope/refrigerant_type";
+    for (year, right, wrong) in [(2016, "r134a", "r1234yf"), (2017, "r1234yf", "r134a")] {
+        let request = with(request(), &[("/vehicle/year_of_manufacture", json!(year))]);
+        for scope in ["refrigerant_topup", "leak_diagnosis", "compressor_service", "full_overhaul"] {
+            let scope = ("/service_scope/code", json!(scope));
+            let workshop = ("/logistics/doorstep_supported", json!(false));
+            let changes = [scope.clone(), workshop.clone(), (place, json!(wrong))];
+            drops(&request, &changes, place, "REFRIGERANT_MISMATCH", true);
+            passes(&request, &[scope.clone(), workshop.clone(), (place, json!(right))]);
+            passes(&request, &[scope, workshop, (place, json!("mixed"))]);
+        }
+        for scope in ["basic_check", "cabin_filter_only"] {
+            passes(&request, &[("/service_scope/code", json!(scope)), (place, json!(wrong))]);
+        }
+    }
+    let mut unknown = request();
+    unknown["vehicle"].as_object_mut().unwrap().remove("year_of_manufacture");
+    passes(&unknown, &[(place, json!("r134a"))]);
+}
+
+#[test]
+fn distance_stays_within_the_radius() {
+    let place = "/provider/distance_from_user_km";
+    drops(&request(), &[(place, json!(20.1))], place, "OUTSIDE_RADIUS", false);
+    passes(&request(), &[(place, json!(20))]);
+    let mut anywhere = request();
+    anywhere["user_location"].as_object_mut().unwrap().remove("max_radius_km");
+    passes(&anywhere, &[(place, json!(30))]);
+}
+
+#[test]
+fn slots_start_inside_the_window() {
+    let place = "/slot_window/start";
+    let end = |text: &str| ("/slot_window/end", json!(text));
+    let late = end("2026-05-06T10:00:00+05:30");
+    let early = [(place, json!("2026-05-04T08:59:59+05:30")), late.clone()];
+    drops(&request(), &early, place, "OUTSIDE_WINDOW", false);
+    drops(&request(), &[(place, json!("2026-05-05T19:00:01+05:30")), late.clone()], place, "OUTSIDE_WINDOW", false);
+    passes(&request(), &[(place, json!("2026-05-04T09:00:00+05:30")), late.clone()]);
+    passes(&request(), &[(place, json!("2026-05-05T13:30:00Z")), late.clone()]);
+    let mut whenever = request();
+    whenever["service_preferences"].as_object_mut().unwrap().remove("preferred_window");
+    passes(&whenever, &early);
+}
+
+#[test]
+fn slots_end_after_they_start() {
+    let start = slot()["slot_window"]["start"].clone();
+    drops(&request(), &[("/slot_window/end", start)], "/slot_window/end", "WINDOW_ORDER", false);
+}
+
+#[test]
+fn authorised_only_means_it() {
+    let request = with(request(), &[("/service_preferences/authorised_only", json!(true))]);
+    let place = "/provider/provider_type";
+    for other in ["multi_brand_garage", "ac_specialist", "doorstep_mobile"] {
+        drops(&request, &[(place, json!(other))], place, "NOT_AUTHORISED", false);
+    }
+    passes(&request, &[(place, json!("oem_authorised"))]);
+}
+
+#[test]
+fn prices_add_up_or_are_a_finding() {
+    let price = |fee: i64, waived: bool, total: i64| {
+        let mut slot = slot();
+        slot["estimated_price"] = json!({
+            "diagnostic_fee_inr": fee, "labour_inr": 100, "parts_estimate_inr": 200, "refrigerant_inr": 300,
+            "gst_inr": 50, "diagnostic_fee_waived_if_repair": waived, "total_estimate_inr": total,
+            "price_lock_guaranteed": false, "price_lock_variance_cap_pct": 0,
+        });
+        let found = evaluate(&request(), &[slot]);
+        assert_eq!((found.ranked.len(), found.dropped.len()), (1, 0));
+        let codes: Vec<_> = found.findings.iter().map(|f| (f.violation.pointer.clone(), f.violation.code.clone())).collect();
+        codes
+    };
+    let finding = vec![("/estimated_price/total_estimate_inr".to_owned(), "PRICE_SUM".to_owned())];
+    for (fee, waived, total, sound) in [
+        (40, false, 690, true),
+        (40, false, 691, true),
+        (40, false, 689, true),
+        (40, false, 692, false),
+        (40, false, 688, false),
+        (40, false, 650, false),
+        (40, true, 650, true),
+        (40, true, 649, true),
+        (40, true, 690, true),
+        (40, true, 670, false),
+        (i64::MAX, false, i64::MAX, true),
+    ] {
+        assert_eq!(price(fee, waived, total), if sound { vec![] } else { finding.clone() }, "{fee} {waived} {total}");
+    }
+}
+
+#[test]
+fn the_cooling_warranty_has_no_hard_floor() {
+    passes(&request(), &[("/warranty/cooling_performance_warranty_days", json!(0))]);
+}
+
+#[test]
+fn the_second_option_of_an_identifier_is_dropped() {
+    let dearer = with(slot(), &[("/ratings/review_count", json!(1))]);
+    let found = evaluate(&request(), &[slot(), dearer.clone()]);
+    assert_eq!((found.ranked[0].number, found.dropped[0].number), (0, 1));
+    assert_eq!(found.dropped[0].violations[0].code, "DUPLICATE_OPTION");
+    // The first counts even if it is dropped itself, for a rule or for its shape.
+    let uncertified = with(slot(), &[("/provider/refrigerant_handling_certified", json!(false))]);
+    let broken = with(slot(), &[("/provider", json!(1))]);
+    for first in [uncertified, broken] {
+        let found = evaluate(&request(), &[first, dearer.clone()]);
+        assert_eq!((found.ranked.len(), found.dropped.len()), (0, 2));
+        assert_eq!(found.dropped[1].violations[0].code, "DUPLICATE_OPTION");
+    }
+}
+
+#[test]
+fn what_is_no_option_is_dropped() {
+    let slots = ["[]", "null", "7", "\"slot\""].map(|text| serde_json::from_str(text).unwrap());
+    let found = evaluate(&request(), &slots);
+    assert!(found.dropped.iter().all(|dropped| {
+        dropped.id.is_none() && dropped.violations[0].code == "WRONG_TYPE" && dropped.violations[0].pointer.is_empty()
+    }));
+    assert_eq!(found.dropped.len(), 4);
+    let declared = Axes { time: 0.5, taste: 0.5, budget: 0.5, safety: 0.5 };
+    let candidates = vec![Candidate { number: 9, json: "{\"slot_id\":\"s\"".to_owned() }];
+    let payload = Payload { declared, candidates };
+    let found = engine::evaluate::<AcService>(&context(), &request().to_string(), &[payload]).unwrap();
+    assert_eq!((found.dropped[0].number, found.dropped[0].violations[0].code.as_str()), (9, "INVALID_JSON"));
+}
+
+fn check_request(tool: &str, arguments: &str) -> Result<contract_sdk::bindings::PreparedRequest, Refusal> {
+    engine::check_request::<AcService>(&context(), tool, arguments.to_owned())
+}
+
+fn codes(refusal: &Refusal) -> Vec<(&str, &str)> {
+    refusal.violations.iter().map(|found| (found.pointer.as_str(), found.code.as_str())).collect()
+}
+
+#[test]
+fn requests_keep_every_byte() {
+    let mut request = request();
+    request["an_unknown_key"] = json!({"x": [1, 2.50]});
+    let text = request.to_string();
+    let passed = check_request("search_ac_service_slots", &text).unwrap();
+    assert_eq!(passed.arguments, text);
+    assert_eq!(passed.need.city.as_deref(), Some("Bengaluru"));
+    assert_eq!((passed.need.from_ms, passed.need.until_ms), (Some(1_777_865_400_000), Some(1_777_987_800_000)));
+    request.as_object_mut().unwrap().remove("request_id");
+    let passed = check_request("search_ac_service_slots", &request.to_string()).unwrap();
+    assert_eq!(passed.arguments, format!("{{\"request_id\":\"r-1\",{}", &request.to_string()[1..]));
+}
+
+#[test]
+fn requests_of_another_intent_or_tool_are_refused() {
+    let other = with(request(), &[("/intent", json!("auto.book_general_service"))]);
+    let refusal = check_request("search_ac_service_slots", &other.to_string()).unwrap_err();
+    assert_eq!((refusal.code.as_str(), codes(&refusal).as_slice()), ("INVALID_REQUEST", [("/intent", "UNEXPECTED_VALUE")].as_slice()));
+    let refusal = check_request("search_slots", "{}").unwrap_err();
+    assert_eq!((refusal.code.as_str(), codes(&refusal).as_slice()), ("INVALID_REQUEST", [("", "UNKNOWN_TOOL")].as_slice()));
+}
+
+#[test]
+fn windows_end_after_they_start() {
+    let start = request()["service_preferences"]["preferred_window"]["start"].clone();
+    let empty = with(request(), &[("/service_preferences/preferred_window/end", start)]);
+    let refusal = check_request("search_ac_service_slots", &empty.to_string()).unwrap_err();
+    assert_eq!(codes(&refusal), [("/service_preferences/preferred_window/end", "WINDOW_ORDER")]);
+}
+
+#[test]
+fn unknown_bands_are_noted_and_count_as_neutral() {
+    let odd = with(request(), &[("/ttbs_user_band/time", json!("asap")), ("/ttbs_user_band/safety", json!("Good"))]);
+    let passed = check_request("search_ac_service_slots", &odd.to_string()).unwrap();
+    let notes: Vec<_> = passed.notes.iter().map(|note| (note.pointer.as_str(), note.code.as_str())).collect();
+    assert_eq!(notes, [("/ttbs_user_band/time", "UNKNOWN_BAND"), ("/ttbs_user_band/safety", "UNKNOWN_BAND")]);
+    let neutral = with(request(), &[("/ttbs_user_band/time", json!("balanced")), ("/ttbs_user_band/safety", json!("balanced"))]);
+    assert_eq!(evaluate(&odd, &[slot()]).ranked[0].total, evaluate(&neutral, &[slot()]).ranked[0].total);
+}
+
+fn booking() -> Value {
+    json!({
+        "booking_id": "b-1", "slot_id": "s-1", "scheduled_start": "2026-05-04T10:00:00+05:30",
+        "estimated_completion": "2026-05-04T12:00:00+05:30", "service_scope_confirmed": "refrigerant_topup",
+        "total_estimate_inr": 1000, "service_advisor_name": "Asha", "service_advisor_phone": "+919800000000",
+        "payment_due_at": "completion", "doorstep_arranged": false, "partner_booking_reference": "x",
+    })
+}
+
+fn create(payload: &Value, quoted: Option<&Value>) -> Result<contract_sdk::bindings::CheckedResponse, Refusal> {
+    let request = request();
+    let arguments = json!({
+        "request_id": "r", "slot_id": "s-1", "vehicle": request["vehicle"], "ac_issue": request["ac_issue"],
+        "contact_phone": "+919800000000",
+    });
+    let exchange = Exchange {
+        tool: "create_ac_service_booking".to_owned(),
+        arguments: arguments.to_string(),
+        payload: payload.to_string(),
+        quoted: quoted.map(Value::to_string),
+    };
+    engine::check_response::<AcService>(&context(), &exchange)
+}
+
+/// A quote of 1000 INR, locked to 10 %.
+fn quote() -> Value {
+    with(
+        slot(),
+        &[
+            ("/estimated_price/total_estimate_inr", json!(1000)),
+            ("/estimated_price/price_lock_guaranteed", json!(true)),
+            ("/estimated_price/price_lock_variance_cap_pct", json!(10)),
+        ],
+    )
+}
+
+#[test]
+fn a_sound_booking_passes() {
+    let passed = create(&booking(), Some(&quote())).unwrap();
+    assert_eq!((passed.reference.as_deref(), passed.advisory, passed.findings.len()), (Some("b-1"), None, 0));
+    assert!(create(&booking(), None).is_ok());
+}
+
+#[test]
+fn bookings_break_one_rule_each() {
+    for (changes, pointer, code) in [
+        (vec![("/slot_id", json!("s-2"))], "/slot_id", "UNEXPECTED_VALUE"),
+        (
+            vec![("/estimated_completion", json!("2026-05-04T10:00:00+05:30"))],
+            "/estimated_completion",
+            "WINDOW_ORDER",
+        ),
+        (
+            vec![("/doorstep_arranged", json!(true)), ("/service_scope_confirmed", json!("leak_diagnosis"))],
+            "/doorstep_arranged",
+            "DOORSTEP_SCOPE",
+        ),
+        (vec![("/total_estimate_inr", json!(1101))], "/total_estimate_inr", "PRICE_LOCK_EXCEEDED"),
+    ] {
+        let refusal = create(&with(booking(), &changes), Some(&quote())).unwrap_err();
+        assert_eq!((refusal.code.as_str(), codes(&refusal).as_slice()), ("INTERNAL_ERROR", [(pointer, code)].as_slice()));
+    }
+    assert!(create(&with(booking(), &[("/total_estimate_inr", json!(1100))]), Some(&quote())).is_ok());
+    let unlocked = with(quote(), &[("/estimated_price/price_lock_guaranteed", json!(false))]);
+    assert!(create(&with(booking(), &[("/total_estimate_inr", json!(9999))]), Some(&unlocked)).is_ok());
+}
+
+#[test]
+fn a_changed_scope_is_a_finding() {
+    let other = with(booking(), &[("/service_scope_confirmed", json!("basic_check"))]);
+    let passed = create(&other, Some(&quote())).unwrap();
+    assert_eq!((passed.findings[0].code.as_str(), passed.findings[0].pointer.as_str()), ("SCOPE_CHANGED", "/service_scope_confirmed"));
+    let passed = create(&booking(), Some(&json!({"slot_id": 1}))).unwrap();
+    assert_eq!(passed.findings[0].code, "QUOTE_UNREADABLE");
+}
+
+#[test]
+fn cancelling() {
+    let cancel = |booking_id: &str, fee: i64| {
+        let exchange = Exchange {
+            tool: "cancel_ac_service_booking".to_owned(),
+            arguments: json!({"request_id": "r", "booking_id": "b-1", "reason_code": "x"}).to_string(),
+            payload: json!({
+                "booking_id": booking_id, "cancelled_at": "2026-05-04T10:00:00+05:30", "cancellation_fee_inr": fee,
+                "refund_amount_inr": 0, "refund_eta_days": 14,
+            })
+            .to_string(),
+            quoted: None,
+        };
+        engine::check_response::<AcService>(&context(), &exchange)
+    };
+    assert_eq!(cancel("b-1", 0).unwrap().advisory, None);
+    assert_eq!(cancel("b-1", 1).unwrap().advisory.as_deref(), Some("CANCELLATION_FEE_DUE"));
+    assert_eq!(codes(&cancel("b-2", 0).unwrap_err()), [("/booking_id", "UNEXPECTED_VALUE")]);
+}
+
+#[test]
+fn completion_reports() {
+    let report = json!({
+        "intent": "auto.book_ac_service", "external_id": "b-1", "request_id": "r-1", "amount_inr": 2200.50,
+        "gst_inr": 396.09, "tips_inr": 0, "pass_through_inr": 0, "closed_at": "2026-05-04T12:00:00+05:30",
+        "status": "completed", "service_scope_performed": "refrigerant_topup", "warranty_card_issued": true,
+    });
+    let check = |report: &Value, quoted: Option<&Value>| {
+        let quoted = quoted.map(Value::to_string);
+        engine::check_completion::<AcService>(&context(), &report.to_string(), quoted.as_deref())
+    };
+    let passed = check(&report, Some(&slot())).unwrap();
+    assert_eq!((passed.amount_paise, passed.charged, passed.findings.len()), (220_050, true, 0));
+    assert_eq!((passed.external_id.as_str(), passed.request_id.as_str(), passed.status.as_str()), ("b-1", "r-1", "completed"));
+    let other = with(report.clone(), &[("/service_scope_performed", json!("full_overhaul"))]);
+    let passed = check(&other, Some(&slot())).unwrap();
+    assert_eq!((passed.findings[0].code.as_str(), passed.findings[0].pointer.as_str()), ("SCOPE_MISMATCH", "/service_scope_performed"));
+    assert!(check(&other, None).unwrap().findings.is_empty());
+    for (pointer, value, code) in [
+        ("/status", json!("cancelled"), "NOT_IN_VOCABULARY"),
+        ("/intent", json!("auto.book_general_service"), "UNEXPECTED_VALUE"),
+        ("/amount_inr", json!(0.005), "BAD_FORMAT"),
+    ] {
+        let refusal = check(&with(report.clone(), &[(pointer, value)]), None).unwrap_err();
+        assert_eq!((refusal.code.as_str(), codes(&refusal).as_slice()), ("INVALID_REQUEST", [(pointer, code)].as_slice()));
+    }
+    // Each kind of breach is told, not the first alone.
+    let both = with(report, &[("/status", json!("cancelled")), ("/intent", json!("x"))]);
+    assert_eq!(check(&both, None).unwrap_err().violations.len(), 2);
+}

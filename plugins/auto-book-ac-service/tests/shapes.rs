@@ -1,0 +1,167 @@
+//! Every field and bound of every shape, broken one at a time; and the contract as a whole.
+//!
+//! The cases are made from the shapes' own field lists, so a new field is tested as soon as it is declared.
+
+use auto_book_ac_service::booking::{AcServiceBooking, CancelArguments, CancellationResult, CreateArguments};
+use auto_book_ac_service::completion::AcServiceReport;
+use auto_book_ac_service::request::AcServiceRequest;
+use auto_book_ac_service::slot::AcServiceSlot;
+use auto_book_ac_service::AcService;
+use contract_sdk::shape::{Described, read_document};
+use contract_sdk::testing::{assert_shape, problems};
+use contract_sdk::{Report, docs, engine, schema};
+use serde_json::{Value, json};
+
+fn sample(name: &str) -> Value {
+    let text = match name {
+        "request" => include_str!("../samples/request.json"),
+        _ => include_str!("../samples/payload.json"),
+    };
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn the_contract_is_consistent() {
+    assert_eq!(problems::<AcService>(), Vec::<String>::new());
+}
+
+#[test]
+fn every_field_of_the_request() {
+    let tried = assert_shape(&AcServiceRequest::DESC, &sample("request"), |json| {
+        read_document::<AcServiceRequest>(json).map(drop)
+    });
+    assert!(tried > 200, "{tried}");
+}
+
+#[test]
+fn every_field_of_a_slot() {
+    for slot in sample("payload")["slots"].as_array().unwrap().iter().take(2) {
+        let tried =
+            assert_shape(&AcServiceSlot::DESC, slot, |json| read_document::<AcServiceSlot>(json).map(drop));
+        assert!(tried > 400, "{tried}");
+    }
+}
+
+#[test]
+fn every_field_of_the_other_tools() {
+    let request = sample("request");
+    let create = json!({
+        "request_id": "r", "slot_id": "s", "vehicle": request["vehicle"], "ac_issue": request["ac_issue"],
+        "contact_phone": "+919800000000", "doorstep_address": "1 Example Road",
+    });
+    assert_shape(&CreateArguments::DESC, &create, |json| read_document::<CreateArguments>(json).map(drop));
+    let booking = json!({
+        "booking_id": "b", "slot_id": "s", "scheduled_start": "2026-05-04T10:00:00+05:30",
+        "estimated_completion": "2026-05-04T12:00:00+05:30", "service_scope_confirmed": "basic_check",
+        "total_estimate_inr": 0, "service_advisor_name": "Asha", "service_advisor_phone": "+919800000000",
+        "payment_due_at": "intake", "doorstep_arranged": false, "partner_booking_reference": "x",
+    });
+    assert_shape(&AcServiceBooking::DESC, &booking, |json| read_document::<AcServiceBooking>(json).map(drop));
+    let cancel = json!({"request_id": "r", "booking_id": "b", "reason_code": "changed_plans"});
+    assert_shape(&CancelArguments::DESC, &cancel, |json| read_document::<CancelArguments>(json).map(drop));
+    let cancelled = json!({
+        "booking_id": "b", "cancelled_at": "2026-05-04T10:00:00+05:30", "cancellation_fee_inr": 0,
+        "refund_amount_inr": 0, "refund_eta_days": 3,
+    });
+    assert_shape(&CancellationResult::DESC, &cancelled, |json| read_document::<CancellationResult>(json).map(drop));
+}
+
+#[test]
+fn every_field_of_a_report() {
+    type AcReport<'a> = Report<'a, AcServiceReport>;
+    let report = json!({
+        "intent": "auto.book_ac_service", "external_id": "b", "request_id": "r", "amount_inr": 1, "gst_inr": 0.18,
+        "tips_inr": 0, "pass_through_inr": 0, "closed_at": "2026-05-04T10:00:00+05:30", "status": "completed",
+        "service_scope_performed": "basic_check", "warranty_card_issued": true,
+    });
+    assert_shape(&AcReport::DESC, &report, |json| read_document::<AcReport>(json).map(drop));
+}
+
+#[test]
+fn all_violations_are_told_at_once() {
+    let mut slot = sample("payload")["slots"][0].clone();
+    slot["provider"]["distance_from_user_km"] = json!(31);
+    slot["slot_window"]["start"] = json!("soon");
+    slot["service_scope"]["includes"] = json!(["one", 2]);
+    slot["ratings"] = json!(null);
+    slot["warranty"].as_object_mut().unwrap().remove("warranty_terms_url");
+    let violations = read_document::<AcServiceSlot>(&slot.to_string()).unwrap_err();
+    let mut found: Vec<_> = violations.iter().map(|found| (found.pointer.as_str(), found.code.as_str())).collect();
+    found.sort_unstable();
+    assert_eq!(
+        found,
+        [
+            ("/provider/distance_from_user_km", "OUT_OF_RANGE"),
+            ("/ratings", "WRONG_TYPE"),
+            ("/service_scope/includes/1", "WRONG_TYPE"),
+            ("/slot_window/start", "BAD_FORMAT"),
+            ("/warranty/warranty_terms_url", "REQUIRED"),
+        ]
+    );
+}
+
+#[test]
+fn the_schema_says_what_the_reader_checks() {
+    let slot = schema::of(&AcServiceSlot::DESC);
+    assert_eq!(slot["required"].as_array().unwrap().len(), 9);
+    let distance = &slot["properties"]["provider"]["properties"]["distance_from_user_km"];
+    assert_eq!(
+        *distance,
+        json!({"type": "number", "minimum": 0, "maximum": 30, "description": "Distance from the user in km."})
+    );
+    let scope = &slot["properties"]["service_scope"]["properties"];
+    assert_eq!(scope["includes"]["minItems"], json!(2));
+    assert_eq!(scope["refrigerant_type"]["enum"], json!(["r134a", "r1234yf", "mixed"]));
+    let request = schema::of(&AcServiceRequest::DESC);
+    assert_eq!(request["properties"]["intent"]["const"], json!("auto.book_ac_service"));
+    assert_eq!(
+        request["required"],
+        json!(["intent", "vehicle", "ac_issue", "service_preferences"])
+    );
+    let issue = &request["properties"]["ac_issue"];
+    assert_eq!(issue["properties"]["user_description"]["maxLength"], json!(500));
+    assert_eq!(issue["properties"]["last_serviced_months_ago"]["type"], json!(["integer", "null"]));
+    assert_eq!(issue["required"], json!(["category", "user_description", "last_serviced_months_ago"]));
+}
+
+#[test]
+fn the_descriptor_holds_the_tables_of_the_spec() {
+    let descriptor = engine::describe::<AcService>();
+    assert_eq!((descriptor.domain.as_str(), descriptor.version.as_str()), ("auto", "1.0.0"));
+    let names: Vec<_> = descriptor.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["search_ac_service_slots", "create_ac_service_booking", "cancel_ac_service_booking"]);
+    assert_eq!(descriptor.errors.len(), 13);
+    let vocabularies: Vec<_> =
+        descriptor.vocabularies.iter().map(|found| (found.name.as_str(), found.values.len())).collect();
+    assert_eq!(
+        vocabularies,
+        [
+            ("vehicle_type", 1),
+            ("fuel_type", 5),
+            ("ac_system_type", 4),
+            ("ac_issue_category", 8),
+            ("provider_type", 4),
+            ("service_scope_code", 6),
+            ("refrigerant_type", 3),
+            ("payment_due_at", 3),
+        ]
+    );
+    let report: Value = serde_json::from_str(&descriptor.completion.schema).unwrap();
+    assert_eq!(report["properties"]["status"]["enum"], json!(["completed"]));
+    assert_eq!(report["properties"]["intent"]["const"], json!("auto.book_ac_service"));
+    assert_eq!(report["required"].as_array().unwrap().len(), 11);
+    assert_eq!(
+        descriptor.elsewhere,
+        ["auto.book_breakdown_assist", "auto.book_major_service", "auto.book_general_service"]
+    );
+    assert_eq!(descriptor.pairs, ["auto.book_general_service", "auto.book_tyre_alignment"]);
+}
+
+#[test]
+fn partners_read_a_row_for_every_field() {
+    let rows = docs::rows(&AcServiceSlot::DESC);
+    assert_eq!(rows.len(), 47);
+    let months = rows.iter().find(|row| row.pointer == "/warranty/parts_warranty_months").unwrap();
+    assert_eq!((months.kind.as_str(), months.required, months.bounds.as_str()), ("integer", true, "at least 0, at most 24"));
+    assert!(docs::markdown(&AcServiceSlot::DESC).contains("| `/slot_id` | non-empty string | yes |"));
+}

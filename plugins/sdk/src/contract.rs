@@ -1,0 +1,219 @@
+//! What an author writes: an [`Intent`], its [`Tool`]s, and, for a variant, a [`Contract`].
+
+use crate::bindings::{Axes, Example, Exchange, Need, Violation};
+use crate::completion::Report;
+use crate::lexicon::Lexicon;
+use crate::policy::{About, ErrorRow, Forbidden, Lifetime, Search, ToolPolicy, WidgetTable};
+use crate::ranking::{Ranking, UserBands};
+use crate::rules::{AnswerRules, ItemRules, ReportRules, RequestRules};
+use crate::shape::{Described, ObjectShape, Shape, ValueDesc, read_document};
+use serde::Serialize;
+
+/// The whole of an intent: its shapes, its tables, its rules. Every function is pure.
+///
+/// What an author does not find here, the SDK does: reading, collecting violations, duplicates, the
+/// intent's name in requests and reports, blending, bands, ordering, schemas, the descriptor.
+pub trait Intent: Sized + 'static {
+    /// Arguments of the search tool. It declares `intent` with `equals` and an optional `request_id`.
+    type Request<'a>: Shape<'a>;
+    /// One option of a search payload.
+    type Item<'a>: Shape<'a>;
+    /// What a completion report carries beyond the common members.
+    type ReportExtra<'a>: ObjectShape<'a>;
+    /// What the score of an option needs to know of the surviving options as a whole.
+    type Scale;
+
+    const ABOUT: About;
+    const SEARCH: Search;
+    /// The tools that are no search.
+    const TOOLS: &'static [ToolEntry];
+    const RANKING: Ranking;
+    const ERRORS: &'static [ErrorRow];
+    /// Forbidden beyond the platform's own list.
+    const FORBIDDEN: &'static [Forbidden];
+    const WIDGET: WidgetTable;
+    /// What a completion report may say of the order.
+    const STATUSES: &'static [&'static str] = &["completed"];
+    /// The statuses on which commission is charged.
+    const CHARGED: &'static [&'static str] = &["completed"];
+    const LIFETIMES: &'static [Lifetime] = &[];
+    const LEXICON: Lexicon;
+
+    /// Rules between the members of a request.
+    fn request_rules(_request: &Self::Request<'_>, _rules: &mut RequestRules) {}
+
+    /// Where and when the user wants to be served.
+    fn need(request: &Self::Request<'_>) -> Need;
+
+    /// The bands that the user chose.
+    fn bands<'r>(request: &'r Self::Request<'_>) -> UserBands<'r>;
+
+    /// The option's own identifier.
+    fn item_id<'i>(item: &'i Self::Item<'_>) -> &'i str;
+
+    /// Rules between the members of an option, and between the option and the request.
+    fn item_rules(request: &Self::Request<'_>, item: &Self::Item<'_>, rules: &mut ItemRules);
+
+    /// Looks over the surviving options before any is scored. Their order must not matter.
+    fn scale(request: &Self::Request<'_>, pool: &[Self::Item<'_>]) -> Self::Scale;
+
+    /// What the intent's rules say of an option, per axis in 0..=1.
+    fn score(request: &Self::Request<'_>, item: &Self::Item<'_>, scale: &Self::Scale) -> Axes;
+
+    /// Share of the information asked for that the option gives. 1 where every field is required.
+    fn completeness(_item: &Self::Item<'_>) -> f64 {
+        1.0
+    }
+
+    /// The card of an option: an object with the keys of [`Intent::WIDGET`].
+    fn card(item: &Self::Item<'_>) -> impl Serialize;
+
+    /// Rules between the members of a report, and between the report and the option that was booked.
+    fn report_rules(
+        _report: &Report<'_, Self::ReportExtra<'_>>,
+        _quoted: Option<&Self::Item<'_>>,
+        _rules: &mut ReportRules,
+    ) {
+    }
+
+    /// Cases that must hold before a version goes live. At least one per function.
+    fn examples() -> Vec<Example>;
+}
+
+/// What ships as one component: an intent with a version and a ranking.
+///
+/// Every [`Intent`] is a contract by itself. A variant names the intent it is based on and overrides
+/// its version and its ranking:
+///
+/// ```ignore
+/// pub struct SafetyFirst;
+///
+/// impl Contract for SafetyFirst {
+///     type Intent = AcService;
+///     const VERSION: &'static str = "1.0.1";
+///     const RANKING: Ranking = AcService::RANKING.with_weights(Weights::new(0.10, 0.05, 0.10, 0.75));
+/// }
+///
+/// contract_sdk::export!(SafetyFirst);
+/// ```
+pub trait Contract: 'static {
+    /// The intent that is served.
+    type Intent: Intent;
+    const VERSION: &'static str;
+    const RANKING: Ranking;
+
+    /// The cases that must hold; those of the intent unless the variant changes what they expect.
+    fn examples() -> Vec<Example> {
+        <Self::Intent as Intent>::examples()
+    }
+}
+
+impl<I: Intent> Contract for I {
+    type Intent = I;
+    const VERSION: &'static str = I::ABOUT.version;
+    const RANKING: Ranking = I::RANKING;
+}
+
+/// The option that a call or a report concerns.
+pub type Item<'a, I> = <I as Intent>::Item<'a>;
+
+/// A tool that is no search.
+pub trait Tool: 'static {
+    /// The intent it belongs to.
+    type Intent: Intent;
+    type Arguments<'a>: Shape<'a>;
+    type Answer<'a>: Shape<'a>;
+
+    const POLICY: ToolPolicy;
+
+    /// Rules between the arguments.
+    fn argument_rules(_arguments: &Self::Arguments<'_>, _rules: &mut RequestRules) {}
+
+    /// Rules between the answer, the arguments and the option that was quoted.
+    fn answer_rules(
+        arguments: &Self::Arguments<'_>,
+        answer: &Self::Answer<'_>,
+        quoted: Option<&Item<'_, Self::Intent>>,
+        rules: &mut AnswerRules,
+    );
+
+    /// The identifier that the answer carries: a booking, a policy.
+    fn reference<'r>(answer: &'r Self::Answer<'_>) -> Option<&'r str>;
+}
+
+/// A tool without its types, for [`Intent::TOOLS`].
+#[derive(Debug, Clone, Copy)]
+pub struct ToolEntry {
+    pub(crate) policy: ToolPolicy,
+    pub(crate) arguments: ValueDesc,
+    pub(crate) answer: ValueDesc,
+    pub(crate) check_arguments: fn(&str) -> Result<Vec<Violation>, Vec<Violation>>,
+    pub(crate) check_answer: fn(&Exchange) -> Result<JudgedAnswer, Vec<Violation>>,
+}
+
+/// What came of an answer that passed.
+pub(crate) struct JudgedAnswer {
+    pub(crate) reference: Option<String>,
+    pub(crate) advisory: Option<&'static str>,
+    pub(crate) findings: Vec<Violation>,
+}
+
+impl ToolEntry {
+    /// The entry of a tool.
+    pub const fn of<T: Tool>() -> Self {
+        Self {
+            policy: T::POLICY,
+            arguments: <T::Arguments<'static> as Described>::DESC,
+            answer: <T::Answer<'static> as Described>::DESC,
+            check_arguments: check_arguments::<T>,
+            check_answer: check_answer::<T>,
+        }
+    }
+
+    /// The tool's policy.
+    pub const fn policy(&self) -> &ToolPolicy {
+        &self.policy
+    }
+}
+
+/// The notes, or what is wrong with the arguments.
+fn check_arguments<T: Tool>(json: &str) -> Result<Vec<Violation>, Vec<Violation>> {
+    let arguments: T::Arguments<'_> = read_document(json)?;
+    let mut rules = RequestRules::new();
+    T::argument_rules(&arguments, &mut rules);
+    if rules.refusals.is_empty() { Ok(rules.notes.into_list()) } else { Err(rules.refusals.into_list()) }
+}
+
+fn check_answer<T: Tool>(exchange: &Exchange) -> Result<JudgedAnswer, Vec<Violation>> {
+    let arguments: T::Arguments<'_> = read_document(&exchange.arguments)?;
+    let answer: T::Answer<'_> = read_document(&exchange.payload)?;
+    let mut rules = AnswerRules::new();
+    let quoted = read_quoted::<T::Intent>(exchange.quoted.as_deref());
+    T::answer_rules(&arguments, &answer, quoted.as_ref().ok().and_then(Option::as_ref), &mut rules);
+    if !rules.refusals.is_empty() {
+        return Err(rules.refusals.into_list());
+    }
+    let mut findings = rules.findings.into_list();
+    findings.extend(quoted.err());
+    Ok(JudgedAnswer {
+        reference: T::reference(&answer).map(str::to_owned),
+        advisory: rules.advisory,
+        findings,
+    })
+}
+
+/// The quoted option. It passed when it was ranked; should it not any more, because the contract has
+/// changed since, that is a finding and nothing is compared with it.
+pub(crate) fn read_quoted<I: Intent>(json: Option<&str>) -> Result<Option<I::Item<'_>>, Violation> {
+    let Some(json) = json else {
+        return Ok(None);
+    };
+    read_document(json).map(Some).map_err(|violations: Vec<Violation>| {
+        let why = violations.first().map_or("", |first| &first.message);
+        Violation {
+            pointer: String::new(),
+            code: crate::code::QUOTE_UNREADABLE.to_owned(),
+            message: format!("The quoted option could not be read, so nothing was compared with it: {why}"),
+        }
+    })
+}

@@ -1,0 +1,145 @@
+//! `evaluate`: reads, filters, scores and ranks all options of a search.
+
+use super::refusal;
+use crate::bindings::{
+    Candidate, Context, DroppedOption, Evaluation, Finding, Payload, RankedOption, Refusal, Violation,
+};
+use crate::code;
+use crate::contract::{Contract, Intent};
+use crate::ranking::{order, unit};
+use crate::rules::ItemRules;
+use crate::shape::{read_document, read_text_member};
+use crate::violations::Violations;
+use std::borrow::Cow;
+
+/// Validates, filters, scores, ranks all options and maps their cards.
+///
+/// # Errors
+/// `INVALID_REQUEST` when the request is not what `check-request` lets pass.
+pub fn evaluate<C: Contract>(context: &Context, request: &str, payloads: &[Payload]) -> Result<Evaluation, Refusal> {
+    let request: <C::Intent as Intent>::Request<'_> =
+        read_document(request).map_err(|violations| refusal(code::INVALID_REQUEST, violations))?;
+    let mut sieve = Sieve::<C::Intent>::new(&request, payloads.iter().map(|payload| payload.candidates.len()).sum());
+    for (index, payload) in payloads.iter().enumerate() {
+        sieve.pour(index, &payload.candidates);
+    }
+    let Sieve { passed, items, dropped, findings, .. } = sieve;
+    let ranked = rank::<C>(context, &request, payloads, &passed, &items);
+    Ok(Evaluation { ranked, dropped, findings })
+}
+
+/// An option that passed; its value stands at the same index of [`Sieve::items`].
+struct Passed<'a> {
+    number: u32,
+    payload: usize,
+    json: &'a str,
+}
+
+/// Sorts options into those that pass and those that are dropped.
+struct Sieve<'r, 'q, 'a, I: Intent> {
+    request: &'r I::Request<'q>,
+    passed: Vec<Passed<'a>>,
+    items: Vec<I::Item<'a>>,
+    dropped: Vec<DroppedOption>,
+    findings: Vec<Finding>,
+}
+
+impl<'r, 'q, 'a, I: Intent> Sieve<'r, 'q, 'a, I> {
+    fn new(request: &'r I::Request<'q>, capacity: usize) -> Self {
+        Self {
+            request,
+            passed: Vec::with_capacity(capacity),
+            items: Vec::with_capacity(capacity),
+            dropped: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+
+    /// Judges the options of one payload. The host has cut them to the search's greatest number.
+    fn pour(&mut self, payload: usize, candidates: &'a [Candidate]) {
+        let mut known: Vec<Cow<'a, str>> = Vec::with_capacity(candidates.len());
+        for Candidate { number, json } in candidates {
+            match read_document::<I::Item<'a>>(json) {
+                Ok(item) => {
+                    let id = I::item_id(&item);
+                    if known.iter().any(|other| other == id) {
+                        let id = id.to_owned();
+                        self.drop_duplicate(*number, id);
+                        continue;
+                    }
+                    known.push(Cow::Owned(id.to_owned()));
+                    self.apply_rules(Passed { number: *number, payload, json }, item);
+                }
+                Err(violations) => {
+                    let id = read_text_member(json, I::SEARCH.id_key);
+                    // A broken option, too, is the first of its identifier.
+                    known.extend(id.clone());
+                    let id = id.map(Cow::into_owned);
+                    self.dropped.push(DroppedOption { number: *number, id, strike: false, violations });
+                }
+            }
+        }
+    }
+
+    fn drop_duplicate(&mut self, number: u32, id: String) {
+        let mut violations = Violations::new();
+        violations.add(
+            format_args!("/{}", I::SEARCH.id_key),
+            code::DUPLICATE_OPTION,
+            "An earlier option of the same answer has this identifier.",
+        );
+        self.dropped.push(DroppedOption { number, id: Some(id), strike: false, violations: violations.into_list() });
+    }
+
+    fn apply_rules(&mut self, passed: Passed<'a>, item: I::Item<'a>) {
+        let mut rules = ItemRules::new();
+        I::item_rules(self.request, &item, &mut rules);
+        let number = passed.number;
+        if rules.drops.is_empty() {
+            let findings = rules.findings.into_list().into_iter();
+            self.findings.extend(findings.map(|violation: Violation| Finding { number, violation }));
+            self.passed.push(passed);
+            self.items.push(item);
+        } else {
+            let id = Some(I::item_id(&item).to_owned());
+            let violations = rules.drops.into_list();
+            self.dropped.push(DroppedOption { number, id, strike: rules.strike, violations });
+        }
+    }
+}
+
+fn rank<C: Contract>(
+    context: &Context,
+    request: &<C::Intent as Intent>::Request<'_>,
+    payloads: &[Payload],
+    passed: &[Passed<'_>],
+    items: &[<C::Intent as Intent>::Item<'_>],
+) -> Vec<RankedOption> {
+    let ranking = &C::RANKING;
+    let weights = ranking.weights_for(&C::Intent::bands(request));
+    let scale = C::Intent::scale(request, items);
+    let mut ranked: Vec<(RankedOption, &str)> = Vec::with_capacity(items.len());
+    for (option, item) in passed.iter().zip(items) {
+        let rules = C::Intent::score(request, item, &scale);
+        let axes = ranking.blend(&rules, &payloads[option.payload].declared);
+        let completeness = unit(C::Intent::completeness(item));
+        let ranked_option = RankedOption {
+            number: option.number,
+            id: C::Intent::item_id(item).to_owned(),
+            total: ranking.total(&weights, &axes, completeness),
+            axes,
+            completeness,
+            card: card_json::<C::Intent>(item),
+        };
+        ranked.push((ranked_option, option.json));
+    }
+    ranked.sort_by(|(left, left_json), (right, right_json)| {
+        order(&context.request_id, (left.total, left_json), (right.total, right_json))
+    });
+    ranked.into_iter().map(|(option, _)| option).collect()
+}
+
+fn card_json<I: Intent>(item: &I::Item<'_>) -> String {
+    // Cards are structs of texts and numbers, which always have a JSON form.
+    serde_json::to_string(&I::card(item)).unwrap_or_else(|_| String::from("{}"))
+}

@@ -1,0 +1,95 @@
+//! Building the cases that the host runs before a version goes live.
+//!
+//! ```
+//! use contract_sdk::example;
+//! let case = example::classify("cold air", "my car's AC blows warm air").accepted();
+//! let other = example::request("no window", "search_slots", "{}").refused(&["REQUIRED"]);
+//! # assert!(case.expect.accepted && !other.expect.accepted);
+//! ```
+
+use crate::bindings::{
+    Axes, Candidate, CompletionExample, Example, ExampleCall, Exchange, Expectation, Payload, RequestExample,
+    SearchExample,
+};
+
+/// The context of every example: its request identifier.
+pub const REQUEST_ID: &str = "example";
+/// The context of every example: its time, 2026-01-01T00:00:00Z in milliseconds.
+pub const NOW_MS: u64 = 1_767_225_600_000;
+
+/// What a manifest that declares nothing counts as (spec 1, `ttbs_signals`).
+pub const UNDECLARED: Axes = Axes { time: 0.5, taste: 0.5, budget: 0.5, safety: 0.5 };
+
+/// A case whose outcome is still to be said.
+pub struct Case {
+    name: &'static str,
+    call: ExampleCall,
+}
+
+impl Case {
+    /// It passes.
+    pub fn accepted(self) -> Example {
+        self.expect(true, &[], &[])
+    }
+
+    /// It passes, with these codes among the drops and findings.
+    pub fn accepted_with(self, codes: &[&str]) -> Example {
+        self.expect(true, codes, &[])
+    }
+
+    /// It is refused, with these codes among the violations.
+    pub fn refused(self, codes: &[&str]) -> Example {
+        self.expect(false, codes, &[])
+    }
+
+    /// It passes and ranks these identifiers in this order, with these codes among the drops and findings.
+    pub fn ranked(self, order: &[&str], codes: &[&str]) -> Example {
+        self.expect(true, codes, order)
+    }
+
+    fn expect(self, accepted: bool, codes: &[&str], order: &[&str]) -> Example {
+        let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+        Example {
+            name: self.name.to_owned(),
+            call: self.call,
+            expect: Expectation { accepted, codes: owned(codes), order: owned(order) },
+        }
+    }
+}
+
+/// An utterance.
+pub fn classify(name: &'static str, utterance: &str) -> Case {
+    Case { name, call: ExampleCall::Classify(utterance.to_owned()) }
+}
+
+/// Arguments of a tool.
+pub fn request(name: &'static str, tool: &str, arguments: impl Into<String>) -> Case {
+    let call = RequestExample { tool: tool.to_owned(), arguments: arguments.into() };
+    Case { name, call: ExampleCall::CheckRequest(call) }
+}
+
+/// A search whose options all come from one source that declares nothing; they are numbered from 0.
+pub fn search(name: &'static str, request: impl Into<String>, options: impl IntoIterator<Item = String>) -> Case {
+    let numbered = options.into_iter().zip(0..).map(|(json, number)| Candidate { number, json });
+    let payload = Payload { declared: UNDECLARED, candidates: numbered.collect() };
+    let call = SearchExample { request: request.into(), payloads: vec![payload] };
+    Case { name, call: ExampleCall::Evaluate(call) }
+}
+
+/// A call of a tool that is no search, with its answer.
+pub fn exchange(
+    name: &'static str,
+    tool: &str,
+    arguments: impl Into<String>,
+    payload: impl Into<String>,
+    quoted: Option<String>,
+) -> Case {
+    let call = Exchange { tool: tool.to_owned(), arguments: arguments.into(), payload: payload.into(), quoted };
+    Case { name, call: ExampleCall::CheckResponse(call) }
+}
+
+/// A completion report.
+pub fn completion(name: &'static str, report: impl Into<String>, quoted: Option<String>) -> Case {
+    let call = CompletionExample { report: report.into(), quoted };
+    Case { name, call: ExampleCall::CheckCompletion(call) }
+}

@@ -1,0 +1,67 @@
+//! The component's exports, for any contract.
+//!
+//! [`crate::export!`] names the contract in the contract's own crate; what it names is [`Component`].
+
+use crate::bindings::{
+    CheckedCompletion, CheckedResponse, Classification, Context, Descriptor, Evaluation, Example, Exchange, Guest,
+    Payload, PreparedRequest, Refusal,
+};
+use crate::contract::Contract;
+use crate::engine;
+use std::marker::PhantomData;
+
+/// A contract as a component.
+pub struct Component<C>(PhantomData<C>);
+
+impl<C: Contract> Guest for Component<C> {
+    fn describe() -> Descriptor {
+        engine::describe::<C>()
+    }
+
+    fn classify(utterance: String, locale: String) -> Classification {
+        engine::classify::<C>(&utterance, &locale)
+    }
+
+    fn check_request(context: Context, tool: String, arguments: String) -> Result<PreparedRequest, Refusal> {
+        engine::check_request::<C>(&context, &tool, arguments)
+    }
+
+    fn evaluate(context: Context, request: String, payloads: Vec<Payload>) -> Result<Evaluation, Refusal> {
+        engine::evaluate::<C>(&context, &request, &payloads)
+    }
+
+    fn check_response(context: Context, exchange: Exchange) -> Result<CheckedResponse, Refusal> {
+        engine::check_response::<C>(&context, &exchange)
+    }
+
+    fn check_completion(
+        context: Context,
+        report: String,
+        quoted: Option<String>,
+    ) -> Result<CheckedCompletion, Refusal> {
+        engine::check_completion::<C>(&context, &report, quoted.as_deref())
+    }
+
+    fn examples() -> Vec<Example> {
+        engine::examples::<C>()
+    }
+}
+
+/// Makes the component's exports of a contract. Once per component, in its own crate.
+///
+/// Natively it only checks that the type is a contract, so that the same crate is an ordinary library there.
+#[macro_export]
+macro_rules! export {
+    ($contract:ty) => {
+        #[cfg(target_arch = "wasm32")]
+        const _: () = {
+            type Exported = $crate::export::Component<$contract>;
+            $crate::bindings::export_component!(Exported with_types_in $crate::bindings);
+        };
+        #[cfg(not(target_arch = "wasm32"))]
+        const _: fn() = || {
+            fn is_contract<C: $crate::Contract>() {}
+            is_contract::<$contract>();
+        };
+    };
+}

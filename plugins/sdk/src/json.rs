@@ -1,0 +1,686 @@
+//! A pull parser over JSON text (RFC 8259).
+//!
+//! Shapes know what should come next, so they ask for it: a member of this name, a string, a number. That
+//! is what makes reading cheap in a guest: no callbacks, no tree, strings borrowed from the text. The
+//! parser never returns an error. What is not JSON is remembered, the cursor goes to the end, and whoever
+//! reads a document asks at last whether it was one ([`Parser::end`]).
+//!
+//! It accepts exactly what `serde_json` accepts (property tests compare the two), with one difference:
+//! a number too large for a 64-bit float is infinite here and not an error, so that a shape can say where
+//! it stands. Keys may occur twice; the reader of shapes judges that.
+
+use std::borrow::Cow;
+use std::fmt::{self, Display};
+
+/// Arrays and objects inside each other; deeper text is refused, as `serde_json` does.
+pub const MAX_DEPTH: u32 = 127;
+
+/// Digits that a `u64` always holds.
+const MAX_EXACT_DIGITS: usize = 19;
+/// Up to here integers and powers of ten are exact in 64-bit floats, and so is one operation on them.
+const MAX_EXACT_MANTISSA: u64 = 1 << 53;
+const POWERS_OF_TEN: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+    1e20, 1e21, 1e22,
+];
+
+/// Why and where a text is not JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Broken {
+    /// Bytes before the place.
+    pub offset: usize,
+    /// What would have been right.
+    pub expected: &'static str,
+}
+
+impl Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {} after {} bytes", self.expected, self.offset)
+    }
+}
+
+/// A JSON number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Number {
+    /// Written without fraction and exponent, and within 64 bits.
+    Int(i64),
+    /// Any other; infinite if too large.
+    Float(f64),
+}
+
+/// The parser; see the module.
+#[derive(Debug)]
+pub struct Parser<'a> {
+    text: &'a str,
+    /// Offset of the next byte.
+    at: usize,
+    depth: u32,
+    broken: Option<Broken>,
+}
+
+impl<'a> Parser<'a> {
+    /// Starts before the first byte.
+    pub fn new(text: &'a str) -> Self {
+        Self { text, at: 0, depth: 0, broken: None }
+    }
+
+    /// Ends the document: nothing but white space may follow.
+    ///
+    /// # Errors
+    /// Where the text first was not JSON.
+    pub fn end(mut self) -> Result<(), Broken> {
+        self.peek();
+        if self.at < self.text.len() {
+            self.fail("the end of the document");
+        }
+        self.broken.map_or(Ok(()), Err)
+    }
+
+    /// The first byte of the next token; 0 at the end.
+    #[inline]
+    pub fn peek(&mut self) -> u8 {
+        match self.byte() {
+            byte if byte > b' ' => byte,
+            _ => self.skip_blanks(),
+        }
+    }
+
+    /// Opens the array or object whose bracket [`Self::peek`] has shown.
+    #[inline]
+    pub fn open(&mut self) {
+        self.at += 1;
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            self.fail("less depth");
+        }
+    }
+
+    /// Goes to the next entry or member; false behind the last, with the bracket `close` consumed.
+    #[inline]
+    pub fn more(&mut self, close: u8, first: bool) -> bool {
+        let byte = self.peek();
+        if byte == close {
+            self.at += 1;
+            self.depth -= 1;
+            return false;
+        }
+        if byte == 0 || !(first || byte == b',') {
+            self.fail(if first { "a value or a closing bracket" } else { "a comma or a closing bracket" });
+            return false;
+        }
+        self.at += usize::from(!first);
+        true
+    }
+
+    /// Takes the next key and its colon if the key is this one, written without escapes.
+    #[inline]
+    pub fn take_key(&mut self, key: &str) -> bool {
+        if self.peek() != b'"' {
+            return false;
+        }
+        let from = self.at + 1;
+        let until = from + key.len();
+        let bytes = self.text.as_bytes();
+        if bytes.get(until) != Some(&b'"') || !bytes.get(from..until).is_some_and(|found| same(found, key.as_bytes())) {
+            return false;
+        }
+        self.at = until + 1;
+        self.colon();
+        true
+    }
+
+    /// Reads the next key and its colon.
+    pub fn key(&mut self) -> Cow<'a, str> {
+        if self.peek() != b'"' {
+            self.fail("a key");
+            return Cow::Borrowed("");
+        }
+        let key = self.string();
+        self.colon();
+        key
+    }
+
+    #[inline]
+    fn colon(&mut self) {
+        if self.peek() == b':' {
+            self.at += 1;
+        } else {
+            self.fail("a colon");
+        }
+    }
+
+    /// Reads the string whose quote [`Self::peek`] has shown.
+    #[inline(never)]
+    pub fn string(&mut self) -> Cow<'a, str> {
+        let start = self.at + 1;
+        self.at = start;
+        if self.to_special() == b'"' {
+            let text = self.text.get(start..self.at).unwrap_or_default();
+            self.at += 1;
+            return Cow::Borrowed(text);
+        }
+        self.string_with_escapes(start)
+    }
+
+    /// Reads the number whose first byte [`Self::peek`] has shown.
+    #[inline(never)]
+    pub fn number(&mut self) -> Number {
+        let start = self.at;
+        let bytes = self.text.as_bytes();
+        let negative = self.byte() == b'-';
+        if negative {
+            self.at += 1;
+        }
+        let first_digit = self.at;
+        let mut mantissa = self.digits(0);
+        let whole = self.at - first_digit;
+        if whole == 0 || (whole > 1 && bytes[first_digit] == b'0') {
+            self.fail("a number without leading zeros");
+            return Number::Int(0);
+        }
+        let mut digits = whole;
+        let mut exponent = 0_i64;
+        let mut is_integer = true;
+        if self.byte() == b'.' {
+            self.at += 1;
+            let from = self.at;
+            mantissa = self.digits(mantissa);
+            let fraction = self.at - from;
+            if fraction == 0 {
+                self.fail("a digit after the decimal point");
+                return Number::Int(0);
+            }
+            digits += fraction;
+            exponent = -(fraction as i64);
+            is_integer = false;
+        }
+        if matches!(self.byte(), b'e' | b'E') {
+            self.at += 1;
+            exponent = exponent.saturating_add(self.exponent());
+            is_integer = false;
+        }
+        if is_integer
+            && digits <= MAX_EXACT_DIGITS
+            && let Ok(value) = i64::try_from(mantissa)
+        {
+            return Number::Int(if negative { -value } else { value });
+        }
+        Number::Float(self.float(start, negative, mantissa, digits, exponent))
+    }
+
+    /// The float nearest to the number that ends here.
+    fn float(&self, start: usize, negative: bool, mantissa: u64, digits: usize, exponent: i64) -> f64 {
+        let power = usize::try_from(exponent.unsigned_abs()).ok().and_then(|index| POWERS_OF_TEN.get(index));
+        if let Some(power) = power
+            && digits <= MAX_EXACT_DIGITS
+            && mantissa <= MAX_EXACT_MANTISSA
+        {
+            let value = if exponent < 0 { mantissa as f64 / power } else { mantissa as f64 * power };
+            return if negative { -value } else { value };
+        }
+        // Rare; the library's parser rounds right in every case, and JSON numbers are numbers to it.
+        self.text.get(start..self.at).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)
+    }
+
+    /// Reads digits on; what a `u64` cannot hold wraps, so callers count the digits.
+    #[inline]
+    fn digits(&mut self, mut value: u64) -> u64 {
+        while let digit @ b'0'..=b'9' = self.byte() {
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+            self.at += 1;
+        }
+        value
+    }
+
+    fn exponent(&mut self) -> i64 {
+        let negative = self.byte() == b'-';
+        if matches!(self.byte(), b'+' | b'-') {
+            self.at += 1;
+        }
+        let mut value = 0_i64;
+        let from = self.at;
+        while let digit @ b'0'..=b'9' = self.byte() {
+            value = value.saturating_mul(10).saturating_add(i64::from(digit - b'0'));
+            self.at += 1;
+        }
+        if self.at == from {
+            self.fail("a digit in the exponent");
+        }
+        if negative { -value } else { value }
+    }
+
+    /// Takes `true`, `false` or `null`.
+    #[inline]
+    pub fn literal(&mut self, word: &'static str) {
+        if self.text.as_bytes()[self.at..].starts_with(word.as_bytes()) {
+            self.at += word.len();
+        } else {
+            self.fail(word);
+        }
+    }
+
+    /// Skips a value and returns its text.
+    pub fn raw(&mut self) -> &'a str {
+        self.peek();
+        let start = self.at;
+        self.skip();
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+
+    /// Skips a value. It must be JSON all the same.
+    pub fn skip(&mut self) {
+        match self.peek() {
+            b'"' => self.skip_string(),
+            b'-' | b'0'..=b'9' => {
+                self.number();
+            }
+            b't' => self.literal("true"),
+            b'f' => self.literal("false"),
+            b'n' => self.literal("null"),
+            b'[' => {
+                self.open();
+                let mut first = true;
+                while self.more(b']', first) {
+                    self.skip();
+                    first = false;
+                }
+            }
+            b'{' => {
+                self.open();
+                let mut first = true;
+                while self.more(b'}', first) {
+                    if self.peek() == b'"' {
+                        self.skip_string();
+                        self.colon();
+                    } else {
+                        self.fail("a key");
+                    }
+                    self.skip();
+                    first = false;
+                }
+            }
+            _ => self.fail("a value"),
+        }
+    }
+
+    fn skip_string(&mut self) {
+        let start = self.at + 1;
+        self.at = start;
+        if self.to_special() == b'"' {
+            self.at += 1;
+        } else {
+            self.string_with_escapes(start);
+        }
+    }
+
+    /// Records that the text is not JSON, unless that is known already, and goes to the end.
+    #[cold]
+    #[inline(never)]
+    pub fn fail(&mut self, expected: &'static str) {
+        if self.broken.is_none() {
+            self.broken = Some(Broken { offset: self.at.min(self.text.len()), expected });
+        }
+        self.at = self.text.len();
+    }
+
+    #[inline]
+    fn byte(&self) -> u8 {
+        self.text.as_bytes().get(self.at).copied().unwrap_or(0)
+    }
+
+    #[inline(never)]
+    fn skip_blanks(&mut self) -> u8 {
+        while matches!(self.byte(), b' ' | b'\n' | b'\t' | b'\r') {
+            self.at += 1;
+        }
+        self.byte()
+    }
+
+    /// Goes to the next quote, backslash or control character of a string, many bytes at a time.
+    #[inline]
+    fn to_special(&mut self) -> u8 {
+        let bytes = self.text.as_bytes();
+        #[cfg(target_feature = "simd128")]
+        while let Some(chunk) = bytes.get(self.at..).and_then(<[u8]>::first_chunk::<16>) {
+            match special_of_16(chunk) {
+                0 => self.at += 16,
+                found => {
+                    self.at += found.trailing_zeros() as usize;
+                    return self.byte();
+                }
+            }
+        }
+        while let Some(chunk) = bytes.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
+            match special_of_8(*chunk) {
+                0 => self.at += 8,
+                found => {
+                    self.at += (found.trailing_zeros() / 8) as usize;
+                    return self.byte();
+                }
+            }
+        }
+        while self.at < bytes.len() {
+            let byte = bytes[self.at];
+            if byte == b'"' || byte == b'\\' || byte < b' ' {
+                return byte;
+            }
+            self.at += 1;
+        }
+        0
+    }
+
+    /// Reads a string on from a place that is not its closing quote.
+    #[cold]
+    fn string_with_escapes(&mut self, start: usize) -> Cow<'a, str> {
+        let mut value = String::new();
+        let mut copied = start;
+        loop {
+            value.push_str(self.text.get(copied..self.at).unwrap_or_default());
+            match self.byte() {
+                b'"' => {
+                    self.at += 1;
+                    return Cow::Owned(value);
+                }
+                b'\\' => {
+                    self.at += 1;
+                    match self.escape() {
+                        Some(letter) => value.push(letter),
+                        None => self.fail("an escape"),
+                    }
+                }
+                _ => self.fail("a character of a string or its closing quote"),
+            }
+            if self.broken.is_some() {
+                return Cow::Borrowed("");
+            }
+            copied = self.at;
+            self.to_special();
+        }
+    }
+
+    /// The character of the escape behind a backslash.
+    fn escape(&mut self) -> Option<char> {
+        let letter = match self.byte() {
+            letter @ (b'"' | b'\\' | b'/') => char::from(letter),
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                self.at += 1;
+                return self.unicode_escape();
+            }
+            _ => return None,
+        };
+        self.at += 1;
+        Some(letter)
+    }
+
+    /// One `\uXXXX`, or two that make a surrogate pair; a lone surrogate is no character.
+    fn unicode_escape(&mut self) -> Option<char> {
+        let unit = self.four_hex_digits()?;
+        if !(0xd800..0xdc00).contains(&unit) {
+            return char::from_u32(unit);
+        }
+        if !self.text.as_bytes().get(self.at..)?.starts_with(b"\\u") {
+            return None;
+        }
+        self.at += 2;
+        let low = self.four_hex_digits()?;
+        if !(0xdc00..0xe000).contains(&low) {
+            return None;
+        }
+        char::from_u32(0x1_0000 + ((unit - 0xd800) << 10) + (low - 0xdc00))
+    }
+
+    fn four_hex_digits(&mut self) -> Option<u32> {
+        let digits = self.text.as_bytes().get(self.at..self.at + 4)?;
+        let mut unit = 0;
+        for digit in digits {
+            unit = unit * 16 + char::from(*digit).to_digit(16)?;
+        }
+        self.at += 4;
+        Some(unit)
+    }
+}
+
+/// Whether two texts of one length are the same, eight bytes at a time: in a guest the library compares
+/// one byte at a time.
+#[inline]
+fn same(left: &[u8], right: &[u8]) -> bool {
+    if let (Some(left_end), Some(right_end)) = (left.last_chunk::<8>(), right.last_chunk::<8>()) {
+        let mut words = left.chunks_exact(8).zip(right.chunks_exact(8));
+        return left_end == right_end && words.all(|(left, right)| left.first_chunk::<8>() == right.first_chunk::<8>());
+    }
+    if let (Some(left_end), Some(right_end)) = (left.last_chunk::<4>(), right.last_chunk::<4>()) {
+        return left_end == right_end && left.first_chunk::<4>() == right.first_chunk::<4>();
+    }
+    left.len() == right.len() && left.iter().zip(right).all(|(left, right)| left == right)
+}
+
+/// The high bits of those bytes that are a quote, a backslash or a control character.
+///
+/// Bytes behind such a one may be marked too, so only the lowest mark counts.
+#[inline]
+fn special_of_8(chunk: [u8; 8]) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    let word = u64::from_le_bytes(chunk);
+    let control = word.wrapping_sub(ONES * b' ' as u64) & !word;
+    let quote = word ^ (ONES * b'"' as u64);
+    let backslash = word ^ (ONES * b'\\' as u64);
+    let quote = quote.wrapping_sub(ONES) & !quote;
+    let backslash = backslash.wrapping_sub(ONES) & !backslash;
+    (control | quote | backslash) & HIGHS
+}
+
+/// One bit for each byte that is a quote, a backslash or a control character.
+#[cfg(target_feature = "simd128")]
+#[inline]
+fn special_of_16(chunk: &[u8; 16]) -> u16 {
+    use core::arch::wasm32::{u8x16_bitmask, u8x16_eq, u8x16_lt, u8x16_splat, u64x2, v128_or};
+    let (low, high) = (chunk.first_chunk::<8>(), chunk.last_chunk::<8>());
+    let half = |half: Option<&[u8; 8]>| half.map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let bytes = u64x2(half(low), half(high));
+    let quotes = v128_or(u8x16_eq(bytes, u8x16_splat(b'"')), u8x16_eq(bytes, u8x16_splat(b'\\')));
+    u8x16_bitmask(v128_or(quotes, u8x16_lt(bytes, u8x16_splat(b' '))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::{Map, Value};
+
+    fn value(from: &mut Parser<'_>) -> Value {
+        match from.peek() {
+            b'"' => Value::from(from.string()),
+            b'-' | b'0'..=b'9' => match from.number() {
+                Number::Int(number) => Value::from(number),
+                Number::Float(number) => Value::from(number),
+            },
+            b'[' => {
+                from.open();
+                let mut list = Vec::new();
+                while from.more(b']', list.is_empty()) {
+                    list.push(value(from));
+                }
+                Value::from(list)
+            }
+            b'{' => {
+                from.open();
+                let mut map = Map::new();
+                let mut first = true;
+                while from.more(b'}', first) {
+                    let key = from.key();
+                    map.insert(key.into_owned(), value(from));
+                    first = false;
+                }
+                Value::from(map)
+            }
+            b't' => {
+                from.literal("true");
+                Value::Bool(true)
+            }
+            b'f' => {
+                from.literal("false");
+                Value::Bool(false)
+            }
+            _ => {
+                from.literal("null");
+                Value::Null
+            }
+        }
+    }
+
+    fn parse(text: &str) -> Result<Value, Broken> {
+        let mut parser = Parser::new(text);
+        let value = value(&mut parser);
+        parser.end().map(|()| value)
+    }
+
+    fn skips(text: &str) -> bool {
+        let mut parser = Parser::new(text);
+        parser.skip();
+        parser.end().is_ok()
+    }
+
+    /// Floats that differ only because `serde_json` rounds some of them to a neighbour count as the same.
+    fn same_value(left: &Value, right: &Value) -> bool {
+        match (left, right) {
+            (Value::Number(left), Value::Number(right)) => match (left.as_f64(), right.as_f64()) {
+                (Some(left), Some(right)) => (left - right).abs() <= left.abs() * 1e-15,
+                _ => false,
+            },
+            (Value::Array(left), Value::Array(right)) => {
+                left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same_value(left, right))
+            }
+            (Value::Object(left), Value::Object(right)) => {
+                left.len() == right.len()
+                    && left.iter().zip(right).all(|((key, left), (other, right))| key == other && same_value(left, right))
+            }
+            _ => left == right,
+        }
+    }
+
+    fn agrees(text: &str) {
+        match (serde_json::from_str::<Value>(text), parse(text)) {
+            (Ok(expected), Ok(found)) => assert!(same_value(&expected, &found), "{text:?}: {found} for {expected}"),
+            (Err(error), Ok(found)) => {
+                assert!(error.to_string().contains("number out of range"), "{text:?}: accepted as {found}, but {error}");
+            }
+            (Ok(expected), Err(error)) => panic!("{text:?}: {error}, but it is {expected}"),
+            (Err(_), Err(_)) => {}
+        }
+        assert_eq!(skips(text), parse(text).is_ok(), "{text:?}");
+    }
+
+    #[test]
+    fn corner_cases_agree_with_serde_json() {
+        for text in [
+            "", " ", "nul", "null", "nullx", "true false", "\u{feff}null", "[", "]", "[]", "[,]", "[1,]", "[1 2]", "[1,,2]",
+            "{", "{}", "{,}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{\"a\":1 \"b\":2}", "{a:1}", "{\"a\":1}}", "{1:2}",
+            "0", "-0", "-", "--1", "+1", "01", "-01", "1.", ".1", "1.e1", "1e", "1e+", "1E-2", "0e0", "0.0", "1e999",
+            "-1e999", "1e-999", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
+            "-9223372036854775809", "18446744073709551616", "123456789012345678901234567890", "0.1", "4.35", "2.5e-3",
+            "9007199254740993", "9007199254740993.0", "1.7976931348623157e308", "5e-324", "0x10", "1_000", "NaN",
+            "Infinity", "\"", "\"\\\"", "\"a\\\"b\\\\c\\/d\\b\\f\\n\\r\\t\"", "\"\\u00e9\\ud83d\\ude00\"", "\"\\ud83d\"",
+            "\"\\ud83dx\"", "\"\\ude00\"", "\"\\ud83d\\u0041\"", "\"\\u12\"", "\"\\u12g4\"", "\"\\x\"", "\"a\nb\"",
+            "\"a\u{7f}b\"", "\"\u{0}\"", "\"12345678\\n12345678\"", "\"é日本\\u65e5😀\"", "'a'", "\t[ 1 ,\r\n2 ]\n",
+            "[1]\u{c}", "[1]\u{a0}", "{\"a\":1,\"a\":2}", "[\"\\", "\"\\u", "\"\\ud83d\\u\"", "{\"a\" : [ { } ] }",
+        ] {
+            agrees(text);
+        }
+    }
+
+    #[test]
+    fn depth_is_bounded_alike() {
+        for depth in [1, 126, 127, 128, 129, 10_000] {
+            agrees(&format!("{}{}", "[".repeat(depth), "]".repeat(depth)));
+            agrees(&format!("{}1{}", "{\"a\":".repeat(depth), "}".repeat(depth)));
+        }
+    }
+
+    #[test]
+    fn numbers_are_rounded_right() {
+        for text in ["4.35", "0.1", "123456.789", "9007199254740993.0", "3e22", "1.5e-22", "7.0e23", "0.30000000000000004"] {
+            let mut parser = Parser::new(text);
+            assert_eq!(parser.number(), Number::Float(text.parse().unwrap()), "{text}");
+        }
+    }
+
+    #[test]
+    fn keys_are_taken_by_name() {
+        let mut parser = Parser::new(" { \"ab\" : 1 , \"\\u0061b\" : 2 }");
+        assert_eq!(parser.peek(), b'{');
+        parser.open();
+        assert!(parser.more(b'}', true));
+        assert!(!parser.take_key("a") && !parser.take_key("abc"));
+        assert!(parser.take_key("ab"));
+        assert_eq!(parser.raw(), "1");
+        assert!(parser.more(b'}', false));
+        assert!(!parser.take_key("ab"));
+        assert_eq!(parser.key(), "ab");
+        parser.skip();
+        assert!(!parser.more(b'}', false));
+        assert_eq!(parser.end(), Ok(()));
+    }
+
+    #[test]
+    fn texts_are_compared_as_the_library_does() {
+        let text = b"abcdefghijklmnopqrstuvwxyz";
+        for length in 0..text.len() {
+            assert!(same(&text[..length], &text[..length]));
+            assert!(!same(&text[..length], &text[..=length]));
+            for place in 0..length {
+                let mut other = text[..length].to_vec();
+                other[place] ^= 1;
+                assert!(!same(&text[..length], &other), "{length} {place}");
+            }
+        }
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_filter("JSON has no infinity", |number| number.is_finite()).prop_map(Value::from),
+            (-10_000_000_i64..10_000_000).prop_map(|cents| Value::from(cents as f64 / 100.0)),
+            "\\PC{0,20}".prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 40, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::btree_map("\\PC{0,12}", inner, 0..6)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_serde_json_writes_is_read_back(document in any_json()) {
+            agrees(&document.to_string());
+            agrees(&serde_json::to_string_pretty(&document).unwrap());
+        }
+
+        #[test]
+        fn broken_text_is_refused_alike(document in any_json(), at in any::<prop::sample::Index>(), byte in "[ -~\\n]") {
+            let text = document.to_string();
+            let places: Vec<usize> = text.char_indices().map(|(place, _)| place).collect();
+            let place = places[at.index(places.len())];
+            agrees(&text[..place]);
+            agrees(&format!("{}{byte}{}", &text[..place], &text[place..]));
+            let behind = place + text[place..].chars().next().map_or(0, char::len_utf8);
+            agrees(&format!("{}{byte}{}", &text[..place], &text[behind..]));
+        }
+
+        #[test]
+        fn anything_at_all_is_judged_alike(text in "[\\[\\]{}:,\"\\\\ 0-9eE+.a-fntu-]{0,24}") {
+            agrees(&text);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Tables that a contract fills in for the host: identity, tools, errors, forbidden fields, widget, lifetimes.
+//!
+//! They are the constant form of the descriptor's types; [`crate::engine::describe`] turns them into the
+//! types of the interface. Nothing here acts: the host does.
+
+use crate::bindings::{Backoff, Breach, ToolRole};
+
+/// Identity of a contract.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    /// `<domain>.<name>`.
+    pub intent: &'static str,
+    /// Semantic version.
+    pub version: &'static str,
+    /// Primary agent.
+    pub agent: &'static str,
+    /// A few words for a list.
+    pub title: &'static str,
+    /// One or two sentences: what the user gets.
+    pub summary: &'static str,
+}
+
+impl About {
+    /// Namespace of the intent: the part before the dot.
+    pub fn domain(&self) -> &'static str {
+        self.intent.split_once('.').map_or(self.intent, |(domain, _)| domain)
+    }
+}
+
+/// What the platform asks of one tool.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolPolicy {
+    /// snake_case verb_noun.
+    pub name: &'static str,
+    pub role: ToolRole,
+    /// One sentence for partners.
+    pub purpose: &'static str,
+    pub p50_ms: u32,
+    pub p95_ms: u32,
+    /// Absent where the intent states none.
+    pub p99_ms: Option<u32>,
+    pub rate_per_minute: u32,
+    /// The argument that identifies a repeated call.
+    pub idempotency_key: Option<&'static str>,
+    /// Tries after a 429.
+    pub retries_on_rate_limited: u32,
+    /// Tries after a 5xx.
+    pub retries_on_server_error: u32,
+    /// How long an answer may be served again; absent means never cached.
+    pub cache_seconds: Option<u32>,
+}
+
+/// The search tool, and how its payload is taken apart.
+#[derive(Debug, Clone, Copy)]
+pub struct Search {
+    pub policy: ToolPolicy,
+    /// Key of the array of options.
+    pub options_key: &'static str,
+    /// Key of an option's own identifier.
+    pub id_key: &'static str,
+    /// Options of one partner beyond this number are dropped by the host.
+    pub max_options: u32,
+    /// Code for a valid request that matches nothing.
+    pub empty_code: Option<&'static str>,
+    /// Code for a chosen option that cannot be had any more.
+    pub gone_code: Option<&'static str>,
+}
+
+/// How a code may be retried.
+#[derive(Debug, Clone, Copy)]
+pub struct Retry {
+    pub times: u32,
+    pub wait_ms: u32,
+    pub backoff: Backoff,
+}
+
+/// One row of the intent's error table.
+#[derive(Debug, Clone, Copy)]
+pub struct ErrorRow {
+    pub code: &'static str,
+    /// 200 marks an advisory that is no failure.
+    pub http_status: u16,
+    pub meaning: &'static str,
+    /// Absent where a retry is not allowed.
+    pub retry: Option<Retry>,
+}
+
+impl ErrorRow {
+    /// A code that is never retried.
+    pub const fn new(code: &'static str, http_status: u16, meaning: &'static str) -> Self {
+        Self { code, http_status, meaning, retry: None }
+    }
+
+    /// The same code with a retry.
+    pub const fn retried(mut self, times: u32, wait_ms: u32, backoff: Backoff) -> Self {
+        self.retry = Some(Retry { times, wait_ms, backoff });
+        self
+    }
+}
+
+/// A field that no answer of the intent may carry. The host looks for it; the contract only names it.
+#[derive(Debug, Clone, Copy)]
+pub struct Forbidden {
+    pub name: &'static str,
+    pub breach: Breach,
+    /// One sentence for partners: why.
+    pub reason: &'static str,
+}
+
+/// How one field of a widget's card is filled.
+#[derive(Debug, Clone, Copy)]
+pub struct Slot {
+    /// Key in the card.
+    pub name: &'static str,
+    /// Where its value comes from, in words.
+    pub source: &'static str,
+}
+
+/// The widget that shows the options.
+#[derive(Debug, Clone, Copy)]
+pub struct WidgetTable {
+    /// Widget to render today.
+    pub widget_type: &'static str,
+    /// The planned widget, preferred as soon as it exists.
+    pub preferred: Option<&'static str>,
+    pub slots: &'static [Slot],
+}
+
+/// How long other data of a partner may be kept.
+#[derive(Debug, Clone, Copy)]
+pub struct Lifetime {
+    pub data: &'static str,
+    pub seconds: u32,
+}

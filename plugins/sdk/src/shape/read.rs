@@ -1,0 +1,294 @@
+//! The reader: one pass over the JSON text, every violation collected.
+
+use super::desc::{Bounds, FieldDesc, ValueDesc, Vocabulary};
+use crate::bindings::Violation;
+use crate::code;
+use crate::json::Parser;
+use crate::violations::{Quoted, Violations};
+use std::borrow::Cow;
+use std::fmt::{self, Display};
+
+/// The place where a reader stands: a list linked through the stack, written out only when a violation is.
+#[derive(Debug, Clone, Copy)]
+pub struct At<'p> {
+    parent: Option<&'p At<'p>>,
+    step: Step,
+    bounds: &'static Bounds,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Root,
+    Key(&'static str),
+    Index(usize),
+}
+
+impl<'p> At<'p> {
+    /// The whole document.
+    pub const ROOT: At<'static> = At { parent: None, step: Step::Root, bounds: &Bounds::NONE };
+
+    /// A member of the object at this place.
+    #[inline]
+    pub fn member(&'p self, field: &'static FieldDesc) -> At<'p> {
+        At { parent: Some(self), step: Step::Key(field.name), bounds: &field.bounds }
+    }
+
+    /// An entry of the array at this place; the array's bounds hold for it.
+    #[inline]
+    pub fn entry(&'p self, index: usize) -> At<'p> {
+        At { parent: Some(self), step: Step::Index(index), bounds: self.bounds }
+    }
+
+    /// The bounds that hold here.
+    #[inline]
+    pub fn bounds(&self) -> &'static Bounds {
+        self.bounds
+    }
+}
+
+impl Display for At<'_> {
+    /// The JSON Pointer (RFC 6901) of the place.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(parent) = self.parent {
+            parent.fmt(f)?;
+        }
+        match self.step {
+            Step::Root => Ok(()),
+            Step::Key(key) => write!(f, "/{}", key.replace('~', "~0").replace('/', "~1")),
+            Step::Index(index) => write!(f, "/{index}"),
+        }
+    }
+}
+
+/// A type with a description that does not depend on the document it borrows from.
+pub trait Described {
+    /// What a value of this type must be.
+    const DESC: ValueDesc;
+
+    /// Whether a member of this type may be absent.
+    const OPTIONAL: bool = false;
+}
+
+/// A type that is read from JSON with every violation recorded. Derived for objects and vocabularies.
+pub trait Shape<'a>: Described + Sized {
+    /// The value of a member that is absent; `None` where it must be there.
+    fn absent() -> Option<Self> {
+        None
+    }
+
+    /// Reads the value that comes next. `None` says that it is broken, which has then been recorded here
+    /// or, where the text is not JSON, by the parser. Either way the value is consumed.
+    fn read(from: &mut Parser<'a>, at: &At<'_>, out: &mut Violations) -> Option<Self>;
+}
+
+/// The static list of an object's members.
+pub trait Fields {
+    /// In the order of declaration.
+    const FIELDS: &'static [FieldDesc];
+}
+
+/// A shape that is an object: members are found by index and gathered in a partial value.
+///
+/// Several objects of this kind can be read from the same members, see [`crate::Report`].
+pub trait ObjectShape<'a>: Shape<'a> + Fields {
+    /// The members read so far.
+    type Partial: Default;
+
+    /// Number of declared members.
+    const COUNT: usize;
+
+    /// The index of a declared member.
+    fn index(name: &str) -> Option<usize>;
+
+    /// The name of a declared member; empty beyond the last.
+    fn name(index: usize) -> &'static str;
+
+    /// Reads the value of the member of this index.
+    fn member(
+        partial: &mut Self::Partial,
+        index: usize,
+        from: &mut Parser<'a>,
+        at: &At<'_>,
+        out: &mut Violations,
+    );
+
+    /// The whole value, once all members are read.
+    fn finish(partial: Self::Partial, at: &At<'_>, out: &mut Violations) -> Option<Self>;
+}
+
+/// One member while its object is being read.
+pub struct Member<T>(Option<Option<T>>);
+
+impl<T> Default for Member<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T> Member<T> {
+    /// Reads the member's value; a second occurrence is a violation and is not judged.
+    #[inline]
+    pub fn read<'a>(
+        &mut self,
+        field: &'static FieldDesc,
+        from: &mut Parser<'a>,
+        at: &At<'_>,
+        out: &mut Violations,
+    ) where
+        T: Shape<'a>,
+    {
+        let here = at.member(field);
+        if self.0.is_some() {
+            return twice(from, &here, out);
+        }
+        self.0 = Some(T::read(from, &here, out));
+    }
+
+    /// The value, or what stands for its absence.
+    #[inline]
+    pub fn finish<'a>(self, field: &'static FieldDesc, at: &At<'_>, out: &mut Violations) -> Option<T>
+    where
+        T: Shape<'a>,
+    {
+        match self.0 {
+            Some(value) => value,
+            None => {
+                let value = T::absent();
+                if value.is_none() {
+                    missing(&T::DESC, &at.member(field), out);
+                }
+                value
+            }
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn twice(from: &mut Parser<'_>, at: &At<'_>, out: &mut Violations) {
+    out.push(at, code::DUPLICATE_KEY, "The member occurs twice in its object; once is expected.");
+    from.skip();
+}
+
+#[cold]
+#[inline(never)]
+fn missing(desc: &ValueDesc, at: &At<'_>, out: &mut Violations) {
+    out.push(at, code::REQUIRED, format_args!("Missing; expected: {}.", desc.kind.label()));
+}
+
+/// Reads an object. Members that nobody declared pass.
+pub fn read_object<'a, T: ObjectShape<'a>>(from: &mut Parser<'a>, at: &At<'_>, out: &mut Violations) -> Option<T> {
+    if from.peek() != b'{' {
+        return wrong_type::<T>(from, at, out);
+    }
+    from.open();
+    let mut partial = T::Partial::default();
+    // Senders nearly always keep the declared order: try the next name before reading and searching.
+    let mut next = 0;
+    let mut first = true;
+    while from.more(b'}', first) {
+        first = false;
+        let found = if next < T::COUNT && from.take_key(T::name(next)) { Some(next) } else { T::index(&from.key()) };
+        match found {
+            Some(index) => {
+                T::member(&mut partial, index, from, at, out);
+                next = index + 1;
+            }
+            None => from.skip(),
+        }
+    }
+    T::finish(partial, at, out)
+}
+
+/// Reads a whole document.
+///
+/// # Errors
+/// All violations; never an empty list.
+pub fn read_document<'a, T: Shape<'a>>(json: &'a str) -> Result<T, Vec<Violation>> {
+    let mut out = Violations::new();
+    let mut parser = Parser::new(json);
+    let value = T::read(&mut parser, &At::ROOT, &mut out);
+    match (parser.end(), value) {
+        (Ok(()), Some(value)) if out.is_empty() => Ok(value),
+        (Ok(()), _) => Err(out.into_list()),
+        // What was found before the text broke is of no use: the sender has to fix the text first.
+        (Err(broken), _) => {
+            let mut only = Violations::new();
+            only.push(&At::ROOT, code::INVALID_JSON, format_args!("Not a JSON document: {broken}."));
+            Err(only.into_list())
+        }
+    }
+}
+
+/// The text under one key of an object that may otherwise be broken, to name the option in a report.
+pub fn read_text_member<'a>(json: &'a str, key: &str) -> Option<Cow<'a, str>> {
+    let mut from = Parser::new(json);
+    if from.peek() != b'{' {
+        return None;
+    }
+    from.open();
+    let mut found = None;
+    let mut first = true;
+    while from.more(b'}', first) {
+        first = false;
+        if from.key() == key && found.is_none() && from.peek() == b'"' {
+            found = Some(from.string());
+        } else {
+            from.skip();
+        }
+    }
+    from.end().ok().and(found)
+}
+
+/// Reads a value of a vocabulary.
+pub fn read_vocabulary<V: Vocabulary + Described>(
+    from: &mut Parser<'_>,
+    at: &At<'_>,
+    out: &mut Violations,
+) -> Option<V> {
+    if from.peek() != b'"' {
+        return wrong_type::<V>(from, at, out);
+    }
+    let text = from.string();
+    let found = V::from_value(&text);
+    if found.is_none() {
+        unknown_value(<V as Vocabulary>::DESC.values, &text, at, out);
+    }
+    found
+}
+
+#[cold]
+#[inline(never)]
+fn unknown_value(values: &[&str], found: &str, at: &At<'_>, out: &mut Violations) {
+    let values = values.join(", ");
+    out.push(at, code::NOT_IN_VOCABULARY, format_args!("Found {}; expected one of: {values}.", Quoted(found)));
+}
+
+/// Consumes a value of another type than declared, and records it.
+#[inline]
+pub(super) fn wrong_type<T: Described>(from: &mut Parser<'_>, at: &At<'_>, out: &mut Violations) -> Option<T> {
+    record_wrong_type(&T::DESC, from, at, out);
+    None
+}
+
+#[cold]
+#[inline(never)]
+fn record_wrong_type(desc: &ValueDesc, from: &mut Parser<'_>, at: &At<'_>, out: &mut Violations) {
+    let kind = match from.peek() {
+        b'[' => "an array",
+        b'{' => "an object",
+        b'"' => "the string ",
+        b'n' => "",
+        b't' | b'f' => "the boolean ",
+        _ => "the number ",
+    };
+    let raw = from.raw();
+    let shown = match raw.as_bytes().first() {
+        Some(b'[' | b'{') => "",
+        _ => raw,
+    };
+    let cut = shown.char_indices().nth(crate::MAX_QUOTED_CHARS).map_or(shown.len(), |(cut, _)| cut);
+    let or_null = if desc.nullable { " or null" } else { "" };
+    let expected = desc.kind.label();
+    out.push(at, code::WRONG_TYPE, format_args!("Found {kind}{}; expected: {expected}{or_null}.", &shown[..cut]));
+}

@@ -1,0 +1,237 @@
+//! Texts whose writing is judged: non-empty text, URLs, phone numbers, locale tags, versions.
+
+use super::desc::{Kind, TextFormat, ValueDesc};
+use super::leaf::text_within_bounds;
+use super::read::{At, Described, Shape, wrong_type};
+use crate::code;
+use crate::json::Parser;
+use crate::violations::{Quoted, Violations};
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+use std::ops::Deref;
+
+/// Least and most digits of a phone number (E.164 allows 15).
+const PHONE_DIGITS: std::ops::RangeInclusive<usize> = 2..=15;
+
+/// Most characters of one subtag of a locale tag (BCP 47).
+const MAX_SUBTAG_CHARS: usize = 8;
+
+macro_rules! text_shapes {
+    ($($(#[$doc:meta])* $name:ident, $format:ident, $sound:path;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct $name<'a>(Cow<'a, str>);
+
+        impl Deref for $name<'_> {
+            type Target = str;
+            #[inline]
+            fn deref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl Serialize for $name<'_> {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_str(&self.0)
+            }
+        }
+
+        impl Described for $name<'_> {
+            const DESC: ValueDesc = ValueDesc::of(Kind::Text(TextFormat::$format));
+        }
+
+        impl<'a> Shape<'a> for $name<'a> {
+            #[inline]
+            fn read(from: &mut Parser<'a>, at: &At<'_>, out: &mut Violations) -> Option<Self> {
+                if from.peek() != b'"' {
+                    return wrong_type(from, at, out);
+                }
+                let text = text_within_bounds(from, at, out)?;
+                if $sound(&text) {
+                    return Some(Self(text));
+                }
+                badly_written(TextFormat::$format, &text, at, out);
+                None
+            }
+        }
+    )*};
+}
+
+text_shapes! {
+    /// A text that says something: identifiers, names. Blanks alone say nothing.
+    Text, NonBlank, says_something;
+    /// A URL with the scheme `https` and a host.
+    HttpsUrl, HttpsUrl, is_https_url;
+    /// A URL with the scheme `http` or `https` and a host.
+    WebUrl, WebUrl, is_web_url;
+    /// A phone number by E.164: `+` and 2 to 15 digits, the first not 0.
+    Phone, Phone, is_phone;
+    /// A language tag by BCP 47, for example `en-IN`.
+    LocaleTag, Locale, is_locale_tag;
+    /// A version by semver, for example `1.0.0`.
+    SemverText, Semver, is_semver;
+}
+
+#[cold]
+#[inline(never)]
+fn badly_written(format: TextFormat, text: &str, at: &At<'_>, out: &mut Violations) {
+    if text.trim().is_empty() {
+        out.push(at, code::EMPTY, format_args!("Found an empty text; expected: {}.", format.label()));
+    } else {
+        out.push(at, code::BAD_FORMAT, format_args!("Found {}; expected: {}.", Quoted(text), format.label()));
+    }
+}
+
+#[inline]
+fn says_something(text: &str) -> bool {
+    // Nearly every text starts with something that is not blank.
+    text.as_bytes().first().is_some_and(u8::is_ascii_graphic) || !text.trim().is_empty()
+}
+
+fn is_https_url(text: &str) -> bool {
+    text.strip_prefix("https://").is_some_and(is_after_scheme)
+}
+
+fn is_web_url(text: &str) -> bool {
+    is_https_url(text) || text.strip_prefix("http://").is_some_and(is_after_scheme)
+}
+
+/// Whether a URL goes on soundly after `://`: a host, perhaps a port, and no character that no URL has.
+fn is_after_scheme(rest: &str) -> bool {
+    if rest.bytes().any(|byte| byte <= b' ' || byte == 0x7f || byte == b'\\')
+        || (!rest.is_ascii() && rest.chars().any(|letter| letter.is_whitespace() || letter.is_control()))
+    {
+        return false;
+    }
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host_and_port = authority.rsplit_once('@').map_or(authority, |(_, after)| after);
+    if let Some(v6) = host_and_port.strip_prefix('[') {
+        return v6.split_once(']').is_some_and(|(address, port)| {
+            address.parse::<std::net::Ipv6Addr>().is_ok() && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
+        });
+    }
+    let (host, port) = match host_and_port.split_once(':') {
+        Some((host, port)) => (host, Some(port)),
+        None => (host_and_port, None),
+    };
+    is_host(host) && port.is_none_or(is_port)
+}
+
+fn is_host(host: &str) -> bool {
+    let host = host.strip_suffix('.').unwrap_or(host);
+    !host.is_empty()
+        && host.split('.').all(|label| {
+            !label.is_empty() && label.chars().all(|letter| letter.is_alphanumeric() || letter == '-' || letter == '_')
+        })
+}
+
+fn is_port(port: &str) -> bool {
+    port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok()
+}
+
+fn is_phone(text: &str) -> bool {
+    text.strip_prefix('+').is_some_and(|digits| {
+        PHONE_DIGITS.contains(&digits.len())
+            && !digits.starts_with('0')
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+fn is_locale_tag(text: &str) -> bool {
+    let mut subtags = text.split('-');
+    let language = subtags.next().unwrap_or_default();
+    (2..=MAX_SUBTAG_CHARS).contains(&language.len())
+        && language.bytes().all(|byte| byte.is_ascii_alphabetic())
+        && subtags.all(|subtag| {
+            (1..=MAX_SUBTAG_CHARS).contains(&subtag.len()) && subtag.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        })
+}
+
+fn is_semver(text: &str) -> bool {
+    let (text, build) = match text.split_once('+') {
+        Some((before, build)) => (before, Some(build)),
+        None => (text, None),
+    };
+    let (core, pre) = match text.split_once('-') {
+        Some((core, pre)) => (core, Some(pre)),
+        None => (text, None),
+    };
+    let is_number = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()) && (part == "0" || !part.starts_with('0'))
+    };
+    let is_word = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    core.split('.').count() == 3
+        && core.split('.').all(is_number)
+        && build.is_none_or(|build| build.split('.').all(is_word))
+        && pre.is_none_or(|pre| {
+            pre.split('.').all(|part| is_word(part) && (is_number(part) || !part.bytes().all(|byte| byte.is_ascii_digit())))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(sound: fn(&str) -> bool, good: &[&str], bad: &[&str]) {
+        for text in good {
+            assert!(sound(text), "refused: {text:?}");
+        }
+        for text in bad {
+            assert!(!sound(text), "accepted: {text:?}");
+        }
+    }
+
+    #[test]
+    fn https_urls() {
+        check(
+            is_https_url,
+            &[
+                "https://example.com",
+                "https://example.com/terms?x=1#top",
+                "https://user@example.com:8443/x",
+                "https://[2001:db8::1]:443/",
+                "https://bücher.example/ä",
+                "https://example.com./",
+                "https://localhost",
+            ],
+            &[
+                "",
+                "http://example.com",
+                "HTTPS://example.com",
+                "https:/example.com",
+                "https://",
+                "https:///path",
+                "https://?x",
+                "https://exa mple.com",
+                "https://example.com/a b",
+                "https://example.com/\n",
+                "https://example.com/\u{a0}",
+                "https://a..b",
+                "https://example.com:port/",
+                "https://example.com:99999/",
+                "https://example.com:+80/",
+                "https://[::1",
+                "https://[zz]/",
+                " https://example.com",
+                "https://example.com\\@evil.com",
+            ],
+        );
+        check(is_web_url, &["http://example.com", "https://example.com"], &["ftp://example.com", "example.com"]);
+    }
+
+    #[test]
+    fn phones_locales_versions_and_names() {
+        check(
+            is_phone,
+            &["+919812345678", "+12", "+123456789012345"],
+            &["919812345678", "+0123", "+1", "+1234567890123456", "+91 98123", "+", "", "+९१२३"],
+        );
+        check(is_locale_tag, &["en", "en-IN", "hi-Deva-IN", "sr-Latn-RS-1994"], &["", "e", "en_IN", "en-", "-IN", "en-123456789", "12"]);
+        check(
+            is_semver,
+            &["0.0.0", "1.0.0", "1.2.3-rc.1+b.7", "1.0.0-x-y"],
+            &["1", "1.0", "1.0.0.0", "01.0.0", "v1.0.0", "1.0.0-", "1.0.0-01", "1.0.0+", "", "1.0.a"],
+        );
+        check(says_something, &["a", " a", "é"], &["", " ", "\t\u{a0}"]);
+    }
+}

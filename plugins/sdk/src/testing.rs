@@ -1,0 +1,42 @@
+//! Help for the native tests of contracts: breaking every field, and checking a contract as a whole.
+//!
+//! Not part of a component.
+
+mod breakage;
+mod contract;
+
+pub use breakage::{Accepted, Breakage, accepted, breakages};
+pub use contract::{problems, run};
+
+use crate::bindings::Violation;
+use crate::shape::ValueDesc;
+use serde_json::Value;
+
+/// Checks that a shape refuses every breakage of a sound document with exactly one violation at the
+/// broken place, and accepts the document with every value moved to the edge of its bounds.
+///
+/// The document must hold every declared member, the optional ones too. `read` is
+/// `|json| read_document::<MyShape>(json).map(drop)`. Returns the number of documents tried.
+///
+/// # Panics
+/// When the shape does otherwise; this is an assertion.
+pub fn assert_shape(desc: &ValueDesc, sound: &Value, read: impl Fn(&str) -> Result<(), Vec<Violation>>) -> usize {
+    if let Err(violations) = read(&sound.to_string()) {
+        panic!("the document to start from is not sound: {violations:?}");
+    }
+    let edges = accepted(desc, sound);
+    for Accepted { pointer, what, document } in &edges {
+        if let Err(violations) = read(document) {
+            panic!("{pointer}: {what} is refused: {violations:?}");
+        }
+    }
+    let breakages = breakages(desc, sound);
+    for Breakage { pointer, what, code, document } in &breakages {
+        let Err(violations) = read(document) else {
+            panic!("{pointer}: {what} is accepted");
+        };
+        let found: Vec<_> = violations.iter().map(|found| (found.pointer.as_str(), found.code.as_str())).collect();
+        assert_eq!(found, [(pointer.as_str(), *code)], "{pointer}: {what}: {violations:?}");
+    }
+    edges.len() + breakages.len()
+}

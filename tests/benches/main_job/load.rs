@@ -1,0 +1,88 @@
+//! A closed-loop load over kept connections, with the latency of each call and the CPU time of one process.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::Request;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+/// One kind of call, repeated.
+pub struct Call {
+    /// `host:port`.
+    pub address: String,
+    pub path: String,
+    /// Header names and values.
+    pub headers: Vec<(&'static str, String)>,
+    pub body: Bytes,
+    /// The process whose CPU time counts.
+    pub process: u32,
+}
+
+/// What a run showed.
+pub struct Run {
+    pub calls_per_second: f64,
+    pub p50: Duration,
+    pub p99: Duration,
+    /// CPU time of the process for each call.
+    pub cpu_per_call: Duration,
+}
+
+/// Calls for a while from this many clients, each on its own connection.
+pub async fn run(call: &Call, clients: usize, time: Duration) -> Run {
+    // Connections and code are warm before anything counts.
+    hammer(call, clients, time / 4).await;
+    let (cpu, start) = (cpu_time(call.process), Instant::now());
+    let mut latencies = hammer(call, clients, time).await;
+    let (elapsed, cpu) = (start.elapsed(), cpu_time(call.process).saturating_sub(cpu));
+    latencies.sort_unstable();
+    let calls = latencies.len();
+    let quantile = |share: f64| latencies[((calls - 1) as f64 * share) as usize];
+    Run {
+        calls_per_second: calls as f64 / elapsed.as_secs_f64(),
+        p50: quantile(0.5),
+        p99: quantile(0.99),
+        cpu_per_call: cpu.div_f64(calls as f64),
+    }
+}
+
+async fn hammer(call: &Call, clients: usize, time: Duration) -> Vec<Duration> {
+    let end = Instant::now() + time;
+    let clients = (0..clients).map(|_| client(call, end));
+    futures_util::future::join_all(clients).await.into_iter().flatten().collect()
+}
+
+async fn client(call: &Call, end: Instant) -> Vec<Duration> {
+    let stream = TcpStream::connect(&call.address).await.expect("the server listens");
+    stream.set_nodelay(true).expect("a TCP socket");
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake::<_, Full<Bytes>>(TokioIo::new(stream)).await.expect("HTTP/1.1");
+    tokio::spawn(connection);
+    let mut latencies = Vec::new();
+    while Instant::now() < end {
+        let mut request = Request::post(&call.path).header("host", &call.address);
+        for (name, value) in &call.headers {
+            request = request.header(*name, value);
+        }
+        let request = request.body(Full::new(call.body.clone())).expect("a valid request");
+        let start = Instant::now();
+        let response = sender.send_request(request).await.expect("an answer");
+        let status = response.status();
+        let body = response.into_body().collect().await.expect("a whole answer").to_bytes();
+        latencies.push(start.elapsed());
+        assert!(status.is_success(), "{status}: {}", String::from_utf8_lossy(&body));
+    }
+    latencies
+}
+
+/// User and system time of a process so far, all threads.
+fn cpu_time(process: u32) -> Duration {
+    // Linux counts in ticks of 1/100 s (USER_HZ), the same on every configuration of the kernel.
+    const TICK: Duration = Duration::from_millis(10);
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("Linux tells");
+    let after_name = stat.rsplit_once(')').expect("the name is in brackets").1;
+    let fields: Vec<&str> = after_name.split_whitespace().collect();
+    let ticks: u32 = [11, 12].iter().map(|&field| fields[field].parse::<u32>().expect("a number")).sum();
+    TICK * ticks
+}

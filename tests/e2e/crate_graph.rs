@@ -1,0 +1,62 @@
+//! Dependencies point one way, and each foreign technology has one owner (ARCHITECTURE.md, "Where things are").
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::harness::root;
+
+/// Direct dependencies of a workspace member, without those for tests.
+fn dependencies(metadata: &Value, package: &str) -> BTreeSet<String> {
+    let packages = metadata["packages"].as_array().expect("cargo lists packages");
+    let package = packages.iter().find(|one| one["name"] == package).expect("the package is a member");
+    let dependencies = package["dependencies"].as_array().expect("cargo lists dependencies");
+    dependencies
+        .iter()
+        .filter(|one| one["kind"] != "dev")
+        .map(|one| one["name"].as_str().expect("a name").to_owned())
+        .collect()
+}
+
+#[test]
+fn dependencies_point_one_way() {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .current_dir(root())
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .output()
+        .expect("cargo runs");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
+    let names: Vec<String> = metadata["packages"]
+        .as_array()
+        .expect("cargo lists packages")
+        .iter()
+        .map(|package| package["name"].as_str().expect("a name").to_owned())
+        .collect();
+
+    let own = |package: &str| -> BTreeSet<String> {
+        dependencies(&metadata, package).into_iter().filter(|name| names.contains(name)).collect()
+    };
+    let set = |names: &[&str]| -> BTreeSet<String> { names.iter().map(ToString::to_string).collect() };
+    let core = "intent-gateway-core";
+    assert_eq!(own(core), set(&[]));
+    for sibling in ["intent-gateway-sandbox", "intent-gateway-partners", "intent-gateway-http"] {
+        assert_eq!(own(sibling), set(&[core]), "{sibling}");
+    }
+    assert_eq!(own("contract-sdk"), set(&["contract-sdk-derive"]));
+    assert_eq!(own("auto-book-ac-service"), set(&["contract-sdk"]));
+
+    // One owner for each foreign technology.
+    for (technology, owners) in [
+        ("wasmtime", &["intent-gateway-sandbox"][..]),
+        ("wasmtime-wasi", &["intent-gateway-sandbox"]),
+        ("rmcp", &["intent-gateway-partners", "partner-rust"]),
+        ("axum", &["intent-gateway-http", "partner-rust"]),
+        ("tokio", &["intent-gateway-gateway", "intent-gateway", "intent-gateway-sandbox", "intent-gateway-partners", "intent-gateway-http", "partner-rust"]),
+    ] {
+        for name in names.iter().filter(|name| dependencies(&metadata, name).contains(technology)) {
+            assert!(owners.contains(&name.as_str()), "{name} must not depend on {technology}");
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Starts what a test needs and stops it with the test: gateway processes, partner processes, and a partner
+//! that answers whatever the test wants, for the faults that no real partner would show on demand.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use jiff::ToSpan as _;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// How long a process may take until it listens.
+const START_MAX: Duration = Duration::from_secs(60);
+/// How long a change may take to be seen.
+const SETTLE_MAX: Duration = Duration::from_secs(30);
+
+/// The project's root folder.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ lies in the root folder").to_owned()
+}
+
+/// A file that `cargo xtask test` builds before these tests.
+pub fn built(path: &str) -> PathBuf {
+    let path = root().join("target").join(path);
+    assert!(path.exists(), "{} is missing; `cargo xtask test` builds it", path.display());
+    path
+}
+
+/// The shipped AC contract.
+pub fn ac_contract() -> PathBuf {
+    built("contracts/auto-book-ac-service.wasm")
+}
+
+/// The AC contract 1.0.1 of the demo, with other weights.
+pub fn safety_first_contract() -> PathBuf {
+    built("example-contracts/contract-safety-first.wasm")
+}
+
+/// A process that prints `listening on URL`; killed when dropped.
+pub struct Server {
+    child: Child,
+    pub url: String,
+}
+
+impl Server {
+    pub fn start(command: &mut Command, log: &Path) -> Self {
+        let shown = format!("{command:?}");
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(std::fs::File::create(log).expect("the log can be written"))
+            .spawn()
+            .unwrap_or_else(|error| panic!("{shown} cannot be started: {error}"));
+        let stdout = child.stdout.take().expect("stdout is piped");
+        let (sender, receiver) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if let Some(url) = line.trim().strip_prefix("listening on ") {
+                    let _ = sender.send(url.to_owned());
+                }
+            }
+        });
+        match receiver.recv_timeout(START_MAX) {
+            Ok(url) => Self { child, url },
+            Err(_) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                panic!("{shown} printed no address; log: {}", std::fs::read_to_string(log).unwrap_or_default());
+            }
+        }
+    }
+
+    /// Sends SIGTERM and waits; whether it ended with success.
+    pub fn stop(mut self) -> bool {
+        let status = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().expect("kill runs");
+        assert!(status.success());
+        let deadline = Instant::now() + START_MAX;
+        while Instant::now() < deadline {
+            if let Some(status) = self.child.try_wait().expect("the child can be waited for") {
+                return status.success();
+            }
+            std::thread::park_timeout(Duration::from_millis(5));
+        }
+        panic!("the process ignores SIGTERM");
+    }
+
+    /// Resident memory of the process in bytes.
+    pub fn resident_bytes(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("Linux tells");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS is there");
+        line.trim().trim_end_matches(" kB").trim().parse::<u64>().expect("a number") * 1024
+    }
+
+    /// Number of open file descriptors of the process.
+    pub fn open_files(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("Linux tells").count()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A partner as the gateway's configuration names it.
+#[derive(Clone)]
+pub struct PartnerEntry {
+    pub id: String,
+    pub url: String,
+    pub service_area: Vec<String>,
+}
+
+impl PartnerEntry {
+    pub fn new(id: &str, url: &str) -> Self {
+        Self { id: id.to_owned(), url: url.to_owned(), service_area: vec!["IN_ALL".to_owned()] }
+    }
+}
+
+/// What a test wants of its gateway beyond the defaults.
+#[derive(Default)]
+pub struct GatewayOptions {
+    pub partners: Vec<PartnerEntry>,
+    /// Components that are in the watched folder at the start.
+    pub contracts: Vec<PathBuf>,
+    /// More TOML, put before the partners.
+    pub extra: String,
+}
+
+/// A gateway process with its own folder, and clients of both roles.
+pub struct Gateway {
+    pub server: Server,
+    pub folder: TempDir,
+    client: reqwest::Client,
+    orchestrator: String,
+    admin: String,
+}
+
+/// An HTTP answer in parts.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub body: Value,
+}
+
+impl Gateway {
+    pub fn start(options: &GatewayOptions) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        std::fs::create_dir(folder.path().join("contracts")).expect("writable");
+        for contract in &options.contracts {
+            let name = contract.file_name().expect("a file");
+            std::fs::copy(contract, folder.path().join("contracts").join(name)).expect("copied");
+        }
+        std::fs::write(folder.path().join("gateway.toml"), config(folder.path(), options)).expect("writable");
+        Self::start_in(folder)
+    }
+
+    /// A gateway in a folder that an earlier one has used.
+    pub fn start_in(folder: TempDir) -> Self {
+        let program = built("debug/intent-gateway");
+        let config = folder.path().join("gateway.toml");
+        let mut command = Command::new(&program);
+        command.arg("serve").arg("--config").arg(&config);
+        let server = Server::start(&mut command, &folder.path().join("gateway.log"));
+        let token = |role: &str| {
+            let mut command = Command::new(&program);
+            let output = command.args(["token", "--role", role, "--config"]).arg(&config).output().expect("runs");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).expect("a token is ASCII").trim().to_owned()
+        };
+        let (orchestrator, admin) = (token("orchestrator"), token("admin"));
+        Self { server, folder, client: reqwest::Client::new(), orchestrator, admin }
+    }
+
+    /// Stops the process and starts another one on the same folder.
+    pub fn restart(self) -> Self {
+        let Self { server, folder, .. } = self;
+        assert!(server.stop(), "a clean stop");
+        Self::start_in(folder)
+    }
+
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("gateway.log")).expect("the log is there")
+    }
+
+    async fn send(&self, request: reqwest::RequestBuilder, token: &str) -> Answer {
+        let response = request.bearer_auth(token).send().await.expect("the gateway answers");
+        let status = response.status().as_u16();
+        let bytes = response.bytes().await.expect("the answer is whole");
+        let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).expect("JSON") };
+        Answer { status, body }
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+        let request = self.client.post(format!("{}{path}", self.server.url)).json(body);
+        self.send(request, &self.orchestrator).await
+    }
+
+    pub async fn search(&self, body: &Value) -> Answer {
+        self.post("/api/v1/intents/auto.book_ac_service/search", body).await
+    }
+
+    /// A search that must succeed; its answer.
+    pub async fn found(&self, body: &Value) -> Value {
+        let answer = self.search(body).await;
+        assert_eq!(answer.status, 200, "{}\n{}", answer.body, self.log());
+        answer.body
+    }
+
+    pub async fn admin_get(&self, path: &str) -> Value {
+        let answer = self.send(self.client.get(format!("{}/api/v1/admin{path}", self.server.url)), &self.admin).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        answer.body
+    }
+
+    pub async fn admin_post(&self, path: &str) -> Answer {
+        self.send(self.client.post(format!("{}/api/v1/admin{path}", self.server.url)), &self.admin).await
+    }
+
+    pub async fn upload(&self, component: &[u8]) -> Answer {
+        let url = format!("{}/api/v1/admin/contracts", self.server.url);
+        let request = self.client.post(url).header("content-type", "application/wasm").body(component.to_vec());
+        self.send(request, &self.admin).await
+    }
+
+    /// Waits until a version of the AC contract is live.
+    pub async fn wait_for_version(&self, version: &str) {
+        let deadline = Instant::now() + SETTLE_MAX;
+        loop {
+            let versions = self.admin_get("/contracts").await;
+            let versions = versions["contracts"].as_array().expect("a list");
+            if versions.iter().any(|one| one["version"] == version && one["live"] == true) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{version} is not live: {}", self.log());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+fn config(folder: &Path, options: &GatewayOptions) -> String {
+    let mut text = format!(
+        "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\n[contracts]\ndir = {:?}\n\
+         [partner_client]\nallow_loopback_http = true\n{}\n",
+        folder.join("state"),
+        folder.join("contracts"),
+        options.extra
+    );
+    for partner in &options.partners {
+        text.push_str(&format!(
+            "[[partners]]\nid = {:?}\nname = {:?}\nurl = {:?}\n[[partners.listings]]\n\
+             intent = \"auto.book_ac_service\"\nservice_area = {:?}\n",
+            partner.id, partner.id, partner.url, partner.service_area
+        ));
+    }
+    text
+}
+
+/// A Rust example partner with one of its catalogues.
+pub fn rust_partner(catalogue: &str, folder: &Path) -> Server {
+    let mut command = Command::new(built("debug/partner-rust"));
+    command.args(["--catalogue", catalogue, "--port", "0"]);
+    Server::start(&mut command, &folder.join(format!("partner-{catalogue}.log")))
+}
+
+/// A request that every contract rule accepts.
+pub fn request() -> Value {
+    let zone = jiff::tz::TimeZone::fixed(jiff::tz::offset(5).saturating_add(30.minutes()));
+    let day = jiff::Zoned::now().with_time_zone(zone).start_of_day().expect("a day starts");
+    let at = |hour: i64| (&day + (24 + hour).hours()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
+    json!({
+        "intent": "auto.book_ac_service",
+        "user_location": {"lat": 12.9716, "lng": 77.5946, "max_radius_km": 25, "city": "Bengaluru"},
+        "vehicle": {"type": "car", "year_of_manufacture": 2019, "ac_system_type": "automatic"},
+        "ac_issue": {"category": "not_cooling", "user_description": "blows warm air", "last_serviced_months_ago": 14},
+        "service_preferences": {
+            "doorstep_acceptable": true,
+            "preferred_window": {"start": at(9), "end": at(18)}
+        }
+    })
+}

@@ -1,0 +1,13 @@
+//! The one end-to-end binary: the real gateway process, real partners over HTTP, real contracts.
+//!
+//! `cargo xtask test` builds what these tests start; run alone, they say what is missing.
+
+mod crate_graph;
+mod harness;
+mod hostile_guests;
+mod hostile_partners;
+mod partners;
+mod ranking;
+mod scripted;
+mod search;
+mod swap;
