@@ -111,12 +111,18 @@ impl Drop for Server {
 pub struct PartnerEntry {
     pub id: String,
     pub url: String,
+    pub intents: Vec<String>,
     pub service_area: Vec<String>,
 }
 
 impl PartnerEntry {
     pub fn new(id: &str, url: &str) -> Self {
-        Self { id: id.to_owned(), url: url.to_owned(), service_area: vec!["IN_ALL".to_owned()] }
+        Self {
+            id: id.to_owned(),
+            url: url.to_owned(),
+            intents: vec!["auto.book_ac_service".to_owned()],
+            service_area: vec!["IN_ALL".to_owned()],
+        }
     }
 }
 
@@ -251,10 +257,13 @@ fn config(folder: &Path, options: &GatewayOptions) -> String {
     );
     for partner in &options.partners {
         text.push_str(&format!(
-            "[[partners]]\nid = {:?}\nname = {:?}\nurl = {:?}\n[[partners.listings]]\n\
-             intent = \"auto.book_ac_service\"\nservice_area = {:?}\n",
-            partner.id, partner.id, partner.url, partner.service_area
+            "[[partners]]\nid = {:?}\nname = {:?}\nurl = {:?}\n",
+            partner.id, partner.id, partner.url
         ));
+        for intent in &partner.intents {
+            let area = &partner.service_area;
+            text.push_str(&format!("[[partners.listings]]\nintent = {intent:?}\nservice_area = {area:?}\n"));
+        }
     }
     text
 }

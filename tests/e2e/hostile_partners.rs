@@ -67,7 +67,8 @@ async fn every_fault_is_that_partners_own() {
 #[tokio::test(flavor = "multi_thread")]
 async fn private_addresses_are_refused_even_in_development() {
     let honest = Scripted::with_slots(json!([])).await;
-    let private = ["https://10.0.0.1/mcp", "https://169.254.169.254/mcp", "https://[fd00::1]/mcp", "https://192.168.1.1/mcp"];
+    let private =
+        ["https://10.0.0.1/mcp", "https://169.254.169.254/mcp", "https://[fd00::1]/mcp", "https://192.168.1.1/mcp"];
     let mut partners = vec![honest.entry("honest")];
     for (index, url) in private.iter().enumerate() {
         partners.push(crate::harness::PartnerEntry::new(&format!("private-{index}"), url));

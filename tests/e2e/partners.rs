@@ -43,7 +43,10 @@ async fn three_sdks_answer_one_search() {
         let answer = gateway.found(&request()).await;
         for outcome in answer["partners"].as_array().expect("a list") {
             if outcome["partner"] == "elsewhere" {
-                assert_eq!((&outcome["status"], &outcome["code"]), (&"left_out".into(), &"OUTSIDE_SERVICE_AREA".into()));
+                assert_eq!(
+                    (&outcome["status"], &outcome["code"]),
+                    (&"left_out".into(), &"OUTSIDE_SERVICE_AREA".into())
+                );
                 continue;
             }
             assert_eq!(outcome["status"], "answered", "{outcome}\n{}", gateway.log());
@@ -55,7 +58,9 @@ async fn three_sdks_answer_one_search() {
         }
         let dropped = answer["dropped"].as_array().expect("a list");
         let cheat: Vec<_> = dropped.iter().filter(|one| one["partner"] == "cheat").collect();
-        let has = |code: &str| cheat.iter().any(|one| one["violations"].as_array().is_some_and(|v| v.iter().any(|v| v["code"] == code)));
+        let has = |code: &str| {
+            cheat.iter().any(|one| one["violations"].as_array().is_some_and(|v| v.iter().any(|v| v["code"] == code)))
+        };
         assert!(has("FORBIDDEN_FIELD") && has("REFRIGERANT_MISMATCH") && has("REQUIRED"), "{cheat:?}");
     }
 }

@@ -2,8 +2,8 @@
 //! faults that no real partner would show on demand. Everything else of MCP it does properly.
 
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;

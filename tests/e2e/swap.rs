@@ -16,8 +16,9 @@ const CLIENTS: usize = 4;
 /// What of an answer depends on the contract's version.
 fn judgement(answer: &Value) -> Value {
     let options = answer["options"].as_array().expect("a list").iter();
-    let options: Vec<_> =
-        options.map(|option| json!([option["option"]["slot_id"], option["total"], option["axes"], option["card"]])).collect();
+    let options: Vec<_> = options
+        .map(|option| json!([option["option"]["slot_id"], option["total"], option["axes"], option["card"]]))
+        .collect();
     json!([answer["contract"], options])
 }
 
@@ -118,7 +119,8 @@ async fn the_watched_folder_ships_and_a_restart_keeps() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upload_survives_a_restart_and_a_rollback_holds() {
     let partner = Scripted::with_slots(json!([])).await;
-    let gateway = Gateway::start(&GatewayOptions { partners: vec![partner.entry("scripted")], ..GatewayOptions::default() });
+    let gateway =
+        Gateway::start(&GatewayOptions { partners: vec![partner.entry("scripted")], ..GatewayOptions::default() });
     assert_eq!(gateway.search(&request()).await.status, 404);
     let first = gateway.upload(&std::fs::read(ac_contract()).expect("readable")).await;
     let second = gateway.upload(&std::fs::read(safety_first_contract()).expect("readable")).await;

@@ -22,10 +22,10 @@ pub(crate) const EXAMPLES: &str = "example-contracts";
 /// Guests that are broken on purpose.
 pub(crate) const HOSTILE: &str = "hostile-guests";
 
-const GUESTS: [Guest; 2] = [
+const GUESTS: [Guest; 3] = [
     Guest { package: "auto-book-ac-service", folder: CONTRACTS },
     Guest { package: "contract-safety-first", folder: EXAMPLES },
-    //Guest { package: "hostile-guest", folder: HOSTILE },
+    Guest { package: "hostile-guest", folder: HOSTILE },
 ];
 
 /// Builds all guests.

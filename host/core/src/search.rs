@@ -15,7 +15,7 @@ use crate::clock::Clock;
 use crate::contract::{
     Axes, CallContext, Candidate, Descriptor, DroppedOption, Evaluation, Payload, RankedOption, Refusal, Violation,
 };
-use crate::error::{CallFailure, ContractError, SearchError};
+use crate::error::{CallFailure, ContractError, ContractFault, SearchError};
 use crate::findings::{Finding, Severity};
 use crate::forbidden::ForbiddenFields;
 use crate::limits::{OPTION_ID_MAX_BYTES, REQUEST_ID_MAX_CHARS};
@@ -319,14 +319,17 @@ fn request_id(arguments: &str) -> Result<String, SearchError> {
     struct Arguments {
         request_id: String,
     }
-    let refuse = |code: &str, message: String| {
-        let violation = Violation { pointer: "/request_id".to_owned(), code: code.to_owned(), message };
-        SearchError::Refused(Refusal { code: "INVALID_REQUEST".to_owned(), violations: vec![violation] })
-    };
-    let arguments: Arguments = serde_json::from_str(arguments)
-        .map_err(|_| refuse("REQUIRED", "the request has no usable `request_id`".to_owned()))?;
+    let arguments: Arguments = serde_json::from_str(arguments).map_err(|_| {
+        SearchError::Contract(ContractFault::InvalidOutput("prepared arguments without a `request_id`".to_owned()))
+    })?;
     if arguments.request_id.chars().count() > REQUEST_ID_MAX_CHARS {
-        return Err(refuse("TOO_LONG", format!("expected at most {REQUEST_ID_MAX_CHARS} characters")));
+        let violation = Violation {
+            pointer: "/request_id".to_owned(),
+            code: "TOO_LONG".to_owned(),
+            message: format!("expected at most {REQUEST_ID_MAX_CHARS} characters"),
+        };
+        let violations = vec![violation];
+        return Err(SearchError::Refused(Refusal { code: "INVALID_REQUEST".to_owned(), violations }));
     }
     Ok(arguments.request_id)
 }

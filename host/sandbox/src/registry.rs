@@ -23,6 +23,19 @@ use crate::contract::LoadedContract;
 use crate::engine::Lane;
 use crate::library::{Kept, KeptIntent};
 
+/// The functions that serve requests.
+#[derive(Clone, Copy)]
+enum Function {
+    Classify,
+    CheckRequest,
+    Evaluate,
+    CheckResponse,
+    CheckCompletion,
+}
+
+/// How many there are.
+const FUNCTIONS: usize = 5;
+
 /// A loaded version of a contract, with what is counted of it.
 pub(crate) struct Version {
     pub(crate) contract: LoadedContract,
@@ -31,7 +44,8 @@ pub(crate) struct Version {
     pub(crate) component_bytes: usize,
     calls: AtomicU64,
     faults: AtomicU64,
-    faults_in_a_row: AtomicU32,
+    /// By function: a search calls two, and one that always works must not hide one that never does.
+    faults_in_a_row: [AtomicU32; FUNCTIONS],
     faults_before_rollback: u32,
     /// Told when the version has failed that often in a row.
     failing: mpsc::Sender<Digest>,
@@ -53,7 +67,7 @@ impl Version {
             component_bytes,
             calls: AtomicU64::new(0),
             faults: AtomicU64::new(0),
-            faults_in_a_row: AtomicU32::new(0),
+            faults_in_a_row: Default::default(),
             faults_before_rollback,
             failing,
         }
@@ -65,7 +79,9 @@ impl Version {
 
     /// Forgets past faults: somebody decided that the version serves (again).
     pub(crate) fn absolve(&self) {
-        self.faults_in_a_row.store(0, Ordering::Relaxed);
+        for faults in &self.faults_in_a_row {
+            faults.store(0, Ordering::Relaxed);
+        }
     }
 
     pub(crate) fn summary(&self, live: bool) -> LoadedVersion {
@@ -83,21 +99,22 @@ impl Version {
         }
     }
 
-    fn count(&self, fault: Option<&ContractFault>) {
+    fn count(&self, function: Function, fault: Option<&ContractFault>) {
         self.calls.fetch_add(1, Ordering::Relaxed);
+        let faults_in_a_row = &self.faults_in_a_row[function as usize];
         match fault {
-            Some(fault) if fault.counts_against_version() => self.count_fault(fault),
+            Some(fault) if fault.counts_against_version() => self.count_fault(faults_in_a_row, fault),
             // A call that never ran says nothing of the version.
             Some(_) => {}
             // Read before write: good versions keep the line shared between cores.
-            None if self.faults_in_a_row.load(Ordering::Relaxed) == 0 => {}
-            None => self.absolve(),
+            None if faults_in_a_row.load(Ordering::Relaxed) == 0 => {}
+            None => faults_in_a_row.store(0, Ordering::Relaxed),
         }
     }
 
-    fn count_fault(&self, fault: &ContractFault) {
+    fn count_fault(&self, faults_in_a_row: &AtomicU32, fault: &ContractFault) {
         self.faults.fetch_add(1, Ordering::Relaxed);
-        let in_a_row = self.faults_in_a_row.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        let in_a_row = faults_in_a_row.fetch_add(1, Ordering::Relaxed).saturating_add(1);
         let descriptor = self.contract.descriptor();
         tracing::warn!(
             intent = %descriptor.intent,
@@ -113,11 +130,12 @@ impl Version {
         }
     }
 
-    fn counted<T>(&self, outcome: Result<T, ContractError>) -> Result<T, ContractError> {
-        self.count(match &outcome {
+    fn counted<T>(&self, function: Function, outcome: Result<T, ContractError>) -> Result<T, ContractError> {
+        let fault = match &outcome {
             Err(ContractError::Fault(fault)) => Some(fault),
             _ => None,
-        });
+        };
+        self.count(function, fault);
         outcome
     }
 }
@@ -138,7 +156,7 @@ impl Contract for Version {
     ) -> BoxFuture<'a, Result<Classification, ContractFault>> {
         Box::pin(async move {
             let outcome = self.contract.classify_in(Lane::Serving, utterance, locale).await;
-            self.count(outcome.as_ref().err());
+            self.count(Function::Classify, outcome.as_ref().err());
             outcome
         })
     }
@@ -149,9 +167,12 @@ impl Contract for Version {
         tool: &'a str,
         arguments: &'a str,
     ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
-        Box::pin(
-            async move { self.counted(self.contract.check_request_in(Lane::Serving, context, tool, arguments).await) },
-        )
+        Box::pin(async move {
+            self.counted(
+                Function::CheckRequest,
+                self.contract.check_request_in(Lane::Serving, context, tool, arguments).await,
+            )
+        })
     }
 
     fn evaluate<'a>(
@@ -160,9 +181,9 @@ impl Contract for Version {
         request: &'a str,
         payloads: &'a [Payload<'a>],
     ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
-        Box::pin(
-            async move { self.counted(self.contract.evaluate_in(Lane::Serving, context, request, payloads).await) },
-        )
+        Box::pin(async move {
+            self.counted(Function::Evaluate, self.contract.evaluate_in(Lane::Serving, context, request, payloads).await)
+        })
     }
 
     fn check_response<'a>(
@@ -170,7 +191,12 @@ impl Contract for Version {
         context: &'a CallContext,
         exchange: Exchange<'a>,
     ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
-        Box::pin(async move { self.counted(self.contract.check_response_in(Lane::Serving, context, exchange).await) })
+        Box::pin(async move {
+            self.counted(
+                Function::CheckResponse,
+                self.contract.check_response_in(Lane::Serving, context, exchange).await,
+            )
+        })
     }
 
     fn check_completion<'a>(
@@ -180,7 +206,10 @@ impl Contract for Version {
         quoted: Option<&'a str>,
     ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
         Box::pin(async move {
-            self.counted(self.contract.check_completion_in(Lane::Serving, context, report, quoted).await)
+            self.counted(
+                Function::CheckCompletion,
+                self.contract.check_completion_in(Lane::Serving, context, report, quoted).await,
+            )
         })
     }
 }

@@ -24,7 +24,8 @@ const CPU_AIM_US: f64 = 237.0;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["serve-partner"] => runtime.block_on(servers::partner(&sample("payload.json"))).expect("the partner serves"),
         ["serve-proxy", to] => runtime.block_on(servers::proxy(to)).expect("the proxy serves"),
@@ -123,7 +124,10 @@ async fn whole_search() {
         "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"search_ac_service_slots\",\"arguments\":{request}}}}}"
     );
     let json = |token: Option<&str>| {
-        let mut headers = vec![("content-type", "application/json".to_owned()), ("accept", "application/json, text/event-stream".to_owned())];
+        let mut headers = vec![
+            ("content-type", "application/json".to_owned()),
+            ("accept", "application/json, text/event-stream".to_owned()),
+        ];
         headers.extend(token.map(|token| ("authorization", format!("Bearer {token}"))));
         headers
     };
@@ -151,13 +155,26 @@ async fn whole_search() {
             line(
                 &format!("  {name}, {clients} client{}", if clients == 1 { "" } else { "s" }),
                 &format!("{:.0} /s", run.calls_per_second),
-                &format!("p50 {:.0} us, p99 {:.0} us, CPU {:.0} us a call", us(run.p50), us(run.p99), us(run.cpu_per_call)),
+                &format!(
+                    "p50 {:.0} us, p99 {:.0} us, CPU {:.0} us a call",
+                    us(run.p50),
+                    us(run.p99),
+                    us(run.cpu_per_call)
+                ),
             );
             runs.push(run);
         }
     }
     let overhead = us(runs[1].p99) - us(runs[0].p99);
-    line("overhead over the proxy, p99, one client", &format!("{overhead:.0} us"), &format!("aim 500 us: {}", verdict(overhead <= 500.0)));
+    line(
+        "overhead over the proxy, p99, one client",
+        &format!("{overhead:.0} us"),
+        &format!("aim 500 us: {}", verdict(overhead <= 500.0)),
+    );
     let cpu = us(runs[3].cpu_per_call);
-    line("gateway CPU of a search, 32 clients", &format!("{cpu:.0} us"), &format!("aim {CPU_AIM_US:.0} us: {}", verdict(cpu <= CPU_AIM_US)));
+    line(
+        "gateway CPU of a search, 32 clients",
+        &format!("{cpu:.0} us"),
+        &format!("aim {CPU_AIM_US:.0} us: {}", verdict(cpu <= CPU_AIM_US)),
+    );
 }

@@ -56,17 +56,29 @@ pub async fn run() {
         let handle = tokio::runtime::Handle::current();
         measure(|| handle.block_on(contract.instantiate_only()).expect("an instance"))
     });
-    line("instantiate alone", &format!("{:.1} us", us(instantiate)), &format!("aim 5 us: {}", verdict(us(instantiate) <= 5.0)));
+    line(
+        "instantiate alone",
+        &format!("{:.1} us", us(instantiate)),
+        &format!("aim 5 us: {}", verdict(us(instantiate) <= 5.0)),
+    );
 
     let wasm = evaluate_in_wasm(&contract, &context, &request, &options);
     let native = evaluate_natively(&context, &request, &options);
     let ratio = us(wasm) / us(native);
     line("evaluate, wasm, a fresh instance each", &format!("{:.1} us", us(wasm)), "");
-    line("evaluate, the same Rust natively", &format!("{:.1} us", us(native)), &format!("wasm/native {ratio:.2}, aim 1.6: {}", verdict(ratio <= 1.6)));
+    line(
+        "evaluate, the same Rust natively",
+        &format!("{:.1} us", us(native)),
+        &format!("wasm/native {ratio:.2}, aim 1.6: {}", verdict(ratio <= 1.6)),
+    );
     let empty = evaluate_in_wasm(&contract, &context, &request, &[]);
     let empty_native = evaluate_natively(&context, &request, &[]);
     let isolation = us(empty) - us(empty_native);
-    line("isolation (an empty evaluate, less the same natively)", &format!("{isolation:.1} us"), &format!("aim 20 us: {}", verdict(isolation <= 20.0)));
+    line(
+        "isolation (an empty evaluate, less the same natively)",
+        &format!("{isolation:.1} us"),
+        &format!("aim 20 us: {}", verdict(isolation <= 20.0)),
+    );
     let check = check_request(&contract, &context);
     line("check-request, wasm", &format!("{:.1} us", us(check)), "");
 
@@ -106,10 +118,12 @@ fn evaluate_in_wasm(
 fn evaluate_natively(context: &CallContext, request: &RawValue, options: &[Box<RawValue>]) -> Duration {
     let context = wit::Context { request_id: context.request_id.clone(), now_ms: context.now_ms };
     measure(|| {
-        let candidates = (0..).zip(options).map(|(number, option)| wit::Candidate { number, json: option.get().to_owned() });
+        let candidates =
+            (0..).zip(options).map(|(number, option)| wit::Candidate { number, json: option.get().to_owned() });
         let declared = wit::Axes { time: 0.5, taste: 0.5, budget: 0.5, safety: 0.5 };
         let payloads = [wit::Payload { declared, candidates: candidates.collect() }];
-        let evaluation = contract_sdk::engine::evaluate::<AcService>(&context, request.get(), &payloads).expect("evaluated");
+        let evaluation =
+            contract_sdk::engine::evaluate::<AcService>(&context, request.get(), &payloads).expect("evaluated");
         assert_eq!(black_box(evaluation).ranked.len(), options.len());
     })
 }

@@ -30,7 +30,8 @@ where
         stream.set_nodelay(true)?;
         let service = service.clone();
         tokio::spawn(async move {
-            let connection = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(service));
+            let connection =
+                hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(service));
             // A client that goes away ends its connection; the next one is not concerned.
             let _ = connection.await;
         });

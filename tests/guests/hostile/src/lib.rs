@@ -2,7 +2,9 @@
 //!
 //! What it declares is decided by a block of text in its data, which tests overwrite in the built component:
 //! one build gives every version and every kind of bad descriptor. What it does in `evaluate` is decided by
-//! the request's text, the name of a misdeed.
+//! the request's text: the name of a misdeed, or an object with that name under `do`.
+
+#![expect(unsafe_code, reason = "the generated exports hand out raw memory")]
 
 use std::mem::ManuallyDrop;
 
@@ -23,6 +25,14 @@ fn settings() -> (&'static str, &'static str) {
     let text = std::str::from_utf8(&settings[MARKER_BYTES..]).unwrap_or_default();
     let mut parts = text.split(';');
     (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
+}
+
+/// The misdeed that a request names.
+fn misdeed(request: &str) -> &str {
+    match request.split_once("\"do\":\"") {
+        Some((_, rest)) => rest.split('"').next().unwrap_or_default(),
+        None => request,
+    }
 }
 
 struct Hostile;
@@ -91,7 +101,11 @@ impl Guest for Hostile {
             "refuse without violations" => Err(refusal(Vec::new())),
             "refuse with a bad code" => Err(refusal(vec![violation("invalid thing")])),
             _ => Ok(PreparedRequest {
-                arguments: if arguments == "bad arguments" { "[]".to_owned() } else { "{}".to_owned() },
+                arguments: match arguments.as_str() {
+                    "bad arguments" => "[]".to_owned(),
+                    object if object.starts_with('{') => arguments,
+                    _ => "{}".to_owned(),
+                },
                 need: Need { city: None, postal_code: None, from_ms: None, until_ms: None },
                 notes: Vec::new(),
             }),
@@ -99,7 +113,8 @@ impl Guest for Hostile {
     }
 
     fn evaluate(_context: Context, request: String, payloads: Vec<Payload>) -> Result<Evaluation, Refusal> {
-        match request.as_str() {
+        let request = misdeed(&request);
+        match request {
             "spin" => spin(),
             "trap" => panic!("as asked"),
             "memory" => hoard(),
@@ -111,7 +126,7 @@ impl Guest for Hostile {
         }
         let (version, _) = settings();
         let mut evaluation = evaluation(&payloads, version.to_owned());
-        tamper(&request, &mut evaluation);
+        tamper(request, &mut evaluation);
         Ok(evaluation)
     }
 
