@@ -3,6 +3,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks on its terminal")]
 
+mod bench;
 mod command;
 mod demo;
 mod gateway;
@@ -33,6 +34,8 @@ enum Command {
         #[arg(long)]
         keep: bool,
     },
+    /// Measure the main job against the aims: isolation, scan, load, a whole search against a bare proxy
+    Bench,
     /// Run everything that CI runs: formatting, lints, tests, the demo, the README's tour
     Test {
         /// Run one part only, for example `tests`
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Guests => guests::build_all(),
         Command::Demo { keep } => demo::run(keep),
+        Command::Bench => bench::run_all(),
         Command::Test { only } => test::run_all(only.as_deref()),
     };
     match outcome {

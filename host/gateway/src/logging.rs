@@ -19,5 +19,8 @@ pub(crate) fn start(config: &LogSection) -> anyhow::Result<()> {
         LogFormat::Text => builder.with_ansi(io::stderr().is_terminal()).try_init(),
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
     };
-    started.map_err(|error| anyhow::anyhow!("the log could not be set up: {error}"))
+    started.map_err(|error| anyhow::anyhow!("the log could not be set up: {error}"))?;
+    // A panic is a line of the log like any other, and no loose text between JSON.
+    std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
+    Ok(())
 }

@@ -69,9 +69,6 @@ fn state(config: &Config, sandbox: Arc<Sandbox>, draining: &CancellationToken) -
             "DEVELOPMENT KEY: tokens are signed with a key kept in the state folder; set `auth.signing_key` in production"
         );
     }
-    if config.partner_client.allow_loopback_http {
-        tracing::warn!("DEVELOPMENT SETTING: partners on loopback addresses may be called, over plain HTTP too");
-    }
     let partners = PartnerClient::new(&config.partner_client).context("partner calls could not be set up")?;
     let searcher = Searcher {
         contracts: sandbox.clone(),

@@ -66,10 +66,46 @@ impl Serving {
         (status, serde_json::from_str(body).expect("JSON"))
     }
 
-    /// Ends it by SIGTERM; exit code and log.
-    fn stop(mut self) -> (Option<i32>, String) {
+    /// A search whose body the gateway has begun to wait for.
+    fn begin_search(&self, token: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).expect("the listener is there");
+        write!(
+            stream,
+            "POST /api/v1/intents/auto.fix/search HTTP/1.1\r\nhost: here\r\nauthorization: Bearer {token}\r\n\
+             content-type: application/json\r\ncontent-length: 2\r\nexpect: 100-continue\r\n\r\n"
+        )
+        .expect("written");
+        let mut go_on = [0; "HTTP/1.1 100 Continue\r\n\r\n".len()];
+        stream.read_exact(&mut go_on).expect("the gateway asks for the body");
+        assert!(text(&go_on).starts_with("HTTP/1.1 100"));
+        stream
+    }
+
+    fn terminate(&self) {
         let id = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(id, rustix::process::Signal::TERM).expect("the process is there");
+    }
+
+    /// Reads the log up to a line with these words.
+    fn read_log_until(&mut self, words: &str) {
+        let stderr = self.child.stderr.take().expect("piped");
+        let mut lines = BufReader::new(stderr);
+        let mut line = String::new();
+        while !line.contains(words) {
+            line.clear();
+            assert_ne!(lines.read_line(&mut line).expect("the log"), 0, "the log never says {words:?}");
+        }
+        self.child.stderr = Some(lines.into_inner());
+    }
+
+    /// Ends it by SIGTERM; exit code and log.
+    fn stop(self) -> (Option<i32>, String) {
+        self.terminate();
+        self.wait()
+    }
+
+    /// Exit code and the rest of the log.
+    fn wait(mut self) -> (Option<i32>, String) {
         let mut log = String::new();
         self.child.stderr.take().expect("piped").read_to_string(&mut log).expect("the log");
         (self.child.wait().expect("it ends").code(), log)
@@ -108,6 +144,30 @@ fn serves_takes_its_own_tokens_and_stops_on_sigterm() {
     let said = |words: &str| lines.iter().any(|line| line["message"].as_str().is_some_and(|said| said.contains(words)));
     assert!(said("DEVELOPMENT KEY") && said("stopped; every request"), "{log}");
     assert!(!log.contains(token));
+}
+
+#[test]
+fn a_signal_lets_finish_what_is_under_way_and_a_second_one_does_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let token = text(&run(folder.path(), &["token", "--role", "orchestrator"]).stdout);
+    let token = token.trim_end();
+
+    let mut serving = Serving::start(folder.path(), &[]);
+    let mut search = serving.begin_search(token);
+    serving.terminate();
+    serving.read_log_until("draining");
+    search.write_all(b"{}").expect("written");
+    let mut answer = String::new();
+    search.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 404") && answer.contains("INVALID_INTENT"), "{answer}");
+    assert_eq!(serving.wait().0, Some(0));
+
+    let mut serving = Serving::start(folder.path(), &[]);
+    let _search = serving.begin_search(token);
+    serving.terminate();
+    serving.read_log_until("draining");
+    serving.terminate();
+    assert_eq!(serving.wait().0, Some(130));
 }
 
 #[test]

@@ -1,15 +1,11 @@
 //! Bearer tokens: who issues them, who accepts them, and which role a route asks for.
 //!
 //! The gateway signs its own JWTs (HS256) and accepts no others. The algorithm is pinned, the key is chosen by
-//! `kid` among the configured ones, and time comes from the clock port. Roles are checked by a layer around all
-//! routes of an audience, so that a new handler cannot forget to.
+//! `kid` among the configured ones, and time comes from the clock port.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, header};
 use intent_gateway_core::clock::Clock;
 use intent_gateway_core::digest::Digest;
@@ -234,26 +230,15 @@ fn key_id(key: &Secret) -> String {
     id
 }
 
-/// What the layer around an audience's routes needs.
-#[derive(Clone)]
+/// What it takes to get past: a token of these keys with at least this role.
 pub(crate) struct Guard {
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) required: Role,
 }
 
-/// Lets a request pass whose token has the role; the handlers find the [`Caller`] in its extensions.
-pub(crate) async fn layer(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
-    match guard.admit(request.headers()) {
-        Ok(caller) => {
-            request.extensions_mut().insert(caller);
-            next.run(request).await
-        }
-        Err(refusal) => refusal.into_response(),
-    }
-}
-
 impl Guard {
-    fn admit(&self, headers: &HeaderMap) -> Result<Caller, Refusal> {
+    /// Who calls, if they may.
+    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Caller, Refusal> {
         let refused = |challenge: &'static str| Refusal::new(Code::InvalidAuth).challenge(challenge);
         let token = bearer(headers).ok_or_else(|| refused(CHALLENGE_MISSING))?;
         let caller = self.tokens.verify(token).map_err(|error| {

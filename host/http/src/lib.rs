@@ -38,6 +38,8 @@ use crate::error::{Code, Refusal};
 pub const ACCESS_LOG: &str = "intent_gateway_http::access";
 /// Wait for an admin's call as a whole: a component in an interpreted language takes its time to compile.
 const ADMIN_TIMEOUT: Duration = Duration::from_secs(600);
+/// Admins' requests under way at once.
+const ADMIN_IN_FLIGHT_MAX: usize = 32;
 
 /// Bounds on the requests of orchestrators.
 #[derive(Clone, Copy, Debug)]
@@ -76,20 +78,18 @@ pub(crate) struct App {
 
 /// All routes, behind their layers.
 ///
-/// Around every route, from the outside: the request's identifier, span and refusal body; then for `/api`, the bound
-/// on requests under way, the deadline, and the check of token and role.
+/// Around every route stands the request's identifier, span and refusal body; around those of an audience, besides,
+/// [`admitted`]. A new handler cannot forget either.
 pub fn router(state: AppState) -> Router {
-    let in_flight = Arc::new(Semaphore::new(state.limits.max_in_flight));
-    let audience = |routes: OpenApiRouter<Arc<App>>, required: Role, deadline: Duration| {
+    let audience = |routes: OpenApiRouter<Arc<App>>, required: Role, deadline: Duration, max_in_flight: usize| {
         let guard = Guard { tokens: state.tokens.clone(), required };
-        routes
-            .route_layer(from_fn_with_state(guard, auth::layer))
-            .route_layer(from_fn_with_state(deadline, within))
-            .route_layer(from_fn_with_state(in_flight.clone(), bounded))
+        let audience = Audience { guard, deadline, in_flight: Semaphore::new(max_in_flight) };
+        routes.route_layer(from_fn_with_state(Arc::new(audience), admitted))
     };
+    let Limits { request_timeout, max_in_flight, .. } = state.limits;
     let (routes, mut api) = OpenApiRouter::with_openapi(openapi::base())
-        .merge(audience(orchestrator::routes(), Role::Orchestrator, state.limits.request_timeout))
-        .merge(audience(admin::routes(), Role::Admin, ADMIN_TIMEOUT))
+        .merge(audience(orchestrator::routes(), Role::Orchestrator, request_timeout, max_in_flight))
+        .merge(audience(admin::routes(), Role::Admin, ADMIN_TIMEOUT, ADMIN_IN_FLIGHT_MAX))
         .merge(ops::routes())
         .split_for_parts();
     openapi::complete(&mut api);
@@ -108,17 +108,24 @@ pub fn router(state: AppState) -> Router {
         .with_state(app)
 }
 
-/// Refuses a request at once when too many are under way, rather than letting all of them grow slow.
-async fn bounded(State(in_flight): State<Arc<Semaphore>>, request: Request, next: Next) -> Response {
-    match in_flight.try_acquire() {
-        Ok(_slot) => next.run(request).await,
-        Err(_) => Refusal::new(Code::Overloaded).into_response(),
-    }
+/// What the routes of one audience share.
+struct Audience {
+    guard: Guard,
+    /// For a request as a whole.
+    deadline: Duration,
+    /// Each audience has its own, so that the platform team gets in when searches fill the gateway.
+    in_flight: Semaphore,
 }
 
-/// Answers in time, whatever the handler does.
-async fn within(State(deadline): State<Duration>, request: Request, next: Next) -> Response {
-    match tokio::time::timeout(deadline, next.run(request)).await {
+/// Refuses at once when too many requests are under way, rather than letting all of them grow slow; then checks token
+/// and role; then answers in time, whatever the handler does.
+async fn admitted(State(audience): State<Arc<Audience>>, mut request: Request, next: Next) -> Response {
+    let Ok(_slot) = audience.in_flight.try_acquire() else { return Refusal::new(Code::Overloaded).into_response() };
+    match audience.guard.admit(request.headers()) {
+        Ok(caller) => request.extensions_mut().insert(caller),
+        Err(refusal) => return refusal.into_response(),
+    };
+    match tokio::time::timeout(audience.deadline, next.run(request)).await {
         Ok(response) => response,
         Err(_elapsed) => Refusal::new(Code::Timeout).into_response(),
     }

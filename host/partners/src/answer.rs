@@ -117,7 +117,6 @@ pub(crate) fn parse_tool_answer(bytes: &[u8]) -> Result<Message<ToolResult>, Cal
         && let Ok(Message::Answer(mut answer)) = Message::<ToolResult>::parse(&rest)
         && let Ok(result) = &mut answer.outcome
         && result.text.as_deref() == Some(STAND_IN)
-        && result.is_error != Some(true)
     {
         result.text = Some(text);
         return Ok(Message::Answer(answer));

@@ -263,7 +263,7 @@ async fn read_body(mut body: Incoming, max_bytes: usize) -> Result<Bytes, CallFa
 
 /// Lets go of a body. Its connection can serve again only when the body has been read to its end, which usually is
 /// there already; otherwise a short while in the background is spent on it.
-fn release(mut body: Incoming) {
+fn release<B: Body<Data = Bytes> + Send + Unpin + 'static>(mut body: B) {
     let mut left = RELEASE_MAX_BYTES;
     let mut drain = Box::pin(async move {
         while let Some(Ok(frame)) = body.frame().await {
@@ -322,10 +322,72 @@ impl EventStream {
                 Some(Err(error)) => return Ok(Next::End(broken(&error))),
                 Some(Ok(frame)) => {
                     let Ok(data) = frame.into_data() else { continue };
-                    self.left = self.left.saturating_sub(data.len());
+                    self.left = self.left.checked_sub(data.len()).ok_or(CallFailure::BodyTooLarge(STREAM_MAX_BYTES))?;
                     self.piece = data;
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use futures_util::stream;
+    use http_body::Frame;
+    use http_body_util::StreamBody;
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    /// A body that is fed by hand, and a flag that says whether it was read to its end.
+    fn fed() -> (mpsc::Sender<Bytes>, impl Body<Data = Bytes> + Send + Unpin + 'static, Arc<AtomicBool>) {
+        let (feed, pieces) = mpsc::channel::<Bytes>(1);
+        let ended = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&ended);
+        let frames = stream::unfold(pieces, move |mut pieces| {
+            let flag = Arc::clone(&flag);
+            async move {
+                let piece = pieces.recv().await;
+                flag.store(piece.is_none(), Ordering::SeqCst);
+                piece.map(|piece| (Ok::<_, Infallible>(Frame::data(piece)), pieces))
+            }
+        });
+        (feed, StreamBody::new(Box::pin(frames)), ended)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_late_end_of_a_body_is_waited_for() {
+        let (feed, body, ended) = fed();
+        release(body);
+        // The clock is paused: it moves on only when everything else has nothing left to do.
+        tokio::time::sleep(RELEASE_TIMEOUT / 2).await;
+        feed.send(Bytes::from_static(b"0")).await.expect("still read");
+        drop(feed);
+        tokio::time::sleep(RELEASE_TIMEOUT / 4).await;
+        assert!(ended.load(Ordering::SeqCst));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_without_end_is_dropped_in_time() {
+        let (feed, body, ended) = fed();
+        let start = tokio::time::Instant::now();
+        release(body);
+        feed.closed().await;
+        assert!(start.elapsed() <= 2 * RELEASE_TIMEOUT, "{:?}", start.elapsed());
+        assert!(!ended.load(Ordering::SeqCst));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_than_the_end_of_a_body_is_read() {
+        let (feed, body, _) = fed();
+        release(body);
+        let piece = Bytes::from(vec![0; RELEASE_MAX_BYTES / 2]);
+        let start = tokio::time::Instant::now();
+        while feed.send(piece.clone()).await.is_ok() {}
+        assert_eq!(start.elapsed(), Duration::ZERO, "it was not the clock that ended it");
     }
 }

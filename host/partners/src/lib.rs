@@ -1,8 +1,8 @@
 //! Calls partners' tools: MCP over Streamable HTTP, through guarded addresses, within bounds.
 //!
-//! The way of a call: [`client`] admits it and finds or opens the session, [`session`] has rmcp prepare the request,
-//! [`exchange`] posts it over [`wire`] and reads the answer from JSON or from an event stream ([`sse`]), and [`answer`]
-//! takes the payload out of it, with [`lift`] to make that quick. [`guard`] decides which addresses may be connected to at all.
+//! The way of a call: `client` admits it and finds or opens the session, `session` has rmcp prepare the request,
+//! `exchange` posts it over `wire` and reads the answer from JSON or from an event stream (`sse`), and `answer`
+//! takes the payload out of it, with `lift` to make that quick. `guard` decides which addresses may be connected to at all.
 //!
 //! This crate is the only user of rmcp. Not here: which partners are called and what a payload means (the core), and
 //! retries of calls, which only an intent's own policy may order.

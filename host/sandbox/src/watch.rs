@@ -42,7 +42,7 @@ const COMPILED_ENDING: &str = "cwasm";
 pub(crate) struct Folder {
     inner: Arc<Inner>,
     path: PathBuf,
-    seen: HashMap<PathBuf, Seen>,
+    sightings: Sightings,
     changes: mpsc::Receiver<()>,
     /// Reports changes as long as it lives.
     _watcher: RecommendedWatcher,
@@ -56,7 +56,7 @@ struct Seen {
     settled: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     bytes: u64,
     inode: u64,
@@ -84,7 +84,7 @@ impl Folder {
             }
         })?;
         watcher.watch(&path, RecursiveMode::NonRecursive)?;
-        Ok(Self { inner, path, seen: HashMap::new(), changes, _watcher: watcher })
+        Ok(Self { inner, path, sightings: Sightings::default(), changes, _watcher: watcher })
     }
 
     /// Takes the first look.
@@ -121,11 +121,11 @@ impl Folder {
                 return false;
             }
         };
-        self.seen.retain(|path, _| files.iter().any(|(file, _)| file == path));
+        self.sightings.0.retain(|path, _| files.iter().any(|(file, _)| file == path));
         let mut unsettled = false;
         let mut found = Vec::new();
         for (path, stamp) in files {
-            match self.settle(&path, stamp, look) {
+            match self.sightings.add(&path, stamp, look) {
                 Settled::Already => {}
                 Settled::NotYet => unsettled = true,
                 Settled::Now => found.extend(self.examine(&path, look).await),
@@ -142,25 +142,6 @@ impl Folder {
         unsettled
     }
 
-    fn settle(&mut self, path: &Path, stamp: Stamp, look: Look) -> Settled {
-        match self.seen.get_mut(path) {
-            Some(seen) if seen.stamp == stamp && seen.settled => Settled::Already,
-            Some(seen) if seen.stamp == stamp => {
-                seen.settled = true;
-                Settled::Now
-            }
-            Some(seen) => {
-                (seen.stamp, seen.settled) = (stamp, false);
-                Settled::NotYet
-            }
-            None => {
-                let settled = look == Look::First;
-                self.seen.insert(path.to_owned(), Seen { stamp, content: None, settled });
-                if settled { Settled::Now } else { Settled::NotYet }
-            }
-        }
-    }
-
     /// Reads a file and examines it, if its content is news.
     async fn examine(&mut self, path: &Path, look: Look) -> Option<Prepared> {
         let origin = Origin::Folder(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
@@ -173,7 +154,7 @@ impl Folder {
                 return None;
             }
         };
-        let seen = self.seen.get_mut(path)?;
+        let seen = self.sightings.0.get_mut(path)?;
         if seen.content.replace(digest) == Some(digest) {
             return None;
         }
@@ -211,6 +192,33 @@ impl Folder {
     }
 }
 
+/// How each file looked last.
+#[derive(Default)]
+struct Sightings(HashMap<PathBuf, Seen>);
+
+impl Sightings {
+    /// Notes how a file looks, and tells whether it is time to read it.
+    fn add(&mut self, path: &Path, stamp: Stamp, look: Look) -> Settled {
+        match self.0.get_mut(path) {
+            Some(seen) if seen.stamp == stamp && seen.settled => Settled::Already,
+            Some(seen) if seen.stamp == stamp => {
+                seen.settled = true;
+                Settled::Now
+            }
+            Some(seen) => {
+                (seen.stamp, seen.settled) = (stamp, false);
+                Settled::NotYet
+            }
+            None => {
+                let settled = look == Look::First;
+                self.0.insert(path.to_owned(), Seen { stamp, content: None, settled });
+                if settled { Settled::Now } else { Settled::NotYet }
+            }
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
 enum Settled {
     /// Nothing new.
     Already,
@@ -276,4 +284,39 @@ fn read(path: &Path) -> Result<(Bytes, Digest), LoadError> {
     }
     let digest = Digest::of(&bytes);
     Ok((Bytes::from(bytes), digest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamp(bytes: u64) -> Stamp {
+        Stamp { bytes, inode: 1, modified: SystemTime::UNIX_EPOCH }
+    }
+
+    #[test]
+    fn a_file_is_read_once_it_has_looked_the_same_twice() {
+        let mut sightings = Sightings::default();
+        let path = Path::new("a.wasm");
+        let looks = [1, 2, 3, 3, 3, 4, 4].map(|bytes| sightings.add(path, stamp(bytes), Look::Later));
+        use Settled::{Already, NotYet, Now};
+        assert_eq!(looks, [NotYet, NotYet, NotYet, Now, Already, NotYet, Now]);
+    }
+
+    #[test]
+    fn what_is_there_at_the_start_is_read_at_once() {
+        let mut sightings = Sightings::default();
+        assert_eq!(sightings.add(Path::new("a.wasm"), stamp(1), Look::First), Settled::Now);
+        assert_eq!(sightings.add(Path::new("a.wasm"), stamp(1), Look::Later), Settled::Already);
+    }
+
+    #[test]
+    fn reading_a_file_is_no_reason_to_look_again() {
+        let event = |kind| Event { kind, ..Event::default() };
+        assert!(!matters(&event(EventKind::Access(AccessKind::Open(AccessMode::Read)))));
+        assert!(!matters(&event(EventKind::Access(AccessKind::Close(AccessMode::Read)))));
+        assert!(matters(&event(EventKind::Access(AccessKind::Close(AccessMode::Write)))));
+        assert!(matters(&event(EventKind::Create(notify::event::CreateKind::File))));
+        assert!(matters(&event(EventKind::Other).set_flag(notify::event::Flag::Rescan)));
+    }
 }

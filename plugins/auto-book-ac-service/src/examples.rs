@@ -26,19 +26,22 @@ fn classification() -> Vec<Example> {
 
 fn requests() -> Vec<Example> {
     let search = "search_ac_service_slots";
-    let broken = with(request(), &[("/vehicle/type", json!("bike")), ("/ac_issue/last_serviced_months_ago", json!(121))]);
-    let backwards = with(
-        request(),
-        &[("/service_preferences/preferred_window/end", json!("2026-01-01T08:00:00+05:30"))],
-    );
+    let broken =
+        with(request(), &[("/vehicle/type", json!("bike")), ("/ac_issue/last_serviced_months_ago", json!(121))]);
+    let backwards =
+        with(request(), &[("/service_preferences/preferred_window/end", json!("2026-01-01T08:00:00+05:30"))]);
     vec![
         example::request("a sound request passes", search, request().to_string()).accepted(),
         example::request("every violation is told", search, broken.to_string())
             .refused(&["NOT_IN_VOCABULARY", "OUT_OF_RANGE"]),
         example::request("a window ends after it starts", search, backwards.to_string()).refused(&["WINDOW_ORDER"]),
         example::request("a booking can be asked for", "create_ac_service_booking", create().to_string()).accepted(),
-        example::request("cancelling asks for a reason", "cancel_ac_service_booking", r#"{"request_id":"r","booking_id":"b"}"#)
-            .refused(&["REQUIRED"]),
+        example::request(
+            "cancelling asks for a reason",
+            "cancel_ac_service_booking",
+            r#"{"request_id":"r","booking_id":"b"}"#,
+        )
+        .refused(&["REQUIRED"]),
     ]
 }
 
@@ -63,15 +66,19 @@ fn searches() -> Vec<Example> {
     vec![
         example::search("the better slot comes first", request().to_string(), [worse, best.clone()])
             .ranked(&["best", "worse"], &[]),
-        example::search("wrong refrigerant, too far, compressor at the door", request().to_string(), [
-            best, wrong_gas, far, at_the_door,
-        ])
+        example::search(
+            "wrong refrigerant, too far, compressor at the door",
+            request().to_string(),
+            [best, wrong_gas, far, at_the_door],
+        )
         .ranked(&["best"], &["REFRIGERANT_MISMATCH", "OUTSIDE_RADIUS", "DOORSTEP_SCOPE"]),
         example::search("a price that does not add up is a finding", request().to_string(), [odd_sum])
             .ranked(&["odd"], &["PRICE_SUM"]),
-        example::search("a broken option says all that is broken", request().to_string(), [
-            r#"{"slot_id":"half","provider":{}}"#.to_owned(),
-        ])
+        example::search(
+            "a broken option says all that is broken",
+            request().to_string(),
+            [r#"{"slot_id":"half","provider":{}}"#.to_owned()],
+        )
         .accepted_with(&["REQUIRED"]),
         example::search("a request that is none", "{}", []).refused(&["REQUIRED"]),
     ]
@@ -94,8 +101,14 @@ fn answers() -> Vec<Example> {
             .refused(&["PRICE_LOCK_EXCEEDED"]),
         example::exchange("a malformed booking", tool, create().to_string(), other.to_string(), None)
             .refused(&["BAD_FORMAT"]),
-        example::exchange("a cancellation with a fee", "cancel_ac_service_booking", cancel, cancelled.to_string(), None)
-            .accepted(),
+        example::exchange(
+            "a cancellation with a fee",
+            "cancel_ac_service_booking",
+            cancel,
+            cancelled.to_string(),
+            None,
+        )
+        .accepted(),
     ]
 }
 

@@ -33,7 +33,6 @@ use contract_sdk::{
     About, ErrorRow, Forbidden, Intent, ItemRules, Lifetime, Ranking, Report, ReportRules, RequestRules, Search,
     ToolEntry, UserBands, WidgetTable,
 };
-use serde::Serialize;
 
 /// The intent's name.
 pub const INTENT: &str = "auto.book_ac_service";
@@ -45,6 +44,7 @@ impl Intent for AcService {
     type Request<'a> = request::AcServiceRequest<'a>;
     type Item<'a> = slot::AcServiceSlot<'a>;
     type ReportExtra<'a> = completion::AcServiceReport;
+    type Card<'i> = card::Card<'i>;
     type Scale = ranking::Pool;
 
     const ABOUT: About = tables::ABOUT;
@@ -85,7 +85,7 @@ impl Intent for AcService {
         ranking::score(request, item, scale)
     }
 
-    fn card(item: &Self::Item<'_>) -> impl Serialize {
+    fn card<'i>(item: &'i Self::Item<'_>) -> Self::Card<'i> {
         card::Card::of(item)
     }
 

@@ -49,7 +49,9 @@ fn bands() -> impl Strategy<Value = Value> {
         prop::sample::select(vec!["ok", "good", "great", "odd"]),
         prop::sample::select(vec!["fast", "balanced", "flexible", "good"]),
     )
-        .prop_map(|(time, budget, safety)| json!({"time": time, "taste": "balanced", "budget": budget, "safety": safety}))
+        .prop_map(
+            |(time, budget, safety)| json!({"time": time, "taste": "balanced", "budget": budget, "safety": safety}),
+        )
 }
 
 /// A slot that passes every rule, with random signals.
@@ -88,13 +90,15 @@ fn slot(index: usize) -> impl Strategy<Value = Value> {
 fn slots() -> impl Strategy<Value = Vec<Value>> {
     let first = (slot(0), slot(1), slot(2), slot(3));
     let more = (slot(4), slot(5), slot(6), slot(7));
-    (first, more, 2_usize..=8).prop_map(|((a, b, c, d), (e, f, g, h), count)| {
-        [a, b, c, d, e, f, g, h].into_iter().take(count).collect()
-    })
+    (first, more, 2_usize..=8)
+        .prop_map(|((a, b, c, d), (e, f, g, h), count)| [a, b, c, d, e, f, g, h].into_iter().take(count).collect())
 }
 
+/// Makes one signal of a slot better.
+type Improve = fn(&mut Value);
+
 /// Ways to make one signal of a slot better and leave the others as they are.
-fn improvements() -> Vec<(&'static str, fn(&mut Value))> {
+fn improvements() -> Vec<(&'static str, Improve)> {
     fn add(slot: &mut Value, pointer: &str, step: f64, low: f64, high: f64) {
         let place = slot.pointer_mut(pointer).unwrap();
         let value = (place.as_f64().unwrap() + step).clamp(low, high);

@@ -142,7 +142,8 @@ fn prices_add_up_or_are_a_finding() {
         });
         let found = evaluate(&request(), &[slot]);
         assert_eq!((found.ranked.len(), found.dropped.len()), (1, 0));
-        let codes: Vec<_> = found.findings.iter().map(|f| (f.violation.pointer.clone(), f.violation.code.clone())).collect();
+        let codes: Vec<_> =
+            found.findings.iter().map(|f| (f.violation.pointer.clone(), f.violation.code.clone())).collect();
         codes
     };
     let finding = vec![("/estimated_price/total_estimate_inr".to_owned(), "PRICE_SUM".to_owned())];
@@ -225,9 +226,15 @@ fn requests_keep_every_byte() {
 fn requests_of_another_intent_or_tool_are_refused() {
     let other = with(request(), &[("/intent", json!("auto.book_general_service"))]);
     let refusal = check_request("search_ac_service_slots", &other.to_string()).unwrap_err();
-    assert_eq!((refusal.code.as_str(), codes(&refusal).as_slice()), ("INVALID_REQUEST", [("/intent", "UNEXPECTED_VALUE")].as_slice()));
+    assert_eq!(
+        (refusal.code.as_str(), codes(&refusal).as_slice()),
+        ("INVALID_REQUEST", [("/intent", "UNEXPECTED_VALUE")].as_slice())
+    );
     let refusal = check_request("search_slots", "{}").unwrap_err();
-    assert_eq!((refusal.code.as_str(), codes(&refusal).as_slice()), ("INVALID_REQUEST", [("", "UNKNOWN_TOOL")].as_slice()));
+    assert_eq!(
+        (refusal.code.as_str(), codes(&refusal).as_slice()),
+        ("INVALID_REQUEST", [("", "UNKNOWN_TOOL")].as_slice())
+    );
 }
 
 #[test]
@@ -244,7 +251,8 @@ fn unknown_bands_are_noted_and_count_as_neutral() {
     let passed = check_request("search_ac_service_slots", &odd.to_string()).unwrap();
     let notes: Vec<_> = passed.notes.iter().map(|note| (note.pointer.as_str(), note.code.as_str())).collect();
     assert_eq!(notes, [("/ttbs_user_band/time", "UNKNOWN_BAND"), ("/ttbs_user_band/safety", "UNKNOWN_BAND")]);
-    let neutral = with(request(), &[("/ttbs_user_band/time", json!("balanced")), ("/ttbs_user_band/safety", json!("balanced"))]);
+    let neutral =
+        with(request(), &[("/ttbs_user_band/time", json!("balanced")), ("/ttbs_user_band/safety", json!("balanced"))]);
     assert_eq!(evaluate(&odd, &[slot()]).ranked[0].total, evaluate(&neutral, &[slot()]).ranked[0].total);
 }
 
@@ -295,11 +303,7 @@ fn a_sound_booking_passes() {
 fn bookings_break_one_rule_each() {
     for (changes, pointer, code) in [
         (vec![("/slot_id", json!("s-2"))], "/slot_id", "UNEXPECTED_VALUE"),
-        (
-            vec![("/estimated_completion", json!("2026-05-04T10:00:00+05:30"))],
-            "/estimated_completion",
-            "WINDOW_ORDER",
-        ),
+        (vec![("/estimated_completion", json!("2026-05-04T10:00:00+05:30"))], "/estimated_completion", "WINDOW_ORDER"),
         (
             vec![("/doorstep_arranged", json!(true)), ("/service_scope_confirmed", json!("leak_diagnosis"))],
             "/doorstep_arranged",
@@ -308,7 +312,10 @@ fn bookings_break_one_rule_each() {
         (vec![("/total_estimate_inr", json!(1101))], "/total_estimate_inr", "PRICE_LOCK_EXCEEDED"),
     ] {
         let refusal = create(&with(booking(), &changes), Some(&quote())).unwrap_err();
-        assert_eq!((refusal.code.as_str(), codes(&refusal).as_slice()), ("INTERNAL_ERROR", [(pointer, code)].as_slice()));
+        assert_eq!(
+            (refusal.code.as_str(), codes(&refusal).as_slice()),
+            ("INTERNAL_ERROR", [(pointer, code)].as_slice())
+        );
     }
     assert!(create(&with(booking(), &[("/total_estimate_inr", json!(1100))]), Some(&quote())).is_ok());
     let unlocked = with(quote(), &[("/estimated_price/price_lock_guaranteed", json!(false))]);
@@ -319,7 +326,10 @@ fn bookings_break_one_rule_each() {
 fn a_changed_scope_is_a_finding() {
     let other = with(booking(), &[("/service_scope_confirmed", json!("basic_check"))]);
     let passed = create(&other, Some(&quote())).unwrap();
-    assert_eq!((passed.findings[0].code.as_str(), passed.findings[0].pointer.as_str()), ("SCOPE_CHANGED", "/service_scope_confirmed"));
+    assert_eq!(
+        (passed.findings[0].code.as_str(), passed.findings[0].pointer.as_str()),
+        ("SCOPE_CHANGED", "/service_scope_confirmed")
+    );
     let passed = create(&booking(), Some(&json!({"slot_id": 1}))).unwrap();
     assert_eq!(passed.findings[0].code, "QUOTE_UNREADABLE");
 }
@@ -357,10 +367,16 @@ fn completion_reports() {
     };
     let passed = check(&report, Some(&slot())).unwrap();
     assert_eq!((passed.amount_paise, passed.charged, passed.findings.len()), (220_050, true, 0));
-    assert_eq!((passed.external_id.as_str(), passed.request_id.as_str(), passed.status.as_str()), ("b-1", "r-1", "completed"));
+    assert_eq!(
+        (passed.external_id.as_str(), passed.request_id.as_str(), passed.status.as_str()),
+        ("b-1", "r-1", "completed")
+    );
     let other = with(report.clone(), &[("/service_scope_performed", json!("full_overhaul"))]);
     let passed = check(&other, Some(&slot())).unwrap();
-    assert_eq!((passed.findings[0].code.as_str(), passed.findings[0].pointer.as_str()), ("SCOPE_MISMATCH", "/service_scope_performed"));
+    assert_eq!(
+        (passed.findings[0].code.as_str(), passed.findings[0].pointer.as_str()),
+        ("SCOPE_MISMATCH", "/service_scope_performed")
+    );
     assert!(check(&other, None).unwrap().findings.is_empty());
     for (pointer, value, code) in [
         ("/status", json!("cancelled"), "NOT_IN_VOCABULARY"),
@@ -368,7 +384,10 @@ fn completion_reports() {
         ("/amount_inr", json!(0.005), "BAD_FORMAT"),
     ] {
         let refusal = check(&with(report.clone(), &[(pointer, value)]), None).unwrap_err();
-        assert_eq!((refusal.code.as_str(), codes(&refusal).as_slice()), ("INVALID_REQUEST", [(pointer, code)].as_slice()));
+        assert_eq!(
+            (refusal.code.as_str(), codes(&refusal).as_slice()),
+            ("INVALID_REQUEST", [(pointer, code)].as_slice())
+        );
     }
     // Each kind of breach is told, not the first alone.
     let both = with(report, &[("/status", json!("cancelled")), ("/intent", json!("x"))]);

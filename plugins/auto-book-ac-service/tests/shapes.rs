@@ -2,11 +2,11 @@
 //!
 //! The cases are made from the shapes' own field lists, so a new field is tested as soon as it is declared.
 
+use auto_book_ac_service::AcService;
 use auto_book_ac_service::booking::{AcServiceBooking, CancelArguments, CancellationResult, CreateArguments};
 use auto_book_ac_service::completion::AcServiceReport;
 use auto_book_ac_service::request::AcServiceRequest;
 use auto_book_ac_service::slot::AcServiceSlot;
-use auto_book_ac_service::AcService;
 use contract_sdk::shape::{Described, read_document};
 use contract_sdk::testing::{assert_shape, problems};
 use contract_sdk::{Report, docs, engine, schema};
@@ -36,8 +36,7 @@ fn every_field_of_the_request() {
 #[test]
 fn every_field_of_a_slot() {
     for slot in sample("payload")["slots"].as_array().unwrap().iter().take(2) {
-        let tried =
-            assert_shape(&AcServiceSlot::DESC, slot, |json| read_document::<AcServiceSlot>(json).map(drop));
+        let tried = assert_shape(&AcServiceSlot::DESC, slot, |json| read_document::<AcServiceSlot>(json).map(drop));
         assert!(tried > 400, "{tried}");
     }
 }
@@ -114,10 +113,7 @@ fn the_schema_says_what_the_reader_checks() {
     assert_eq!(scope["refrigerant_type"]["enum"], json!(["r134a", "r1234yf", "mixed"]));
     let request = schema::of(&AcServiceRequest::DESC);
     assert_eq!(request["properties"]["intent"]["const"], json!("auto.book_ac_service"));
-    assert_eq!(
-        request["required"],
-        json!(["intent", "vehicle", "ac_issue", "service_preferences"])
-    );
+    assert_eq!(request["required"], json!(["intent", "vehicle", "ac_issue", "service_preferences"]));
     let issue = &request["properties"]["ac_issue"];
     assert_eq!(issue["properties"]["user_description"]["maxLength"], json!(500));
     assert_eq!(issue["properties"]["last_serviced_months_ago"]["type"], json!(["integer", "null"]));
@@ -162,6 +158,9 @@ fn partners_read_a_row_for_every_field() {
     let rows = docs::rows(&AcServiceSlot::DESC);
     assert_eq!(rows.len(), 47);
     let months = rows.iter().find(|row| row.pointer == "/warranty/parts_warranty_months").unwrap();
-    assert_eq!((months.kind.as_str(), months.required, months.bounds.as_str()), ("integer", true, "at least 0, at most 24"));
+    assert_eq!(
+        (months.kind.as_str(), months.required, months.bounds.as_str()),
+        ("integer", true, "at least 0, at most 24")
+    );
     assert!(docs::markdown(&AcServiceSlot::DESC).contains("| `/slot_id` | non-empty string | yes |"));
 }

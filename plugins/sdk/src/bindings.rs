@@ -2,8 +2,6 @@
 //!
 //! Nothing here is written by hand but the re-exports: authors find the types at the crate's root.
 
-#![expect(clippy::allow_attributes_without_reason, reason = "generated code")]
-
 wit_bindgen::generate!({
     path: "../../wit",
     world: "intent-contract",

@@ -1,8 +1,8 @@
 //! Shapes that more than one intent shares (spec 1 and 2).
 
+use crate::Shape;
 use crate::ranking::{UserBands, band_text};
 use crate::shape::{Amount, DateTime, HttpsUrl, Text};
-use crate::Shape;
 use std::borrow::Cow;
 
 /// A point on the map.

@@ -38,8 +38,15 @@ impl<'a, E: ObjectShape<'a>> ObjectShape<'a> for Report<'a, E> {
         CommonReport::index(name).or_else(|| E::index(name).map(|index| EXTRA + index))
     }
 
-    fn name(index: usize) -> &'static str {
-        if index < EXTRA { CommonReport::name(index) } else { E::name(index - EXTRA) }
+    fn in_order(
+        (common, extra): &mut Self::Partial,
+        open: bool,
+        from: &mut Parser<'a>,
+        at: &At<'_>,
+        out: &mut Violations,
+    ) -> bool {
+        let open = CommonReport::in_order(common, open, from, at, out);
+        E::in_order(extra, open, from, at, out)
     }
 
     fn member(

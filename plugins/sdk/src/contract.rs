@@ -20,6 +20,8 @@ pub trait Intent: Sized + 'static {
     type Item<'a>: Shape<'a>;
     /// What a completion report carries beyond the common members.
     type ReportExtra<'a>: ObjectShape<'a>;
+    /// The card of an option: an object with the keys of [`Intent::WIDGET`].
+    type Card<'i>: Serialize;
     /// What the score of an option needs to know of the surviving options as a whole.
     type Scale;
 
@@ -65,8 +67,8 @@ pub trait Intent: Sized + 'static {
         1.0
     }
 
-    /// The card of an option: an object with the keys of [`Intent::WIDGET`].
-    fn card(item: &Self::Item<'_>) -> impl Serialize;
+    /// Maps an option to its card.
+    fn card<'i>(item: &'i Self::Item<'_>) -> Self::Card<'i>;
 
     /// Rules between the members of a report, and between the report and the option that was booked.
     fn report_rules(
@@ -82,20 +84,8 @@ pub trait Intent: Sized + 'static {
 
 /// What ships as one component: an intent with a version and a ranking.
 ///
-/// Every [`Intent`] is a contract by itself. A variant names the intent it is based on and overrides
-/// its version and its ranking:
-///
-/// ```ignore
-/// pub struct SafetyFirst;
-///
-/// impl Contract for SafetyFirst {
-///     type Intent = AcService;
-///     const VERSION: &'static str = "1.0.1";
-///     const RANKING: Ranking = AcService::RANKING.with_weights(Weights::new(0.10, 0.05, 0.10, 0.75));
-/// }
-///
-/// contract_sdk::export!(SafetyFirst);
-/// ```
+/// Every [`Intent`] is a contract by itself. A variant names the intent it is based on, its version and
+/// its ranking; the crate's documentation shows one.
 pub trait Contract: 'static {
     /// The intent that is served.
     type Intent: Intent;
@@ -195,11 +185,7 @@ fn check_answer<T: Tool>(exchange: &Exchange) -> Result<JudgedAnswer, Vec<Violat
     }
     let mut findings = rules.findings.into_list();
     findings.extend(quoted.err());
-    Ok(JudgedAnswer {
-        reference: T::reference(&answer).map(str::to_owned),
-        advisory: rules.advisory,
-        findings,
-    })
+    Ok(JudgedAnswer { reference: T::reference(&answer).map(str::to_owned), advisory: rules.advisory, findings })
 }
 
 /// The quoted option. It passed when it was ranked; should it not any more, because the contract has

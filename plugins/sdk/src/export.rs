@@ -56,7 +56,7 @@ macro_rules! export {
         #[cfg(target_arch = "wasm32")]
         const _: () = {
             type Exported = $crate::export::Component<$contract>;
-            $crate::bindings::export_component!(Exported with_types_in $crate::bindings);
+    $crate::bindings::export_component!(Exported with_types_in $crate::bindings);
         };
         #[cfg(not(target_arch = "wasm32"))]
         const _: fn() = || {

@@ -20,8 +20,8 @@ const MAX_EXACT_DIGITS: usize = 19;
 /// Up to here integers and powers of ten are exact in 64-bit floats, and so is one operation on them.
 const MAX_EXACT_MANTISSA: u64 = 1 << 53;
 const POWERS_OF_TEN: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
-    1e20, 1e21, 1e22,
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
+    1e21, 1e22,
 ];
 
 /// Why and where a text is not JSON.
@@ -113,7 +113,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Takes the next key and its colon if the key is this one, written without escapes.
-    #[inline]
+    #[inline(always)]
     pub fn take_key(&mut self, key: &str) -> bool {
         if self.peek() != b'"' {
             return false;
@@ -154,7 +154,7 @@ impl<'a> Parser<'a> {
     pub fn string(&mut self) -> Cow<'a, str> {
         let start = self.at + 1;
         self.at = start;
-        if self.to_special() == b'"' {
+        if self.seek_special() == b'"' {
             let text = self.text.get(start..self.at).unwrap_or_default();
             self.at += 1;
             return Cow::Borrowed(text);
@@ -225,8 +225,12 @@ impl<'a> Parser<'a> {
     /// Reads digits on; what a `u64` cannot hold wraps, so callers count the digits.
     #[inline]
     fn digits(&mut self, mut value: u64) -> u64 {
-        while let digit @ b'0'..=b'9' = self.byte() {
-            value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+        for byte in self.text.as_bytes().get(self.at..).unwrap_or_default() {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                break;
+            }
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
             self.at += 1;
         }
         value
@@ -306,7 +310,7 @@ impl<'a> Parser<'a> {
     fn skip_string(&mut self) {
         let start = self.at + 1;
         self.at = start;
-        if self.to_special() == b'"' {
+        if self.seek_special() == b'"' {
             self.at += 1;
         } else {
             self.string_with_escapes(start);
@@ -338,7 +342,7 @@ impl<'a> Parser<'a> {
 
     /// Goes to the next quote, backslash or control character of a string, many bytes at a time.
     #[inline]
-    fn to_special(&mut self) -> u8 {
+    fn seek_special(&mut self) -> u8 {
         let bytes = self.text.as_bytes();
         #[cfg(target_feature = "simd128")]
         while let Some(chunk) = bytes.get(self.at..).and_then(<[u8]>::first_chunk::<16>) {
@@ -394,7 +398,7 @@ impl<'a> Parser<'a> {
                 return Cow::Borrowed("");
             }
             copied = self.at;
-            self.to_special();
+            self.seek_special();
         }
     }
 
@@ -558,7 +562,10 @@ mod tests {
             }
             (Value::Object(left), Value::Object(right)) => {
                 left.len() == right.len()
-                    && left.iter().zip(right).all(|((key, left), (other, right))| key == other && same_value(left, right))
+                    && left
+                        .iter()
+                        .zip(right)
+                        .all(|((key, left), (other, right))| key == other && same_value(left, right))
             }
             _ => left == right,
         }
@@ -568,7 +575,10 @@ mod tests {
         match (serde_json::from_str::<Value>(text), parse(text)) {
             (Ok(expected), Ok(found)) => assert!(same_value(&expected, &found), "{text:?}: {found} for {expected}"),
             (Err(error), Ok(found)) => {
-                assert!(error.to_string().contains("number out of range"), "{text:?}: accepted as {found}, but {error}");
+                assert!(
+                    error.to_string().contains("number out of range"),
+                    "{text:?}: accepted as {found}, but {error}"
+                );
             }
             (Ok(expected), Err(error)) => panic!("{text:?}: {error}, but it is {expected}"),
             (Err(_), Err(_)) => {}
@@ -579,16 +589,90 @@ mod tests {
     #[test]
     fn corner_cases_agree_with_serde_json() {
         for text in [
-            "", " ", "nul", "null", "nullx", "true false", "\u{feff}null", "[", "]", "[]", "[,]", "[1,]", "[1 2]", "[1,,2]",
-            "{", "{}", "{,}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{\"a\":1 \"b\":2}", "{a:1}", "{\"a\":1}}", "{1:2}",
-            "0", "-0", "-", "--1", "+1", "01", "-01", "1.", ".1", "1.e1", "1e", "1e+", "1E-2", "0e0", "0.0", "1e999",
-            "-1e999", "1e-999", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
-            "-9223372036854775809", "18446744073709551616", "123456789012345678901234567890", "0.1", "4.35", "2.5e-3",
-            "9007199254740993", "9007199254740993.0", "1.7976931348623157e308", "5e-324", "0x10", "1_000", "NaN",
-            "Infinity", "\"", "\"\\\"", "\"a\\\"b\\\\c\\/d\\b\\f\\n\\r\\t\"", "\"\\u00e9\\ud83d\\ude00\"", "\"\\ud83d\"",
-            "\"\\ud83dx\"", "\"\\ude00\"", "\"\\ud83d\\u0041\"", "\"\\u12\"", "\"\\u12g4\"", "\"\\x\"", "\"a\nb\"",
-            "\"a\u{7f}b\"", "\"\u{0}\"", "\"12345678\\n12345678\"", "\"é日本\\u65e5😀\"", "'a'", "\t[ 1 ,\r\n2 ]\n",
-            "[1]\u{c}", "[1]\u{a0}", "{\"a\":1,\"a\":2}", "[\"\\", "\"\\u", "\"\\ud83d\\u\"", "{\"a\" : [ { } ] }",
+            "",
+            " ",
+            "nul",
+            "null",
+            "nullx",
+            "true false",
+            "\u{feff}null",
+            "[",
+            "]",
+            "[]",
+            "[,]",
+            "[1,]",
+            "[1 2]",
+            "[1,,2]",
+            "{",
+            "{}",
+            "{,}",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "{\"a\":1 \"b\":2}",
+            "{a:1}",
+            "{\"a\":1}}",
+            "{1:2}",
+            "0",
+            "-0",
+            "-",
+            "--1",
+            "+1",
+            "01",
+            "-01",
+            "1.",
+            ".1",
+            "1.e1",
+            "1e",
+            "1e+",
+            "1E-2",
+            "0e0",
+            "0.0",
+            "1e999",
+            "-1e999",
+            "1e-999",
+            "9223372036854775807",
+            "9223372036854775808",
+            "-9223372036854775808",
+            "-9223372036854775809",
+            "18446744073709551616",
+            "123456789012345678901234567890",
+            "0.1",
+            "4.35",
+            "2.5e-3",
+            "9007199254740993",
+            "9007199254740993.0",
+            "1.7976931348623157e308",
+            "5e-324",
+            "0x10",
+            "1_000",
+            "NaN",
+            "Infinity",
+            "\"",
+            "\"\\\"",
+            "\"a\\\"b\\\\c\\/d\\b\\f\\n\\r\\t\"",
+            "\"\\u00e9\\ud83d\\ude00\"",
+            "\"\\ud83d\"",
+            "\"\\ud83dx\"",
+            "\"\\ude00\"",
+            "\"\\ud83d\\u0041\"",
+            "\"\\u12\"",
+            "\"\\u12g4\"",
+            "\"\\x\"",
+            "\"a\nb\"",
+            "\"a\u{7f}b\"",
+            "\"\u{0}\"",
+            "\"12345678\\n12345678\"",
+            "\"é日本\\u65e5😀\"",
+            "'a'",
+            "\t[ 1 ,\r\n2 ]\n",
+            "[1]\u{c}",
+            "[1]\u{a0}",
+            "{\"a\":1,\"a\":2}",
+            "[\"\\",
+            "\"\\u",
+            "\"\\ud83d\\u\"",
+            "{\"a\" : [ { } ] }",
         ] {
             agrees(text);
         }
@@ -604,7 +688,9 @@ mod tests {
 
     #[test]
     fn numbers_are_rounded_right() {
-        for text in ["4.35", "0.1", "123456.789", "9007199254740993.0", "3e22", "1.5e-22", "7.0e23", "0.30000000000000004"] {
+        for text in
+            ["4.35", "0.1", "123456.789", "9007199254740993.0", "3e22", "1.5e-22", "7.0e23", "0.30000000000000004"]
+        {
             let mut parser = Parser::new(text);
             assert_eq!(parser.number(), Number::Float(text.parse().unwrap()), "{text}");
         }

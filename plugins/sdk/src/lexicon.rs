@@ -95,7 +95,8 @@ impl Lexicon {
                 }));
             }
         }
-        elsewhere.sort_by(|left, right| right.score.total_cmp(&left.score).then_with(|| left.intent.cmp(&right.intent)));
+        elsewhere
+            .sort_by(|left, right| right.score.total_cmp(&left.score).then_with(|| left.intent.cmp(&right.intent)));
         elsewhere.dedup_by(|later, earlier| later.intent == earlier.intent);
         let also = self.pairs.iter().filter(|pair| any_occurs(pair.any, &said).is_some());
         Classification { score, evidence, elsewhere, also: also.map(|pair| pair.intent.to_owned()).collect() }
@@ -119,7 +120,9 @@ fn any_occurs(phrases: AnyOf, said: &[&str]) -> Option<String> {
         if length == 0 {
             return None;
         }
-        let found = said.windows(length).find(|window| window.iter().zip(wanted.clone()).all(|(word, want)| alike(word, want)))?;
+        let found = said
+            .windows(length)
+            .find(|window| window.iter().zip(wanted.clone()).all(|(word, want)| alike(word, want)))?;
         Some(found.join(" "))
     })
 }

@@ -97,7 +97,9 @@ fn text(schema: &mut Map<String, Value>, format: TextFormat, bounds: &Bounds) {
         }
         TextFormat::Phone => set(schema, "pattern", json!("^\\+[1-9][0-9]{1,14}$")),
         TextFormat::Locale => set(schema, "pattern", json!("^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$")),
-        TextFormat::Semver => set(schema, "pattern", json!("^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)([-+].+)?$")),
+        TextFormat::Semver => {
+            set(schema, "pattern", json!("^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)([-+].+)?$"))
+        }
     }
     if let Some(least) = bounds.len.or(bounds.min_len) {
         set(schema, "minLength", json!(least));

@@ -3,7 +3,6 @@
 use contract_testkit::{Answer, Harness, HarnessError, assert_found, assert_ranked, assert_refused};
 use intent_gateway_core::contract::Axes;
 use intent_gateway_core::error::{ContractError, ContractFault};
-use intent_gateway_core::ports::Contract as _;
 
 const GUEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/hostile-guests/hostile-guest.wasm");
 

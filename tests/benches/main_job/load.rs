@@ -9,28 +9,28 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 /// One kind of call, repeated.
-pub struct Call {
+pub(crate) struct Call {
     /// `host:port`.
-    pub address: String,
-    pub path: String,
+    pub(crate) address: String,
+    pub(crate) path: String,
     /// Header names and values.
-    pub headers: Vec<(&'static str, String)>,
-    pub body: Bytes,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: Bytes,
     /// The process whose CPU time counts.
-    pub process: u32,
+    pub(crate) process: u32,
 }
 
 /// What a run showed.
-pub struct Run {
-    pub calls_per_second: f64,
-    pub p50: Duration,
-    pub p99: Duration,
+pub(crate) struct Run {
+    pub(crate) calls_per_second: f64,
+    pub(crate) p50: Duration,
+    pub(crate) p99: Duration,
     /// CPU time of the process for each call.
-    pub cpu_per_call: Duration,
+    pub(crate) cpu_per_call: Duration,
 }
 
 /// Calls for a while from this many clients, each on its own connection.
-pub async fn run(call: &Call, clients: usize, time: Duration) -> Run {
+pub(crate) async fn run(call: &Call, clients: usize, time: Duration) -> Run {
     // Connections and code are warm before anything counts.
     hammer(call, clients, time / 4).await;
     let (cpu, start) = (cpu_time(call.process), Instant::now());
@@ -67,6 +67,7 @@ async fn client(call: &Call, end: Instant) -> Vec<Duration> {
         }
         let request = request.body(Full::new(call.body.clone())).expect("a valid request");
         let start = Instant::now();
+        sender.ready().await.expect("the connection is kept");
         let response = sender.send_request(request).await.expect("an answer");
         let status = response.status();
         let body = response.into_body().collect().await.expect("a whole answer").to_bytes();

@@ -10,7 +10,7 @@ use intent_gateway_core::contract::{Axes, CallContext, Candidate, Payload};
 use intent_gateway_core::forbidden::ForbiddenFields;
 use intent_gateway_core::payload;
 use intent_gateway_core::ports::Contract as _;
-use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
+use intent_gateway_sandbox::{CompiledCache, Engine, LoadedContract, SandboxConfig};
 use serde_json::value::RawValue;
 
 use crate::{component, line, sample, verdict};
@@ -39,7 +39,7 @@ fn us(time: Duration) -> f64 {
 }
 
 /// Measures the parts. Runs on the runtime's own thread, as a search does.
-pub async fn run() {
+pub(crate) async fn run() {
     let text = sample("payload.json");
     let fields = ForbiddenFields::new(&[]);
     let options = payload::read(&text, "slots", &fields).expect("the sample is sound").options;
@@ -90,6 +90,19 @@ pub async fn run() {
         black_box(payload::read(black_box(&text), "slots", &fields)).expect("the sample is sound");
     });
     line("take the payload apart, scan included", &format!("{:.1} us", us(read)), "");
+
+    let state = tempfile::tempdir().expect("a temporary folder");
+    let cache = CompiledCache::open(&engine, state.path()).expect("the cache opens");
+    let start = Instant::now();
+    let digest = cache.fill(&component()).expect("the contract compiles");
+    let compile = start.elapsed();
+    let load = measure(|| assert!(cache.loads(digest)));
+    line(
+        "load of the compiled form, integrity checked",
+        &format!("{:.0} us", us(load)),
+        &format!("aim 1000 us: {}", verdict(us(load) <= 1000.0)),
+    );
+    line("compile, once for each component", &format!("{:.0} ms", us(compile) / 1e3), "");
 }
 
 fn payloads<'a>(options: &'a [Box<RawValue>]) -> [Payload<'a>; 1] {

@@ -39,7 +39,7 @@ where
 }
 
 /// A partner whose search answer is one payload, prepared once.
-pub async fn partner(payload: &str) -> Result<(), Fault> {
+pub(crate) async fn partner(payload: &str) -> Result<(), Fault> {
     let text = serde_json::to_string(payload)?;
     let tail: Bytes = format!(",\"result\":{{\"content\":[{{\"type\":\"text\",\"text\":{text}}}]}}}}").into();
     serve(move |request| {
@@ -80,7 +80,7 @@ fn answer(body: &[u8], tail: &[u8]) -> Result<Response<Full<Bytes>>, serde_json:
 }
 
 /// A proxy that reads each request, sends it on to one address, and returns the answer whole.
-pub async fn proxy(to: &str) -> Result<(), Fault> {
+pub(crate) async fn proxy(to: &str) -> Result<(), Fault> {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
     let client: Client<_, Full<Bytes>> = Client::builder(TokioExecutor::new()).build(connector);

@@ -258,7 +258,8 @@ pub(crate) struct LogSection {
 
 impl Default for LogSection {
     fn default() -> Self {
-        Self { level: "info".to_owned(), format: LogFormat::Text }
+        // rmcp tells each new session at length at `info`.
+        Self { level: "info,rmcp=warn".to_owned(), format: LogFormat::Text }
     }
 }
 

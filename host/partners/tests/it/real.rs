@@ -1,5 +1,6 @@
 //! rmcp's own server as a partner, in each of its modes.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -8,8 +9,8 @@ use hyper_util::service::TowerToHyperService;
 use intent_gateway_core::error::CallFailure;
 use intent_gateway_core::secret::Secret;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, ErrorData, ServerCapabilities,
-    ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, ErrorData, ProtocolVersion,
+    ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
@@ -21,12 +22,20 @@ use tokio::task::JoinHandle;
 
 use crate::harness::{CALL, call, call_within, client, partner};
 
+/// Speaks the given revisions, or all that rmcp knows.
 #[derive(Clone)]
-struct Workshop;
+struct Workshop(Option<ProtocolVersion>);
 
 impl ServerHandler for Workshop {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        match &self.0 {
+            Some(only) => vec![only.clone()].into(),
+            None => ProtocolVersion::KNOWN_VERSIONS.into(),
+        }
     }
 
     async fn call_tool(
@@ -40,7 +49,9 @@ impl ServerHandler for Workshop {
             let data = json!({"platform_error_code": "SLOT_GONE", "platform_field": "slot_id"});
             return Err(ErrorData::new(ErrorCode(-32010), "taken", Some(data)));
         }
-        let text = json!({"tool": request.name, "arguments": request.arguments, "token": token}).to_string();
+        let revision = parts.headers.get("mcp-protocol-version").map(|value| value.to_str().expect("a text"));
+        let text = json!({"revision": revision, "tool": request.name, "arguments": request.arguments, "token": token})
+            .to_string();
         Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into())
     }
 }
@@ -56,8 +67,9 @@ impl Drop for Running {
     }
 }
 
-async fn start(config: StreamableHttpServerConfig) -> Running {
-    let service = StreamableHttpService::new(|| Ok(Workshop), Arc::new(LocalSessionManager::default()), config);
+async fn start(workshop: Workshop, config: StreamableHttpServerConfig) -> Running {
+    let service =
+        StreamableHttpService::new(move || Ok(workshop.clone()), Arc::new(LocalSessionManager::default()), config);
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
     let serving = tokio::spawn(async move {
@@ -85,7 +97,7 @@ fn modes() -> [(&'static str, StreamableHttpServerConfig); 3] {
 #[tokio::test]
 async fn every_mode_answers_and_sees_each_callers_own_token() {
     for (mode, config) in modes() {
-        let server = start(config).await;
+        let server = start(Workshop(None), config).await;
         let (client, partner) = (client(), partner("workshop", &server.url));
         let users = [Secret::new("one"), Secret::new("two")];
         let calls = (0..20).map(|turn| call_within(&client, &partner, users.get(turn % 3), CALL));
@@ -103,7 +115,7 @@ async fn every_mode_answers_and_sees_each_callers_own_token() {
 #[tokio::test]
 async fn every_mode_delivers_platform_errors() {
     for (mode, config) in modes() {
-        let server = start(config).await;
+        let server = start(Workshop(None), config).await;
         let (client, partner) = (client(), partner("workshop", &server.url));
         let outcome = call_within(&client, &partner, Some(&Secret::new("refused")), CALL).await;
         let expected = CallFailure::Platform {
@@ -113,5 +125,19 @@ async fn every_mode_delivers_platform_errors() {
         };
         assert_eq!(outcome, Err(expected), "{mode}");
         assert!(call(&client, &partner).await.is_ok(), "{mode}");
+    }
+}
+
+#[tokio::test]
+async fn every_revision_is_spoken() {
+    let revisions = [ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
+    for revision in revisions {
+        for (mode, config) in modes() {
+            let server = start(Workshop(Some(revision.clone())), config).await;
+            let (client, partner) = (client(), partner("workshop", &server.url));
+            let text = call(&client, &partner).await.unwrap_or_else(|failure| panic!("{revision}, {mode}: {failure}"));
+            let answer: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+            assert_eq!(answer["revision"], revision.as_str(), "{mode}");
+        }
     }
 }

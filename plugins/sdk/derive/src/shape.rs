@@ -37,7 +37,9 @@ fn lifetime(input: &DeriveInput) -> Result<Option<syn::Lifetime>> {
     for param in &input.generics.params {
         match param {
             GenericParam::Lifetime(param) if found.is_none() => found = Some(param.lifetime.clone()),
-            other => return Err(Error::new_spanned(other, "a Shape takes at most one lifetime and no other parameter")),
+            other => {
+                return Err(Error::new_spanned(other, "a Shape takes at most one lifetime and no other parameter"));
+            }
         }
     }
     Ok(found)
@@ -117,6 +119,8 @@ fn implementation(input: &DeriveInput, members: &[Member<'_>], lifetime: Option<
     let names: Vec<_> = members.iter().map(|member| &member.name).collect();
     let indices: Vec<_> = (0..members.len()).collect();
     let count = members.len();
+    // Fields may have any name, so the locals that hold them get names that no parameter has.
+    let locals: Vec<_> = (0..members.len()).map(|index| format_ident!("member_{index}")).collect();
     let descs = members.iter().map(|member| {
         let Member { ty, name, doc, bounds, .. } = member;
         // With every bound given, the update syntax would be needless.
@@ -158,11 +162,22 @@ fn implementation(input: &DeriveInput, members: &[Member<'_>], lifetime: Option<
                 }
 
                 #[inline]
-                fn name(index: usize) -> &'static str {
-                    <Self as ::contract_sdk::shape::Fields>::FIELDS.get(index).map_or("", |field| field.name)
+                fn in_order(
+                    partial: &mut Self::Partial,
+                    mut open: bool,
+                    from: &mut ::contract_sdk::json::Parser<#de>,
+                    at: &::contract_sdk::shape::At<'_>,
+                    out: &mut ::contract_sdk::Violations,
+                ) -> bool {
+                    #(if open && from.take_key(#names) {
+                        partial.#fields.read(
+                            &<Self as ::contract_sdk::shape::Fields>::FIELDS[#indices], from, at, out,
+                        );
+                        open = from.more(b'}', false);
+                    })*
+                    open
                 }
 
-                #[inline]
                 fn member(
                     partial: &mut Self::Partial,
                     index: usize,
@@ -183,10 +198,10 @@ fn implementation(input: &DeriveInput, members: &[Member<'_>], lifetime: Option<
                     at: &::contract_sdk::shape::At<'_>,
                     out: &mut ::contract_sdk::Violations,
                 ) -> ::core::option::Option<Self> {
-                    #(let #fields = partial.#fields.finish(
+                    #(let #locals = partial.#fields.finish(
                         &<Self as ::contract_sdk::shape::Fields>::FIELDS[#indices], at, out,
                     );)*
-                    ::core::option::Option::Some(Self { #(#fields: #fields?,)* })
+                    ::core::option::Option::Some(Self { #(#fields: #locals?,)* })
                 }
             }
             impl<#de> ::contract_sdk::shape::Shape<#de> for #this {

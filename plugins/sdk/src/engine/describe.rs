@@ -86,14 +86,16 @@ fn tool(policy: &ToolPolicy, arguments: &ValueDesc, answer: &ValueDesc) -> Tool 
 
 fn ranking(table: &Ranking) -> crate::bindings::Ranking {
     let list = |axis: Axis, signals: &[Signal]| -> Vec<crate::bindings::Signal> {
-        let row = |signal: &Signal| crate::bindings::Signal { axis, name: signal.name.to_owned(), weight: signal.weight };
+        let row =
+            |signal: &Signal| crate::bindings::Signal { axis, name: signal.name.to_owned(), weight: signal.weight };
         signals.iter().map(row).collect()
     };
     let mut signals = list(Axis::Time, table.signals.time);
     signals.extend(list(Axis::Taste, table.signals.taste));
     signals.extend(list(Axis::Budget, table.signals.budget));
     signals.extend(list(Axis::Safety, table.signals.safety));
-    let band = |row: &crate::ranking::BandFactor| Band { axis: row.axis, value: row.value.to_owned(), factor: row.factor };
+    let band =
+        |row: &crate::ranking::BandFactor| Band { axis: row.axis, value: row.value.to_owned(), factor: row.factor };
     crate::bindings::Ranking {
         weights: table.weights.axes(),
         declared_share: table.declared_share,
@@ -117,7 +119,11 @@ fn errors<I: Intent>() -> Vec<PlatformError> {
         code: error.code.to_owned(),
         http_status: error.http_status,
         meaning: error.meaning.to_owned(),
-        retry: error.retry.map(|retry| ErrorRetry { times: retry.times, wait_ms: retry.wait_ms, backoff: retry.backoff }),
+        retry: error.retry.map(|retry| ErrorRetry {
+            times: retry.times,
+            wait_ms: retry.wait_ms,
+            backoff: retry.backoff,
+        }),
     };
     I::ERRORS.iter().map(row).collect()
 }

@@ -139,9 +139,8 @@ impl<'a> Shape<'a> for f64 {
 #[inline]
 fn in_range(number: f64, at: &At<'_>, out: &mut Violations) -> bool {
     let bounds = at.bounds();
-    let sound = number.is_finite()
-        && bounds.min.is_none_or(|min| number >= min)
-        && bounds.max.is_none_or(|max| number <= max);
+    let sound =
+        number.is_finite() && bounds.min.is_none_or(|min| number >= min) && bounds.max.is_none_or(|max| number <= max);
     if !sound {
         out_of_range(number, at, out);
     }
@@ -216,7 +215,8 @@ fn paise(number: &str) -> Result<i64, PaiseError> {
     let last = digits.iter().rposition(|&digit| digit != 0).map_or(0, |last| last + 1);
     // The decimal point of the paise stands after this many digits. An exponent too long to be read is
     // either far too large or far too small.
-    let exponent = exponent.parse::<i64>().unwrap_or(if exponent.starts_with('-') { i64::MIN / 2 } else { i64::MAX / 2 });
+    let exponent =
+        exponent.parse::<i64>().unwrap_or(if exponent.starts_with('-') { i64::MIN / 2 } else { i64::MAX / 2 });
     let point = (whole.len() as i64).saturating_add(exponent).saturating_add(2);
     if point < last as i64 {
         return Err(PaiseError::TooFine);

@@ -100,17 +100,18 @@ pub trait ObjectShape<'a>: Shape<'a> + Fields {
     /// The index of a declared member.
     fn index(name: &str) -> Option<usize>;
 
-    /// The name of a declared member; empty beyond the last.
-    fn name(index: usize) -> &'static str;
-
-    /// Reads the value of the member of this index.
-    fn member(
+    /// Reads the members that come in the order of declaration, as senders nearly always write them. `open`
+    /// says whether a member is next; so does the answer.
+    fn in_order(
         partial: &mut Self::Partial,
-        index: usize,
+        open: bool,
         from: &mut Parser<'a>,
         at: &At<'_>,
         out: &mut Violations,
-    );
+    ) -> bool;
+
+    /// Reads the value of the member of this index.
+    fn member(partial: &mut Self::Partial, index: usize, from: &mut Parser<'a>, at: &At<'_>, out: &mut Violations);
 
     /// The whole value, once all members are read.
     fn finish(partial: Self::Partial, at: &At<'_>, out: &mut Violations) -> Option<Self>;
@@ -128,13 +129,8 @@ impl<T> Default for Member<T> {
 impl<T> Member<T> {
     /// Reads the member's value; a second occurrence is a violation and is not judged.
     #[inline]
-    pub fn read<'a>(
-        &mut self,
-        field: &'static FieldDesc,
-        from: &mut Parser<'a>,
-        at: &At<'_>,
-        out: &mut Violations,
-    ) where
+    pub fn read<'a>(&mut self, field: &'static FieldDesc, from: &mut Parser<'a>, at: &At<'_>, out: &mut Violations)
+    where
         T: Shape<'a>,
     {
         let here = at.member(field);
@@ -183,19 +179,14 @@ pub fn read_object<'a, T: ObjectShape<'a>>(from: &mut Parser<'a>, at: &At<'_>, o
     }
     from.open();
     let mut partial = T::Partial::default();
-    // Senders nearly always keep the declared order: try the next name before reading and searching.
-    let mut next = 0;
-    let mut first = true;
-    while from.more(b'}', first) {
-        first = false;
-        let found = if next < T::COUNT && from.take_key(T::name(next)) { Some(next) } else { T::index(&from.key()) };
-        match found {
-            Some(index) => {
-                T::member(&mut partial, index, from, at, out);
-                next = index + 1;
-            }
+    let first = from.more(b'}', true);
+    let mut open = T::in_order(&mut partial, first, from, at, out);
+    while open {
+        match T::index(&from.key()) {
+            Some(index) => T::member(&mut partial, index, from, at, out),
             None => from.skip(),
         }
+        open = from.more(b'}', false);
     }
     T::finish(partial, at, out)
 }

@@ -98,16 +98,53 @@ fn is_web_url(text: &str) -> bool {
 
 /// Whether a URL goes on soundly after `://`: a host, perhaps a port, and no character that no URL has.
 fn is_after_scheme(rest: &str) -> bool {
-    if rest.bytes().any(|byte| byte <= b' ' || byte == 0x7f || byte == b'\\')
-        || (!rest.is_ascii() && rest.chars().any(|letter| letter.is_whitespace() || letter.is_control()))
-    {
+    if has_blank(rest) {
         return false;
     }
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let is_end = |byte: &u8| matches!(byte, b'/' | b'?' | b'#');
+    let end = rest.as_bytes().iter().position(|byte| is_end(byte)).unwrap_or(rest.len());
+    let authority = &rest[..end];
+    is_plain_host(authority) || is_authority(authority)
+}
+
+/// Whether a text holds a blank, a control character or a backslash; no URL does. Eight bytes at a time.
+fn has_blank(text: &str) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    let is_odd = |byte: u8| byte <= b' ' || byte == 0x7f || byte == b'\\';
+    let mut words = text.as_bytes().chunks_exact(8);
+    let marked = words.by_ref().filter_map(|chunk| chunk.first_chunk::<8>()).any(|chunk| {
+        // The highest bit of a byte comes out set if the byte, or one below it, is odd.
+        let word = u64::from_le_bytes(*chunk);
+        let (delete, backslash) = (word ^ (ONES * 0x7f), word ^ (ONES * b'\\' as u64));
+        let low = word.wrapping_sub(ONES * 0x21) & !word;
+        let found = low | (delete.wrapping_sub(ONES) & !delete) | (backslash.wrapping_sub(ONES) & !backslash);
+        found & HIGHS != 0
+    });
+    marked
+        || words.remainder().iter().any(|byte| is_odd(*byte))
+        || (!text.is_ascii() && text.chars().any(|letter| letter.is_whitespace() || letter.is_control()))
+}
+
+/// Whether an authority is a host name of ASCII letters and nothing else, as nearly all are.
+fn is_plain_host(authority: &str) -> bool {
+    let mut label_length = 0;
+    for byte in authority.bytes() {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'-' => label_length += 1,
+            b'.' if label_length > 0 => label_length = 0,
+            _ => return false,
+        }
+    }
+    label_length > 0
+}
+
+fn is_authority(authority: &str) -> bool {
     let host_and_port = authority.rsplit_once('@').map_or(authority, |(_, after)| after);
     if let Some(v6) = host_and_port.strip_prefix('[') {
         return v6.split_once(']').is_some_and(|(address, port)| {
-            address.parse::<std::net::Ipv6Addr>().is_ok() && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
+            address.parse::<std::net::Ipv6Addr>().is_ok()
+                && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
         });
     }
     let (host, port) = match host_and_port.split_once(':') {
@@ -159,12 +196,14 @@ fn is_semver(text: &str) -> bool {
     let is_number = |part: &str| {
         !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()) && (part == "0" || !part.starts_with('0'))
     };
-    let is_word = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let is_word =
+        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     core.split('.').count() == 3
         && core.split('.').all(is_number)
         && build.is_none_or(|build| build.split('.').all(is_word))
         && pre.is_none_or(|pre| {
-            pre.split('.').all(|part| is_word(part) && (is_number(part) || !part.bytes().all(|byte| byte.is_ascii_digit())))
+            pre.split('.')
+                .all(|part| is_word(part) && (is_number(part) || !part.bytes().all(|byte| byte.is_ascii_digit())))
         })
 }
 
@@ -214,9 +253,28 @@ mod tests {
                 "https://[zz]/",
                 " https://example.com",
                 "https://example.com\\@evil.com",
+                "https://example.com/1234567890 234567890",
+                "https://example.com/1234567890\u{7f}234567890",
+                "https://example.com/1234567890\\234567890",
             ],
         );
         check(is_web_url, &["http://example.com", "https://example.com"], &["ftp://example.com", "example.com"]);
+    }
+
+    #[test]
+    fn blanks_are_found_wherever_they_stand() {
+        for length in 0..20 {
+            let sound: Vec<u8> = (0..length).map(|place| b'!' + place).collect();
+            assert!(!has_blank(std::str::from_utf8(&sound).unwrap()));
+            for place in 0..usize::from(length) {
+                for odd in [0, b'\n', b' ', 0x7f, b'\\'] {
+                    let mut text = sound.clone();
+                    text[place] = odd;
+                    assert!(has_blank(std::str::from_utf8(&text).unwrap()), "{odd} at {place} of {length}");
+                }
+            }
+        }
+        assert!(has_blank("a\u{a0}") && has_blank("a\u{85}") && !has_blank("éßñ日本~}|{"));
     }
 
     #[test]
@@ -226,7 +284,11 @@ mod tests {
             &["+919812345678", "+12", "+123456789012345"],
             &["919812345678", "+0123", "+1", "+1234567890123456", "+91 98123", "+", "", "+९१२३"],
         );
-        check(is_locale_tag, &["en", "en-IN", "hi-Deva-IN", "sr-Latn-RS-1994"], &["", "e", "en_IN", "en-", "-IN", "en-123456789", "12"]);
+        check(
+            is_locale_tag,
+            &["en", "en-IN", "hi-Deva-IN", "sr-Latn-RS-1994"],
+            &["", "e", "en_IN", "en-", "-IN", "en-123456789", "12"],
+        );
         check(
             is_semver,
             &["0.0.0", "1.0.0", "1.2.3-rc.1+b.7", "1.0.0-x-y"],

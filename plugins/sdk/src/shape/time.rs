@@ -52,7 +52,8 @@ impl DateTime {
                     return None;
                 }
                 for place in 0..3 {
-                    fraction_ms = fraction_ms * 10 + fraction[..digits].get(place).map_or(0, |byte| i64::from(byte - b'0'));
+                    fraction_ms =
+                        fraction_ms * 10 + fraction[..digits].get(place).map_or(0, |byte| i64::from(byte - b'0'));
                 }
                 rest = &fraction[digits..];
             }

@@ -192,7 +192,8 @@ impl Walk<'_> {
         if format == TextFormat::Any {
             return self.passes(at, "an empty text", json!(""));
         }
-        let empty = if matches!(format, TextFormat::DateTime | TextFormat::Date) { code::BAD_FORMAT } else { code::EMPTY };
+        let empty =
+            if matches!(format, TextFormat::DateTime | TextFormat::Date) { code::BAD_FORMAT } else { code::EMPTY };
         self.breaks(at, "an empty text", empty, json!(""));
         self.breaks(at, "a blank text", empty, json!(" \t"));
         for bad in badly_written(format) {

@@ -28,7 +28,9 @@ fn fields(desc: &ValueDesc) -> impl Iterator<Item = &'static FieldDesc> {
 
 fn request<I: Intent>(found: &mut Vec<String>) {
     let request = <I::Request<'static> as Described>::DESC;
-    if !fields(&request).any(|field| field.name == "intent" && field.required && field.bounds.equals == Some(I::ABOUT.intent)) {
+    if !fields(&request)
+        .any(|field| field.name == "intent" && field.required && field.bounds.equals == Some(I::ABOUT.intent))
+    {
         found.push(format!("The request declares no required `intent` that equals {:?}.", I::ABOUT.intent));
     }
     if !fields(&request).any(|field| field.name == "request_id") {
