@@ -17,35 +17,35 @@ const START_MAX: Duration = Duration::from_secs(60);
 const SETTLE_MAX: Duration = Duration::from_secs(30);
 
 /// The project's root folder.
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ lies in the root folder").to_owned()
 }
 
 /// A file that `cargo xtask test` builds before these tests.
-pub fn built(path: &str) -> PathBuf {
+pub(crate) fn built(path: &str) -> PathBuf {
     let path = root().join("target").join(path);
     assert!(path.exists(), "{} is missing; `cargo xtask test` builds it", path.display());
     path
 }
 
 /// The shipped AC contract.
-pub fn ac_contract() -> PathBuf {
+pub(crate) fn ac_contract() -> PathBuf {
     built("contracts/auto-book-ac-service.wasm")
 }
 
 /// The AC contract 1.0.1 of the demo, with other weights.
-pub fn safety_first_contract() -> PathBuf {
+pub(crate) fn safety_first_contract() -> PathBuf {
     built("example-contracts/contract-safety-first.wasm")
 }
 
 /// A process that prints `listening on URL`; killed when dropped.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
-    pub url: String,
+    pub(crate) url: String,
 }
 
 impl Server {
-    pub fn start(command: &mut Command, log: &Path) -> Self {
+    pub(crate) fn start(command: &mut Command, log: &Path) -> Self {
         let shown = format!("{command:?}");
         let mut child = command
             .stdin(Stdio::null())
@@ -73,7 +73,7 @@ impl Server {
     }
 
     /// Sends SIGTERM and waits; whether it ended with success.
-    pub fn stop(mut self) -> bool {
+    pub(crate) fn stop(mut self) -> bool {
         let status = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().expect("kill runs");
         assert!(status.success());
         let deadline = Instant::now() + START_MAX;
@@ -87,14 +87,14 @@ impl Server {
     }
 
     /// Resident memory of the process in bytes.
-    pub fn resident_bytes(&self) -> u64 {
+    pub(crate) fn resident_bytes(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("Linux tells");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS is there");
         line.trim().trim_end_matches(" kB").trim().parse::<u64>().expect("a number") * 1024
     }
 
     /// Number of open file descriptors of the process.
-    pub fn open_files(&self) -> usize {
+    pub(crate) fn open_files(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("Linux tells").count()
     }
 }
@@ -108,15 +108,15 @@ impl Drop for Server {
 
 /// A partner as the gateway's configuration names it.
 #[derive(Clone)]
-pub struct PartnerEntry {
-    pub id: String,
-    pub url: String,
-    pub intents: Vec<String>,
-    pub service_area: Vec<String>,
+pub(crate) struct PartnerEntry {
+    pub(crate) id: String,
+    pub(crate) url: String,
+    pub(crate) intents: Vec<String>,
+    pub(crate) service_area: Vec<String>,
 }
 
 impl PartnerEntry {
-    pub fn new(id: &str, url: &str) -> Self {
+    pub(crate) fn new(id: &str, url: &str) -> Self {
         Self {
             id: id.to_owned(),
             url: url.to_owned(),
@@ -128,18 +128,18 @@ impl PartnerEntry {
 
 /// What a test wants of its gateway beyond the defaults.
 #[derive(Default)]
-pub struct GatewayOptions {
-    pub partners: Vec<PartnerEntry>,
+pub(crate) struct GatewayOptions {
+    pub(crate) partners: Vec<PartnerEntry>,
     /// Components that are in the watched folder at the start.
-    pub contracts: Vec<PathBuf>,
+    pub(crate) contracts: Vec<PathBuf>,
     /// More TOML, put before the partners.
-    pub extra: String,
+    pub(crate) extra: String,
 }
 
 /// A gateway process with its own folder, and clients of both roles.
-pub struct Gateway {
-    pub server: Server,
-    pub folder: TempDir,
+pub(crate) struct Gateway {
+    pub(crate) server: Server,
+    pub(crate) folder: TempDir,
     client: reqwest::Client,
     orchestrator: String,
     admin: String,
@@ -147,13 +147,13 @@ pub struct Gateway {
 
 /// An HTTP answer in parts.
 #[derive(Debug)]
-pub struct Answer {
-    pub status: u16,
-    pub body: Value,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Value,
 }
 
 impl Gateway {
-    pub fn start(options: &GatewayOptions) -> Self {
+    pub(crate) fn start(options: &GatewayOptions) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::create_dir(folder.path().join("contracts")).expect("writable");
         for contract in &options.contracts {
@@ -165,7 +165,7 @@ impl Gateway {
     }
 
     /// A gateway in a folder that an earlier one has used.
-    pub fn start_in(folder: TempDir) -> Self {
+    pub(crate) fn start_in(folder: TempDir) -> Self {
         let program = built("debug/intent-gateway");
         let config = folder.path().join("gateway.toml");
         let mut command = Command::new(&program);
@@ -182,13 +182,13 @@ impl Gateway {
     }
 
     /// Stops the process and starts another one on the same folder.
-    pub fn restart(self) -> Self {
+    pub(crate) fn restart(self) -> Self {
         let Self { server, folder, .. } = self;
         assert!(server.stop(), "a clean stop");
         Self::start_in(folder)
     }
 
-    pub fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("gateway.log")).expect("the log is there")
     }
 
@@ -200,40 +200,40 @@ impl Gateway {
         Answer { status, body }
     }
 
-    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
         let request = self.client.post(format!("{}{path}", self.server.url)).json(body);
         self.send(request, &self.orchestrator).await
     }
 
-    pub async fn search(&self, body: &Value) -> Answer {
+    pub(crate) async fn search(&self, body: &Value) -> Answer {
         self.post("/api/v1/intents/auto.book_ac_service/search", body).await
     }
 
     /// A search that must succeed; its answer.
-    pub async fn found(&self, body: &Value) -> Value {
+    pub(crate) async fn found(&self, body: &Value) -> Value {
         let answer = self.search(body).await;
         assert_eq!(answer.status, 200, "{}\n{}", answer.body, self.log());
         answer.body
     }
 
-    pub async fn admin_get(&self, path: &str) -> Value {
+    pub(crate) async fn admin_get(&self, path: &str) -> Value {
         let answer = self.send(self.client.get(format!("{}/api/v1/admin{path}", self.server.url)), &self.admin).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         answer.body
     }
 
-    pub async fn admin_post(&self, path: &str) -> Answer {
+    pub(crate) async fn admin_post(&self, path: &str) -> Answer {
         self.send(self.client.post(format!("{}/api/v1/admin{path}", self.server.url)), &self.admin).await
     }
 
-    pub async fn upload(&self, component: &[u8]) -> Answer {
+    pub(crate) async fn upload(&self, component: &[u8]) -> Answer {
         let url = format!("{}/api/v1/admin/contracts", self.server.url);
         let request = self.client.post(url).header("content-type", "application/wasm").body(component.to_vec());
         self.send(request, &self.admin).await
     }
 
     /// Waits until a version of the AC contract is live.
-    pub async fn wait_for_version(&self, version: &str) {
+    pub(crate) async fn wait_for_version(&self, version: &str) {
         let deadline = Instant::now() + SETTLE_MAX;
         loop {
             let versions = self.admin_get("/contracts").await;
@@ -269,14 +269,14 @@ fn config(folder: &Path, options: &GatewayOptions) -> String {
 }
 
 /// A Rust example partner with one of its catalogues.
-pub fn rust_partner(catalogue: &str, folder: &Path) -> Server {
+pub(crate) fn rust_partner(catalogue: &str, folder: &Path) -> Server {
     let mut command = Command::new(built("debug/partner-rust"));
     command.args(["--catalogue", catalogue, "--port", "0"]);
     Server::start(&mut command, &folder.join(format!("partner-{catalogue}.log")))
 }
 
 /// A request that every contract rule accepts.
-pub fn request() -> Value {
+pub(crate) fn request() -> Value {
     let zone = jiff::tz::TimeZone::fixed(jiff::tz::offset(5).saturating_add(30.minutes()));
     let day = jiff::Zoned::now().with_time_zone(zone).start_of_day().expect("a day starts");
     let at = |hour: i64| (&day + (24 + hour).hours()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();

@@ -19,7 +19,7 @@ use crate::harness::PartnerEntry;
 
 /// How the partner answers a tool call.
 #[derive(Clone)]
-pub enum Behaviour {
+pub(crate) enum Behaviour {
     /// A proper result with this payload as its text.
     Payload(Value),
     /// A proper result with this text, JSON or not.
@@ -43,8 +43,8 @@ pub enum Behaviour {
 }
 
 /// A scripted partner on a port of its own, stopped when dropped.
-pub struct Scripted {
-    pub url: String,
+pub(crate) struct Scripted {
+    pub(crate) url: String,
     state: Arc<Script>,
     task: JoinHandle<()>,
 }
@@ -55,7 +55,7 @@ struct Script {
 }
 
 impl Scripted {
-    pub async fn start(behaviour: Behaviour) -> Self {
+    pub(crate) async fn start(behaviour: Behaviour) -> Self {
         let state = Arc::new(Script { behaviour, calls: AtomicUsize::new(0) });
         let router = axum::Router::new().route("/mcp", post(answer)).with_state(state.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -65,17 +65,17 @@ impl Scripted {
     }
 
     /// A partner whose search payload holds these slots.
-    pub async fn with_slots(slots: Value) -> Self {
+    pub(crate) async fn with_slots(slots: Value) -> Self {
         let payload = json!({"result_token": "token-1", "expires_at": "2099-01-01T00:00:00Z", "slots": slots});
         Self::start(Behaviour::Payload(payload)).await
     }
 
-    pub fn entry(&self, id: &str) -> PartnerEntry {
+    pub(crate) fn entry(&self, id: &str) -> PartnerEntry {
         PartnerEntry::new(id, &self.url)
     }
 
     /// Tool calls that have arrived.
-    pub fn calls(&self) -> usize {
+    pub(crate) fn calls(&self) -> usize {
         self.state.calls.load(Ordering::SeqCst)
     }
 }

@@ -6,7 +6,7 @@ use crate::harness::{Gateway, GatewayOptions, ac_contract, request, rust_partner
 use crate::scripted::{Behaviour, Scripted};
 
 /// The slots that the honest catalogue offers for a request: a base for slots that break one rule.
-pub async fn honest_slots() -> Vec<Value> {
+pub(crate) async fn honest_slots() -> Vec<Value> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let partner = rust_partner("oem", folder.path());
     let gateway = Gateway::start(&GatewayOptions {

@@ -228,8 +228,8 @@ impl Refusal {
         self.internal.as_deref()
     }
 
-    /// Writes the refusal out. `carried` are the headers that the layers below had set, `Allow` for one.
-    pub(crate) fn render(self, request_id: &str, carried: http::HeaderMap) -> Response {
+    /// Writes the refusal out. `Allow` is added by the router, outside every layer.
+    pub(crate) fn render(self, request_id: &str) -> Response {
         let body = ErrorBody {
             error: ErrorDetail {
                 code: &self.code,
@@ -243,10 +243,6 @@ impl Refusal {
         let mut response = Response::new(axum::body::Body::from(body));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
-        headers.extend(carried.into_iter().filter_map(|(name, value)| match name {
-            Some(name) if name == header::ALLOW => Some((name, value)),
-            _ => None,
-        }));
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(challenge) = self.challenge {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));

@@ -64,8 +64,7 @@ pub(crate) async fn layer(mut request: Request, next: Next) -> Response {
         });
         report(response.status(), refusal.as_ref(), start.elapsed());
         if let Some(refusal) = refusal {
-            let carried = std::mem::take(response.headers_mut());
-            response = refusal.render(request_id.as_str(), carried);
+            response = refusal.render(request_id.as_str());
         }
         // Well-formed identifiers are visible ASCII, which a header takes.
         if let Ok(value) = HeaderValue::from_str(request_id.as_str()) {

@@ -348,11 +348,11 @@ impl Drop for GivenUp<'_> {
     }
 }
 
-/// Whether a partner answers, and not with what any server may answer to a client it knows: such a partner may still
-/// speak the newer lifecycle.
+/// Whether a partner answers, but refuses to initialise: such a partner may speak the newer lifecycle alone. How it says
+/// so is not prescribed.
 fn speaks_but_refuses(failure: &CallFailure) -> bool {
     match failure {
-        CallFailure::Platform { code, .. } => code == "METHOD_NOT_FOUND" || code == "INVALID_REQUEST",
+        CallFailure::Platform { code, .. } => code != "PARTNER_MAINTENANCE",
         CallFailure::HttpStatus(status) => (400..500).contains(status),
         _ => false,
     }

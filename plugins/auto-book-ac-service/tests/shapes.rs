@@ -7,7 +7,7 @@ use auto_book_ac_service::booking::{AcServiceBooking, CancelArguments, Cancellat
 use auto_book_ac_service::completion::AcServiceReport;
 use auto_book_ac_service::request::AcServiceRequest;
 use auto_book_ac_service::slot::AcServiceSlot;
-use contract_sdk::shape::{Described, read_document};
+use contract_sdk::shape::{Described, ValueDesc, read_document};
 use contract_sdk::testing::{assert_shape, problems};
 use contract_sdk::{Report, docs, engine, schema};
 use serde_json::{Value, json};
@@ -163,4 +163,58 @@ fn partners_read_a_row_for_every_field() {
         ("integer", true, "at least 0, at most 24")
     );
     assert!(docs::markdown(&AcServiceSlot::DESC).contains("| `/slot_id` | non-empty string | yes |"));
+}
+
+/// The bounds of the spec, written out: cases that are made from the declarations cannot miss a wrong bound.
+#[test]
+fn the_bounds_are_those_of_the_spec() {
+    let bounded = |desc: &ValueDesc| -> Vec<(String, String)> {
+        let rows = docs::rows(desc).into_iter().filter(|row| !row.bounds.is_empty());
+        rows.map(|row| (row.pointer, row.bounds)).collect()
+    };
+    let expect = |desc: &ValueDesc, expected: &[(&str, &str)]| {
+        let expected: Vec<_> = expected.iter().map(|(at, bounds)| ((*at).to_owned(), (*bounds).to_owned())).collect();
+        assert_eq!(bounded(desc), expected);
+    };
+    expect(
+        &AcServiceSlot::DESC,
+        &[
+            ("/provider/distance_from_user_km", "at least 0, at most 30"),
+            ("/slot_window/typical_duration_hours", "at least 0.5, at most 6"),
+            ("/service_scope/includes", "at least 2 entries"),
+            ("/estimated_price/diagnostic_fee_inr", "at least 0"),
+            ("/estimated_price/labour_inr", "at least 0"),
+            ("/estimated_price/parts_estimate_inr", "at least 0"),
+            ("/estimated_price/refrigerant_inr", "at least 0"),
+            ("/estimated_price/gst_inr", "at least 0"),
+            ("/estimated_price/total_estimate_inr", "at least 0"),
+            ("/estimated_price/price_lock_variance_cap_pct", "at least 0, at most 50"),
+            ("/warranty/parts_warranty_months", "at least 0, at most 24"),
+            ("/warranty/labour_warranty_months", "at least 0, at most 6"),
+            ("/warranty/cooling_performance_warranty_days", "at least 0, at most 90"),
+            ("/ratings/avg_rating", "at least 0, at most 5"),
+            ("/ratings/review_count", "at least 0"),
+            ("/ratings/cooling_complaint_resolution_pct", "at least 0, at most 100"),
+        ],
+    );
+    expect(
+        &AcServiceRequest::DESC,
+        &[
+            ("/intent", "always \"auto.book_ac_service\""),
+            ("/user_currency", "always \"INR\""),
+            ("/user_location/max_radius_km", "at least 0"),
+            ("/vehicle/registration_number_last4", "exactly 4 characters"),
+            ("/ac_issue/user_description", "at most 500 characters"),
+            ("/ac_issue/last_serviced_months_ago", "at least 0, at most 120"),
+        ],
+    );
+    expect(&AcServiceBooking::DESC, &[("/total_estimate_inr", "at least 0")]);
+    expect(
+        &CancellationResult::DESC,
+        &[
+            ("/cancellation_fee_inr", "at least 0"),
+            ("/refund_amount_inr", "at least 0"),
+            ("/refund_eta_days", "at least 0, at most 14"),
+        ],
+    );
 }

@@ -233,9 +233,9 @@
 //!
 //! - **One declaration per shape.** The reader, the JSON Schema, the field docs and the list that tests walk all
 //!   come from the struct, so they cannot disagree.
-//! - **A parser of its own** ([`json`]). Shapes know what should come next and ask for it. Against the visitors
-//!   of `serde_json` that takes a third less time natively, more than that in a guest, and a quarter of the code
-//!   of the component. Property tests compare it with `serde_json` on sound, broken and random text.
+//! - **A parser of its own** ([`json`]). Shapes know what should come next and ask for it. Put in the place of
+//!   `serde_json`'s visitors, it took a third off the evaluation of 15 options natively, a fifth in a guest, and
+//!   200 KB off the component. Property tests compare it with `serde_json` on sound, broken and random text.
 //! - **Violations first, rules after.** Rules between fields run only on documents whose shape is sound, so that a
 //!   rule deals with values and every rule is one line.
 //! - **Null and absence differ.** `Option` may be absent but not null, [`shape::Nullable`] may be null but not

@@ -102,7 +102,7 @@ fn is_after_scheme(rest: &str) -> bool {
         return false;
     }
     let is_end = |byte: &u8| matches!(byte, b'/' | b'?' | b'#');
-    let end = rest.as_bytes().iter().position(|byte| is_end(byte)).unwrap_or(rest.len());
+    let end = rest.as_bytes().iter().position(is_end).unwrap_or(rest.len());
     let authority = &rest[..end];
     is_plain_host(authority) || is_authority(authority)
 }
