@@ -153,7 +153,7 @@ pub struct SearchShape {
     pub tool: String,
     /// Key of the array of options.
     pub options_key: String,
-    /// Key of an option's own identifier.
+    /// Where an option's own identifier is: the name of a member, or a JSON Pointer where it lies deeper.
     pub id_key: String,
     /// Options beyond this number are dropped with a finding.
     pub max_options: u32,

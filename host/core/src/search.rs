@@ -483,5 +483,6 @@ fn too_many(max_options: usize) -> Violation {
 /// The identifier of an option that the contract never sees.
 fn option_id(option: &RawValue, id_key: &str) -> Option<String> {
     let option: serde_json::Value = serde_json::from_str(option.get()).ok()?;
-    option.get(id_key)?.as_str().filter(|id| id.len() <= OPTION_ID_MAX_BYTES).map(str::to_owned)
+    let id = if id_key.starts_with('/') { option.pointer(id_key) } else { option.get(id_key) };
+    id?.as_str().filter(|id| id.len() <= OPTION_ID_MAX_BYTES).map(str::to_owned)
 }

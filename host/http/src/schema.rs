@@ -56,7 +56,7 @@ pub struct SearchShape {
     pub tool: String,
     /// Key of the array of options.
     pub options_key: String,
-    /// Key of an option's own identifier.
+    /// Where an option's own identifier is: the name of a member, or a JSON Pointer where it lies deeper.
     pub id_key: String,
     /// Options of one partner beyond this number are dropped.
     pub max_options: u32,

@@ -56,7 +56,7 @@ pub struct Search {
     pub policy: ToolPolicy,
     /// Key of the array of options.
     pub options_key: &'static str,
-    /// Key of an option's own identifier.
+    /// Where an option's own identifier is: the name of a member, or a JSON Pointer where it lies deeper.
     pub id_key: &'static str,
     /// Options of one partner beyond this number are dropped by the host.
     pub max_options: u32,

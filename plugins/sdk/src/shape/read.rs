@@ -211,24 +211,43 @@ pub fn read_document<'a, T: Shape<'a>>(json: &'a str) -> Result<T, Vec<Violation
     }
 }
 
-/// The text under one key of an object that may otherwise be broken, to name the option in a report.
-pub fn read_text_member<'a>(json: &'a str, key: &str) -> Option<Cow<'a, str>> {
+/// Reads one text out of a document that may otherwise be broken: a member by its name, or, where `place` starts with
+/// `/`, the member that this JSON Pointer leads to, through objects only.
+pub fn read_text_member<'a>(json: &'a str, place: &str) -> Option<Cow<'a, str>> {
     let mut from = Parser::new(json);
+    let found = match place.strip_prefix('/') {
+        Some(path) => text_below(&mut from, path),
+        None => text_below(&mut from, place),
+    };
+    from.end().ok().and(found)
+}
+
+/// Reads to the end of the value at hand, and keeps the text that the path leads to.
+fn text_below<'a>(from: &mut Parser<'a>, path: &str) -> Option<Cow<'a, str>> {
     if from.peek() != b'{' {
+        from.skip();
         return None;
     }
+    let (key, deeper) = match path.split_once('/') {
+        Some((key, deeper)) => (key, Some(deeper)),
+        None => (path, None),
+    };
     from.open();
     let mut found = None;
     let mut first = true;
     while from.more(b'}', first) {
         first = false;
-        if from.key() == key && found.is_none() && from.peek() == b'"' {
+        if from.key() != key || found.is_some() {
+            from.skip();
+        } else if let Some(deeper) = deeper {
+            found = text_below(from, deeper);
+        } else if from.peek() == b'"' {
             found = Some(from.string());
         } else {
             from.skip();
         }
     }
-    from.end().ok().and(found)
+    found
 }
 
 /// Reads a value of a vocabulary.
@@ -282,4 +301,23 @@ fn record_wrong_type(desc: &ValueDesc, from: &mut Parser<'_>, at: &At<'_>, out: 
     let or_null = if desc.nullable { " or null" } else { "" };
     let expected = desc.kind.label();
     out.push(at, code::WRONG_TYPE, format_args!("Found {kind}{}; expected: {expected}{or_null}.", &shown[..cut]));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read_text_member;
+
+    #[test]
+    fn texts_are_found_by_name_and_by_pointer() {
+        let json = r#"{"x":[{"id":"no"}],"id":1,"id":"a","studio":{"y":{"id":"no"},"identity":{"id":"b"}},"z":null}"#;
+        let read = |place| read_text_member(json, place);
+        assert_eq!(read("id").as_deref(), Some("a"));
+        assert_eq!(read("/id").as_deref(), Some("a"));
+        assert_eq!(read("/studio/identity/id").as_deref(), Some("b"));
+        for absent in ["no", "/x/0/id", "/studio/id", "/studio/identity", "/studio/identity/id/more", "/z/id"] {
+            assert_eq!(read(absent), None, "{absent}");
+        }
+        assert_eq!(read_text_member("[]", "id"), None);
+        assert_eq!(read_text_member(r#"{"id":"a""#, "id"), None);
+    }
 }

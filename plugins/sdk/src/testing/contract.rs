@@ -26,6 +26,13 @@ fn fields(desc: &ValueDesc) -> impl Iterator<Item = &'static FieldDesc> {
     parts.iter().copied().flatten()
 }
 
+/// Whether a shape requires the member that a path of names, joined by `/`, leads to.
+fn requires(desc: &ValueDesc, path: &str) -> bool {
+    let (name, deeper) = path.split_once('/').map_or((path, None), |(name, deeper)| (name, Some(deeper)));
+    fields(desc)
+        .any(|field| field.name == name && field.required && deeper.is_none_or(|deeper| requires(&field.value, deeper)))
+}
+
 fn request<I: Intent>(found: &mut Vec<String>) {
     let request = <I::Request<'static> as Described>::DESC;
     if !fields(&request)
@@ -37,7 +44,7 @@ fn request<I: Intent>(found: &mut Vec<String>) {
         found.push("The request declares no `request_id`, which the SDK fills in.".to_owned());
     }
     let item = <I::Item<'static> as Described>::DESC;
-    if !fields(&item).any(|field| field.name == I::SEARCH.id_key && field.required) {
+    if !requires(&item, I::SEARCH.id_key.trim_start_matches('/')) {
         found.push(format!("The option declares no required {:?}, which names it.", I::SEARCH.id_key));
     }
 }
