@@ -1,18 +1,14 @@
 //! Starts what a test needs and stops it with the test: gateway processes, partner processes, and a partner
 //! that answers whatever the test wants, for the faults that no real partner would show on demand.
 
-use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use jiff::ToSpan as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// How long a process may take until it listens.
-const START_MAX: Duration = Duration::from_secs(60);
 /// How long a change may take to be seen.
 const SETTLE_MAX: Duration = Duration::from_secs(30);
 
@@ -38,71 +34,41 @@ pub(crate) fn safety_first_contract() -> PathBuf {
     built("example-contracts/contract-safety-first.wasm")
 }
 
-/// A process that prints `listening on URL`; killed when dropped.
+/// A server whose log is a file; killed when dropped.
 pub(crate) struct Server {
-    child: Child,
+    inner: test_servers::Server,
     pub(crate) url: String,
 }
 
 impl Server {
     pub(crate) fn start(command: &mut Command, log: &Path) -> Self {
         let shown = format!("{command:?}");
-        let mut child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(std::fs::File::create(log).expect("the log can be written"))
-            .spawn()
-            .unwrap_or_else(|error| panic!("{shown} cannot be started: {error}"));
-        let stdout = child.stdout.take().expect("stdout is piped");
-        let (sender, receiver) = mpsc::channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                if let Some(url) = line.trim().strip_prefix("listening on ") {
-                    let _ = sender.send(url.to_owned());
-                }
-            }
-        });
-        match receiver.recv_timeout(START_MAX) {
-            Ok(url) => Self { child, url },
-            Err(_) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                panic!("{shown} printed no address; log: {}", std::fs::read_to_string(log).unwrap_or_default());
-            }
+        let file = std::fs::File::create(log).expect("the log can be written");
+        match test_servers::Server::start(&shown, command, file) {
+            Ok(inner) => Self { url: inner.url.clone(), inner },
+            Err(error) => panic!("{error}; log: {}", std::fs::read_to_string(log).unwrap_or_default()),
         }
     }
 
     /// Sends SIGTERM and waits; whether it ended with success.
-    pub(crate) fn stop(mut self) -> bool {
-        let status = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().expect("kill runs");
-        assert!(status.success());
-        let deadline = Instant::now() + START_MAX;
-        while Instant::now() < deadline {
-            if let Some(status) = self.child.try_wait().expect("the child can be waited for") {
-                return status.success();
-            }
-            std::thread::park_timeout(Duration::from_millis(5));
+    pub(crate) fn stop(self) -> bool {
+        match self.inner.stop() {
+            Ok(()) => true,
+            Err(test_servers::ServerError::StoppedBadly { .. }) => false,
+            Err(error) => panic!("{error}"),
         }
-        panic!("the process ignores SIGTERM");
     }
 
     /// Resident memory of the process in bytes.
     pub(crate) fn resident_bytes(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("Linux tells");
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.inner.id())).expect("Linux tells");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS is there");
         line.trim().trim_end_matches(" kB").trim().parse::<u64>().expect("a number") * 1024
     }
 
     /// Number of open file descriptors of the process.
     pub(crate) fn open_files(&self) -> usize {
-        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("Linux tells").count()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        std::fs::read_dir(format!("/proc/{}/fd", self.inner.id())).expect("Linux tells").count()
     }
 }
 

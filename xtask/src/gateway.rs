@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
+use test_servers::Server;
 
 use crate::command::{cargo, exists, output, root, run, step};
-use crate::process::Server;
 
 /// A partner of the demo.
 pub(crate) struct DemoPartner {
@@ -107,7 +107,7 @@ fn typescript_partner(folder: &Path) -> anyhow::Result<Option<Server>> {
     let mut command = Command::new("node");
     command.current_dir(root().join("examples/partner-typescript"));
     command.args(["--import", "tsx", "src/main.ts", "--port", "0"]);
-    Server::start("the TypeScript partner", &mut command, log_file(folder, "typescript")?).map(Some)
+    Server::start("the TypeScript partner", &mut command, log_file(folder, "typescript")?).map(Some).map_err(Into::into)
 }
 
 /// Installs the Python partner and returns its interpreter; none where there is no Python.
@@ -132,7 +132,7 @@ fn python_partner(folder: &Path) -> anyhow::Result<Option<Server>> {
     };
     let mut command = Command::new(python);
     command.current_dir(root().join("examples/partner-python")).args(["server.py", "--port", "0"]);
-    Server::start("the Python partner", &mut command, log_file(folder, "python")?).map(Some)
+    Server::start("the Python partner", &mut command, log_file(folder, "python")?).map(Some).map_err(Into::into)
 }
 
 /// A gateway that runs, with tokens for its callers.

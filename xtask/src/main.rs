@@ -6,12 +6,11 @@
 mod bench;
 mod command;
 mod demo;
+mod foreign;
 mod gateway;
 mod guests;
-mod process;
 mod readme;
 mod test;
-mod toolchain;
 
 use std::process::ExitCode;
 

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::command::{cargo, root, run, step};
-use crate::{demo, gateway, guests, readme};
+use crate::{demo, foreign, gateway, guests, readme};
 
 /// One named part of the run.
 struct Part {
@@ -12,9 +12,10 @@ struct Part {
     run: fn() -> anyhow::Result<()>,
 }
 
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 8] = [
     Part { name: "formatting", run: formatting },
     Part { name: "contracts", run: guests::build_all },
+    Part { name: "contract in JavaScript", run: foreign::build_all },
     Part { name: "lints", run: lints },
     Part { name: "example partners", run: example_partners },
     Part { name: "tests", run: tests },

@@ -8,13 +8,16 @@
 mod load;
 mod micro;
 mod servers;
+mod subject;
 
-use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use bytes::Bytes;
+use test_servers::Server;
+
+use crate::subject::{OPTIONS, SUBJECTS, Subject};
 
 /// How long each load runs.
 const LOAD_TIME: Duration = Duration::from_secs(6);
@@ -27,12 +30,17 @@ fn main() {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["serve-partner"] => runtime.block_on(servers::partner(&sample("payload.json"))).expect("the partner serves"),
+        ["serve-partner", intent] => {
+            let subject = SUBJECTS.iter().find(|subject| subject.intent == *intent).expect("an intent of the bench");
+            runtime.block_on(servers::partner(&subject.payload())).expect("the partner serves");
+        }
         ["serve-proxy", to] => runtime.block_on(servers::proxy(to)).expect("the proxy serves"),
         // Cargo passes `--bench`.
         _ => {
             runtime.block_on(micro::run());
-            runtime.block_on(whole_search());
+            for subject in &SUBJECTS {
+                runtime.block_on(whole_search(subject));
+            }
         }
     }
 }
@@ -40,18 +48,6 @@ fn main() {
 /// The project's root folder.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ lies in the root folder").to_owned()
-}
-
-/// A sample of the AC contract.
-fn sample(name: &str) -> String {
-    let path = root().join("plugins/auto-book-ac-service/samples").join(name);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()))
-}
-
-/// The AC contract as a component.
-fn component() -> Vec<u8> {
-    let path = root().join("target/contracts/auto-book-ac-service.wasm");
-    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}; `cargo xtask guests` builds it", path.display()))
 }
 
 /// One line of the table.
@@ -63,65 +59,49 @@ fn verdict(holds: bool) -> &'static str {
     if holds { "met" } else { "MISSED" }
 }
 
-struct Server {
-    child: Child,
-    address: String,
+/// Starts a server of this binary, or another.
+fn start(command: &mut Command) -> Server {
+    Server::start("a server of the bench", command, Stdio::null()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-impl Server {
-    fn start(command: &mut Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the server starts");
-        let stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
-        let line = stdout.lines().map_while(Result::ok).find(|line| line.starts_with("listening on http://"));
-        let url = line.expect("the server listens");
-        let address = url.trim_start_matches("listening on http://").trim_end_matches('/').to_owned();
-        Self { child, address }
-    }
-
-    fn own(arguments: &[&str]) -> Self {
-        Self::start(Command::new(std::env::current_exe().expect("this binary")).args(arguments))
-    }
+fn start_own(arguments: &[&str]) -> Server {
+    start(Command::new(std::env::current_exe().expect("this binary")).args(arguments))
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// A gateway with the instant partner, and the search to send to it.
-fn start_gateway(partner: &Server, folder: &Path) -> (Server, String) {
+/// A gateway with the contract and the instant partner, and a token for it.
+fn start_gateway(subject: &Subject, partner: &Server, folder: &Path) -> (Server, String) {
     let contracts = folder.join("contracts");
     std::fs::create_dir(&contracts).expect("writable");
-    std::fs::write(contracts.join("ac.wasm"), component()).expect("writable");
+    std::fs::write(contracts.join("contract.wasm"), subject.component()).expect("writable");
     let config = folder.join("gateway.toml");
     let text = format!(
         "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\n[contracts]\ndir = {contracts:?}\n\
          [partner_client]\nallow_loopback_http = true\n[log]\nlevel = \"warn\"\n\
          [[partners]]\nid = \"instant\"\nname = \"Instant\"\nurl = \"http://{}/mcp\"\n\
-         [[partners.listings]]\nintent = \"auto.book_ac_service\"\nservice_area = [\"IN_ALL\"]\n",
+         [[partners.listings]]\nintent = {:?}\nservice_area = [\"IN_ALL\"]\n",
         folder.join("state"),
-        partner.address
+        partner.address(),
+        subject.intent
     );
     std::fs::write(&config, text).expect("writable");
     let program = root().join("target/release/intent-gateway");
-    let gateway = Server::start(Command::new(&program).arg("serve").arg("--config").arg(&config));
+    let gateway = start(Command::new(&program).arg("serve").arg("--config").arg(&config));
     let token = Command::new(&program).args(["token", "--role", "orchestrator", "--config"]).arg(&config).output();
     let token = token.expect("the gateway issues a token").stdout;
     (gateway, String::from_utf8(token).expect("ASCII").trim().to_owned())
 }
 
 /// A whole search through HTTP against the same partner call through a bare proxy.
-async fn whole_search() {
-    let partner = Server::own(&["serve-partner"]);
-    let proxy = Server::own(&["serve-proxy", &format!("http://{}/mcp", partner.address)]);
+async fn whole_search(subject: &Subject) {
+    let partner = start_own(&["serve-partner", subject.intent]);
+    let proxy = start_own(&["serve-proxy", &format!("http://{}/mcp", partner.address())]);
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let (gateway, token) = start_gateway(&partner, folder.path());
+    let (gateway, token) = start_gateway(subject, &partner, folder.path());
 
-    let request = sample("request.json");
+    let request = subject.request();
     let passed = format!(
-        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"search_ac_service_slots\",\"arguments\":{request}}}}}"
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"{}\",\"arguments\":{request}}}}}",
+        subject.tool
     );
     let json = |token: Option<&str>| {
         let mut headers = vec![
@@ -132,21 +112,22 @@ async fn whole_search() {
         headers
     };
     let through_proxy = load::Call {
-        address: proxy.address.clone(),
+        address: proxy.address().to_owned(),
         path: "/mcp".to_owned(),
         headers: json(None),
         body: Bytes::from(passed),
-        process: proxy.child.id(),
+        process: proxy.id(),
     };
     let through_gateway = load::Call {
-        address: gateway.address.clone(),
-        path: "/api/v1/intents/auto.book_ac_service/search".to_owned(),
+        address: gateway.address().to_owned(),
+        path: format!("/api/v1/intents/{}/search", subject.intent),
         headers: json(Some(&token)),
         body: Bytes::from(request),
-        process: gateway.child.id(),
+        process: gateway.id(),
     };
 
-    println!("\nA whole search: one partner, 15 options, {} KB", sample("payload.json").len() / 1000);
+    let kilobytes = subject.payload().len() / 1000;
+    println!("\nA whole search of {}: one partner, {OPTIONS} options, {kilobytes} KB", subject.intent);
     let us = |time: Duration| time.as_secs_f64() * 1e6;
     let mut runs = Vec::new();
     for clients in [1, 32] {

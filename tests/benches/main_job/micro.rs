@@ -4,7 +4,6 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use auto_book_ac_service::AcService;
 use contract_sdk::bindings as wit;
 use intent_gateway_core::contract::{Axes, CallContext, Candidate, Payload};
 use intent_gateway_core::forbidden::ForbiddenFields;
@@ -13,7 +12,8 @@ use intent_gateway_core::ports::Contract as _;
 use intent_gateway_sandbox::{CompiledCache, Engine, LoadedContract, SandboxConfig};
 use serde_json::value::RawValue;
 
-use crate::{component, line, sample, verdict};
+use crate::subject::{SUBJECTS, Subject};
+use crate::{line, verdict};
 
 /// Rounds of each measurement; the best one counts, since noise only ever adds.
 const ROUNDS: u32 = 15;
@@ -38,20 +38,32 @@ fn us(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// Measures the parts. Runs on the runtime's own thread, as a search does.
+/// Measures the parts for each contract. Runs on the runtime's own thread, as a search does.
 pub(crate) async fn run() {
-    let text = sample("payload.json");
-    let fields = ForbiddenFields::new(&[]);
-    let options = payload::read(&text, "slots", &fields).expect("the sample is sound").options;
-    let config = SandboxConfig::default();
-    let engine = Engine::new(&config).expect("the engine starts");
-    let contract = LoadedContract::compile(&engine, &component()).await.expect("the contract loads");
-    let context = CallContext { request_id: "bench".to_owned(), now_ms: 1_767_225_600_000 };
-    let tool = &contract.descriptor().search.tool;
-    let request = sample("request.json");
-    let request = contract.check_request(&context, tool, &request).await.expect("the sample is sound").arguments;
+    let engine = Engine::new(&SandboxConfig::default()).expect("the engine starts");
+    println!("The parts; best of {ROUNDS} rounds");
+    for subject in &SUBJECTS {
+        parts(&engine, subject).await;
+    }
+}
 
-    println!("The parts, {} options, {} KB; best of {ROUNDS} rounds\n", options.len(), text.len() / 1000);
+async fn parts(engine: &Engine, subject: &Subject) {
+    let text = subject.payload();
+    let fields = ForbiddenFields::new(&[]);
+    let options = payload::read(&text, subject.options_key, &fields).expect("the sample is sound").options;
+    let component = subject.component();
+    let contract = LoadedContract::compile(engine, &component).await.expect("the contract loads");
+    let context = CallContext { request_id: "bench".to_owned(), now_ms: 1_767_225_600_000 };
+    let request = contract.check_request(&context, subject.tool, &subject.request()).await;
+    let request = request.expect("the sample is sound").arguments;
+
+    println!(
+        "\n{}: {} options, {} KB; component {} KB\n",
+        subject.intent,
+        options.len(),
+        text.len() / 1000,
+        component.len() / 1000
+    );
     let instantiate = tokio::task::block_in_place(|| {
         let handle = tokio::runtime::Handle::current();
         measure(|| handle.block_on(contract.instantiate_only()).expect("an instance"))
@@ -61,9 +73,27 @@ pub(crate) async fn run() {
         &format!("{:.1} us", us(instantiate)),
         &format!("aim 5 us: {}", verdict(us(instantiate) <= 5.0)),
     );
+    contract_calls(subject, &contract, &context, &request, &options);
+    let scan = measure(|| {
+        black_box(fields.inspect(black_box(&text)));
+    });
+    line("forbidden scan in the host", &format!("{:.1} us", us(scan)), "");
+    let read = measure(|| {
+        black_box(payload::read(black_box(&text), subject.options_key, &fields)).expect("the sample is sound");
+    });
+    line("take the payload apart, scan included", &format!("{:.1} us", us(read)), "");
+    compiled_form(engine, &component);
+}
 
-    let wasm = evaluate_in_wasm(&contract, &context, &request, &options);
-    let native = evaluate_natively(&context, &request, &options);
+fn contract_calls(
+    subject: &Subject,
+    contract: &LoadedContract,
+    context: &CallContext,
+    request: &RawValue,
+    options: &[Box<RawValue>],
+) {
+    let wasm = evaluate_in_wasm(contract, context, request, options);
+    let native = evaluate_natively(subject, context, request, options);
     let ratio = us(wasm) / us(native);
     line("evaluate, wasm, a fresh instance each", &format!("{:.1} us", us(wasm)), "");
     line(
@@ -71,30 +101,23 @@ pub(crate) async fn run() {
         &format!("{:.1} us", us(native)),
         &format!("wasm/native {ratio:.2}, aim 1.6: {}", verdict(ratio <= 1.6)),
     );
-    let empty = evaluate_in_wasm(&contract, &context, &request, &[]);
-    let empty_native = evaluate_natively(&context, &request, &[]);
+    let empty = evaluate_in_wasm(contract, context, request, &[]);
+    let empty_native = evaluate_natively(subject, context, request, &[]);
     let isolation = us(empty) - us(empty_native);
     line(
         "isolation (an empty evaluate, less the same natively)",
         &format!("{isolation:.1} us"),
         &format!("aim 20 us: {}", verdict(isolation <= 20.0)),
     );
-    let check = check_request(&contract, &context);
+    let check = check_request(subject, contract, context);
     line("check-request, wasm", &format!("{:.1} us", us(check)), "");
+}
 
-    let scan = measure(|| {
-        black_box(fields.inspect(black_box(&text)));
-    });
-    line("forbidden scan in the host", &format!("{:.1} us", us(scan)), "");
-    let read = measure(|| {
-        black_box(payload::read(black_box(&text), "slots", &fields)).expect("the sample is sound");
-    });
-    line("take the payload apart, scan included", &format!("{:.1} us", us(read)), "");
-
+fn compiled_form(engine: &Engine, component: &[u8]) {
     let state = tempfile::tempdir().expect("a temporary folder");
-    let cache = CompiledCache::open(&engine, state.path()).expect("the cache opens");
+    let cache = CompiledCache::open(engine, state.path()).expect("the cache opens");
     let start = Instant::now();
-    let digest = cache.fill(&component()).expect("the contract compiles");
+    let digest = cache.fill(component).expect("the contract compiles");
     let compile = start.elapsed();
     let load = measure(|| assert!(cache.loads(digest)));
     line(
@@ -128,22 +151,25 @@ fn evaluate_in_wasm(
 
 /// The contract's own code, and all that the host does around it: nothing. Copies of the options are made in each
 /// call, as the component's boundary makes them.
-fn evaluate_natively(context: &CallContext, request: &RawValue, options: &[Box<RawValue>]) -> Duration {
+fn evaluate_natively(
+    subject: &Subject,
+    context: &CallContext,
+    request: &RawValue,
+    options: &[Box<RawValue>],
+) -> Duration {
     let context = wit::Context { request_id: context.request_id.clone(), now_ms: context.now_ms };
     measure(|| {
         let candidates =
             (0..).zip(options).map(|(number, option)| wit::Candidate { number, json: option.get().to_owned() });
         let declared = wit::Axes { time: 0.5, taste: 0.5, budget: 0.5, safety: 0.5 };
         let payloads = [wit::Payload { declared, candidates: candidates.collect() }];
-        let evaluation =
-            contract_sdk::engine::evaluate::<AcService>(&context, request.get(), &payloads).expect("evaluated");
+        let evaluation = (subject.evaluate)(&context, request.get(), &payloads).expect("evaluated");
         assert_eq!(black_box(evaluation).ranked.len(), options.len());
     })
 }
 
-fn check_request(contract: &LoadedContract, context: &CallContext) -> Duration {
-    let request = sample("request.json");
-    let tool = &contract.descriptor().search.tool;
+fn check_request(subject: &Subject, contract: &LoadedContract, context: &CallContext) -> Duration {
+    let (request, tool) = (subject.request(), subject.tool);
     tokio::task::block_in_place(|| {
         let handle = tokio::runtime::Handle::current();
         measure(|| {

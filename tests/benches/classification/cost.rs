@@ -1,0 +1,72 @@
+//! What it costs to find the contracts that an utterance wakes, in a catalogue far larger than the shipped one.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use intent_gateway_core::classify::CueIndex;
+
+/// Contracts in the catalogue.
+const CONTRACTS: usize = 1_000;
+/// Cues of each.
+const CUES_EACH: usize = 20;
+/// Questions timed.
+const QUESTIONS: usize = 2_000;
+/// Syllables that the cue words are made of: enough for some hundred thousand words of three.
+const SYLLABLES: [&str; 48] = [
+    "ba", "ke", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "ri", "so", "tu", "va", "we", "yi", "zo",
+    "chu", "sha", "the", "bri", "clo", "dru", "fra", "gle", "kri", "plo", "pru", "sta", "tre", "vri", "blo", "cru",
+    "fla", "gre", "kli", "pho", "slu", "spa", "ske", "tri", "kho", "dhu", "nga", "mbe", "sti",
+];
+/// What people ask in such a catalogue; most words are nobody's cue.
+const UTTERANCES: [&str; 4] = [
+    "my car's AC blows warm air, can somebody have a look at it tomorrow morning",
+    "gaadi ka insurance khatam ho gaya, naya policy chahiye",
+    "book a yoga clas for beginers near Indiranagar",
+    "good morning, what is the weather like",
+];
+
+/// Builds the catalogue and asks it.
+pub(crate) fn run() {
+    let catalogue: Vec<Vec<String>> = (0..CONTRACTS).map(cues_of).collect();
+    let started = Instant::now();
+    let index = CueIndex::build(catalogue.iter().map(Vec::as_slice));
+    let built = started.elapsed();
+    println!("{CONTRACTS} contracts with {CUES_EACH} cues each");
+    println!("  building the index                  {:>9.1} ms, once for each publish", built.as_secs_f64() * 1e3);
+    let mut own: Vec<String> = UTTERANCES.map(str::to_owned).to_vec();
+    own.push(format!("please {} for me and {}", catalogue[7][0], misspelt(&catalogue[500][1])));
+    for utterance in &own {
+        let woken = index.woken(utterance).len();
+        let started = Instant::now();
+        for _ in 0..QUESTIONS {
+            black_box(index.woken(black_box(utterance)));
+        }
+        let each = started.elapsed().as_secs_f64() / QUESTIONS as f64;
+        println!("  {:>7.1} us, {woken:>2} of {CONTRACTS} woken   {utterance}", each * 1e6);
+    }
+}
+
+/// Mostly words that no other contract has, one in four of them a phrase that begins with "book".
+fn cues_of(contract: usize) -> Vec<String> {
+    (0..CUES_EACH)
+        .map(|cue| {
+            let word = word(contract * CUES_EACH + cue);
+            if cue % 4 == 0 { format!("book {word}") } else { word }
+        })
+        .collect()
+}
+
+/// A word for a number, spread over the syllables so that neighbours do not look alike.
+fn word(number: usize) -> String {
+    let spread = number.wrapping_mul(7_919) % (SYLLABLES.len().pow(3));
+    let digits = [spread % 48, spread / 48 % 48, spread / (48 * 48)];
+    digits.map(|digit| SYLLABLES[digit]).concat()
+}
+
+/// The word with two neighbouring letters swapped.
+fn misspelt(word: &str) -> String {
+    let mut letters: Vec<char> = word.chars().collect();
+    let middle = letters.len() / 2;
+    letters.swap(middle, middle + 1);
+    letters.into_iter().collect()
+}

@@ -1,0 +1,94 @@
+//! The contracts that are measured, each with a search whose every option passes.
+
+use std::path::PathBuf;
+
+use auto_book_ac_service::AcService;
+use contract_sdk::bindings::{Context, Evaluation, Payload, Refusal};
+use contract_sdk::engine::evaluate;
+use finance_buy_motor_insurance::MotorInsurance;
+use lifestyle_book_yoga_class::YogaClass;
+use serde_json::{Value, json};
+
+use crate::root;
+
+/// Options of the payload; the most that one answer may hold.
+pub(crate) const OPTIONS: usize = 15;
+
+/// The contract's own code, called without a sandbox.
+type Evaluate = fn(&Context, &str, &[Payload]) -> Result<Evaluation, Refusal>;
+
+/// One contract.
+pub(crate) struct Subject {
+    pub(crate) intent: &'static str,
+    pub(crate) tool: &'static str,
+    pub(crate) options_key: &'static str,
+    pub(crate) evaluate: Evaluate,
+    package: &'static str,
+    /// The sample of one option.
+    option: &'static str,
+    /// Where the option's identifier is.
+    id: &'static str,
+}
+
+pub(crate) const SUBJECTS: [Subject; 3] = [
+    Subject {
+        intent: "auto.book_ac_service",
+        tool: "search_ac_service_slots",
+        options_key: "slots",
+        evaluate: evaluate::<AcService>,
+        package: "auto-book-ac-service",
+        option: "slot.json",
+        id: "/slot_id",
+    },
+    Subject {
+        intent: "finance.buy_motor_insurance",
+        tool: "search_motor_quotes",
+        options_key: "quotes",
+        evaluate: evaluate::<MotorInsurance>,
+        package: "finance-buy-motor-insurance",
+        option: "quote.json",
+        id: "/quote_id",
+    },
+    Subject {
+        intent: "lifestyle.book_yoga_class",
+        tool: "search_providers",
+        options_key: "options",
+        evaluate: evaluate::<YogaClass>,
+        package: "lifestyle-book-yoga-class",
+        option: "option.json",
+        id: "/yoga_studio/identity/id",
+    },
+];
+
+impl Subject {
+    fn sample(&self, name: &str) -> String {
+        let path: PathBuf =
+            [self.package, "samples", name].iter().fold(root().join("plugins"), |path, part| path.join(part));
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()))
+    }
+
+    /// The request, JSON text.
+    pub(crate) fn request(&self) -> String {
+        self.sample("request.json")
+    }
+
+    /// A search payload, JSON text: the sample's option as often as an answer may hold one.
+    pub(crate) fn payload(&self) -> String {
+        let option: Value = serde_json::from_str(&self.sample(self.option)).expect("the sample is JSON");
+        let options: Vec<Value> = (0..OPTIONS)
+            .map(|number| {
+                let mut option = option.clone();
+                *option.pointer_mut(self.id).expect("the option has an identifier") = json!(format!("option-{number}"));
+                option
+            })
+            .collect();
+        json!({"result_token": "bench", "expires_at": "2099-01-01T00:00:00Z", self.options_key: options}).to_string()
+    }
+
+    /// The component.
+    pub(crate) fn component(&self) -> Vec<u8> {
+        let path = root().join("target/contracts").join(self.package).with_extension("wasm");
+        let problem = |error| panic!("{}: {error}; `cargo xtask guests` builds it", path.display());
+        std::fs::read(&path).unwrap_or_else(problem)
+    }
+}
