@@ -72,6 +72,10 @@ pub trait Contracts: Send + Sync {
 
     /// All live versions of one snapshot, sorted by intent.
     fn all(&self) -> Vec<Arc<dyn Contract>>;
+
+    /// The live versions one of whose cues occurs in an utterance, sorted by intent
+    /// (see [`CueIndex`](crate::classify::CueIndex)).
+    fn woken(&self, utterance: &str) -> Vec<Arc<dyn Contract>>;
 }
 
 /// Where a component came from.

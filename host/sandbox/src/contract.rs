@@ -13,6 +13,7 @@ use intent_gateway_core::ports::Contract;
 use crate::bindings as wit;
 use crate::component::{self, ContractComponent};
 use crate::engine::{Engine, Lane};
+use crate::examples::Example;
 use crate::failure::LoadError;
 use crate::{checks, convert, examples};
 
@@ -52,7 +53,23 @@ impl LoadedContract {
     /// # Errors
     /// [`LoadError`] for the first example that does not hold.
     pub async fn run_examples(&self) -> Result<(), LoadError> {
-        examples::run(self, self.component.examples().await?).await
+        examples::run(self, self.examples().await?).await
+    }
+
+    /// The contract's own examples, for authors' tools.
+    ///
+    /// # Errors
+    /// [`LoadError`] when `examples` fails.
+    pub async fn examples(&self) -> Result<Vec<Example>, LoadError> {
+        Ok(self.component.examples().await?.into_iter().map(Example::new).collect())
+    }
+
+    /// Runs one of the contract's own examples.
+    ///
+    /// # Errors
+    /// [`LoadError`] when it does not hold.
+    pub async fn run_example(&self, example: &Example) -> Result<(), LoadError> {
+        examples::one(self, example).await
     }
 
     /// Makes a fresh instance without calling it; for benches.

@@ -17,6 +17,8 @@ const WEIGHT_SUM_TOLERANCE: f64 = 1e-9;
 const BAND_FACTOR_MAX: f64 = 100.0;
 /// Longest cue in bytes, as it is searched for in every utterance.
 const CUE_MAX_BYTES: usize = 100;
+/// Cues of one contract, as all of them are held in the index of all contracts.
+const CUES_MAX: usize = 500;
 
 /// Converts and checks a descriptor.
 pub(crate) fn checked(descriptor: wit::Descriptor) -> Result<domain::Descriptor, Vec<String>> {
@@ -190,9 +192,10 @@ fn errors(descriptor: &wit::Descriptor, problems: &mut Problems) {
 
 fn cues(cues: &[String], problems: &mut Problems) {
     problems.unless(!cues.is_empty(), || "there are no cues: `classify` would never be asked".to_owned());
-    for cue in cues {
-        problems.unless(!cue.trim().is_empty() && cue.len() <= CUE_MAX_BYTES, || {
-            format!("a cue has {} bytes; expected 1 to {CUE_MAX_BYTES}", cue.len())
+    problems.unless(cues.len() <= CUES_MAX, || format!("there are {} cues; expected at most {CUES_MAX}", cues.len()));
+    for cue in cues.iter().take(CUES_MAX) {
+        problems.unless(cue.chars().any(char::is_alphanumeric) && cue.len() <= CUE_MAX_BYTES, || {
+            format!("a cue has {} bytes; expected a letter or digit, and 1 to {CUE_MAX_BYTES} bytes", cue.len())
         });
         problems.unless(cue.to_lowercase() == *cue, || format!("cue `{cue}` is not in lower case"));
     }

@@ -1,4 +1,4 @@
-//! Runs the examples that a contract brings: a version that breaks its own word never goes live.
+//! The examples that a contract brings: a version that breaks its own word never goes live.
 
 use std::fmt;
 use std::time::Duration;
@@ -27,13 +27,105 @@ const CLAIMED_FROM: f64 = 0.5;
 /// The functions each of which needs an example.
 const FUNCTIONS: [&str; 5] = ["classify", "check-request", "evaluate", "check-response", "check-completion"];
 
+/// A case that a contract brings with it, for authors' tools.
+pub struct Example(wit::Example);
+
+/// What an example calls, with its arguments.
+#[derive(Clone, Debug)]
+pub enum ExampleCall<'a> {
+    /// Judges an utterance.
+    Classify(&'a str),
+    /// Judges the arguments of a tool.
+    CheckRequest {
+        /// The tool.
+        tool: &'a str,
+        /// Its arguments, JSON text.
+        arguments: &'a str,
+    },
+    /// Ranks the options of all answers.
+    Evaluate {
+        /// The request, JSON text.
+        request: &'a str,
+        /// The answers.
+        payloads: Vec<Payload<'a>>,
+    },
+    /// Judges the answer of a tool that is no search.
+    CheckResponse(Exchange<'a>),
+    /// Judges a completion report.
+    CheckCompletion {
+        /// The report, JSON text.
+        report: &'a str,
+        /// The option that was booked, JSON text.
+        quoted: Option<&'a str>,
+    },
+}
+
+impl Example {
+    pub(crate) fn new(example: wit::Example) -> Self {
+        Self(example)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Whether it is expected to pass.
+    #[must_use]
+    pub fn accepted(&self) -> bool {
+        self.0.expect.accepted
+    }
+
+    /// What it calls.
+    #[must_use]
+    pub fn call(&self) -> ExampleCall<'_> {
+        match &self.0.call {
+            wit::ExampleCall::Classify(utterance) => ExampleCall::Classify(utterance),
+            wit::ExampleCall::CheckRequest(example) => {
+                ExampleCall::CheckRequest { tool: &example.tool, arguments: &example.arguments }
+            }
+            wit::ExampleCall::Evaluate(example) => ExampleCall::Evaluate {
+                request: &example.request,
+                payloads: example.payloads.iter().map(payload).collect(),
+            },
+            wit::ExampleCall::CheckResponse(example) => ExampleCall::CheckResponse(Exchange {
+                tool: &example.tool,
+                arguments: &example.arguments,
+                payload: &example.payload,
+                quoted: example.quoted.as_deref(),
+            }),
+            wit::ExampleCall::CheckCompletion(example) => {
+                ExampleCall::CheckCompletion { report: &example.report, quoted: example.quoted.as_deref() }
+            }
+        }
+    }
+
+    /// Index of the function it calls.
+    fn function(&self) -> usize {
+        match self.0.call {
+            wit::ExampleCall::Classify(_) => 0,
+            wit::ExampleCall::CheckRequest(_) => 1,
+            wit::ExampleCall::Evaluate(_) => 2,
+            wit::ExampleCall::CheckResponse(_) => 3,
+            wit::ExampleCall::CheckCompletion(_) => 4,
+        }
+    }
+}
+
+impl fmt::Debug for Example {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Example").field("name", &self.0.name).finish_non_exhaustive()
+    }
+}
+
 /// Runs all examples, in their order.
-pub(crate) async fn run(contract: &LoadedContract, examples: Vec<wit::Example>) -> Result<(), LoadError> {
+pub(crate) async fn run(contract: &LoadedContract, examples: Vec<Example>) -> Result<(), LoadError> {
     if examples.len() > EXAMPLES_MAX {
         return Err(LoadError::TooManyExamples { count: examples.len(), max: EXAMPLES_MAX });
     }
-    let covered = |function: &&&str| examples.iter().any(|example| function_of(&example.call) == **function);
-    if let Some(missing) = FUNCTIONS.iter().find(|function| !covered(function)) {
+    let covered = |function: usize| examples.iter().any(|example| example.function() == function);
+    if let Some((_, missing)) = (0..).zip(FUNCTIONS).find(|(function, _)| !covered(*function)) {
         return Err(LoadError::ExampleMissing(missing));
     }
     let all = async {
@@ -46,24 +138,15 @@ pub(crate) async fn run(contract: &LoadedContract, examples: Vec<wit::Example>) 
     tokio::time::timeout(limit, all).await.unwrap_or(Err(LoadError::ExamplesTooSlow(EXAMPLES_MAX_S)))
 }
 
-fn function_of(call: &wit::ExampleCall) -> &'static str {
-    match call {
-        wit::ExampleCall::Classify(_) => FUNCTIONS[0],
-        wit::ExampleCall::CheckRequest(_) => FUNCTIONS[1],
-        wit::ExampleCall::Evaluate(_) => FUNCTIONS[2],
-        wit::ExampleCall::CheckResponse(_) => FUNCTIONS[3],
-        wit::ExampleCall::CheckCompletion(_) => FUNCTIONS[4],
-    }
-}
-
-async fn one(contract: &LoadedContract, example: &wit::Example) -> Result<(), LoadError> {
-    let expected = &example.expect;
+/// Runs one example.
+pub(crate) async fn one(contract: &LoadedContract, example: &Example) -> Result<(), LoadError> {
+    let expected = &example.0.expect;
     let failed = |got: String| LoadError::ExampleFailed {
-        name: example.name.clone(),
+        name: example.0.name.clone(),
         expected: Said { accepted: expected.accepted, codes: &expected.codes, order: &expected.order }.to_string(),
         got,
     };
-    let outcome = outcome(contract, &example.call).await.map_err(|fault| failed(fault.to_string()))?;
+    let outcome = outcome(contract, example.call()).await.map_err(|fault| failed(fault.to_string()))?;
     let holds = outcome.accepted == expected.accepted
         && expected.codes.iter().all(|code| outcome.codes.contains(code))
         && (expected.order.is_empty() || outcome.order == expected.order);
@@ -101,21 +184,20 @@ fn codes<'a>(violations: impl IntoIterator<Item = &'a Violation>) -> Vec<String>
     violations.into_iter().map(|violation| violation.code.clone()).collect()
 }
 
-async fn outcome(contract: &LoadedContract, call: &wit::ExampleCall) -> Result<Outcome, ContractFault> {
+async fn outcome(contract: &LoadedContract, call: ExampleCall<'_>) -> Result<Outcome, ContractFault> {
     let lane = Lane::Loading;
     let context = CallContext { request_id: REQUEST_ID.to_owned(), now_ms: NOW_MS };
     match call {
-        wit::ExampleCall::Classify(utterance) => {
+        ExampleCall::Classify(utterance) => {
             let classification = contract.classify_in(lane, utterance, LOCALE).await?;
             Ok(Outcome { accepted: classification.score >= CLAIMED_FROM, ..Outcome::default() })
         }
-        wit::ExampleCall::CheckRequest(example) => {
-            let checked = contract.check_request_in(lane, &context, &example.tool, &example.arguments).await;
+        ExampleCall::CheckRequest { tool, arguments } => {
+            let checked = contract.check_request_in(lane, &context, tool, arguments).await;
             Outcome::of(checked.map(|prepared| Outcome::passed(&prepared.notes)))
         }
-        wit::ExampleCall::Evaluate(example) => {
-            let payloads: Vec<_> = example.payloads.iter().map(payload).collect();
-            let evaluated = contract.evaluate_in(lane, &context, &example.request, &payloads).await;
+        ExampleCall::Evaluate { request, payloads } => {
+            let evaluated = contract.evaluate_in(lane, &context, request, &payloads).await;
             Outcome::of(evaluated.map(|evaluation| {
                 let dropped = evaluation.dropped.iter().flat_map(|option| &option.violations);
                 let findings = evaluation.findings.iter().map(|finding| &finding.violation);
@@ -123,13 +205,7 @@ async fn outcome(contract: &LoadedContract, call: &wit::ExampleCall) -> Result<O
                 Outcome { order, ..Outcome::passed(dropped.chain(findings)) }
             }))
         }
-        wit::ExampleCall::CheckResponse(example) => {
-            let exchange = Exchange {
-                tool: &example.tool,
-                arguments: &example.arguments,
-                payload: &example.payload,
-                quoted: example.quoted.as_deref(),
-            };
+        ExampleCall::CheckResponse(exchange) => {
             let checked = contract.check_response_in(lane, &context, exchange).await;
             Outcome::of(checked.map(|response| {
                 let mut outcome = Outcome::passed(&response.findings);
@@ -137,9 +213,8 @@ async fn outcome(contract: &LoadedContract, call: &wit::ExampleCall) -> Result<O
                 outcome
             }))
         }
-        wit::ExampleCall::CheckCompletion(example) => {
-            let quoted = example.quoted.as_deref();
-            let checked = contract.check_completion_in(lane, &context, &example.report, quoted).await;
+        ExampleCall::CheckCompletion { report, quoted } => {
+            let checked = contract.check_completion_in(lane, &context, report, quoted).await;
             Outcome::of(checked.map(|completion| Outcome::passed(&completion.findings)))
         }
     }

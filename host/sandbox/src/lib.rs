@@ -38,6 +38,7 @@ pub use cache::CompiledCache;
 pub use config::{InvalidConfig, SandboxConfig};
 pub use contract::LoadedContract;
 pub use engine::{Engine, EngineError};
+pub use examples::{Example, ExampleCall};
 pub use failure::LoadError;
 pub use library::StateError;
 pub use sandbox::{Sandbox, StartError};

@@ -1,13 +1,16 @@
 //! Which versions are loaded and which of them serves: one immutable snapshot, replaced as a whole.
 //!
 //! A [`Version`] is pinned by whoever holds it and stays what it is. A [`Snapshot`] is never changed; the
-//! functions here make the next one. Publishing it is one store by the sandbox.
+//! functions here make the next one. [`Published`], it also knows which utterances wake which contracts.
+//! Publishing it is one store by the sandbox.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
+use intent_gateway_core::classify::CueIndex;
 use intent_gateway_core::contract::{
     CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
     PreparedRequest,
@@ -365,5 +368,52 @@ impl Snapshot {
             versions: intent.versions.iter().map(|version| version.digest()).collect(),
         };
         Kept::new(self.intents.iter().map(|(id, intent)| (id.as_str().to_owned(), kept(intent))).collect())
+    }
+}
+
+/// A snapshot that serves.
+pub(crate) struct Published {
+    snapshot: Snapshot,
+    /// Built once for the snapshot, never for a call.
+    cues: OnceLock<Cues>,
+}
+
+/// The live versions by their cues.
+struct Cues {
+    index: CueIndex,
+    /// In the order in which the index was built.
+    live: Vec<Arc<Version>>,
+}
+
+impl Published {
+    pub(crate) fn new(snapshot: Snapshot) -> Self {
+        Self { snapshot, cues: OnceLock::new() }
+    }
+
+    /// Builds the index now, where waiting for it costs nobody anything.
+    pub(crate) fn index_cues(&self) {
+        self.cues();
+    }
+
+    /// The live versions that an utterance wakes, sorted by intent.
+    pub(crate) fn woken(&self, utterance: &str) -> Vec<Arc<dyn Contract>> {
+        let Cues { index, live } = self.cues();
+        index.woken(utterance).into_iter().map(|number| Arc::clone(&live[number]) as Arc<dyn Contract>).collect()
+    }
+
+    fn cues(&self) -> &Cues {
+        self.cues.get_or_init(|| {
+            let live: Vec<Arc<Version>> = self.snapshot.all_live().cloned().collect();
+            let index = CueIndex::build(live.iter().map(|version| version.descriptor().cues.as_slice()));
+            Cues { index, live }
+        })
+    }
+}
+
+impl Deref for Published {
+    type Target = Snapshot;
+
+    fn deref(&self) -> &Snapshot {
+        &self.snapshot
     }
 }

@@ -28,7 +28,7 @@ use crate::failure::{LoadError, chain};
 use crate::journal::Journal;
 use crate::library::{KeptIntent, Library, StateError};
 use crate::loading::{self, Prepared, Rejected};
-use crate::registry::{Intent, Snapshot, Version};
+use crate::registry::{Intent, Published, Snapshot, Version};
 use crate::watch::Folder;
 
 /// Reports of failing versions that may wait for the task that takes them out.
@@ -74,7 +74,7 @@ pub(crate) struct Inner {
     engine: Engine,
     cache: Arc<CompiledCache>,
     library: Library,
-    snapshot: ArcSwap<Snapshot>,
+    snapshot: ArcSwap<Published>,
     journal: Journal,
     clock: Arc<dyn Clock>,
     /// Held while a component is examined: one at a time, so that loading never takes more than one core.
@@ -107,7 +107,7 @@ impl Sandbox {
             engine,
             cache: Arc::new(cache),
             library,
-            snapshot: ArcSwap::default(),
+            snapshot: ArcSwap::from_pointee(Published::new(Snapshot::default())),
             journal: Journal::default(),
             clock,
             examining: Mutex::new(()),
@@ -118,6 +118,9 @@ impl Sandbox {
             inner.restore(&intent, kept).await;
         }
         inner.tidy();
+        let kept = inner.snapshot();
+        // A panic there would only mean that the first classification builds the index.
+        let _ = tokio::task::spawn_blocking(move || kept.index_cues()).await;
         // A child, so that dropping the sandbox ends its tasks and not its owner's.
         let shutdown = shutdown.child_token();
         let tasks = TaskTracker::new();
@@ -153,8 +156,13 @@ async fn take_out(inner: Arc<Inner>, mut reports: mpsc::Receiver<Digest>, shutdo
 }
 
 impl Inner {
-    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+    pub(crate) fn snapshot(&self) -> Arc<Published> {
         self.snapshot.load_full()
+    }
+
+    /// Publishes a snapshot whose cues are indexed when they are first asked for.
+    fn publish(&self, next: Snapshot) {
+        self.snapshot.store(Arc::new(Published::new(next)));
     }
 
     /// Notes a component that was not taken.
@@ -265,7 +273,7 @@ impl Inner {
         };
         good.absolve();
         // A gateway whose disk is full must still stop a failing version, so this one change is published first.
-        self.snapshot.store(Arc::new(next.clone()));
+        self.publish(next.clone());
         self.journal.note(LoadFailure {
             at_ms: self.clock.now_ms(),
             origin: version.origin.clone(),
@@ -296,7 +304,7 @@ impl Inner {
     ) -> Result<(), ContractAdminError> {
         let inner = Arc::clone(self);
         let kept = next.to_keep();
-        let writing = tokio::task::spawn_blocking(move || -> io::Result<()> {
+        let writing = tokio::task::spawn_blocking(move || -> io::Result<Published> {
             if let Some(new) = new {
                 let digest = new.contract.digest();
                 inner.library.store(digest, &new.bytes)?;
@@ -304,9 +312,12 @@ impl Inner {
                     inner.cache_compiled(digest, compiled);
                 }
             }
-            inner.library.keep(&kept)
+            inner.library.keep(&kept)?;
+            let next = Published::new(next);
+            next.index_cues();
+            Ok(next)
         });
-        writing
+        let next = writing
             .await
             .map_err(io::Error::other)
             .flatten()
@@ -352,7 +363,7 @@ impl Inner {
         }
         let mut next = Snapshot::clone(&self.snapshot());
         next.intents.insert(id, intent);
-        self.snapshot.store(Arc::new(next));
+        self.publish(next);
     }
 
     async fn restore_version(self: &Arc<Self>, digest: Digest) -> Result<Arc<Version>, Box<Rejected>> {
@@ -396,6 +407,10 @@ impl Contracts for Sandbox {
     fn all(&self) -> Vec<Arc<dyn Contract>> {
         let snapshot = self.inner.snapshot.load();
         snapshot.all_live().map(|version| Arc::clone(version) as Arc<dyn Contract>).collect()
+    }
+
+    fn woken(&self, utterance: &str) -> Vec<Arc<dyn Contract>> {
+        self.inner.snapshot.load().woken(utterance)
     }
 }
 

@@ -1,7 +1,9 @@
 //! What an author writes: an [`Intent`], its [`Tool`]s, and, for a variant, a [`Contract`].
 
-use crate::bindings::{Axes, Example, Exchange, Need, Violation};
+use crate::bindings::{Axes, Example, Exchange, Need, Refusal, Violation};
+use crate::code;
 use crate::completion::Report;
+use crate::engine::refusal;
 use crate::lexicon::Lexicon;
 use crate::policy::{About, ErrorRow, Forbidden, Lifetime, Search, ToolPolicy, WidgetTable};
 use crate::ranking::{Ranking, UserBands};
@@ -137,8 +139,8 @@ pub struct ToolEntry {
     pub(crate) policy: ToolPolicy,
     pub(crate) arguments: ValueDesc,
     pub(crate) answer: ValueDesc,
-    pub(crate) check_arguments: fn(&str) -> Result<Vec<Violation>, Vec<Violation>>,
-    pub(crate) check_answer: fn(&Exchange) -> Result<JudgedAnswer, Vec<Violation>>,
+    pub(crate) check_arguments: fn(&str) -> Result<Vec<Violation>, Refusal>,
+    pub(crate) check_answer: fn(&Exchange) -> Result<JudgedAnswer, Refusal>,
 }
 
 /// What came of an answer that passed.
@@ -167,21 +169,27 @@ impl ToolEntry {
 }
 
 /// The notes, or what is wrong with the arguments.
-fn check_arguments<T: Tool>(json: &str) -> Result<Vec<Violation>, Vec<Violation>> {
-    let arguments: T::Arguments<'_> = read_document(json)?;
+fn check_arguments<T: Tool>(json: &str) -> Result<Vec<Violation>, Refusal> {
+    let arguments: T::Arguments<'_> =
+        read_document(json).map_err(|violations| refusal(code::INVALID_REQUEST, violations))?;
     let mut rules = RequestRules::new();
     T::argument_rules(&arguments, &mut rules);
-    if rules.refusals.is_empty() { Ok(rules.notes.into_list()) } else { Err(rules.refusals.into_list()) }
+    if rules.refusals.is_empty() {
+        Ok(rules.notes.into_list())
+    } else {
+        Err(refusal(rules.code(), rules.refusals.into_list()))
+    }
 }
 
-fn check_answer<T: Tool>(exchange: &Exchange) -> Result<JudgedAnswer, Vec<Violation>> {
-    let arguments: T::Arguments<'_> = read_document(&exchange.arguments)?;
-    let answer: T::Answer<'_> = read_document(&exchange.payload)?;
+fn check_answer<T: Tool>(exchange: &Exchange) -> Result<JudgedAnswer, Refusal> {
+    let broken = |violations| refusal(code::INTERNAL_ERROR, violations);
+    let arguments: T::Arguments<'_> = read_document(&exchange.arguments).map_err(broken)?;
+    let answer: T::Answer<'_> = read_document(&exchange.payload).map_err(broken)?;
     let mut rules = AnswerRules::new();
     let quoted = read_quoted::<T::Intent>(exchange.quoted.as_deref());
     T::answer_rules(&arguments, &answer, quoted.as_ref().ok().and_then(Option::as_ref), &mut rules);
     if !rules.refusals.is_empty() {
-        return Err(rules.refusals.into_list());
+        return Err(refusal(rules.code(), rules.refusals.into_list()));
     }
     let mut findings = rules.findings.into_list();
     findings.extend(quoted.err());
@@ -198,7 +206,7 @@ pub(crate) fn read_quoted<I: Intent>(json: Option<&str>) -> Result<Option<I::Ite
         let why = violations.first().map_or("", |first| &first.message);
         Violation {
             pointer: String::new(),
-            code: crate::code::QUOTE_UNREADABLE.to_owned(),
+            code: code::QUOTE_UNREADABLE.to_owned(),
             message: format!("The quoted option could not be read, so nothing was compared with it: {why}"),
         }
     })

@@ -1,11 +1,34 @@
 //! Classification by a lexicon: weighted groups of phrases for and against, declared as tables.
 //!
-//! Deterministic and explainable: the same words give the same score, and the evidence says which words
-//! they were. A phrase matches whole words in a row, whatever their case and punctuation. Words of five
-//! letters and more may be misspelt a little.
+//! Deterministic and explainable: the same words give the same score, and the evidence is the words that gave it.
+//! A phrase matches whole words in a row, whatever their case and punctuation. Words of five letters may be
+//! misspelt by one letter, words of eight by two, the first letter excepted. A word that the lexicon itself spells
+//! is taken at its word: where "police" occurs in a table, "police" is no misspelt "policy".
 //!
 //! The score is `1 - product(1 - weight)` over the claims that match, times `1 - weight` of each referral
 //! that matches. From 0.5 the contract claims the utterance.
+//!
+//! ```
+//! use contract_sdk::any_of;
+//! use contract_sdk::lexicon::{AnyOf, Claim, Lexicon, vehicles};
+//!
+//! const WASH: AnyOf = &["wash", "washed", "cleaning"];
+//! const CAR: AnyOf = any_of![vehicles::CAR, vehicles::CAR_MODELS, &["limousine"]];
+//! const LEXICON: Lexicon = Lexicon {
+//!     cues: WASH,
+//!     claims: &[Claim { name: "car wash", weight: 0.8, all: &[CAR, WASH] }],
+//!     referrals: &[],
+//!     pairs: &[],
+//! };
+//!
+//! let found = LEXICON.classify("Clening of my car, please");
+//! assert_eq!(found.evidence, ["car", "clening"]);
+//! assert!(found.score >= 0.5);
+//! ```
+
+pub mod vehicles;
+
+use std::collections::BTreeSet;
 
 use crate::bindings::{Classification, PointerElsewhere};
 
@@ -66,41 +89,131 @@ pub struct Lexicon {
     pub pairs: &'static [Pair],
 }
 
+/// Joins groups of phrases into one: `any_of![CAR, &["limousine"]]`.
+#[macro_export]
+macro_rules! any_of {
+    ($($group:expr),+ $(,)?) => {{
+        const GROUPS: &[$crate::lexicon::AnyOf] = &[$($group),+];
+        const JOINED: [&str; $crate::lexicon::phrases_in(GROUPS)] = $crate::lexicon::join(GROUPS);
+        &JOINED
+    }};
+}
+
+/// How many phrases some groups hold. Part of [`any_of!`].
+#[doc(hidden)]
+#[must_use]
+pub const fn phrases_in(groups: &[AnyOf]) -> usize {
+    let (mut count, mut group) = (0, 0);
+    while group < groups.len() {
+        count += groups[group].len();
+        group += 1;
+    }
+    count
+}
+
+/// The phrases of some groups. Part of [`any_of!`].
+#[doc(hidden)]
+#[must_use]
+pub const fn join<const COUNT: usize>(groups: &[AnyOf]) -> [&'static str; COUNT] {
+    let mut joined = [""; COUNT];
+    let (mut at, mut group) = (0, 0);
+    while group < groups.len() {
+        let mut phrase = 0;
+        while phrase < groups[group].len() {
+            joined[at] = groups[group][phrase];
+            (at, phrase) = (at + 1, phrase + 1);
+        }
+        group += 1;
+    }
+    joined
+}
+
 impl Lexicon {
     /// Judges an utterance.
+    #[must_use]
     pub fn classify(&self, utterance: &str) -> Classification {
         let lower = utterance.to_lowercase();
-        let said: Vec<&str> = words(&lower).take(MAX_WORDS).collect();
+        let said = self.read(&lower);
         let mut doubt = 1.0;
-        let mut evidence: Vec<String> = Vec::new();
+        let mut evidence: BTreeSet<(usize, &str)> = BTreeSet::new();
         for claim in self.claims {
             if let Some(found) = all_occur(claim.all, &said) {
                 doubt *= 1.0 - claim.weight;
-                evidence.push(format!("{}: {}", claim.name, found.join(" + ")));
+                evidence.extend(found);
             }
         }
         let mut score = 1.0 - doubt;
         let mut elsewhere = Vec::new();
         for referral in self.referrals {
-            if any_occurs(referral.unless, &said).is_some() {
+            if any_occurs(referral.unless, &said).is_some() || all_occur(referral.all, &said).is_none() {
                 continue;
             }
-            if let Some(found) = all_occur(referral.all, &said) {
-                score *= 1.0 - referral.weight;
-                evidence.push(format!("not here: {}", found.join(" + ")));
-                elsewhere.extend(referral.intent.map(|intent| PointerElsewhere {
-                    intent: intent.to_owned(),
-                    score: referral.weight,
-                    reason: referral.reason.to_owned(),
-                }));
-            }
+            score *= 1.0 - referral.weight;
+            elsewhere.extend(referral.intent.map(|intent| PointerElsewhere {
+                intent: intent.to_owned(),
+                score: referral.weight,
+                reason: referral.reason.to_owned(),
+            }));
         }
         elsewhere
             .sort_by(|left, right| right.score.total_cmp(&left.score).then_with(|| left.intent.cmp(&right.intent)));
         elsewhere.dedup_by(|later, earlier| later.intent == earlier.intent);
         let also = self.pairs.iter().filter(|pair| any_occurs(pair.any, &said).is_some());
-        Classification { score, evidence, elsewhere, also: also.map(|pair| pair.intent.to_owned()).collect() }
+        Classification {
+            score,
+            evidence: evidence.into_iter().map(|(_, word)| word.to_owned()).collect(),
+            elsewhere,
+            also: also.map(|pair| pair.intent.to_owned()).collect(),
+        }
     }
+
+    /// What may be said without a cue, and so would not wake the contract: claims by name, referrals by reason. A
+    /// claim is heard when each phrase of one of its groups has a cue in it. For a contract's tests.
+    #[must_use]
+    pub fn unheard(&self) -> Vec<&'static str> {
+        let has_cue = |phrase: &&str| {
+            let phrase: Vec<&str> = words(phrase).collect();
+            self.cues.iter().any(|cue| {
+                let cue: Vec<&str> = words(cue).collect();
+                !cue.is_empty() && phrase.windows(cue.len()).any(|window| window == cue)
+            })
+        };
+        let heard = |all: &[AnyOf]| all.iter().any(|group| group.iter().all(|phrase| has_cue(phrase)));
+        let claims = self.claims.iter().filter(|claim| !heard(claim.all)).map(|claim| claim.name);
+        // A referral to no intent only lowers a score, so it need not wake anybody.
+        let named = self.referrals.iter().filter(|referral| referral.intent.is_some());
+        claims.chain(named.filter(|referral| !heard(referral.all)).map(|referral| referral.reason)).collect()
+    }
+
+    /// The words of an utterance, each marked if the lexicon spells it.
+    fn read<'a>(&self, lower: &'a str) -> Vec<Said<'a>> {
+        let mut said: Vec<Said<'_>> = words(lower)
+            .take(MAX_WORDS)
+            .map(|word| Said { word, letters: word.chars().count(), known: false })
+            .collect();
+        for own in self.phrases().flat_map(|phrase| words(phrase)) {
+            for one in said.iter_mut().filter(|one| one.word == own) {
+                one.known = true;
+            }
+        }
+        said
+    }
+
+    fn phrases(&self) -> impl Iterator<Item = &'static str> {
+        let claims = self.claims.iter().flat_map(|claim| claim.all).copied();
+        let referrals =
+            self.referrals.iter().flat_map(|referral| referral.all.iter().chain([&referral.unless])).copied();
+        let pairs = self.pairs.iter().map(|pair| pair.any);
+        claims.chain(referrals).chain(pairs).flatten().copied()
+    }
+}
+
+/// A word of an utterance.
+struct Said<'a> {
+    word: &'a str,
+    letters: usize,
+    /// Whether it stands in the lexicon as it is.
+    known: bool,
 }
 
 /// The words of a text: runs of letters and digits. An apostrophe or a slash parts words.
@@ -108,45 +221,64 @@ fn words(text: &str) -> impl Iterator<Item = &str> + Clone {
     text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-fn all_occur(groups: &[AnyOf], said: &[&str]) -> Option<Vec<String>> {
-    groups.iter().map(|group| any_occurs(group, said)).collect()
+/// One phrase of each group: the words of the utterance with their positions.
+fn all_occur<'a>(groups: &[AnyOf], said: &[Said<'a>]) -> Option<Vec<(usize, &'a str)>> {
+    let mut found = Vec::new();
+    for group in groups {
+        let (start, length) = any_occurs(group, said)?;
+        found.extend((start..start + length).map(|at| (at, said[at].word)));
+    }
+    Some(found)
 }
 
-/// The first phrase that occurs, in the words of the utterance.
-fn any_occurs(phrases: AnyOf, said: &[&str]) -> Option<String> {
+/// Where the first phrase that occurs begins, and how many words it has.
+fn any_occurs(phrases: AnyOf, said: &[Said<'_>]) -> Option<(usize, usize)> {
     phrases.iter().find_map(|phrase| {
         let wanted = words(phrase);
         let length = wanted.clone().count();
         if length == 0 {
             return None;
         }
-        let found = said
-            .windows(length)
-            .find(|window| window.iter().zip(wanted.clone()).all(|(word, want)| alike(word, want)))?;
-        Some(found.join(" "))
+        let occurs = |window: &[Said<'_>]| window.iter().zip(wanted.clone()).all(|(word, want)| word.means(want));
+        said.windows(length).position(occurs).map(|start| (start, length))
     })
 }
 
-/// Whether a word is the wanted one, spelt right or nearly so.
-fn alike(word: &str, wanted: &str) -> bool {
-    if word == wanted {
-        return true;
-    }
-    let shorter = word.len().min(wanted.len());
-    let allowed = match shorter {
-        TWO_TYPOS_FROM.. => 2,
-        ONE_TYPO_FROM.. => 1,
-        _ => return false,
-    };
-    word.len().max(wanted.len()) <= MAX_TYPO_LETTERS
-        && word.len().abs_diff(wanted.len()) <= allowed
+impl Said<'_> {
+    /// Whether the wanted word was said, spelt right or nearly so.
+    fn means(&self, wanted: &str) -> bool {
+        if self.word == wanted {
+            return true;
+        }
         // A slip in the first letter is rare, and it would make "cooling" out of "pooling".
-        && word.as_bytes().first() == wanted.as_bytes().first()
-        && edits(word.as_bytes(), wanted.as_bytes()) <= allowed
+        self.word.chars().next() == wanted.chars().next()
+            && (!self.known || self.is_plural_of(wanted))
+            && self.nearly(wanted)
+    }
+
+    /// Whether the two differ by a plural's `s` only: a table that has one of them means both.
+    fn is_plural_of(&self, wanted: &str) -> bool {
+        self.word.strip_suffix('s') == Some(wanted) || wanted.strip_suffix('s') == Some(self.word)
+    }
+
+    fn nearly(&self, wanted: &str) -> bool {
+        let wanted_letters = wanted.chars().count();
+        let allowed = match self.letters.min(wanted_letters) {
+            TWO_TYPOS_FROM.. => 2,
+            ONE_TYPO_FROM.. => 1,
+            _ => return false,
+        };
+        self.letters.max(wanted_letters) <= MAX_TYPO_LETTERS
+            && self.letters.abs_diff(wanted_letters) <= allowed
+            && edits(self.word, wanted) <= allowed
+    }
 }
 
-/// Letters to insert, drop, change, or swap with their neighbour to make one word of the other.
-fn edits(from: &[u8], to: &[u8]) -> usize {
+/// Letters to insert, drop, change, or swap with their neighbour to make one word of the other. Neither is longer
+/// than [`MAX_TYPO_LETTERS`].
+fn edits(from: &str, to: &str) -> usize {
+    let from: Vec<char> = from.chars().collect();
+    let to: Vec<char> = to.chars().collect();
     let mut before = [0; MAX_TYPO_LETTERS + 1];
     let mut last = [0; MAX_TYPO_LETTERS + 1];
     for (index, cell) in last.iter_mut().enumerate() {
@@ -158,7 +290,7 @@ fn edits(from: &[u8], to: &[u8]) -> usize {
         for (column, other) in to.iter().enumerate() {
             let change = last[column] + usize::from(letter != other);
             let mut least = change.min(last[column + 1] + 1).min(now[column] + 1);
-            if row > 0 && column > 0 && letter == &to[column - 1] && &from[row - 1] == other {
+            if row > 0 && column > 0 && *letter == to[column - 1] && from[row - 1] == *other {
                 least = least.min(before[column - 1] + 1);
             }
             now[column + 1] = least;
@@ -191,7 +323,7 @@ mod tests {
         assert_eq!(LEXICON.classify("Tea?").score, 0.0);
         let found = LEXICON.classify("Please BREW some tea, and biscuits!");
         assert!(found.score > 0.79);
-        assert_eq!(found.evidence, ["tea wanted: tea + brew"]);
+        assert_eq!(found.evidence, ["brew", "tea"]);
         assert_eq!(found.also, ["food.biscuit"]);
         assert!(LEXICON.classify("put the kettle-on for a cup of char").score > 0.79);
         assert_eq!(LEXICON.classify("team brewery").score, 0.0);
@@ -203,6 +335,64 @@ mod tests {
         assert!(found.score < 0.5);
         assert_eq!(found.elsewhere[0].intent, "food.coffee");
         assert!(LEXICON.classify("brew tea instead of coffee").elsewhere.is_empty());
+    }
+
+    #[test]
+    fn what_the_lexicon_spells_is_no_misspelling() {
+        let policy = Lexicon {
+            cues: &["policy"],
+            claims: &[Claim { name: "policy", weight: 0.8, all: &[&["policy", "filter"]] }],
+            referrals: &[],
+            pairs: &[],
+        };
+        assert!(policy.classify("police").score > 0.5);
+        const POLICE: Referral = Referral {
+            intent: None,
+            reason: "A matter for the police.",
+            weight: 0.1,
+            all: &[&["police", "filters"], &["station"]],
+            unless: &[],
+        };
+        let careful = Lexicon { referrals: &[POLICE], ..policy };
+        assert_eq!(careful.classify("police").score, 0.0);
+        assert!(careful.classify("poliyc").score > 0.5);
+        // A plural is the same word.
+        assert!(careful.classify("filters").score > 0.5);
+    }
+
+    #[test]
+    fn what_has_no_cue_is_named() {
+        assert_eq!(LEXICON.unheard(), ["tea wanted", "Coffee is not tea."]);
+        assert!(Lexicon { cues: &["tea", "char", "coffee"], ..LEXICON }.unheard().is_empty());
+        assert_eq!(Lexicon { cues: &["brew", "kettle"], ..LEXICON }.unheard(), ["Coffee is not tea."]);
+    }
+
+    #[test]
+    fn evidence_is_what_was_said_in_order_and_once() {
+        let twice = Lexicon {
+            claims: &[
+                Claim { name: "tea", weight: 0.3, all: &[&["cup of char", "tea"]] },
+                Claim { name: "brew", weight: 0.3, all: &[&["brew"], &["tea", "cup of char"]] },
+            ],
+            referrals: &[],
+            ..LEXICON
+        };
+        assert_eq!(twice.classify("brew a cup of char").evidence, ["brew", "cup", "of", "char"]);
+    }
+
+    #[test]
+    fn letters_are_counted_and_not_bytes() {
+        // Four letters in eight bytes: too short for a slip.
+        let said = Said { word: "čššž", letters: 4, known: false };
+        assert!(!said.means("čšžž"));
+        let said = Said { word: "čšššš", letters: 5, known: false };
+        assert!(said.means("čšžšš"));
+    }
+
+    #[test]
+    fn groups_are_joined_in_order() {
+        const JOINED: AnyOf = any_of![&["a", "b"], &[], &["c"]];
+        assert_eq!(JOINED, ["a", "b", "c"]);
     }
 
     #[test]
@@ -220,7 +410,8 @@ mod tests {
             ("filter", "filters", true),
             ("", "filter", false),
         ] {
-            assert_eq!(alike(word, wanted), expected, "{word} for {wanted}");
+            let said = Said { word, letters: word.chars().count(), known: false };
+            assert_eq!(said.means(wanted), expected, "{word} for {wanted}");
         }
     }
 }

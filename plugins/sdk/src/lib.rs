@@ -243,7 +243,8 @@
 //! - **Intent and contract differ.** [`Intent`] is what an intent is; [`Contract`] is what ships, with a version
 //!   and a ranking. Every intent is a contract; a variant is a second contract over the same intent.
 //! - **Arguments are refused as `INVALID_REQUEST`, answers as `INTERNAL_ERROR`.** The first is the caller's fault,
-//!   the second the partner's; the violations say what it was.
+//!   the second the partner's; the violations say what it was. Where the intent's error table has a code for just one
+//!   condition, its rule refuses under that code (`refuse_as`).
 //! - **An identifier counts once per answer**, and the first option that carries it counts, even if that option is
 //!   itself dropped: otherwise a partner could choose by breaking the first.
 //! - **A crate whose contract others build on** makes its exports under a feature that is on by default, since a

@@ -18,8 +18,24 @@
 //! ```
 
 use crate::bindings::Violation;
+use crate::code;
 use crate::violations::Violations;
 use std::fmt::Display;
+
+/// Under which code a refusal goes out.
+#[derive(Debug, Default)]
+struct NamedRefusal {
+    /// The first broken rule that has a code of the error table.
+    first: Option<&'static str>,
+    /// Whether a rule without one is broken too.
+    plain: bool,
+}
+
+impl NamedRefusal {
+    fn or(&self, usual: &'static str) -> &'static str {
+        self.first.filter(|_| !self.plain).unwrap_or(usual)
+    }
+}
 
 /// What the rules said of one option of a search.
 #[derive(Debug, Default)]
@@ -71,6 +87,7 @@ impl ItemRules {
 pub struct RequestRules {
     pub(crate) refusals: Violations,
     pub(crate) notes: Violations,
+    named: NamedRefusal,
 }
 
 impl RequestRules {
@@ -83,8 +100,24 @@ impl RequestRules {
     #[inline]
     pub fn refuse_if(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
         if broken {
+            self.named.plain = true;
             self.refusals.add(pointer, code, message);
         }
+    }
+
+    /// Refuses the request under a code that the intent's error table has for just this. The refusal carries the
+    /// first such code, unless [`RequestRules::refuse_if`] refuses too: then it is `INVALID_REQUEST`.
+    #[inline]
+    pub fn refuse_as(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
+        if broken {
+            self.named.first.get_or_insert(code);
+            self.refusals.add(pointer, code, message);
+        }
+    }
+
+    /// The code of the refusal.
+    pub(crate) fn code(&self) -> &'static str {
+        self.named.or(code::INVALID_REQUEST)
     }
 
     /// Says something to the sender; refuses nothing.
@@ -102,6 +135,7 @@ pub struct AnswerRules {
     pub(crate) refusals: Violations,
     pub(crate) findings: Violations,
     pub(crate) advisory: Option<&'static str>,
+    named: NamedRefusal,
 }
 
 impl AnswerRules {
@@ -114,8 +148,24 @@ impl AnswerRules {
     #[inline]
     pub fn refuse_if(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
         if broken {
+            self.named.plain = true;
             self.refusals.add(pointer, code, message);
         }
+    }
+
+    /// Refuses the answer under a code that the intent's error table has for just this. The refusal carries the
+    /// first such code, unless [`AnswerRules::refuse_if`] refuses too: then it is `INTERNAL_ERROR`.
+    #[inline]
+    pub fn refuse_as(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
+        if broken {
+            self.named.first.get_or_insert(code);
+            self.refusals.add(pointer, code, message);
+        }
+    }
+
+    /// The code of the refusal.
+    pub(crate) fn code(&self) -> &'static str {
+        self.named.or(code::INTERNAL_ERROR)
     }
 
     /// Records a finding against the partner; the answer stands.
@@ -167,4 +217,28 @@ impl ReportRules {
 
 fn codes(violations: Violations) -> Vec<String> {
     violations.into_list().into_iter().map(|Violation { code, .. }| code).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_goes_out_under_the_first_named_code_unless_a_plain_rule_is_broken() {
+        let mut rules = RequestRules::new();
+        rules.refuse_as(false, "NEVER", "", "");
+        assert_eq!(rules.code(), code::INVALID_REQUEST);
+        rules.refuse_as(true, "FIRST", "", "");
+        rules.refuse_as(true, "SECOND", "", "");
+        assert_eq!(rules.code(), "FIRST");
+        rules.refuse_if(true, "PLAIN", "", "");
+        assert_eq!((rules.code(), rules.refusals.into_list().len()), (code::INVALID_REQUEST, 3));
+
+        let mut rules = AnswerRules::new();
+        assert_eq!(rules.code(), code::INTERNAL_ERROR);
+        rules.refuse_as(true, "FIRST", "", "");
+        assert_eq!(rules.code(), "FIRST");
+        rules.refuse_if(true, "PLAIN", "", "");
+        assert_eq!(rules.code(), code::INTERNAL_ERROR);
+    }
 }

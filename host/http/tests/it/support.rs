@@ -11,6 +11,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
+use intent_gateway_core::classify::CueIndex;
 use intent_gateway_core::clock::Clock;
 use intent_gateway_core::contract::*;
 use intent_gateway_core::digest::Digest;
@@ -268,6 +269,12 @@ impl Contracts for FakeContracts {
 
     fn all(&self) -> Vec<Arc<dyn Contract>> {
         self.0.lock().expect("no test panics in it").clone()
+    }
+
+    fn woken(&self, utterance: &str) -> Vec<Arc<dyn Contract>> {
+        let contracts = self.all();
+        let index = CueIndex::build(contracts.iter().map(|contract| contract.descriptor().cues.as_slice()));
+        index.woken(utterance).into_iter().map(|number| Arc::clone(&contracts[number])).collect()
     }
 }
 

@@ -15,7 +15,8 @@ use crate::violations::{Quoted, Violations};
 /// Judges the arguments of a tool.
 ///
 /// # Errors
-/// `INVALID_REQUEST` with every violation; for a tool that the intent does not have, one `UNKNOWN_TOOL`.
+/// `INVALID_REQUEST` with every violation, or the code of the error table that a rule named; for a tool that the
+/// intent does not have, one `UNKNOWN_TOOL`.
 pub fn check_request<C: Contract>(
     context: &Context,
     tool: &str,
@@ -24,8 +25,7 @@ pub fn check_request<C: Contract>(
     if tool == <C::Intent as Intent>::SEARCH.policy.name {
         return check_search::<C>(context, arguments);
     }
-    let notes = (entry::<C>(tool)?.check_arguments)(&arguments)
-        .map_err(|violations| refusal(code::INVALID_REQUEST, violations))?;
+    let notes = (entry::<C>(tool)?.check_arguments)(&arguments)?;
     let need = Need { city: None, postal_code: None, from_ms: None, until_ms: None };
     Ok(PreparedRequest { arguments, need, notes })
 }
@@ -37,7 +37,7 @@ fn check_search<C: Contract>(context: &Context, arguments: String) -> Result<Pre
         let mut rules = RequestRules::new();
         C::Intent::request_rules(&request, &mut rules);
         if !rules.refusals.is_empty() {
-            return Err(refuse(rules.refusals.into_list()));
+            return Err(refusal(rules.code(), rules.refusals.into_list()));
         }
         note_unknown_bands::<C::Intent>(&C::RANKING, &request, &mut rules.notes);
         (C::Intent::need(&request), rules.notes.into_list())
@@ -83,11 +83,10 @@ fn entry<C: Contract>(tool: &str) -> Result<&'static ToolEntry, Refusal> {
 /// Judges the answer of a tool that is no search.
 ///
 /// # Errors
-/// `INTERNAL_ERROR` (a partner failure) with every violation of the answer; for a tool that the intent
-/// does not have, `INVALID_REQUEST` with `UNKNOWN_TOOL`.
+/// `INTERNAL_ERROR` (a partner failure) with every violation of the answer, or the code of the error table that a
+/// rule named; for a tool that the intent does not have, `INVALID_REQUEST` with `UNKNOWN_TOOL`.
 pub fn check_response<C: Contract>(_: &Context, exchange: &Exchange) -> Result<CheckedResponse, Refusal> {
-    let judged = (entry::<C>(&exchange.tool)?.check_answer)(exchange)
-        .map_err(|violations| refusal(code::INTERNAL_ERROR, violations))?;
+    let judged = (entry::<C>(&exchange.tool)?.check_answer)(exchange)?;
     Ok(CheckedResponse {
         reference: judged.reference,
         advisory: judged.advisory.map(str::to_owned),

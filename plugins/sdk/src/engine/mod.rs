@@ -23,6 +23,6 @@ pub fn examples<C: Contract>() -> Vec<Example> {
     C::examples()
 }
 
-fn refusal(code: &str, violations: Vec<Violation>) -> Refusal {
+pub(crate) fn refusal(code: &str, violations: Vec<Violation>) -> Refusal {
     Refusal { code: code.to_owned(), violations }
 }

@@ -117,7 +117,9 @@ impl Walk<'_> {
             Kind::Vocabulary(vocabulary) => {
                 for value in vocabulary.values {
                     self.passes(at, "a value of the vocabulary", json!(value));
-                    self.breaks(at, "another case", code::NOT_IN_VOCABULARY, json!(value.to_uppercase()));
+                    let upper = value.to_uppercase();
+                    let other = if upper == *value { value.to_lowercase() } else { upper };
+                    self.breaks(at, "another case", code::NOT_IN_VOCABULARY, json!(other));
                 }
                 self.breaks(at, "an unknown value", code::NOT_IN_VOCABULARY, json!("no_such_value"));
                 self.breaks(at, "an empty value", code::NOT_IN_VOCABULARY, json!(""));

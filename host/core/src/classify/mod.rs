@@ -1,14 +1,36 @@
 //! From an utterance to an intent: each contract gives its own opinion, the host combines them.
 //!
-//! Only contracts one of whose cue words occurs in the utterance are asked, so that a large catalogue is not
-//! woken by every sentence. The combination is deterministic: best score first, equal scores by intent name.
+//! Only contracts one of whose cues occurs in the utterance are asked ([`CueIndex`]), so that a large catalogue is
+//! not woken by every sentence. No rule here knows an intent, and the outcome depends on nothing but the opinions:
+//!
+//! 1. A contract *claims* an utterance with a score from [`CLAIM_THRESHOLD`]; a *pointer* to another intent counts
+//!    from there, too.
+//! 2. Among claims the best score decides, then the intent's name.
+//! 3. A claimant that points to another claimant gives way to it, whatever the scores: it knows the neighbour and
+//!    leaves the utterance to it. Where each points to the other, the one that points more surely gives way. Where
+//!    all give way in a circle, rule 2 holds.
+//! 4. Another claim is a second wish, named under `also`, if it gives way to none that is granted and rests on
+//!    other words than they do: on no word in common (one that is said twice is enough for two), or on words of
+//!    its own with a joint ("and", "aur", a comma) between. Otherwise it is a second opinion of the same words and
+//!    stays among the candidates only.
+//! 5. `also` begins with the pairs that the contract decided on proposes.
+//! 6. Claims outweigh pointers: what the gateway can serve, it serves. Without a claim the surest pointer names
+//!    the intent, then its name decides.
+//! 7. A pointer to a contract that itself points on, at least as surely, is passed over: the last word on an
+//!    intent is its own contract's. Two that are equally sure that it is the other's leave it to nobody.
+//! 8. Otherwise there is no intent, and the answer says so.
 
-use std::collections::BTreeMap;
+mod combine;
+mod cues;
+mod words;
 
 use futures_util::future::join_all;
 use serde::Serialize;
 
-use crate::contract::PointerElsewhere;
+pub use self::cues::CueIndex;
+pub use self::words::UTTERANCE_MAX_WORDS;
+
+use self::combine::{Opinion, combine};
 use crate::ports::Contracts;
 
 /// From this score on a contract claims an utterance.
@@ -71,63 +93,19 @@ pub struct Classified {
 
 /// Classifies an utterance. Bounds on its length are the caller's business.
 pub async fn classify(contracts: &dyn Contracts, utterance: &str, locale: &str) -> Classified {
-    let all = contracts.all();
-    let spoken = utterance.to_lowercase();
-    let woken: Vec<_> = all
-        .iter()
-        .filter(|contract| contract.descriptor().cues.iter().any(|cue| spoken.contains(cue.as_str())))
-        .collect();
+    let woken = contracts.woken(utterance);
     let opinions = join_all(woken.iter().map(|contract| contract.classify(utterance, locale))).await;
-
-    let (mut candidates, mut failed) = (Vec::new(), Vec::new());
-    let mut elsewhere: BTreeMap<String, PointerElsewhere> = BTreeMap::new();
-    let mut also: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let (mut given, mut failed) = (Vec::new(), Vec::new());
     for (contract, opinion) in woken.iter().zip(opinions) {
         let descriptor = contract.descriptor();
         let intent = descriptor.intent.as_str().to_owned();
-        let opinion = match opinion {
-            Ok(opinion) => opinion,
+        match opinion {
+            Ok(said) => given.push(Opinion { intent, version: descriptor.version.to_string(), said }),
             Err(fault) => {
                 tracing::error!(%intent, code = fault.code(), error = %fault, "a contract gave no opinion");
                 failed.push(intent);
-                continue;
-            }
-        };
-        for pointer in opinion.elsewhere {
-            let known = elsewhere.get(&pointer.intent).is_some_and(|known| known.score >= pointer.score);
-            if !known {
-                elsewhere.insert(pointer.intent.clone(), pointer);
             }
         }
-        if opinion.score >= CLAIM_THRESHOLD {
-            also.insert(intent.clone(), opinion.also);
-            let version = descriptor.version.to_string();
-            candidates.push(Claim { intent, version, score: opinion.score, evidence: opinion.evidence });
-        }
     }
-    candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.intent.cmp(&b.intent)));
-    let mut elsewhere: Vec<Elsewhere> = elsewhere
-        .into_values()
-        .map(|PointerElsewhere { intent, score, reason }| Elsewhere {
-            live: all.iter().any(|contract| contract.descriptor().intent.as_str() == intent),
-            intent,
-            score,
-            reason,
-        })
-        .collect();
-    elsewhere.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.intent.cmp(&b.intent)));
-
-    let (decision, intent) = decide(&candidates, &elsewhere);
-    let also = intent.as_ref().and_then(|intent| also.remove(intent)).unwrap_or_default();
-    Classified { decision, intent, candidates, elsewhere, also, failed }
-}
-
-fn decide(candidates: &[Claim], elsewhere: &[Elsewhere]) -> (Decision, Option<String>) {
-    if let Some(claim) = candidates.first() {
-        return (Decision::Intent, Some(claim.intent.clone()));
-    }
-    match elsewhere.first() {
-        Some(pointer) if pointer.score >= CLAIM_THRESHOLD => (Decision::Elsewhere, Some(pointer.intent.clone())),
-        _ => (Decision::None, None),
-    }
+    combine(utterance, given, failed, |intent| contracts.live(intent).is_some())
 }

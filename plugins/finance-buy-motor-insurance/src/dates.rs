@@ -1,0 +1,51 @@
+//! Spans between calendar days.
+
+use contract_sdk::shape::{Date, DateTime};
+
+/// Whether two days are so many years apart, give or take a day: some count the last day of cover, some the day
+/// after it. Leap days are allowed for.
+pub(crate) fn is_years_apart(from: Date, to: Date, years: i64) -> bool {
+    let days = i64::from(to.days) - i64::from(from.days);
+    (years * 365 - 1..=years * 365 + years / 4 + 1).contains(&days)
+}
+
+/// The calendar day of an instant where it was written, in days since 1970-01-01.
+pub(crate) fn local_day(instant: DateTime) -> i64 {
+    const MS_PER_MINUTE: i64 = 60_000;
+    const MINUTES_PER_DAY: i64 = 24 * 60;
+    (instant.ms.div_euclid(MS_PER_MINUTE) + i64::from(instant.offset_minutes)).div_euclid(MINUTES_PER_DAY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn apart(from: &str, to: &str, years: i64) -> bool {
+        is_years_apart(Date::parse(from).unwrap(), Date::parse(to).unwrap(), years)
+    }
+
+    #[test]
+    fn years_are_counted_with_and_without_leap_days() {
+        for (from, to, years) in [
+            ("2026-05-04", "2027-05-03", 1),
+            ("2026-05-04", "2027-05-04", 1),
+            ("2028-02-29", "2029-02-28", 1),
+            ("2027-05-04", "2028-05-04", 1),
+            ("2026-05-04", "2029-05-03", 3),
+            ("2026-05-04", "2031-05-03", 5),
+            ("2027-05-04", "2032-05-04", 5),
+        ] {
+            assert!(apart(from, to, years), "{from} {to}");
+            assert!(!apart(from, to, years + 1) && !apart(from, to, years - 1), "{from} {to}");
+        }
+        assert!(!apart("2026-05-04", "2027-05-02", 1) && !apart("2026-05-04", "2027-05-06", 1));
+    }
+
+    #[test]
+    fn a_day_is_that_of_its_place() {
+        let day = |text: &str| local_day(DateTime::parse(text).unwrap());
+        assert_eq!(day("1970-01-02T00:30:00+05:30"), 1);
+        assert_eq!(day("1970-01-01T23:30:00-05:00"), 0);
+        assert_eq!(day("1970-01-01T00:00:00Z"), 0);
+    }
+}

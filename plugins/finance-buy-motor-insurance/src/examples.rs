@@ -1,0 +1,182 @@
+//! The cases that must hold before a version goes live: at least one accepted and one refused per function.
+//!
+//! They hold under any weights of the axes, so that a variant with another ranking keeps them: where an order is
+//! expected, the first quote is at least as good on every axis.
+
+use contract_sdk::bindings::Example;
+use contract_sdk::example;
+use serde_json::{Value, json};
+
+pub(crate) fn all() -> Vec<Example> {
+    let mut all = classification();
+    all.extend(requests());
+    all.extend(searches());
+    all.extend(answers());
+    all.extend(reports());
+    all
+}
+
+fn classification() -> Vec<Example> {
+    vec![
+        example::classify("a car's insurance is this intent", "I want to buy car insurance").accepted(),
+        example::classify("a life's insurance is not", "buy a term life insurance policy").refused(&[]),
+    ]
+}
+
+fn requests() -> Vec<Example> {
+    let search = "search_motor_quotes";
+    let broken =
+        with(request(), &[("/vehicle/type", json!("bus")), ("/buyer_preferences/long_term_tp_years", json!(4))]);
+    let electric = with(request(), &[("/vehicle/fuel_type", json!("electric"))]);
+    let uninvoiced = with(new_request(), &[("/vehicle/invoice_value_inr", Value::Null)]);
+    let unbundled = with(new_request(), &[("/buyer_preferences/long_term_tp_years", json!(0))]);
+    vec![
+        example::request("a sound request passes", search, request().to_string()).accepted(),
+        example::request("a new car passes", search, new_request().to_string()).accepted(),
+        example::request("every violation is told", search, broken.to_string()).refused(&["NOT_IN_VOCABULARY"]),
+        example::request("an electric car needs its power", search, electric.to_string()).refused(&["EV_KW_MISSING"]),
+        example::request("a new car needs its invoice", search, uninvoiced.to_string())
+            .refused(&["INVOICE_VALUE_INVALID"]),
+        example::request("a new car needs three years", search, unbundled.to_string())
+            .refused(&["LONG_TERM_TP_REQUIRED"]),
+        example::request("a quote can be locked", CONFIRM, CONFIRM_ARGUMENTS).accepted(),
+        example::request("a policy can be issued", ISSUE, ISSUE_ARGUMENTS).accepted(),
+        example::request("an inspection can be booked", INSPECT, INSPECT_ARGUMENTS).accepted(),
+        example::request("a policy can be given back", CANCEL, CANCEL_ARGUMENTS).accepted(),
+        example::request("issuing asks for a quote", ISSUE, r#"{"request_id":"r"}"#).refused(&["REQUIRED"]),
+    ]
+}
+
+fn searches() -> Vec<Example> {
+    let best = quote("best", &[]);
+    let worse = quote(
+        "worse",
+        &[
+            ("/estimated_issuance_minutes", json!(600)),
+            ("/cashless_garage_count_in_city", json!(40)),
+            ("/premium_breakdown/other_discount_inr", json!(400)),
+            ("/premium_breakdown/total_payable_inr", json!(14114)),
+            ("/insurer/claim_settlement_ratio_pct", json!(92)),
+        ],
+    );
+    let floor = "/premium_breakdown/third_party_premium_inr";
+    let below = quote("below", &[(floor, json!(3415)), ("/premium_breakdown/total_payable_inr", json!(14013))]);
+    let bonus = quote("bonus", &[("/ncb_applied_pct", json!(26))]);
+    let slow = quote("slow", &[("/insurer/claim_settlement_ratio_pct", json!(91.9))]);
+    let odd_sum = quote("odd", &[("/premium_breakdown/total_payable_inr", json!(14100))]);
+    let claimed = with(request(), &[("/previous_policy/claims_filed_last_year", json!(1))]);
+    let short = with(new_quote(), &[("/premium_breakdown/long_term_tp_premium_inr", json!(7223))]);
+    vec![
+        example::search("the better quote comes first", request().to_string(), [worse, best.clone()])
+            .ranked(&["best", "worse"], &[]),
+        example::search(
+            "below the tariff, too large a bonus, too few claims settled",
+            request().to_string(),
+            [best.clone(), below, bonus, slow],
+        )
+        .ranked(&["best"], &["TP_BELOW_FLOOR", "NCB_ABOVE_CARRY_FORWARD", "RATIO_BELOW_FLOOR"]),
+        example::search("after a claim: no bonus, and an inspection", claimed.to_string(), [best])
+            .accepted_with(&["NCB_NOT_EARNED", "INSPECTION_OMITTED"]),
+        example::search("a bundle is held to the bundle's rate", new_request().to_string(), [short.to_string()])
+            .accepted_with(&["TP_BELOW_FLOOR"]),
+        example::search("a premium that does not add up is a finding", request().to_string(), [odd_sum])
+            .ranked(&["odd"], &["PREMIUM_SUM"]),
+        example::search(
+            "a broken quote says all that is broken",
+            request().to_string(),
+            [r#"{"quote_id":"half","insurer":{}}"#.to_owned()],
+        )
+        .accepted_with(&["REQUIRED"]),
+        example::search("a request that is none", "{}", []).refused(&["REQUIRED"]),
+    ]
+}
+
+fn answers() -> Vec<Example> {
+    let quoted = || Some(quote("quote_1f0e3dad99908345_01", &[]));
+    let kyc = parse(include_str!("../samples/kyc.json"));
+    let policy = parse(include_str!("../samples/policy.json"));
+    let inspection = parse(include_str!("../samples/inspection.json"));
+    let cancellation = parse(include_str!("../samples/cancellation.json"));
+    let other_quote = with(kyc.clone(), &[("/quote_id", json!("another"))]);
+    let dearer = with(policy.clone(), &[("/total_paid_inr", json!(15_000))]);
+    let unbounded = with(policy.clone(), &[("/policy_type", json!("long_term_tp_bundle"))]);
+    let late = with(cancellation.clone(), &[("/cancelled_at", json!("2026-05-27T00:10:00+05:30"))]);
+    vec![
+        example::exchange("a locked quote", CONFIRM, CONFIRM_ARGUMENTS, kyc.to_string(), quoted()).accepted(),
+        example::exchange("another quote than asked for", CONFIRM, CONFIRM_ARGUMENTS, other_quote.to_string(), None)
+            .refused(&["UNEXPECTED_VALUE"]),
+        example::exchange("a policy as quoted", ISSUE, ISSUE_ARGUMENTS, policy.to_string(), quoted()).accepted(),
+        example::exchange("a dearer policy is a finding", ISSUE, ISSUE_ARGUMENTS, dearer.to_string(), quoted())
+            .accepted_with(&["PREMIUM_CHANGED"]),
+        example::exchange("a bundle has an end", ISSUE, ISSUE_ARGUMENTS, unbounded.to_string(), None)
+            .refused(&["LONG_TERM_TP_END_MISSING"]),
+        example::exchange("a visit at home", INSPECT, INSPECT_ARGUMENTS, inspection.to_string(), quoted()).accepted(),
+        example::exchange("a free-look cancellation", CANCEL, CANCEL_ARGUMENTS, cancellation.to_string(), None)
+            .accepted(),
+        example::exchange("the free-look window ends", CANCEL, CANCEL_ARGUMENTS, late.to_string(), None)
+            .refused(&["FREELOOK_WINDOW_EXPIRED"]),
+    ]
+}
+
+fn reports() -> Vec<Example> {
+    let quoted = || Some(quote("quote_1f0e3dad99908345_01", &[]));
+    let report = parse(include_str!("../samples/report.json"));
+    let premium = with(report.clone(), &[("/amount_inr", json!(14_014))]);
+    let other = with(report.clone(), &[("/addons_count", json!(3)), ("/product_uin", json!("EX-OTHER"))]);
+    let broken = with(report.clone(), &[("/amount_inr", json!(10.005)), ("/policy_type", Value::Null)]);
+    vec![
+        example::completion("a sound report", report.to_string(), quoted()).accepted(),
+        example::completion("the premium reported as the amount is a finding", premium.to_string(), quoted())
+            .accepted_with(&["PREMIUM_AS_AMOUNT"]),
+        example::completion("another product than quoted is a finding", other.to_string(), quoted())
+            .accepted_with(&["PRODUCT_MISMATCH", "ADDONS_MISMATCH"]),
+        example::completion("finer than a paisa, no policy type", broken.to_string(), None)
+            .refused(&["BAD_FORMAT", "WRONG_TYPE"]),
+    ]
+}
+
+const CONFIRM: &str = "confirm_quote_and_kyc";
+const ISSUE: &str = "issue_policy";
+const INSPECT: &str = "schedule_inspection";
+const CANCEL: &str = "cancel_or_freelook";
+
+const CONFIRM_ARGUMENTS: &str = include_str!("../samples/confirm-arguments.json");
+const ISSUE_ARGUMENTS: &str = include_str!("../samples/issue-arguments.json");
+const INSPECT_ARGUMENTS: &str = include_str!("../samples/inspection-arguments.json");
+const CANCEL_ARGUMENTS: &str = include_str!("../samples/cancel-arguments.json");
+
+/// A sample. One that is no JSON makes the example fail that uses it.
+fn parse(sample: &str) -> Value {
+    serde_json::from_str(sample).unwrap_or_default()
+}
+
+/// The document with some of its values replaced.
+fn with(mut document: Value, changes: &[(&str, Value)]) -> Value {
+    for (pointer, value) in changes {
+        if let Some(place) = document.pointer_mut(pointer) {
+            *place = value.clone();
+        }
+    }
+    document
+}
+
+/// A car whose owner switches insurers.
+fn request() -> Value {
+    parse(include_str!("../samples/request.json"))
+}
+
+/// A car that was just bought.
+fn new_request() -> Value {
+    parse(include_str!("../samples/request-new.json"))
+}
+
+/// A quote for [`request`].
+fn quote(id: &str, changes: &[(&str, Value)]) -> String {
+    let quote = with(parse(include_str!("../samples/quote.json")), &[("/quote_id", json!(id))]);
+    with(quote, changes).to_string()
+}
+
+/// A quote for [`new_request`].
+fn new_quote() -> Value {
+    parse(include_str!("../samples/quote-bundle.json"))
+}

@@ -1,0 +1,76 @@
+//! Locking a quote and knowing the customer: arguments, result, and the rules between them (spec 2, KYCResult).
+//!
+//! The spec does not show the arguments; asked for is what identifies the call and the quote. Which documents and
+//! which nominee go along is between the user and the partner.
+
+use crate::quote::MotorQuote;
+use crate::{MotorInsurance, tables};
+use contract_sdk::shape::{DateTime, Nullable, Text};
+use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, Vocabulary, code};
+
+/// The tool `confirm_quote_and_kyc`.
+pub struct ConfirmQuoteAndKyc;
+
+/// Arguments of `confirm_quote_and_kyc`.
+#[derive(Debug, Shape)]
+pub struct ConfirmArguments<'a> {
+    /// Identifier of the request; the same one gives the same result.
+    pub request_id: Text<'a>,
+    /// The quote to lock.
+    pub quote_id: Text<'a>,
+}
+
+/// KYCResult.
+#[derive(Debug, Shape)]
+pub struct KycResult<'a> {
+    /// The partner's identifier of the check.
+    pub kyc_id: Text<'a>,
+    /// The quote that was locked.
+    pub quote_id: Text<'a>,
+    /// How the check went.
+    pub kyc_status: KycStatus,
+    /// Documents that are still needed; none where empty.
+    pub documents_required: Vec<Text<'a>>,
+    /// Identifier in the central KYC registry.
+    pub ckyc_id: Nullable<Text<'a>>,
+    /// Until when the check and the quote hold.
+    pub expires_at: DateTime,
+}
+
+/// How a check of the customer went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Vocabulary)]
+pub enum KycStatus {
+    VerifiedAadhaar,
+    VerifiedPan,
+    VerifiedDl,
+    PendingManual,
+    Failed,
+}
+
+impl Tool for ConfirmQuoteAndKyc {
+    type Intent = MotorInsurance;
+    type Arguments<'a> = ConfirmArguments<'a>;
+    type Answer<'a> = KycResult<'a>;
+
+    const POLICY: ToolPolicy = tables::CONFIRM;
+
+    /// A check that failed is an answer like another: it says which documents would help.
+    fn answer_rules(
+        arguments: &ConfirmArguments<'_>,
+        result: &KycResult<'_>,
+        quoted: Option<&MotorQuote<'_>>,
+        rules: &mut AnswerRules,
+    ) {
+        rules.refuse_if(
+            *result.quote_id != *arguments.quote_id,
+            code::UNEXPECTED_VALUE,
+            "/quote_id",
+            format_args!("Expected the quote that was to be locked, {:?}.", &*arguments.quote_id),
+        );
+        rules.advise_if(quoted.is_some_and(|quote| quote.inspection_required), "INSPECTION_REQUIRED");
+    }
+
+    fn reference<'r>(result: &'r KycResult<'_>) -> Option<&'r str> {
+        Some(&result.kyc_id)
+    }
+}

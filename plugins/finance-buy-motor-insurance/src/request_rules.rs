@@ -1,0 +1,144 @@
+//! Rules between the members of a request (spec 2). The error table has codes for some of them; a refusal for
+//! nothing else carries that code.
+
+use crate::cover::PolicyType;
+use crate::request::{BuyerPreferences, MotorInsuranceRequest, PreviousPolicy, PurchaseContext, UserLocation};
+use crate::vehicle::{FuelType, Vehicle, VehicleType};
+use contract_sdk::{RequestRules, Vocabulary, code};
+
+/// Rules on a request, in the order of its members.
+pub(crate) fn check(request: &MotorInsuranceRequest<'_>, rules: &mut RequestRules) {
+    if let Some(place) = &request.user_location {
+        pincode(place, rules);
+    }
+    history_fits_context(request, rules);
+    vehicle(&request.vehicle, rules);
+    invoice(request, rules);
+    previous_policy(&request.previous_policy, rules);
+    addons(request, rules);
+    bundle(request, &request.buyer_preferences, rules);
+}
+
+/// Postal codes have six digits, of which the first is not 0; the shape has counted them.
+fn pincode(place: &UserLocation<'_>, rules: &mut RequestRules) {
+    let sound = |code: &str| code.bytes().all(|byte| byte.is_ascii_digit()) && !code.starts_with('0');
+    rules.refuse_if(
+        place.pincode.as_deref().is_some_and(|code| !sound(code)),
+        code::BAD_FORMAT,
+        "/user_location/pincode",
+        "A postal code is six digits, the first not 0.",
+    );
+}
+
+/// A lapsed or a live policy is a prior policy. It is only a note: a bonus may come from another vehicle.
+fn history_fits_context(request: &MotorInsuranceRequest<'_>, rules: &mut RequestRules) {
+    let context = request.purchase_context;
+    let expected = match context {
+        PurchaseContext::NewlyPurchased => false,
+        PurchaseContext::Switching | PurchaseContext::LapsedFresh => true,
+        PurchaseContext::UsedVehicleFirstPolicy => return,
+    };
+    rules.note_if(
+        request.previous_policy.has_prior_policy != expected,
+        "PURCHASE_CONTEXT_MISMATCH",
+        "/previous_policy/has_prior_policy",
+        format_args!("With {}, has_prior_policy is usually {expected}.", context.value()),
+    );
+}
+
+fn vehicle(vehicle: &Vehicle<'_>, rules: &mut RequestRules) {
+    let kind = vehicle.vehicle_type;
+    if let Some(subtype) = vehicle.subtype {
+        rules.refuse_if(
+            !subtype.belongs_to(kind),
+            "SUBTYPE_MISMATCH",
+            "/vehicle/subtype",
+            format_args!("{} is no kind of {}.", subtype.value(), kind.value()),
+        );
+    }
+    let electric = vehicle.fuel_type == FuelType::Electric;
+    let missing = "An electric vehicle needs kw_rating and battery_kwh: they decide its tariff.";
+    rules.refuse_as(electric && vehicle.kw_rating.0.is_none(), "EV_KW_MISSING", "/vehicle/kw_rating", missing);
+    rules.refuse_as(electric && vehicle.battery_kwh.0.is_none(), "EV_KW_MISSING", "/vehicle/battery_kwh", missing);
+    let tonnes = vehicle.carrying_capacity_tonnes.and_then(|tonnes| tonnes.0);
+    rules.refuse_if(
+        kind != VehicleType::Commercial && tonnes.is_some(),
+        "COMMERCIAL_ONLY",
+        "/vehicle/carrying_capacity_tonnes",
+        format_args!("Only a commercial vehicle carries tonnes; this is {}.", kind.value()),
+    );
+}
+
+/// A vehicle that was just bought has an invoice, and its insured value follows from it.
+fn invoice(request: &MotorInsuranceRequest<'_>, rules: &mut RequestRules) {
+    rules.refuse_as(
+        request.is_new() && request.vehicle.invoice_value_inr.0.is_none_or(|value| value.0 == 0),
+        "INVOICE_VALUE_INVALID",
+        "/vehicle/invoice_value_inr",
+        "A newly purchased vehicle needs its invoice value.",
+    );
+}
+
+fn previous_policy(previous: &PreviousPolicy<'_>, rules: &mut RequestRules) {
+    let absent = [("insurer_name", previous.insurer().is_none()), ("expiry_date", previous.expiry().is_none())];
+    for (member, absent) in absent {
+        rules.refuse_if(
+            previous.has_prior_policy && absent,
+            "PRIOR_POLICY_INCOMPLETE",
+            format_args!("/previous_policy/{member}"),
+            format_args!("Where there was a policy, {member} is needed."),
+        );
+    }
+}
+
+/// An addon that no partner could sell with this policy or for this vehicle is told before any is asked.
+fn addons(request: &MotorInsuranceRequest<'_>, rules: &mut RequestRules) {
+    let wanted = &request.buyer_preferences;
+    for (index, addon) in wanted.addons_required.iter().enumerate() {
+        if let Some(clash) = addon.clash(wanted.target_policy_type, request.vehicle.is_electric()) {
+            rules.refuse_as(
+                true,
+                "ADDON_INCOMPATIBLE",
+                format_args!("/buyer_preferences/addons_required/{index}"),
+                format_args!("{} {clash}.", addon.value()),
+            );
+        }
+    }
+}
+
+/// 3 years for new cars, 5 for new two-wheelers, 0 for all else.
+fn bundle(request: &MotorInsuranceRequest<'_>, wanted: &BuyerPreferences<'_>, rules: &mut RequestRules) {
+    let years = wanted.long_term_tp_years;
+    let needed = request.needed_bundle_years();
+    let at = "/buyer_preferences/long_term_tp_years";
+    match needed {
+        Some(0) => {
+            rules.refuse_if(
+                wanted.target_policy_type == PolicyType::LongTermTpBundle,
+                "LONG_TERM_TP_NOT_ALLOWED",
+                "/buyer_preferences/target_policy_type",
+                "A long-term bundle is for new cars and new two-wheelers.",
+            );
+            rules.refuse_if(
+                years != 0,
+                "LONG_TERM_TP_NOT_ALLOWED",
+                at,
+                format_args!(
+                    "Found {years}; only new cars and new two-wheelers have long-term cover, so 0 is expected."
+                ),
+            );
+        }
+        Some(needed) => rules.refuse_as(
+            years != needed,
+            "LONG_TERM_TP_REQUIRED",
+            at,
+            format_args!("Found {years}; this new vehicle needs {needed} years of third-party cover."),
+        ),
+        None => rules.refuse_as(
+            years == 0,
+            "LONG_TERM_TP_REQUIRED",
+            at,
+            "A new car needs 3 years of third-party cover, a new two-wheeler 5.",
+        ),
+    }
+}

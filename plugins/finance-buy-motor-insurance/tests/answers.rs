@@ -1,0 +1,245 @@
+//! One test per rule on the answers of the tools that are no search, and on completion reports.
+
+#[expect(dead_code, reason = "each test binary uses a part of the shared calls")]
+mod common;
+
+use common::{answer, bundle, completion, pair, pairs, quote, sample, with};
+use contract_sdk::bindings::{CheckedResponse, Refusal};
+use serde_json::{Value, json};
+
+fn kyc() -> Value {
+    sample(include_str!("../samples/kyc.json"))
+}
+
+fn policy() -> Value {
+    sample(include_str!("../samples/policy.json"))
+}
+
+/// A bundle as [`bundle`] quotes it.
+fn bundle_policy() -> Value {
+    with(
+        policy(),
+        &[
+            ("/policy_type", json!("long_term_tp_bundle")),
+            ("/product_uin", json!("EXMOT0201V01202526")),
+            ("/long_term_tp_end_date", json!("2029-05-10")),
+            ("/total_paid_inr", json!(34_031)),
+        ],
+    )
+}
+
+fn inspection() -> Value {
+    sample(include_str!("../samples/inspection.json"))
+}
+
+fn cancellation() -> Value {
+    sample(include_str!("../samples/cancellation.json"))
+}
+
+fn report() -> Value {
+    sample(include_str!("../samples/report.json"))
+}
+
+fn confirm(result: &Value, quoted: Option<&Value>) -> Result<CheckedResponse, Refusal> {
+    answer("confirm_quote_and_kyc", &sample(include_str!("../samples/confirm-arguments.json")), result, quoted)
+}
+
+fn issue(policy: &Value, quoted: Option<&Value>) -> Result<CheckedResponse, Refusal> {
+    answer("issue_policy", &sample(include_str!("../samples/issue-arguments.json")), policy, quoted)
+}
+
+fn inspect(result: &Value) -> Result<CheckedResponse, Refusal> {
+    answer("schedule_inspection", &sample(include_str!("../samples/inspection-arguments.json")), result, None)
+}
+
+fn cancel(arguments: &Value, result: &Value) -> Result<CheckedResponse, Refusal> {
+    answer("cancel_or_freelook", arguments, result, None)
+}
+
+/// Expects a partner failure for exactly one breach.
+fn refused(found: Result<CheckedResponse, Refusal>, pointer: &str, code: &str) {
+    let refusal = found.unwrap_err();
+    assert_eq!((refusal.code.as_str(), pairs(&refusal.violations)), ("INTERNAL_ERROR", pair(pointer, code)));
+}
+
+fn found(passed: Result<CheckedResponse, Refusal>) -> Vec<(String, String)> {
+    pairs(&passed.unwrap().findings)
+}
+
+#[test]
+fn locking_a_quote() {
+    let passed = confirm(&kyc(), Some(&quote())).unwrap();
+    assert_eq!(
+        (passed.reference.as_deref(), passed.advisory, passed.findings.len()),
+        (Some("kyc_4c56ff4ce4aa"), None, 0)
+    );
+    refused(confirm(&with(kyc(), &[("/quote_id", json!("other"))]), None), "/quote_id", "UNEXPECTED_VALUE");
+    let inspected = with(quote(), &[("/inspection_required", json!(true))]);
+    assert_eq!(confirm(&kyc(), Some(&inspected)).unwrap().advisory.as_deref(), Some("INSPECTION_REQUIRED"));
+    for status in ["verified_aadhaar", "verified_pan", "verified_dl", "pending_manual", "failed"] {
+        assert!(confirm(&with(kyc(), &[("/kyc_status", json!(status))]), None).is_ok());
+    }
+}
+
+#[test]
+fn issuing_a_policy_as_quoted() {
+    for (policy, quote) in [(policy(), quote()), (bundle_policy(), bundle())] {
+        let passed = issue(&policy, Some(&quote)).unwrap();
+        assert_eq!(passed.reference.as_deref(), Some("pol_8f53295a73878494"));
+        assert_eq!((passed.advisory, passed.findings), (None, vec![]));
+        assert_eq!(found(issue(&policy, None)), vec![]);
+    }
+}
+
+#[test]
+fn what_was_issued_is_compared_with_the_quote() {
+    for (pointer, value, code) in [
+        ("/insurer_id", json!("ins_other"), "INSURER_CHANGED"),
+        ("/product_uin", json!("EX-OTHER"), "PRODUCT_CHANGED"),
+        ("/policy_type", json!("own_damage_only"), "POLICY_TYPE_CHANGED"),
+        ("/total_paid_inr", json!(14_016), "PREMIUM_CHANGED"),
+        ("/total_paid_inr", json!(14_012), "PREMIUM_CHANGED"),
+        ("/emergency_assistance_phone", Value::Null, "ASSISTANCE_PHONE_MISSING"),
+    ] {
+        let changed = with(policy(), &[(pointer, value)]);
+        assert_eq!(found(issue(&changed, Some(&quote()))), pair(pointer, code));
+        assert_eq!(found(issue(&changed, None)), vec![]);
+    }
+    assert_eq!(found(issue(&with(policy(), &[("/total_paid_inr", json!(14_015))]), Some(&quote()))), vec![]);
+    let unassisted = with(quote(), &[("/addons_included/1/code", json!("passenger_cover"))]);
+    let no_phone = with(policy(), &[("/emergency_assistance_phone", Value::Null)]);
+    assert_eq!(found(issue(&no_phone, Some(&unassisted))), vec![]);
+    assert_eq!(found(issue(&policy(), Some(&json!({})))), pair("", "QUOTE_UNREADABLE"));
+}
+
+#[test]
+fn the_dates_of_a_policy() {
+    for end in ["2026-05-11", "2026-05-10"] {
+        refused(issue(&with(policy(), &[("/policy_end_date", json!(end))]), None), "/policy_end_date", "DATE_ORDER");
+    }
+    let at = "/long_term_tp_end_date";
+    let missing = with(bundle_policy(), &[(at, Value::Null)]);
+    refused(issue(&missing, None), at, "LONG_TERM_TP_END_MISSING");
+    let unnamed = with(missing, &[("/policy_type", json!("comprehensive"))]);
+    assert!(issue(&unnamed, None).is_ok());
+    refused(issue(&unnamed, Some(&bundle())), at, "LONG_TERM_TP_END_MISSING");
+    refused(issue(&with(bundle_policy(), &[(at, json!("2026-05-11"))]), None), at, "DATE_ORDER");
+    let five_years = with(bundle_policy(), &[(at, json!("2031-05-10"))]);
+    assert_eq!(found(issue(&five_years, None)), vec![]);
+    assert_eq!(found(issue(&five_years, Some(&bundle()))), pair(at, "LONG_TERM_TP_END_MISMATCH"));
+    let two_years = with(bundle_policy(), &[(at, json!("2028-05-10"))]);
+    assert_eq!(found(issue(&two_years, None)), pair(at, "LONG_TERM_TP_END_MISMATCH"));
+    let unasked = with(policy(), &[(at, json!("2029-05-10"))]);
+    assert_eq!(found(issue(&unasked, Some(&quote()))), pair(at, "LONG_TERM_TP_END_MISMATCH"));
+}
+
+#[test]
+fn the_free_look_window_is_not_cut_short() {
+    let ends = |day: &str| issue(&with(policy(), &[("/freelook_ends_at", json!(day))]), None);
+    for day in ["2026-05-25", "2026-05-26", "2026-06-30"] {
+        assert_eq!(found(ends(day)), vec![]);
+    }
+    assert_eq!(found(ends("2026-05-24")), pair("/freelook_ends_at", "FREELOOK_CUT_SHORT"));
+}
+
+#[test]
+fn inspections() {
+    let passed = inspect(&inspection()).unwrap();
+    assert_eq!((passed.reference.as_deref(), passed.findings.len()), (Some("insp_d9d4f495e875"), 0));
+    refused(inspect(&with(inspection(), &[("/quote_id", json!("other"))])), "/quote_id", "UNEXPECTED_VALUE");
+    let at = "/expected_completion_at";
+    refused(inspect(&with(inspection(), &[(at, json!("2026-05-09T09:59:59+05:30"))])), at, "DATE_ORDER");
+    let place = |mode: &str, address: Value, garage: Value| {
+        let location = json!({"mode": mode, "address": address, "garage_name": garage});
+        found(inspect(&with(inspection(), &[("/location", location)])))
+    };
+    let missing = |member: &str| pair(&format!("/location/{member}"), "INSPECTION_PLACE_MISSING");
+    assert_eq!(place("self_video", Value::Null, Value::Null), vec![]);
+    assert_eq!(place("in_person_garage", Value::Null, json!("Example Garage")), vec![]);
+    assert_eq!(place("in_person_garage", json!("1 Example Road"), Value::Null), missing("garage_name"));
+    assert_eq!(place("surveyor_home_visit", Value::Null, json!("Example Garage")), missing("address"));
+}
+
+#[test]
+fn giving_a_policy_back() {
+    let arguments = sample(include_str!("../samples/cancel-arguments.json"));
+    let passed = cancel(&arguments, &cancellation()).unwrap();
+    assert_eq!((passed.reference.as_deref(), passed.advisory), (Some("pol_8f53295a73878494"), None));
+    let other = with(cancellation(), &[("/policy_id", json!("other"))]);
+    refused(cancel(&arguments, &other), "/policy_id", "UNEXPECTED_VALUE");
+    let at = |instant: &str, free: bool| {
+        with(cancellation(), &[("/cancelled_at", json!(instant)), ("/is_freelook_cancellation", json!(free))])
+    };
+    // The last day of the window is counted where the instant was written.
+    assert!(cancel(&arguments, &at("2026-05-26T23:59:59+05:30", true)).is_ok());
+    let late = at("2026-05-27T00:00:00+05:30", true);
+    let refusal = cancel(&arguments, &late).unwrap_err();
+    let code = "FREELOOK_WINDOW_EXPIRED";
+    assert_eq!((refusal.code.as_str(), pairs(&refusal.violations)), (code, pair("/is_freelook_cancellation", code)));
+    assert!(cancel(&arguments, &at("2026-05-27T00:00:00+05:30", false)).is_ok());
+    let mut unstated = arguments;
+    unstated.as_object_mut().unwrap().remove("freelook_ends_at");
+    assert!(cancel(&unstated, &late).is_ok());
+}
+
+#[test]
+fn completion_reports() {
+    let passed = completion(&report(), Some(&quote())).unwrap();
+    assert_eq!((passed.amount_paise, passed.charged, passed.findings.len()), (178_140, true, 0));
+    assert_eq!((passed.external_id.as_str(), passed.status.as_str()), ("pol_8f53295a73878494", "completed"));
+    let found = |changes: &[(&str, Value)], quoted: Option<&Value>| {
+        pairs(&completion(&with(report(), changes), quoted).unwrap().findings)
+    };
+    for (pointer, value, code) in [
+        ("/insurer_id", json!("ins_other"), "INSURER_MISMATCH"),
+        ("/product_uin", json!("EX-OTHER"), "PRODUCT_MISMATCH"),
+        ("/policy_type", json!("third_party_only"), "POLICY_TYPE_MISMATCH"),
+        ("/long_term_tp_years", json!(3), "LONG_TERM_TP_MISMATCH"),
+        ("/addons_count", json!(1), "ADDONS_MISMATCH"),
+    ] {
+        assert_eq!(found(&[(pointer, value.clone())], Some(&quote())), pair(pointer, code));
+        assert_eq!(found(&[(pointer, value)], None), vec![]);
+    }
+    for (pointer, value, code) in [
+        ("/status", json!("issued"), "NOT_IN_VOCABULARY"),
+        ("/intent", json!("auto.book_ac_service"), "UNEXPECTED_VALUE"),
+        ("/amount_inr", json!(0.005), "BAD_FORMAT"),
+    ] {
+        let refusal = completion(&with(report(), &[(pointer, value)]), None).unwrap_err();
+        assert_eq!((refusal.code.as_str(), pairs(&refusal.violations)), ("INVALID_REQUEST", pair(pointer, code)));
+    }
+}
+
+#[test]
+fn the_amount_is_the_commission_and_never_the_premium() {
+    let (amount, passed) = ("/amount_inr", "/pass_through_inr");
+    let found = |changes: &[(&str, Value)], quoted: Option<&Value>| {
+        pairs(&completion(&with(report(), changes), quoted).unwrap().findings)
+    };
+    let premium = pair(amount, "PREMIUM_AS_AMOUNT");
+    assert_eq!(found(&[(amount, json!(14_014))], Some(&quote())), premium);
+    assert_eq!(found(&[(amount, json!(14_013.99))], Some(&quote())), vec![]);
+    // Without a quote, what was passed through tells.
+    assert_eq!(found(&[(amount, json!(14_014))], None), premium);
+    assert_eq!(found(&[(amount, json!(9000)), (passed, json!(9000))], None), premium);
+    assert_eq!(found(&[(amount, json!(9000)), (passed, json!(0))], None), vec![]);
+    let mismatch = pair(passed, "PASS_THROUGH_MISMATCH");
+    // From the premium without tax to all that the user pays.
+    for sound in [json!(14_015), json!(14_014), json!(11_876), json!(11_875)] {
+        assert_eq!(found(&[(passed, sound)], Some(&quote())), vec![]);
+    }
+    for odd in [json!(14_015.01), json!(11_874.99), json!(0)] {
+        assert_eq!(found(&[(passed, odd)], Some(&quote())), mismatch);
+    }
+    // A bundle's later years may be left out: 34031 less 5191 of tax and 7224 for the later years.
+    let of_bundle = [
+        ("/product_uin", json!("EXMOT0201V01202526")),
+        ("/policy_type", json!("long_term_tp_bundle")),
+        ("/long_term_tp_years", json!(3)),
+    ];
+    for (paid, sound) in [(34_031, true), (21_616, true), (21_614, false)] {
+        let mut changes = of_bundle.to_vec();
+        changes.push((passed, json!(paid)));
+        assert_eq!(found(&changes, Some(&bundle())), if sound { vec![] } else { mismatch.clone() });
+    }
+}

@@ -1,0 +1,332 @@
+//! Properties of the ranking.
+
+#[expect(dead_code, reason = "each test binary uses a part of the shared calls")]
+mod common;
+
+use common::{context, quote, request, with};
+use contract_sdk::bindings::{Axes, Candidate, Evaluation, Payload};
+use contract_sdk::engine;
+use finance_buy_motor_insurance::MotorInsurance;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn evaluate(request: &Value, payloads: &[Vec<Value>]) -> Evaluation {
+    let mut number = 0;
+    let payloads: Vec<Payload> = payloads
+        .iter()
+        .map(|quotes| Payload {
+            declared: Axes { time: 0.9, taste: 0.4, budget: 0.6, safety: 0.7 },
+            candidates: quotes
+                .iter()
+                .map(|quote| {
+                    number += 1;
+                    Candidate { number, json: quote.to_string() }
+                })
+                .collect(),
+        })
+        .collect();
+    engine::evaluate::<MotorInsurance>(&context(), &request.to_string(), &payloads).unwrap()
+}
+
+fn ids(evaluation: &Evaluation) -> Vec<String> {
+    evaluation.ranked.iter().map(|option| option.id.clone()).collect()
+}
+
+fn total(evaluation: &Evaluation, id: &str) -> f64 {
+    evaluation.ranked.iter().find(|option| option.id == id).map(|option| option.total).unwrap()
+}
+
+/// Requests that differ in all that the ranking looks at.
+fn requests() -> impl Strategy<Value = Value> {
+    let bands = (
+        prop::sample::select(vec!["fast", "balanced", "flexible", "odd"]),
+        prop::sample::select(vec!["ok", "good", "great", "odd"]),
+        prop::sample::select(vec!["fast", "balanced", "flexible", "good", "great"]),
+    );
+    let wishes = (
+        prop::sample::select(vec![json!([]), json!(["Sahyadri"]), json!(["ins_konkan", "Vindhya General"])]),
+        prop::sample::select(vec![json!([]), json!(["zero_dep"]), json!(["zero_dep", "consumables", "rsa_24x7"])]),
+        any::<bool>(),
+    );
+    (bands, wishes).prop_map(|((time, budget, safety), (insurers, addons, instant))| {
+        let changes = [
+            ("/ttbs_user_band", json!({"time": time, "taste": "balanced", "budget": budget, "safety": safety})),
+            ("/buyer_preferences/preferred_insurers", insurers),
+            ("/buyer_preferences/addons_required", addons),
+            ("/buyer_preferences/instant_issuance_required", json!(instant)),
+        ];
+        with(request(), &changes)
+    })
+}
+
+/// A quote that passes every rule, with random signals.
+fn random_quote(index: usize) -> impl Strategy<Value = Value> {
+    let numbers = (3416_i64..60_000, 1_i64..=2880, 0_i64..900, 0_i64..900, 0_u32..=80, 0_u32..=600, 10_u32..=50);
+    let flags = prop::array::uniform2(any::<bool>());
+    let insurer = prop::sample::select(vec!["Sahyadri General", "Konkan Assurance", "Vindhya General Insurance"]);
+    let addons = prop::sample::subsequence(vec!["zero_dep", "consumables", "rsa_24x7"], 0..=3);
+    (numbers, flags, insurer, addons).prop_map(move |(numbers, [instant, inspected], insurer, addons)| {
+        let (total, minutes, in_state, in_city, ratio, days, solvency) = numbers;
+        let addons: Vec<Value> =
+            addons.iter().map(|code| json!({"code": code, "label": "x", "premium_inr": 0})).collect();
+        let changes = [
+            ("/quote_id", json!(format!("quote-{index}"))),
+            ("/insurer/name", json!(insurer)),
+            ("/insurer/insurer_id", json!(format!("ins_{}", insurer.split(' ').next().unwrap().to_lowercase()))),
+            ("/insurer/claim_settlement_ratio_pct", json!(92.0 + f64::from(ratio) / 10.0)),
+            ("/insurer/motor_claim_settlement_days_avg", json!(f64::from(days) / 10.0)),
+            ("/insurer/solvency_ratio", json!(f64::from(solvency) / 10.0)),
+            ("/premium_breakdown", premium(total)),
+            ("/ncb_applied_pct", json!(0)),
+            ("/addons_included", json!(addons)),
+            ("/cashless_garage_count_in_state", json!(in_state)),
+            ("/cashless_garage_count_in_city", json!(in_city)),
+            ("/inspection_required", json!(inspected)),
+            ("/instant_issuance_possible", json!(instant)),
+            ("/estimated_issuance_minutes", json!(minutes)),
+        ];
+        with(quote(), &changes)
+    })
+}
+
+/// A premium of third-party cover and own damage that adds up to a total.
+fn premium(total: i64) -> Value {
+    json!({
+        "own_damage_premium_inr": total - 3416, "third_party_premium_inr": 3416, "long_term_tp_premium_inr": 0,
+        "addons_premium_inr": 0, "ncb_discount_inr": 0, "other_discount_inr": 0, "gst_inr": 0,
+        "total_payable_inr": total,
+    })
+}
+
+fn quotes() -> impl Strategy<Value = Vec<Value>> {
+    let first = (random_quote(0), random_quote(1), random_quote(2), random_quote(3));
+    let more = (random_quote(4), random_quote(5), random_quote(6), random_quote(7));
+    (first, more, 2_usize..=8)
+        .prop_map(|((a, b, c, d), (e, f, g, h), count)| [a, b, c, d, e, f, g, h].into_iter().take(count).collect())
+}
+
+/// Makes one signal of a quote better.
+type Improve = fn(&mut Value);
+
+/// Ways to make one signal of a quote better and leave the others as they are.
+fn improvements() -> Vec<(&'static str, Improve)> {
+    fn add(quote: &mut Value, pointer: &str, step: f64, low: f64, high: f64) {
+        let place = quote.pointer_mut(pointer).unwrap();
+        let value = (place.as_f64().unwrap() + step).clamp(low, high);
+        *place = if value.fract() == 0.0 { json!(value as i64) } else { json!(value) };
+    }
+    vec![
+        ("instant issuance", |quote| quote["instant_issuance_possible"] = json!(true)),
+        ("issued sooner", |quote| add(quote, "/estimated_issuance_minutes", -500.0, 1.0, 2880.0)),
+        ("no inspection", |quote| quote["inspection_required"] = json!(false)),
+        ("a preferred insurer", |quote| quote["insurer"]["name"] = json!("Sahyadri Vindhya General")),
+        ("more garages in the city", |quote| add(quote, "/cashless_garage_count_in_city", 90.0, 0.0, 1e6)),
+        ("more garages in the state", |quote| add(quote, "/cashless_garage_count_in_state", 90.0, 0.0, 1e6)),
+        ("the maker's brand", |quote| quote["insurer"]["product_name"] = json!("Hyundai Assure")),
+        ("cheaper", |quote| {
+            let total = quote["premium_breakdown"]["total_payable_inr"].as_i64().unwrap();
+            quote["premium_breakdown"] = premium((total - 3000).max(3416));
+        }),
+        ("every addon", |quote| {
+            let addon = |code: &str| json!({"code": code, "label": "x", "premium_inr": 0});
+            quote["addons_included"] = json!([addon("zero_dep"), addon("consumables"), addon("rsa_24x7")]);
+        }),
+        ("more claims settled", |quote| add(quote, "/insurer/claim_settlement_ratio_pct", 2.0, 0.0, 100.0)),
+        ("settled sooner", |quote| add(quote, "/insurer/motor_claim_settlement_days_avg", -7.0, 0.0, 1e6)),
+        ("more solvent", |quote| add(quote, "/insurer/solvency_ratio", 0.5, 1.0, 5.0)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_better_signal_never_lowers_the_rank(
+        quotes in quotes(), request in requests(), which in any::<prop::sample::Index>(),
+    ) {
+        let before = evaluate(&request, std::slice::from_ref(&quotes));
+        prop_assert_eq!(before.ranked.len(), quotes.len(), "{:?}", before.dropped);
+        let which = which.index(quotes.len());
+        let id = format!("quote-{which}");
+        for (what, improve) in improvements() {
+            let mut better = quotes.clone();
+            improve(&mut better[which]);
+            let after = evaluate(&request, &[better]);
+            for option in &before.ranked {
+                // Whoever was behind it stays behind it. Sums of floats may differ in the last digits.
+                if option.id != id && option.total < total(&before, &id) {
+                    prop_assert!(
+                        total(&after, &option.id) < total(&after, &id) + 1e-12, "{}: {} overtakes", what, option.id
+                    );
+                }
+            }
+            prop_assert!(total(&after, &id) >= total(&before, &id) - 1e-12, "{}", what);
+        }
+    }
+
+    #[test]
+    fn order_and_grouping_do_not_matter(
+        quotes in quotes(), request in requests(), shuffle in any::<u64>(), split in 0_usize..9,
+    ) {
+        let expected = evaluate(&request, std::slice::from_ref(&quotes));
+        let mut other = quotes.clone();
+        let mut seed = shuffle;
+        for index in (1..other.len()).rev() {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            other.swap(index, (seed >> 33) as usize % (index + 1));
+        }
+        let (left, right) = other.split_at(split.min(other.len()));
+        let found = evaluate(&request, &[right.to_vec(), Vec::new(), left.to_vec()]);
+        prop_assert_eq!(ids(&found), ids(&expected));
+        for (found, expected) in found.ranked.iter().zip(&expected.ranked) {
+            prop_assert_eq!((found.total, &found.axes, &found.card), (expected.total, &expected.axes, &expected.card));
+        }
+    }
+
+    #[test]
+    fn scores_are_shares_and_the_same_twice(quotes in quotes(), request in requests()) {
+        let first = evaluate(&request, std::slice::from_ref(&quotes));
+        for option in &first.ranked {
+            let Axes { time, taste, budget, safety } = option.axes;
+            let all = [option.total, option.completeness, time, taste, budget, safety];
+            prop_assert!(all.into_iter().all(|value| (0.0..=1.0).contains(&value)), "{:?}", all);
+        }
+        prop_assert!(first.ranked.is_sorted_by(|left, right| left.total >= right.total));
+        prop_assert_eq!(first, evaluate(&request, &[quotes]));
+    }
+
+    /// Whatever else a quote offers, what a hard filter names does not pass.
+    #[test]
+    fn hard_filters_hold(quotes in quotes(), request in requests(), third_party in 0_i64..3416, ratio in 0_u32..920) {
+        let ratio = f64::from(ratio) / 10.0;
+        let safety = request["ttbs_user_band"]["safety"].as_str().unwrap();
+        let floor = match safety { "fast" => 90.0, "flexible" => 0.0, _ => 92.0 };
+        let mut broken = quotes.clone();
+        broken[0]["premium_breakdown"]["third_party_premium_inr"] = json!(third_party);
+        broken[1]["insurer"]["claim_settlement_ratio_pct"] = json!(ratio);
+        let kept = ids(&evaluate(&request, &[broken]));
+        prop_assert!(!kept.contains(&"quote-0".to_owned()));
+        prop_assert_eq!(kept.contains(&"quote-1".to_owned()), ratio >= floor);
+    }
+}
+
+#[test]
+fn equal_quotes_are_ordered_by_the_request_alone() {
+    let mut quotes: Vec<Value> =
+        (0..4).map(|index| with(quote(), &[("/quote_id", json!(format!("quote-{index}")))])).collect();
+    let forward = evaluate(&request(), std::slice::from_ref(&quotes));
+    quotes.reverse();
+    let backward = evaluate(&request(), &quotes.into_iter().map(|quote| vec![quote]).collect::<Vec<_>>());
+    assert_eq!(ids(&forward), ids(&backward));
+    assert_eq!(forward.ranked.len(), 4);
+}
+
+/// The axes of the quotes with these changes, in their order.
+fn axes(request: &Value, options: &[&[(&str, Value)]]) -> Vec<Axes> {
+    let quotes: Vec<Value> = options
+        .iter()
+        .enumerate()
+        .map(|(index, changes)| with(with(quote(), changes), &[("/quote_id", json!(index.to_string()))]))
+        .collect();
+    let found = evaluate(request, &[quotes]);
+    let of = |index: usize| found.ranked.iter().find(|option| option.id == index.to_string()).unwrap().axes;
+    (0..options.len()).map(of).collect()
+}
+
+/// What the declared signals leave of a difference: 1 less the declared share.
+const RULES_SHARE: f64 = 0.8;
+
+fn near(found: f64, expected: f64) {
+    assert!((found - expected * RULES_SHARE).abs() < 1e-9, "{found} {}", expected * RULES_SHARE);
+}
+
+/// The weights of the spec, seen in what one signal from worst to best does to its axis.
+#[test]
+fn signals_weigh_what_the_spec_says() {
+    let two = |request: &Value, worst: &[(&str, Value)], best: &[(&str, Value)]| {
+        let found = axes(request, &[worst, best]);
+        (found[0], found[1])
+    };
+    let gap = |at: &str, worst: Value, best: Value, pick: fn(&Axes) -> f64| {
+        let (worst, best) = two(&request(), &[(at, worst)], &[(at, best)]);
+        pick(&best) - pick(&worst)
+    };
+    near(gap("/instant_issuance_possible", json!(false), json!(true), |axes| axes.time), 0.50);
+    near(gap("/estimated_issuance_minutes", json!(2880), json!(1), |axes| axes.time), 0.30);
+    near(gap("/inspection_required", json!(true), json!(false), |axes| axes.time), 0.20);
+    near(gap("/insurer/name", json!("Other"), json!("Sahyadri General"), |axes| axes.taste), 0.40);
+    near(gap("/cashless_garage_count_in_city", json!(1), json!(2), |axes| axes.taste), 0.20);
+    near(gap("/insurer/product_name", json!("Any"), json!("Hyundai Any"), |axes| axes.taste), 0.15);
+    near(gap("/premium_breakdown/total_payable_inr", json!(14_015), json!(14_014), |axes| axes.budget), 0.75);
+    near(gap("/addons_included/0/code", json!("consumables"), json!("zero_dep"), |axes| axes.budget), 0.125);
+    near(gap("/insurer/claim_settlement_ratio_pct", json!(95), json!(100), |axes| axes.safety), 0.30 / 4.0);
+    near(gap("/insurer/motor_claim_settlement_days_avg", json!(21), json!(0), |axes| axes.safety), 0.25 / 2.0);
+    near(gap("/insurer/solvency_ratio", json!(1), json!(5), |axes| axes.safety), 0.20);
+    near(gap("/cashless_garage_count_in_state", json!(1), json!(2), |axes| axes.safety), 0.15);
+}
+
+#[test]
+fn bands_and_wishes_prefer_what_the_spec_says() {
+    let band = |safety: &str| with(request(), &[("/ttbs_user_band/safety", json!(safety))]);
+    let (ratio, days) = ("/insurer/claim_settlement_ratio_pct", "/insurer/motor_claim_settlement_days_avg");
+    let both = [(ratio, json!(95)), (days, json!(21))];
+    let slow = [(ratio, json!(95)), (days, json!(21.1))];
+    let few = [(ratio, json!(94.9)), (days, json!(21))];
+    let found = axes(&band("great"), &[&both, &slow, &few]);
+    assert!(found[0].safety - found[1].safety > 0.3 && found[0].safety - found[2].safety > 0.3, "{found:?}");
+    let found = axes(&band("good"), &[&both, &slow, &few]);
+    assert!(found[0].safety - found[1].safety < 0.01, "{found:?}");
+
+    let instant = "/instant_issuance_possible";
+    let wish = |required: bool| {
+        let request = with(request(), &[("/buyer_preferences/instant_issuance_required", json!(required))]);
+        let found = axes(&request, &[&[(instant, json!(false))], &[(instant, json!(true))]]);
+        found[1].time - found[0].time
+    };
+    assert!(wish(true) > wish(false));
+
+    // Who names no insurer and no addon is not served better by one than by another.
+    let open = with(
+        request(),
+        &[("/buyer_preferences/preferred_insurers", json!([])), ("/buyer_preferences/addons_required", json!([]))],
+    );
+    let other = [("/insurer/name", json!("Other")), ("/addons_included/0/code", json!("consumables"))];
+    let found = axes(&open, &[&[], &other]);
+    assert_eq!((found[0].taste, found[0].budget), (found[1].taste, found[1].budget));
+    // An insurer may be preferred by its identifier.
+    let by_id = with(request(), &[("/buyer_preferences/preferred_insurers", json!(["ins_sahyadri"]))]);
+    let found = axes(&by_id, &[&[], &[("/insurer/insurer_id", json!("ins_other"))]]);
+    near(found[0].taste - found[1].taste, 0.40);
+}
+
+/// Cheaper comes first where all else is equal, whatever the budget band.
+#[test]
+fn cheaper_comes_first() {
+    for budget in ["ok", "good", "great", "odd"] {
+        let request = with(request(), &[("/ttbs_user_band/budget", json!(budget))]);
+        let cheap = with(quote(), &[("/quote_id", json!("cheap")), ("/premium_breakdown", premium(9000))]);
+        let dear = with(quote(), &[("/quote_id", json!("dear")), ("/premium_breakdown", premium(9100))]);
+        assert_eq!(ids(&evaluate(&request, &[vec![dear, cheap]])), ["cheap", "dear"]);
+    }
+}
+
+#[test]
+fn the_card_is_mapped_as_the_spec_says() {
+    let card = |quote: Value, request: &Value| -> Value {
+        let found = evaluate(request, &[vec![quote]]);
+        serde_json::from_str(&found.ranked[0].card).unwrap()
+    };
+    assert_eq!(
+        card(quote(), &request()),
+        json!({
+            "header": "Sahyadri General Insurance", "subhead": "Sahyadri Motor Secure",
+            "dual_pill": ["96.4 % of claims settled", "in 18.5 days"],
+            "price": {"amount_inr": 14014, "currency": "INR"}, "pill": "IDV 620000 INR", "badge": null,
+            "addon_count": 2, "cashless_garages_in_city": 148, "instant_badge": "Instant issuance",
+            "wording_link": "https://partner.example/motor/wordings/EXMOT0101V01202526.pdf",
+        })
+    );
+    let slow = with(common::bundle(), &[("/instant_issuance_possible", json!(false))]);
+    let card = card(slow, &common::new_request());
+    assert_eq!((&card["badge"], &card["instant_badge"]), (&json!("3-year third-party cover"), &Value::Null));
+}

@@ -1,0 +1,259 @@
+//! The tools that are no search: the rest of the Service shape (spec 1, "Tool sets per intent shape").
+//!
+//! The spec names these tools and their return types and shows no members of them. So only what the platform
+//! cannot do without is asked: the identifiers that tie a call to an option and to a booking. What else partners
+//! and orchestrators agree on passes as it comes.
+
+use crate::judge::Index;
+use crate::option::{Offer, YogaClassOption, YogaSlotOption};
+use crate::{YogaClass, findings, tables};
+use contract_sdk::shape::{DateTime, Inr, Text};
+use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, code};
+
+/// The tool `get_provider_detail`.
+pub struct GetProviderDetail;
+
+/// Arguments of `get_provider_detail`.
+#[derive(Debug, Shape)]
+pub struct DetailArguments<'a> {
+    /// Identifier of the request that the option came from.
+    pub request_id: Text<'a>,
+    /// The studio, by `yoga_studio.identity.id` of the option.
+    pub yoga_studio_id: Text<'a>,
+}
+
+impl Tool for GetProviderDetail {
+    type Intent = YogaClass;
+    type Arguments<'a> = DetailArguments<'a>;
+    type Answer<'a> = YogaClassOption<'a>;
+
+    const POLICY: ToolPolicy = tables::DETAIL;
+
+    fn answer_rules(
+        arguments: &DetailArguments<'_>,
+        option: &YogaClassOption<'_>,
+        _: Option<&Offer<'_>>,
+        rules: &mut AnswerRules,
+    ) {
+        rules.refuse_if(
+            *option.yoga_studio.identity.id != *arguments.yoga_studio_id,
+            code::UNEXPECTED_VALUE,
+            "/yoga_studio/identity/id",
+            format_args!("Expected the studio that was asked for, {:?}.", &*arguments.yoga_studio_id),
+        );
+        findings::of(option, |code, pointer, message| rules.finding_if(true, code, pointer, message));
+    }
+
+    fn reference<'r>(_: &'r YogaClassOption<'_>) -> Option<&'r str> {
+        None
+    }
+}
+
+/// The tool `get_available_slots`.
+pub struct GetAvailableSlots;
+
+/// Arguments of `get_available_slots`.
+#[derive(Debug, Shape)]
+pub struct SlotsArguments<'a> {
+    /// Identifier of the request that the option came from.
+    pub request_id: Text<'a>,
+    /// The studio, by `yoga_studio.identity.id` of the option.
+    pub yoga_studio_id: Text<'a>,
+    /// Only slots of this class.
+    pub class_id: Option<Text<'a>>,
+    /// Only slots of this instructor.
+    pub instructor_id: Option<Text<'a>>,
+}
+
+/// The slots of a studio.
+#[derive(Debug, Shape)]
+pub struct SlotList<'a> {
+    /// The slots; may be empty.
+    pub slots: Vec<YogaSlotOption<'a>>,
+}
+
+impl Tool for GetAvailableSlots {
+    type Intent = YogaClass;
+    type Arguments<'a> = SlotsArguments<'a>;
+    type Answer<'a> = SlotList<'a>;
+
+    const POLICY: ToolPolicy = tables::SLOTS;
+
+    fn answer_rules(
+        arguments: &SlotsArguments<'_>,
+        list: &SlotList<'_>,
+        quoted: Option<&Offer<'_>>,
+        rules: &mut AnswerRules,
+    ) {
+        let asked = |wanted: &Option<Text<'_>>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
+        for (index, slot) in list.slots.iter().enumerate() {
+            rules.refuse_if(
+                !asked(&arguments.class_id, &slot.class_id),
+                code::UNEXPECTED_VALUE,
+                format_args!("/slots/{index}/class_id"),
+                "Expected slots of the class that was asked for, and no other.",
+            );
+            rules.refuse_if(
+                !asked(&arguments.instructor_id, &slot.instructor_id_assigned),
+                code::UNEXPECTED_VALUE,
+                format_args!("/slots/{index}/instructor_id_assigned"),
+                "Expected slots of the instructor that was asked for, and no other.",
+            );
+        }
+        if let Some(Offer { option, .. }) = quoted {
+            unknown_to(option, list, rules);
+        }
+    }
+
+    fn reference<'r>(_: &'r SlotList<'_>) -> Option<&'r str> {
+        None
+    }
+}
+
+/// Slots of classes and instructors that the quoted option does not have.
+fn unknown_to(option: &YogaClassOption<'_>, list: &SlotList<'_>, rules: &mut AnswerRules) {
+    let classes = Index::of(option.yoga_class_catalog.iter().map(|class| &*class.class_id));
+    let instructors = Index::of(option.instructors.iter().map(|instructor| &*instructor.instructor_id));
+    for (index, slot) in list.slots.iter().enumerate() {
+        rules.finding_if(
+            classes.find(&slot.class_id).is_none(),
+            "UNKNOWN_CLASS",
+            format_args!("/slots/{index}/class_id"),
+            "The slot names no class of the quoted option.",
+        );
+        rules.finding_if(
+            instructors.find(&slot.instructor_id_assigned).is_none(),
+            "UNKNOWN_INSTRUCTOR",
+            format_args!("/slots/{index}/instructor_id_assigned"),
+            "The slot names no instructor of the quoted option.",
+        );
+    }
+}
+
+/// The tool `book_slot`.
+pub struct BookSlot;
+
+/// Arguments of `book_slot`.
+#[derive(Debug, Shape)]
+pub struct BookArguments<'a> {
+    /// Identifier of the request; the same one gives the same booking.
+    pub request_id: Text<'a>,
+    /// The studio, by `yoga_studio.identity.id` of the option.
+    pub yoga_studio_id: Text<'a>,
+    /// The class of the slot.
+    pub class_id: Text<'a>,
+    /// The instructor of the slot.
+    pub instructor_id: Text<'a>,
+    /// When the slot starts.
+    pub scheduled_for_iso: Option<DateTime>,
+}
+
+/// BookingRef.
+#[derive(Debug, Shape)]
+pub struct BookingRef<'a> {
+    /// The partner's identifier of the booking.
+    pub booking_ref: Text<'a>,
+}
+
+impl Tool for BookSlot {
+    type Intent = YogaClass;
+    type Arguments<'a> = BookArguments<'a>;
+    type Answer<'a> = BookingRef<'a>;
+
+    const POLICY: ToolPolicy = tables::BOOK;
+
+    fn answer_rules(_: &BookArguments<'_>, _: &BookingRef<'_>, _: Option<&Offer<'_>>, _: &mut AnswerRules) {}
+
+    fn reference<'r>(booking: &'r BookingRef<'_>) -> Option<&'r str> {
+        Some(&booking.booking_ref)
+    }
+}
+
+/// The tool `cancel_booking`.
+pub struct CancelBooking;
+
+/// Arguments of `cancel_booking`.
+#[derive(Debug, Shape)]
+pub struct CancelArguments<'a> {
+    /// Identifier of the request that the booking came from.
+    pub request_id: Text<'a>,
+    /// The booking to cancel.
+    pub booking_ref: Text<'a>,
+    /// Why; the values are those of the gym session intent.
+    pub reason_code: Option<Text<'a>>,
+}
+
+/// RefundInfo.
+#[derive(Debug, Shape)]
+pub struct RefundInfo<'a> {
+    /// The booking that was cancelled.
+    pub booking_ref: Option<Text<'a>>,
+    /// What the user gets back, in INR.
+    #[shape(min = 0)]
+    pub refund_amount_inr: Option<Inr>,
+}
+
+impl Tool for CancelBooking {
+    type Intent = YogaClass;
+    type Arguments<'a> = CancelArguments<'a>;
+    type Answer<'a> = RefundInfo<'a>;
+
+    const POLICY: ToolPolicy = tables::CANCEL;
+
+    fn answer_rules(
+        arguments: &CancelArguments<'_>,
+        refund: &RefundInfo<'_>,
+        _: Option<&Offer<'_>>,
+        rules: &mut AnswerRules,
+    ) {
+        rules.refuse_if(
+            refund.booking_ref.as_deref().is_some_and(|found| *found != *arguments.booking_ref),
+            code::UNEXPECTED_VALUE,
+            "/booking_ref",
+            format_args!("Expected the booking that was to be cancelled, {:?}.", &*arguments.booking_ref),
+        );
+    }
+
+    fn reference<'r>(refund: &'r RefundInfo<'_>) -> Option<&'r str> {
+        refund.booking_ref.as_deref()
+    }
+}
+
+/// The tool `modify_booking`.
+pub struct ModifyBooking;
+
+/// Arguments of `modify_booking`.
+#[derive(Debug, Shape)]
+pub struct ModifyArguments<'a> {
+    /// Identifier of the request that the booking came from.
+    pub request_id: Text<'a>,
+    /// The booking to change.
+    pub booking_ref: Text<'a>,
+    /// The class instead.
+    pub class_id: Option<Text<'a>>,
+    /// The instructor instead.
+    pub instructor_id: Option<Text<'a>>,
+    /// When the slot instead starts.
+    pub scheduled_for_iso: Option<DateTime>,
+}
+
+/// RevisedBookingInfo.
+#[derive(Debug, Shape)]
+pub struct RevisedBookingInfo<'a> {
+    /// The booking as it is known from now on; partners may give a changed booking another identifier.
+    pub booking_ref: Text<'a>,
+}
+
+impl Tool for ModifyBooking {
+    type Intent = YogaClass;
+    type Arguments<'a> = ModifyArguments<'a>;
+    type Answer<'a> = RevisedBookingInfo<'a>;
+
+    const POLICY: ToolPolicy = tables::MODIFY;
+
+    fn answer_rules(_: &ModifyArguments<'_>, _: &RevisedBookingInfo<'_>, _: Option<&Offer<'_>>, _: &mut AnswerRules) {}
+
+    fn reference<'r>(booking: &'r RevisedBookingInfo<'_>) -> Option<&'r str> {
+        Some(&booking.booking_ref)
+    }
+}

@@ -1,0 +1,99 @@
+//! What a completion report carries beyond the common members, and the rules on it (spec 3, "Events").
+
+use crate::option::{Offer, YogaClassOption};
+use crate::vocabulary::Prop;
+use contract_sdk::shape::{DateTime, Inr, Text};
+use contract_sdk::{Report, ReportRules, Shape};
+use std::borrow::Cow;
+
+/// How an order can end (spec 3, "States and transitions").
+pub const STATUSES: &[&str] =
+    &[COMPLETED, "cancelled_by_user", "cancelled_by_studio", "no_show", "failed", LEFT_EARLY, HALTED];
+
+/// The one status on which commission is charged.
+pub const CHARGED: &[&str] = &[COMPLETED];
+
+const COMPLETED: &str = "completed";
+const LEFT_EARLY: &str = "partial_completion_user_left_early";
+const HALTED: &str = "medical_event_class_halted";
+
+/// Members of a report beyond the common ones.
+#[derive(Debug, Shape)]
+pub struct YogaClassReport<'a> {
+    /// Version of the contract that the report is written by.
+    pub intent_version: Text<'a>,
+    /// The partner's reference of the appointment.
+    pub appointment_ref: Text<'a>,
+    /// The studio.
+    pub yoga_studio_id: Text<'a>,
+    /// Who taught.
+    pub instructor_id: Text<'a>,
+    /// The class.
+    pub class_id: Text<'a>,
+    /// When the class started.
+    pub started_at: DateTime,
+    /// When the class ended.
+    pub ended_at: DateTime,
+    /// How long it took.
+    pub duration_actual_minutes: i64,
+    /// By how much the user was late.
+    pub user_arrived_late_minutes: i64,
+    /// Props that were used.
+    pub props_used: Vec<Prop>,
+    /// Currency of all amounts.
+    #[shape(equals = "INR")]
+    pub currency: Text<'a>,
+    /// Total of the fare in INR.
+    #[shape(min = 0)]
+    pub fare_breakdown_total_inr: Inr,
+    /// Tip in INR.
+    #[shape(min = 0)]
+    pub rider_tip_inr: Inr,
+    /// Whether the user has still to rate.
+    pub ratings_pending: bool,
+    /// What else there is to say; may be empty.
+    pub notes: Cow<'a, str>,
+}
+
+/// A class ends after it starts. Where none took place the two times may be the same. What was booked is compared
+/// with what is reported; where they differ, the report is accepted and reviewed.
+pub(crate) fn report_rules(
+    report: &Report<'_, YogaClassReport<'_>>,
+    quoted: Option<&Offer<'_>>,
+    rules: &mut ReportRules,
+) {
+    let Report { common, extra } = report;
+    let took_place = matches!(&*common.status, COMPLETED | LEFT_EARLY | HALTED);
+    let (start, end) = (extra.started_at.ms, extra.ended_at.ms);
+    rules.refuse_if(
+        end < start || (took_place && end == start),
+        "WINDOW_ORDER",
+        "/ended_at",
+        "The class must end after it starts.",
+    );
+    if let Some(Offer { option, .. }) = quoted {
+        compare(extra, option, rules);
+    }
+}
+
+fn compare(report: &YogaClassReport<'_>, option: &YogaClassOption<'_>, rules: &mut ReportRules) {
+    let studio = &option.yoga_studio.identity.id;
+    rules.finding_if(
+        *report.yoga_studio_id != **studio,
+        "STUDIO_MISMATCH",
+        "/yoga_studio_id",
+        format_args!("The studio {:?} was booked.", &**studio),
+    );
+    rules.finding_if(
+        !option.yoga_class_catalog.iter().any(|class| *class.class_id == *report.class_id),
+        "CLASS_MISMATCH",
+        "/class_id",
+        "The booked option has no such class.",
+    );
+    rules.finding_if(
+        !option.instructors.iter().any(|instructor| *instructor.instructor_id == *report.instructor_id),
+        "INSTRUCTOR_MISMATCH",
+        "/instructor_id",
+        "The booked option has no such instructor.",
+    );
+}

@@ -1,0 +1,155 @@
+//! Tools, error table, forbidden fields (spec 3 and, where it inherits what is not shown, spec 1). The host
+//! enforces them.
+
+use crate::INTENT;
+use crate::booking::{BookSlot, CancelBooking, GetAvailableSlots, GetProviderDetail, ModifyBooking};
+use contract_sdk::bindings::{Breach, ToolRole};
+use contract_sdk::{About, ErrorRow, Forbidden, Search, ToolEntry, ToolPolicy};
+
+/// Identity.
+pub const ABOUT: About = About {
+    intent: INTENT,
+    version: "1.0.0",
+    agent: "LifestyleAgent",
+    title: "Yoga class",
+    summary: "Books a yoga class at a studio, in a group or in private, with an instructor who may teach it.",
+};
+
+/// A tool of the Service shape. Its latency targets are those of its kind (spec 1, "Limits"). The intent states no
+/// retry, so there is none. Only searches may be cached.
+const fn policy(
+    name: &'static str,
+    role: ToolRole,
+    purpose: &'static str,
+    [p50_ms, p95_ms, p99_ms]: [u32; 3],
+    rate_per_minute: u32,
+) -> ToolPolicy {
+    ToolPolicy {
+        name,
+        role,
+        purpose,
+        p50_ms,
+        p95_ms,
+        p99_ms: Some(p99_ms),
+        rate_per_minute,
+        idempotency_key: None,
+        retries_on_rate_limited: 0,
+        retries_on_server_error: 0,
+        cache_seconds: None,
+    }
+}
+
+/// Latency targets in milliseconds, p50, p95 and p99, by kind of tool (spec 1, "Limits").
+const SEARCH_MS: [u32; 3] = [600, 1500, 3000];
+const GET_MS: [u32; 3] = [300, 800, 1500];
+/// Creating with payment. Changing a booking is no kind of its own there; it can ask for a payment as well.
+const CREATE_MS: [u32; 3] = [2000, 5000, 10_000];
+const CANCEL_MS: [u32; 3] = [1000, 3000, 5000];
+
+/// Calls per minute, from the platform's outbound targets (spec 1, "Limits"): one search a second per user session
+/// and partner, five gets a second per user session, one create a minute per user session and partner.
+const SEARCH_RATE: u32 = 60;
+const GET_RATE: u32 = 300;
+const CREATE_RATE: u32 = 1;
+/// Cancelling and changing have no target there; this is what both intents of spec 2 give to every write.
+const WRITE_RATE: u32 = 30;
+
+/// Seconds for which a search may be served again (spec 1, "Limits").
+const SEARCH_CACHE_SECONDS: u32 = 60;
+
+/// The search tool.
+pub const SEARCH: Search = Search {
+    policy: ToolPolicy {
+        idempotency_key: Some("request_id"),
+        cache_seconds: Some(SEARCH_CACHE_SECONDS),
+        ..policy(
+            "search_providers",
+            ToolRole::Search,
+            "Finds up to 15 studios with classes, slots and instructors for the user.",
+            SEARCH_MS,
+            SEARCH_RATE,
+        )
+    },
+    options_key: "options",
+    id_key: "/yoga_studio/identity/id",
+    max_options: 15,
+    empty_code: None,
+    gone_code: None,
+};
+
+/// Policy of `get_provider_detail`.
+pub(crate) const DETAIL: ToolPolicy = policy(
+    "get_provider_detail",
+    ToolRole::GetDetail,
+    "Gives one studio with its classes, slots and instructors.",
+    GET_MS,
+    GET_RATE,
+);
+
+/// Policy of `get_available_slots`.
+pub(crate) const SLOTS: ToolPolicy = policy(
+    "get_available_slots",
+    ToolRole::GetDetail,
+    "Gives the slots of a studio, of a class or of an instructor.",
+    GET_MS,
+    GET_RATE,
+);
+
+/// Policy of `book_slot`. The same `request_id` gives the same booking (spec 1, "Endpoints", rule 4).
+pub(crate) const BOOK: ToolPolicy = ToolPolicy {
+    idempotency_key: Some("request_id"),
+    ..policy("book_slot", ToolRole::Create, "Books a slot.", CREATE_MS, CREATE_RATE)
+};
+
+/// Policy of `cancel_booking`.
+pub(crate) const CANCEL: ToolPolicy =
+    policy("cancel_booking", ToolRole::Cancel, "Cancels a booking.", CANCEL_MS, WRITE_RATE);
+
+/// Policy of `modify_booking`.
+pub(crate) const MODIFY: ToolPolicy = policy(
+    "modify_booking",
+    ToolRole::Modify,
+    "Moves a booking to another class, instructor or slot.",
+    CREATE_MS,
+    WRITE_RATE,
+);
+
+/// The tools that are no search.
+pub const TOOLS: &[ToolEntry] = &[
+    ToolEntry::of::<GetProviderDetail>(),
+    ToolEntry::of::<GetAvailableSlots>(),
+    ToolEntry::of::<BookSlot>(),
+    ToolEntry::of::<CancelBooking>(),
+    ToolEntry::of::<ModifyBooking>(),
+];
+
+/// The error table: the platform's general codes (spec 1, "Errors"), since the inherited table is not shown, and
+/// the one code that the intent adds. None is retried, since no retry is stated.
+pub const ERRORS: &[ErrorRow] = &[
+    ErrorRow::new("INVALID_REQUEST", 400, "The payload is malformed."),
+    ErrorRow::new("INVALID_AUTH", 401, "The credentials are not valid."),
+    ErrorRow::new("METHOD_NOT_FOUND", 404, "The partner has no such tool."),
+    ErrorRow::new("RATE_LIMITED", 429, "Too many calls."),
+    ErrorRow::new("INTERNAL_ERROR", 500, "The partner failed."),
+    ErrorRow::new("PARTNER_MAINTENANCE", 503, "The partner is down for maintenance."),
+    ErrorRow::new("IDEMPOTENCY_CONFLICT", 409, "The same key came with a different body."),
+    ErrorRow::new("IDEMPOTENCY_VIOLATION", 409, "The request_id was used before."),
+    ErrorRow::new("SIGNATURE_INVALID", 401, "The signature of the completion report is wrong."),
+    ErrorRow::new("PRENATAL_CLASS_REQUIRED", 422, "The user needs a prenatal class, and this is none."),
+];
+
+/// A field whose presence alone is a breach.
+const fn never(name: &'static str, reason: &'static str) -> Forbidden {
+    Forbidden { name, breach: Breach::Present, reason }
+}
+
+/// Fields that no answer may carry, beyond the platform's own list.
+pub const FORBIDDEN: &[Forbidden] = &[
+    never("fake_recent_class_text", "Classes that did not take place may not be told of."),
+    never("auto_inflate_class_count", "Counts of classes are what they are."),
+    never("hidden_pass_fee", "The price of a pass is all that it costs."),
+    never("fake_certifications", "Certifications are held or not claimed."),
+    never("fake_yoga_lineage_claim", "A lineage must be verifiable."),
+    never("fake_partner_completion_rate_30d", "Rates are computed from what took place."),
+    Forbidden { name: "ai_generated_photos", breach: Breach::UnlessFalse, reason: "Studios are shown as they are." },
+];

@@ -1,0 +1,408 @@
+//! Properties of the ranking.
+
+use contract_sdk::bindings::{Axes, Candidate, Context, Evaluation, Payload};
+use contract_sdk::engine;
+use lifestyle_book_yoga_class::YogaClass;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn context() -> Context {
+    Context { request_id: "r-1".to_owned(), now_ms: 0 }
+}
+
+fn request(bands: &Value) -> Value {
+    let mut request: Value = serde_json::from_str(include_str!("../samples/request.json")).unwrap();
+    request["ttbs_user_band"] = bands.clone();
+    request
+}
+
+fn sample() -> Value {
+    serde_json::from_str(include_str!("../samples/classes.json")).unwrap()
+}
+
+fn evaluate(request: &Value, payloads: &[Vec<Value>]) -> Evaluation {
+    let mut number = 0;
+    let payloads: Vec<Payload> = payloads
+        .iter()
+        .map(|options| Payload {
+            declared: Axes { time: 0.9, taste: 0.4, budget: 0.6, safety: 0.7 },
+            candidates: options
+                .iter()
+                .map(|option| {
+                    number += 1;
+                    Candidate { number, json: option.to_string() }
+                })
+                .collect(),
+        })
+        .collect();
+    engine::evaluate::<YogaClass>(&context(), &request.to_string(), &payloads).unwrap()
+}
+
+fn ids(evaluation: &Evaluation) -> Vec<String> {
+    evaluation.ranked.iter().map(|option| option.id.clone()).collect()
+}
+
+fn bands() -> impl Strategy<Value = Value> {
+    (
+        prop::sample::select(vec!["fast", "balanced", "flexible", "odd"]),
+        prop::sample::select(vec!["ok", "good", "great", "odd"]),
+        prop::sample::select(vec!["fast", "balanced", "flexible", "good"]),
+    )
+        .prop_map(
+            |(time, budget, safety)| json!({"time": time, "taste": "balanced", "budget": budget, "safety": safety}),
+        )
+}
+
+/// Random signals of a studio.
+fn studio() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
+    let shares = (0_u32..=300, 0_u32..=50, 0_u32..=50, 0_u32..=100, 0_i64..=100);
+    let flags = prop::array::uniform3(any::<bool>());
+    let lineage = prop::sample::select(vec!["iyengar", "hatha_traditional", "vinyasa_modern", "mixed", "kundalini"]);
+    let kind = prop::sample::select(vec!["dedicated_yoga_studio", "wellness_center", "celebrity_brand"]);
+    (shares, flags, lineage, kind).prop_map(|((distance, skill, recent, on_time, audit), flags, lineage, kind)| {
+        vec![
+            ("/yoga_studio/distance_from_user_km", json!(f64::from(distance) / 10.0)),
+            ("/yoga_studio/ratings/instructor_skill_score", json!(f64::from(skill) / 10.0)),
+            ("/yoga_studio/ratings/recent_30day_score", json!(f64::from(recent) / 10.0)),
+            ("/yoga_studio/ratings/on_time_30day_pct", json!(f64::from(on_time) / 100.0)),
+            ("/yoga_studio/trust/safety_audit_score", json!(audit)),
+            ("/yoga_studio/trust/aed_defibrillator_present", json!(flags[0])),
+            ("/yoga_studio/amenities/cctv_in_premises", json!(flags[1])),
+            ("/yoga_studio/amenities/panic_button_at_floor", json!(flags[2])),
+            ("/yoga_studio/identity/yoga_lineage", json!(lineage)),
+            ("/yoga_studio/identity/studio_kind", json!(kind)),
+        ]
+    })
+}
+
+/// An option that passes every rule, with random signals of studio, pass, classes, slots and instructors.
+fn option(index: usize) -> impl Strategy<Value = Value> {
+    let pass = (100_i64..2000, prop::sample::subsequence(vec!["props_use", "shower_access", "herbal_tea"], 0..=3));
+    let class = (
+        prop::sample::select(vec!["hatha", "vinyasa", "iyengar"]),
+        prop::sample::select(vec!["group_drop_in", "silent_class", "seniors_class"]),
+        prop::sample::select(vec!["room_temp", "warm_studio"]),
+        1_i64..=30,
+        prop::sample::subsequence(vec!["mat", "block", "strap"], 0..=3),
+    );
+    let teacher = (
+        prop::sample::select(vec!["hatha_specialist", "vinyasa_specialist", "iyengar_certified"]),
+        prop::sample::select(vec![json!(["registry_200"]), json!(["iyengar_senior"]), json!([])]),
+        0_i64..=20,
+    );
+    let slots = prop::collection::vec((0_usize..3, 0_usize..3, 0_u32..24), 1..=6);
+    let lists = (prop::collection::vec(class, 3), prop::collection::vec(teacher, 3), slots);
+    (studio(), pass, lists).prop_map(move |(studio, (price, mut includes), (classes, teachers, slots))| {
+        let mut option = sample();
+        for (pointer, value) in studio {
+            *option.pointer_mut(pointer).unwrap() = value;
+        }
+        option["yoga_studio"]["identity"]["id"] = json!(format!("studio-{index}"));
+        includes.push("class_attendance");
+        option["session_pass"] = json!({
+            "pass_kind": "single_class", "pass_inr": price, "pass_includes": includes, "props_included": false,
+            "shower_included": false, "validity_days": 1,
+        });
+        for (item, (style, kind, temperature, most, props)) in
+            option["yoga_class_catalog"].as_array_mut().unwrap().iter_mut().zip(classes)
+        {
+            item["yoga_style"] = json!(style);
+            item["class_kind"] = json!(kind);
+            item["temperature_kind"] = json!(temperature);
+            item["difficulty_level"] = json!("mixed");
+            item["class_size_max"] = json!(most);
+            item["class_size_typical"] = json!(1 + most / 2);
+            item["props_provided"] = json!(props);
+        }
+        for (one, (specialization, certifications, years)) in
+            option["instructors"].as_array_mut().unwrap().iter_mut().zip(teachers)
+        {
+            one["specializations"] = json!([specialization]);
+            one["certifications"] = certifications;
+            one["certifying_authorities"] = json!(["registry_body"]);
+            one["experience_years"] = json!(years);
+        }
+        let names = (["class_hatha", "class_vinyasa", "class_prenatal"], ["inst_asha", "inst_vikram", "inst_meera"]);
+        let slots: Vec<Value> = slots
+            .into_iter()
+            .map(|(class, teacher, hour)| {
+                json!({
+                    "class_id": names.0[class], "instructor_id_assigned": names.1[teacher],
+                    "start_iso": format!("2026-05-04T{hour:02}:30:00+05:30"),
+                })
+            })
+            .collect();
+        option["available_slots"] = json!(slots);
+        option
+    })
+}
+
+fn options() -> impl Strategy<Value = Vec<Value>> {
+    let all = (option(0), option(1), option(2), option(3), option(4), option(5), 2_usize..=6);
+    all.prop_map(|(a, b, c, d, e, f, count)| [a, b, c, d, e, f].into_iter().take(count).collect())
+}
+
+/// Makes one signal of an option better.
+type Improve = fn(&mut Value);
+
+fn add(option: &mut Value, pointer: &str, step: f64, low: f64, high: f64) {
+    let place = option.pointer_mut(pointer).unwrap();
+    let value = (place.as_f64().unwrap() + step).clamp(low, high);
+    *place = if value.fract() == 0.0 { json!(value as i64) } else { json!(value) };
+}
+
+/// Ways to make one signal of an option better and leave the others as they are.
+fn improvements() -> Vec<(&'static str, Improve)> {
+    vec![
+        ("nearer", |option| add(option, "/yoga_studio/distance_from_user_km", -2.0, 0.0, 30.0)),
+        ("on time", |option| add(option, "/yoga_studio/ratings/on_time_30day_pct", 0.1, 0.0, 1.0)),
+        ("a slot at the right time", |option| {
+            option["available_slots"][0]["start_iso"] = json!("2026-05-04T07:00:00+05:30");
+        }),
+        ("more skill", |option| add(option, "/yoga_studio/ratings/instructor_skill_score", 0.5, 0.0, 5.0)),
+        ("better of late", |option| add(option, "/yoga_studio/ratings/recent_30day_score", 0.5, 0.0, 5.0)),
+        ("another specialization", |option| {
+            let list = option["instructors"][1]["specializations"].as_array_mut().unwrap();
+            list.push(json!("hatha_specialist"));
+        }),
+        ("another certification", |option| {
+            option["instructors"][2]["certifications"].as_array_mut().unwrap().push(json!("registry_500"));
+        }),
+        ("more experience", |option| add(option, "/instructors/0/experience_years", 3.0, 0.0, 40.0)),
+        ("more props", |option| {
+            option["yoga_class_catalog"][0]["props_provided"].as_array_mut().unwrap().push(json!("block"));
+        }),
+        ("the right temperature", |option| {
+            option["yoga_class_catalog"][1]["temperature_kind"] = json!("room_temp");
+        }),
+        ("a smaller class", |option| {
+            add(option, "/yoga_class_catalog/2/class_size_max", -4.0, 1.0, 40.0);
+            add(option, "/yoga_class_catalog/2/class_size_typical", -4.0, 1.0, 40.0);
+        }),
+        ("the preferred kind of class", |option| {
+            option["yoga_class_catalog"][0]["class_kind"] = json!("group_drop_in");
+        }),
+        ("the preferred kind of studio", |option| {
+            option["yoga_studio"]["identity"]["studio_kind"] = json!("dedicated_yoga_studio");
+        }),
+        ("cheaper", |option| add(option, "/session_pass/pass_inr", -100.0, 0.0, 1e9)),
+        ("more included", |option| option["session_pass"]["shower_included"] = json!(true)),
+        ("a defibrillator", |option| option["yoga_studio"]["trust"]["aed_defibrillator_present"] = json!(true)),
+        ("a better audit", |option| add(option, "/yoga_studio/trust/safety_audit_score", 10.0, 0.0, 100.0)),
+        ("cameras", |option| option["yoga_studio"]["amenities"]["cctv_in_premises"] = json!(true)),
+        ("a panic button", |option| option["yoga_studio"]["amenities"]["panic_button_at_floor"] = json!(true)),
+    ]
+}
+
+fn is_unit(value: f64) -> bool {
+    (0.0..=1.0).contains(&value)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_better_signal_never_lowers_the_rank(options in options(), bands in bands(), which in any::<prop::sample::Index>()) {
+        let request = request(&bands);
+        let before = evaluate(&request, std::slice::from_ref(&options));
+        prop_assert_eq!(before.ranked.len(), options.len(), "{:?}", before.dropped);
+        let which = which.index(options.len());
+        let id = format!("studio-{which}");
+        let total = |evaluation: &Evaluation, id: &str| {
+            evaluation.ranked.iter().find(|option| option.id == id).map(|option| option.total).unwrap()
+        };
+        for (what, improve) in improvements() {
+            let mut better = options.clone();
+            improve(&mut better[which]);
+            let after = evaluate(&request, &[better]);
+            for option in &before.ranked {
+                // Whoever was behind it stays behind it. Sums of floats may differ in the last digits.
+                if option.id != id && option.total < total(&before, &id) {
+                    prop_assert!(total(&after, &option.id) < total(&after, &id) + 1e-12, "{}: {} overtakes", what, option.id);
+                }
+            }
+            prop_assert!(total(&after, &id) >= total(&before, &id) - 1e-12, "{}", what);
+        }
+    }
+
+    #[test]
+    fn order_and_grouping_do_not_matter(options in options(), bands in bands(), shuffle in any::<u64>(), split in 0_usize..7) {
+        let request = request(&bands);
+        let expected = evaluate(&request, std::slice::from_ref(&options));
+        let mut other = options.clone();
+        let mut seed = shuffle;
+        for index in (1..other.len()).rev() {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            other.swap(index, (seed >> 33) as usize % (index + 1));
+        }
+        let (left, right) = other.split_at(split.min(other.len()));
+        let found = evaluate(&request, &[right.to_vec(), Vec::new(), left.to_vec()]);
+        prop_assert_eq!(ids(&found), ids(&expected));
+        for (found, expected) in found.ranked.iter().zip(&expected.ranked) {
+            prop_assert_eq!((found.total, &found.axes, &found.card), (expected.total, &expected.axes, &expected.card));
+        }
+    }
+
+    #[test]
+    fn scores_are_shares_and_the_same_twice(options in options(), bands in bands()) {
+        let request = request(&bands);
+        let first = evaluate(&request, std::slice::from_ref(&options));
+        for option in &first.ranked {
+            let Axes { time, taste, budget, safety } = option.axes;
+            let all = [option.total, option.completeness, time, taste, budget, safety];
+            prop_assert!(all.into_iter().all(is_unit), "{:?}", all);
+        }
+        prop_assert!(first.ranked.is_sorted_by(|left, right| left.total >= right.total));
+        prop_assert_eq!(first, evaluate(&request, &[options]));
+    }
+
+    /// Whatever else an option offers, what a user may not have is never shown.
+    #[test]
+    fn hard_filters_hold(
+        options in options(),
+        friendly in prop::collection::vec(prop::array::uniform4(any::<bool>()), 3),
+        levels in prop::collection::vec(prop::sample::select(vec!["beginner", "intermediate", "advanced", "mixed"]), 3),
+        checked in prop::array::uniform3(any::<bool>()),
+        user in (
+            prop::sample::select(vec!["beginner", "novice", "intermediate", "advanced", "teacher_level"]),
+            prop::sample::select(vec!["none", "pregnant_t1", "pregnant_t2", "pregnant_t3", "postpartum_under_6mo"]),
+            prop::sample::select(vec!["none", "back_pain", "mild_back_pain"]),
+        ),
+    ) {
+        let mut request = request(&json!({}));
+        let profile = &mut request["user_yoga_profile"];
+        profile["yoga_experience_level"] = json!(user.0);
+        profile["pregnant_or_postpartum"] = json!(user.1);
+        profile["medical_conditions_disclosed"] = json!([user.2]);
+        let mut options = options;
+        for option in &mut options {
+            for (index, (flags, level)) in friendly.iter().zip(&levels).enumerate() {
+                let class = &mut option["yoga_class_catalog"][index];
+                class["difficulty_level"] = json!(level);
+                class["prenatal_friendly"] = json!(flags[0]);
+                class["postpartum_friendly"] = json!(flags[1]);
+                class["back_pain_friendly"] = json!(flags[2]);
+                if flags[3] {
+                    class["class_kind"] = json!("prenatal_class");
+                }
+            }
+            for (index, passed) in checked.iter().enumerate() {
+                option["instructors"][index]["kyc"]["background_check_passed"] = json!(passed);
+            }
+        }
+        let found = evaluate(&request, std::slice::from_ref(&options));
+        prop_assert_eq!(found.ranked.len() + found.dropped.len(), options.len());
+        prop_assert!(found.dropped.iter().all(|dropped| !dropped.violations.is_empty()));
+        for ranked in &found.ranked {
+            let card: Value = serde_json::from_str(&ranked.card).unwrap();
+            let option = &options[ranked.number as usize - 1];
+            let pick = |list: &str, key: &str| {
+                option[list].as_array().unwrap().iter().find(|entry| entry[key] == card[key]).unwrap()
+            };
+            let class = pick("yoga_class_catalog", "class_id");
+            let instructor = pick("instructors", "instructor_id");
+            prop_assert!(user.2 == "none" || class["back_pain_friendly"] == true);
+            prop_assert!(!user.1.starts_with("pregnant") || class["prenatal_friendly"] == true);
+            prop_assert!(user.1 != "postpartum_under_6mo" || class["postpartum_friendly"] == true);
+            prop_assert!(!["beginner", "novice"].contains(&user.0) || class["difficulty_level"] != "advanced");
+            prop_assert!(!["advanced", "teacher_level"].contains(&user.0) || class["difficulty_level"] != "beginner");
+            prop_assert!(instructor["kyc"]["background_check_passed"] == true);
+            prop_assert!(class["difficulty_level"] != "advanced" || instructor["certifications"] != json!([]));
+            // No instructor here holds the prenatal certificate.
+            prop_assert!(class["class_kind"] != "prenatal_class");
+            let special = friendly.iter().any(|flags| flags[3]);
+            prop_assert!(user.1 != "pregnant_t3" || special);
+            let slot = option["available_slots"].as_array().unwrap().iter().any(|slot| {
+                slot["class_id"] == card["class_id"] && slot["instructor_id_assigned"] == card["instructor_id"]
+            });
+            prop_assert!(slot);
+        }
+    }
+}
+
+/// Two options, the second with these changes. The first has to come first.
+fn loses(changes: &[(&str, Value)]) {
+    let mut options = [sample(), sample()];
+    options[0]["yoga_studio"]["identity"]["id"] = json!("kept");
+    options[1]["yoga_studio"]["identity"]["id"] = json!("changed");
+    for (pointer, value) in changes {
+        *options[1].pointer_mut(pointer).unwrap() = value.clone();
+    }
+    let found = evaluate(&request(&json!({})), &[options.to_vec()]);
+    assert_eq!(ids(&found), ["kept", "changed"], "{changes:?}");
+    assert!(found.ranked[0].total > found.ranked[1].total, "{changes:?}");
+}
+
+#[test]
+fn each_signal_decides_where_nothing_else_does() {
+    let ratings = |name: &str| format!("/yoga_studio/ratings/{name}");
+    loses(&[("/yoga_studio/distance_from_user_km", json!(3.5))]);
+    loses(&[(&ratings("on_time_30day_pct"), json!(0.5))]);
+    loses(&[(&ratings("instructor_skill_score"), json!(2.0))]);
+    loses(&[(&ratings("recent_30day_score"), json!(2.0))]);
+    loses(&[("/yoga_studio/identity/yoga_lineage", json!("kundalini"))]);
+    loses(&[("/yoga_studio/trust/safety_audit_score", json!(10))]);
+    loses(&[("/session_pass/pass_inr", json!(701))]);
+    // Both hatha slots.
+    loses(&[
+        ("/instructors/0/specializations", json!(["yin_specialist"])),
+        ("/instructors/2/specializations", json!(["prenatal_certified"])),
+        ("/yoga_class_catalog/1/yoga_style", json!("yin")),
+    ]);
+    loses(&[
+        ("/yoga_class_catalog/0/props_provided", json!(["mat"])),
+        ("/yoga_class_catalog/1/props_provided", json!(["mat"])),
+    ]);
+    loses(&[("/fare", json!(null))]);
+}
+
+#[test]
+fn a_price_above_the_budget_counts_less() {
+    let budget = |most: i64| {
+        let mut request = request(&json!({}));
+        request["preferences"]["budget_max_inr_total"] = json!(most);
+        evaluate(&request, &[vec![sample()]]).ranked[0].axes.budget
+    };
+    assert_eq!(budget(700), budget(5000));
+    assert!(budget(699) < budget(700));
+}
+
+#[test]
+fn equal_options_are_ordered_by_the_request_alone() {
+    let mut options = vec![sample(); 4];
+    for (index, option) in options.iter_mut().enumerate() {
+        option["yoga_studio"]["identity"]["id"] = json!(format!("studio-{index}"));
+    }
+    let request = request(&json!({}));
+    let forward = evaluate(&request, std::slice::from_ref(&options));
+    options.reverse();
+    let backward = evaluate(&request, &options.into_iter().map(|option| vec![option]).collect::<Vec<_>>());
+    assert_eq!(ids(&forward), ids(&backward));
+    assert_eq!(forward.ranked.len(), 4);
+}
+
+/// Thousands of slots and classes in one answer are judged in good time; a scan of the list for each slot is not.
+#[test]
+fn large_lists_are_no_burden() {
+    let mut option = sample();
+    let (class, slot) = (option["yoga_class_catalog"][0].clone(), option["available_slots"][0].clone());
+    let many = 2_000;
+    let classes: Vec<Value> = (0..many)
+        .map(|index| {
+            let mut class = class.clone();
+            class["class_id"] = json!(format!("class-{index:05}"));
+            class
+        })
+        .collect();
+    let slots: Vec<Value> = (0..many * 5)
+        .map(|index| {
+            let mut slot = slot.clone();
+            slot["class_id"] = json!(format!("class-{:05}", index % many));
+            slot
+        })
+        .collect();
+    option["yoga_class_catalog"] = json!(classes);
+    option["available_slots"] = json!(slots);
+    let found = evaluate(&request(&json!({})), &[vec![option]]);
+    assert_eq!((found.ranked.len(), found.findings.len()), (1, 0));
+}
