@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use crate::harness::root;
 
+/// The contracts that ship.
+const CONTRACTS: [&str; 3] = ["auto-book-ac-service", "finance-buy-motor-insurance", "lifestyle-book-yoga-class"];
+
 /// Direct dependencies of a workspace member, without those for tests.
 fn dependencies(metadata: &Value, package: &str) -> BTreeSet<String> {
     let packages = metadata["packages"].as_array().expect("cargo lists packages");
@@ -45,10 +48,14 @@ fn dependencies_point_one_way() {
         assert_eq!(own(sibling), set(&[core]), "{sibling}");
     }
     assert_eq!(own("contract-sdk"), set(&["contract-sdk-derive"]));
-    assert_eq!(own("auto-book-ac-service"), set(&["contract-sdk"]));
+    assert_eq!(own("contract-toolchain"), set(&[]));
+    assert_eq!(own("intent-gateway-kit"), set(&[core, "intent-gateway-sandbox", "contract-toolchain"]));
+    for contract in CONTRACTS {
+        assert_eq!(own(contract), set(&["contract-sdk"]), "{contract}");
+    }
 
     // A contract and its SDK know no runtime, and neither does the domain.
-    for package in [core, "contract-sdk", "auto-book-ac-service"] {
+    for package in CONTRACTS.into_iter().chain([core, "contract-sdk"]) {
         assert!(!dependencies(&metadata, package).contains("tokio"), "{package}");
     }
 
@@ -56,8 +63,8 @@ fn dependencies_point_one_way() {
     for (technology, owners) in [
         ("wasmtime", &["intent-gateway-sandbox"][..]),
         ("wasmtime-wasi", &["intent-gateway-sandbox"]),
-        ("rmcp", &["intent-gateway-partners", "partner-rust"]),
-        ("axum", &["intent-gateway-http", "partner-rust"]),
+        ("rmcp", &["intent-gateway-partners", "partner-rust", "partner-canned"]),
+        ("axum", &["intent-gateway-http", "partner-rust", "partner-canned"]),
     ] {
         for name in names.iter().filter(|name| dependencies(&metadata, name).contains(technology)) {
             assert!(owners.contains(&name.as_str()), "{name} must not depend on {technology}");

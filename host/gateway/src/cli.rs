@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use intent_gateway_http::auth::{Role, SUBJECT_MAX_CHARS, TTL_MAX_SECONDS};
 
 use crate::config::Overrides;
+use crate::plugin::PluginCommand;
 
 /// Routes an assistant's requests by intent to partner businesses, under hot-loaded contracts.
 #[derive(Debug, Parser)]
@@ -36,6 +37,9 @@ pub(crate) enum Command {
     /// Look at the configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Write contracts: scaffold, build, check, test, bench, look at them.
+    #[command(subcommand)]
+    Plugin(PluginCommand),
 }
 
 #[derive(Debug, Subcommand)]
@@ -111,13 +115,13 @@ impl From<RoleArg> for Role {
 
 impl Command {
     pub(crate) fn config_file(&self) -> Option<&Path> {
-        self.file().config.as_deref()
+        self.file().and_then(|file| file.config.as_deref())
     }
 
     /// What the flags set.
     pub(crate) fn overrides(&self) -> Overrides {
         let mut overrides = Overrides::default();
-        if let Some(state_dir) = &self.file().state_dir {
+        if let Some(state_dir) = self.file().and_then(|file| file.state_dir.as_ref()) {
             overrides.set("state_dir", state_dir);
         }
         if let Self::Serve(serve) = self {
@@ -140,11 +144,13 @@ impl Command {
         overrides
     }
 
-    fn file(&self) -> &FileArg {
+    /// None for the commands that have nothing to do with a gateway's configuration.
+    fn file(&self) -> Option<&FileArg> {
         match self {
-            Self::Serve(serve) => &serve.file,
-            Self::Token(token) => &token.file,
-            Self::Config(ConfigCommand::Check(file)) => file,
+            Self::Serve(serve) => Some(&serve.file),
+            Self::Token(token) => Some(&token.file),
+            Self::Config(ConfigCommand::Check(file)) => Some(file),
+            Self::Plugin(_) => None,
         }
     }
 }

@@ -10,6 +10,7 @@ mod directory;
 mod findings;
 mod keys;
 mod logging;
+mod plugin;
 mod serve;
 mod token;
 
@@ -27,34 +28,35 @@ const EXIT_FAILURE: u8 = 1;
 
 fn main() -> ExitCode {
     // clap itself leaves with 2 on a wrong command line.
-    let cli = Cli::parse();
-    let config = match config::load(cli.command.config_file(), &cli.command.overrides()) {
+    let command = Cli::parse().command;
+    match &command {
+        Command::Plugin(command) => plugin::run(command),
+        Command::Serve(_) => with_config(&command, serve::run),
+        Command::Token(arguments) => with_config(&command, |config| {
+            print(&token::issue(&config, arguments)?);
+            Ok(())
+        }),
+        Command::Config(ConfigCommand::Check(_)) => with_config(&command, |config| {
+            print(config::show(&config)?.trim_end());
+            Ok(())
+        }),
+    }
+}
+
+/// Does a command's work under the configuration in force.
+fn with_config(command: &Command, work: impl FnOnce(Config) -> anyhow::Result<()>) -> ExitCode {
+    let config = match config::load(command.config_file(), &command.overrides()) {
         Ok(config) => config,
         Err(error) => {
             complain(&format!("{error}"));
             return ExitCode::from(EXIT_USAGE);
         }
     };
-    match run(&cli.command, config) {
+    match work(config) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             complain(&format!("{error:#}"));
             ExitCode::from(EXIT_FAILURE)
-        }
-    }
-}
-
-fn run(command: &Command, config: Config) -> anyhow::Result<()> {
-    match command {
-        Command::Serve(_) => serve::run(config),
-        Command::Token(arguments) => {
-            let token = token::issue(&config, arguments)?;
-            print(&token);
-            Ok(())
-        }
-        Command::Config(ConfigCommand::Check(_)) => {
-            print(config::show(&config)?.trim_end());
-            Ok(())
         }
     }
 }

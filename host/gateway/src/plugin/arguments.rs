@@ -1,0 +1,175 @@
+//! The arguments of the author's commands.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use intent_gateway_core::id::IntentId;
+use intent_gateway_core::secret::Secret;
+
+/// Longest fuzz or bench that may be asked for, seconds.
+const SECONDS_MAX: f64 = 86_400.0;
+
+/// Scaffold, build, check and look at contracts.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PluginCommand {
+    /// Scaffold the crate of a new contract: it builds and passes its tests as it is.
+    #[command(after_help = "The crate depends on the contract SDK by path: the one of the checkout that the current \
+        folder or the new one lies in, or --sdk.\n\n\
+        Example:\n  intent-gateway plugin new home.book_plumber && cd home-book-plumber && cargo test")]
+    New(NewArgs),
+    /// Build a contract's crate and write its component.
+    #[command(after_help = "For contracts in Rust. Contracts in other languages are built by the tools of those \
+        languages; every other command takes their components too.\n\n\
+        Examples:\n  intent-gateway plugin build\n  \
+        intent-gateway plugin build plugins/auto-book-ac-service --out contracts/ac.wasm")]
+    Build(BuildArgs),
+    /// Check all that a gateway checks before a version goes live, and fuzz it.
+    #[command(after_help = "What brings the contract down is written to fuzz-<code>-<n>.json in the current folder; \
+        the same component and seed give the same inputs again.\n\n\
+        Examples:\n  intent-gateway plugin check target/contracts/auto-book-ac-service.wasm\n  \
+        intent-gateway plugin check new.wasm --against old.wasm --fuzz-seconds 60\n  \
+        intent-gateway plugin check new.wasm --gateway http://127.0.0.1:8080 --token \"$ADMIN\"")]
+    Check(CheckArgs),
+    /// Try the data-driven cases of a contract on its component.
+    #[command(after_help = "The format of the cases: docs/case-files.md\n\n\
+        Examples:\n  intent-gateway plugin test\n  \
+        intent-gateway plugin test plugins/auto-book-ac-service --coverage\n  \
+        intent-gateway plugin test my-contract/cases --component contract.wasm")]
+    Test(TestArgs),
+    /// Measure every entry point on the contract's own examples.
+    #[command(after_help = "Example:\n  intent-gateway plugin bench target/contracts/auto-book-ac-service.wasm")]
+    Bench(BenchArgs),
+    /// Show what a component declares.
+    #[command(after_help = "Examples:\n  intent-gateway plugin inspect target/contracts/auto-book-ac-service.wasm\n  \
+        intent-gateway plugin inspect contract.wasm --json | jq .descriptor.ranking.weights")]
+    Inspect(InspectArgs),
+    /// Write the partner-facing page of a contract, in Markdown.
+    #[command(after_help = "Example:\n  intent-gateway plugin docs contract.wasm --out docs/intents/my-intent.md")]
+    Docs(DocsArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct NewArgs {
+    /// The intent, `<domain>.<name>` in lower snake case.
+    #[arg(value_name = "DOMAIN.NAME", value_parser = parse_intent)]
+    pub(crate) intent: IntentId,
+    /// Folder to make; without it, the intent's name with dashes in the current folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) path: Option<PathBuf>,
+    /// Folder of the contract SDK (plugins/sdk of a checkout).
+    #[arg(long, value_name = "DIR")]
+    pub(crate) sdk: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct BuildArgs {
+    /// Folder of the crate.
+    #[arg(default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// File to write; without it, contracts/<package>.wasm in cargo's target folder.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    /// The component.
+    pub(crate) file: PathBuf,
+    /// The component that it is to follow.
+    #[arg(long, value_name = "FILE", conflicts_with = "gateway")]
+    pub(crate) against: Option<PathBuf>,
+    /// The running gateway that it is meant for; it is compared with what is loaded there.
+    #[arg(long, value_name = "URL", requires = "token")]
+    pub(crate) gateway: Option<String>,
+    /// A token of that gateway, of role admin.
+    #[arg(long, value_name = "TOKEN", requires = "gateway", env = "INTENT_GATEWAY_TOKEN", hide_env_values = true,
+          value_parser = parse_secret)]
+    pub(crate) token: Option<Secret>,
+    /// How long to fuzz, seconds; 0 leaves it out.
+    #[arg(long, value_name = "N", default_value = "2", value_parser = parse_seconds)]
+    pub(crate) fuzz_seconds: Duration,
+    /// Seed of the fuzz; without one, the component's content decides.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TestArgs {
+    /// Folder of the contract or of its cases, or one component beside whose crate the cases are.
+    #[arg(default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// The component; without it, what `plugin build` wrote for the crate.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) component: Option<PathBuf>,
+    /// Also name every part of the contract's schemas that no case breaks; a gap counts as a failure.
+    #[arg(long)]
+    pub(crate) coverage: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct BenchArgs {
+    /// The component.
+    pub(crate) file: PathBuf,
+    /// How long to measure in all, seconds.
+    #[arg(long, value_name = "N", default_value = "5", value_parser = parse_seconds)]
+    pub(crate) seconds: Duration,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct InspectArgs {
+    /// The component.
+    pub(crate) file: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DocsArgs {
+    /// The component.
+    pub(crate) file: PathBuf,
+    /// File to write; without it, the page is printed.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+fn parse_intent(text: &str) -> Result<IntentId, String> {
+    IntentId::parse(text).map_err(|error| error.to_string())
+}
+
+fn parse_secret(text: &str) -> Result<Secret, std::convert::Infallible> {
+    Ok(Secret::new(text.to_owned()))
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
+    if (0.0..=SECONDS_MAX).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(format!("expected 0 to {SECONDS_MAX}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds() {
+        assert_eq!(parse_seconds("0"), Ok(Duration::ZERO));
+        assert_eq!(parse_seconds("0.5"), Ok(Duration::from_millis(500)));
+        for bad in ["", "x", "-1", "NaN", "inf", "86401"] {
+            assert!(parse_seconds(bad).is_err(), "{bad}");
+        }
+    }
+}

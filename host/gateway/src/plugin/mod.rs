@@ -1,0 +1,182 @@
+//! `intent-gateway plugin`: the author's commands. What they do is in the kit; here are their arguments, what they
+//! print and how they end.
+//!
+//! Results go to standard output, progress to standard error. Exit codes: 0 when all is well, 1 when something is
+//! wrong with the contract, 2 when the command cannot do what was asked.
+
+mod arguments;
+mod cases;
+mod remote;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use intent_gateway_kit::check::{self, Live, Loaded};
+use intent_gateway_kit::fuzz::FuzzReport;
+use intent_gateway_kit::scaffold::{self, Scaffold};
+use intent_gateway_kit::subject::Subject;
+use intent_gateway_kit::{bench, build, docs, inspect};
+
+pub(crate) use arguments::PluginCommand;
+use arguments::{BenchArgs, BuildArgs, CheckArgs, DocsArgs, InspectArgs, NewArgs};
+
+use crate::{EXIT_FAILURE, EXIT_USAGE, complain, print};
+
+/// How a command that did its work ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// All is well.
+    Well,
+    /// Something is wrong with the contract, and what has been printed.
+    Found,
+}
+
+impl Verdict {
+    fn of(well: bool) -> Self {
+        if well { Self::Well } else { Self::Found }
+    }
+}
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+enum Stopped {
+    /// It was asked for something that cannot be done.
+    Usage(anyhow::Error),
+    /// The contract stands in the way.
+    Failed(anyhow::Error),
+}
+
+/// A file that is not there and the like are for whoever called to put right.
+fn usage(error: impl Into<anyhow::Error>) -> Stopped {
+    Stopped::Usage(error.into())
+}
+
+fn failed(error: impl Into<anyhow::Error>) -> Stopped {
+    Stopped::Failed(error.into())
+}
+
+/// Runs a command to its exit code.
+pub(crate) fn run(command: &PluginCommand) -> ExitCode {
+    let outcome = match command {
+        PluginCommand::New(arguments) => scaffold_one(arguments),
+        PluginCommand::Build(arguments) => build_one(arguments),
+        PluginCommand::Check(arguments) => check_one(arguments),
+        PluginCommand::Test(arguments) => cases::run(arguments),
+        PluginCommand::Bench(arguments) => bench_one(arguments),
+        PluginCommand::Inspect(arguments) => inspect_one(arguments),
+        PluginCommand::Docs(arguments) => document_one(arguments),
+    };
+    let (error, code) = match outcome {
+        Ok(Verdict::Well) => return ExitCode::SUCCESS,
+        Ok(Verdict::Found) => return ExitCode::from(EXIT_FAILURE),
+        Err(Stopped::Failed(error)) => (error, EXIT_FAILURE),
+        Err(Stopped::Usage(error)) => (error, EXIT_USAGE),
+    };
+    complain(&format!("{error:#}"));
+    ExitCode::from(code)
+}
+
+/// What a script reads.
+fn print_json(value: &impl serde::Serialize) -> Result<(), Stopped> {
+    print(&serde_json::to_string_pretty(value).context("the result is no JSON").map_err(failed)?);
+    Ok(())
+}
+
+fn scaffold_one(arguments: &NewArgs) -> Result<Verdict, Stopped> {
+    let path = arguments.path.clone().unwrap_or_else(|| scaffold::folder_name(&arguments.intent).into());
+    let scaffold = Scaffold { intent: &arguments.intent, path: &path, sdk: arguments.sdk.as_deref() };
+    let made = scaffold.make().map_err(usage)?;
+    complain(&format!("{} files; next: cd {} && cargo test", made.files, path.display()));
+    print(&path.display().to_string());
+    Ok(Verdict::Well)
+}
+
+fn build_one(arguments: &BuildArgs) -> Result<Verdict, Stopped> {
+    let built = build::run(&arguments.dir, arguments.out.as_deref(), &complain).map_err(failed)?;
+    let kib = built.component_bytes.div_ceil(1024);
+    complain(&format!("{kib} KiB{}", if built.changed { "" } else { ", as it was" }));
+    print(&built.path.display().to_string());
+    Ok(Verdict::Well)
+}
+
+fn check_one(arguments: &CheckArgs) -> Result<Verdict, Stopped> {
+    let subject = Subject::open(&arguments.file).map_err(usage)?;
+    let against = against(arguments, &subject)?;
+    let options =
+        check::Options { against: against.as_ref(), fuzz_for: arguments.fuzz_seconds, seed: arguments.seed };
+    complain(&format!("checking {}", arguments.file.display()));
+    let report = check::run(&subject, &options);
+    if arguments.json {
+        print_json(&report)?;
+    } else {
+        print(&report.text());
+    }
+    report.fuzz.iter().try_for_each(keep_failures)?;
+    Ok(Verdict::of(report.passed))
+}
+
+/// What the component is to follow.
+fn against(arguments: &CheckArgs, subject: &Subject) -> Result<Option<Loaded>, Stopped> {
+    if let Some(path) = &arguments.against {
+        let before = Subject::open(path).map_err(usage)?;
+        let live = Live::of(&before).with_context(|| format!("{} is no contract", path.display())).map_err(usage)?;
+        let versions = vec![(live.version.clone(), live.digest)];
+        return Ok(Some(Loaded { live: Some(live), versions }));
+    }
+    let (Some(gateway), Some(token)) = (&arguments.gateway, &arguments.token) else { return Ok(None) };
+    // A component that is no contract has no intent to ask the gateway for; the check says what is wrong with it.
+    let Ok(inspected) = inspect::run(subject) else { return Ok(None) };
+    remote::loaded(gateway, token, inspected.descriptor.intent.as_str()).map(Some).map_err(usage)
+}
+
+/// Writes each input that brought the contract down to a file of its own.
+fn keep_failures(report: &FuzzReport) -> Result<(), Stopped> {
+    for failure in &report.failures {
+        let code = failure.code.to_lowercase().replace('_', "-");
+        let path = format!("fuzz-{code}-{}.json", failure.execution);
+        let text = serde_json::to_string_pretty(failure).context("the input is no JSON").map_err(failed)?;
+        std::fs::write(&path, text).with_context(|| format!("cannot write {path}")).map_err(usage)?;
+        complain(&format!("the input is in {path}; `--seed {}` gives it again", report.seed));
+    }
+    Ok(())
+}
+
+fn bench_one(arguments: &BenchArgs) -> Result<Verdict, Stopped> {
+    let subject = Subject::open(&arguments.file).map_err(usage)?;
+    let report = bench::run(&subject, arguments.seconds, &complain).map_err(failed)?;
+    if arguments.json {
+        print_json(&report)?;
+    } else {
+        print(&report.text());
+    }
+    Ok(Verdict::Well)
+}
+
+fn inspect_one(arguments: &InspectArgs) -> Result<Verdict, Stopped> {
+    let subject = Subject::open(&arguments.file).map_err(usage)?;
+    let inspection = inspect::run(&subject).map_err(failed)?;
+    if arguments.json {
+        print_json(&inspection)?;
+    } else {
+        print(&inspection.text());
+    }
+    Ok(Verdict::Well)
+}
+
+fn document_one(arguments: &DocsArgs) -> Result<Verdict, Stopped> {
+    let subject = Subject::open(&arguments.file).map_err(usage)?;
+    let page = docs::run(&subject).map_err(failed)?;
+    match &arguments.out {
+        Some(path) => write(path, &page)?,
+        None => print(page.trim_end()),
+    }
+    Ok(Verdict::Well)
+}
+
+/// Writes a file, and the folder that it is to be in.
+fn write(path: &Path, text: &str) -> Result<(), Stopped> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let made = folder.map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(path, text));
+    made.with_context(|| format!("cannot write {}", path.display())).map_err(usage)
+}

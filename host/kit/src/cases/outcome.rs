@@ -1,0 +1,164 @@
+//! What a call found, in a form in which it can be compared with what a case expects.
+
+use std::fmt;
+
+use intent_gateway_core::contract::Axes;
+use intent_gateway_core::contract::{CallContext, Candidate, Exchange, Payload, Violation};
+use intent_gateway_core::error::{ContractError, ContractFault};
+use intent_gateway_core::ports::Contract;
+
+use super::document::Documents;
+use super::format::{Call, CaseFile, Found, Rule};
+
+/// Everything that a call may find.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Outcome {
+    /// Code of the refusal itself; `None` where an option was dropped or nothing was refused.
+    pub(super) code: Option<String>,
+    pub(super) refused: Vec<Found>,
+    pub(super) findings: Vec<Found>,
+    pub(super) notes: Vec<Found>,
+    pub(super) advisory: Option<String>,
+    pub(super) strike: bool,
+}
+
+impl Outcome {
+    /// A refusal for one thing.
+    pub(super) fn refused_for(pointer: &str, code: &str) -> Self {
+        Self { refused: vec![(pointer.to_owned(), code.to_owned())], ..Self::default() }
+    }
+
+    /// Whether this is what was expected; order does not matter, and the refusal's own code only where it is given.
+    pub(super) fn meets(&self, expected: &Self) -> bool {
+        let same = |left: &[Found], right: &[Found]| {
+            let sorted = |list: &[Found]| {
+                let mut list = list.to_vec();
+                list.sort();
+                list
+            };
+            sorted(left) == sorted(right)
+        };
+        same(&self.refused, &expected.refused)
+            && same(&self.findings, &expected.findings)
+            && same(&self.notes, &expected.notes)
+            && self.advisory == expected.advisory
+            && self.strike == expected.strike
+            && (expected.code.is_none() || self.code == expected.code)
+    }
+}
+
+impl From<&Rule> for Outcome {
+    fn from(rule: &Rule) -> Self {
+        Self {
+            code: rule.code.clone(),
+            refused: rule.refused.clone(),
+            findings: rule.findings.clone(),
+            notes: rule.notes.clone(),
+            advisory: rule.advisory.clone(),
+            strike: rule.strike,
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        let mut list = |what: &str, found: &[Found]| {
+            parts.extend(found.iter().map(|(pointer, code)| format!("{what} {code} at `{pointer}`")));
+        };
+        list("refused:", &self.refused);
+        list("finding:", &self.findings);
+        list("note:", &self.notes);
+        parts.extend(self.code.iter().map(|code| format!("refusal {code}")));
+        parts.extend(self.advisory.iter().map(|code| format!("advisory {code}")));
+        if self.strike {
+            parts.push("a strike".to_owned());
+        }
+        if parts.is_empty() {
+            return f.write_str("accepted, nothing found");
+        }
+        f.write_str(&parts.join(", "))
+    }
+}
+
+/// Calls the contract with the documents of one case.
+///
+/// # Errors
+/// In words, when the contract failed, or refused what the case takes for granted.
+pub(super) async fn call(
+    contract: &dyn Contract,
+    context: &CallContext,
+    file: &CaseFile,
+    documents: &Documents,
+) -> Result<Outcome, String> {
+    let search = &contract.descriptor().search.tool;
+    let tool = file.tool.as_deref().unwrap_or(search);
+    let sample = documents.sample.to_string();
+    let quoted = documents.quoted.as_ref().map(ToString::to_string);
+    let judged = match file.call {
+        Call::CheckRequest => contract
+            .check_request(context, tool, &sample)
+            .await
+            .map(|passed| Outcome { notes: found(passed.notes), ..Outcome::default() }),
+        Call::Evaluate => return evaluate(contract, context, &documents.request.to_string(), &sample).await,
+        Call::CheckResponse => {
+            let arguments = documents.arguments.to_string();
+            let exchange = Exchange { tool, arguments: &arguments, payload: &sample, quoted: quoted.as_deref() };
+            contract.check_response(context, exchange).await.map(|passed| Outcome {
+                findings: found(passed.findings),
+                advisory: passed.advisory,
+                ..Outcome::default()
+            })
+        }
+        Call::CheckCompletion => contract
+            .check_completion(context, &sample, quoted.as_deref())
+            .await
+            .map(|passed| Outcome { findings: found(passed.findings), ..Outcome::default() }),
+        Call::Classify => return Err("utterances have no document".to_owned()),
+    };
+    match judged {
+        Ok(outcome) => Ok(outcome),
+        Err(ContractError::Refused(refusal)) => {
+            Ok(Outcome { code: Some(refusal.code), refused: found(refusal.violations), ..Outcome::default() })
+        }
+        Err(ContractError::Fault(fault)) => Err(failed(&fault)),
+    }
+}
+
+async fn evaluate(
+    contract: &dyn Contract,
+    context: &CallContext,
+    request: &str,
+    option: &str,
+) -> Result<Outcome, String> {
+    let candidates = vec![Candidate { number: 0, json: option }];
+    let payloads = [Payload { declared: Axes::UNDECLARED, candidates }];
+    let evaluation = contract.evaluate(context, request, &payloads).await.map_err(|error| refused_request(&error))?;
+    let findings = found(evaluation.findings.into_iter().map(|finding| finding.violation));
+    Ok(match evaluation.dropped.into_iter().next() {
+        Some(dropped) => {
+            Outcome { refused: found(dropped.violations), strike: dropped.strike, findings, ..Outcome::default() }
+        }
+        None => Outcome { findings, ..Outcome::default() },
+    })
+}
+
+/// Why a search could not be evaluated at all.
+pub(super) fn refused_request(error: &ContractError) -> String {
+    match error {
+        ContractError::Fault(fault) => failed(fault),
+        ContractError::Refused(refusal) => {
+            let first = refusal.violations.first();
+            let why = first.map_or(String::new(), |first| format!(": {} at `{}`", first.code, first.pointer));
+            format!("the request itself was refused{why}")
+        }
+    }
+}
+
+pub(super) fn failed(fault: &ContractFault) -> String {
+    format!("the contract failed with {}: {fault}", fault.code())
+}
+
+fn found(violations: impl IntoIterator<Item = Violation>) -> Vec<Found> {
+    violations.into_iter().map(|violation| (violation.pointer, violation.code)).collect()
+}

@@ -1,0 +1,379 @@
+//! The runner and the coverage over a contract that does little: an offer has a price, from 0 to 100.
+
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, ready};
+use intent_gateway_core::contract::{
+    Axes, CallContext, CheckedCompletion, CheckedResponse, Classification, Completion, Descriptor, DroppedOption,
+    Evaluation, Exchange, LatencyTargets, OptionFinding, Payload, PointerElsewhere, PreparedRequest, RankedOption,
+    Ranking, Refusal, RetryPolicy, SearchShape, Tool, ToolRole, Violation, Widget,
+};
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::error::{ContractError, ContractFault};
+use intent_gateway_core::id::IntentId;
+use intent_gateway_core::ports::Contract;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+
+use super::{CasesError, Report, Suite, gaps, run};
+
+struct Offers(Descriptor);
+
+fn raw(value: &Value) -> Box<RawValue> {
+    to_raw_value(value).unwrap()
+}
+
+fn descriptor() -> Descriptor {
+    let option = json!({
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "pattern": "\\S"},
+            "price": {"type": "number", "minimum": 0, "maximum": 100},
+            "tags": {"type": "array", "items": {"type": "string", "enum": ["new", "used", "rare"]}},
+        },
+        "required": ["id", "price"],
+    });
+    let tool = Tool {
+        name: "search_offers".to_owned(),
+        role: ToolRole::Search,
+        purpose: "Finds offers.".to_owned(),
+        latency: LatencyTargets { p50_ms: 1, p95_ms: 2, p99_ms: None },
+        rate_per_minute: 1,
+        idempotency_key: None,
+        retry: RetryPolicy { on_rate_limited: 0, on_server_error: 0 },
+        cache_seconds: None,
+        request_schema: raw(&json!({"type": "object"})),
+        response_schema: raw(&option),
+    };
+    Descriptor {
+        intent: IntentId::parse("test.offer").unwrap(),
+        version: semver::Version::new(1, 0, 0),
+        domain: "test".to_owned(),
+        agent: "TestAgent".to_owned(),
+        title: "Offers".to_owned(),
+        summary: "Offers.".to_owned(),
+        search: SearchShape {
+            tool: tool.name.clone(),
+            options_key: "offers".to_owned(),
+            id_key: "id".to_owned(),
+            max_options: 15,
+            empty_code: None,
+            gone_code: None,
+        },
+        tools: vec![tool],
+        ranking: Ranking {
+            weights: Axes { time: 0.0, taste: 0.0, budget: 1.0, safety: 0.0 },
+            declared_share: 0.0,
+            completeness_share: 0.0,
+            signals: Vec::new(),
+            bands: Vec::new(),
+        },
+        vocabularies: Vec::new(),
+        forbidden_fields: Vec::new(),
+        errors: Vec::new(),
+        widget: Widget { widget_type: "list".to_owned(), preferred: None, slots: Vec::new() },
+        completion: Completion {
+            statuses: Vec::new(),
+            charged_statuses: Vec::new(),
+            schema: raw(&json!({"type": "object"})),
+        },
+        data_lifetimes: Vec::new(),
+        cues: Vec::new(),
+        pairs: Vec::new(),
+        elsewhere: Vec::new(),
+    }
+}
+
+fn violation(pointer: &str, code: &str) -> Violation {
+    Violation { pointer: pointer.to_owned(), code: code.to_owned(), message: String::new() }
+}
+
+/// What is wrong with an offer.
+fn judge(offer: &Value) -> Option<Violation> {
+    match offer.get("price") {
+        None => Some(violation("/price", "REQUIRED")),
+        Some(price) => match price.as_f64() {
+            None => Some(violation("/price", "WRONG_TYPE")),
+            Some(price) if !(0.0..=100.0).contains(&price) => Some(violation("/price", "OUT_OF_RANGE")),
+            Some(_) => None,
+        },
+    }
+}
+
+impl Contract for Offers {
+    fn descriptor(&self) -> &Descriptor {
+        &self.0
+    }
+
+    fn digest(&self) -> Digest {
+        Digest::of(b"offers")
+    }
+
+    fn classify<'a>(&'a self, said: &'a str, _: &'a str) -> BoxFuture<'a, Result<Classification, ContractFault>> {
+        let elsewhere = said.contains("demand").then(|| PointerElsewhere {
+            intent: "test.demand".to_owned(),
+            score: 0.9,
+            reason: String::new(),
+        });
+        let also = said.contains("bill").then(|| "test.bill".to_owned());
+        let score = if said.contains("offer") { 0.9 } else { 0.1 };
+        let (elsewhere, also) = (elsewhere.into_iter().collect(), also.into_iter().collect());
+        ready(Ok(Classification { score, evidence: Vec::new(), elsewhere, also })).boxed()
+    }
+
+    fn check_request<'a>(
+        &'a self,
+        context: &'a CallContext,
+        _: &'a str,
+        arguments: &'a str,
+    ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
+        let arguments: Value = serde_json::from_str(arguments).unwrap();
+        // Offers can be asked for from the first second of 2026 on.
+        let answer = if context.now_ms < 1_767_225_600_000 {
+            let violations = vec![violation("", "TOO_EARLY")];
+            Err(ContractError::Refused(Refusal { code: "CLOSED".to_owned(), violations }))
+        } else {
+            let notes = arguments.get("band").map(|_| violation("/band", "UNKNOWN_BAND")).into_iter().collect();
+            Ok(PreparedRequest { arguments: raw(&arguments), need: Default::default(), notes })
+        };
+        ready(answer).boxed()
+    }
+
+    fn evaluate<'a>(
+        &'a self,
+        _: &'a CallContext,
+        _: &'a str,
+        payloads: &'a [Payload<'a>],
+    ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
+        let mut evaluation = Evaluation::default();
+        for candidate in payloads.iter().flat_map(|payload| &payload.candidates) {
+            let offer: Value = serde_json::from_str(candidate.json).unwrap();
+            let number = candidate.number;
+            if let Some(violation) = judge(&offer) {
+                let strike = violation.code == "OUT_OF_RANGE" && offer["price"] == json!(-99);
+                evaluation.dropped.push(DroppedOption { number, id: None, strike, violations: vec![violation] });
+                continue;
+            }
+            if offer["price"] == json!(1) {
+                evaluation.findings.push(OptionFinding { number, violation: violation("/price", "CHEAP") });
+            }
+            let total = 1.0 - offer["price"].as_f64().unwrap() / 100.0;
+            evaluation.ranked.push(RankedOption {
+                number,
+                id: offer["id"].as_str().unwrap().to_owned(),
+                total,
+                axes: Axes::UNDECLARED,
+                completeness: 1.0,
+                card: raw(&json!({})),
+            });
+        }
+        evaluation.ranked.sort_by(|left, right| right.total.total_cmp(&left.total));
+        ready(Ok(evaluation)).boxed()
+    }
+
+    fn check_response<'a>(
+        &'a self,
+        _: &'a CallContext,
+        exchange: Exchange<'a>,
+    ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
+        let advisory = (exchange.arguments != exchange.payload).then(|| "ODD".to_owned());
+        let differs = exchange.quoted.is_some_and(|quoted| quoted != exchange.payload);
+        let findings = differs.then(|| violation("", "OTHER_OFFER")).into_iter().collect();
+        ready(Ok(CheckedResponse { reference: None, advisory, findings })).boxed()
+    }
+
+    fn check_completion<'a>(
+        &'a self,
+        _: &'a CallContext,
+        _: &'a str,
+        _: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
+        ready(Err(ContractError::Fault(ContractFault::Trap("unreachable".to_owned())))).boxed()
+    }
+}
+
+/// A folder with one case file and a sample of each kind.
+fn suite(file: &Value) -> Result<Suite, CasesError> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("cases")).unwrap();
+    std::fs::write(folder.path().join("offers.json"), r#"{"offers": [{"id": "a", "price": 50}]}"#).unwrap();
+    std::fs::write(folder.path().join("cases/one.json"), file.to_string()).unwrap();
+    Suite::read(&folder.path().join("cases"))
+}
+
+fn tried(file: &Value) -> Report {
+    let contract = Offers(descriptor());
+    run(&contract, &suite(file).unwrap()).now_or_never().unwrap()
+}
+
+fn offers(cases: Value) -> Value {
+    let mut file = json!({
+        "about": "offers", "call": "evaluate", "sample": "../offers.json#/offers/0", "request": "../offers.json",
+    });
+    file.as_object_mut().unwrap().extend(cases.as_object().unwrap().clone());
+    file
+}
+
+/// One case, whether it passes.
+fn passes(case: Value) -> bool {
+    let report = tried(&offers(case));
+    assert_eq!(report.cases, 2, "the sample and the case");
+    report.failures.is_empty()
+}
+
+#[test]
+fn values_of_a_place() {
+    let row = |row: Value| passes(json!({"fields": {"/price": row}}));
+    assert!(row(json!({"absent": "REQUIRED"})));
+    assert!(!row(json!({"absent": "accepted"})));
+    assert!(!row(json!({"absent": "WRONG_TYPE"})));
+    assert!(row(json!({"accepted": [100]})));
+    assert!(!row(json!({"accepted": [101]})));
+    assert!(row(json!({"OUT_OF_RANGE": [101]})));
+    assert!(!row(json!({"OUT_OF_RANGE": [100]})));
+    assert!(!row(json!({"WRONG_TYPE": [101]})));
+    // A finding that no case names fails it.
+    assert!(!row(json!({"accepted": [1]})));
+    // Strikes have to be named, which only a rule can.
+    assert!(!row(json!({"OUT_OF_RANGE": [-99]})));
+}
+
+#[test]
+fn rules_name_all_that_is_found() {
+    let rule = |mut rule: Value| {
+        rule["name"] = json!("rule");
+        passes(json!({ "rules": [rule] }))
+    };
+    assert!(rule(json!({"set": {"/price": 1}, "findings": [["/price", "CHEAP"]]})));
+    assert!(!rule(json!({"set": {"/price": 2}, "findings": [["/price", "CHEAP"]]})));
+    assert!(!rule(json!({"set": {"/price": 1}, "accepted": true})));
+    assert!(rule(json!({"remove": ["/price"], "refused": [["/price", "REQUIRED"]]})));
+    assert!(rule(json!({"set": {"/price": -99}, "refused": [["/price", "OUT_OF_RANGE"]], "strike": true})));
+    assert!(!rule(json!({"set": {"/price": -98}, "refused": [["/price", "OUT_OF_RANGE"]], "strike": true})));
+    assert!(!rule(json!({"set": {"/no/where": 1}, "accepted": true})));
+}
+
+#[test]
+fn orders_are_exact() {
+    let order = |order: Value| {
+        let options = json!({"dear": {"/price": 90}, "cheap": {"/price": 10}, "broken": {"/price": 200}});
+        passes(json!({"orders": [{"name": "order", "options": options, "order": order}]}))
+    };
+    assert!(order(json!(["cheap", "dear"])));
+    assert!(!order(json!(["dear", "cheap"])));
+    assert!(!order(json!(["cheap"])));
+    assert!(!order(json!(["cheap", "dear", "broken"])));
+    // A tie has no order, whichever it falls into by chance.
+    let tie =
+        |order: Value| passes(json!({"orders": [{"name": "tie", "options": {"a": {}, "b": {}}, "order": order}]}));
+    assert!(!tie(json!(["a", "b"])) && !tie(json!(["b", "a"])));
+}
+
+#[test]
+fn requests_answers_and_faults() {
+    let request = json!({"about": "x", "call": "check-request", "sample": "../offers.json", "rules": [
+        {"name": "note", "set": {"/band": 1}, "notes": [["/band", "UNKNOWN_BAND"]]},
+        {"name": "early", "now": "2025-12-31T23:59:59+00:00", "refused": [["", "TOO_EARLY"]], "code": "CLOSED"},
+    ]});
+    assert_eq!(tried(&request), Report { cases: 3, failures: Vec::new() });
+    let mut wrong = request;
+    wrong["rules"][1]["code"] = json!("OTHER");
+    wrong["rules"][0]["now"] = json!("yesterday");
+    assert_eq!(tried(&wrong).failures.len(), 2);
+
+    let answer = json!({
+        "about": "x", "call": "check-response", "tool": "search_offers", "sample": "../offers.json",
+        "arguments": "../offers.json", "quoted": "../offers.json",
+        "rules": [
+            {"name": "advice", "arguments": {"/x": 1}, "advisory": "ODD"},
+            {"name": "another", "quoted": {"/x": 1}, "findings": [["", "OTHER_OFFER"]]},
+        ],
+    });
+    assert_eq!(tried(&answer), Report { cases: 3, failures: Vec::new() });
+
+    let report = json!({"about": "x", "call": "check-completion", "sample": "../offers.json",
+        "fields": {"/x": {"accepted": [1]}}});
+    let failures = tried(&report).failures;
+    assert_eq!(failures.len(), 2);
+    assert!(failures[0].found.contains("CONTRACT_TRAP"), "{failures:?}");
+}
+
+#[test]
+fn utterances() {
+    let said = |key: &str, utterances: Value| {
+        tried(&json!({"about": "x", "call": "classify", key: utterances})).failures.is_empty()
+    };
+    assert!(said("claimed", json!(["an offer"])) && !said("claimed", json!(["nothing"])));
+    assert!(said("not_claimed", json!(["nothing"])) && !said("not_claimed", json!(["an offer"])));
+    assert!(said("elsewhere", json!({"test.demand": ["a demand"]})));
+    assert!(!said("elsewhere", json!({"test.demand": ["an offer on demand"]})));
+    assert!(!said("elsewhere", json!({"test.other": ["a demand"]})));
+    assert!(said("also", json!({"test.bill": ["an offer and a bill"]})));
+    assert!(!said("also", json!({"test.bill": ["an offer"]})));
+}
+
+#[test]
+fn files_that_make_no_sense_are_refused() {
+    for file in [
+        json!({"call": "evaluate"}),
+        json!({"about": "x", "call": "evaluate", "rules": []}),
+        offers(json!({})),
+        offers(json!({"fields": {"/price": {}}})),
+        offers(json!({"fields": {"/price": {"acepted": [1]}}})),
+        offers(json!({"rules": [{"name": "x"}]})),
+        offers(json!({"rules": [{"name": "x", "accepted": true, "findings": [["", "X"]]}]})),
+        offers(json!({"rules": [{"name": "x", "accepted": true, "typo": 1}]})),
+        json!({"about": "x", "call": "classify"}),
+        json!({"about": "x", "call": "check-request", "sample": "../offers.json", "orders": [
+            {"name": "x", "options": {}, "order": []}]}),
+        json!({"about": "x", "call": "check-request", "sample": "../offers.json#/none", "rules": [
+            {"name": "x", "accepted": true}]}),
+        json!({"about": "x", "call": "check-request", "sample": "../none.json", "rules": [
+            {"name": "x", "accepted": true}]}),
+    ] {
+        assert!(suite(&file).is_err(), "{file}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    assert!(matches!(Suite::read(folder.path()), Err(CasesError::None(_))));
+}
+
+#[test]
+fn coverage_names_what_no_case_breaks() {
+    let missing = |cases: Value| -> Vec<String> {
+        let suite = suite(&offers(cases)).unwrap();
+        gaps(&descriptor(), &suite).into_iter().map(|gap| format!("{}: {}", gap.place, gap.missing)).collect()
+    };
+    let id = json!({"absent": "REQUIRED", "WRONG_TYPE": [1], "EMPTY": [""]});
+    let whole = json!({"absent": "REQUIRED", "WRONG_TYPE": ["x"], "OUT_OF_RANGE": [-1, 101]});
+    let tags = json!({"absent": "accepted", "WRONG_TYPE": ["new"], "accepted": [["new"], ["rare", "used"]]});
+    let tag = json!({"WRONG_TYPE": [1], "NOT_IN_VOCABULARY": ["old"]});
+    let with_tags = |fields: Value| {
+        let mut fields = fields;
+        fields["/tags"] = tags.clone();
+        fields["/tags/0"] = tag.clone();
+        json!({"fields": fields})
+    };
+    assert_eq!(missing(with_tags(json!({"/id": id, "/price": whole}))), Vec::<String>::new());
+    let mut one_less = with_tags(json!({"/id": id, "/price": whole}));
+    one_less["fields"]["/tags"]["accepted"] = json!([["new"]]);
+    assert_eq!(missing(one_less), ["/tags/*: accepted: used, rare"]);
+    assert_eq!(
+        missing(with_tags(json!({"/id": {"absent": "accepted"}, "/price": {"OUT_OF_RANGE": [101]}}))),
+        [
+            "/id: absent, refused as REQUIRED",
+            "/id: a value of a wrong type",
+            "/id: an empty text",
+            "/price: absent, refused as REQUIRED",
+            "/price: a value of a wrong type",
+            "/price: a number under 0",
+        ]
+    );
+    // Rules count for the place that they are refused at.
+    let rules = json!([
+        {"name": "low", "set": {"/price": -1}, "refused": [["/price", "OUT_OF_RANGE"]]},
+        {"name": "gone", "remove": ["/price"], "refused": [["/price", "REQUIRED"]]},
+    ]);
+    let mut fields = with_tags(json!({"/id": id}));
+    fields["rules"] = rules;
+    let left = missing(fields);
+    assert_eq!(left, ["/price: a value of a wrong type", "/price: a number over 100"]);
+}

@@ -1,0 +1,413 @@
+//! `plugin check`: everything that a gateway checks before a version goes live, and more, reported all at once.
+
+use std::time::{Duration, Instant};
+
+use intent_gateway_core::contract::{Descriptor, Vocabulary};
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::limits::CONTRACT_MAX_BYTES;
+use intent_gateway_core::ports::Contract as _;
+use intent_gateway_core::succession::{self, SuccessionError};
+use intent_gateway_sandbox::{LoadError, LoadedContract};
+use serde::Serialize;
+
+use crate::fuzz::{self, FuzzReport, Input};
+use crate::outline::Outline;
+use crate::subject::Subject;
+use crate::text::{Page, bytes};
+
+/// How one check came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It holds.
+    Passed,
+    /// It does not.
+    Failed,
+    /// It was not reached, or there is nothing to compare with.
+    Skipped,
+}
+
+/// One check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// Stable name.
+    pub name: &'static str,
+    /// How it came out.
+    pub outcome: Outcome,
+    /// What was seen, in a few words.
+    pub seen: String,
+    /// What is wrong, one thing each.
+    pub problems: Vec<String>,
+}
+
+/// What is loaded of the intent elsewhere, as far as the version rules look at it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Loaded {
+    /// The version that serves.
+    pub live: Option<Live>,
+    /// Numbers and contents of all loaded versions.
+    pub versions: Vec<(semver::Version, Digest)>,
+}
+
+/// The version that serves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Live {
+    /// Its number.
+    pub version: semver::Version,
+    /// Name of its content.
+    pub digest: Digest,
+    /// Its vocabularies.
+    pub vocabularies: Vec<Vocabulary>,
+}
+
+impl Live {
+    /// The version in a component.
+    ///
+    /// # Errors
+    /// [`LoadError`] when it is no contract.
+    pub fn of(subject: &Subject) -> Result<Self, LoadError> {
+        let contract = subject.load()?;
+        let Descriptor { version, vocabularies, .. } = contract.descriptor().clone();
+        Ok(Self { version, digest: contract.digest(), vocabularies })
+    }
+}
+
+/// What to check besides the component itself.
+#[derive(Clone, Debug)]
+pub struct Options<'a> {
+    /// What it is to follow.
+    pub against: Option<&'a Loaded>,
+    /// How long to fuzz; zero leaves it out.
+    pub fuzz_for: Duration,
+    /// Seed of the fuzz; without one, the content decides, so that the same component is fuzzed alike.
+    pub seed: Option<u64>,
+}
+
+/// The outcome of all checks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckReport {
+    /// Whether nothing is wrong.
+    pub passed: bool,
+    /// Name of the content.
+    pub digest: Digest,
+    /// The intent, where the component tells it.
+    pub intent: Option<String>,
+    /// The version, likewise.
+    pub version: Option<String>,
+    /// The checks, in their order.
+    pub checks: Vec<Check>,
+    /// What the fuzz did, where it was reached.
+    pub fuzz: Option<FuzzReport>,
+}
+
+/// The checks in the order in which a component passes them. What fails one is not asked for the next.
+const STAGES: [&str; 5] = ["size", "component", "imports", "interface", "descriptor"];
+
+/// Checks a component. Everything that can still be checked after a failure is.
+#[must_use]
+pub fn run(subject: &Subject, options: &Options<'_>) -> CheckReport {
+    let outline = Outline::of(&subject.bytes);
+    let mut report = CheckReport {
+        passed: false,
+        digest: subject.digest(),
+        intent: None,
+        version: None,
+        checks: Vec::new(),
+        fuzz: None,
+    };
+    match subject.load() {
+        Err(error) => {
+            stages(subject, outline.as_ref(), Some(&error), &mut report.checks);
+            for name in ["memory", "version", "examples", "time", "fuzz"] {
+                report.checks.push(skipped(name, "not reached"));
+            }
+        }
+        Ok(contract) => {
+            let descriptor = contract.descriptor();
+            report.intent = Some(descriptor.intent.as_str().to_owned());
+            report.version = Some(descriptor.version.to_string());
+            stages(subject, outline.as_ref(), None, &mut report.checks);
+            report.checks.push(memory(subject, outline.as_ref()));
+            report.checks.push(version(descriptor, report.digest, options.against));
+            report.checks.push(subject.wait(examples(&contract)));
+            report.checks.push(subject.wait(times(&contract, subject)));
+            let (check, fuzzed) = fuzzed(subject, &contract, options, report.digest);
+            report.checks.push(check);
+            report.fuzz = fuzzed;
+        }
+    }
+    report.passed = report.checks.iter().all(|check| check.outcome != Outcome::Failed);
+    report
+}
+
+fn check(name: &'static str, seen: String, problems: Vec<String>) -> Check {
+    let outcome = if problems.is_empty() { Outcome::Passed } else { Outcome::Failed };
+    Check { name, outcome, seen, problems }
+}
+
+fn skipped(name: &'static str, why: &str) -> Check {
+    Check { name, outcome: Outcome::Skipped, seen: why.to_owned(), problems: Vec::new() }
+}
+
+/// Which stage an error belongs to.
+fn stage_of(error: &LoadError) -> &'static str {
+    match error {
+        LoadError::TooLarge { .. } => "size",
+        LoadError::ForbiddenImport(_) => "imports",
+        LoadError::AbiMismatch { .. } | LoadError::MissingExport(_) | LoadError::ExportType { .. } => "interface",
+        LoadError::Describe(_) | LoadError::Descriptor(_) => "descriptor",
+        // Whatever else keeps the bytes from becoming a contract lies in the bytes.
+        _ => "component",
+    }
+}
+
+fn stages(subject: &Subject, outline: Option<&Outline>, error: Option<&LoadError>, checks: &mut Vec<Check>) {
+    let failing = error.map(stage_of);
+    let mut reached = true;
+    for name in STAGES {
+        if !reached {
+            checks.push(skipped(name, "not reached"));
+            continue;
+        }
+        let problems = match error {
+            Some(error) if failing == Some(name) => {
+                reached = false;
+                problems(error)
+            }
+            _ => Vec::new(),
+        };
+        checks.push(check(name, seen(name, subject, outline), problems));
+    }
+}
+
+fn seen(stage: &str, subject: &Subject, outline: Option<&Outline>) -> String {
+    let imports = outline.map(|outline| outline.imports.as_slice()).unwrap_or_default();
+    let exports = outline.map(|outline| outline.exports.as_slice()).unwrap_or_default();
+    let most = u64::try_from(CONTRACT_MAX_BYTES).unwrap_or(u64::MAX);
+    match stage {
+        "size" => {
+            let size = u64::try_from(subject.bytes.len()).unwrap_or(u64::MAX);
+            format!("{} of at most {}", bytes(size), bytes(most))
+        }
+        "component" => "a WebAssembly component that compiles".to_owned(),
+        "imports" if imports.is_empty() => "nothing is imported".to_owned(),
+        "imports" => format!("WASI, with nothing granted: {}", imports.join(", ")),
+        "interface" if exports.is_empty() => "nothing is exported".to_owned(),
+        "interface" => exports.join(", "),
+        _ => "identity, tools, ranking, vocabularies and schemas agree with each other".to_owned(),
+    }
+}
+
+/// An error as problems: one each where it lists several.
+fn problems(error: &LoadError) -> Vec<String> {
+    match error {
+        LoadError::Descriptor(problems) => problems.clone(),
+        other => vec![chain(other)],
+    }
+}
+
+/// An error and its causes in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    text
+}
+
+fn memory(subject: &Subject, outline: Option<&Outline>) -> Check {
+    let cap = u64::try_from(subject.limits().memory_max_bytes).unwrap_or(u64::MAX);
+    let start = outline.map_or(0, |outline| outline.initial_memory_bytes);
+    let problems = if start > cap { vec!["an instance starts with more than it may have".to_owned()] } else { vec![] };
+    check("memory", format!("an instance starts with {} of at most {}", bytes(start), bytes(cap)), problems)
+}
+
+/// The version rules, against what is loaded elsewhere.
+fn version(descriptor: &Descriptor, digest: Digest, against: Option<&Loaded>) -> Check {
+    let number = &descriptor.version;
+    let Some(loaded) = against else {
+        return skipped("version", "nothing to compare with; see --against and --gateway");
+    };
+    if loaded.versions.iter().any(|(_, known)| *known == digest) {
+        return check("version", format!("this very component of {number} is loaded already"), Vec::new());
+    }
+    let mut problems = Vec::new();
+    let reused = loaded.versions.iter().any(|(other, _)| other == number);
+    if let Some(live) = &loaded.live {
+        // The rules look at nothing else of the live version.
+        let before =
+            Descriptor { version: live.version.clone(), vocabularies: live.vocabularies.clone(), ..descriptor.clone() };
+        problems.extend(succession::check(&before, descriptor).err().map(|error| error.to_string()));
+    }
+    if reused && problems.is_empty() {
+        problems.push(SuccessionError::VersionReused(number.clone()).to_string());
+    }
+    let seen = match &loaded.live {
+        Some(live) => format!("{number} after the live {}", live.version),
+        None => format!("{number}, the first to go live"),
+    };
+    check("version", seen, problems)
+}
+
+/// All examples, each judged, where the gateway stops at the first that does not hold.
+async fn examples(contract: &LoadedContract) -> Check {
+    let all = match contract.examples().await {
+        Ok(all) => all,
+        Err(error) => return check("examples", "none could be read".to_owned(), problems(&error)),
+    };
+    let mut problems = Vec::new();
+    for example in &all {
+        problems.extend(contract.run_example(example).await.err().map(|error| chain(&error)));
+    }
+    if problems.is_empty() {
+        // Their number, and that there is one for each function.
+        problems.extend(contract.run_examples().await.err().map(|error| chain(&error)));
+    }
+    check("examples", format!("{} examples", all.len()), problems)
+}
+
+/// Each example's call under the deadline of a serving gateway, which is shorter than that of a loading one.
+async fn times(contract: &LoadedContract, subject: &Subject) -> Check {
+    let Ok(all) = contract.examples().await else {
+        return skipped("time", "not reached");
+    };
+    let mut slowest = (Duration::ZERO, String::new());
+    let mut problems = Vec::new();
+    for example in &all {
+        let input = Input::of_example(&example.call());
+        let start = Instant::now();
+        let outcome = input.run(contract).await;
+        let elapsed = start.elapsed();
+        if elapsed > slowest.0 {
+            slowest = (elapsed, example.name().to_owned());
+        }
+        problems.extend(outcome.err().map(|fault| format!("example `{}`: {fault}", example.name())));
+    }
+    let seen = format!(
+        "the slowest call took {:.1} of {} ms: `{}`",
+        slowest.0.as_secs_f64() * 1_000.0,
+        subject.limits().deadline_ms,
+        slowest.1
+    );
+    check("time", seen, problems)
+}
+
+fn fuzzed(
+    subject: &Subject,
+    contract: &LoadedContract,
+    options: &Options<'_>,
+    digest: Digest,
+) -> (Check, Option<FuzzReport>) {
+    if options.fuzz_for.is_zero() {
+        return (skipped("fuzz", "left out"), None);
+    }
+    let corpus = match subject.wait(fuzz::corpus(contract)) {
+        Ok(corpus) => corpus,
+        Err(error) => return (check("fuzz", "no documents to start from".to_owned(), problems(&error)), None),
+    };
+    let seed = options.seed.unwrap_or_else(|| seed_of(digest));
+    let report = subject.wait(fuzz::run(contract, &corpus, options.fuzz_for, seed));
+    let problems = report.failures.iter().map(|failure| {
+        format!("{}, input {} (seed {seed}): {} {}", failure.entry, failure.execution, failure.code, failure.message)
+    });
+    let seen = format!(
+        "{} malformed inputs through {} entry points, {:.0}/s, seed {seed}",
+        report.executions,
+        report.by_entry.len(),
+        report.per_second()
+    );
+    (check("fuzz", seen, problems.collect()), Some(report))
+}
+
+/// The first 8 bytes of the content's name.
+fn seed_of(digest: Digest) -> u64 {
+    digest.as_bytes().iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte))
+}
+
+impl CheckReport {
+    /// As a text for people, a line for each check.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut page = Page::default();
+        let unknown = || "unknown".to_owned();
+        page.heading(&format!(
+            "{} {} ({})",
+            self.intent.clone().unwrap_or_else(unknown),
+            self.version.clone().unwrap_or_else(unknown),
+            self.digest
+        ));
+        for check in &self.checks {
+            let mark = match check.outcome {
+                Outcome::Passed => '✔',
+                Outcome::Failed => '✘',
+                Outcome::Skipped => '-',
+            };
+            page.line(&format!("{mark} {:<10}  {}", check.name, check.seen));
+            for problem in &check.problems {
+                page.line(&format!("    {problem}"));
+            }
+        }
+        page.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn live(version: &str, values: &[&str]) -> Live {
+        let values = values.iter().map(ToString::to_string).collect();
+        Live {
+            version: version.parse().expect("a version"),
+            digest: Digest::of(version.as_bytes()),
+            vocabularies: vec![Vocabulary { name: "kind".to_owned(), values }],
+        }
+    }
+
+    fn next(version: &str, values: &[&str]) -> Descriptor {
+        let mut descriptor = crate::testing::descriptor();
+        let live = live(version, values);
+        (descriptor.version, descriptor.vocabularies) = (live.version, live.vocabularies);
+        descriptor
+    }
+
+    #[test]
+    fn version_rules() {
+        let loaded = |live: Option<Live>| Loaded {
+            versions: live.iter().map(|live| (live.version.clone(), live.digest)).collect(),
+            live,
+        };
+        let of = |next: &Descriptor, loaded: &Loaded| version(next, Digest::of(b"next"), Some(loaded));
+        let first = loaded(Some(live("1.0.0", &["a"])));
+        assert_eq!(of(&next("1.0.1", &["a"]), &first).outcome, Outcome::Passed);
+        assert_eq!(of(&next("1.1.0", &["a", "b"]), &first).outcome, Outcome::Passed);
+        for (number, values) in [("1.0.0", ["a"]), ("0.9.0", ["a"]), ("1.0.1", ["b"])] {
+            assert_eq!(of(&next(number, &values), &first).problems.len(), 1, "{number}");
+        }
+        assert_eq!(of(&next("1.0.0", &["a"]), &Loaded::default()).outcome, Outcome::Passed);
+        // Loaded, but not live: the number is taken all the same.
+        let mut idle = loaded(Some(live("1.0.0", &["a"])));
+        idle.versions.push(("1.0.1".parse().expect("a version"), Digest::of(b"other")));
+        assert_eq!(of(&next("1.0.1", &["a"]), &idle).outcome, Outcome::Failed);
+        idle.versions.push(("1.0.1".parse().expect("a version"), Digest::of(b"next")));
+        assert_eq!(of(&next("1.0.1", &["a"]), &idle).outcome, Outcome::Passed, "the very same is no successor");
+        assert_eq!(version(&next("1.0.1", &["a"]), Digest::of(b"next"), None).outcome, Outcome::Skipped);
+    }
+
+    #[test]
+    fn each_error_has_its_stage() {
+        for (error, stage) in [
+            (LoadError::TooLarge { bytes: 2, max: 1 }, "size"),
+            (LoadError::NotAComponent("x"), "component"),
+            (LoadError::CompiledInput, "component"),
+            (LoadError::ForbiddenImport("wasi:sockets/tcp".to_owned()), "imports"),
+            (LoadError::MissingExport("x".to_owned()), "interface"),
+            (LoadError::Descriptor(vec![]), "descriptor"),
+        ] {
+            assert_eq!(stage_of(&error), stage, "{error}");
+        }
+    }
+}

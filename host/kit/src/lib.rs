@@ -1,0 +1,28 @@
+//! The contract author's kit: everything behind `intent-gateway plugin`, as functions that return what they found.
+//!
+//! | command | module |
+//! |---|---|
+//! | `plugin new` | [`scaffold`] |
+//! | `plugin build` | [`build`] |
+//! | `plugin check` | [`check`], with [`fuzz`] |
+//! | `plugin test` | [`cases`] |
+//! | `plugin bench` | [`bench`] |
+//! | `plugin inspect` | [`inspect`] |
+//! | `plugin docs` | [`docs`] |
+//!
+//! Contracts run in the gateway's own sandbox under its limits, so that what holds here holds there. Nothing here
+//! prints, parses a command line or opens a connection: that is the binary's.
+
+pub mod bench;
+pub mod build;
+pub mod cases;
+pub mod check;
+pub mod docs;
+pub mod fuzz;
+pub mod inspect;
+pub mod outline;
+pub mod scaffold;
+pub mod subject;
+#[cfg(test)]
+mod testing;
+mod text;

@@ -1,0 +1,70 @@
+//! Booking an offer: arguments, result, and the rules between them.
+
+use crate::option::Offer;
+use crate::{tables, {{type}}};
+use contract_sdk::shape::{DateTime, Inr, Phone, Text};
+use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, code};
+
+/// The tool that books.
+pub struct CreateBooking;
+
+/// Its arguments.
+#[derive(Debug, Shape)]
+pub struct Arguments<'a> {
+    /// Identifier of the request; the same one gives the same booking.
+    pub request_id: Text<'a>,
+    /// The offer to book.
+    pub offer_id: Text<'a>,
+    /// Where the provider reaches the user.
+    pub contact_phone: Phone<'a>,
+}
+
+/// Its result.
+#[derive(Debug, Shape)]
+pub struct Booking<'a> {
+    /// The partner's identifier of the booking; it never changes.
+    pub booking_id: Text<'a>,
+    /// The offer that was booked.
+    pub offer_id: Text<'a>,
+    /// When the service starts.
+    pub starts_at: DateTime,
+    /// What the user pays in all, in INR.
+    #[shape(min = 0)]
+    pub total_inr: Inr,
+}
+
+impl Tool for CreateBooking {
+    type Intent = {{type}};
+    type Arguments<'a> = Arguments<'a>;
+    type Answer<'a> = Booking<'a>;
+
+    const POLICY: ToolPolicy = tables::CREATE;
+
+    fn answer_rules(
+        arguments: &Arguments<'_>,
+        booking: &Booking<'_>,
+        quoted: Option<&Offer<'_>>,
+        rules: &mut AnswerRules,
+    ) {
+        rules.refuse_if(
+            *booking.offer_id != *arguments.offer_id,
+            code::UNEXPECTED_VALUE,
+            "/offer_id",
+            format_args!("Expected the offer that was asked for, {:?}.", &*arguments.offer_id),
+        );
+        let Some(quoted) = quoted else {
+            return;
+        };
+        let (Inr(offered), Inr(booked)) = (quoted.total_inr, booking.total_inr);
+        rules.refuse_if(
+            booked > offered,
+            "PRICE_RAISED",
+            "/total_inr",
+            format_args!("{booked} INR is more than the {offered} INR that were offered."),
+        );
+    }
+
+    fn reference<'r>(booking: &'r Booking<'_>) -> Option<&'r str> {
+        Some(&booking.booking_id)
+    }
+}

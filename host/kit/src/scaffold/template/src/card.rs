@@ -1,0 +1,43 @@
+//! What the user sees of an offer.
+
+use crate::option::Offer;
+use contract_sdk::{Slot, WidgetTable};
+use serde::Serialize;
+
+/// The widget and how its fields are filled.
+pub const WIDGET: WidgetTable = WidgetTable {
+    widget_type: "generic_listings",
+    preferred: None,
+    slots: &[
+        Slot { name: "header", source: "provider.name" },
+        Slot { name: "subline_1", source: "starts_at and provider.distance_km" },
+        Slot { name: "price", source: "total_inr" },
+        Slot { name: "pill", source: "warranty_days" },
+    ],
+};
+
+/// A card; its keys are those of [`WIDGET`].
+#[derive(Serialize)]
+pub struct Card<'i> {
+    header: &'i str,
+    subline_1: String,
+    price: Price,
+    pill: String,
+}
+
+#[derive(Serialize)]
+struct Price {
+    amount_inr: i64,
+    currency: &'static str,
+}
+
+impl<'i> Card<'i> {
+    pub(crate) fn of(offer: &'i Offer<'_>) -> Self {
+        Self {
+            header: &offer.provider.name,
+            subline_1: format!("{} · {:.1} km", offer.starts_at, offer.provider.distance_km),
+            price: Price { amount_inr: offer.total_inr.0, currency: "INR" },
+            pill: format!("{}-day warranty", offer.warranty_days),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! What a completion report carries beyond the common members, and the rule on it.
+
+use crate::option::Offer;
+use crate::request::Kind;
+use contract_sdk::{ReportRules, Shape, Vocabulary};
+
+/// Members of a report beyond the common ones.
+#[derive(Debug, Shape)]
+pub struct Extra {
+    /// The kind of service that was given.
+    pub kind_performed: Kind,
+}
+
+/// What was offered must be what was given; where it is not, the report is accepted and reviewed.
+pub(crate) fn report_rules(report: &Extra, quoted: Option<&Offer<'_>>, rules: &mut ReportRules) {
+    let Some(quoted) = quoted else {
+        return;
+    };
+    rules.finding_if(
+        quoted.kind != report.kind_performed,
+        "KIND_MISMATCH",
+        "/kind_performed",
+        format_args!("{} was offered, {} was given.", quoted.kind.value(), report.kind_performed.value()),
+    );
+}

@@ -1,0 +1,60 @@
+//! The cases that must hold before a version goes live: an accepted and a refused one of each function. The gateway
+//! runs them; a version that breaks its own word is not taken.
+
+use contract_sdk::bindings::Example;
+use contract_sdk::example;
+use serde_json::{Value, json};
+
+use crate::tables::{CREATE, SEARCH};
+
+const REQUEST: &str = include_str!("../samples/request.json");
+const OFFER: &str = include_str!("../samples/option.json");
+const ARGUMENTS: &str = include_str!("../samples/booking-arguments.json");
+const BOOKING: &str = include_str!("../samples/booking.json");
+const REPORT: &str = include_str!("../samples/report.json");
+
+pub(crate) fn all() -> Vec<Example> {
+    let (search, create) = (SEARCH.policy.name, CREATE.name);
+    let quoted = || Some(OFFER.to_owned());
+    let offer = |id: &str, changes: &[(&str, Value)]| with(&with(OFFER, changes), &[("/offer_id", json!(id))]);
+    vec![
+        example::classify("what it is for", "I need a {{words}}").accepted(),
+        example::classify("a job is something else", "a job as a {{words}}").refused(&[]),
+        example::request("a sound request", search, REQUEST).accepted(),
+        example::request("a kind that there is not", search, with(REQUEST, &[("/kind", json!("other"))]))
+            .refused(&["NOT_IN_VOCABULARY"]),
+        example::search(
+            "cheaper first; unverified and too dear not at all",
+            REQUEST,
+            [
+                offer("dear", &[("/total_inr", json!(900))]),
+                offer("cheap", &[]),
+                offer("unverified", &[("/provider/verified", json!(false))]),
+                offer("too-dear", &[("/total_inr", json!(100_000))]),
+            ],
+        )
+        .ranked(&["cheap", "dear"], &["UNVERIFIED", "OVER_BUDGET"]),
+        example::search("a request that is none", "{}", []).refused(&["REQUIRED"]),
+        example::exchange("a booking as offered", create, ARGUMENTS, BOOKING, quoted()).accepted(),
+        example::exchange(
+            "a price that was raised",
+            create,
+            ARGUMENTS,
+            with(BOOKING, &[("/total_inr", json!(100_000))]),
+            quoted(),
+        )
+        .refused(&["PRICE_RAISED"]),
+        example::completion("a sound report", REPORT, quoted()).accepted(),
+        example::completion("an amount below a paisa", with(REPORT, &[("/amount_inr", json!(0.001))]), None)
+            .refused(&["BAD_FORMAT"]),
+    ]
+}
+
+/// A sample with some of its values changed.
+fn with(sample: &str, changes: &[(&str, Value)]) -> String {
+    let mut document: Value = serde_json::from_str(sample).expect("samples are JSON");
+    for (pointer, value) in changes {
+        *document.pointer_mut(pointer).expect("samples are complete") = value.clone();
+    }
+    document.to_string()
+}

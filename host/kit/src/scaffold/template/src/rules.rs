@@ -1,0 +1,52 @@
+//! Rules between the members of a request, and on an offer against the request.
+//!
+//! What a single field must hold is declared beside it, in `request.rs` and `option.rs`. Each rule here has a case in
+//! `cases/`.
+
+use crate::option::Offer;
+use crate::request::Request;
+use contract_sdk::{ItemRules, RequestRules, Vocabulary};
+
+/// Rules on a request.
+pub(crate) fn request_rules(request: &Request<'_>, rules: &mut RequestRules) {
+    if let Some(window) = request.window {
+        rules.refuse_if(
+            window.end.ms <= window.start.ms,
+            "WINDOW_ORDER",
+            "/window/end",
+            "The window must end after it starts.",
+        );
+    }
+}
+
+/// Rules on one offer.
+pub(crate) fn item_rules(request: &Request<'_>, offer: &Offer<'_>, rules: &mut ItemRules) {
+    rules.drop_if(
+        !offer.provider.verified,
+        "UNVERIFIED",
+        "/provider/verified",
+        "The provider's papers must have been seen.",
+    );
+    rules.drop_if(
+        offer.kind != request.kind,
+        "OTHER_KIND",
+        "/kind",
+        format_args!("{} was asked for; this is {}.", request.kind.value(), offer.kind.value()),
+    );
+    if let Some(window) = request.window {
+        rules.drop_if(
+            offer.starts_at.ms < window.start.ms || offer.starts_at.ms > window.end.ms,
+            "OUTSIDE_WINDOW",
+            "/starts_at",
+            format_args!("{} lies outside {} to {}.", offer.starts_at, window.start, window.end),
+        );
+    }
+    if let Some(most) = request.max_price_inr {
+        rules.drop_if(
+            offer.total_inr > most,
+            "OVER_BUDGET",
+            "/total_inr",
+            format_args!("{} INR is more than the {} INR that the user would pay.", offer.total_inr.0, most.0),
+        );
+    }
+}

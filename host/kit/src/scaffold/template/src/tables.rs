@@ -1,0 +1,72 @@
+//! Identity, tools, error codes and forbidden fields. The gateway enforces them.
+
+use crate::INTENT;
+use crate::booking::CreateBooking;
+use contract_sdk::bindings::{Backoff, Breach, ToolRole};
+use contract_sdk::{About, ErrorRow, Forbidden, Search, ToolEntry, ToolPolicy};
+
+/// Identity. A new release carries a higher version.
+pub const ABOUT: About = About {
+    intent: INTENT,
+    version: "1.0.0",
+    agent: "{{agent}}",
+    title: "{{title}}",
+    summary: "Finds and books: {{words}}.",
+};
+
+/// The search tool, and how its payload is taken apart.
+pub const SEARCH: Search = Search {
+    policy: ToolPolicy {
+        name: "search_{{subject}}_offers",
+        role: ToolRole::Search,
+        purpose: "Finds up to 15 offers that match the city, the kind and the window.",
+        p50_ms: 700,
+        p95_ms: 1800,
+        p99_ms: Some(3500),
+        rate_per_minute: 60,
+        idempotency_key: Some("request_id"),
+        retries_on_rate_limited: 1,
+        retries_on_server_error: 2,
+        cache_seconds: Some(60),
+    },
+    options_key: "offers",
+    id_key: "offer_id",
+    max_options: 15,
+    empty_code: Some("NO_OFFERS"),
+    gone_code: Some("OFFER_GONE"),
+};
+
+/// Policy of the tool that books.
+pub(crate) const CREATE: ToolPolicy = ToolPolicy {
+    name: "create_{{subject}}_booking",
+    role: ToolRole::Create,
+    purpose: "Books an offer.",
+    p50_ms: 1500,
+    p95_ms: 4000,
+    p99_ms: None,
+    rate_per_minute: 30,
+    idempotency_key: Some("request_id"),
+    retries_on_rate_limited: 0,
+    retries_on_server_error: 0,
+    cache_seconds: None,
+};
+
+/// The tools that are no search.
+pub const TOOLS: &[ToolEntry] = &[ToolEntry::of::<CreateBooking>()];
+
+/// The error table.
+pub const ERRORS: &[ErrorRow] = &[
+    ErrorRow::new("INVALID_REQUEST", 400, "The payload is malformed."),
+    ErrorRow::new("INVALID_AUTH", 401, "The credentials are not valid."),
+    ErrorRow::new("RATE_LIMITED", 429, "Too many calls.").retried(1, 2000, Backoff::Fixed),
+    ErrorRow::new("INTERNAL_ERROR", 500, "The partner failed.").retried(2, 1000, Backoff::Exponential),
+    ErrorRow::new("NO_OFFERS", 200, "The request is valid and matches nothing."),
+    ErrorRow::new("OFFER_GONE", 409, "The offer has been taken."),
+];
+
+/// Fields that no answer may carry, beyond the platform's own list.
+pub const FORBIDDEN: &[Forbidden] = &[Forbidden {
+    name: "commission_padded_price",
+    breach: Breach::Present,
+    reason: "Prices may not depend on the commission.",
+}];

@@ -1,0 +1,106 @@
+//! A small descriptor for the tests of this crate.
+
+use intent_gateway_core::contract::{
+    Axes, Axis, Band, Breach, CardSlot, Completion, Descriptor, ErrorRetry, ForbiddenField, LatencyTargets,
+    PlatformError, Ranking, RetryPolicy, SearchShape, Signal, Tool, ToolRole, Vocabulary, Widget,
+};
+use intent_gateway_core::contract::{Backoff, DataLifetime};
+use intent_gateway_core::id::IntentId;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+fn raw(json: &Value) -> Box<RawValue> {
+    RawValue::from_string(json.to_string()).expect("it is JSON")
+}
+
+fn tool(name: &str, role: ToolRole) -> Tool {
+    Tool {
+        name: name.to_owned(),
+        role,
+        purpose: "Deals with tea.".to_owned(),
+        latency: LatencyTargets { p50_ms: 600, p95_ms: 1_500, p99_ms: Some(3_000) },
+        rate_per_minute: 60,
+        idempotency_key: Some("request_id".to_owned()),
+        retry: RetryPolicy { on_rate_limited: 1, on_server_error: 2 },
+        cache_seconds: Some(60),
+        request_schema: raw(&json!({"type": "object", "required": ["leaf"], "properties": {
+            "leaf": {"type": "string", "enum": ["green", "black"], "description": "The kind of tea."},
+            "note": {"type": "string", "maxLength": 80, "description": "Anything else."},
+        }})),
+        response_schema: raw(&json!({"type": "object", "required": ["offer_id", "cups"], "properties": {
+            "cups": {"type": "array", "minItems": 1, "description": "Cup by cup.", "items": {
+                "type": "object", "required": ["ml"], "properties": {
+                    "ml": {"type": "integer", "minimum": 100, "maximum": 500, "description": "Size | volume."},
+                },
+            }},
+            "offer_id": {"type": "string", "minLength": 1, "description": "The partner's identifier."},
+        }})),
+    }
+}
+
+/// A descriptor of `food.order_tea`, with something of everything.
+pub(crate) fn descriptor() -> Descriptor {
+    Descriptor {
+        intent: IntentId::parse("food.order_tea").expect("well formed"),
+        version: semver::Version::new(1, 2, 0),
+        domain: "food".to_owned(),
+        agent: "FoodAgent".to_owned(),
+        title: "Tea".to_owned(),
+        summary: "Orders a pot of tea.".to_owned(),
+        search: SearchShape {
+            tool: "search_tea".to_owned(),
+            options_key: "offers".to_owned(),
+            id_key: "offer_id".to_owned(),
+            max_options: 15,
+            empty_code: Some("NO_TEA".to_owned()),
+            gone_code: None,
+        },
+        tools: vec![tool("search_tea", ToolRole::Search), tool("order_tea", ToolRole::Create)],
+        ranking: Ranking {
+            weights: Axes { time: 0.4, taste: 0.3, budget: 0.2, safety: 0.1 },
+            declared_share: 0.2,
+            completeness_share: 0.1,
+            signals: vec![Signal { axis: Axis::Time, name: "minutes".to_owned(), weight: 1.0 }],
+            bands: vec![Band { axis: Axis::Time, value: "fast".to_owned(), factor: 1.5 }],
+        },
+        vocabularies: vec![Vocabulary {
+            name: "leaf".to_owned(),
+            values: vec!["green".to_owned(), "black".to_owned()],
+        }],
+        forbidden_fields: vec![ForbiddenField {
+            name: "padded_price".to_owned(),
+            breach: Breach::UnlessFalse,
+            reason: "Prices are not padded.".to_owned(),
+        }],
+        errors: vec![
+            PlatformError {
+                code: "NO_TEA".to_owned(),
+                http_status: 200,
+                meaning: "Nothing matches.".to_owned(),
+                retry: None,
+            },
+            PlatformError {
+                code: "RATE_LIMITED".to_owned(),
+                http_status: 429,
+                meaning: "Too many calls.".to_owned(),
+                retry: Some(ErrorRetry { times: 1, wait_ms: 2_000, backoff: Backoff::Fixed }),
+            },
+        ],
+        widget: Widget {
+            widget_type: "generic_listings".to_owned(),
+            preferred: Some("TeaWidget".to_owned()),
+            slots: vec![CardSlot { name: "header".to_owned(), source: "offer_id".to_owned() }],
+        },
+        completion: Completion {
+            statuses: vec!["completed".to_owned(), "cancelled".to_owned()],
+            charged_statuses: vec!["completed".to_owned()],
+            schema: raw(&json!({"type": "object", "required": ["status"], "properties": {
+                "status": {"type": "string", "description": "How the order ended."},
+            }})),
+        },
+        data_lifetimes: vec![DataLifetime { data: "menus".to_owned(), seconds: 3_600 }],
+        cues: vec!["tea".to_owned()],
+        pairs: vec!["food.order_cake".to_owned()],
+        elsewhere: Vec::new(),
+    }
+}
