@@ -77,8 +77,8 @@ fn insured_value(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, ru
     );
 }
 
-/// No third-party premium below the tariff. A bundle is held to the bundle's rate, by both third-party parts of the
-/// premium together, however they are split.
+/// No third-party premium below the tariff: a year's premium not below the year's rate, and a bundle's two
+/// third-party parts together not below the bundle's rate, however they are split.
 fn third_party_floor(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
     let premium = &quote.premium_breakdown;
     let (Inr(annual), Inr(long_term)) = (premium.third_party_premium_inr, premium.long_term_tp_premium_inr);
@@ -87,22 +87,35 @@ fn third_party_floor(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>
         ThirdParty::Separate => annual > 0 || long_term > 0,
         ThirdParty::None => false,
     };
-    let years = quote.long_term_tp_years;
-    let tariff = tariff::IN_FORCE;
-    let Some(floor) = tariff.floor_inr(&request.vehicle, years, quote.policy_start_date).filter(|_| sold) else {
+    if !sold {
         return;
-    };
-    let (premium, at) = match years {
-        0 => (annual, "/premium_breakdown/third_party_premium_inr"),
-        _ => (annual.saturating_add(long_term), "/premium_breakdown/long_term_tp_premium_inr"),
-    };
-    let from = tariff.effective_from;
-    rules.drop_if(
-        premium < floor,
-        "TP_BELOW_FLOOR",
-        at,
-        format_args!("{premium} INR is below the {floor} INR of the tariff in force from {from}."),
-    );
+    }
+    below_floor(request, quote, 0, (annual, "/premium_breakdown/third_party_premium_inr"), rules);
+    let years = quote.long_term_tp_years;
+    if years > 0 {
+        let whole = annual.saturating_add(long_term);
+        below_floor(request, quote, years, (whole, "/premium_breakdown/long_term_tp_premium_inr"), rules);
+    }
+}
+
+/// Drops a quote whose premium is below the rate for so many years of a bundle; 0 asks for the year's rate.
+fn below_floor(
+    request: &MotorInsuranceRequest<'_>,
+    quote: &MotorQuote<'_>,
+    bundle_years: i64,
+    (premium, at): (i64, &str),
+    rules: &mut ItemRules,
+) {
+    let tariff = tariff::IN_FORCE;
+    if let Some(floor) = tariff.floor_inr(&request.vehicle, bundle_years, quote.policy_start_date) {
+        let from = tariff.effective_from;
+        rules.drop_if(
+            premium < floor,
+            "TP_BELOW_FLOOR",
+            at,
+            format_args!("{premium} INR is below the {floor} INR of the tariff in force from {from}."),
+        );
+    }
 }
 
 /// The parts of a premium add up to its total, and the addons to their part.

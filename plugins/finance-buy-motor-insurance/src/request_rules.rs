@@ -1,5 +1,6 @@
 //! Rules between the members of a request (spec 2). The error table has codes for some of them; a refusal for
-//! nothing else carries that code.
+//! nothing else carries that code. Only what the spec states as a condition refuses; what merely cannot lead to a
+//! quote is a note.
 
 use crate::cover::PolicyType;
 use crate::request::{BuyerPreferences, MotorInsuranceRequest, PreviousPolicy, PurchaseContext, UserLocation};
@@ -49,11 +50,11 @@ fn history_fits_context(request: &MotorInsuranceRequest<'_>, rules: &mut Request
 fn vehicle(vehicle: &Vehicle<'_>, rules: &mut RequestRules) {
     let kind = vehicle.vehicle_type;
     if let Some(subtype) = vehicle.subtype {
-        rules.refuse_if(
+        rules.note_if(
             !subtype.belongs_to(kind),
             "SUBTYPE_MISMATCH",
             "/vehicle/subtype",
-            format_args!("{} is no kind of {}.", subtype.value(), kind.value()),
+            format_args!("{} is usually no kind of {}.", subtype.value(), kind.value()),
         );
     }
     let electric = vehicle.fuel_type == FuelType::Electric;
@@ -61,7 +62,7 @@ fn vehicle(vehicle: &Vehicle<'_>, rules: &mut RequestRules) {
     rules.refuse_as(electric && vehicle.kw_rating.0.is_none(), "EV_KW_MISSING", "/vehicle/kw_rating", missing);
     rules.refuse_as(electric && vehicle.battery_kwh.0.is_none(), "EV_KW_MISSING", "/vehicle/battery_kwh", missing);
     let tonnes = vehicle.carrying_capacity_tonnes.and_then(|tonnes| tonnes.0);
-    rules.refuse_if(
+    rules.note_if(
         kind != VehicleType::Commercial && tonnes.is_some(),
         "COMMERCIAL_ONLY",
         "/vehicle/carrying_capacity_tonnes",
@@ -91,16 +92,16 @@ fn previous_policy(previous: &PreviousPolicy<'_>, rules: &mut RequestRules) {
     }
 }
 
-/// An addon that no partner could sell with this policy or for this vehicle is told before any is asked.
+/// An addon that no partner can sell with this policy or for this vehicle is told. Quotes without it may still serve.
 fn addons(request: &MotorInsuranceRequest<'_>, rules: &mut RequestRules) {
     let wanted = &request.buyer_preferences;
     for (index, addon) in wanted.addons_required.iter().enumerate() {
         if let Some(clash) = addon.clash(wanted.target_policy_type, request.vehicle.is_electric()) {
-            rules.refuse_as(
+            rules.note_if(
                 true,
                 "ADDON_INCOMPATIBLE",
                 format_args!("/buyer_preferences/addons_required/{index}"),
-                format_args!("{} {clash}.", addon.value()),
+                format_args!("{} {clash}; no quote has it.", addon.value()),
             );
         }
     }
@@ -113,11 +114,11 @@ fn bundle(request: &MotorInsuranceRequest<'_>, wanted: &BuyerPreferences<'_>, ru
     let at = "/buyer_preferences/long_term_tp_years";
     match needed {
         Some(0) => {
-            rules.refuse_if(
+            rules.note_if(
                 wanted.target_policy_type == PolicyType::LongTermTpBundle,
                 "LONG_TERM_TP_NOT_ALLOWED",
                 "/buyer_preferences/target_policy_type",
-                "A long-term bundle is for new cars and new two-wheelers.",
+                "A long-term bundle is for new cars and new two-wheelers; no quote is one.",
             );
             rules.refuse_if(
                 years != 0,

@@ -44,7 +44,7 @@ pub struct Vehicle<'a> {
     /// What the invoice says, in INR; never null for a newly purchased vehicle.
     #[shape(min = 0)]
     pub invoice_value_inr: Nullable<Inr>,
-    /// How many people it carries; for private vehicles.
+    /// How many people it carries, the driver among them; asked of private vehicles, and of use for taxis and buses.
     pub carrying_capacity_persons: Option<i64>,
     /// How much it carries, in tonnes; for commercial vehicles only.
     pub carrying_capacity_tonnes: Option<Nullable<f64>>,

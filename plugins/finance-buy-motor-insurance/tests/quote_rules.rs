@@ -37,11 +37,10 @@ fn floor_is(request: &Value, years: i64, floor: i64) {
     let at = if years == 0 { TP } else { BUNDLE_TP };
     let base = if years == 0 { quote() } else { with(bundle(), &[("/long_term_tp_years", json!(years))]) };
     let with_premium = |premium: i64| {
-        let annual = premium.min(500);
         if years == 0 {
             with_third_party(base.clone(), premium, 0)
         } else {
-            with_third_party(base.clone(), annual, premium - annual)
+            with_third_party(base.clone(), premium / 2, premium - premium / 2)
         }
     };
     passes(request, &with_premium(floor));
@@ -90,10 +89,11 @@ fn floors_of_bundles() {
             floor_is(&vehicle(true, &ev), 5, floor);
         }
     }
-    // However the two parts are split.
-    let all_long_term = with_third_party(bundle(), 0, 10_640);
-    passes(&new_request(), &all_long_term);
+    // However the two parts are split, as long as the year's part is not below the year's rate.
+    passes(&new_request(), &with_third_party(bundle(), 3416, 7224));
     passes(&new_request(), &with_third_party(bundle(), 10_640, 0));
+    drops(&new_request(), &with_third_party(bundle(), 3415, 7225), TP, BELOW);
+    drops(&new_request(), &with_third_party(bundle(), 0, 10_640), TP, BELOW);
 }
 
 #[test]
@@ -401,7 +401,7 @@ fn several_breaches_are_told_together() {
     );
     let found = evaluate(&request(), &[many, with(quote(), &[("/ncb_applied_pct", json!(20))])]);
     let codes: Vec<_> = pairs(&found.dropped[0].violations).into_iter().map(|(_, code)| code).collect();
-    assert_eq!(codes, ["RATIO_BELOW_FLOOR", BELOW, "NCB_ABOVE_CARRY_FORWARD", "LONG_TERM_TP_NOT_ALLOWED"]);
+    assert_eq!(codes, ["RATIO_BELOW_FLOOR", BELOW, BELOW, "NCB_ABOVE_CARRY_FORWARD", "LONG_TERM_TP_NOT_ALLOWED"]);
     // The second has the identifier of the first.
     assert_eq!(pairs(&found.dropped[1].violations), pair("/quote_id", "DUPLICATE_OPTION"));
 }
