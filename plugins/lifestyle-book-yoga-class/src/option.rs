@@ -42,7 +42,8 @@ pub struct YogaClassOption<'a> {
 /// An option, and the class, slot and instructor that the rules chose in it for the user who asks.
 ///
 /// An option offers many classes, and only the request tells which of them will do. The choice is made where the
-/// hard filters are, once, and kept here for the scores and the card. Until then it is the first of each list.
+/// hard filters are, once, and kept here for the scores and the card. Until then it is the first of each list; no
+/// list of an option is empty.
 #[derive(Debug)]
 pub struct Offer<'a> {
     /// The document.

@@ -1,4 +1,4 @@
-//! Rules between the members of a request (spec 3, "Input"). Those on options are in [`crate::judge`].
+//! Rules between the members of a request (spec 3, "Input"). Those on options are in `judge`.
 
 use crate::request::YogaClassRequest;
 use contract_sdk::{Quoted, RequestRules, code};

@@ -158,6 +158,9 @@ fn props_satisfied(request: &YogaClassRequest<'_>, class: &YogaClassItem<'_>) ->
     provided as f64 / required.len() as f64
 }
 
+/// What a gender preference says where there is none. The inherited values are not shown; these are the usual words.
+const NO_WISH: [&str; 3] = ["any", "no_preference", "none"];
+
 /// What an instructor brings to the taste.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct InstructorTaste {
@@ -177,7 +180,8 @@ impl InstructorTaste {
         let certified = instructor.certifications.iter().any(|held| accepted(held.value()))
             || instructor.certifying_authorities.iter().any(|held| accepted(held.value()));
         let mut preferences = Tally::default();
-        if let Some(gender) = wishes.instructor_gender_preference.as_deref() {
+        let gender = wishes.instructor_gender_preference.as_deref().filter(|wish| !NO_WISH.contains(wish));
+        if let Some(gender) = gender {
             preferences.add(yes(*instructor.gender == *gender));
         }
         if let Some(years) = wishes.instructor_min_experience_years {

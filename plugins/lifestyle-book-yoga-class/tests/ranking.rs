@@ -367,6 +367,101 @@ fn a_price_above_the_budget_counts_less() {
     assert!(budget(699) < budget(700));
 }
 
+/// The axes of one option, without what its source declares of itself.
+fn rules_alone(request: &Value, option: &Value) -> Axes {
+    let axes = &evaluate(request, &[vec![option.clone()]]).ranked[0].axes;
+    let undo = |axis: f64, declared: f64| (axis - 0.2 * declared) / 0.8;
+    Axes {
+        time: undo(axes.time, 0.9),
+        taste: undo(axes.taste, 0.4),
+        budget: undo(axes.budget, 0.6),
+        safety: undo(axes.safety, 0.7),
+    }
+}
+
+fn is_close(found: f64, expected: f64) -> bool {
+    (found - expected).abs() < 1e-9
+}
+
+/// With every preference met, taste is the weighted sum of the spec and nothing else; so are the other axes.
+#[test]
+fn each_signal_has_its_weight() {
+    let mut best: Value = serde_json::from_str(include_str!("../samples/option.json")).unwrap();
+    let ratings = "/yoga_studio/ratings/";
+    for (pointer, value) in [
+        (format!("{ratings}instructor_skill_score"), json!(5)),
+        (format!("{ratings}recent_30day_score"), json!(5)),
+        (format!("{ratings}on_time_30day_pct"), json!(1)),
+        ("/yoga_studio/distance_from_user_km".to_owned(), json!(0)),
+        ("/yoga_studio/trust/safety_audit_score".to_owned(), json!(100)),
+        ("/yoga_studio/trust/aed_defibrillator_present".to_owned(), json!(true)),
+        ("/yoga_studio/amenities/cctv_in_premises".to_owned(), json!(true)),
+        ("/yoga_studio/amenities/panic_button_at_floor".to_owned(), json!(true)),
+        ("/available_slots/0/start_iso".to_owned(), json!("2026-05-04T07:00:00+05:30")),
+    ] {
+        *best.pointer_mut(&pointer).unwrap() = value;
+    }
+    let request = request(&json!({}));
+    let whole = rules_alone(&request, &best);
+    assert!([whole.time, whole.taste, whole.safety].into_iter().all(|axis| is_close(axis, 1.0)), "{whole:?}");
+    let lost = |pointer: &str, value: Value, pick: fn(&Axes) -> f64, expected: f64| {
+        let mut worse = best.clone();
+        *worse.pointer_mut(pointer).unwrap() = value;
+        let lost = 1.0 - pick(&rules_alone(&request, &worse));
+        assert!(is_close(lost, expected), "{pointer}: {lost}");
+    };
+    let taste = |axes: &Axes| axes.taste;
+    lost("/yoga_studio/ratings/recent_30day_score", json!(0), taste, 0.15);
+    lost("/yoga_studio/ratings/instructor_skill_score", json!(4), taste, 0.25 / 5.0);
+    lost("/instructors/0/specializations", json!(["prenatal_certified"]), taste, 0.20);
+    lost("/yoga_studio/identity/yoga_lineage", json!("kundalini"), taste, 0.10);
+    lost("/yoga_studio/identity/yoga_lineage", json!("mixed"), taste, 0.05);
+    lost("/yoga_class_catalog/0/props_provided", json!(["block"]), taste, 0.05);
+    // Certifications are a preference of the sample's user as well, which is one of thirteen.
+    let mut uncertified = best.clone();
+    uncertified["instructors"][0]["certifications"] = json!([]);
+    uncertified["instructors"][0]["certifying_authorities"] = json!([]);
+    assert!(is_close(rules_alone(&request, &uncertified).taste, 0.8 * (1.0 - 0.3 / 13.0)));
+    let time = |axes: &Axes| axes.time;
+    lost("/yoga_studio/distance_from_user_km", json!(5), time, 0.4 * 0.5);
+    lost("/available_slots/0/start_iso", json!("2026-05-04T04:00:00+05:30"), time, 0.4 * 0.5);
+    lost("/available_slots/0/start_iso", json!("2026-05-06T07:00:00+05:30"), time, 0.4);
+    lost("/yoga_studio/ratings/on_time_30day_pct", json!(0), time, 0.2);
+    let safety = |axes: &Axes| axes.safety;
+    lost("/yoga_studio/trust/aed_defibrillator_present", json!(false), safety, 0.2 / 0.6);
+    lost("/yoga_studio/trust/safety_audit_score", json!(0), safety, 0.2 / 0.6);
+    lost("/yoga_studio/amenities/cctv_in_premises", json!(false), safety, 0.1 / 0.6);
+    lost("/yoga_studio/amenities/panic_button_at_floor", json!(false), safety, 0.1 / 0.6);
+}
+
+/// Seven things can be included; props and the shower may be said by either of two members, and count once.
+#[test]
+fn a_pass_is_worth_what_it_includes() {
+    let all = [
+        "class_attendance",
+        "props_use",
+        "shower_access",
+        "locker_access",
+        "post_class_meditation",
+        "herbal_tea",
+        "cooling_towel",
+    ];
+    let budget = |includes: &[&str], props: bool, shower: bool| {
+        let mut option = sample();
+        let pass = &mut option["session_pass"];
+        pass["pass_includes"] = json!(includes);
+        pass["props_included"] = json!(props);
+        pass["shower_included"] = json!(shower);
+        rules_alone(&request(&json!({})), &option).budget
+    };
+    for count in 1..=all.len() {
+        assert!(is_close(budget(&all[..count], false, false), 0.8 + 0.2 * count as f64 / 7.0), "{count}");
+    }
+    assert!(is_close(budget(&all[..1], true, true), 0.8 + 0.2 * 3.0 / 7.0));
+    assert!(is_close(budget(&all[..3], true, true), 0.8 + 0.2 * 3.0 / 7.0));
+    assert!(is_close(budget(&[all[0], all[0]], false, false), 0.8 + 0.2 / 7.0));
+}
+
 #[test]
 fn equal_options_are_ordered_by_the_request_alone() {
     let mut options = vec![sample(); 4];

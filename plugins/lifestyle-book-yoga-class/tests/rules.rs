@@ -437,6 +437,10 @@ fn preferences_lower_taste_and_drop_nothing() {
         };
         assert!(taste(&picky, &set(false)) < taste(&picky, &set(true)), "{wish}");
     }
+    for no_wish in ["any", "no_preference", "none"] {
+        let easy = with(request(), &[("/preferences/instructor_gender_preference", json!(no_wish))]);
+        assert_eq!(taste(&easy, &option()), whole, "{no_wish}");
+    }
     let wanted = [("/yoga_intent/class_kind_preferred", json!("kids_class"))];
     let neither = [wanted[0].clone(), ("/yoga_intent/class_kind_acceptable", json!(["seniors_class"]))];
     let (second_best, unwanted) = (with(request(), &wanted), with(request(), &neither));
