@@ -2,10 +2,15 @@
 //!
 //! `cargo xtask test` builds what these tests start; run alone, they say what is missing.
 
+mod classify;
+mod contract_cases;
 mod crate_graph;
+mod documented_codes;
 mod harness;
 mod hostile_guests;
 mod hostile_partners;
+mod intents;
+mod javascript;
 mod partners;
 mod ranking;
 mod scripted;

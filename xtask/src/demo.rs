@@ -20,6 +20,14 @@ const SWAP_MAX: Duration = Duration::from_secs(30);
 /// Options that are shown of a ranking.
 const SHOWN_MAX: usize = 10;
 const UTTERANCE: &str = "my car's AC blows warm air";
+/// Contracts that are shipped later, with their packages.
+const MORE_INTENTS: [(&str, &str); 2] = [
+    ("finance.buy_motor_insurance", "finance-buy-motor-insurance"),
+    ("lifestyle.book_yoga_class", "lifestyle-book-yoga-class"),
+];
+/// Options that are shown of each of them.
+const SHOWN_OF_MORE: usize = 3;
+const TWO_WISHES: &str = "I bought a scooter and need insurance for it, and book me a yoga class tomorrow morning";
 
 /// Runs the demo; with `keep`, leaves everything running until Ctrl-C.
 pub(crate) fn run(keep: bool) -> anyhow::Result<()> {
@@ -36,7 +44,7 @@ pub(crate) fn run(keep: bool) -> anyhow::Result<()> {
 
     step("Shipping the contract of auto.book_ac_service 1.0.0");
     gateway.ship(&guests::component_path(guests::CONTRACTS, "auto-book-ac-service"))?;
-    wait_for_version(&gateway, "1.0.0")?;
+    wait_for_version(&gateway, gateway::AC_SERVICE, "1.0.0")?;
 
     step(&format!("Classifying \"{UTTERANCE}\""));
     let (_, classified) = gateway.post("/api/v1/classify", &json!({"utterance": UTTERANCE}))?;
@@ -52,6 +60,8 @@ pub(crate) fn run(keep: bool) -> anyhow::Result<()> {
     let after = swap_under_load(&gateway)?;
     show_options(&after);
     show_movement(&before, &after);
+
+    more_intents(&gateway)?;
 
     if keep {
         show_hints(&gateway, &folder);
@@ -102,18 +112,44 @@ fn version(answer: &Value) -> String {
     answer["contract"]["version"].as_str().unwrap_or("?").to_owned()
 }
 
-fn wait_for_version(gateway: &Gateway, wanted: &str) -> anyhow::Result<()> {
+fn wait_for_version(gateway: &Gateway, intent: &str, wanted: &str) -> anyhow::Result<()> {
     let deadline = Instant::now() + SWAP_MAX;
     while Instant::now() < deadline {
         let live = gateway.get("/api/v1/admin/contracts")?;
         let list = live.as_array().or_else(|| live["contracts"].as_array());
-        if list.is_some_and(|list| list.iter().any(|one| one["live"] == true && one["version"] == wanted)) {
+        let is_it = |one: &Value| one["live"] == true && one["intent"] == intent && one["version"] == wanted;
+        if list.is_some_and(|list| list.iter().any(is_it)) {
             return Ok(());
         }
         std::thread::park_timeout(Duration::from_millis(50));
     }
     let failures = gateway.get("/api/v1/admin/contracts/failures")?;
-    bail!("version {wanted} is not live after {} s; failures: {failures}", SWAP_MAX.as_secs())
+    bail!("{intent} {wanted} is not live after {} s; failures: {failures}", SWAP_MAX.as_secs())
+}
+
+/// Ships two more intents to the gateway that serves, and lets one utterance ask for both.
+fn more_intents(gateway: &Gateway) -> anyhow::Result<()> {
+    step("Shipping two more intents while it serves: motor insurance and yoga classes");
+    for (intent, package) in MORE_INTENTS {
+        gateway.ship(&guests::component_path(guests::CONTRACTS, package))?;
+        wait_for_version(gateway, intent, "1.0.0")?;
+    }
+    let (_, classified) = gateway.post("/api/v1/classify", &json!({"utterance": TWO_WISHES}))?;
+    println!("   \"{TWO_WISHES}\": {}, also {}", text(&classified, "intent"), classified["also"]);
+    for (intent, package) in MORE_INTENTS {
+        let sample = root().join("plugins").join(package).join("samples/request.json");
+        let request: Value = serde_json::from_slice(&std::fs::read(&sample)?)?;
+        let (status, answer) = gateway.post(&format!("/api/v1/intents/{intent}/search"), &request)?;
+        if status != 200 || array(&answer, "options").is_empty() {
+            bail!("the search of {intent} answered {status}: {answer}");
+        }
+        println!("\n   {intent}: {} options, the best:", array(&answer, "options").len());
+        for option in array(&answer, "options").iter().take(SHOWN_OF_MORE) {
+            let total = option["total"].as_f64().unwrap_or(f64::NAN);
+            println!("   {:<40} {total:.3}", text(&option["card"], "header"));
+        }
+    }
+    Ok(())
 }
 
 /// Ships the next version while searches run; returns the first whole answer of the new version.
@@ -137,7 +173,7 @@ fn swap_under_load(gateway: &Gateway) -> anyhow::Result<Value> {
             });
         }
         let shipped = guests::component_path(guests::EXAMPLES, "contract-safety-first");
-        let outcome = gateway.ship(&shipped).and_then(|()| wait_for_version(gateway, "1.0.1"));
+        let outcome = gateway.ship(&shipped).and_then(|()| wait_for_version(gateway, gateway::AC_SERVICE, "1.0.1"));
         // Until every searcher has met the new version, the old one is still being asked.
         let deadline = Instant::now() + SWAP_MAX;
         while outcome.is_ok() && switched.load(Ordering::Relaxed) < SEARCHERS * 2 && Instant::now() < deadline {

@@ -19,6 +19,8 @@ pub(crate) struct DemoPartner {
     pub(crate) name: &'static str,
     /// What it claims of itself: time, taste, budget, safety.
     pub(crate) declared: [f64; 4],
+    /// What it serves.
+    pub(crate) intent: &'static str,
     /// Where it serves.
     pub(crate) area: &'static str,
     pub(crate) server: Server,
@@ -29,11 +31,15 @@ pub(crate) fn binary(profile: &str, name: &str) -> PathBuf {
     root().join("target").join(profile).join(name)
 }
 
-/// Builds the gateway and the Rust partner.
+/// The intent of the example partners that hold a catalogue.
+pub(crate) const AC_SERVICE: &str = "auto.book_ac_service";
+
+/// Builds the gateway and the partners in Rust.
 pub(crate) fn build(profile: &str) -> anyhow::Result<()> {
-    step("Building the gateway and the Rust partner");
+    step("Building the gateway and the partners in Rust");
     let mut build = cargo();
-    build.args(["build", "--locked", "--package", "intent-gateway", "--package", "partner-rust"]);
+    build.args(["build", "--locked", "--package", "intent-gateway"]);
+    build.args(["--package", "partner-rust", "--package", "partner-canned"]);
     if profile == "release" {
         build.arg("--release");
     }
@@ -44,6 +50,12 @@ fn log_file(folder: &Path, name: &str) -> anyhow::Result<File> {
     let path = folder.join(name).with_extension("log");
     File::create(&path).with_context(|| format!("cannot create {}", path.display()))
 }
+
+/// Partners that answer with the samples of a contract: identifier, name, intent, search tool, package.
+const CANNED: [(&str, &str, &str, &str, &str); 2] = [
+    ("policy-desk", "Policy Desk", "finance.buy_motor_insurance", "search_motor_quotes", "finance-buy-motor-insurance"),
+    ("yoga-circle", "Yoga Circle", "lifestyle.book_yoga_class", "search_providers", "lifestyle-book-yoga-class"),
+];
 
 /// Starts the Rust partners, and the others where their runtimes are found.
 pub(crate) fn start_partners(folder: &Path) -> anyhow::Result<Vec<DemoPartner>> {
@@ -59,7 +71,14 @@ pub(crate) fn start_partners(folder: &Path) -> anyhow::Result<Vec<DemoPartner>> 
         let mut command = Command::new(binary("debug", "partner-rust"));
         command.args(["--catalogue", catalogue, "--port", "0"]);
         let server = Server::start(name, &mut command, log_file(folder, id)?)?;
-        partners.push(DemoPartner { id, name, declared, area: "Bengaluru", server });
+        partners.push(DemoPartner { id, name, declared, intent: AC_SERVICE, area: "Bengaluru", server });
+    }
+    for (id, name, intent, tool, package) in CANNED {
+        let answer = root().join("plugins").join(package).join("samples/payload.json");
+        let mut command = Command::new(binary("debug", "partner-canned"));
+        command.args(["--port", "0", "--intent", intent, "--tool", &format!("{tool}={}", answer.display())]);
+        let server = Server::start(name, &mut command, log_file(folder, id)?)?;
+        partners.push(DemoPartner { id, name, declared: [0.5; 4], intent, area: "IN_ALL", server });
     }
     if let Some(server) = typescript_partner(folder)? {
         let declared = [0.6, 0.6, 0.6, 0.6];
@@ -67,6 +86,7 @@ pub(crate) fn start_partners(folder: &Path) -> anyhow::Result<Vec<DemoPartner>> 
             id: "typescript",
             name: "AC Specialist (TypeScript)",
             declared,
+            intent: AC_SERVICE,
             area: "IN_ALL",
             server,
         });
@@ -77,6 +97,7 @@ pub(crate) fn start_partners(folder: &Path) -> anyhow::Result<Vec<DemoPartner>> 
             id: "python",
             name: "Neighbourhood AC (Python)",
             declared,
+            intent: AC_SERVICE,
             area: "IN_ALL",
             server,
         });
@@ -216,9 +237,9 @@ fn config_text(folder: &Path, contracts: &Path, partners: &[DemoPartner]) -> Str
         write!(
             text,
             "\n[[partners]]\nid = {:?}\nname = {:?}\nurl = {:?}\n\n[[partners.listings]]\n\
-             intent = \"auto.book_ac_service\"\nservice_area = [{:?}]\n\
+             intent = {:?}\nservice_area = [{:?}]\n\
              ttbs_signals = {{ time = {time}, taste = {taste}, budget = {budget}, safety = {safety} }}\n",
-            partner.id, partner.name, partner.server.url, partner.area
+            partner.id, partner.name, partner.server.url, partner.intent, partner.area
         )
         .expect("writing to a string does not fail");
     }

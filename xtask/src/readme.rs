@@ -1,5 +1,5 @@
-//! Runs the README's tour as it stands, so that it stays true: every `sh` block below the heading `## A tour` is
-//! one part of one shell script.
+//! Runs documents as they stand, so that they stay true: every `sh` block below one heading is one part of one shell
+//! script.
 
 use std::process::Command;
 
@@ -7,30 +7,59 @@ use anyhow::{Context as _, ensure};
 
 use crate::command::{output, root, step};
 
-/// Runs the tour.
+/// A document whose commands are run.
+struct Document {
+    /// What it is called.
+    name: &'static str,
+    /// Where it is, from the root.
+    path: &'static str,
+    /// The heading whose blocks are run, of the second level.
+    heading: &'static str,
+    /// A folder that its commands write to. What an earlier run left there would be in the way.
+    cleared: &'static str,
+}
+
+/// Runs the README's tour.
 pub(crate) fn run_tour() -> anyhow::Result<()> {
-    step("Running the README's tour");
-    let readme = std::fs::read_to_string(root().join("README.md")).context("cannot read README.md")?;
-    let script = script(&readme);
-    ensure!(!script.is_empty(), "README.md has no `sh` block below `## A tour`");
-    // What the tour starts in the background ends with it, however it ends.
+    run(&Document { name: "the README's tour", path: "README.md", heading: "A tour", cleared: "target/local" })
+}
+
+/// Runs the walk-through for authors of contracts.
+pub(crate) fn run_walk_through() -> anyhow::Result<()> {
+    run(&Document {
+        name: "the walk-through for authors",
+        path: "docs/writing-a-contract.md",
+        heading: "From nothing to live",
+        cleared: "target/walk-through",
+    })
+}
+
+fn run(document: &Document) -> anyhow::Result<()> {
+    let Document { name, path, heading, cleared } = document;
+    step(&format!("Running {name}"));
+    let text = std::fs::read_to_string(root().join(path)).with_context(|| format!("cannot read {path}"))?;
+    let script = script(&text, heading);
+    ensure!(!script.is_empty(), "{path} has no `sh` block below `## {heading}`");
+    // What it starts in the background ends with it, however it ends.
     let script = format!("set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null; wait' EXIT\n{script}");
-    // A state folder of an earlier tour would go on serving the contract that it has seen.
-    let state = root().join("target/local");
-    if state.exists() {
-        std::fs::remove_dir_all(&state).context("cannot clear the state of an earlier tour")?;
+    let folder = root().join(cleared);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).with_context(|| format!("cannot clear {cleared}"))?;
     }
+    // One target folder for all, or a crate that a document makes would compile the SDK and its tools anew.
+    let target = root().join("target");
     // Answers are long; they are shown only if something goes wrong.
-    let printed = output(Command::new("bash").current_dir(root()).arg("-c").arg(script));
-    let printed = printed.context("the README's tour does not work")?;
+    let mut bash = Command::new("bash");
+    let printed = output(bash.current_dir(root()).env("CARGO_TARGET_DIR", target).arg("-c").arg(script));
+    let printed = printed.with_context(|| format!("{name} does not work"))?;
     eprintln!("   it works; it printed {} characters", printed.len());
     Ok(())
 }
 
-/// The `sh` blocks of the tour, joined.
-fn script(readme: &str) -> String {
-    let tour = readme.split("\n## ").find(|section| section.starts_with("A tour")).unwrap_or("");
-    let mut blocks = tour.split("```");
+/// The `sh` blocks below a heading, joined.
+fn script(document: &str, heading: &str) -> String {
+    let section = document.split("\n## ").find(|section| section.lines().next() == Some(heading)).unwrap_or("");
+    let mut blocks = section.split("```");
     let mut script = String::new();
     // Text and blocks alternate, starting with text.
     while let (Some(_), Some(block)) = (blocks.next(), blocks.next()) {
@@ -46,8 +75,10 @@ mod tests {
     use super::script;
 
     #[test]
-    fn only_shell_blocks_of_the_tour_count() {
-        let readme = "# x\n```sh\nno\n```\n## A tour\n```sh\na\n```\ntext\n```json\n{}\n```\n```sh\nb\n```\n## Next\n```sh\nno\n```\n";
-        assert_eq!(script(readme), "a\nb\n");
+    fn only_shell_blocks_below_the_heading_count() {
+        let document = "# x\n```sh\nno\n```\n## A tour\n```sh\na\n```\ntext\n```json\n{}\n```\n### More\n```sh\nb\n```\n\
+            ## A tour of more\n```sh\nno\n```\n";
+        assert_eq!(script(document, "A tour"), "a\nb\n");
+        assert_eq!(script(document, "Nothing"), "");
     }
 }

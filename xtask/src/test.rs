@@ -12,7 +12,7 @@ struct Part {
     run: fn() -> anyhow::Result<()>,
 }
 
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     Part { name: "formatting", run: formatting },
     Part { name: "contracts", run: guests::build_all },
     Part { name: "contract in JavaScript", run: foreign::build_all },
@@ -21,6 +21,7 @@ const PARTS: [Part; 8] = [
     Part { name: "tests", run: tests },
     Part { name: "demo", run: demo_runs },
     Part { name: "README", run: readme::run_tour },
+    Part { name: "walk-through", run: readme::run_walk_through },
 ];
 
 /// Runs all parts; `only` names one.

@@ -1,0 +1,104 @@
+/** The contract's identity and every policy that the host enforces for it: the WIT record `descriptor`. */
+
+import { WIDGET } from "./card.js";
+import { AXES, COMPLETENESS_SHARE, DECLARED_SHARE } from "./kit/ranking.js";
+import { BAND_FACTORS, SIGNALS, WEIGHTS } from "./scoring.js";
+import { BOOK_ARGUMENTS, INTENT, PUC_BOOKING, PUC_CENTRE, REPORT, REQUEST, STATUSES } from "./shapes.js";
+import { VOCABULARIES } from "./vocabularies.js";
+import { CUES, ELSEWHERE, PAIRS } from "./words.js";
+
+export const SEARCH_TOOL = "search_puc_centres";
+export const BOOK_TOOL = "book_puc_check";
+export const ID_KEY = "centre_id";
+
+/** Waits before a call is tried again, in milliseconds. */
+const THROTTLE_WAIT_MS = 2000;
+const FAILURE_WAIT_MS = 1000;
+/** Seconds for which an answer of a search, and a provider's authorisation, may be kept. */
+const SEARCH_CACHE_SECONDS = 60;
+const DAY_SECONDS = 24 * 60 * 60;
+
+const schema = (shape) => JSON.stringify({ $schema: "https://json-schema.org/draft/2020-12/schema", ...shape.schema });
+
+const SEARCH = {
+  name: SEARCH_TOOL,
+  role: "search",
+  purpose: "Finds up to 15 offers of a pollution check that match the vehicle, the place and the window.",
+  latency: { p50Ms: 600, p95Ms: 1500, p99Ms: 3000 },
+  ratePerMinute: 60,
+  idempotencyKey: "request_id",
+  retry: { onRateLimited: 1, onServerError: 2 },
+  cacheSeconds: SEARCH_CACHE_SECONDS,
+  requestSchema: schema(REQUEST),
+  responseSchema: schema(PUC_CENTRE),
+};
+
+const BOOK = {
+  name: BOOK_TOOL,
+  role: "create",
+  purpose: "Books a pollution check.",
+  latency: { p50Ms: 1500, p95Ms: 4000, p99Ms: null },
+  ratePerMinute: 30,
+  idempotencyKey: "request_id",
+  retry: { onRateLimited: 0, onServerError: 0 },
+  cacheSeconds: null,
+  requestSchema: schema(BOOK_ARGUMENTS),
+  responseSchema: schema(PUC_BOOKING),
+};
+
+const error = (code, httpStatus, meaning, retry = null) => ({ code, httpStatus, meaning, retry });
+
+const ERRORS = [
+  error("INVALID_REQUEST", 400, "The payload is malformed."),
+  error("INVALID_AUTH", 401, "The credentials are not valid."),
+  error("RATE_LIMITED", 429, "Too many calls.", { times: 1, waitMs: THROTTLE_WAIT_MS, backoff: "fixed" }),
+  error("INTERNAL_ERROR", 500, "The partner failed.", { times: 2, waitMs: FAILURE_WAIT_MS, backoff: "exponential" }),
+  error("IDEMPOTENCY_VIOLATION", 409, "The request_id was used before."),
+  error("SIGNATURE_INVALID", 401, "The signature of the completion report is wrong."),
+  error("VEHICLE_EXEMPT", 422, "The vehicle needs no certificate."),
+  error("FUEL_NOT_TESTED", 422, "The centre has no equipment for the vehicle's fuel."),
+  error("NO_CENTRES_FOUND", 200, "The request is valid and matches nothing."),
+  error("CENTRE_SLOT_GONE", 409, "The slot has been taken."),
+];
+
+const FORBIDDEN_FIELDS = [
+  { name: "guaranteed_pass", breach: "present", reason: "Nobody may promise the result of a test." },
+  { name: "certificate_without_test", breach: "present", reason: "A certificate without a test is a forgery." },
+  { name: "commission_padded_price", breach: "present", reason: "Prices may not depend on the commission." },
+];
+
+const RANKING = {
+  weights: WEIGHTS,
+  declaredShare: DECLARED_SHARE,
+  completenessShare: COMPLETENESS_SHARE,
+  signals: AXES.flatMap((axis) => Object.entries(SIGNALS[axis]).map(([name, weight]) => ({ axis, name, weight }))),
+  bands: AXES.flatMap((axis) => Object.entries(BAND_FACTORS[axis]).map(([value, factor]) => ({ axis, value, factor }))),
+};
+
+export const DESCRIPTOR = {
+  intent: INTENT,
+  version: "1.0.0",
+  domain: "auto",
+  agent: "AutoServicesAgent",
+  title: "Pollution check (PUC)",
+  summary: "Books the emission test of a vehicle and its pollution-under-control certificate at an authorised centre.",
+  search: {
+    tool: SEARCH_TOOL,
+    optionsKey: "centres",
+    idKey: ID_KEY,
+    maxOptions: 15,
+    emptyCode: "NO_CENTRES_FOUND",
+    goneCode: "CENTRE_SLOT_GONE",
+  },
+  tools: [SEARCH, BOOK],
+  ranking: RANKING,
+  vocabularies: Object.entries(VOCABULARIES).map(([name, values]) => ({ name, values })),
+  forbiddenFields: FORBIDDEN_FIELDS,
+  errors: ERRORS,
+  widget: WIDGET,
+  completion: { statuses: STATUSES, chargedStatuses: STATUSES.slice(0, 1), schema: schema(REPORT) },
+  dataLifetimes: [{ data: "authorisation of a centre", seconds: DAY_SECONDS }],
+  cues: CUES,
+  pairs: PAIRS,
+  elsewhere: ELSEWHERE,
+};
