@@ -245,3 +245,248 @@ fn says_its_version_and_helps() {
     let help = text(&run(folder.path(), &["serve", "--help"]).stdout);
     assert!(help.contains("Examples:") && help.contains("--allow-loopback-partners"), "{help}");
 }
+
+/// A component that `cargo xtask guests` built.
+fn built(name: &str) -> String {
+    let path = format!("{}/../../target/{name}", env!("CARGO_MANIFEST_DIR"));
+    assert!(Path::new(&path).is_file(), "{path} is not there; run `cargo xtask guests` first");
+    path
+}
+
+fn ac_contract() -> String {
+    built("contracts/auto-book-ac-service.wasm")
+}
+
+/// The guest that misbehaves, in this mode, as a file in the folder.
+fn hostile(folder: &Path, version: &str, mode: &str) -> String {
+    const MARKER: &[u8] = b"@@hostile-guest@@";
+    const SETTINGS_BYTES: usize = 64;
+    let mut bytes = std::fs::read(built("hostile-guests/hostile-guest.wasm")).expect("readable");
+    let start = bytes.windows(MARKER.len()).position(|window| window == MARKER).expect("the guest has its settings");
+    let room = &mut bytes[start + MARKER.len()..start + SETTINGS_BYTES];
+    room.fill(b' ');
+    let settings = format!("{version};{mode};");
+    room[..settings.len()].copy_from_slice(settings.as_bytes());
+    let path = folder.join(format!("{version}-{mode}.wasm"));
+    std::fs::write(&path, bytes).expect("written");
+    path.to_str().expect("a plain path").to_owned()
+}
+
+/// Runs a command of the kit that prints JSON.
+fn plugin(folder: &Path, arguments: &[&str]) -> (Option<i32>, Value) {
+    let output = run(folder, &[&["plugin"], arguments, &["--json"]].concat());
+    let shown = text(&output.stdout);
+    let json = serde_json::from_str(&shown);
+    let json = json.unwrap_or_else(|error| panic!("{error} in {shown:?}; {}", text(&output.stderr)));
+    (output.status.code(), json)
+}
+
+fn outcome<'a>(report: &'a Value, check: &str) -> &'a Value {
+    let checks = report["checks"].as_array().expect("a list");
+    checks.iter().find(|one| one["name"] == check).unwrap_or_else(|| panic!("no check {check}: {report}"))
+}
+
+#[test]
+fn a_component_is_shown_measured_and_documented() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let component = ac_contract();
+    let (code, shown) = plugin(folder.path(), &["inspect", &component]);
+    assert_eq!((code, &shown["descriptor"]["intent"]), (Some(0), &Value::from("auto.book_ac_service")));
+    assert_eq!(shown["imports"], serde_json::json!([]));
+    assert_eq!(shown["digest"].as_str().map(str::len), Some(64));
+    let people = text(&run(folder.path(), &["plugin", "inspect", &component]).stdout);
+    for part in ["search_ac_service_slots", "resolution_rate 25 %", "refrigerant_type", "SLOT_GONE", "AcServiceWidget"]
+    {
+        assert!(people.contains(part), "{part} is not in {people}");
+    }
+    assert!(!people.contains('\u{1b}'), "no colour where nobody looks");
+
+    let (code, bench) = plugin(folder.path(), &["bench", &component, "--seconds", "0.2"]);
+    let entries = bench["entries"].as_array().expect("a list");
+    assert_eq!(code, Some(0));
+    assert!(entries.iter().any(|one| one["entry"] == "evaluate" && one["p99_us"].as_f64() >= one["p50_us"].as_f64()));
+    assert!(entries.iter().all(|one| one["calls"].as_u64() > Some(0)), "{bench}");
+
+    let page = run(folder.path(), &["plugin", "docs", &component, "--out", "deep/page.md"]);
+    assert!(page.status.success() && page.stdout.is_empty(), "{}", text(&page.stderr));
+    let page = std::fs::read_to_string(folder.path().join("deep/page.md")).expect("written");
+    assert!(page.contains("| `/provider/distance_from_user_km` | number | yes | 0 to 30 |"), "{page}");
+    assert!(page.contains("\"slots\": ["), "a sample answer");
+    assert_eq!(text(&run(folder.path(), &["plugin", "docs", &component]).stdout), page);
+}
+
+#[test]
+fn a_sound_contract_passes_every_check() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (code, report) = plugin(folder.path(), &["check", &ac_contract(), "--fuzz-seconds", "0.5", "--seed", "7"]);
+    assert_eq!((code, &report["passed"]), (Some(0), &Value::from(true)), "{report}");
+    assert_eq!(report["fuzz"]["seed"], 7);
+    let by_entry = report["fuzz"]["by_entry"].as_object().expect("an object");
+    for entry in ["classify", "evaluate", "check-completion", "check-response cancel_ac_service_booking"] {
+        assert!(by_entry.get(entry).is_some_and(|tried| tried.as_u64() > Some(0)), "{entry}: {by_entry:?}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).expect("there").count(), 0, "nothing is written for a sound contract");
+}
+
+#[test]
+fn what_is_wrong_with_a_component_is_told_all_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let check = |file: &str| plugin(folder.path(), &["check", file, "--fuzz-seconds", "0"]);
+    std::fs::write(folder.path().join("module.wasm"), [&b"\0asm"[..], &[1, 0, 0, 0]].concat()).expect("written");
+    for (file, stage, problems) in [
+        ("module.wasm".to_owned(), "component", 1),
+        (hostile(folder.path(), "1.0.0", "bad-descriptor"), "descriptor", 10),
+        (hostile(folder.path(), "1.0.0", "describe-spins"), "descriptor", 1),
+        (hostile(folder.path(), "1.0.0", "example-fails"), "examples", 1),
+        (hostile(folder.path(), "1.0.0", "example-missing"), "examples", 1),
+        (hostile(folder.path(), "1.0.0", "example-traps"), "time", 1),
+    ] {
+        let (code, report) = check(&file);
+        assert_eq!((code, &report["passed"]), (Some(1), &Value::from(false)), "{file}: {report}");
+        let check = outcome(&report, stage);
+        assert_eq!(check["outcome"], "failed", "{file}: {report}");
+        assert!(check["problems"].as_array().map(Vec::len) >= Some(problems), "{file}: {check}");
+    }
+    // What comes before it holds, what comes after it was not reached.
+    let (_, report) = check("module.wasm");
+    assert_eq!(
+        (&outcome(&report, "size")["outcome"], &outcome(&report, "fuzz")["outcome"]),
+        (&Value::from("passed"), &Value::from("skipped"))
+    );
+    assert_eq!(run(folder.path(), &["plugin", "check", "none.wasm"]).status.code(), Some(2));
+    assert_eq!(run(folder.path(), &["plugin", "inspect", "module.wasm"]).status.code(), Some(1));
+}
+
+#[test]
+fn the_fuzz_catches_a_contract_that_odd_input_brings_down() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // It hands broken arguments on as they are, and each of its examples holds.
+    let careless = hostile(folder.path(), "1.0.0", "honest");
+    let arguments = ["check", careless.as_str(), "--fuzz-seconds", "2", "--seed", "3"];
+    let (code, report) = plugin(folder.path(), &arguments);
+    assert_eq!((code, &outcome(&report, "examples")["outcome"]), (Some(1), &Value::from("passed")), "{report}");
+    let failures = report["fuzz"]["failures"].as_array().expect("a list");
+    let found = failures.iter().find(|one| one["code"] == "CONTRACT_INVALID_OUTPUT").expect("it is caught");
+    assert!(outcome(&report, "fuzz")["problems"][0].as_str().is_some_and(|told| told.contains("seed 3")), "{report}");
+    let kept = folder.path().join(format!("fuzz-contract-invalid-output-{}.json", found["execution"]));
+    let kept: Value = serde_json::from_slice(&std::fs::read(kept).expect("the input is kept")).expect("JSON");
+    assert_eq!(&kept, found);
+    assert!(kept["input"]["arguments"].is_string(), "{kept}");
+    // The seed gives it again.
+    let (_, again) = plugin(folder.path(), &arguments);
+    assert_eq!(again["fuzz"]["failures"][0], report["fuzz"]["failures"][0]);
+
+    let (_, report) = plugin(folder.path(), &["check", &hostile(folder.path(), "1.0.0", "example-traps")]);
+    let failures = report["fuzz"]["failures"].as_array().expect("a list");
+    assert!(failures.iter().any(|one| one["entry"] == "evaluate" && one["code"] == "CONTRACT_TRAP"), "{report}");
+}
+
+#[test]
+fn a_version_is_compared_with_a_file_or_a_gateway() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (old, new) = (hostile(folder.path(), "1.0.0", "honest"), hostile(folder.path(), "1.0.1", "honest"));
+    let words = hostile(folder.path(), "1.0.1", "more-words");
+    let version = |more: &[&str]| {
+        let (_, report) = plugin(folder.path(), &[&["check", "--fuzz-seconds", "0"], more].concat());
+        let check = outcome(&report, "version");
+        (check["outcome"].as_str().expect("a text").to_owned(), check.clone())
+    };
+    assert_eq!(version(&[&new, "--against", &old]).0, "passed");
+    assert_eq!(version(&[&old, "--against", &new]).0, "failed");
+    let (outcome, check) = version(&[&words, "--against", &old]);
+    assert_eq!(outcome, "failed");
+    assert!(check["problems"][0].as_str().is_some_and(|told| told.contains("vocabulary `kind`")), "{check}");
+    assert_eq!(version(&[&new]).0, "skipped");
+
+    let watched = folder.path().join("contracts");
+    std::fs::create_dir(&watched).expect("made");
+    std::fs::copy(&old, watched.join("one.wasm")).expect("copied");
+    let mut serving = Serving::start(folder.path(), &["--contracts-dir", "contracts"]);
+    serving.read_log_until("1.0.0");
+    while serving.get("/ready", None).0 != 200 {
+        std::thread::yield_now();
+    }
+    let token = |role: &str| text(&run(folder.path(), &["token", "--role", role]).stdout).trim_end().to_owned();
+    let (gateway, admin) = (format!("http://{}/", serving.address), token("admin"));
+    let there = |file: &str| version(&[file, "--gateway", &gateway, "--token", &admin]);
+    assert_eq!(there(&new).0, "passed");
+    assert_eq!(there(&words).0, "failed");
+    let (outcome, check) = there(&old);
+    assert!(outcome == "passed" && check["seen"].as_str().is_some_and(|seen| seen.contains("already")), "{check}");
+    let (outcome, check) = there(&ac_contract());
+    assert!(outcome == "passed" && check["seen"].as_str().is_some_and(|seen| seen.contains("first")), "{check}");
+
+    let check = ["plugin", "check", &new, "--gateway", &gateway, "--token"];
+    let refused = run(folder.path(), &[&check[..], &["not-a-token"]].concat());
+    assert_eq!(refused.status.code(), Some(2));
+    let told = text(&refused.stderr);
+    assert!(told.contains("401") && !told.contains("not-a-token"), "{told}");
+    assert_eq!(run(folder.path(), &check[..5]).status.code(), Some(2), "a gateway without a token");
+    serving.stop();
+}
+
+#[test]
+fn a_contract_is_scaffolded_once_and_under_a_proper_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sdk = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plugins/sdk");
+    let new = |arguments: &[&str]| run(folder.path(), &[&["plugin", "new"], arguments].concat());
+    let told = |output: Output| (output.status.code(), text(&output.stderr));
+    let made = new(&["home.book_plumber", "--sdk", sdk]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    assert_eq!(text(&made.stdout).trim_end(), "home-book-plumber");
+    let lib = std::fs::read_to_string(folder.path().join("home-book-plumber/src/lib.rs")).expect("written");
+    assert!(lib.contains("pub struct BookPlumberContract;") && lib.contains("\"home.book_plumber\""), "{lib}");
+    let (code, message) = told(new(&["home.book_plumber", "--sdk", sdk]));
+    assert!(code == Some(2) && message.contains("is there already"), "{message}");
+    let (code, message) = told(new(&["other.thing"]));
+    assert!(code == Some(2) && message.contains("--sdk"), "{message}");
+    for bad in ["plumber", "Home.book", "home.book-plumber", "home.", "a.b.c"] {
+        let (code, message) = told(new(&[bad, "--sdk", sdk]));
+        assert!(code == Some(2) && message.contains("lower snake case"), "{bad}: {message}");
+    }
+}
+
+#[test]
+fn cases_are_tried_on_a_component() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cases = folder.path().join("mine/cases");
+    std::fs::create_dir_all(&cases).expect("made");
+    let case = |name: &str, claimed: &str| {
+        let text = serde_json::json!({"about": "x", "call": "classify", "claimed": [claimed]}).to_string();
+        std::fs::write(cases.join(name), text).expect("written");
+    };
+    case("good.json", "my car's AC blows warm air");
+    let component = ac_contract();
+    let arguments = ["test", "mine", "--component", component.as_str()];
+    let (code, report) = plugin(folder.path(), &arguments);
+    assert_eq!((code, &report["cases"]), (Some(0), &Value::from(1)), "{report}");
+    assert!(report.get("gaps").is_none());
+    let (code, report) = plugin(folder.path(), &[&arguments[..], &["--coverage"]].concat());
+    assert_eq!(code, Some(1), "a gap is a finding");
+    assert!(report["gaps"].as_array().map(Vec::len) > Some(50));
+    case("wrong.json", "a pot of tea");
+    let (code, report) = plugin(folder.path(), &["test", "mine/cases", "--component", &component]);
+    assert_eq!((code, report["failures"].as_array().map(Vec::len)), (Some(1), Some(1)), "{report}");
+    let people = run(folder.path(), &[&["plugin"], &arguments[..]].concat());
+    assert!(text(&people.stdout).contains("✘ wrong.json"), "{}", text(&people.stdout));
+    for (wrong, told) in
+        [(["test", "none", "--component", &component], "none"), (["test", "mine", "--component", "x"], "build")]
+    {
+        let output = run(folder.path(), &[&["plugin"], &wrong[..]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains(told), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn the_author_is_helped() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for command in ["new", "build", "check", "test", "bench", "inspect", "docs"] {
+        let help = text(&run(folder.path(), &["plugin", command, "--help"]).stdout);
+        assert!(help.contains("Example"), "{command}: {help}");
+    }
+    assert_eq!(run(folder.path(), &["plugin"]).status.code(), Some(2));
+    let nothing = run(folder.path(), &["plugin", "build"]);
+    assert_eq!(nothing.status.code(), Some(1));
+    assert!(text(&nothing.stderr).contains("there is no Cargo.toml"), "{}", text(&nothing.stderr));
+}

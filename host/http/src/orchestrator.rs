@@ -65,7 +65,11 @@ async fn show_intent(State(app): State<Arc<App>>, Path(intent): Path<String>) ->
 
 /// Finds the intent of an utterance.
 ///
-/// Every contract one of whose cue words occurs gives its opinion; the best claim from 0.5 wins.
+/// Every contract one of whose cues occurs gives its opinion; words may be misspelt a little. A contract claims the
+/// utterance with a score from 0.5, and the best claim is decided on (`intent`), unless its contract leaves the
+/// utterance to another claimant. Claims that rest on other words are further wishes, listed under `also` with
+/// the pairs that the decided contract proposes; of several sure wishes the one said first is decided on. Without
+/// a claim the answer names the intent that a contract points to (`elsewhere`), or none (`none`).
 #[utoipa::path(
     post, path = "/api/v1/classify", tag = "orchestrator",
     request_body = ClassifyRequest,

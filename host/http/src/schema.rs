@@ -319,11 +319,11 @@ pub struct Classified {
     /// The intent decided on.
     #[schema(required)]
     pub intent: Option<String>,
-    /// All contracts that claim the utterance, best first.
+    /// All contracts that claim the utterance, the one decided on first.
     pub candidates: Vec<Claim>,
     /// Intents named by contracts that classify the utterance out, best first.
     pub elsewhere: Vec<Elsewhere>,
-    /// Intents that the utterance asks for besides the one decided on.
+    /// Intents that the utterance asks for besides the one decided on: its pairs first, then claims of their own.
     pub also: Vec<String>,
     /// Contracts that failed to give an opinion, by intent.
     pub failed: Vec<String>,

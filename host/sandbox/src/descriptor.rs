@@ -318,3 +318,27 @@ fn convert_widget(widget: wit::Widget) -> domain::Widget {
 fn convert_lifetime(lifetime: wit::DataLifetime) -> domain::DataLifetime {
     domain::DataLifetime { data: lifetime.data, seconds: lifetime.seconds }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_problem_with_the_cues_is_named() {
+        let found = |given: &[String]| {
+            let mut problems = Problems::default();
+            cues(given, &mut problems);
+            problems.0
+        };
+        let named = |given: &str| found(&[given.to_owned()]);
+        assert_eq!(named("a/c"), [] as [String; 0]);
+        assert!(found(&[])[0].starts_with("there are no cues"));
+        assert!(named("Car")[0].contains("not in lower case"));
+        for unfit in ["", " ", "-/-", &"a".repeat(CUE_MAX_BYTES + 1)] {
+            assert!(named(unfit)[0].contains("expected a letter or digit"), "{unfit}");
+        }
+        let many = |count: usize| (0..count).map(|number| format!("cue {number}")).collect::<Vec<_>>();
+        assert_eq!(found(&many(CUES_MAX)), [] as [String; 0]);
+        assert!(found(&many(CUES_MAX + 1))[0].starts_with("there are 501 cues"));
+    }
+}

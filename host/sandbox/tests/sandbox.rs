@@ -129,6 +129,27 @@ async fn a_version_is_loaded_replaced_and_brought_back() {
 }
 
 #[tokio::test]
+async fn what_an_utterance_wakes_follows_what_is_live() {
+    let woken = |sandbox: &Sandbox, utterance: &str| -> Vec<String> {
+        sandbox.woken(utterance).iter().map(|contract| contract.descriptor().version.to_string()).collect()
+    };
+    let place = Place::new();
+    let sandbox = place.start().await;
+    assert!(woken(&sandbox, "a thing").is_empty());
+    let first = load(&sandbox, "1.0.0", "honest").await.expect("it loads");
+    assert_eq!(woken(&sandbox, "The THNIG, please"), ["1.0.0"]);
+    assert!(woken(&sandbox, "nothing").is_empty());
+    load(&sandbox, "1.0.1", "honest").await.expect("it loads");
+    assert_eq!(woken(&sandbox, "a thing"), ["1.0.1"]);
+    sandbox.activate(first.digest).await.expect("it goes back");
+    assert_eq!(woken(&sandbox, "a thing"), ["1.0.0"]);
+    let sandbox = place.restart(sandbox).await;
+    assert_eq!(woken(&sandbox, "a thing"), ["1.0.0"]);
+    sandbox.unload(INTENT).await.expect("it is taken out");
+    assert!(woken(&sandbox, "a thing").is_empty());
+}
+
+#[tokio::test]
 async fn a_load_that_fails_leaves_the_version_before_it_serving() {
     let place = Place::new();
     let sandbox = place.start().await;

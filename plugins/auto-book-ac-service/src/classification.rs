@@ -1,287 +1,73 @@
 //! Which utterances are this intent's, which are another's, which ask for a second intent as well (spec 2).
+//!
+//! In: whatever is wrong with the air-conditioning of a car, and its service. Out: the service or overhaul of the whole
+//! car or its engine, a car that does not start, and the air-conditioning of a building, a bus or a train.
 
-use contract_sdk::lexicon::{AnyOf, Claim, Lexicon, Pair, Referral};
+#[rustfmt::skip]
+mod words;
 
-/// The air-conditioning, named outright. `hvac` is not here: see the referral to the major service.
-const AC: AnyOf = &[
-    "ac",
-    "a c",
-    "air con",
-    "aircon",
-    "aircond",
-    "air conditioner",
-    "air conditioning",
-    "airconditioner",
-    "airconditioning",
-    "climate control",
-];
+use contract_sdk::any_of;
+use contract_sdk::lexicon::{Claim, Lexicon, Pair, Referral, vehicles};
 
-const CAR: AnyOf = &[
-    "car",
-    "cars",
-    "vehicle",
-    "suv",
-    "sedan",
-    "hatchback",
-    "dashboard",
-    "while driving",
-    "when driving",
-    "cabin",
-    "windscreen",
-    "workshop",
-];
-
-const NOT_COOLING: AnyOf = &[
-    "not cooling",
-    "isn t cooling",
-    "no cooling",
-    "not cool",
-    "doesn t cool",
-    "does not cool",
-    "won t cool",
-    "isn t cold",
-    "not cold",
-    "no cold air",
-    "stopped cooling",
-    "cooling stopped",
-    "weak cooling",
-    "poor cooling",
-    "less cooling",
-    "low cooling",
-    "cooling is weak",
-    "cooling is poor",
-    "cooling is low",
-    "not chilling",
-    "warm air",
-    "hot air",
-    "blows warm",
-    "blows hot",
-    "blowing warm",
-    "blowing hot",
-    "not working",
-    "isn t working",
-    "doesn t work",
-    "stopped working",
-    "broken",
-    "no air",
-    "weak airflow",
-    "low airflow",
-    "stops cooling",
-    "cools sometimes",
-    "intermittent",
-];
-
-const GENERAL_SERVICE: AnyOf = &[
-    "general service",
-    "general servicing",
-    "periodic service",
-    "periodic servicing",
-    "full service",
-    "full car service",
-    "regular service",
-    "scheduled service",
-    "annual service",
-    "car service",
-    "car servicing",
-    "service my car",
-    "my car serviced",
-    "oil change",
-    "km service",
-];
+use self::words::{
+    AC, AC_AT_ALL, AC_DOES_NOT_START, AC_OF_MY_CAR, AC_WELL, ALIGNMENT, BATTERY, BATTERY_WELL, BUILDING, BUILDING_AC,
+    CABIN_FILTER, CAR, CAR_AC_AFTER_ALL, CAR_TOO, COLD, COLD_AIR, COMPRESSOR, COOL_WORDS, COOLING, DEAD_CAR,
+    ELECTRICAL, ENGINE, FLAT, GAS, GENERAL_SERVICE, LEAK, NEGATION, NO_CAR, NOISE, OTHER_AC, OVERHAUL, PARTS,
+    REFRIGERANT, SERVICE, SERVICE_OF_CAR, SMELL, SOMETIMES, SUMMER, SURELY_CAR, WARM_AIR, WORN_OUT,
+};
 
 /// The words of the contract.
 pub const LEXICON: Lexicon = Lexicon {
-    cues: &[
-        "ac",
-        "a/c",
-        "a c",
-        "a.c",
-        "hvac",
-        "air con",
-        "air-con",
-        "aircon",
-        "aircond",
-        "air conditioner",
-        "air-conditioner",
-        "air conditioning",
-        "air-conditioning",
-        "airconditioner",
-        "airconditioning",
-        "climate control",
-        "refrigerant",
-        "regas",
-        "freon",
-        "r134a",
-        "r1234yf",
-        "gas top up",
-        "gas refill",
-        "cabin filter",
-        "cabin air filter",
-        "pollen filter",
-        "vent",
-        "vents",
-        "blower",
-        "compressor",
-        "condenser",
-        "musty",
-        "warm air",
-        "hot air",
-        "cold air",
-        "car",
+    cues: any_of![
+        AC,
+        PARTS,
+        REFRIGERANT,
+        CABIN_FILTER,
+        COMPRESSOR,
+        GENERAL_SERVICE,
+        SERVICE_OF_CAR,
+        ENGINE,
+        DEAD_CAR,
+        BATTERY,
+        OVERHAUL,
+        COOL_WORDS,
     ],
     claims: CLAIMS,
     referrals: REFERRALS,
     pairs: &[
         Pair { intent: "auto.book_general_service", any: GENERAL_SERVICE },
-        Pair {
-            intent: "auto.book_tyre_alignment",
-            any: &["wheel alignment", "tyre alignment", "tire alignment", "alignment of the wheels", "wheel balancing"],
-        },
+        Pair { intent: "auto.book_tyre_alignment", any: ALIGNMENT },
     ],
 };
 
 const CLAIMS: &[Claim] = &[
-    Claim { name: "AC not cooling", weight: 0.75, all: &[AC, NOT_COOLING] },
+    Claim { name: "AC not cooling", weight: 0.75, all: &[AC, NEGATION, COOLING] },
+    Claim { name: "AC not cooling", weight: 0.65, all: &[AC, WARM_AIR] },
+    Claim { name: "AC not always cooling", weight: 0.65, all: &[AC, SOMETIMES] },
     Claim {
         name: "AC not cooling",
         weight: 0.6,
-        all: &[CAR, &["warm air", "hot air", "no cold air", "cooling not working", "cooling is not working"]],
-    },
-    Claim {
-        name: "pre-summer check",
-        weight: 0.7,
         all: &[
-            AC,
-            &[
-                "pre summer",
-                "before summer",
-                "before the summer",
-                "summer check",
-                "summer prep",
-                "for summer",
-                "for the summer",
-                "summer ready",
-                "summer is coming",
-                "summer comes",
-                "checkup",
-                "check up",
-                "checked",
-                "inspection",
-            ],
+            CAR,
+            &["warm air", "hot air", "no cold air", "garam hawa", "cooling not working", "cooling is not working"],
         ],
     },
-    Claim {
-        name: "refrigerant top-up",
-        weight: 0.75,
-        all: &[&["refrigerant", "ac gas", "a c gas", "regas", "regassing", "freon", "r134a", "r1234yf"]],
-    },
-    Claim {
-        name: "refrigerant top-up",
-        weight: 0.7,
-        all: &[AC, &["gas", "recharge", "recharging", "top up", "topup", "refill"]],
-    },
-    Claim {
-        name: "compressor",
-        weight: 0.7,
-        all: &[
-            &["compressor"],
-            &["ac", "a c", "aircon", "air con", "air conditioner", "air conditioning", "car", "vehicle"],
-        ],
-    },
-    Claim {
-        name: "noise",
-        weight: 0.7,
-        all: &[
-            &["ac", "a c", "aircon", "air con", "air conditioner", "air conditioning", "blower", "hvac"],
-            &[
-                "noise",
-                "noisy",
-                "noises",
-                "rattle",
-                "rattling",
-                "grinding",
-                "squealing",
-                "squeaking",
-                "clicking",
-                "humming",
-                "whining",
-                "loud",
-                "strange sound",
-                "weird sound",
-            ],
-        ],
-    },
-    Claim {
-        name: "smell",
-        weight: 0.7,
-        all: &[
-            &["ac", "a c", "aircon", "air con", "air conditioner", "air conditioning", "vent", "vents", "blower"],
-            &[
-                "musty", "smell", "smells", "smelly", "smelling", "stink", "stinks", "stinking", "odour", "odor",
-                "mouldy", "moldy", "damp",
-            ],
-        ],
-    },
+    Claim { name: "car not getting cold", weight: 0.6, all: &[CAR, NEGATION, COLD] },
+    Claim { name: "cooling of the car", weight: 0.6, all: &[CAR, &["cooling", "kooling"], SERVICE] },
+    Claim { name: "pre-summer check", weight: 0.7, all: &[AC, SUMMER] },
+    Claim { name: "refrigerant top-up", weight: 0.75, all: &[REFRIGERANT] },
+    Claim { name: "refrigerant top-up", weight: 0.7, all: &[AC, GAS] },
+    Claim { name: "compressor", weight: 0.7, all: &[COMPRESSOR, any_of![AC, CAR]] },
+    Claim { name: "noise", weight: 0.7, all: &[any_of![AC, PARTS, &["hvac"]], NOISE] },
+    Claim { name: "smell", weight: 0.7, all: &[any_of![AC, PARTS], SMELL] },
     Claim { name: "smell", weight: 0.6, all: &[CAR, &["musty"]] },
-    Claim {
-        name: "cabin filter",
-        weight: 0.75,
-        all: &[&["cabin filter", "cabin air filter", "pollen filter", "ac filter", "a c filter"]],
-    },
-    Claim {
-        name: "vents and blower",
-        weight: 0.65,
-        all: &[
-            &["ac", "a c", "aircon", "air con", "air conditioner", "air conditioning", "car", "vehicle"],
-            &["vent", "vents", "blower", "condenser", "evaporator", "air duct", "air ducts"],
-        ],
-    },
-    Claim {
-        name: "AC service",
-        weight: 0.65,
-        all: &[
-            AC,
-            &[
-                "service",
-                "servicing",
-                "serviced",
-                "repair",
-                "repaired",
-                "fix",
-                "fixed",
-                "overhaul",
-                "maintenance",
-                "look at",
-                "diagnose",
-                "diagnosis",
-                "problem",
-                "issue",
-                "trouble",
-                "work",
-            ],
-        ],
-    },
-    Claim {
-        name: "leak or electrical fault",
-        weight: 0.6,
-        all: &[
-            AC,
-            &[
-                "leak",
-                "leaking",
-                "leaks",
-                "leakage",
-                "electrical",
-                "fuse",
-                "not turning on",
-                "won t turn on",
-                "doesn t turn on",
-                "not switching on",
-                "trips",
-            ],
-        ],
-    },
+    Claim { name: "cabin filter", weight: 0.75, all: &[CABIN_FILTER] },
+    Claim { name: "vents and blower", weight: 0.65, all: &[PARTS, any_of![AC, CAR]] },
+    Claim { name: "blower does not cool", weight: 0.65, all: &[PARTS, NEGATION, COLD_AIR] },
+    Claim { name: "AC service", weight: 0.65, all: &[AC, SERVICE] },
+    Claim { name: "leak or electrical fault", weight: 0.6, all: &[AC, any_of![LEAK, ELECTRICAL]] },
     Claim { name: "AC of a car", weight: 0.4, all: &[AC, CAR] },
+    Claim { name: "AC of the user's car", weight: 0.35, all: &[AC_OF_MY_CAR] },
     Claim { name: "HVAC of a car", weight: 0.4, all: &[&["hvac"], CAR] },
 ];
 
@@ -289,132 +75,81 @@ const REFERRALS: &[Referral] = &[
     Referral {
         intent: Some("auto.book_breakdown_assist"),
         reason: "A dead battery is why the AC does not turn on: the car needs breakdown assistance first.",
+        weight: 0.92,
+        all: &[BATTERY, FLAT],
+        unless: BATTERY_WELL,
+    },
+    Referral {
+        intent: Some("auto.book_breakdown_assist"),
+        reason: "A car that does not start needs breakdown assistance first.",
         weight: 0.9,
-        all: &[&[
-            "battery dead",
-            "battery is dead",
-            "battery s dead",
-            "dead battery",
-            "battery died",
-            "battery has died",
-            "battery flat",
-            "battery is flat",
-            "flat battery",
-            "battery drained",
-            "battery is drained",
-            "jump start",
-            "car won t start",
-            "car doesn t start",
-            "car not starting",
-            "car is not starting",
-        ]],
-        unless: &[],
+        all: &[DEAD_CAR],
+        unless: AC_DOES_NOT_START,
     },
     Referral {
         intent: Some("auto.book_major_service"),
         reason: "An overhaul is a major service unless AC work is asked for.",
         weight: 0.9,
-        all: &[&[
-            "engine overhaul",
-            "overhaul the engine",
-            "engine rebuild",
-            "major service",
-            "major overhaul",
-            "gearbox overhaul",
-            "transmission overhaul",
-            "clutch overhaul",
-            "hvac overhaul",
-            "overhaul of the hvac",
-            "overhaul the hvac",
-            "overhaul",
-        ]],
+        all: &[OVERHAUL],
         unless: AC,
+    },
+    Referral {
+        intent: Some("auto.book_major_service"),
+        reason: "A worn-out engine or gearbox is a major service.",
+        weight: 0.88,
+        all: &[ENGINE, WORN_OUT],
+        unless: any_of![AC, &["oil", "engine oil"]],
     },
     Referral {
         intent: Some("auto.book_general_service"),
         reason: "A periodic service covers more than the air-conditioning, which is not mentioned.",
         weight: 0.9,
-        all: &[GENERAL_SERVICE],
-        unless: &[
-            "ac",
-            "a c",
-            "air con",
-            "aircon",
-            "air conditioner",
-            "air conditioning",
-            "airconditioner",
-            "airconditioning",
-            "climate control",
-            "refrigerant",
-            "cabin filter",
-            "cabin air filter",
-            "compressor",
-            "pollen filter",
-            "vents",
-        ],
+        all: &[any_of![GENERAL_SERVICE, SERVICE_OF_CAR]],
+        unless: AC_AT_ALL,
     },
     Referral {
         intent: None,
         reason: "The air-conditioning of a building or a portable unit is no car's.",
         weight: 0.9,
-        all: &[&[
-            "home",
-            "house",
-            "room",
-            "bedroom",
-            "living room",
-            "flat",
-            "apartment",
-            "office",
-            "portable",
-            "split ac",
-            "split air conditioner",
-            "window ac",
-            "window unit",
-            "central air",
-            "hotel",
-            "shop ac",
-        ]],
-        unless: &["car", "cars", "vehicle", "suv", "sedan", "hatchback"],
+        all: &[BUILDING],
+        unless: SURELY_CAR,
     },
     Referral {
         intent: None,
         reason: "A portable or home unit is no part of a car.",
         weight: 0.9,
-        all: &[&[
-            "portable ac",
-            "portable air conditioner",
-            "portable a c",
-            "home ac",
-            "home a c",
-            "home air conditioner",
-        ]],
-        unless: &[],
+        all: &[BUILDING_AC],
+        unless: CAR_TOO,
     },
     Referral {
         intent: None,
         reason: "Only cars are served.",
         weight: 0.9,
-        all: &[&["bike", "motorbike", "motorcycle", "scooter", "scooty", "two wheeler", "truck", "bus"]],
-        unless: &["car", "cars", "suv", "sedan", "hatchback"],
+        all: &[any_of![vehicles::TWO_WHEELER, NO_CAR]],
+        unless: SURELY_CAR,
     },
     Referral {
         intent: None,
         reason: "Not about the air-conditioning of a car.",
         weight: 0.9,
-        all: &[&[
-            "ac adapter",
-            "ac adaptor",
-            "ac charger",
-            "ac power",
-            "ac current",
-            "ac motor",
-            "fridge",
-            "refrigerator",
-            "freezer",
-            "air compressor",
-        ]],
-        unless: &[],
+        all: &[OTHER_AC],
+        unless: CAR_AC_AFTER_ALL,
+    },
+    Referral {
+        intent: None,
+        reason: "The air-conditioning is well, or already seen to.",
+        weight: 0.6,
+        all: &[AC_WELL],
+        unless: &[
+            "ac is fine on",
+            "fine on the highway",
+            "ac works fine on",
+            "ac works fine at",
+            "but smells",
+            "but it smells",
+            "but makes",
+            "but blows",
+        ],
     },
 ];
 
@@ -426,15 +161,9 @@ mod tests {
         LEXICON.classify(utterance).score
     }
 
-    /// Whether the host would wake the contract: a cue occurs as whole words.
-    fn wakes(utterance: &str) -> bool {
-        let lower = utterance.to_lowercase();
-        let boundary = |letter: Option<char>| letter.is_none_or(|letter| !letter.is_alphanumeric());
-        LEXICON.cues.iter().any(|cue| {
-            lower.match_indices(cue).any(|(at, _)| {
-                boundary(lower[..at].chars().next_back()) && boundary(lower[at + cue.len()..].chars().next())
-            })
-        })
+    #[test]
+    fn every_claim_and_referral_has_a_cue() {
+        assert_eq!(LEXICON.unheard(), [] as [&str; 0]);
     }
 
     #[test]
@@ -466,7 +195,55 @@ mod tests {
         ] {
             let found = LEXICON.classify(utterance);
             assert!(found.score >= 0.5, "{utterance}: {found:?}");
-            assert!(wakes(utterance), "no cue in: {utterance}");
+        }
+    }
+
+    #[test]
+    fn what_people_in_india_say_classifies_in() {
+        for utterance in [
+            "gaadi ka AC thanda nahi kar raha",
+            "car ka ac thanda hi nahi karta",
+            "AC chalane pe ajeeb si awaaz aati hai gaadi mein",
+            "gas khatam ho gayi AC ki, bharwani hai",
+            "AC me se thandi hawa nahi nikal rahi, Brio hai",
+            "Ac se pani tapak raha hai car ke andar",
+            "garmi me ac jawab de gaya hai, swift dzire",
+            "mujhe apni car ka AC dikhana hai",
+            "ac sarvice for maruti swft",
+            "aircondition not workng in my baleno",
+            "driver side vent has no air flow in my Kiger",
+            "the aircon in my Venue makes a rattling sound",
+            "I'm sweating buckets in my Amaze even with the AC at full",
+            "AC takes half an hour to cool the car",
+        ] {
+            let found = LEXICON.classify(utterance);
+            assert!(found.score >= 0.5, "{utterance}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn near_misses_stay_on_their_side() {
+        for utterance in [
+            "skip the general service, only the car AC this time",
+            "the battery is brand new but the AC in my Swift won't come on",
+            "engine is fine, AC overhaul needed on my old Accent",
+            "not a full service, just the cabin filter",
+            "AC cools fine on the highway but blows warm air in traffic, Baleno",
+        ] {
+            let found = LEXICON.classify(utterance);
+            assert!(found.score >= 0.5 && found.also.is_empty(), "{utterance}: {found:?}");
+        }
+        for utterance in [
+            "room mein AC nahi chal raha",
+            "1.5 ton inverter AC service",
+            "is there an AC bus to Pune",
+            "AC cab to the airport",
+            "the AC is fine, only the horn of my car is dead",
+            "my AC bill is too high",
+            "headlight replacement for my Swift",
+        ] {
+            let found = LEXICON.classify(utterance);
+            assert!(found.score < 0.5 && found.elsewhere.is_empty(), "{utterance}: {found:?}");
         }
     }
 

@@ -26,6 +26,7 @@
 //! assert!(found.score >= 0.5);
 //! ```
 
+#[rustfmt::skip]
 pub mod vehicles;
 
 use std::collections::BTreeSet;
@@ -41,6 +42,21 @@ const TWO_TYPOS_FROM: usize = 8;
 
 /// Longest word that is compared with typos; longer ones have to be exact.
 const MAX_TYPO_LETTERS: usize = 24;
+
+/// Words before a phrase that say that it is not wanted, and words that may stand between.
+const REFUSING: &[&str] = &["no", "not", "skip", "without", "bina"];
+const FILLERS: &[&str] = &["a", "an", "the", "any", "my"];
+/// Words after it that say so.
+const REFUSED: &[[&str; 2]] = &[
+    ["not", "needed"],
+    ["not", "required"],
+    ["not", "wanted"],
+    ["nahi", "chahiye"],
+    ["nahin", "chahiye"],
+    ["nhi", "chahiye"],
+    ["nahi", "karna"],
+    ["nahi", "karwana"],
+];
 
 /// Phrases any of which will do.
 pub type AnyOf = &'static [&'static str];
@@ -75,7 +91,7 @@ pub struct Referral {
 #[derive(Debug, Clone, Copy)]
 pub struct Pair {
     pub intent: &'static str,
-    /// Phrases that ask for it.
+    /// Phrases that ask for it, unless they are waved away ("no cab", "cab nahi chahiye").
     pub any: AnyOf,
 }
 
@@ -158,7 +174,7 @@ impl Lexicon {
         elsewhere
             .sort_by(|left, right| right.score.total_cmp(&left.score).then_with(|| left.intent.cmp(&right.intent)));
         elsewhere.dedup_by(|later, earlier| later.intent == earlier.intent);
-        let also = self.pairs.iter().filter(|pair| any_occurs(pair.any, &said).is_some());
+        let also = self.pairs.iter().filter(|pair| is_wished(pair.any, &said));
         Classification {
             score,
             evidence: evidence.into_iter().map(|(_, word)| word.to_owned()).collect(),
@@ -178,7 +194,7 @@ impl Lexicon {
                 !cue.is_empty() && phrase.windows(cue.len()).any(|window| window == cue)
             })
         };
-        let heard = |all: &[AnyOf]| all.iter().any(|group| group.iter().all(|phrase| has_cue(phrase)));
+        let heard = |all: &[AnyOf]| all.iter().any(|group| group.iter().all(has_cue));
         let claims = self.claims.iter().filter(|claim| !heard(claim.all)).map(|claim| claim.name);
         // A referral to no intent only lowers a score, so it need not wake anybody.
         let named = self.referrals.iter().filter(|referral| referral.intent.is_some());
@@ -191,7 +207,7 @@ impl Lexicon {
             .take(MAX_WORDS)
             .map(|word| Said { word, letters: word.chars().count(), known: false })
             .collect();
-        for own in self.phrases().flat_map(|phrase| words(phrase)) {
+        for own in self.phrases().flat_map(words) {
             for one in said.iter_mut().filter(|one| one.word == own) {
                 one.known = true;
             }
@@ -229,6 +245,16 @@ fn all_occur<'a>(groups: &[AnyOf], said: &[Said<'a>]) -> Option<Vec<(usize, &'a 
         found.extend((start..start + length).map(|at| (at, said[at].word)));
     }
     Some(found)
+}
+
+/// Whether one of the phrases occurs and is not waved away: "no cab", "skip the general service", "cab nahi chahiye".
+fn is_wished(phrases: AnyOf, said: &[Said<'_>]) -> bool {
+    let waved_away = |(start, length): (usize, usize)| {
+        let before = said[..start].iter().rev().find(|one| !FILLERS.contains(&one.word));
+        let after: Vec<&str> = said[start + length..].iter().take(2).map(|one| one.word).collect();
+        before.is_some_and(|one| REFUSING.contains(&one.word)) || REFUSED.iter().any(|refused| after == *refused)
+    };
+    any_occurs(phrases, said).is_some_and(|found| !waved_away(found))
 }
 
 /// Where the first phrase that occurs begins, and how many words it has.
@@ -327,6 +353,19 @@ mod tests {
         assert_eq!(found.also, ["food.biscuit"]);
         assert!(LEXICON.classify("put the kettle-on for a cup of char").score > 0.79);
         assert_eq!(LEXICON.classify("team brewery").score, 0.0);
+    }
+
+    #[test]
+    fn a_pair_that_is_waved_away_is_not_proposed() {
+        for utterance in [
+            "brew tea, no biscuits",
+            "brew tea and skip the biscuits",
+            "tea brew karo, biscuits nahi chahiye",
+            "brew tea, biscuits not needed",
+        ] {
+            assert!(LEXICON.classify(utterance).also.is_empty(), "{utterance}");
+        }
+        assert_eq!(LEXICON.classify("brew tea, not coffee, and biscuits").also, ["food.biscuit"]);
     }
 
     #[test]

@@ -55,8 +55,8 @@ impl Package {
         let mut cargo = active_cargo();
         cargo.current_dir(&folder).args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"]);
         let json = output(cargo.arg(&manifest))?;
-        let metadata: Metadata = serde_json::from_str(&json)
-            .map_err(|cause| ToolchainError::Metadata { folder: folder.clone(), cause })?;
+        let metadata: Metadata =
+            serde_json::from_str(&json).map_err(|cause| ToolchainError::Metadata { folder: folder.clone(), cause })?;
         let described = metadata.packages.into_iter().find(|package| package.manifest_path == manifest);
         let described = described.ok_or_else(|| ToolchainError::NoPackage(manifest))?;
         let is_module = |target: &&Target| target.crate_types.iter().any(|kind| kind == "cdylib");

@@ -21,7 +21,8 @@ pub(crate) struct Labelled {
 /// Reads one half of the set: `tuning`, from which the words of the contracts were written, or `held-out`.
 pub(crate) fn read(half: &str) -> Vec<Labelled> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("utterances").join(format!("{half}.tsv"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()));
+    let text =
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()));
     let rows = text.lines().skip(1).filter(|line| !line.trim().is_empty());
     rows.enumerate()
         .map(|(number, line)| match line.split('\t').collect::<Vec<_>>().as_slice() {

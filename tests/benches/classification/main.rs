@@ -34,7 +34,7 @@ fn main() {
         }
     }
     if !asked("tuning") {
-        cost::run();
+        cost::run(Shipped::new().cues());
     }
 }
 
@@ -47,7 +47,10 @@ async fn judge(half: &str, mistakes: bool) {
         let label = label(name(&classified), classified.intent.as_deref());
         let right = tally.add(asked, &label, &also);
         if mistakes && !(right && also == asked.also) {
-            println!("{}\n    expected {} {:?}\n    answered {label} {also:?}", asked.utterance, asked.expected, asked.also);
+            println!(
+                "{}\n    expected {} {:?}\n    answered {label} {also:?}",
+                asked.utterance, asked.expected, asked.also
+            );
             for claim in &classified.candidates {
                 println!("    {} {:.2} {:?}", claim.intent, claim.score, claim.evidence);
             }

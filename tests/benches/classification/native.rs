@@ -36,11 +36,7 @@ impl Contract for Words {
         Digest::of(self.descriptor.intent.as_str().as_bytes())
     }
 
-    fn classify<'a>(
-        &'a self,
-        utterance: &'a str,
-        _: &'a str,
-    ) -> BoxFuture<'a, Result<Classification, ContractFault>> {
+    fn classify<'a>(&'a self, utterance: &'a str, _: &'a str) -> BoxFuture<'a, Result<Classification, ContractFault>> {
         let said = self.lexicon.classify(utterance);
         let elsewhere = said.elsewhere.into_iter().map(|pointer| PointerElsewhere {
             intent: pointer.intent,
@@ -107,6 +103,11 @@ impl Shipped {
         ];
         let cues = CueIndex::build(contracts.iter().map(|contract| contract.descriptor().cues.as_slice()));
         Self { contracts, cues }
+    }
+
+    /// The cues of each.
+    pub(crate) fn cues(&self) -> Vec<Vec<String>> {
+        self.contracts.iter().map(|contract| contract.descriptor().cues.clone()).collect()
     }
 }
 

@@ -6,6 +6,8 @@ use super::words::words;
 use super::{CLAIM_THRESHOLD, Claim, Classified, Decision, Elsewhere};
 use crate::contract::Classification;
 
+/// From this score on a claim is as good as any other, if it is of another wish.
+const SURE: f64 = 0.7;
 /// Words that join one wish to another, in English and in Hindi as it is written in Latin letters.
 const JOINING_WORDS: [&str; 11] =
     ["and", "also", "plus", "then", "aur", "bhi", "phir", "tatha", "saath", "alongside", "besides"];
@@ -29,7 +31,8 @@ pub(super) fn combine(
 ) -> Classified {
     opinions.sort_by(|a, b| a.intent.cmp(&b.intent));
     let referrals = Referrals::of(&opinions);
-    let candidates = claims(&opinions, &referrals);
+    let wishes = Wishes::of(utterance);
+    let candidates = claims(&opinions, &referrals, &wishes);
     let elsewhere: Vec<Elsewhere> = referrals
         .best()
         .into_iter()
@@ -49,7 +52,7 @@ pub(super) fn combine(
             None => (Decision::None, None),
         },
     };
-    let also = also(utterance, &opinions, &candidates, &referrals);
+    let also = also(&wishes, &opinions, &candidates, &referrals);
     Classified { decision, intent, candidates, elsewhere, also, failed }
 }
 
@@ -113,7 +116,7 @@ impl<'a> Referrals<'a> {
 
 /// The claims, the one that decides first. Claimants that give way to another come last; where all give way in
 /// a circle, nobody does.
-fn claims(opinions: &[Opinion], referrals: &Referrals<'_>) -> Vec<Claim> {
+fn claims(opinions: &[Opinion], referrals: &Referrals<'_>, wishes: &Wishes) -> Vec<Claim> {
     let claims = opinions.iter().filter(|opinion| opinion.said.score >= CLAIM_THRESHOLD).map(|opinion| Claim {
         intent: opinion.intent.clone(),
         version: opinion.version.clone(),
@@ -124,15 +127,33 @@ fn claims(opinions: &[Opinion], referrals: &Referrals<'_>) -> Vec<Claim> {
     let gives_way = |one: &Claim| claims.iter().any(|other| referrals.gives_way(&one.intent, &other.intent));
     let (mut first, last): (Vec<Claim>, Vec<Claim>) = claims.iter().cloned().partition(|claim| !gives_way(claim));
     first.extend(last);
+    if let Some(said_first) = first_wish(&first, referrals, wishes) {
+        first[..=said_first].rotate_right(1);
+    }
     first
 }
 
+/// The sure claim that is said first, where the best one is not the only wish: two wishes do not compete, so the
+/// user's own order is the better one.
+fn first_wish(claims: &[Claim], referrals: &Referrals<'_>, wishes: &Wishes) -> Option<usize> {
+    let best = claims.first().filter(|best| best.score >= SURE)?;
+    let others = claims.iter().enumerate().skip(1).filter(|(_, claim)| {
+        claim.score >= SURE
+            && !referrals.gives_way(&claim.intent, &best.intent)
+            && wishes.apart(&claim.evidence, &best.evidence)
+    });
+    let earlier = others.filter_map(|(at, claim)| {
+        let begins = wishes.begins(&claim.evidence, &best.evidence)?;
+        (begins < wishes.begins(&best.evidence, &claim.evidence)?).then_some((begins, at))
+    });
+    earlier.min().map(|(_, at)| at)
+}
+
 /// The intents besides the one decided on: its own pairs, then the claims that are wishes of their own.
-fn also(utterance: &str, opinions: &[Opinion], claims: &[Claim], referrals: &Referrals<'_>) -> Vec<String> {
+fn also(wishes: &Wishes, opinions: &[Opinion], claims: &[Claim], referrals: &Referrals<'_>) -> Vec<String> {
     let Some((decided, others)) = claims.split_first() else { return Vec::new() };
     let proposed = opinions.iter().find(|opinion| opinion.intent == decided.intent);
     let mut also: Vec<String> = proposed.map(|opinion| opinion.said.also.clone()).unwrap_or_default();
-    let wishes = Wishes::of(utterance);
     let mut granted = vec![decided];
     for claim in others {
         let apart = granted.iter().all(|other| {
@@ -185,6 +206,12 @@ impl Wishes {
         };
         let (of_one, of_other) = (parts_with(&one, &other), parts_with(&other, &one));
         of_one.iter().any(|part| of_other.iter().any(|another| part != another))
+    }
+
+    /// Position of the first word that only this claim rests on.
+    fn begins(&self, own: &[String], not: &[String]) -> Option<usize> {
+        let (own, not) = (evidence_words(own), evidence_words(not));
+        self.0.iter().flatten().position(|word| own.contains(word) && !not.contains(word))
     }
 }
 
@@ -256,6 +283,22 @@ mod tests {
         let found =
             combined("AC service, insurance", || vec![opinion(CAR, 0.6, &["insurance"]), opinion(AC, 0.8, &["ac"])]);
         assert_eq!(answer(&found), (Decision::Intent, Some(AC), vec![CAR]));
+    }
+
+    #[test]
+    fn of_two_sure_wishes_the_one_said_first_decides() {
+        let claims = || vec![opinion(CAR, 0.7, &["car", "insurance"]), opinion(AC, 0.9, &["ac", "car"])];
+        assert_eq!(answer(&combined("car insurance and ac", claims)), (Decision::Intent, Some(CAR), vec![AC]));
+        assert_eq!(answer(&combined("ac and car insurance", claims)), (Decision::Intent, Some(AC), vec![CAR]));
+        // Only the better one decides where one is less sure, or where both rest on the same words.
+        let unsure = || vec![opinion(CAR, 0.69, &["insurance"]), opinion(AC, 0.9, &["ac"])];
+        assert_eq!(answer(&combined("insurance and ac", unsure)), (Decision::Intent, Some(AC), vec![CAR]));
+        assert_eq!(answer(&combined("insurance for the car ac", claims)), (Decision::Intent, Some(AC), vec![]));
+        let giving_way = || vec![opinion(CAR, 0.8, &["insurance"]).points_to(AC, 0.9), opinion(AC, 0.9, &["ac"])];
+        assert_eq!(answer(&combined("insurance and ac", giving_way)), (Decision::Intent, Some(AC), vec![]));
+        let three =
+            || vec![opinion(CAR, 0.8, &["insurance"]), opinion(AC, 0.9, &["ac"]), opinion(YOGA, 0.85, &["yoga"])];
+        assert_eq!(answer(&combined("yoga, insurance, ac", three)).1, Some(YOGA));
     }
 
     #[test]

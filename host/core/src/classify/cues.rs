@@ -108,9 +108,8 @@ impl CueIndex {
                 let window = position
                     .checked_sub(anchor.at as usize)
                     .and_then(|start| meant.get(start..start + cue.words.len()));
-                let occurs = window.is_some_and(|window| {
-                    window.iter().zip(&cue.words).all(|(meant, wanted)| meant.contains(wanted))
-                });
+                let occurs = window
+                    .is_some_and(|window| window.iter().zip(&cue.words).all(|(meant, wanted)| meant.contains(wanted)));
                 if occurs {
                     woken.extend(cue.contracts.iter().map(|contract| *contract as usize));
                 }
@@ -232,9 +231,8 @@ mod tests {
 
     /// The meaning of the index, without one.
     fn scan(contracts: &[Vec<String>], utterance: &str) -> Vec<usize> {
-        let letters = |text: &str| -> Vec<Vec<char>> {
-            words(&text.to_lowercase()).map(|word| word.chars().collect()).collect()
-        };
+        let letters =
+            |text: &str| -> Vec<Vec<char>> { words(&text.to_lowercase()).map(|word| word.chars().collect()).collect() };
         let mut said = letters(utterance);
         said.truncate(UTTERANCE_MAX_WORDS);
         let occurs = |cue: &String| {

@@ -13,6 +13,7 @@
 //!    other words than they do: on no word in common (one that is said twice is enough for two), or on words of
 //!    its own with a joint ("and", "aur", a comma) between. Otherwise it is a second opinion of the same words and
 //!    stays among the candidates only.
+//!    Of wishes that are claimed surely, from 0.7, the one said first decides, because they do not compete.
 //! 5. `also` begins with the pairs that the contract decided on proposes.
 //! 6. Claims outweigh pointers: what the gateway can serve, it serves. Without a claim the surest pointer names
 //!    the intent, then its name decides.
@@ -81,7 +82,7 @@ pub struct Classified {
     pub decision: Decision,
     /// The intent decided on: the best claim, or the best of those named elsewhere.
     pub intent: Option<String>,
-    /// All claims, best first.
+    /// All claims: the one decided on first, those that give way last, otherwise the best first.
     pub candidates: Vec<Claim>,
     /// Intents named by contracts that classify the utterance out, best first.
     pub elsewhere: Vec<Elsewhere>,

@@ -29,7 +29,8 @@ struct Tested {
 pub(super) fn run(arguments: &TestArgs) -> Result<Verdict, Stopped> {
     let (folder, component) = places(arguments)?;
     let suite = Suite::read(&folder).map_err(usage)?;
-    let subject = Subject::open(&component).context("build the contract first, or name its component").map_err(usage)?;
+    let subject =
+        Subject::open(&component).context("build the contract first, or name its component").map_err(usage)?;
     let contract = subject.load().map_err(failed)?;
     let report = subject.wait(cases::run(&contract, &suite));
     let gaps = arguments.coverage.then(|| cases::gaps(contract.descriptor(), &suite));

@@ -103,8 +103,7 @@ fn build_one(arguments: &BuildArgs) -> Result<Verdict, Stopped> {
 fn check_one(arguments: &CheckArgs) -> Result<Verdict, Stopped> {
     let subject = Subject::open(&arguments.file).map_err(usage)?;
     let against = against(arguments, &subject)?;
-    let options =
-        check::Options { against: against.as_ref(), fuzz_for: arguments.fuzz_seconds, seed: arguments.seed };
+    let options = check::Options { against: against.as_ref(), fuzz_for: arguments.fuzz_seconds, seed: arguments.seed };
     complain(&format!("checking {}", arguments.file.display()));
     let report = check::run(&subject, &options);
     if arguments.json {

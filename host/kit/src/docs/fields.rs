@@ -62,9 +62,9 @@ impl Fields<'_> {
             bounds.push(format!("always `{only}`"));
         }
         bounds.extend(schema.get("enum").and_then(Value::as_array).map(|values| self.one_of(values)));
-        bounds.extend(range(schema, ["minimum", "maximum"], ""));
-        bounds.extend(range(schema, ["minLength", "maxLength"], " characters"));
-        bounds.extend(range(schema, ["minItems", "maxItems"], " entries"));
+        bounds.extend(range(schema, ["minimum", "maximum"], ["", ""]));
+        bounds.extend(range(schema, ["minLength", "maxLength"], [" character", " characters"]));
+        bounds.extend(range(schema, ["minItems", "maxItems"], [" entry", " entries"]));
         bounds.extend(schema.get("format").and_then(Value::as_str).map(|format| match format {
             "date-time" => "date and time with offset".to_owned(),
             other => other.to_owned(),
@@ -114,13 +114,14 @@ fn type_of(schema: &Map<String, Value>) -> String {
     }
 }
 
-/// Both ends, or the one that there is.
-fn range(schema: &Map<String, Value>, [least, most]: [&str; 2], unit: &str) -> Option<String> {
+/// Both ends, or the one that there is. The unit is given for one and for several.
+fn range(schema: &Map<String, Value>, [least, most]: [&str; 2], [one, several]: [&str; 2]) -> Option<String> {
+    let with_unit = |bound: &Value| format!("{bound}{}", if *bound == 1 { one } else { several });
     match (schema.get(least), schema.get(most)) {
-        (Some(least), Some(most)) if least == most => Some(format!("exactly {least}{unit}")),
-        (Some(least), Some(most)) => Some(format!("{least} to {most}{unit}")),
-        (Some(least), None) => Some(format!("at least {least}{unit}")),
-        (None, Some(most)) => Some(format!("at most {most}{unit}")),
+        (Some(least), Some(most)) if least == most => Some(format!("exactly {}", with_unit(most))),
+        (Some(least), Some(most)) => Some(format!("{least} to {}", with_unit(most))),
+        (Some(least), None) => Some(format!("at least {}", with_unit(least))),
+        (None, Some(most)) => Some(format!("at most {}", with_unit(most))),
         (None, None) => None,
     }
 }
@@ -143,6 +144,7 @@ mod tests {
             (json!({"type": "integer", "minimum": 0}), "at least 0"),
             (json!({"type": "number", "minimum": 0.5, "maximum": 6}), "0.5 to 6"),
             (json!({"type": "string", "minLength": 4, "maxLength": 4}), "exactly 4 characters"),
+            (json!({"type": "string", "minLength": 1}), "at least 1 character"),
             (json!({"type": "string", "pattern": "\\S"}), "not blank"),
             (json!({"type": "string", "format": "date-time"}), "date and time with offset"),
             (json!({"const": "INR"}), "always `\"INR\"`"),

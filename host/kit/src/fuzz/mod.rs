@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use intent_gateway_core::error::ContractFault;
-use intent_gateway_core::ports::Contract as _;
+use intent_gateway_core::ports::Contract;
 use intent_gateway_sandbox::{LoadError, LoadedContract};
 use serde::Serialize;
 
@@ -65,7 +65,7 @@ impl FuzzReport {
 }
 
 /// Calls to start from, by entry point, so that each gets its share of the time.
-type Corpus = BTreeMap<String, Vec<Input>>;
+pub type Corpus = BTreeMap<String, Vec<Input>>;
 
 /// The calls of the contract's own examples, and an empty one for each tool that no example calls.
 ///
@@ -91,14 +91,21 @@ pub async fn corpus(contract: &LoadedContract) -> Result<Corpus, LoadError> {
 }
 
 /// Fuzzes a contract for so long.
-pub async fn run(contract: &LoadedContract, corpus: &Corpus, lasting: Duration, seed: u64) -> FuzzReport {
-    let mut rng = Rng::with_seed(seed);
+pub async fn run(contract: &dyn Contract, corpus: &Corpus, lasting: Duration, seed: u64) -> FuzzReport {
     let start = Instant::now();
+    let mut report = rounds(contract, corpus, seed, |_| start.elapsed() < lasting).await;
+    report.seconds = start.elapsed().as_secs_f64();
+    report
+}
+
+/// Tries one input of each entry point after the other, for as long as `go_on` says, told how many were tried.
+async fn rounds(contract: &dyn Contract, corpus: &Corpus, seed: u64, go_on: impl Fn(u64) -> bool) -> FuzzReport {
+    let mut rng = Rng::with_seed(seed);
     let mut report = FuzzReport { seed, executions: 0, by_entry: BTreeMap::new(), seconds: 0.0, failures: Vec::new() };
-    'time: loop {
+    while !corpus.is_empty() {
         for (entry, inputs) in corpus {
-            if start.elapsed() >= lasting || report.failures.len() >= FAILURES_MAX {
-                break 'time;
+            if !go_on(report.executions) || report.failures.len() >= FAILURES_MAX {
+                return report;
             }
             let Some(seed_input) = rng.choice(inputs) else { continue };
             let input = seed_input.mutated(&mut rng);
@@ -112,16 +119,12 @@ pub async fn run(contract: &LoadedContract, corpus: &Corpus, lasting: Duration, 
                 report.failures.push(Failure { execution, entry: entry.clone(), code, message, input });
             }
         }
-        if corpus.is_empty() {
-            break;
-        }
     }
-    report.seconds = start.elapsed().as_secs_f64();
     report
 }
 
 /// Code and message, where the input brings the contract down.
-async fn trial(contract: &LoadedContract, input: &Input, twice: bool) -> Option<(String, String)> {
+async fn trial(contract: &dyn Contract, input: &Input, twice: bool) -> Option<(String, String)> {
     let fault = |fault: &ContractFault| Some((fault.code().to_owned(), fault.to_string()));
     match input.run(contract).await {
         // Time is the one limit that a busy machine can break in the contract's stead; it gets a second chance.
@@ -133,5 +136,155 @@ async fn trial(contract: &LoadedContract, input: &Input, twice: bool) -> Option<
             Err(other) => fault(&other),
         },
         Ok(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use futures_util::FutureExt as _;
+    use futures_util::future::{BoxFuture, ready};
+    use intent_gateway_core::contract::{
+        CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
+        PreparedRequest,
+    };
+    use intent_gateway_core::digest::Digest;
+    use intent_gateway_core::error::ContractError;
+
+    use super::*;
+
+    /// Traps on a number beyond all floats, is late once, and counts utterances, which no contract may.
+    struct Weak {
+        descriptor: Descriptor,
+        utterances: AtomicU32,
+        late: AtomicU32,
+    }
+
+    impl Contract for Weak {
+        fn descriptor(&self) -> &Descriptor {
+            &self.descriptor
+        }
+
+        fn digest(&self) -> Digest {
+            Digest::of(b"weak")
+        }
+
+        fn classify<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<Classification, ContractFault>> {
+            let count = self.utterances.fetch_add(1, Ordering::Relaxed);
+            let evidence = vec![count.to_string()];
+            Box::pin(ready(Ok(Classification { score: 0.0, evidence, elsewhere: vec![], also: vec![] })))
+        }
+
+        fn check_request<'a>(
+            &'a self,
+            _: &'a CallContext,
+            _: &'a str,
+            arguments: &'a str,
+        ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
+            assert!(arguments.len() <= intent_gateway_core::limits::REQUEST_BODY_MAX_BYTES);
+            Box::pin(ready(Err(if arguments.contains("1e400") {
+                ContractFault::Trap("unreachable".to_owned()).into()
+            } else {
+                refused()
+            })))
+        }
+
+        fn evaluate<'a>(
+            &'a self,
+            _: &'a CallContext,
+            _: &'a str,
+            _: &'a [Payload<'a>],
+        ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
+            Box::pin(ready(Ok(Evaluation::default())))
+        }
+
+        fn check_response<'a>(
+            &'a self,
+            _: &'a CallContext,
+            _: Exchange<'a>,
+        ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
+            // Late the first time: the machine was busy.
+            let late = self.late.fetch_add(1, Ordering::Relaxed) == 0;
+            Box::pin(ready(Err(if late { ContractFault::DeadlineExceeded(200).into() } else { refused() })))
+        }
+
+        fn check_completion<'a>(
+            &'a self,
+            _: &'a CallContext,
+            _: &'a str,
+            _: Option<&'a str>,
+        ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
+            Box::pin(ready(Err(ContractFault::DeadlineExceeded(200).into())))
+        }
+    }
+
+    fn refused() -> ContractError {
+        let violations = Vec::new();
+        ContractError::Refused(intent_gateway_core::contract::Refusal {
+            code: "INVALID_REQUEST".to_owned(),
+            violations,
+        })
+    }
+
+    fn weak() -> Weak {
+        let descriptor = crate::testing::descriptor();
+        Weak { descriptor, utterances: AtomicU32::new(0), late: AtomicU32::new(0) }
+    }
+
+    fn corpus() -> Corpus {
+        let text = str::to_owned;
+        let calls = [
+            Call::Classify { utterance: text("a pot of tea"), locale: text("en-IN") },
+            Call::CheckRequest { tool: text("search_tea"), arguments: text(r#"{"leaf":"green","cups":2}"#) },
+            Call::Evaluate {
+                request: text("{}"),
+                payloads: vec![Answer { declared: Default::default(), options: vec![text(r#"{"offer_id":"o"}"#)] }],
+            },
+            Call::CheckResponse { tool: text("order_tea"), arguments: text("{}"), payload: text("{}"), quoted: None },
+            Call::CheckCompletion { report: text(r#"{"status":"completed"}"#), quoted: None },
+        ];
+        calls.into_iter().map(|call| (call.entry(), vec![Input::new(call)])).collect()
+    }
+
+    /// Inputs of a test: enough to hit upon every weakness.
+    const EXECUTIONS: u64 = 3_000;
+
+    fn fuzzed(seed: u64) -> FuzzReport {
+        rounds(&weak(), &corpus(), seed, |tried| tried < EXECUTIONS).now_or_never().expect("nothing waits")
+    }
+
+    #[test]
+    fn what_brings_a_contract_down_is_found_with_its_input() {
+        let report = fuzzed(7);
+        let found: Vec<_> = report.failures.iter().map(|one| (one.input.call.function(), one.code.as_str())).collect();
+        for expected in [
+            ("check-request", "CONTRACT_TRAP"),
+            ("check-completion", "CONTRACT_DEADLINE"),
+            ("classify", "NOT_DETERMINISTIC"),
+        ] {
+            assert!(found.contains(&expected), "{expected:?} is not among {found:?}");
+        }
+        assert_eq!(found.len(), 3, "once each, and not for a call that is late once: {found:?}");
+        let trap = report.failures.iter().find(|one| one.code == "CONTRACT_TRAP").expect("found");
+        assert!(serde_json::to_string(&trap.input).expect("JSON").contains("1e400"));
+        assert_eq!((report.by_entry.len(), report.executions), (5, EXECUTIONS));
+        assert_eq!(report.by_entry.values().sum::<u64>(), report.executions);
+    }
+
+    #[test]
+    fn time_is_up_at_once_or_the_corpus_empty() {
+        let run = |corpus: &Corpus, lasting| run(&weak(), corpus, lasting, 1).now_or_never().expect("nothing waits");
+        assert_eq!(run(&corpus(), Duration::ZERO).executions, 0);
+        assert_eq!(run(&Corpus::new(), Duration::from_secs(3_600)).executions, 0);
+    }
+
+    #[test]
+    fn the_same_seed_finds_the_same() {
+        let found = |seed| -> Vec<_> {
+            fuzzed(seed).failures.into_iter().map(|one| (one.execution, one.code, one.input)).collect()
+        };
+        assert_eq!(found(11), found(11));
+        assert_ne!(found(11), found(12));
     }
 }

@@ -12,8 +12,8 @@ const SDK: &str = "plugins/sdk";
 /// How the SDK's manifest names it.
 const SDK_NAME: &str = "name = \"contract-sdk\"";
 /// Files of a checkout that a contract's crate starts from where they are there: the versions and the compiler that
-/// the SDK is tested with.
-const FROM_CHECKOUT: [&str; 2] = ["Cargo.lock", "rust-toolchain.toml"];
+/// the SDK is tested with, and how its code is set.
+const FROM_CHECKOUT: [&str; 3] = ["Cargo.lock", "rust-toolchain.toml", "rustfmt.toml"];
 
 /// Path in the crate, and text with names to fill in.
 macro_rules! template {
@@ -22,7 +22,7 @@ macro_rules! template {
 
 /// Everything that is written. `Cargo.toml` and `.gitignore` have other names in the template, since both would act
 /// on it.
-const FILES: [(&str, &str); 26] = template![
+const FILES: [(&str, &str); 27] = template![
     "Cargo.toml.in",
     "gitignore",
     "README.md",
@@ -40,6 +40,7 @@ const FILES: [(&str, &str); 26] = template![
     "tests/contract.rs",
     "samples/request.json",
     "samples/option.json",
+    "samples/search-answer.json",
     "samples/booking-arguments.json",
     "samples/booking.json",
     "samples/report.json",
@@ -243,7 +244,7 @@ mod tests {
             let names = Names::of(&intent(name), Path::new("/sdk"));
             for (path, text) in FILES {
                 let filled = names.fill(text);
-                assert!(!filled.contains("{{") && !filled.contains("}}"), "{name}: {path}");
+                assert!(!filled.contains("{{"), "{name}: {path}");
                 if path.ends_with(".json") {
                     serde_json::from_str::<serde_json::Value>(&filled).unwrap_or_else(|e| panic!("{path}: {e}"));
                 }

@@ -1,7 +1,8 @@
 //! Booking an offer: arguments, result, and the rules between them.
 
+use crate::{{type}};
 use crate::option::Offer;
-use crate::{tables, {{type}}};
+use crate::tables;
 use contract_sdk::shape::{DateTime, Inr, Phone, Text};
 use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, code};
 

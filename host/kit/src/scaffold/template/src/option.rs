@@ -1,9 +1,9 @@
 //! One offer of a partner. Every field is required.
 
 use crate::request::Kind;
+use contract_sdk::Shape;
 use contract_sdk::common::PartnerReference;
 use contract_sdk::shape::{DateTime, Inr, Text};
-use contract_sdk::Shape;
 
 /// An offer.
 #[derive(Debug, Shape)]

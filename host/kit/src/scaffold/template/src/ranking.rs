@@ -19,6 +19,7 @@ const SAFETY: &Signals<1> = &Signals::new([("warranty", 1.0)]);
 const BANDS: &[BandFactor] = &[
     BandFactor { axis: Axis::Time, value: "fast", factor: 1.5 },
     BandFactor { axis: Axis::Time, value: "balanced", factor: 1.0 },
+    BandFactor { axis: Axis::Taste, value: "balanced", factor: 1.0 },
     BandFactor { axis: Axis::Budget, value: "ok", factor: 1.5 },
     BandFactor { axis: Axis::Budget, value: "good", factor: 1.0 },
     BandFactor { axis: Axis::Safety, value: "balanced", factor: 1.0 },

@@ -5,9 +5,10 @@ use crate::booking::CreateBooking;
 use contract_sdk::bindings::{Backoff, Breach, ToolRole};
 use contract_sdk::{About, ErrorRow, Forbidden, Search, ToolEntry, ToolPolicy};
 
-/// Identity. A new release carries a higher version.
+/// Identity.
 pub const ABOUT: About = About {
     intent: INTENT,
+    // A new release carries a higher one.
     version: "1.0.0",
     agent: "{{agent}}",
     title: "{{title}}",

@@ -6,11 +6,12 @@ use contract_sdk::shape::{Described, read_document};
 use contract_sdk::testing::{assert_shape, problems};
 use contract_sdk::{Report, engine};
 use serde_json::{Value, json};
+
+use {{crate}}::{{type}};
 use {{crate}}::booking::{Arguments, Booking};
 use {{crate}}::completion::Extra;
 use {{crate}}::option::Offer;
 use {{crate}}::request::Request;
-use {{crate}}::{{type}};
 
 fn sample(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -50,12 +51,21 @@ fn every_field() {
     assert_shape(&ReportHere::DESC, &sample(report), |json| read_document::<ReportHere>(json).map(drop));
 }
 
+/// The answer of a partner: a cheap offer, a soon one, and one that nobody is shown.
+#[test]
+fn the_sample_answer_is_ranked() {
+    let answer = sample(include_str!("../samples/search-answer.json"));
+    let evaluation = evaluate(answer["offers"].as_array().unwrap());
+    assert_eq!((evaluation.ranked.len(), evaluation.dropped.len()), (2, 1));
+    assert_eq!(evaluation.dropped[0].violations[0].code, "UNVERIFIED");
+}
+
 /// Of two offers that differ in one value, the better one comes first, whatever their order.
 #[test]
 fn a_better_value_never_lowers_the_rank() {
     for (pointer, better, worse) in [
         ("/provider/distance_km", json!(1), json!(40)),
-        ("/provider/rating", json!(4.9), json!(2)),
+        ("/provider/rating", json!(4.9), json!(3.5)),
         ("/total_inr", json!(100), json!(900)),
         ("/warranty_days", json!(300), json!(0)),
         ("/starts_at", json!("2026-01-05T10:00:00+05:30"), json!("2026-01-05T17:00:00+05:30")),
