@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use contract_sdk::lexicon::{AnyOf, Claim, Lexicon};
 use intent_gateway_core::classify::CueIndex;
+use intent_gateway_core::limits::UTTERANCE_MAX_CHARS;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -78,6 +79,19 @@ async fn two_contracts_are_heard_in_one_utterance() {
     let answer = classified(&gateway, "renew my car insurance before it expires").await;
     assert_eq!((&answer["decision"], &answer["intent"]), (&json!("elsewhere"), &json!("auto.book_insurance_renewal")));
     assert_eq!((&answer["elsewhere"][0]["live"], &answer["also"]), (&json!(false), &json!([])));
+}
+
+/// The longest utterance that the surface lets through, of words that are nearly the contracts' own, so that each is
+/// compared letter by letter: no contract runs into its deadline over it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_longest_utterance_is_judged_in_time() {
+    let gateway = gateway();
+    let nearly = "yoga ac insurance servixe covex polixy claix batcx sessiox instructox compressox refrigeranx ";
+    let utterance: String = nearly.chars().cycle().take(UTTERANCE_MAX_CHARS).collect();
+    let answer = classified(&gateway, &utterance).await;
+    assert_eq!(answer["failed"], json!([]), "{}", gateway.log());
+    let too_long = gateway.post("/api/v1/classify", &json!({ "utterance": format!("{utterance}x") })).await;
+    assert_eq!(too_long.status, 400);
 }
 
 /// A contract that would claim an utterance, or name its intent, is asked: its own cues wake it.

@@ -48,6 +48,12 @@ pub(crate) fn build_all() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The components of all contracts that ship.
+pub(crate) fn shipped() -> anyhow::Result<Vec<PathBuf>> {
+    let shipped = GUESTS.iter().filter(|guest| guest.folder == CONTRACTS);
+    shipped.map(|guest| Ok(component_path(guest.folder, &Package::of(&root().join(guest.home))?.name))).collect()
+}
+
 /// Where the component of a guest is.
 pub(crate) fn component_path(folder: &str, package: &str) -> PathBuf {
     root().join("target").join(folder).join(package).with_extension("wasm")

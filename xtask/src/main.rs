@@ -35,7 +35,7 @@ enum Command {
     },
     /// Measure the main job against the aims: isolation, scan, load, a whole search against a bare proxy
     Bench,
-    /// Run everything that CI runs: formatting, lints, tests, the demo, the README's tour
+    /// Run everything that CI runs: formatting, lints, tests, the contracts' checks, the demo, the documents' commands
     Test {
         /// Run one part only, for example `tests`
         #[arg(long)]

@@ -12,17 +12,21 @@ struct Part {
     run: fn() -> anyhow::Result<()>,
 }
 
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     Part { name: "formatting", run: formatting },
     Part { name: "contracts", run: guests::build_all },
     Part { name: "contract in JavaScript", run: foreign::build_all },
     Part { name: "lints", run: lints },
     Part { name: "example partners", run: example_partners },
     Part { name: "tests", run: tests },
+    Part { name: "contract checks", run: contract_checks },
     Part { name: "demo", run: demo_runs },
     Part { name: "README", run: readme::run_tour },
     Part { name: "walk-through", run: readme::run_walk_through },
 ];
+
+/// How long each contract is fuzzed. Long runs are for `plugin check` by hand.
+const FUZZ_SECONDS: &str = "5";
 
 /// Runs all parts; `only` names one.
 pub(crate) fn run_all(only: Option<&str>) -> anyhow::Result<()> {
@@ -76,6 +80,17 @@ fn tests() -> anyhow::Result<()> {
     gateway::build("debug")?;
     step("Tests");
     run(cargo().args(["test", "--locked", "--workspace", "--quiet"]))
+}
+
+/// Checks every contract that ships as its author would, and fuzzes it for some seconds.
+fn contract_checks() -> anyhow::Result<()> {
+    gateway::build("debug")?;
+    step("Checking and fuzzing the contracts");
+    for contract in guests::shipped()? {
+        let mut check = Command::new(gateway::binary("debug", "intent-gateway"));
+        run(check.args(["plugin", "check", "--fuzz-seconds", FUZZ_SECONDS]).arg(contract))?;
+    }
+    Ok(())
 }
 
 fn demo_runs() -> anyhow::Result<()> {

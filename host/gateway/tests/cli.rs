@@ -487,6 +487,6 @@ fn the_author_is_helped() {
     }
     assert_eq!(run(folder.path(), &["plugin"]).status.code(), Some(2));
     let nothing = run(folder.path(), &["plugin", "build"]);
-    assert_eq!(nothing.status.code(), Some(1));
+    assert_eq!(nothing.status.code(), Some(2));
     assert!(text(&nothing.stderr).contains("there is no Cargo.toml"), "{}", text(&nothing.stderr));
 }

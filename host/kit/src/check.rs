@@ -191,7 +191,7 @@ fn seen(stage: &str, subject: &Subject, outline: Option<&Outline>) -> String {
         }
         "component" => "a WebAssembly component that compiles".to_owned(),
         "imports" if imports.is_empty() => "nothing is imported".to_owned(),
-        "imports" => format!("WASI, with nothing granted: {}", imports.join(", ")),
+        "imports" => format!("{}; WASI is linked with nothing granted", imports.join(", ")),
         "interface" if exports.is_empty() => "nothing is exported".to_owned(),
         "interface" => exports.join(", "),
         _ => "identity, tools, ranking, vocabularies and schemas agree with each other".to_owned(),
@@ -395,6 +395,24 @@ mod tests {
         idle.versions.push(("1.0.1".parse().expect("a version"), Digest::of(b"next")));
         assert_eq!(of(&next("1.0.1", &["a"]), &idle).outcome, Outcome::Passed, "the very same is no successor");
         assert_eq!(version(&next("1.0.1", &["a"]), Digest::of(b"next"), None).outcome, Outcome::Skipped);
+    }
+
+    #[test]
+    fn an_import_that_no_contract_may_have_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("curious.wasm");
+        let text = r#"(component (import "wasi:sockets/tcp@0.2.0" (instance)) (import "host:files/read" (func)))"#;
+        std::fs::write(&path, wat::parse_str(text).expect("a component")).expect("written");
+        let subject = Subject::open(&path).expect("readable");
+        let report = run(&subject, &Options { against: None, fuzz_for: Duration::from_secs(1), seed: None });
+        let of = |name: &str| report.checks.iter().find(|check| check.name == name).expect("listed");
+        assert_eq!([of("size").outcome, of("component").outcome], [Outcome::Passed; 2]);
+        assert_eq!(of("imports").outcome, Outcome::Failed);
+        assert!(of("imports").seen.contains("wasi:sockets/tcp@0.2.0, host:files/read"), "{:?}", of("imports"));
+        assert!(of("imports").problems[0].contains("which no contract may"), "{:?}", of("imports"));
+        let unreached = ["interface", "descriptor", "memory", "version", "examples", "time", "fuzz"];
+        assert_eq!(unreached.map(|name| of(name).outcome), [Outcome::Skipped; 7]);
+        assert!(!report.passed && report.text().contains("\n✘ imports"), "{}", report.text());
     }
 
     #[test]

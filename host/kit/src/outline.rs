@@ -56,6 +56,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_the_outermost_names_count() {
+        let component = r#"(component
+            (import "wasi:clocks/wall-clock@0.2.0" (instance $clock (export "now" (func))))
+            (component $inner (import "hidden" (func)))
+            (core module $m (memory 3) (func (export "f")))
+            (core module $n (memory 1))
+            (core instance $i (instantiate $m))
+            (func $f (canon lift (core func $i "f")))
+            (export "shown" (func $f)))"#;
+        let outline = Outline::of(&wat::parse_str(component).expect("a component")).expect("well formed");
+        assert_eq!(
+            (outline.imports.as_slice(), outline.exports.as_slice()),
+            (&["wasi:clocks/wall-clock@0.2.0".to_owned()][..], &["shown".to_owned()][..])
+        );
+        assert_eq!(outline.initial_memory_bytes, 4 * PAGE_BYTES);
+    }
+
+    #[test]
     fn an_empty_component_has_nothing() {
         let empty = [&b"\0asm"[..], &[0x0d, 0, 1, 0]].concat();
         assert_eq!(Outline::of(&empty), Some(Outline::default()));

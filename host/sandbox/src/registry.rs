@@ -403,7 +403,7 @@ impl Published {
 
     fn cues(&self) -> &Cues {
         self.cues.get_or_init(|| {
-            let live: Vec<Arc<Version>> = self.snapshot.intents.values().filter_map(|intent| intent.versions.first()).cloned().collect();
+            let live: Vec<Arc<Version>> = self.snapshot.all_live().cloned().collect();
             let index = CueIndex::build(live.iter().map(|version| version.descriptor().cues.as_slice()));
             Cues { index, live }
         })

@@ -99,8 +99,8 @@ pub(crate) struct CheckArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct TestArgs {
-    /// Folder of the contract or of its cases, or one component beside whose crate the cases are.
-    #[arg(default_value = ".")]
+    /// Folder of the contract, or of its cases; or the component, with the cases in ./cases.
+    #[arg(value_name = "DIR|FILE", default_value = ".")]
     pub(crate) dir: PathBuf,
     /// The component; without it, what `plugin build` wrote for the crate.
     #[arg(long, value_name = "FILE")]

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use contract_toolchain::ToolchainError;
 use intent_gateway_kit::check::{self, Live, Loaded};
 use intent_gateway_kit::fuzz::FuzzReport;
 use intent_gateway_kit::scaffold::{self, Scaffold};
@@ -93,7 +94,10 @@ fn scaffold_one(arguments: &NewArgs) -> Result<Verdict, Stopped> {
 }
 
 fn build_one(arguments: &BuildArgs) -> Result<Verdict, Stopped> {
-    let built = build::run(&arguments.dir, arguments.out.as_deref(), &complain).map_err(failed)?;
+    let built = build::run(&arguments.dir, arguments.out.as_deref(), &complain).map_err(|error| match error {
+        ToolchainError::NoCrate(_) => usage(error),
+        other => failed(other),
+    })?;
     let kib = built.component_bytes.div_ceil(1024);
     complain(&format!("{kib} KiB{}", if built.changed { "" } else { ", as it was" }));
     print(&built.path.display().to_string());

@@ -210,15 +210,14 @@ fn forbidden(page: &mut Markdown, descriptor: &Descriptor) {
     page.table(["Field", "A breach", "Why"], &rows.collect::<Vec<_>>());
 }
 
+/// The share of completeness is left out: it is a hidden factor (spec 2 and 3), and partners read this page.
 fn ranking(page: &mut Markdown, descriptor: &Descriptor) {
     let ranking = &descriptor.ranking;
     page.heading(2, "How options are ranked");
     page.paragraph(&format!(
         "Four axes are weighed. Within each, {} is what the manifest declares as `ttbs_signals`, the rest are the \
-         signals below; {} of the total is how complete the information is. What the user cares for shifts the weights. \
-         The ranking does not know whose option it ranks.",
-        percent(ranking.declared_share),
-        percent(ranking.completeness_share)
+         signals below. What the user cares for shifts the weights. The ranking does not know whose option it ranks.",
+        percent(ranking.declared_share)
     ));
     let rows = AXES.into_iter().zip(ranking.weights.values()).map(|((axis, name), weight)| {
         let signals = ranking.signals.iter().filter(|signal| signal.axis == axis);
