@@ -1,14 +1,10 @@
 //! Properties of the ranking.
 
 use auto_book_ac_service::AcService;
-use contract_sdk::bindings::{Axes, Candidate, Context, Evaluation, Payload};
-use contract_sdk::engine;
+use contract_sdk::bindings::{Axes, Evaluation};
+use contract_sdk::testing::properties::{self, Improvement, shift};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-
-fn context() -> Context {
-    Context { request_id: "r-1".to_owned(), now_ms: 0 }
-}
 
 fn request(bands: &Value) -> Value {
     let mut request: Value = serde_json::from_str(include_str!("../samples/request.json")).unwrap();
@@ -22,25 +18,7 @@ fn sample_slots() -> Vec<Value> {
 }
 
 fn evaluate(request: &Value, payloads: &[Vec<Value>]) -> Evaluation {
-    let mut number = 0;
-    let payloads: Vec<Payload> = payloads
-        .iter()
-        .map(|slots| Payload {
-            declared: Axes { time: 0.9, taste: 0.4, budget: 0.6, safety: 0.7 },
-            candidates: slots
-                .iter()
-                .map(|slot| {
-                    number += 1;
-                    Candidate { number, json: slot.to_string() }
-                })
-                .collect(),
-        })
-        .collect();
-    engine::evaluate::<AcService>(&context(), &request.to_string(), &payloads).unwrap()
-}
-
-fn ids(evaluation: &Evaluation) -> Vec<String> {
-    evaluation.ranked.iter().map(|option| option.id.clone()).collect()
+    properties::evaluate::<AcService>(request, payloads)
 }
 
 fn bands() -> impl Strategy<Value = Value> {
@@ -94,36 +72,24 @@ fn slots() -> impl Strategy<Value = Vec<Value>> {
         .prop_map(|((a, b, c, d), (e, f, g, h), count)| [a, b, c, d, e, f, g, h].into_iter().take(count).collect())
 }
 
-/// Makes one signal of a slot better.
-type Improve = fn(&mut Value);
-
 /// Ways to make one signal of a slot better and leave the others as they are.
-fn improvements() -> Vec<(&'static str, Improve)> {
-    fn add(slot: &mut Value, pointer: &str, step: f64, low: f64, high: f64) {
-        let place = slot.pointer_mut(pointer).unwrap();
-        let value = (place.as_f64().unwrap() + step).clamp(low, high);
-        *place = if value.fract() == 0.0 { json!(value as i64) } else { json!(value) };
-    }
+fn improvements() -> Vec<Improvement> {
     vec![
-        ("nearer", |slot| add(slot, "/provider/distance_from_user_km", -2.0, 0.0, 30.0)),
-        ("shorter", |slot| add(slot, "/slot_window/typical_duration_hours", -1.0, 0.5, 6.0)),
+        ("nearer", |slot| shift(slot, "/provider/distance_from_user_km", -2.0, 0.0, 30.0)),
+        ("shorter", |slot| shift(slot, "/slot_window/typical_duration_hours", -1.0, 0.5, 6.0)),
         ("same day", |slot| slot["slot_window"]["same_day_completion_likely"] = json!(true)),
         ("better scope", |slot| slot["service_scope"]["code"] = json!("refrigerant_topup")),
         ("cheaper", |slot| {
-            add(slot, "/estimated_price/total_estimate_inr", -300.0, 0.0, 1e9);
+            shift(slot, "/estimated_price/total_estimate_inr", -300.0, 0.0, 1e9);
             slot["estimated_price"]["labour_inr"] = slot["estimated_price"]["total_estimate_inr"].clone();
         }),
         ("fee waived", |slot| slot["estimated_price"]["diagnostic_fee_waived_if_repair"] = json!(true)),
         ("price locked", |slot| slot["estimated_price"]["price_lock_guaranteed"] = json!(true)),
-        ("tighter lock", |slot| add(slot, "/estimated_price/price_lock_variance_cap_pct", -10.0, 0.0, 50.0)),
-        ("longer parts warranty", |slot| add(slot, "/warranty/parts_warranty_months", 6.0, 0.0, 24.0)),
-        ("longer cooling warranty", |slot| add(slot, "/warranty/cooling_performance_warranty_days", 20.0, 0.0, 90.0)),
-        ("more complaints resolved", |slot| add(slot, "/ratings/cooling_complaint_resolution_pct", 10.0, 0.0, 100.0)),
+        ("tighter lock", |slot| shift(slot, "/estimated_price/price_lock_variance_cap_pct", -10.0, 0.0, 50.0)),
+        ("longer parts warranty", |slot| shift(slot, "/warranty/parts_warranty_months", 6.0, 0.0, 24.0)),
+        ("longer cooling warranty", |slot| shift(slot, "/warranty/cooling_performance_warranty_days", 20.0, 0.0, 90.0)),
+        ("more complaints resolved", |slot| shift(slot, "/ratings/cooling_complaint_resolution_pct", 10.0, 0.0, 100.0)),
     ]
-}
-
-fn is_unit(value: f64) -> bool {
-    (0.0..=1.0).contains(&value)
 }
 
 proptest! {
@@ -132,71 +98,28 @@ proptest! {
     #[test]
     fn a_better_signal_never_lowers_the_rank(slots in slots(), bands in bands(), which in any::<prop::sample::Index>()) {
         let request = request(&bands);
-        let before = evaluate(&request, std::slice::from_ref(&slots));
-        prop_assert_eq!(before.ranked.len(), slots.len());
         let which = which.index(slots.len());
-        let id = format!("slot-{which}");
-        let total = |evaluation: &Evaluation, id: &str| {
-            evaluation.ranked.iter().find(|option| option.id == id).map(|option| option.total).unwrap()
-        };
-        for (what, improve) in improvements() {
-            let mut better = slots.clone();
-            improve(&mut better[which]);
-            let after = evaluate(&request, &[better]);
-            for option in &before.ranked {
-                // Whoever was behind it stays behind it. Sums of floats may differ in the last digits.
-                if option.id != id && option.total < total(&before, &id) {
-                    prop_assert!(total(&after, &option.id) < total(&after, &id) + 1e-12, "{}: {} overtakes", what, option.id);
-                }
-            }
-            prop_assert!(total(&after, &id) >= total(&before, &id) - 1e-12, "{}", what);
-        }
+        properties::better_never_ranks_lower::<AcService>(&request, &slots, which, &improvements())
+            .map_err(TestCaseError::fail)?;
     }
 
     #[test]
     fn order_and_grouping_do_not_matter(slots in slots(), bands in bands(), shuffle in any::<u64>(), split in 0_usize..9) {
         let request = request(&bands);
-        let expected = evaluate(&request, std::slice::from_ref(&slots));
-        let mut other = slots.clone();
-        let mut seed = shuffle;
-        for index in (1..other.len()).rev() {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            other.swap(index, (seed >> 33) as usize % (index + 1));
-        }
-        let (left, right) = other.split_at(split.min(other.len()));
-        let found = evaluate(&request, &[right.to_vec(), Vec::new(), left.to_vec()]);
-        prop_assert_eq!(ids(&found), ids(&expected));
-        for (found, expected) in found.ranked.iter().zip(&expected.ranked) {
-            prop_assert_eq!((found.total, &found.axes, &found.card), (expected.total, &expected.axes, &expected.card));
-        }
+        properties::order_and_grouping_do_not_matter::<AcService>(&request, &slots, shuffle, split)
+            .map_err(TestCaseError::fail)?;
     }
 
     #[test]
     fn scores_are_shares_and_the_same_twice(slots in slots(), bands in bands()) {
         let request = request(&bands);
-        let first = evaluate(&request, std::slice::from_ref(&slots));
-        for option in &first.ranked {
-            let Axes { time, taste, budget, safety } = option.axes;
-            let all = [option.total, option.completeness, time, taste, budget, safety];
-            prop_assert!(all.into_iter().all(is_unit), "{:?}", all);
-        }
-        prop_assert!(first.ranked.is_sorted_by(|left, right| left.total >= right.total));
-        prop_assert_eq!(first, evaluate(&request, &[slots]));
+        properties::scores_are_shares_and_the_same_twice::<AcService>(&request, &slots).map_err(TestCaseError::fail)?;
     }
 }
 
 #[test]
-fn equal_slots_are_ordered_by_the_request_alone() {
-    let mut slots = vec![sample_slots().swap_remove(0); 4];
-    for (index, slot) in slots.iter_mut().enumerate() {
-        slot["slot_id"] = json!(format!("slot-{index}"));
-    }
-    let request = request(&json!({}));
-    let forward = evaluate(&request, std::slice::from_ref(&slots));
-    slots.reverse();
-    let backward = evaluate(&request, &slots.into_iter().map(|slot| vec![slot]).collect::<Vec<_>>());
-    assert_eq!(ids(&forward), ids(&backward));
-    assert_eq!(forward.ranked.len(), 4);
+fn equal_options_are_ordered_by_the_request_alone() {
+    properties::ties_do_not_follow_the_place::<AcService>(&request(&json!({})), &sample_slots()[0]).unwrap();
 }
 
 /// What each band prefers, on two slots that differ in that alone.

@@ -3,37 +3,15 @@
 #[expect(dead_code, reason = "each test binary uses a part of the shared calls")]
 mod common;
 
-use common::{context, quote, request, with};
-use contract_sdk::bindings::{Axes, Candidate, Evaluation, Payload};
-use contract_sdk::engine;
+use common::{quote, request, with};
+use contract_sdk::bindings::{Axes, Evaluation};
+use contract_sdk::testing::properties::{self, Improvement, ids, shift};
 use finance_buy_motor_insurance::MotorInsurance;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn evaluate(request: &Value, payloads: &[Vec<Value>]) -> Evaluation {
-    let mut number = 0;
-    let payloads: Vec<Payload> = payloads
-        .iter()
-        .map(|quotes| Payload {
-            declared: Axes { time: 0.9, taste: 0.4, budget: 0.6, safety: 0.7 },
-            candidates: quotes
-                .iter()
-                .map(|quote| {
-                    number += 1;
-                    Candidate { number, json: quote.to_string() }
-                })
-                .collect(),
-        })
-        .collect();
-    engine::evaluate::<MotorInsurance>(&context(), &request.to_string(), &payloads).unwrap()
-}
-
-fn ids(evaluation: &Evaluation) -> Vec<String> {
-    evaluation.ranked.iter().map(|option| option.id.clone()).collect()
-}
-
-fn total(evaluation: &Evaluation, id: &str) -> f64 {
-    evaluation.ranked.iter().find(|option| option.id == id).map(|option| option.total).unwrap()
+    properties::evaluate::<MotorInsurance>(request, payloads)
 }
 
 /// Requests that differ in all that the ranking looks at.
@@ -105,23 +83,15 @@ fn quotes() -> impl Strategy<Value = Vec<Value>> {
         .prop_map(|((a, b, c, d), (e, f, g, h), count)| [a, b, c, d, e, f, g, h].into_iter().take(count).collect())
 }
 
-/// Makes one signal of a quote better.
-type Improve = fn(&mut Value);
-
 /// Ways to make one signal of a quote better and leave the others as they are.
-fn improvements() -> Vec<(&'static str, Improve)> {
-    fn add(quote: &mut Value, pointer: &str, step: f64, low: f64, high: f64) {
-        let place = quote.pointer_mut(pointer).unwrap();
-        let value = (place.as_f64().unwrap() + step).clamp(low, high);
-        *place = if value.fract() == 0.0 { json!(value as i64) } else { json!(value) };
-    }
+fn improvements() -> Vec<Improvement> {
     vec![
         ("instant issuance", |quote| quote["instant_issuance_possible"] = json!(true)),
-        ("issued sooner", |quote| add(quote, "/estimated_issuance_minutes", -500.0, 1.0, 2880.0)),
+        ("issued sooner", |quote| shift(quote, "/estimated_issuance_minutes", -500.0, 1.0, 2880.0)),
         ("no inspection", |quote| quote["inspection_required"] = json!(false)),
         ("a preferred insurer", |quote| quote["insurer"]["name"] = json!("Sahyadri Vindhya General")),
-        ("more garages in the city", |quote| add(quote, "/cashless_garage_count_in_city", 90.0, 0.0, 1e6)),
-        ("more garages in the state", |quote| add(quote, "/cashless_garage_count_in_state", 90.0, 0.0, 1e6)),
+        ("more garages in the city", |quote| shift(quote, "/cashless_garage_count_in_city", 90.0, 0.0, 1e6)),
+        ("more garages in the state", |quote| shift(quote, "/cashless_garage_count_in_state", 90.0, 0.0, 1e6)),
         ("the maker's brand", |quote| quote["insurer"]["product_name"] = json!("Hyundai Assure")),
         ("cheaper", |quote| {
             let total = quote["premium_breakdown"]["total_payable_inr"].as_i64().unwrap();
@@ -131,9 +101,9 @@ fn improvements() -> Vec<(&'static str, Improve)> {
             let addon = |code: &str| json!({"code": code, "label": "x", "premium_inr": 0});
             quote["addons_included"] = json!([addon("zero_dep"), addon("consumables"), addon("rsa_24x7")]);
         }),
-        ("more claims settled", |quote| add(quote, "/insurer/claim_settlement_ratio_pct", 2.0, 0.0, 100.0)),
-        ("settled sooner", |quote| add(quote, "/insurer/motor_claim_settlement_days_avg", -7.0, 0.0, 1e6)),
-        ("more solvent", |quote| add(quote, "/insurer/solvency_ratio", 0.5, 1.0, 5.0)),
+        ("more claims settled", |quote| shift(quote, "/insurer/claim_settlement_ratio_pct", 2.0, 0.0, 100.0)),
+        ("settled sooner", |quote| shift(quote, "/insurer/motor_claim_settlement_days_avg", -7.0, 0.0, 1e6)),
+        ("more solvent", |quote| shift(quote, "/insurer/solvency_ratio", 0.5, 1.0, 5.0)),
     ]
 }
 
@@ -141,58 +111,21 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn a_better_signal_never_lowers_the_rank(
-        quotes in quotes(), request in requests(), which in any::<prop::sample::Index>(),
-    ) {
-        let before = evaluate(&request, std::slice::from_ref(&quotes));
-        prop_assert_eq!(before.ranked.len(), quotes.len(), "{:?}", before.dropped);
+    fn a_better_signal_never_lowers_the_rank(quotes in quotes(), request in requests(), which in any::<prop::sample::Index>()) {
         let which = which.index(quotes.len());
-        let id = format!("quote-{which}");
-        for (what, improve) in improvements() {
-            let mut better = quotes.clone();
-            improve(&mut better[which]);
-            let after = evaluate(&request, &[better]);
-            for option in &before.ranked {
-                // Whoever was behind it stays behind it. Sums of floats may differ in the last digits.
-                if option.id != id && option.total < total(&before, &id) {
-                    prop_assert!(
-                        total(&after, &option.id) < total(&after, &id) + 1e-12, "{}: {} overtakes", what, option.id
-                    );
-                }
-            }
-            prop_assert!(total(&after, &id) >= total(&before, &id) - 1e-12, "{}", what);
-        }
+        properties::better_never_ranks_lower::<MotorInsurance>(&request, &quotes, which, &improvements())
+            .map_err(TestCaseError::fail)?;
     }
 
     #[test]
-    fn order_and_grouping_do_not_matter(
-        quotes in quotes(), request in requests(), shuffle in any::<u64>(), split in 0_usize..9,
-    ) {
-        let expected = evaluate(&request, std::slice::from_ref(&quotes));
-        let mut other = quotes.clone();
-        let mut seed = shuffle;
-        for index in (1..other.len()).rev() {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            other.swap(index, (seed >> 33) as usize % (index + 1));
-        }
-        let (left, right) = other.split_at(split.min(other.len()));
-        let found = evaluate(&request, &[right.to_vec(), Vec::new(), left.to_vec()]);
-        prop_assert_eq!(ids(&found), ids(&expected));
-        for (found, expected) in found.ranked.iter().zip(&expected.ranked) {
-            prop_assert_eq!((found.total, &found.axes, &found.card), (expected.total, &expected.axes, &expected.card));
-        }
+    fn order_and_grouping_do_not_matter(quotes in quotes(), request in requests(), shuffle in any::<u64>(), split in 0_usize..9) {
+        properties::order_and_grouping_do_not_matter::<MotorInsurance>(&request, &quotes, shuffle, split)
+            .map_err(TestCaseError::fail)?;
     }
 
     #[test]
     fn scores_are_shares_and_the_same_twice(quotes in quotes(), request in requests()) {
-        let first = evaluate(&request, std::slice::from_ref(&quotes));
-        for option in &first.ranked {
-            let Axes { time, taste, budget, safety } = option.axes;
-            let all = [option.total, option.completeness, time, taste, budget, safety];
-            prop_assert!(all.into_iter().all(|value| (0.0..=1.0).contains(&value)), "{:?}", all);
-        }
-        prop_assert!(first.ranked.is_sorted_by(|left, right| left.total >= right.total));
-        prop_assert_eq!(first, evaluate(&request, &[quotes]));
+        properties::scores_are_shares_and_the_same_twice::<MotorInsurance>(&request, &quotes).map_err(TestCaseError::fail)?;
     }
 
     /// Whatever else a quote offers, what a hard filter names does not pass.
@@ -211,14 +144,8 @@ proptest! {
 }
 
 #[test]
-fn equal_quotes_are_ordered_by_the_request_alone() {
-    let mut quotes: Vec<Value> =
-        (0..4).map(|index| with(quote(), &[("/quote_id", json!(format!("quote-{index}")))])).collect();
-    let forward = evaluate(&request(), std::slice::from_ref(&quotes));
-    quotes.reverse();
-    let backward = evaluate(&request(), &quotes.into_iter().map(|quote| vec![quote]).collect::<Vec<_>>());
-    assert_eq!(ids(&forward), ids(&backward));
-    assert_eq!(forward.ranked.len(), 4);
+fn equal_options_are_ordered_by_the_request_alone() {
+    properties::ties_do_not_follow_the_place::<MotorInsurance>(&request(), &quote()).unwrap();
 }
 
 /// The axes of the quotes with these changes, in their order.

@@ -1,14 +1,10 @@
 //! Properties of the ranking.
 
-use contract_sdk::bindings::{Axes, Candidate, Context, Evaluation, Payload};
-use contract_sdk::engine;
+use contract_sdk::bindings::{Axes, Evaluation};
+use contract_sdk::testing::properties::{self, Improvement, ids, shift};
 use lifestyle_book_yoga_class::YogaClass;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-
-fn context() -> Context {
-    Context { request_id: "r-1".to_owned(), now_ms: 0 }
-}
 
 fn request(bands: &Value) -> Value {
     let mut request: Value = serde_json::from_str(include_str!("../samples/request.json")).unwrap();
@@ -21,25 +17,7 @@ fn sample() -> Value {
 }
 
 fn evaluate(request: &Value, payloads: &[Vec<Value>]) -> Evaluation {
-    let mut number = 0;
-    let payloads: Vec<Payload> = payloads
-        .iter()
-        .map(|options| Payload {
-            declared: Axes { time: 0.9, taste: 0.4, budget: 0.6, safety: 0.7 },
-            candidates: options
-                .iter()
-                .map(|option| {
-                    number += 1;
-                    Candidate { number, json: option.to_string() }
-                })
-                .collect(),
-        })
-        .collect();
-    engine::evaluate::<YogaClass>(&context(), &request.to_string(), &payloads).unwrap()
-}
-
-fn ids(evaluation: &Evaluation) -> Vec<String> {
-    evaluation.ranked.iter().map(|option| option.id.clone()).collect()
+    properties::evaluate::<YogaClass>(request, payloads)
 }
 
 fn bands() -> impl Strategy<Value = Value> {
@@ -142,25 +120,16 @@ fn options() -> impl Strategy<Value = Vec<Value>> {
     all.prop_map(|(a, b, c, d, e, f, count)| [a, b, c, d, e, f].into_iter().take(count).collect())
 }
 
-/// Makes one signal of an option better.
-type Improve = fn(&mut Value);
-
-fn add(option: &mut Value, pointer: &str, step: f64, low: f64, high: f64) {
-    let place = option.pointer_mut(pointer).unwrap();
-    let value = (place.as_f64().unwrap() + step).clamp(low, high);
-    *place = if value.fract() == 0.0 { json!(value as i64) } else { json!(value) };
-}
-
 /// Ways to make one signal of an option better and leave the others as they are.
-fn improvements() -> Vec<(&'static str, Improve)> {
+fn improvements() -> Vec<Improvement> {
     vec![
-        ("nearer", |option| add(option, "/yoga_studio/distance_from_user_km", -2.0, 0.0, 30.0)),
-        ("on time", |option| add(option, "/yoga_studio/ratings/on_time_30day_pct", 0.1, 0.0, 1.0)),
+        ("nearer", |option| shift(option, "/yoga_studio/distance_from_user_km", -2.0, 0.0, 30.0)),
+        ("on time", |option| shift(option, "/yoga_studio/ratings/on_time_30day_pct", 0.1, 0.0, 1.0)),
         ("a slot at the right time", |option| {
             option["available_slots"][0]["start_iso"] = json!("2026-05-04T07:00:00+05:30");
         }),
-        ("more skill", |option| add(option, "/yoga_studio/ratings/instructor_skill_score", 0.5, 0.0, 5.0)),
-        ("better of late", |option| add(option, "/yoga_studio/ratings/recent_30day_score", 0.5, 0.0, 5.0)),
+        ("more skill", |option| shift(option, "/yoga_studio/ratings/instructor_skill_score", 0.5, 0.0, 5.0)),
+        ("better of late", |option| shift(option, "/yoga_studio/ratings/recent_30day_score", 0.5, 0.0, 5.0)),
         ("another specialization", |option| {
             let list = option["instructors"][1]["specializations"].as_array_mut().unwrap();
             list.push(json!("hatha_specialist"));
@@ -168,7 +137,7 @@ fn improvements() -> Vec<(&'static str, Improve)> {
         ("another certification", |option| {
             option["instructors"][2]["certifications"].as_array_mut().unwrap().push(json!("registry_500"));
         }),
-        ("more experience", |option| add(option, "/instructors/0/experience_years", 3.0, 0.0, 40.0)),
+        ("more experience", |option| shift(option, "/instructors/0/experience_years", 3.0, 0.0, 40.0)),
         ("more props", |option| {
             option["yoga_class_catalog"][0]["props_provided"].as_array_mut().unwrap().push(json!("block"));
         }),
@@ -176,8 +145,8 @@ fn improvements() -> Vec<(&'static str, Improve)> {
             option["yoga_class_catalog"][1]["temperature_kind"] = json!("room_temp");
         }),
         ("a smaller class", |option| {
-            add(option, "/yoga_class_catalog/2/class_size_max", -4.0, 1.0, 40.0);
-            add(option, "/yoga_class_catalog/2/class_size_typical", -4.0, 1.0, 40.0);
+            shift(option, "/yoga_class_catalog/2/class_size_max", -4.0, 1.0, 40.0);
+            shift(option, "/yoga_class_catalog/2/class_size_typical", -4.0, 1.0, 40.0);
         }),
         ("the preferred kind of class", |option| {
             option["yoga_class_catalog"][0]["class_kind"] = json!("group_drop_in");
@@ -185,17 +154,13 @@ fn improvements() -> Vec<(&'static str, Improve)> {
         ("the preferred kind of studio", |option| {
             option["yoga_studio"]["identity"]["studio_kind"] = json!("dedicated_yoga_studio");
         }),
-        ("cheaper", |option| add(option, "/session_pass/pass_inr", -100.0, 0.0, 1e9)),
+        ("cheaper", |option| shift(option, "/session_pass/pass_inr", -100.0, 0.0, 1e9)),
         ("more included", |option| option["session_pass"]["shower_included"] = json!(true)),
         ("a defibrillator", |option| option["yoga_studio"]["trust"]["aed_defibrillator_present"] = json!(true)),
-        ("a better audit", |option| add(option, "/yoga_studio/trust/safety_audit_score", 10.0, 0.0, 100.0)),
+        ("a better audit", |option| shift(option, "/yoga_studio/trust/safety_audit_score", 10.0, 0.0, 100.0)),
         ("cameras", |option| option["yoga_studio"]["amenities"]["cctv_in_premises"] = json!(true)),
         ("a panic button", |option| option["yoga_studio"]["amenities"]["panic_button_at_floor"] = json!(true)),
     ]
-}
-
-fn is_unit(value: f64) -> bool {
-    (0.0..=1.0).contains(&value)
 }
 
 proptest! {
@@ -204,56 +169,22 @@ proptest! {
     #[test]
     fn a_better_signal_never_lowers_the_rank(options in options(), bands in bands(), which in any::<prop::sample::Index>()) {
         let request = request(&bands);
-        let before = evaluate(&request, std::slice::from_ref(&options));
-        prop_assert_eq!(before.ranked.len(), options.len(), "{:?}", before.dropped);
         let which = which.index(options.len());
-        let id = format!("studio-{which}");
-        let total = |evaluation: &Evaluation, id: &str| {
-            evaluation.ranked.iter().find(|option| option.id == id).map(|option| option.total).unwrap()
-        };
-        for (what, improve) in improvements() {
-            let mut better = options.clone();
-            improve(&mut better[which]);
-            let after = evaluate(&request, &[better]);
-            for option in &before.ranked {
-                // Whoever was behind it stays behind it. Sums of floats may differ in the last digits.
-                if option.id != id && option.total < total(&before, &id) {
-                    prop_assert!(total(&after, &option.id) < total(&after, &id) + 1e-12, "{}: {} overtakes", what, option.id);
-                }
-            }
-            prop_assert!(total(&after, &id) >= total(&before, &id) - 1e-12, "{}", what);
-        }
+        properties::better_never_ranks_lower::<YogaClass>(&request, &options, which, &improvements())
+            .map_err(TestCaseError::fail)?;
     }
 
     #[test]
     fn order_and_grouping_do_not_matter(options in options(), bands in bands(), shuffle in any::<u64>(), split in 0_usize..7) {
         let request = request(&bands);
-        let expected = evaluate(&request, std::slice::from_ref(&options));
-        let mut other = options.clone();
-        let mut seed = shuffle;
-        for index in (1..other.len()).rev() {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            other.swap(index, (seed >> 33) as usize % (index + 1));
-        }
-        let (left, right) = other.split_at(split.min(other.len()));
-        let found = evaluate(&request, &[right.to_vec(), Vec::new(), left.to_vec()]);
-        prop_assert_eq!(ids(&found), ids(&expected));
-        for (found, expected) in found.ranked.iter().zip(&expected.ranked) {
-            prop_assert_eq!((found.total, &found.axes, &found.card), (expected.total, &expected.axes, &expected.card));
-        }
+        properties::order_and_grouping_do_not_matter::<YogaClass>(&request, &options, shuffle, split)
+            .map_err(TestCaseError::fail)?;
     }
 
     #[test]
     fn scores_are_shares_and_the_same_twice(options in options(), bands in bands()) {
         let request = request(&bands);
-        let first = evaluate(&request, std::slice::from_ref(&options));
-        for option in &first.ranked {
-            let Axes { time, taste, budget, safety } = option.axes;
-            let all = [option.total, option.completeness, time, taste, budget, safety];
-            prop_assert!(all.into_iter().all(is_unit), "{:?}", all);
-        }
-        prop_assert!(first.ranked.is_sorted_by(|left, right| left.total >= right.total));
-        prop_assert_eq!(first, evaluate(&request, &[options]));
+        properties::scores_are_shares_and_the_same_twice::<YogaClass>(&request, &options).map_err(TestCaseError::fail)?;
     }
 
     /// Whatever else an option offers, what a user may not have is never shown.
@@ -464,16 +395,7 @@ fn a_pass_is_worth_what_it_includes() {
 
 #[test]
 fn equal_options_are_ordered_by_the_request_alone() {
-    let mut options = vec![sample(); 4];
-    for (index, option) in options.iter_mut().enumerate() {
-        option["yoga_studio"]["identity"]["id"] = json!(format!("studio-{index}"));
-    }
-    let request = request(&json!({}));
-    let forward = evaluate(&request, std::slice::from_ref(&options));
-    options.reverse();
-    let backward = evaluate(&request, &options.into_iter().map(|option| vec![option]).collect::<Vec<_>>());
-    assert_eq!(ids(&forward), ids(&backward));
-    assert_eq!(forward.ranked.len(), 4);
+    properties::ties_do_not_follow_the_place::<YogaClass>(&request(&json!({})), &sample()).unwrap();
 }
 
 /// Thousands of slots and classes in one answer are judged in good time; a scan of the list for each slot is not.

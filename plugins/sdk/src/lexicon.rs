@@ -22,7 +22,7 @@
 //! };
 //!
 //! let found = LEXICON.classify("Clening of my car, please");
-//! assert_eq!(found.evidence, ["car", "clening"]);
+//! assert_eq!(found.evidence, ["clening", "car"]);
 //! assert!(found.score >= 0.5);
 //! ```
 

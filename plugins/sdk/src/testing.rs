@@ -4,6 +4,7 @@
 
 mod breakage;
 mod contract;
+pub mod properties;
 
 pub use breakage::{Accepted, Breakage, accepted, breakages};
 pub use contract::{problems, run};
