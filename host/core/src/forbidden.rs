@@ -2,7 +2,8 @@
 //! service does, 7; the contracts' own lists come with their descriptors).
 //!
 //! Two steps. A structural pass over the bytes tells at the speed of a string search whether any key may be
-//! forbidden, and how deep the payload nests; nearly every payload ends there. Only a suspicious payload is
+//! forbidden (and does not have the one value that is permitted), and how deep the payload nests; nearly every
+//! payload ends there. Only a suspicious payload is
 //! walked exactly, with JSON Pointers. The first step may suspect too much, never too little.
 
 use std::collections::BTreeMap;
@@ -76,8 +77,10 @@ impl<'a> ForbiddenFields<'a> {
         Self { rules, lengths }
     }
 
-    fn names(&self, key: &[u8]) -> bool {
-        self.lengths & length_bit(key.len()) != 0 && self.rules.iter().any(|rule| rule.name.as_bytes() == key)
+    /// Whether a member may be forbidden: by its name, unless its value is just the one that the rule permits.
+    fn suspects(&self, key: &[u8], value: &[u8]) -> bool {
+        self.lengths & length_bit(key.len()) != 0
+            && self.rules.iter().any(|rule| rule.name.as_bytes() == key && rule.breach.is_broken_by(Kind::seen(value)))
     }
 
     /// The structural pass. The text must be valid JSON; on other text the result means nothing.
@@ -90,7 +93,9 @@ impl<'a> ForbiddenFields<'a> {
             match byte {
                 b'"' => {
                     let (end, escaped) = string_end(bytes, at);
-                    if is_key(bytes, end + 1) && (escaped || self.names(&bytes[at..end.min(bytes.len())])) {
+                    if let Some(value) = value_after(bytes, end + 1)
+                        && (escaped || self.suspects(&bytes[at..end.min(bytes.len())], value))
+                    {
                         suspicious = true;
                     }
                     at = end + 1;
@@ -138,12 +143,15 @@ fn string_end(bytes: &[u8], from: usize) -> (usize, bool) {
     (bytes.len(), escaped)
 }
 
-/// Whether a colon follows.
-fn is_key(bytes: &[u8], mut at: usize) -> bool {
-    while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-        at += 1;
-    }
-    bytes.get(at) == Some(&b':')
+/// What follows the text that ended before, if it is a member's name: the value, from its first byte on.
+fn value_after(bytes: &[u8], at: usize) -> Option<&[u8]> {
+    Some(trim_start(trim_start(bytes.get(at..)?).strip_prefix(b":")?))
+}
+
+/// Without the blanks of JSON in front.
+fn trim_start(bytes: &[u8]) -> &[u8] {
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+    &bytes[bytes.iter().position(|byte| !blank(byte)).unwrap_or(bytes.len())..]
 }
 
 /// What a value is, as far as a conditional rule asks.
@@ -153,6 +161,21 @@ enum Kind {
     Null,
     EmptyString,
     Other,
+}
+
+impl Kind {
+    /// By the first bytes of a value of valid JSON.
+    fn seen(value: &[u8]) -> Self {
+        if value.starts_with(b"false") {
+            Self::False
+        } else if value.starts_with(b"null") {
+            Self::Null
+        } else if value.starts_with(b"\"\"") {
+            Self::EmptyString
+        } else {
+            Self::Other
+        }
+    }
 }
 
 impl Breach {
@@ -304,6 +327,30 @@ mod tests {
         // The fast pass never clears what the walk finds.
         assert!(fields.inspect(json).suspicious || !any, "{json}");
         breaches
+    }
+
+    #[test]
+    fn the_one_permitted_value_is_no_suspicion() {
+        let suspicious = |json: &str| ForbiddenFields::new(&[]).inspect(json).suspicious;
+        for permitted in [
+            r#"{"ai_generated_photos":false}"#,
+            r#"{"a":[{"photo_ai_generated" : false , "b":1}]}"#,
+            r#"{"artificial_urgency_text":null,"x":{"artificial_urgency_text":""}}"#,
+        ] {
+            assert!(!suspicious(permitted), "{permitted}");
+        }
+        for suspect in [
+            r#"{"ai_generated_photos":true}"#,
+            r#"{"ai_generated_photos":"false"}"#,
+            r#"{"ai_generated_photos":null}"#,
+            r#"{"ai_generated_photos":false,"ai_generated_photos":0}"#,
+            r#"{"artificial_urgency_text":false}"#,
+            r#"{"artificial_urgency_text":" "}"#,
+            r#"{"ad_bid":false}"#,
+            r#"{"\u0061d_bid":false}"#,
+        ] {
+            assert!(suspicious(suspect), "{suspect}");
+        }
     }
 
     #[test]

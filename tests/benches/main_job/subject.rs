@@ -28,6 +28,8 @@ pub(crate) struct Subject {
     option: &'static str,
     /// Where the option's identifier is.
     id: &'static str,
+    /// A number of the option that differs from one option to the next, as equal ones would cost the breaking of ties.
+    varied: &'static str,
 }
 
 pub(crate) const SUBJECTS: [Subject; 3] = [
@@ -39,6 +41,7 @@ pub(crate) const SUBJECTS: [Subject; 3] = [
         package: "auto-book-ac-service",
         option: "slot.json",
         id: "/slot_id",
+        varied: "/provider/distance_from_user_km",
     },
     Subject {
         intent: "finance.buy_motor_insurance",
@@ -48,6 +51,7 @@ pub(crate) const SUBJECTS: [Subject; 3] = [
         package: "finance-buy-motor-insurance",
         option: "quote.json",
         id: "/quote_id",
+        varied: "/insurer/motor_claim_settlement_days_avg",
     },
     Subject {
         intent: "lifestyle.book_yoga_class",
@@ -57,6 +61,7 @@ pub(crate) const SUBJECTS: [Subject; 3] = [
         package: "lifestyle-book-yoga-class",
         option: "option.json",
         id: "/yoga_studio/identity/id",
+        varied: "/yoga_studio/distance_from_user_km",
     },
 ];
 
@@ -79,6 +84,8 @@ impl Subject {
             .map(|number| {
                 let mut option = option.clone();
                 *option.pointer_mut(self.id).expect("the option has an identifier") = json!(format!("option-{number}"));
+                *option.pointer_mut(self.varied).expect("the option has the number") =
+                    json!(1.0 + number as f64 / 10.0);
                 option
             })
             .collect();

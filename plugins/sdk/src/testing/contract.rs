@@ -93,6 +93,9 @@ fn tables<C: Contract>(found: &mut Vec<String>) {
             found.push(format!("The cue {cue:?} is not in lower case."));
         }
     }
+    for what in <C::Intent as Intent>::LEXICON.unheard() {
+        found.push(format!("{what:?} can be said without a cue, so the contract would not be asked."));
+    }
     let bands = C::RANKING.bands;
     for (index, band) in bands.iter().enumerate() {
         if bands[..index].iter().any(|other| other.axis == band.axis && other.value == band.value) {
