@@ -146,7 +146,9 @@ fn more_intents(gateway: &Gateway) -> anyhow::Result<()> {
         println!("\n   {intent}: {} options, the best:", array(&answer, "options").len());
         for option in array(&answer, "options").iter().take(SHOWN_OF_MORE) {
             let total = option["total"].as_f64().unwrap_or(f64::NAN);
-            println!("   {:<40} {total:.3}", text(&option["card"], "header"));
+            let card = &option["card"];
+            let shown = card["header"].as_str().unwrap_or_else(|| text(card, "class_name"));
+            println!("   {shown:<40} {total:.3}");
         }
     }
     Ok(())
