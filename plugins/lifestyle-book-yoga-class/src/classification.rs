@@ -40,6 +40,7 @@ const CLAIMS: &[Claim] = &[
     Claim { name: "yoga wanted", weight: 0.55, all: &[YOGA, WISH] },
     Claim { name: "yoga for a purpose", weight: 0.5, all: &[YOGA, PURPOSE] },
     Claim { name: "yoga at a time", weight: 0.5, all: &[YOGA, WHEN] },
+    Claim { name: "yoga and what goes with it", weight: 0.5, all: &[YOGA, any_of![TIFFIN, RIDE]] },
 ];
 
 const REFERRALS: &[Referral] = &[
@@ -117,6 +118,7 @@ mod tests {
     #[test]
     fn what_the_spec_classifies_in() {
         for utterance in [
+            "yoga and tiffin subscription",
             "kal subah yoga class book karo",
             "a yoga class at seven tomorrow",
             "iyengar near me",

@@ -281,7 +281,8 @@ pub(super) const OTHER_AC: AnyOf = &[
 /// Trouble with air-conditioning after all.
 pub(super) const CAR_AC_AFTER_ALL: AnyOf = &[
     "car ac", "car s ac", "ac not cooling", "ac isn t cooling", "ac repair", "ac service", "gaadi ka ac",
-    "compressor",
+    "ac compressor", "a c compressor", "ac s compressor", "ac ka compressor", "car compressor", "car s compressor",
+    "compressor of the ac", "compressor of my ac", "compressor of my car",
 ];
 
 /// Air-conditioning that is well, already seen to, or only mentioned.
