@@ -177,7 +177,7 @@ fn check_arguments<T: Tool>(json: &str) -> Result<Vec<Violation>, Refusal> {
     if rules.refusals.is_empty() {
         Ok(rules.notes.into_list())
     } else {
-        Err(refusal(rules.code(), rules.refusals.into_list()))
+        Err(rules.refusals.into_refusal(code::INVALID_REQUEST))
     }
 }
 
@@ -189,7 +189,7 @@ fn check_answer<T: Tool>(exchange: &Exchange) -> Result<JudgedAnswer, Refusal> {
     let quoted = read_quoted::<T::Intent>(exchange.quoted.as_deref());
     T::answer_rules(&arguments, &answer, quoted.as_ref().ok().and_then(Option::as_ref), &mut rules);
     if !rules.refusals.is_empty() {
-        return Err(refusal(rules.code(), rules.refusals.into_list()));
+        return Err(rules.refusals.into_refusal(code::INTERNAL_ERROR));
     }
     let mut findings = rules.findings.into_list();
     findings.extend(quoted.err());

@@ -17,23 +17,43 @@
 //! );
 //! ```
 
-use crate::bindings::Violation;
-use crate::code;
+use crate::bindings::{Refusal, Violation};
 use crate::violations::Violations;
 use std::fmt::Display;
 
-/// Under which code a refusal goes out.
+/// What is refused, and under which code it goes out together.
 #[derive(Debug, Default)]
-struct NamedRefusal {
+pub(crate) struct Refusals {
+    list: Violations,
     /// The first broken rule that has a code of the error table.
-    first: Option<&'static str>,
+    named: Option<&'static str>,
     /// Whether a rule without one is broken too.
     plain: bool,
 }
 
-impl NamedRefusal {
-    fn or(&self, usual: &'static str) -> &'static str {
-        self.first.filter(|_| !self.plain).unwrap_or(usual)
+impl Refusals {
+    #[inline]
+    fn plainly(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
+        self.plain |= broken;
+        self.list.add_if(broken, pointer, code, message);
+    }
+
+    #[inline]
+    fn under_its_code(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
+        if broken {
+            self.named.get_or_insert(code);
+        }
+        self.list.add_if(broken, pointer, code, message);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The refusal, under the code that a rule named if all broken rules did, or else under the usual one.
+    pub(crate) fn into_refusal(self, usual: &'static str) -> Refusal {
+        let code = self.named.filter(|_| !self.plain).unwrap_or(usual);
+        Refusal { code: code.to_owned(), violations: self.list.into_list() }
     }
 }
 
@@ -54,26 +74,20 @@ impl ItemRules {
     /// Takes the option out of the answer.
     #[inline]
     pub fn drop_if(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
-        if broken {
-            self.drops.add(pointer, code, message);
-        }
+        self.drops.add_if(broken, pointer, code, message);
     }
 
     /// Takes the option out, and counts towards the partner's suspension.
     #[inline]
     pub fn strike_if(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
-        if broken {
-            self.strike = true;
-            self.drops.add(pointer, code, message);
-        }
+        self.strike |= broken;
+        self.drops.add_if(broken, pointer, code, message);
     }
 
     /// Records a finding against the partner; the option stays.
     #[inline]
     pub fn finding_if(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
-        if broken {
-            self.findings.add(pointer, code, message);
-        }
+        self.findings.add_if(broken, pointer, code, message);
     }
 
     /// Codes of the drops so far, for unit tests of rules.
@@ -85,9 +99,8 @@ impl ItemRules {
 /// What the rules said of the arguments of a tool.
 #[derive(Debug, Default)]
 pub struct RequestRules {
-    pub(crate) refusals: Violations,
+    pub(crate) refusals: Refusals,
     pub(crate) notes: Violations,
-    named: NamedRefusal,
 }
 
 impl RequestRules {
@@ -99,43 +112,29 @@ impl RequestRules {
     /// Refuses the request.
     #[inline]
     pub fn refuse_if(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
-        if broken {
-            self.named.plain = true;
-            self.refusals.add(pointer, code, message);
-        }
+        self.refusals.plainly(broken, code, pointer, message);
     }
 
     /// Refuses the request under a code that the intent's error table has for just this. The refusal carries the
     /// first such code, unless [`RequestRules::refuse_if`] refuses too: then it is `INVALID_REQUEST`.
     #[inline]
     pub fn refuse_as(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
-        if broken {
-            self.named.first.get_or_insert(code);
-            self.refusals.add(pointer, code, message);
-        }
-    }
-
-    /// The code of the refusal.
-    pub(crate) fn code(&self) -> &'static str {
-        self.named.or(code::INVALID_REQUEST)
+        self.refusals.under_its_code(broken, code, pointer, message);
     }
 
     /// Says something to the sender; refuses nothing.
     #[inline]
     pub fn note_if(&mut self, holds: bool, code: &'static str, pointer: impl Display, message: impl Display) {
-        if holds {
-            self.notes.add(pointer, code, message);
-        }
+        self.notes.add_if(holds, pointer, code, message);
     }
 }
 
 /// What the rules said of the answer of a tool that is no search.
 #[derive(Debug, Default)]
 pub struct AnswerRules {
-    pub(crate) refusals: Violations,
+    pub(crate) refusals: Refusals,
     pub(crate) findings: Violations,
     pub(crate) advisory: Option<&'static str>,
-    named: NamedRefusal,
 }
 
 impl AnswerRules {
@@ -147,33 +146,20 @@ impl AnswerRules {
     /// Refuses the answer: a partner failure.
     #[inline]
     pub fn refuse_if(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
-        if broken {
-            self.named.plain = true;
-            self.refusals.add(pointer, code, message);
-        }
+        self.refusals.plainly(broken, code, pointer, message);
     }
 
     /// Refuses the answer under a code that the intent's error table has for just this. The refusal carries the
     /// first such code, unless [`AnswerRules::refuse_if`] refuses too: then it is `INTERNAL_ERROR`.
     #[inline]
     pub fn refuse_as(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
-        if broken {
-            self.named.first.get_or_insert(code);
-            self.refusals.add(pointer, code, message);
-        }
-    }
-
-    /// The code of the refusal.
-    pub(crate) fn code(&self) -> &'static str {
-        self.named.or(code::INTERNAL_ERROR)
+        self.refusals.under_its_code(broken, code, pointer, message);
     }
 
     /// Records a finding against the partner; the answer stands.
     #[inline]
     pub fn finding_if(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
-        if broken {
-            self.findings.add(pointer, code, message);
-        }
+        self.findings.add_if(broken, pointer, code, message);
     }
 
     /// Passes an advisory code of the error table on with the answer. The first that holds is passed on.
@@ -188,7 +174,7 @@ impl AnswerRules {
 /// What the rules said of a completion report.
 #[derive(Debug, Default)]
 pub struct ReportRules {
-    pub(crate) refusals: Violations,
+    pub(crate) refusals: Refusals,
     pub(crate) findings: Violations,
 }
 
@@ -201,17 +187,13 @@ impl ReportRules {
     /// Refuses the report.
     #[inline]
     pub fn refuse_if(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
-        if broken {
-            self.refusals.add(pointer, code, message);
-        }
+        self.refusals.plainly(broken, code, pointer, message);
     }
 
     /// Marks the report for review; it is accepted and posted.
     #[inline]
     pub fn finding_if(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
-        if broken {
-            self.findings.add(pointer, code, message);
-        }
+        self.findings.add_if(broken, pointer, code, message);
     }
 }
 
@@ -225,20 +207,30 @@ mod tests {
 
     #[test]
     fn a_refusal_goes_out_under_the_first_named_code_unless_a_plain_rule_is_broken() {
-        let mut rules = RequestRules::new();
-        rules.refuse_as(false, "NEVER", "", "");
-        assert_eq!(rules.code(), code::INVALID_REQUEST);
-        rules.refuse_as(true, "FIRST", "", "");
-        rules.refuse_as(true, "SECOND", "", "");
-        assert_eq!(rules.code(), "FIRST");
-        rules.refuse_if(true, "PLAIN", "", "");
-        assert_eq!((rules.code(), rules.refusals.into_list().len()), (code::INVALID_REQUEST, 3));
+        type Break = fn(&mut RequestRules);
+        let first: Break = |rules| rules.refuse_as(true, "FIRST", "", "");
+        let second: Break = |rules| rules.refuse_as(true, "SECOND", "", "");
+        let plain: Break = |rules| rules.refuse_if(true, "PLAIN", "", "");
+        let holds: Break = |rules| rules.refuse_as(false, "NEVER", "", "");
+        let refused = |broken: &[Break]| {
+            let mut rules = RequestRules::new();
+            broken.iter().for_each(|rule| rule(&mut rules));
+            let refusal = rules.refusals.into_refusal("USUAL");
+            (refusal.code, refusal.violations.len())
+        };
+        assert_eq!(refused(&[holds, first, second]), ("FIRST".to_owned(), 2));
+        assert_eq!(refused(&[holds, plain]), ("USUAL".to_owned(), 1));
+        assert_eq!(refused(&[first, second, plain]), ("USUAL".to_owned(), 3));
+        assert_eq!(refused(&[plain, first]), ("USUAL".to_owned(), 2));
+    }
 
+    #[test]
+    fn rules_that_hold_leave_nothing() {
         let mut rules = AnswerRules::new();
-        assert_eq!(rules.code(), code::INTERNAL_ERROR);
-        rules.refuse_as(true, "FIRST", "", "");
-        assert_eq!(rules.code(), "FIRST");
-        rules.refuse_if(true, "PLAIN", "", "");
-        assert_eq!(rules.code(), code::INTERNAL_ERROR);
+        rules.refuse_if(false, "A", "", "");
+        rules.refuse_as(false, "B", "", "");
+        rules.finding_if(false, "C", "", "");
+        rules.advise_if(false, "D");
+        assert!(rules.refusals.is_empty() && rules.findings.is_empty() && rules.advisory.is_none());
     }
 }

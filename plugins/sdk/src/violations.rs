@@ -35,6 +35,14 @@ impl Violations {
         self.add(at, code, message);
     }
 
+    /// [`Violations::add`], if a rule is broken. The message is formatted only then.
+    #[inline]
+    pub(crate) fn add_if(&mut self, broken: bool, pointer: impl Display, code: &'static str, message: impl Display) {
+        if broken {
+            self.add(pointer, code, message);
+        }
+    }
+
     /// Records a violation at any pointer.
     #[cold]
     pub fn add(&mut self, pointer: impl Display, code: &'static str, message: impl Display) {

@@ -37,7 +37,7 @@ fn check_search<C: Contract>(context: &Context, arguments: String) -> Result<Pre
         let mut rules = RequestRules::new();
         C::Intent::request_rules(&request, &mut rules);
         if !rules.refusals.is_empty() {
-            return Err(refusal(rules.code(), rules.refusals.into_list()));
+            return Err(rules.refusals.into_refusal(code::INVALID_REQUEST));
         }
         note_unknown_bands::<C::Intent>(&C::RANKING, &request, &mut rules.notes);
         (C::Intent::need(&request), rules.notes.into_list())
@@ -123,7 +123,7 @@ pub fn check_completion<C: Contract>(
     let quoted = read_quoted::<C::Intent>(quoted);
     C::Intent::report_rules(&report, quoted.as_ref().ok().and_then(Option::as_ref), &mut rules);
     if !rules.refusals.is_empty() {
-        return Err(refuse(rules.refusals.into_list()));
+        return Err(rules.refusals.into_refusal(code::INVALID_REQUEST));
     }
     let mut findings: Vec<Violation> = rules.findings.into_list();
     findings.extend(quoted.err());
