@@ -67,6 +67,26 @@ const FORBIDDEN_FIELDS = [
   { name: "commission_padded_price", breach: "present", reason: "Prices may not depend on the commission." },
 ];
 
+const rule = (judged, consequence, code, text) => ({ code, judged, consequence, text });
+
+/** What src/rules.js and src/answers.js enforce, in words. */
+const RULES = [
+  rule("request", "refused", "VEHICLE_EXEMPT", "An electric vehicle needs no certificate."),
+  rule("request", "refused", "WINDOW_ORDER", "The preferred window ends after it starts."),
+  rule("option", "dropped", "NOT_AUTHORISED", "The centre is authorised by the state's transport department."),
+  rule("option", "dropped", "FUEL_NOT_TESTED", "The centre tests the vehicle's fuel."),
+  rule("option", "dropped", "OUTSIDE_RADIUS", "The centre is within the radius that the user asked for."),
+  rule("option", "dropped", "WINDOW_ORDER", "The slot ends after it starts."),
+  rule("option", "dropped", "OUTSIDE_WINDOW", "The slot starts within the window that the user asked for."),
+  rule("option", "strike", "VALIDITY_OVERSTATED", "A certificate is valid for 6 months, from Bharat Stage IV on for 12."),
+  rule("option", "finding", "PRICE_SUM", "The parts of the price add up to the total, give or take 1 INR."),
+  rule("option", "finding", "CALIBRATION_DATE", "The equipment was calibrated within a year before the test."),
+  rule("answer", "refused", "PRICE_RAISED", "What is booked costs no more than what was quoted."),
+  rule("answer", "refused", "DOORSTEP_NOT_OFFERED", "A test at the door is arranged only where one was offered."),
+  rule("answer", "finding", "SLOT_MOVED", "The test starts when the quoted slot does."),
+  rule("report", "finding", "AMOUNT_ABOVE_QUOTE", "The amount is not above the quoted total."),
+];
+
 const RANKING = {
   weights: WEIGHTS,
   declaredShare: DECLARED_SHARE,
@@ -94,6 +114,7 @@ export const DESCRIPTOR = {
   ranking: RANKING,
   vocabularies: Object.entries(VOCABULARIES).map(([name, values]) => ({ name, values })),
   forbiddenFields: FORBIDDEN_FIELDS,
+  rules: RULES,
   errors: ERRORS,
   widget: WIDGET,
   completion: { statuses: STATUSES, chargedStatuses: STATUSES.slice(0, 1), schema: schema(REPORT) },

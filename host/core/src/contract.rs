@@ -195,6 +195,49 @@ pub struct ForbiddenField {
     pub reason: String,
 }
 
+/// The document that a rule judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Judged {
+    /// The arguments of a tool.
+    Request,
+    /// One option of a search payload.
+    Option,
+    /// The answer of a tool that is no search.
+    Answer,
+    /// A completion report.
+    Report,
+}
+
+/// What breaking a rule leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Consequence {
+    /// The document is refused.
+    Refused,
+    /// The option is taken out.
+    Dropped,
+    /// The option is taken out, and the breach counts towards suspension.
+    Strike,
+    /// It is recorded against the partner.
+    Finding,
+    /// It is told to the sender.
+    Note,
+}
+
+/// A rule between members of a document, or between documents.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Rule {
+    /// Code of the violation that a breach gives.
+    pub code: String,
+    /// What it judges.
+    pub judged: Judged,
+    /// What a breach leads to.
+    pub consequence: Consequence,
+    /// What must hold, for partners.
+    pub text: String,
+}
+
 /// How the waits between two tries grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -332,6 +375,8 @@ pub struct Descriptor {
     pub vocabularies: Vec<Vocabulary>,
     /// Forbidden fields beyond the platform's own.
     pub forbidden_fields: Vec<ForbiddenField>,
+    /// Rules beyond what the schemas say.
+    pub rules: Vec<Rule>,
     /// Error table.
     pub errors: Vec<PlatformError>,
     /// Widget.
@@ -574,6 +619,7 @@ pub(crate) mod test_support {
                 breach: Breach::Present,
                 reason: "Prices are not padded.".to_owned(),
             }],
+            rules: Vec::new(),
             errors: Vec::new(),
             widget: Widget { widget_type: "generic_listings".to_owned(), preferred: None, slots: Vec::new() },
             completion: Completion { statuses: vec![], charged_statuses: vec![], schema: raw("{}") },

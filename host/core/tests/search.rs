@@ -69,6 +69,7 @@ fn descriptor() -> Descriptor {
             breach: Breach::Present,
             reason: "not padded".into(),
         }],
+        rules: Vec::new(),
         errors: Vec::new(),
         widget: Widget { widget_type: "generic_listings".into(), preferred: None, slots: vec![] },
         completion: Completion { statuses: vec![], charged_statuses: vec![], schema: raw() },

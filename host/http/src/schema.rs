@@ -33,6 +33,8 @@ pub struct Descriptor {
     pub vocabularies: Vec<Vocabulary>,
     /// Fields that may appear in no answer, beyond the platform's own list.
     pub forbidden_fields: Vec<ForbiddenField>,
+    /// Rules beyond what the schemas say.
+    pub rules: Vec<Rule>,
     /// Error table.
     pub errors: Vec<PlatformError>,
     /// Widget and what fills its cards.
@@ -47,6 +49,49 @@ pub struct Descriptor {
     pub pairs: Vec<String>,
     /// Intents to which the contract sends what it classifies out.
     pub elsewhere: Vec<String>,
+}
+
+/// A rule between members of a document, or between documents.
+#[derive(ToSchema)]
+pub struct Rule {
+    /// Code of the violation that a breach gives.
+    pub code: String,
+    /// What it judges.
+    pub judged: Judged,
+    /// What a breach leads to.
+    pub consequence: Consequence,
+    /// What must hold, for partners.
+    pub text: String,
+}
+
+/// The document that a rule judges.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum Judged {
+    /// The arguments of a tool.
+    Request,
+    /// One option of a search payload.
+    Option,
+    /// The answer of a tool that is no search.
+    Answer,
+    /// A completion report.
+    Report,
+}
+
+/// What breaking a rule leads to.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum Consequence {
+    /// The document is refused.
+    Refused,
+    /// The option is taken out.
+    Dropped,
+    /// The option is taken out, and the breach counts towards suspension.
+    Strike,
+    /// It is recorded against the partner.
+    Finding,
+    /// It is told to the sender.
+    Note,
 }
 
 /// How a search payload is taken apart.

@@ -149,6 +149,12 @@ fn words(page: &mut Page, descriptor: &Descriptor) {
     page.heading("Vocabularies");
     let rows = descriptor.vocabularies.iter().map(|one| [one.name.clone(), one.values.join(", ")]);
     page.rows([false, false], &rows.collect::<Vec<_>>());
+    page.heading("Rules beyond the schemas");
+    let rows = descriptor.rules.iter().map(|rule| {
+        let outcome = format!("{:?} {:?}", rule.judged, rule.consequence).to_lowercase();
+        [rule.code.clone(), outcome, rule.text.clone()]
+    });
+    page.rows([false, false, false], &rows.collect::<Vec<_>>());
     page.heading("Forbidden fields, beyond the platform's own");
     let rows = descriptor.forbidden_fields.iter().map(|field| [field.name.clone(), field.reason.clone()]);
     page.rows([false, false], &rows.collect::<Vec<_>>());

@@ -1,8 +1,8 @@
 //! A small descriptor for the tests of this crate.
 
 use intent_gateway_core::contract::{
-    Axes, Axis, Band, Breach, CardSlot, Completion, Descriptor, ErrorRetry, ForbiddenField, LatencyTargets,
-    PlatformError, Ranking, RetryPolicy, SearchShape, Signal, Tool, ToolRole, Vocabulary, Widget,
+    Axes, Axis, Band, Breach, CardSlot, Completion, Consequence, Descriptor, ErrorRetry, ForbiddenField, Judged,
+    LatencyTargets, PlatformError, Ranking, RetryPolicy, Rule, SearchShape, Signal, Tool, ToolRole, Vocabulary, Widget,
 };
 use intent_gateway_core::contract::{Backoff, DataLifetime};
 use intent_gateway_core::id::IntentId;
@@ -71,6 +71,12 @@ pub(crate) fn descriptor() -> Descriptor {
             name: "padded_price".to_owned(),
             breach: Breach::UnlessFalse,
             reason: "Prices are not padded.".to_owned(),
+        }],
+        rules: vec![Rule {
+            code: "COLD".to_owned(),
+            judged: Judged::Option,
+            consequence: Consequence::Dropped,
+            text: "Tea is served hot.".to_owned(),
         }],
         errors: vec![
             PlatformError {

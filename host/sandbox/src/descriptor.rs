@@ -59,6 +59,7 @@ pub(crate) fn checked(descriptor: wit::Descriptor) -> Result<domain::Descriptor,
             ranking: convert_ranking(descriptor.ranking),
             vocabularies: descriptor.vocabularies.into_iter().map(convert_vocabulary).collect(),
             forbidden_fields: descriptor.forbidden_fields.into_iter().map(convert_forbidden).collect(),
+            rules: descriptor.rules.into_iter().map(convert_rule).collect(),
             errors: descriptor.errors.into_iter().map(convert_error).collect(),
             widget: convert_widget(descriptor.widget),
             completion,
@@ -165,6 +166,7 @@ fn names(descriptor: &wit::Descriptor, problems: &mut Problems) {
         problems.unique(&format!("value of vocabulary `{}`", vocabulary.name), vocabulary.values.iter());
     }
     problems.unique("forbidden field", descriptor.forbidden_fields.iter().map(|field| &field.name));
+    rules(&descriptor.rules, problems);
     problems.unique("error code", descriptor.errors.iter().map(|error| &error.code));
     problems.unique("card slot", descriptor.widget.slots.iter().map(|slot| &slot.name));
     problems.unique("completion status", descriptor.completion.statuses.iter());
@@ -172,6 +174,18 @@ fn names(descriptor: &wit::Descriptor, problems: &mut Problems) {
     for status in &descriptor.completion.charged_statuses {
         problems.unless(descriptor.completion.statuses.contains(status), || {
             format!("charged status `{status}` is not among the statuses")
+        });
+    }
+}
+
+/// A rule says what must hold; its code may stand for several documents, once for each outcome.
+fn rules(rules: &[wit::Rule], problems: &mut Problems) {
+    let mut seen = HashSet::new();
+    for rule in rules {
+        let code = &rule.code;
+        problems.unless(!code.is_empty() && !rule.text.trim().is_empty(), || format!("rule `{code}` says nothing"));
+        problems.unless(seen.insert((code, rule.judged as u8, rule.consequence as u8)), || {
+            format!("rule `{code}` occurs twice with one document and outcome")
         });
     }
 }
@@ -295,6 +309,26 @@ fn convert_forbidden(field: wit::ForbiddenField) -> domain::ForbiddenField {
             wit::Breach::UnlessEmpty => domain::Breach::UnlessEmpty,
         },
         reason: field.reason,
+    }
+}
+
+fn convert_rule(rule: wit::Rule) -> domain::Rule {
+    domain::Rule {
+        code: rule.code,
+        judged: match rule.judged {
+            wit::Judged::Request => domain::Judged::Request,
+            wit::Judged::Option => domain::Judged::Option,
+            wit::Judged::Answer => domain::Judged::Answer,
+            wit::Judged::Report => domain::Judged::Report,
+        },
+        consequence: match rule.consequence {
+            wit::Consequence::Refused => domain::Consequence::Refused,
+            wit::Consequence::Dropped => domain::Consequence::Dropped,
+            wit::Consequence::Strike => domain::Consequence::Strike,
+            wit::Consequence::Finding => domain::Consequence::Finding,
+            wit::Consequence::Note => domain::Consequence::Note,
+        },
+        text: rule.text,
     }
 }
 

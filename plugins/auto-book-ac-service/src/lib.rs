@@ -11,6 +11,7 @@
 //! | TTBS ranking | [`ranking`] |
 //! | completion report | [`completion`] |
 //! | classified in and out, pairs | [`classification`] |
+//! | every rule in words, for partners | [`stated`] |
 //! | widget | [`card`] |
 //! | tools, errors, forbidden fields, lifetimes | [`tables`] |
 //!
@@ -25,13 +26,14 @@ pub mod ranking;
 pub mod request;
 pub mod rules;
 pub mod slot;
+pub mod stated;
 pub mod tables;
 
 use contract_sdk::bindings::{Axes, Example, Need};
 use contract_sdk::lexicon::Lexicon;
 use contract_sdk::{
-    About, ErrorRow, Forbidden, Intent, ItemRules, Lifetime, Ranking, Report, ReportRules, RequestRules, Search,
-    ToolEntry, UserBands, WidgetTable,
+    About, ErrorRow, Forbidden, Intent, ItemRules, Lifetime, Ranking, Report, ReportRules, RequestRules, RuleRow,
+    Search, ToolEntry, UserBands, WidgetTable,
 };
 
 /// The intent's name.
@@ -53,6 +55,7 @@ impl Intent for AcService {
     const RANKING: Ranking = ranking::RANKING;
     const ERRORS: &'static [ErrorRow] = tables::ERRORS;
     const FORBIDDEN: &'static [Forbidden] = tables::FORBIDDEN;
+    const RULES: &'static [RuleRow] = stated::RULES;
     const WIDGET: WidgetTable = card::WIDGET;
     const LIFETIMES: &'static [Lifetime] = tables::LIFETIMES;
     const LEXICON: Lexicon = classification::LEXICON;

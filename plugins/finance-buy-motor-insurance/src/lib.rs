@@ -17,6 +17,7 @@
 //! | TTBS ranking | [`ranking`] |
 //! | completion report | [`completion`] |
 //! | classified in and out, pairs | [`classification`] |
+//! | every rule in words, for partners | [`stated`] |
 //! | widget | [`card`] |
 //! | tools, errors, forbidden fields, lifetimes | [`tables`] |
 //!
@@ -37,6 +38,7 @@ mod quote_rules;
 pub mod ranking;
 pub mod request;
 mod request_rules;
+pub mod stated;
 pub mod tables;
 pub mod tariff;
 pub mod vehicle;
@@ -44,8 +46,8 @@ pub mod vehicle;
 use contract_sdk::bindings::{Axes, Example, Need};
 use contract_sdk::lexicon::Lexicon;
 use contract_sdk::{
-    About, ErrorRow, Forbidden, Intent, ItemRules, Lifetime, Ranking, Report, ReportRules, RequestRules, Search,
-    ToolEntry, UserBands, WidgetTable,
+    About, ErrorRow, Forbidden, Intent, ItemRules, Lifetime, Ranking, Report, ReportRules, RequestRules, RuleRow,
+    Search, ToolEntry, UserBands, WidgetTable,
 };
 
 /// The intent's name.
@@ -67,6 +69,7 @@ impl Intent for MotorInsurance {
     const RANKING: Ranking = ranking::RANKING;
     const ERRORS: &'static [ErrorRow] = tables::ERRORS;
     const FORBIDDEN: &'static [Forbidden] = tables::FORBIDDEN;
+    const RULES: &'static [RuleRow] = stated::RULES;
     const WIDGET: WidgetTable = card::WIDGET;
     const LIFETIMES: &'static [Lifetime] = tables::LIFETIMES;
     const LEXICON: Lexicon = classification::LEXICON;

@@ -13,6 +13,7 @@
 //! | provider tools | [`booking`] |
 //! | completion report, its statuses | [`completion`] |
 //! | classified in and out, pairs | [`classification`] |
+//! | every rule in words, for partners | [`stated`] |
 //! | widget | [`card`] |
 //! | tools' policies, errors, forbidden fields | [`tables`] |
 //!
@@ -31,6 +32,7 @@ pub mod option;
 pub mod ranking;
 pub mod request;
 pub mod rules;
+pub mod stated;
 pub mod studio;
 pub mod tables;
 mod taste;
@@ -39,8 +41,8 @@ pub mod vocabulary;
 use contract_sdk::bindings::{Axes, Example, Need};
 use contract_sdk::lexicon::Lexicon;
 use contract_sdk::{
-    About, ErrorRow, Forbidden, Intent, ItemRules, Ranking, Report, ReportRules, RequestRules, Search, ToolEntry,
-    UserBands, WidgetTable,
+    About, ErrorRow, Forbidden, Intent, ItemRules, Ranking, Report, ReportRules, RequestRules, RuleRow, Search,
+    ToolEntry, UserBands, WidgetTable,
 };
 
 /// The intent's name.
@@ -62,6 +64,7 @@ impl Intent for YogaClass {
     const RANKING: Ranking = ranking::RANKING;
     const ERRORS: &'static [ErrorRow] = tables::ERRORS;
     const FORBIDDEN: &'static [Forbidden] = tables::FORBIDDEN;
+    const RULES: &'static [RuleRow] = stated::RULES;
     const WIDGET: WidgetTable = card::WIDGET;
     const STATUSES: &'static [&'static str] = completion::STATUSES;
     const CHARGED: &'static [&'static str] = completion::CHARGED;

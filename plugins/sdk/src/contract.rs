@@ -5,7 +5,7 @@ use crate::code;
 use crate::completion::Report;
 use crate::engine::refusal;
 use crate::lexicon::Lexicon;
-use crate::policy::{About, ErrorRow, Forbidden, Lifetime, Search, ToolPolicy, WidgetTable};
+use crate::policy::{About, ErrorRow, Forbidden, Lifetime, RuleRow, Search, ToolPolicy, WidgetTable};
 use crate::ranking::{Ranking, UserBands};
 use crate::rules::{AnswerRules, ItemRules, ReportRules, RequestRules};
 use crate::shape::{Described, ObjectShape, Shape, ValueDesc, read_document};
@@ -35,6 +35,8 @@ pub trait Intent: Sized + 'static {
     const ERRORS: &'static [ErrorRow];
     /// Forbidden beyond the platform's own list.
     const FORBIDDEN: &'static [Forbidden];
+    /// Every rule beyond the shapes, for the partners' page. Cases are held against it.
+    const RULES: &'static [RuleRow] = &[];
     const WIDGET: WidgetTable;
     /// What a completion report may say of the order.
     const STATUSES: &'static [&'static str] = &["completed"];

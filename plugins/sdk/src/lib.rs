@@ -12,6 +12,7 @@
 //! | an object | a struct with `#[derive(Shape)]`, bounds beside each field | [`shape`], [`macro@Shape`] |
 //! | a closed list of values | a unit enum with `#[derive(Vocabulary)]` | [`macro@Vocabulary`] |
 //! | a rule between fields | one line in a rules function | [`ItemRules`], [`RequestRules`], [`AnswerRules`], [`ReportRules`] |
+//! | the same in words, for partners | one row | [`RuleRow`] |
 //! | a ranking | constant tables, checked while building | [`Signals`], [`Weights`], [`Ranking`], [`Span`] |
 //! | which utterances are meant | a [`lexicon::Lexicon`] | [`lexicon`] |
 //! | a tool that is no search | a type that implements [`Tool`] | [`Tool`], [`ToolPolicy`] |
@@ -278,7 +279,7 @@ mod violations;
 pub use completion::Report;
 pub use contract::{Contract, Intent, Item, Tool, ToolEntry};
 pub use contract_sdk_derive::{Shape, Vocabulary};
-pub use policy::{About, ErrorRow, Forbidden, Lifetime, Retry, Search, Slot, ToolPolicy, WidgetTable};
+pub use policy::{About, ErrorRow, Forbidden, Lifetime, Retry, RuleRow, Search, Slot, ToolPolicy, WidgetTable};
 pub use ranking::{
     AxisSignals, BandFactor, COMPLETENESS_SHARE, DECLARED_SHARE, Ranking, Signal, Signals, Span, UserBands, Weights,
     unit,

@@ -3,7 +3,7 @@
 //! They are the constant form of the descriptor's types; [`crate::engine::describe`] turns them into the
 //! types of the interface. Nothing here acts: the host does.
 
-use crate::bindings::{Backoff, Breach, ToolRole};
+use crate::bindings::{Backoff, Breach, Consequence, Judged, ToolRole};
 
 /// Identity of a contract.
 #[derive(Debug, Clone, Copy)]
@@ -105,6 +105,24 @@ pub struct Forbidden {
     pub breach: Breach,
     /// One sentence for partners: why.
     pub reason: &'static str,
+}
+
+/// A rule of the contract that no schema can say, as partners read it.
+#[derive(Debug, Clone, Copy)]
+pub struct RuleRow {
+    pub judged: Judged,
+    pub consequence: Consequence,
+    /// Code of the violation that a breach gives.
+    pub code: &'static str,
+    /// One sentence for partners: what must hold.
+    pub text: &'static str,
+}
+
+impl RuleRow {
+    /// A rule.
+    pub const fn new(judged: Judged, consequence: Consequence, code: &'static str, text: &'static str) -> Self {
+        Self { judged, consequence, code, text }
+    }
 }
 
 /// How one field of a widget's card is filled.

@@ -155,6 +155,7 @@ fn descriptor(intent: &str, cues: &[&str]) -> Descriptor {
         },
         vocabularies: Vec::new(),
         forbidden_fields: Vec::new(),
+        rules: Vec::new(),
         errors: Vec::new(),
         widget: Widget { widget_type: String::new(), preferred: None, slots: Vec::new() },
         completion: Completion { statuses: Vec::new(), charged_statuses: Vec::new(), schema: nothing() },

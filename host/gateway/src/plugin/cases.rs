@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &TestArgs) -> Result<Verdict, Stopped> {
     if arguments.json {
         print_json(&tested)?;
     } else {
-        tell(&tested);
+        tell(&tested, well);
     }
     Ok(Verdict::of(well))
 }
@@ -67,7 +67,7 @@ fn built(folder: &Path) -> Result<PathBuf, Stopped> {
     Ok(build::component_path(&package))
 }
 
-fn tell(tested: &Tested) {
+fn tell(tested: &Tested, well: bool) {
     for failure in &tested.report.failures {
         print(&format!("✘ {}: {}", failure.file, failure.case));
         print(&format!("    expected {}", failure.expected));
@@ -77,6 +77,6 @@ fn tell(tested: &Tested) {
         print(&format!("✘ no case: {} {}: {}", gap.document, gap.place, gap.missing));
     }
     let gaps = tested.gaps.as_ref().map_or(String::new(), |gaps| format!(", {} gaps in the coverage", gaps.len()));
-    let mark = if tested.report.failures.is_empty() { '✔' } else { '✘' };
+    let mark = if well { '✔' } else { '✘' };
     print(&format!("{mark} {} cases, {} failed{gaps}", tested.report.cases, tested.report.failures.len()));
 }

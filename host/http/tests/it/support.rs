@@ -97,6 +97,7 @@ fn descriptor() -> Descriptor {
             breach: Breach::UnlessFalse,
             reason: "Prices are not padded.".to_owned(),
         }],
+        rules: Vec::new(),
         errors: vec![
             PlatformError {
                 code: "TOO_FAR".to_owned(),

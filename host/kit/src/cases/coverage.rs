@@ -2,12 +2,13 @@
 //!
 //! Every member of every request, answer and report has to have a case in which it is absent, one in which it
 //! has a wrong type, and one on the wrong side of each bound that its schema states, and every value of a vocabulary
-//! has a case in which it passes. So a rule of the shape that
+//! has a case in which it passes. Every rule that the contract states has a case that breaks it, and every code of a
+//! case is stated. So a rule of the shape that
 //! a later change loses is noticed by a case, and a case that was never written by this.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use intent_gateway_core::contract::Descriptor;
+use intent_gateway_core::contract::{Consequence, Descriptor, Judged};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -15,6 +16,28 @@ use serde_json::value::RawValue;
 use super::Suite;
 use super::document::Documents;
 use super::format::{Call, CaseFile, Found};
+
+/// Codes of the shapes, which no contract states: the schemas do.
+const CODES_OF_SHAPES: [&str; 18] = [
+    "REQUIRED",
+    "WRONG_TYPE",
+    "OUT_OF_RANGE",
+    "NOT_IN_VOCABULARY",
+    "BAD_FORMAT",
+    "EMPTY",
+    "TOO_SHORT",
+    "TOO_LONG",
+    "WRONG_LENGTH",
+    "TOO_FEW_ITEMS",
+    "TOO_MANY_ITEMS",
+    "DUPLICATE_KEY",
+    "INVALID_JSON",
+    "UNEXPECTED_VALUE",
+    "DUPLICATE_OPTION",
+    "UNKNOWN_TOOL",
+    "UNKNOWN_BAND",
+    "QUOTE_UNREADABLE",
+];
 
 /// A demand that no case meets.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -46,7 +69,55 @@ pub fn gaps(descriptor: &Descriptor, suite: &Suite) -> Vec<Gap> {
         examine(call, &tool.name, &tool.response_schema);
     }
     examine(Call::CheckCompletion, search, &descriptor.completion.schema);
+    gaps.extend(rules(descriptor, suite));
     gaps
+}
+
+/// Rules that are stated and that no case breaks, and codes of cases that no rule states.
+fn rules(descriptor: &Descriptor, suite: &Suite) -> Vec<Gap> {
+    let broken: BTreeSet<(String, String, String)> =
+        suite.files.iter().flat_map(|(_, file, _)| breaches(file)).collect();
+    let named = |judged: Judged, code: &str, outcome: Consequence| {
+        (format!("{judged:?}"), code.to_owned(), format!("{outcome:?}"))
+    };
+    let stated: BTreeSet<_> =
+        descriptor.rules.iter().map(|rule| named(rule.judged, &rule.code, rule.consequence)).collect();
+    let gap = |(judged, code, outcome): &(String, String, String), missing: &str| {
+        let words = [judged, outcome].map(|word| word.to_lowercase());
+        Gap {
+            document: format!("rules on the {}", words[0]),
+            place: code.clone(),
+            missing: format!("{missing} ({})", words[1]),
+        }
+    };
+    let untried = stated.difference(&broken).map(|rule| gap(rule, "a case that breaks it"));
+    let is_shape = |(_, code, _): &&(String, String, String)| CODES_OF_SHAPES.contains(&code.as_str());
+    let unstated = broken.difference(&stated).filter(|rule| !is_shape(rule)).map(|rule| gap(rule, "stated as a rule"));
+    untried.chain(unstated).collect()
+}
+
+/// Document, code and outcome of everything that the cases of a file break.
+fn breaches(file: &CaseFile) -> Vec<(String, String, String)> {
+    let (judged, refused) = match file.call {
+        Call::CheckRequest => (Judged::Request, Consequence::Refused),
+        Call::Evaluate => (Judged::Option, Consequence::Dropped),
+        Call::CheckResponse => (Judged::Answer, Consequence::Refused),
+        Call::CheckCompletion => (Judged::Report, Consequence::Refused),
+        Call::Classify => return Vec::new(),
+    };
+    let named = |code: &str, outcome: Consequence| (format!("{judged:?}"), code.to_owned(), format!("{outcome:?}"));
+    let mut found: Vec<_> =
+        file.fields.values().flat_map(|row| row.refused.keys()).map(|code| named(code, refused)).collect();
+    for rule in &file.rules {
+        // An option with a strike may break other rules as well; which of them earned it, a case does not say.
+        let alone = rule.refused.len() == 1;
+        let refused = if rule.strike && alone { Consequence::Strike } else { refused };
+        let codes = rule.refused.iter().filter(|_| alone || !rule.strike).map(|(_, code)| named(code, refused));
+        found.extend(codes);
+        found.extend(rule.findings.iter().map(|(_, code)| named(code, Consequence::Finding)));
+        found.extend(rule.notes.iter().map(|(_, code)| named(code, Consequence::Note)));
+    }
+    found
 }
 
 fn document_name(call: Call, tool: &str) -> String {

@@ -3,9 +3,9 @@
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use intent_gateway_core::contract::{
-    Axes, CallContext, CheckedCompletion, CheckedResponse, Classification, Completion, Descriptor, DroppedOption,
-    Evaluation, Exchange, LatencyTargets, OptionFinding, Payload, PointerElsewhere, PreparedRequest, RankedOption,
-    Ranking, Refusal, RetryPolicy, SearchShape, Tool, ToolRole, Violation, Widget,
+    Axes, CallContext, CheckedCompletion, CheckedResponse, Classification, Completion, Consequence, Descriptor,
+    DroppedOption, Evaluation, Exchange, Judged, LatencyTargets, OptionFinding, Payload, PointerElsewhere,
+    PreparedRequest, RankedOption, Ranking, Refusal, RetryPolicy, Rule, SearchShape, Tool, ToolRole, Violation, Widget,
 };
 use intent_gateway_core::digest::Digest;
 use intent_gateway_core::error::{ContractError, ContractFault};
@@ -69,6 +69,12 @@ fn descriptor() -> Descriptor {
         },
         vocabularies: Vec::new(),
         forbidden_fields: Vec::new(),
+        rules: vec![Rule {
+            code: "CHEAP".to_owned(),
+            judged: Judged::Option,
+            consequence: Consequence::Finding,
+            text: "Offers cost more than 1.".to_owned(),
+        }],
         errors: Vec::new(),
         widget: Widget { widget_type: "list".to_owned(), preferred: None, slots: Vec::new() },
         completion: Completion {
@@ -340,7 +346,8 @@ fn files_that_make_no_sense_are_refused() {
 fn coverage_names_what_no_case_breaks() {
     let missing = |cases: Value| -> Vec<String> {
         let suite = suite(&offers(cases)).unwrap();
-        gaps(&descriptor(), &suite).into_iter().map(|gap| format!("{}: {}", gap.place, gap.missing)).collect()
+        let gaps = gaps(&descriptor(), &suite).into_iter().filter(|gap| !gap.document.starts_with("rules"));
+        gaps.map(|gap| format!("{}: {}", gap.place, gap.missing)).collect()
     };
     let id = json!({"absent": "REQUIRED", "WRONG_TYPE": [1], "EMPTY": [""]});
     let whole = json!({"absent": "REQUIRED", "WRONG_TYPE": ["x"], "OUT_OF_RANGE": [-1, 101]});
@@ -376,4 +383,28 @@ fn coverage_names_what_no_case_breaks() {
     fields["rules"] = rules;
     let left = missing(fields);
     assert_eq!(left, ["/price: a value of a wrong type", "/price: a number over 100"]);
+}
+
+#[test]
+fn rules_are_stated_and_broken() {
+    let missing = |cases: Value| -> Vec<String> {
+        let suite = suite(&offers(cases)).unwrap();
+        let gaps = gaps(&descriptor(), &suite).into_iter().filter(|gap| gap.document.starts_with("rules"));
+        gaps.map(|gap| format!("{} {}: {}", gap.document, gap.place, gap.missing)).collect()
+    };
+    let cheap = json!({"name": "cheap", "set": {"/price": 1}, "findings": [["/price", "CHEAP"]]});
+    assert_eq!(missing(json!({"rules": [cheap]})), Vec::<String>::new());
+    let untried = "rules on the option CHEAP: a case that breaks it (finding)";
+    let shape = json!({"name": "gone", "remove": ["/price"], "refused": [["/price", "REQUIRED"]]});
+    assert_eq!(missing(json!({"rules": [shape]})), [untried]);
+    // Another outcome is another rule.
+    let dropped = json!({"name": "cheap", "set": {"/price": 1}, "refused": [["/price", "CHEAP"]]});
+    assert_eq!(
+        missing(json!({"rules": [dropped]})),
+        [untried, "rules on the option CHEAP: stated as a rule (dropped)"]
+    );
+    let strike = json!({"name": "odd", "set": {"/price": -99}, "refused": [["/price", "ODD"]], "strike": true});
+    let unstated = "rules on the option ODD: stated as a rule (strike)";
+    assert_eq!(missing(json!({"rules": [cheap, strike]})), [unstated]);
+    assert_eq!(missing(json!({"rules": [cheap], "fields": {"/price": {"ODD": [-1]}}})).len(), 1);
 }

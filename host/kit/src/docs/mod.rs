@@ -5,7 +5,9 @@
 
 mod fields;
 
-use intent_gateway_core::contract::{Backoff, Breach, CallContext, Descriptor, PlatformError, Tool};
+use intent_gateway_core::contract::{
+    Backoff, Breach, CallContext, Consequence, Descriptor, Judged, PlatformError, Tool,
+};
 use intent_gateway_core::ports::Contract as _;
 use intent_gateway_sandbox::{ExampleCall, LoadError, LoadedContract};
 use serde_json::{Value, json};
@@ -58,6 +60,7 @@ fn page(descriptor: &Descriptor, sample: Option<&Value>) -> String {
         one_tool(&mut page, descriptor, tool, sample);
     }
     errors(&mut page, &descriptor.errors);
+    rules(&mut page, descriptor);
     forbidden(&mut page, descriptor);
     ranking(&mut page, descriptor);
     completion(&mut page, descriptor);
@@ -191,6 +194,28 @@ fn errors(page: &mut Markdown, errors: &[PlatformError]) {
         [format!("`{}`", error.code), error.http_status.to_string(), error.meaning.clone(), retry]
     });
     page.table(["Code", "Status", "Meaning", "Retried"], &rows.collect::<Vec<_>>());
+}
+
+fn rules(page: &mut Markdown, descriptor: &Descriptor) {
+    page.heading(2, "Rules");
+    page.paragraph("What must hold beyond the fields above. The code is that of the violation which a breach gives.");
+    let rows = descriptor.rules.iter().map(|rule| {
+        let about = match rule.judged {
+            Judged::Request => "the request",
+            Judged::Option => "an option",
+            Judged::Answer => "an answer",
+            Judged::Report => "the completion report",
+        };
+        let breach = match rule.consequence {
+            Consequence::Refused => "is refused",
+            Consequence::Dropped => "drops the option",
+            Consequence::Strike => "drops the option and counts towards suspension",
+            Consequence::Finding => "is recorded for review",
+            Consequence::Note => "is noted",
+        };
+        [format!("`{}`", rule.code), about.to_owned(), rule.text.clone(), breach.to_owned()]
+    });
+    page.table(["Code", "Of", "What must hold", "A breach"], &rows.collect::<Vec<_>>());
 }
 
 fn forbidden(page: &mut Markdown, descriptor: &Descriptor) {

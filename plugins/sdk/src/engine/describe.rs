@@ -2,7 +2,7 @@
 
 use crate::bindings::{
     Axis, Band, CardSlot, Completion, DataLifetime, Descriptor, ErrorRetry, ForbiddenField, LatencyTargets,
-    PlatformError, RetryPolicy, SearchShape, Tool, Vocabulary, Widget,
+    PlatformError, RetryPolicy, Rule, SearchShape, Tool, Vocabulary, Widget,
 };
 use crate::completion::Report;
 use crate::contract::{Contract, Intent};
@@ -34,6 +34,7 @@ pub fn describe<C: Contract>() -> Descriptor {
         ranking: ranking(&C::RANKING),
         vocabularies: vocabularies::<C::Intent>().iter().map(vocabulary).collect(),
         forbidden_fields: forbidden::<C::Intent>(),
+        rules: rules::<C::Intent>(),
         errors: errors::<C::Intent>(),
         widget: widget::<C::Intent>(),
         completion: completion::<C::Intent>(),
@@ -112,6 +113,16 @@ fn forbidden<I: Intent>() -> Vec<ForbiddenField> {
         reason: field.reason.to_owned(),
     };
     I::FORBIDDEN.iter().map(row).collect()
+}
+
+fn rules<I: Intent>() -> Vec<Rule> {
+    let row = |rule: &crate::policy::RuleRow| Rule {
+        code: rule.code.to_owned(),
+        judged: rule.judged,
+        consequence: rule.consequence,
+        text: rule.text.to_owned(),
+    };
+    I::RULES.iter().map(row).collect()
 }
 
 fn errors<I: Intent>() -> Vec<PlatformError> {

@@ -65,6 +65,7 @@ impl Guest for Hostile {
             ranking: ranking(bad),
             vocabularies: vec![vocabulary(mode)],
             forbidden_fields: Vec::new(),
+            rules: Vec::new(),
             errors: vec![PlatformError {
                 code: "FEE_DUE".to_owned(),
                 http_status: if bad { 99 } else { 200 },

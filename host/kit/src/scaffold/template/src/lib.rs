@@ -30,8 +30,8 @@ pub mod tables;
 use contract_sdk::bindings::{Axes, Example, Need};
 use contract_sdk::lexicon::Lexicon;
 use contract_sdk::{
-    About, ErrorRow, Forbidden, Intent, ItemRules, Ranking, Report, ReportRules, RequestRules, Search, ToolEntry,
-    UserBands, WidgetTable,
+    About, ErrorRow, Forbidden, Intent, ItemRules, Ranking, Report, ReportRules, RequestRules, RuleRow, Search,
+    ToolEntry, UserBands, WidgetTable,
 };
 
 /// The intent's name.
@@ -53,6 +53,7 @@ impl Intent for {{type}} {
     const RANKING: Ranking = ranking::RANKING;
     const ERRORS: &'static [ErrorRow] = tables::ERRORS;
     const FORBIDDEN: &'static [Forbidden] = tables::FORBIDDEN;
+    const RULES: &'static [RuleRow] = rules::RULES;
     const WIDGET: WidgetTable = card::WIDGET;
     const LEXICON: Lexicon = classification::LEXICON;
 

@@ -5,7 +5,20 @@
 
 use crate::option::Offer;
 use crate::request::Request;
-use contract_sdk::{ItemRules, RequestRules, Vocabulary};
+use contract_sdk::bindings::{Consequence, Judged};
+use contract_sdk::{ItemRules, RequestRules, RuleRow, Vocabulary};
+
+/// Every rule in words, for the partners' page. `plugin test --coverage` holds the cases against it.
+#[rustfmt::skip]
+pub const RULES: &[RuleRow] = &[
+    RuleRow::new(Judged::Request, Consequence::Refused, "WINDOW_ORDER", "The window ends after it starts."),
+    RuleRow::new(Judged::Option, Consequence::Dropped, "UNVERIFIED", "The partner has seen the provider's papers."),
+    RuleRow::new(Judged::Option, Consequence::Dropped, "OTHER_KIND", "The offer is of the kind that was asked for."),
+    RuleRow::new(Judged::Option, Consequence::Dropped, "OUTSIDE_WINDOW", "The service starts within the window."),
+    RuleRow::new(Judged::Option, Consequence::Dropped, "OVER_BUDGET", "The offer costs no more than the user would pay."),
+    RuleRow::new(Judged::Answer, Consequence::Refused, "PRICE_RAISED", "What is booked costs no more than the offer."),
+    RuleRow::new(Judged::Report, Consequence::Finding, "KIND_MISMATCH", "What was given is of the kind that was offered."),
+];
 
 /// Rules on a request.
 pub(crate) fn request_rules(request: &Request<'_>, rules: &mut RequestRules) {

@@ -1,0 +1,60 @@
+//! The rules of the contract in words, for the partners' page (spec 2). What they do is in [`crate::rules`],
+//! [`crate::booking`] and [`crate::completion`]; the case files are held against this table, so that neither has a
+//! rule that the other does not.
+
+use contract_sdk::RuleRow;
+use contract_sdk::bindings::Consequence::{Dropped, Finding, Refused, Strike};
+use contract_sdk::bindings::Judged::{self, Answer, Report, Request};
+
+/// Every rule beyond the shapes.
+pub const RULES: &[RuleRow] = &[
+    RuleRow::new(Request, Refused, "WINDOW_ORDER", "The preferred window ends after it starts."),
+    RuleRow::new(Judged::Option, Dropped, "UNCERTIFIED", "The provider is certified to handle refrigerant."),
+    RuleRow::new(
+        Judged::Option,
+        Dropped,
+        "DOORSTEP_SCOPE",
+        "Only basic checks, top-ups and cabin filters are done at the door.",
+    ),
+    RuleRow::new(
+        Judged::Option,
+        Strike,
+        "REFRIGERANT_MISMATCH",
+        "Where the work touches refrigerant, its type is the one that the car takes: r134a before 2017, r1234yf from 2017 on, mixed always.",
+    ),
+    RuleRow::new(
+        Judged::Option,
+        Dropped,
+        "OUTSIDE_RADIUS",
+        "The provider is within the radius that the user asked for.",
+    ),
+    RuleRow::new(Judged::Option, Dropped, "WINDOW_ORDER", "The slot ends after it starts."),
+    RuleRow::new(
+        Judged::Option,
+        Dropped,
+        "OUTSIDE_WINDOW",
+        "The slot starts within the window that the user asked for.",
+    ),
+    RuleRow::new(
+        Judged::Option,
+        Dropped,
+        "NOT_AUTHORISED",
+        "Where the user asked for authorised providers only, the provider is oem_authorised.",
+    ),
+    RuleRow::new(
+        Judged::Option,
+        Finding,
+        "PRICE_SUM",
+        "The parts of the price add up to the total, give or take 1 INR; a diagnostic fee that is waived may be left out.",
+    ),
+    RuleRow::new(Answer, Refused, "WINDOW_ORDER", "The work ends after it starts."),
+    RuleRow::new(Answer, Refused, "DOORSTEP_SCOPE", "Only work that is done at the door is arranged there."),
+    RuleRow::new(
+        Answer,
+        Refused,
+        "PRICE_LOCK_EXCEEDED",
+        "Under a price lock the total is not above the quoted one by more than the cap.",
+    ),
+    RuleRow::new(Answer, Finding, "SCOPE_CHANGED", "The scope that is confirmed is the one that was quoted."),
+    RuleRow::new(Report, Finding, "SCOPE_MISMATCH", "The scope that was performed is the one that was quoted."),
+];
