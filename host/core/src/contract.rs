@@ -163,6 +163,17 @@ pub struct SearchShape {
     pub gone_code: Option<String>,
 }
 
+impl SearchShape {
+    /// Where an option's own identifier is, as a JSON Pointer.
+    #[must_use]
+    pub fn id_pointer(&self) -> String {
+        if self.id_key.starts_with('/') {
+            return self.id_key.clone();
+        }
+        format!("/{}", self.id_key.replace('~', "~0").replace('/', "~1"))
+    }
+}
+
 /// A controlled vocabulary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Vocabulary {
@@ -196,7 +207,7 @@ pub struct ForbiddenField {
 }
 
 /// The document that a rule judges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Judged {
     /// The arguments of a tool.
@@ -210,7 +221,7 @@ pub enum Judged {
 }
 
 /// What breaking a rule leads to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Consequence {
     /// The document is refused.
@@ -475,6 +486,19 @@ pub struct Payload<'a> {
     pub declared: Axes,
     /// The options.
     pub candidates: Vec<Candidate<'a>>,
+}
+
+impl<'a> Payload<'a> {
+    /// Answers whose options, JSON text, are numbered through from 0 in their order.
+    pub fn numbered(answers: impl IntoIterator<Item = (Axes, &'a [String])>) -> Vec<Self> {
+        let mut numbers = 0_u32..;
+        let payload = |(declared, options): (Axes, &'a [String])| {
+            // The options come first: a zip takes from its first side before it finds the other one empty.
+            let numbered = options.iter().zip(numbers.by_ref());
+            Self { declared, candidates: numbered.map(|(json, number)| Candidate { number, json }).collect() }
+        };
+        answers.into_iter().map(payload).collect()
+    }
 }
 
 /// An option that passed.

@@ -2,6 +2,19 @@
 
 use crate::contract::Refusal;
 
+/// An error and all its causes in one line, outermost first.
+#[must_use]
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    text
+}
+
 /// A contract failed to do its work. The caller's request is not to blame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContractFault {

@@ -13,7 +13,8 @@ use serde_json::value::RawValue;
 
 use crate::clock::Clock;
 use crate::contract::{
-    Axes, CallContext, Candidate, Descriptor, DroppedOption, Evaluation, Payload, RankedOption, Refusal, Violation,
+    Axes, CallContext, Candidate, Descriptor, DroppedOption, Evaluation, Payload, RankedOption, Refusal, SearchShape,
+    Violation,
 };
 use crate::error::{CallFailure, ContractError, ContractFault, SearchError};
 use crate::findings::{Finding, Severity};
@@ -408,7 +409,7 @@ impl<'a> Sorting<'a> {
                 sorting.dropped.push(DroppedChoice {
                     partner: answer.partner.clone(),
                     position,
-                    option_id: option_id(option, &descriptor.search.id_key),
+                    option_id: option_id(option, &descriptor.search),
                     strike,
                     violations,
                 });
@@ -481,8 +482,8 @@ fn too_many(max_options: usize) -> Violation {
 }
 
 /// The identifier of an option that the contract never sees.
-fn option_id(option: &RawValue, id_key: &str) -> Option<String> {
+fn option_id(option: &RawValue, shape: &SearchShape) -> Option<String> {
     let option: serde_json::Value = serde_json::from_str(option.get()).ok()?;
-    let id = if id_key.starts_with('/') { option.pointer(id_key) } else { option.get(id_key) };
-    id?.as_str().filter(|id| id.len() <= OPTION_ID_MAX_BYTES).map(str::to_owned)
+    let id = option.pointer(&shape.id_pointer())?;
+    id.as_str().filter(|id| id.len() <= OPTION_ID_MAX_BYTES).map(str::to_owned)
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use intent_gateway_core::contract::{Descriptor, Vocabulary};
 use intent_gateway_core::digest::Digest;
+use intent_gateway_core::error::chain;
 use intent_gateway_core::limits::CONTRACT_MAX_BYTES;
 use intent_gateway_core::ports::Contract as _;
 use intent_gateway_core::succession::{self, SuccessionError};
@@ -204,18 +205,6 @@ fn problems(error: &LoadError) -> Vec<String> {
         LoadError::Descriptor(problems) => problems.clone(),
         other => vec![chain(other)],
     }
-}
-
-/// An error and its causes in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text.push_str(": ");
-        text.push_str(&inner.to_string());
-        cause = inner.source();
-    }
-    text
 }
 
 fn memory(subject: &Subject, outline: Option<&Outline>) -> Check {

@@ -11,6 +11,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use intent_gateway_core::digest::Digest;
+use intent_gateway_core::error::chain;
 use wasmtime::component::Component;
 
 use crate::component::{self, ContractComponent};
@@ -63,7 +64,7 @@ impl CompiledCache {
             Ok(component) => Some(component),
             Err(Unusable::Unreadable(error)) if error.kind() == io::ErrorKind::NotFound => None,
             Err(reason) => {
-                let reason = crate::failure::chain(&reason);
+                let reason = chain(&reason);
                 tracing::warn!(%digest, reason, "a compiled contract in the cache is not used; compiling it again");
                 None
             }

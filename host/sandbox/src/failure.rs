@@ -128,15 +128,3 @@ fn listed(problems: &[String]) -> String {
     }
     text
 }
-
-/// An error and all its causes in one line, outermost first.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text.push_str(": ");
-        text.push_str(&inner.to_string());
-        cause = inner.source();
-    }
-    text
-}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use intent_gateway_core::digest::Digest;
+use intent_gateway_core::error::chain;
 use intent_gateway_core::ports::{Contract as _, LoadFailure, Origin};
 use wasmtime::component::Component;
 
@@ -13,7 +14,7 @@ use crate::cache::CompiledCache;
 use crate::component;
 use crate::contract::LoadedContract;
 use crate::engine::Engine;
-use crate::failure::{LoadError, chain};
+use crate::failure::LoadError;
 
 /// A component that passed, with what is needed to keep it.
 pub(crate) struct Prepared {

@@ -13,6 +13,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use intent_gateway_core::clock::Clock;
 use intent_gateway_core::digest::Digest;
+use intent_gateway_core::error::chain;
 use intent_gateway_core::id::IntentId;
 use intent_gateway_core::ports::{
     Contract, ContractAdmin, ContractAdminError, Contracts, LoadFailure, LoadedVersion, Origin,
@@ -24,7 +25,7 @@ use tokio_util::task::TaskTracker;
 use crate::cache::CompiledCache;
 use crate::config::SandboxConfig;
 use crate::engine::{Engine, EngineError};
-use crate::failure::{LoadError, chain};
+use crate::failure::LoadError;
 use crate::journal::Journal;
 use crate::library::{KeptIntent, Library, StateError};
 use crate::loading::{self, Prepared, Rejected};

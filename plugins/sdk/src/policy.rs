@@ -66,6 +66,13 @@ pub struct Search {
     pub gone_code: Option<&'static str>,
 }
 
+impl Search {
+    /// Where an option's own identifier is, as a JSON Pointer.
+    pub(crate) fn id_pointer(&self) -> String {
+        if self.id_key.starts_with('/') { self.id_key.to_owned() } else { format!("/{}", self.id_key) }
+    }
+}
+
 /// How a code may be retried.
 #[derive(Debug, Clone, Copy)]
 pub struct Retry {

@@ -10,6 +10,7 @@ pub use breakage::{Accepted, Breakage, accepted, breakages};
 pub use contract::{problems, run};
 
 use crate::bindings::Violation;
+use crate::lexicon::Lexicon;
 use crate::shape::ValueDesc;
 use serde_json::Value;
 
@@ -40,4 +41,16 @@ pub fn assert_shape(desc: &ValueDesc, sound: &Value, read: impl Fn(&str) -> Resu
         assert_eq!(found, [(pointer.as_str(), *code)], "{pointer}: {what}: {violations:?}");
     }
     edges.len() + breakages.len()
+}
+
+/// Checks that a lexicon claims none of the utterances, and sends each to this intent, or to none.
+///
+/// # Panics
+/// When the lexicon does otherwise; this is an assertion.
+pub fn assert_sent(lexicon: &Lexicon, utterances: &[(&str, Option<&str>)]) {
+    for (utterance, intent) in utterances {
+        let found = lexicon.classify(utterance);
+        assert!(found.score < 0.5, "{utterance}: {found:?}");
+        assert_eq!(found.elsewhere.first().map(|other| other.intent.as_str()), *intent, "{utterance}");
+    }
 }

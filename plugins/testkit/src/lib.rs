@@ -18,8 +18,8 @@ mod assertions;
 use std::path::{Path, PathBuf};
 
 use intent_gateway_core::contract::{
-    Axes, CallContext, Candidate, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange,
-    Payload, PreparedRequest,
+    Axes, CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
+    PreparedRequest,
 };
 use intent_gateway_core::error::{ContractError, ContractFault};
 use intent_gateway_core::ports::Contract;
@@ -196,16 +196,5 @@ impl Harness {
 }
 
 fn payloads(answers: &[Answer]) -> Vec<Payload<'_>> {
-    let mut numbers = 0_u32..;
-    answers
-        .iter()
-        .map(|answer| Payload {
-            declared: answer.declared,
-            candidates: numbers
-                .by_ref()
-                .zip(&answer.options)
-                .map(|(number, json)| Candidate { number, json })
-                .collect(),
-        })
-        .collect()
+    Payload::numbered(answers.iter().map(|answer| (answer.declared, answer.options.as_slice())))
 }

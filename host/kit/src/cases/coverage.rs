@@ -73,31 +73,26 @@ pub fn gaps(descriptor: &Descriptor, suite: &Suite) -> Vec<Gap> {
     gaps
 }
 
+/// A rule without its words: document, code and outcome.
+type RuleKey<'a> = (Judged, &'a str, Consequence);
+
 /// Rules that are stated and that no case breaks, and codes of cases that no rule states.
 fn rules(descriptor: &Descriptor, suite: &Suite) -> Vec<Gap> {
-    let broken: BTreeSet<(String, String, String)> =
-        suite.files.iter().flat_map(|(_, file, _)| breaches(file)).collect();
-    let named = |judged: Judged, code: &str, outcome: Consequence| {
-        (format!("{judged:?}"), code.to_owned(), format!("{outcome:?}"))
-    };
-    let stated: BTreeSet<_> =
-        descriptor.rules.iter().map(|rule| named(rule.judged, &rule.code, rule.consequence)).collect();
-    let gap = |(judged, code, outcome): &(String, String, String), missing: &str| {
-        let words = [judged, outcome].map(|word| word.to_lowercase());
-        Gap {
-            document: format!("rules on the {}", words[0]),
-            place: code.clone(),
-            missing: format!("{missing} ({})", words[1]),
-        }
+    let broken: BTreeSet<RuleKey<'_>> = suite.files.iter().flat_map(|(_, file, _)| breaches(file)).collect();
+    let stated: BTreeSet<RuleKey<'_>> =
+        descriptor.rules.iter().map(|rule| (rule.judged, rule.code.as_str(), rule.consequence)).collect();
+    let gap = |(judged, code, outcome): &RuleKey<'_>, missing: &str| Gap {
+        document: format!("rules on the {judged:?}").to_lowercase(),
+        place: (*code).to_owned(),
+        missing: format!("{missing} ({})", format!("{outcome:?}").to_lowercase()),
     };
     let untried = stated.difference(&broken).map(|rule| gap(rule, "a case that breaks it"));
-    let is_shape = |(_, code, _): &&(String, String, String)| CODES_OF_SHAPES.contains(&code.as_str());
-    let unstated = broken.difference(&stated).filter(|rule| !is_shape(rule)).map(|rule| gap(rule, "stated as a rule"));
-    untried.chain(unstated).collect()
+    let unstated = broken.difference(&stated).filter(|(_, code, _)| !CODES_OF_SHAPES.contains(code));
+    untried.chain(unstated.map(|rule| gap(rule, "stated as a rule"))).collect()
 }
 
 /// Document, code and outcome of everything that the cases of a file break.
-fn breaches(file: &CaseFile) -> Vec<(String, String, String)> {
+fn breaches<'f>(file: &'f CaseFile) -> Vec<RuleKey<'f>> {
     let (judged, refused) = match file.call {
         Call::CheckRequest => (Judged::Request, Consequence::Refused),
         Call::Evaluate => (Judged::Option, Consequence::Dropped),
@@ -105,8 +100,8 @@ fn breaches(file: &CaseFile) -> Vec<(String, String, String)> {
         Call::CheckCompletion => (Judged::Report, Consequence::Refused),
         Call::Classify => return Vec::new(),
     };
-    let named = |code: &str, outcome: Consequence| (format!("{judged:?}"), code.to_owned(), format!("{outcome:?}"));
-    let mut found: Vec<_> =
+    let named = |code: &'f String, outcome| (judged, code.as_str(), outcome);
+    let mut found: Vec<RuleKey<'_>> =
         file.fields.values().flat_map(|row| row.refused.keys()).map(|code| named(code, refused)).collect();
     for rule in &file.rules {
         // An option with a strike may break other rules as well; which of them earned it, a case does not say.

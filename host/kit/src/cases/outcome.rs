@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use intent_gateway_core::contract::Axes;
-use intent_gateway_core::contract::{CallContext, Candidate, Exchange, Payload, Violation};
+use intent_gateway_core::contract::{Axes, CallContext, Candidate, Exchange, Payload, Violation};
 use intent_gateway_core::error::{ContractError, ContractFault};
 use intent_gateway_core::ports::Contract;
 

@@ -1,6 +1,6 @@
 //! Tries every case on a contract.
 
-use intent_gateway_core::contract::{Axes, CallContext, Candidate, Payload};
+use intent_gateway_core::contract::{Axes, CallContext, Payload};
 use intent_gateway_core::ports::Contract;
 use serde::Serialize;
 use serde_json::Value;
@@ -174,8 +174,7 @@ impl Trial<'_> {
     async fn ranking(&self, order: &Order, turned: bool, request_id: &str) -> Result<Vec<String>, String> {
         let mut request = self.documents.request.clone();
         change(&mut request, &order.request)?;
-        let id_key = &self.contract.descriptor().search.id_key;
-        let id_pointer = if id_key.starts_with('/') { id_key.clone() } else { format!("/{id_key}") };
+        let id_pointer = self.contract.descriptor().search.id_pointer();
         let mut options = Vec::new();
         for (id, changes) in &order.options {
             let mut option = self.documents.sample.clone();
@@ -186,8 +185,7 @@ impl Trial<'_> {
         if turned {
             options.reverse();
         }
-        let candidates = (0..).zip(&options).map(|(number, json)| Candidate { number, json }).collect();
-        let payloads = [Payload { declared: Axes::UNDECLARED, candidates }];
+        let payloads = Payload::numbered([(Axes::UNDECLARED, options.as_slice())]);
         let context = CallContext { request_id: request_id.to_owned(), now_ms: NOW_MS };
         let evaluation = self.contract.evaluate(&context, &request.to_string(), &payloads).await;
         let evaluation = evaluation.map_err(|error| refused_request(&error))?;

@@ -3,13 +3,12 @@
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use intent_gateway_core::contract::{
-    Axes, CallContext, CheckedCompletion, CheckedResponse, Classification, Completion, Consequence, Descriptor,
-    DroppedOption, Evaluation, Exchange, Judged, LatencyTargets, OptionFinding, Payload, PointerElsewhere,
-    PreparedRequest, RankedOption, Ranking, Refusal, RetryPolicy, Rule, SearchShape, Tool, ToolRole, Violation, Widget,
+    Axes, CallContext, CheckedCompletion, CheckedResponse, Classification, Consequence, Descriptor, DroppedOption,
+    Evaluation, Exchange, Judged, OptionFinding, Payload, PointerElsewhere, PreparedRequest, RankedOption, Refusal,
+    Rule, Violation,
 };
 use intent_gateway_core::digest::Digest;
 use intent_gateway_core::error::{ContractError, ContractFault};
-use intent_gateway_core::id::IntentId;
 use intent_gateway_core::ports::Contract;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -32,61 +31,21 @@ fn descriptor() -> Descriptor {
         },
         "required": ["id", "price"],
     });
-    let tool = Tool {
-        name: "search_offers".to_owned(),
-        role: ToolRole::Search,
-        purpose: "Finds offers.".to_owned(),
-        latency: LatencyTargets { p50_ms: 1, p95_ms: 2, p99_ms: None },
-        rate_per_minute: 1,
-        idempotency_key: None,
-        retry: RetryPolicy { on_rate_limited: 0, on_server_error: 0 },
-        cache_seconds: None,
-        request_schema: raw(&json!({"type": "object"})),
-        response_schema: raw(&option),
-    };
-    Descriptor {
-        intent: IntentId::parse("test.offer").unwrap(),
-        version: semver::Version::new(1, 0, 0),
-        domain: "test".to_owned(),
-        agent: "TestAgent".to_owned(),
-        title: "Offers".to_owned(),
-        summary: "Offers.".to_owned(),
-        search: SearchShape {
-            tool: tool.name.clone(),
-            options_key: "offers".to_owned(),
-            id_key: "id".to_owned(),
-            max_options: 15,
-            empty_code: None,
-            gone_code: None,
-        },
-        tools: vec![tool],
-        ranking: Ranking {
-            weights: Axes { time: 0.0, taste: 0.0, budget: 1.0, safety: 0.0 },
-            declared_share: 0.0,
-            completeness_share: 0.0,
-            signals: Vec::new(),
-            bands: Vec::new(),
-        },
-        vocabularies: Vec::new(),
-        forbidden_fields: Vec::new(),
-        rules: vec![Rule {
-            code: "CHEAP".to_owned(),
-            judged: Judged::Option,
-            consequence: Consequence::Finding,
-            text: "Offers cost more than 1.".to_owned(),
-        }],
-        errors: Vec::new(),
-        widget: Widget { widget_type: "list".to_owned(), preferred: None, slots: Vec::new() },
-        completion: Completion {
-            statuses: Vec::new(),
-            charged_statuses: Vec::new(),
-            schema: raw(&json!({"type": "object"})),
-        },
-        data_lifetimes: Vec::new(),
-        cues: Vec::new(),
-        pairs: Vec::new(),
-        elsewhere: Vec::new(),
-    }
+    let mut descriptor = crate::testing::descriptor();
+    descriptor.tools.truncate(1);
+    descriptor.tools[0].name = "search_offers".to_owned();
+    descriptor.tools[0].request_schema = raw(&json!({"type": "object"}));
+    descriptor.tools[0].response_schema = raw(&option);
+    descriptor.search.tool = "search_offers".to_owned();
+    descriptor.search.id_key = "id".to_owned();
+    descriptor.completion.schema = raw(&json!({"type": "object"}));
+    descriptor.rules = vec![Rule {
+        code: "CHEAP".to_owned(),
+        judged: Judged::Option,
+        consequence: Consequence::Finding,
+        text: "Offers cost more than 1.".to_owned(),
+    }];
+    descriptor
 }
 
 fn violation(pointer: &str, code: &str) -> Violation {

@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 use intent_gateway_core::contract::{
-    Axes, CallContext, Candidate, CheckedCompletion, CheckedResponse, Classification, Evaluation, Exchange, Payload,
+    Axes, CallContext, CheckedCompletion, CheckedResponse, Classification, Evaluation, Exchange, Payload,
     PreparedRequest, Refusal, Violation,
 };
 use intent_gateway_core::error::{ContractError, ContractFault};
@@ -219,7 +219,7 @@ impl Input {
                 judged(contract.check_request(&context, tool, arguments).await, Answered::Request)
             }
             Call::Evaluate { request, payloads } => {
-                judged(contract.evaluate(&context, request, &lent(payloads)).await, Answered::Evaluation)
+                judged(contract.evaluate(&context, request, &numbered(payloads)).await, Answered::Evaluation)
             }
             Call::CheckResponse { tool, arguments, payload, quoted } => {
                 let exchange = Exchange { tool, arguments, payload, quoted: quoted.as_deref() };
@@ -281,20 +281,8 @@ fn violations(violations: &[Violation]) -> usize {
     violations.iter().map(|one| one.pointer.len() + one.code.len() + one.message.len()).sum()
 }
 
-/// The answers as the contract takes them, the options numbered through.
-fn lent(answers: &[Answer]) -> Vec<Payload<'_>> {
-    let mut numbers = 0_u32..;
-    answers
-        .iter()
-        .map(|answer| Payload {
-            declared: answer.declared,
-            candidates: numbers
-                .by_ref()
-                .zip(&answer.options)
-                .map(|(number, json)| Candidate { number, json })
-                .collect(),
-        })
-        .collect()
+fn numbered(answers: &[Answer]) -> Vec<Payload<'_>> {
+    Payload::numbered(answers.iter().map(|answer| (answer.declared, answer.options.as_slice())))
 }
 
 fn search(request: &mut String, payloads: &mut Vec<Answer>, rng: &mut Rng) {

@@ -84,7 +84,7 @@ impl<'r, 'q, 'a, I: Intent> Sieve<'r, 'q, 'a, I> {
     fn drop_duplicate(&mut self, number: u32, id: String) {
         let mut violations = Violations::new();
         violations.add(
-            id_pointer(I::SEARCH.id_key),
+            I::SEARCH.id_pointer(),
             code::DUPLICATE_OPTION,
             "An earlier option of the same answer has this identifier.",
         );
@@ -137,11 +137,6 @@ fn rank<C: Contract>(
         order(&context.request_id, (left.total, left_json), (right.total, right_json))
     });
     ranked.into_iter().map(|(option, _)| option).collect()
-}
-
-/// Where the identifier is, as a JSON Pointer.
-fn id_pointer(id_key: &str) -> String {
-    if id_key.starts_with('/') { id_key.to_owned() } else { format!("/{id_key}") }
 }
 
 fn card_json<I: Intent>(item: &I::Item<'_>) -> String {

@@ -164,21 +164,16 @@ pub fn ties_do_not_follow_the_place<C: Contract>(request: &Value, option: &Value
 /// When the option has no identifier.
 pub fn with_id<C: Contract>(option: &Value, id: &str) -> Value {
     let mut option = option.clone();
-    match option.pointer_mut(&id_pointer::<C>()) {
+    match option.pointer_mut(&<C::Intent as Intent>::SEARCH.id_pointer()) {
         Some(place) => *place = Value::String(id.to_owned()),
-        None => panic!("the option has no {}", id_pointer::<C>()),
+        None => panic!("the option has no {}", <C::Intent as Intent>::SEARCH.id_pointer()),
     }
     option
 }
 
 fn id_of<C: Contract>(option: &Value) -> String {
-    let id = option.pointer(&id_pointer::<C>()).and_then(Value::as_str);
+    let id = option.pointer(&<C::Intent as Intent>::SEARCH.id_pointer()).and_then(Value::as_str);
     id.unwrap_or_default().to_owned()
-}
-
-fn id_pointer<C: Contract>() -> String {
-    let key = <C::Intent as Intent>::SEARCH.id_key;
-    if key.starts_with('/') { key.to_owned() } else { format!("/{key}") }
 }
 
 fn total(evaluation: &Evaluation, id: &str) -> Result<f64, String> {
