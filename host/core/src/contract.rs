@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 /// One breach of one rule at one place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
     /// JSON Pointer (RFC 6901) into the document that was judged; `""` is the whole.
     pub pointer: String,
@@ -360,6 +360,103 @@ pub struct DataLifetime {
     pub seconds: u32,
 }
 
+/// How many different things the options of all sample searches together must hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Minimum {
+    /// What is counted, in the plural.
+    pub counted: String,
+    /// JSON Pointer into an option; `""` counts the options by their identifiers.
+    pub pointer: String,
+    /// At least this many.
+    pub count: u32,
+}
+
+/// A span of time into which options must fall to be counted together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Window {
+    /// JSON Pointer into an option to its instant.
+    pub pointer: String,
+    /// Length of the span.
+    pub hours: u32,
+}
+
+/// What a catalogue must hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Depth {
+    /// All of these at once.
+    pub minimums: Vec<Minimum>,
+    /// Met by the options of some one such window; absent where time does not matter.
+    pub within: Option<Window>,
+}
+
+/// Each value of a vocabulary must be asked for by a sample search that finds an option.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Coverage {
+    /// JSON Pointer into the arguments of the search.
+    pub pointer: String,
+    /// Name of a vocabulary of the descriptor.
+    pub vocabulary: String,
+}
+
+/// What makes a request one of a kind.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestTest {
+    /// The value is this one.
+    Equals(serde_json::Value),
+    /// The value is an array that holds this one.
+    Includes(serde_json::Value),
+    /// The value is a number above this.
+    Above(f64),
+}
+
+/// A kind of request that partners must be able to serve.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Occasion {
+    /// A few words that name it in a report.
+    pub text: String,
+    /// JSON Pointer into the arguments of the search.
+    pub pointer: String,
+    /// The test on the value there.
+    pub test: RequestTest,
+}
+
+/// What must be handled, and how.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Handling {
+    /// Each must be asked for by a sample search that finds an option.
+    pub occasions: Vec<Occasion>,
+    /// Codes of rules for options that no option of any sample search may break.
+    pub unbroken: Vec<String>,
+}
+
+/// How a requirement is checked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequirementCheck {
+    /// By counting what the sample searches found.
+    AtLeast(Depth),
+    /// Every value was asked for and found.
+    Covers(Coverage),
+    /// Every occasion was asked for and found, without certain breaches.
+    Handles(Handling),
+    /// The 95th percentile of this tool's latency lies within its target.
+    WithinLatency(String),
+    /// People look and confirm.
+    ByHand,
+}
+
+/// One thing that must hold before a partner's traffic of the intent may go live.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Requirement {
+    /// Stable code in UPPER_SNAKE_CASE.
+    pub code: String,
+    /// What must hold, for partners.
+    pub text: String,
+    /// How it is checked.
+    pub check: RequirementCheck,
+}
+
 /// Everything that the host knows of an intent.
 #[derive(Clone, Debug, Serialize)]
 pub struct Descriptor {
@@ -396,6 +493,8 @@ pub struct Descriptor {
     pub completion: Completion,
     /// How long other data may be kept.
     pub data_lifetimes: Vec<DataLifetime>,
+    /// What must hold before a partner's traffic may go live.
+    pub go_live: Vec<Requirement>,
     /// Words one of which occurs in every utterance that may concern the contract.
     pub cues: Vec<String>,
     /// Intents proposed together with this one.
@@ -648,6 +747,7 @@ pub(crate) mod test_support {
             widget: Widget { widget_type: "generic_listings".to_owned(), preferred: None, slots: Vec::new() },
             completion: Completion { statuses: vec![], charged_statuses: vec![], schema: raw("{}") },
             data_lifetimes: Vec::new(),
+            go_live: Vec::new(),
             cues: vec!["thing".to_owned()],
             pairs: Vec::new(),
             elsewhere: Vec::new(),

@@ -22,6 +22,12 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// A digest that was made elsewhere.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The raw 32 bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {

@@ -4,19 +4,35 @@
 //! Not here, on purpose: IO, an async runtime, wasmtime, rmcp, SQL, HTTP. A search is driven through the
 //! traits in [`ports`]; the crates beside this one implement them and never import each other.
 
+pub mod audit;
+pub mod availability;
 pub mod classify;
 pub mod clock;
+pub mod compliance;
+pub mod connection;
 pub mod contract;
+pub mod descriptors;
 pub mod digest;
+pub mod endpoint;
 pub mod error;
 pub mod findings;
 pub mod forbidden;
+pub mod golive;
 pub mod id;
 pub mod limits;
+pub mod mail;
+pub mod manifest;
+pub mod onboarding;
 pub mod partner;
 pub mod payload;
+pub mod place;
 pub mod ports;
+pub mod probe;
 pub mod reference;
 pub mod search;
 pub mod secret;
+pub mod selection;
+pub mod store;
 pub mod succession;
+pub mod vault;
+mod violations;

@@ -6,6 +6,12 @@ use std::time::Duration;
 pub const TOOL_CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Wait for each call of a probe (spec 1, Limits).
 pub const PROBE_CALL_TIMEOUT: Duration = Duration::from_secs(20);
+/// Wait for a page that is fetched to see whether it is live, redirects included.
+pub const PAGE_TIMEOUT: Duration = Duration::from_secs(20);
+/// Redirects followed to such a page; partner calls follow none.
+pub const PAGE_REDIRECTS_MAX: usize = 3;
+/// Largest such page.
+pub const PAGE_MAX_BYTES: usize = 2 * 1024 * 1024;
 /// Largest request body of an orchestrator.
 pub const REQUEST_BODY_MAX_BYTES: usize = 256 * 1024;
 /// Largest contract component that may be uploaded or found in the watched folder.
@@ -18,6 +24,8 @@ pub const PAYLOAD_MAX_DEPTH: usize = 64;
 pub const OPTIONS_READ_MAX: usize = 1_000;
 /// Partners called for one search.
 pub const FAN_OUT_MAX: usize = 64;
+/// Partners that an answer names as left out; the rest is a number.
+pub const LEFT_OUT_REPORTED_MAX: usize = 32;
 /// Characters of an utterance to classify.
 pub const UTTERANCE_MAX_CHARS: usize = 2_000;
 /// Bytes of a `result_token`; longer ones cannot be carried in a reference.

@@ -13,9 +13,12 @@ use crate::contract::{
     PreparedRequest,
 };
 use crate::digest::Digest;
+use crate::endpoint::Endpoint;
 use crate::error::{CallFailure, ContractError, ContractFault};
 use crate::findings::Finding;
+use crate::mail::{Mail, MailError};
 use crate::partner::Partner;
+use crate::probe::{FetchedPage, ProbeRecord, ProbeRequest};
 use crate::secret::Secret;
 
 /// One version of a contract, pinned: it stays what it is however often the live version changes.
@@ -175,7 +178,9 @@ pub trait ContractAdmin: Send + Sync {
 pub enum LeftOut {
     /// It does not serve the place.
     OutsideServiceArea,
-    /// More partners list the intent than one search may call.
+    /// It is closed at the hour that counts.
+    ClosedAtHour,
+    /// More partners would do than one search may call.
     FanOutLimit,
 }
 
@@ -184,14 +189,17 @@ pub enum LeftOut {
 pub struct Selection {
     /// To be called.
     pub chosen: Vec<Arc<Partner>>,
-    /// Not called, with the reason.
+    /// Not called, with the reason: at most [`LEFT_OUT_REPORTED_MAX`](crate::limits::LEFT_OUT_REPORTED_MAX).
     pub left_out: Vec<(Arc<Partner>, LeftOut)>,
+    /// How many more list the intent and are not called.
+    pub left_out_more: usize,
 }
 
 /// The partners that the gateway knows.
 pub trait PartnerDirectory: Send + Sync {
-    /// The live partners that list the intent and serve the place and hour.
-    fn select(&self, intent: &str, need: &Need) -> Selection;
+    /// The live partners that list the intent, serve the place and are open at the hour that counts; see
+    /// [`selection`](crate::selection).
+    fn select(&self, intent: &str, need: &Need, now_ms: u64) -> Selection;
 
     /// All partners, sorted by identifier.
     fn all(&self) -> Vec<Arc<Partner>>;
@@ -200,6 +208,8 @@ pub trait PartnerDirectory: Send + Sync {
 /// One tool call to one partner.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolCall<'a> {
+    /// The intent that the call serves: intents of one shape share the names of their tools.
+    pub intent: &'a str,
     /// The tool.
     pub tool: &'a str,
     /// The arguments, a JSON object.
@@ -227,6 +237,25 @@ pub trait PartnerCalls: Send + Sync {
     ) -> BoxFuture<'a, Result<ToolAnswer, CallFailure>>;
 }
 
+/// Looks at a partner without calling any of its tools.
+pub trait PartnerProbe: Send + Sync {
+    /// Whether an endpoint is one that the gateway may call at all, as far as that shows without asking anybody:
+    /// HTTPS, and no address that is not public.
+    ///
+    /// # Errors
+    /// [`CallFailure::AddressRefused`] with the reason.
+    fn admits(&self, endpoint: &Endpoint) -> Result<(), CallFailure>;
+
+    /// Probes a partner over a connection of its own. A failed probe is a record too.
+    fn probe<'a>(&'a self, request: ProbeRequest<'a>) -> BoxFuture<'a, ProbeRecord>;
+}
+
+/// Fetches pages to see whether they are live.
+pub trait PageFetch: Send + Sync {
+    /// Fetches one page over HTTPS, from public addresses alone, redirects included.
+    fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<FetchedPage, CallFailure>>;
+}
+
 /// Where findings against partners are recorded.
 pub trait Findings: Send + Sync {
     /// Records one finding.
@@ -234,4 +263,11 @@ pub trait Findings: Send + Sync {
 
     /// The findings against a partner, newest first.
     fn of(&self, partner: &str) -> Vec<Finding>;
+}
+
+/// Sends mail.
+pub trait Mailer: Send + Sync {
+    /// Hands one mail over. Success means that the next server has taken it, or that it is in the outbox; whether
+    /// it is ever read, nobody can tell.
+    fn send<'a>(&'a self, mail: &'a Mail) -> BoxFuture<'a, Result<(), MailError>>;
 }

@@ -88,7 +88,7 @@ impl ReferenceSealer {
 }
 
 /// HMAC's own padding of a short key to its block.
-fn padded(key: [u8; 32]) -> hmac::digest::Key<Hmac<Sha256>> {
+pub(crate) fn padded(key: [u8; 32]) -> hmac::digest::Key<Hmac<Sha256>> {
     let mut block = hmac::digest::Key::<Hmac<Sha256>>::default();
     block[..32].copy_from_slice(&key);
     block

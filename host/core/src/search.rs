@@ -58,6 +58,8 @@ pub struct SearchOutcome {
     pub dropped: Vec<DroppedChoice>,
     /// What each partner did, sorted by identifier.
     pub partners: Vec<PartnerOutcome>,
+    /// How many more partners list the intent and were left out.
+    pub left_out_more: usize,
     /// Advice on the request.
     pub notes: Vec<Violation>,
 }
@@ -165,7 +167,7 @@ impl Searcher {
             })?;
         context.request_id = request_id(prepared.arguments.get())?;
 
-        let selection = self.directory.select(intent, &prepared.need);
+        let selection = self.directory.select(intent, &prepared.need, context.now_ms);
         let calls = selection.chosen.into_iter().map(|partner| self.ask(partner, descriptor, prepared.arguments.get()));
         let mut answers = join_all(calls).await;
 
@@ -190,6 +192,7 @@ impl Searcher {
             options,
             dropped,
             partners,
+            left_out_more: selection.left_out_more,
             notes: prepared.notes,
             contract: PinnedContract(contract.clone()),
         })
@@ -198,7 +201,8 @@ impl Searcher {
     /// Asks one partner and takes its answer apart.
     async fn ask(&self, partner: Arc<Partner>, descriptor: &Descriptor, arguments: &str) -> Answer {
         let start = Instant::now();
-        let call = ToolCall { tool: &descriptor.search.tool, arguments, bearer: None, timeout: self.timeout };
+        let (intent, tool) = (descriptor.intent.as_str(), &descriptor.search.tool);
+        let call = ToolCall { intent, tool, arguments, bearer: None, timeout: self.timeout };
         let result = match self.calls.call(&partner, call).await {
             Ok(answer) => open_payload(&answer.text, descriptor),
             Err(failure) => Err(failure),

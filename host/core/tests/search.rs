@@ -10,6 +10,7 @@ use futures_util::future::BoxFuture;
 use intent_gateway_core::clock::Clock;
 use intent_gateway_core::contract::*;
 use intent_gateway_core::digest::Digest;
+use intent_gateway_core::endpoint::{Endpoint, Mappings};
 use intent_gateway_core::error::{CallFailure, ContractError, ContractFault, SearchError};
 use intent_gateway_core::findings::{Finding, Severity};
 use intent_gateway_core::id::{IntentId, PartnerId};
@@ -74,6 +75,7 @@ fn descriptor() -> Descriptor {
         widget: Widget { widget_type: "generic_listings".into(), preferred: None, slots: vec![] },
         completion: Completion { statuses: vec![], charged_statuses: vec![], schema: raw() },
         data_lifetimes: Vec::new(),
+        go_live: Vec::new(),
         cues: Vec::new(),
         pairs: Vec::new(),
         elsewhere: Vec::new(),
@@ -181,6 +183,7 @@ struct World {
     contract: Arc<ScriptedContract>,
     partners: Vec<Arc<Partner>>,
     left_out: Vec<(Arc<Partner>, LeftOut)>,
+    left_out_more: usize,
     answers: BTreeMap<String, Result<String, CallFailure>>,
     findings: Mutex<Vec<Finding>>,
 }
@@ -200,8 +203,9 @@ impl Contracts for World {
 }
 
 impl PartnerDirectory for World {
-    fn select(&self, _: &str, _: &Need) -> Selection {
-        Selection { chosen: self.partners.clone(), left_out: self.left_out.clone() }
+    fn select(&self, _: &str, _: &Need, now_ms: u64) -> Selection {
+        assert_eq!(now_ms, FixedClock.now_ms());
+        Selection { chosen: self.partners.clone(), left_out: self.left_out.clone(), left_out_more: self.left_out_more }
     }
 
     fn all(&self) -> Vec<Arc<Partner>> {
@@ -236,8 +240,14 @@ fn partner(id: &str) -> Arc<Partner> {
     Arc::new(Partner {
         id: PartnerId::parse(id).expect("well formed"),
         name: id.to_uppercase(),
-        url: "https://partner.example/mcp".into(),
-        listings: vec![Listing { intent, service_area: vec!["IN_ALL".into()], declared: Axes::UNDECLARED }],
+        endpoint: Endpoint::mcp("https://partner.example/mcp"),
+        mappings: Mappings::new(),
+        listings: vec![Listing {
+            intent,
+            service_area: vec!["IN_ALL".into()],
+            availability: String::new(),
+            declared: Axes::UNDECLARED,
+        }],
         token: None,
     })
 }
@@ -247,6 +257,7 @@ fn world(answers: &[(&str, Result<Value, CallFailure>)]) -> World {
         contract: Arc::new(ScriptedContract { descriptor: descriptor(), fault: None, seen: Mutex::default() }),
         partners: answers.iter().map(|(id, _)| partner(id)).collect(),
         left_out: Vec::new(),
+        left_out_more: 0,
         answers: answers
             .iter()
             .map(|(id, answer)| ((*id).to_owned(), answer.clone().map(|payload| payload.to_string())))
@@ -290,9 +301,11 @@ fn partners_are_merged_and_each_has_its_outcome() {
         ("odd", Ok(json!({"nothing": []}))),
     ]);
     world.left_out.push((partner("far"), LeftOut::OutsideServiceArea));
+    world.left_out_more = 7;
     let (outcome, _) = search(world, json!({"request_id": "own"}));
     let outcome = outcome.expect("searched");
     assert_eq!(outcome.request_id, "own");
+    assert_eq!(outcome.left_out_more, 7);
     assert_eq!(ids(&outcome), ["a2", "b1", "a1"]);
     assert_eq!(outcome.options[1].option.get(), r#"{"id":"b1","rank":0.5}"#);
     assert_eq!(outcome.code, None);

@@ -1,0 +1,121 @@
+//! Submitting a manifest (spec 1, Manifest; States and transitions).
+
+use serde_json::{Value, json};
+
+use super::records::{Account, Manifests, Review, ReviewStatus, ReviewSubject, Submission};
+use super::reviews::REVIEW_DUE_MS;
+use super::{Onboarding, OnboardingError};
+use crate::audit::Actor;
+use crate::contract::Violation;
+use crate::endpoint::ApiMapping;
+use crate::id::PartnerId;
+use crate::manifest::{self, Manifest, Status, Terms};
+use crate::store::{Change, Versioned, load};
+
+/// What came of a submission.
+#[derive(Clone, Debug)]
+pub struct Submitted {
+    /// The submission as it is kept.
+    pub submission: Submission,
+    /// The review that waits for the platform team, where one does.
+    pub review: Option<String>,
+}
+
+impl Onboarding {
+    /// Checks a manifest and keeps it; the one before is replaced. An approved one stays in force until the platform
+    /// team has decided.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Refused`] with every violation of the checks at submit; nothing changes then.
+    pub async fn submit_manifest(
+        &self,
+        account: &PartnerId,
+        body: &Value,
+        actor: &Actor,
+    ) -> Result<Submitted, OnboardingError> {
+        self.existing::<Account>(account.as_str(), "account").await?;
+        let catalogue = manifest::Catalogue::of(&*self.contracts);
+        let terms = Terms { catalogue: &catalogue, partner: account, base_url: &self.settings.base_url };
+        let mut accepted = manifest::submit(body, &terms).map_err(OnboardingError::Refused)?;
+        accepted.warnings.extend(broken_mappings(&accepted.manifest));
+        self.retrying(async || {
+            let kept = load::<Manifests>(&*self.store, account.as_str()).await?;
+            let before = kept.as_ref().map(|kept| &kept.value.latest);
+            let status = manifest::next_on_submit(before.map(|it| it.status), accepted.submit_for_review);
+            let submission = Submission {
+                number: before.map_or(1, |before| before.number + 1),
+                status,
+                manifest: accepted.manifest.clone(),
+                warnings: accepted.warnings.clone(),
+                flags: accepted.flags.clone(),
+                submitted_at_ms: self.now(),
+                submitted_by: actor.clone(),
+                notes: None,
+            };
+            let revision = kept.as_ref().map_or(0, |kept| kept.revision);
+            let (approved, open) = kept.map(|kept| (kept.value.approved, kept.value.review)).unwrap_or_default();
+            let mut change = Change::default();
+            self.supersede(open.as_deref(), &mut change).await?;
+            let mut review = None;
+            if status == Status::PendingReview {
+                let opened = self.open_review(account, ReviewSubject::Manifest { number: submission.number })?;
+                review = Some(opened.id.clone());
+                change.put(&Versioned::new(opened));
+            }
+            let detail = json!({"number": submission.number, "status": status, "review": review});
+            change.audit.push(self.record(actor, "manifest.submitted", account, detail));
+            let latest = submission.clone();
+            let value = Manifests { account: account.clone(), latest, approved, review: review.clone() };
+            change.put(&Versioned { revision, value });
+            self.commit(change, Submitted { submission, review }).await
+        })
+        .await
+    }
+
+    /// The manifests of an account.
+    ///
+    /// # Errors
+    /// [`OnboardingError::NotFound`] when none was submitted.
+    pub async fn manifests(&self, account: &PartnerId) -> Result<Manifests, OnboardingError> {
+        Ok(self.existing::<Manifests>(account.as_str(), "manifest").await?.value)
+    }
+
+    pub(super) fn open_review(&self, account: &PartnerId, subject: ReviewSubject) -> Result<Review, OnboardingError> {
+        let now = self.now();
+        Ok(Review {
+            // The time first, so that the queue is in the order in which it came.
+            id: self.new_id(&format!("rev_{now:013}_"))?,
+            account: account.clone(),
+            subject,
+            status: ReviewStatus::Open,
+            opened_at_ms: now,
+            due_at_ms: now + REVIEW_DUE_MS,
+            decision: None,
+        })
+    }
+
+    /// A review of a manifest that was replaced has nothing to decide any more.
+    async fn supersede(&self, review: Option<&str>, change: &mut Change) -> Result<(), OnboardingError> {
+        let Some(id) = review else { return Ok(()) };
+        let mut review = self.existing::<Review>(id, "review").await?;
+        if review.value.status == ReviewStatus::Open {
+            review.value.status = ReviewStatus::Superseded;
+            change.put(&review);
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with the mappings of path B, as far as that shows without the API.
+fn broken_mappings(manifest: &Manifest) -> Vec<Violation> {
+    let entries = manifest.intents.iter().enumerate();
+    let broken = entries.filter_map(|(at, entry)| Some((at, ApiMapping::check(entry.api_mapping.as_ref()?).err()?)));
+    broken
+        .flat_map(|(at, violations)| {
+            violations.into_iter().map(move |violation| Violation {
+                pointer: format!("/intents/{at}/api_mapping{}", violation.pointer),
+                ..violation
+            })
+        })
+        .collect()
+}

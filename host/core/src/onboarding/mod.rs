@@ -1,0 +1,156 @@
+//! The way of a business from nothing to live traffic: sign-up, credentials, manifest, review, connection, probe, test,
+//! switch-on, and what the platform team does afterwards (spec 1, States and transitions).
+//!
+//! Each step reads the records that it needs, decides, and commits one change against the revisions that it read. When
+//! somebody else was faster, it reads again and decides anew. The rules themselves are pure and live beside this
+//! module: [`manifest`](crate::manifest), [`descriptors`](crate::descriptors), [`compliance`](crate::compliance),
+//! [`connection`](crate::connection), [`golive`](crate::golive).
+
+mod accounts;
+mod connections;
+mod credentials;
+mod error;
+mod manifests;
+mod overview;
+mod postman;
+pub mod records;
+mod reviews;
+mod routing;
+mod sandbox_call;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+pub use accounts::{CODE_TRIES_MAX, CODE_TTL_MS, CODES_PER_WINDOW_MAX, CODES_WINDOW_MS, CodeSent, SignedIn};
+pub use connections::{SwitchOn, TestOrder};
+pub use credentials::{IssuedCredentials, IssuedWebhookKey, ROTATION_OVERLAP_MS, URL_MAX_BYTES, VALID_AT_ONCE_MAX};
+pub use error::OnboardingError;
+pub use manifests::Submitted;
+pub use overview::{NextStep, Overview};
+pub use reviews::{DecisionOrder, REVIEW_DUE_MS, ReviewView, Verdict};
+pub use routing::{RoutedPartners, routed};
+pub use sandbox_call::TestCall;
+
+use crate::audit::{Actor, AuditDraft};
+use crate::clock::Clock;
+use crate::id::PartnerId;
+use crate::mail::Mail;
+use crate::ports::{Contracts, Mailer, PageFetch, PartnerCalls, PartnerProbe};
+use crate::secret::Secret;
+use crate::store::{Change, OutgoingMail, Record, Store, StoreError, Versioned, load};
+use crate::vault::{Vault, hex, random};
+
+/// How often a step is decided anew because somebody else changed the same record.
+const TRIES_MAX: u32 = 8;
+/// Characters of a name or a reason that a caller gives.
+pub const TEXT_MAX_CHARS: usize = 500;
+/// Random bytes of an account's identifier.
+const ACCOUNT_ID_BYTES: usize = 8;
+
+/// What onboarding works with.
+pub struct Onboarding {
+    /// Where records are kept.
+    pub store: Arc<dyn Store>,
+    /// Seals and marks secrets.
+    pub vault: Vault,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// The live contracts.
+    pub contracts: Arc<dyn Contracts>,
+    /// Probes partners' servers.
+    pub probe: Arc<dyn PartnerProbe>,
+    /// Calls their tools, for the team's tests.
+    pub calls: Arc<dyn PartnerCalls>,
+    /// Fetches privacy policies.
+    pub pages: Arc<dyn PageFetch>,
+    /// Sends what the store holds to be sent.
+    pub mailer: Arc<dyn Mailer>,
+    /// How this gateway is configured.
+    pub settings: Settings,
+}
+
+/// Settings of onboarding.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// `{base_url}` of the platform, without a slash at its end.
+    pub base_url: String,
+    /// Time between two scheduled probes of a live connection, milliseconds.
+    pub reprobe_interval_ms: u64,
+}
+
+/// What a step needs to be taken anew.
+enum Step<T> {
+    /// It is done.
+    Done(T),
+    /// A record had changed meanwhile.
+    Again,
+}
+
+impl Onboarding {
+    fn now(&self) -> u64 {
+        self.clock.now_ms()
+    }
+
+    /// Commits; a conflict asks for another try, everything else is final.
+    async fn commit<T>(&self, change: Change, done: T) -> Result<Step<T>, OnboardingError> {
+        match self.store.commit(change).await {
+            Ok(()) => Ok(Step::Done(done)),
+            Err(StoreError::Conflict(_)) => Ok(Step::Again),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Takes a step until nobody interferes.
+    async fn retrying<T, F>(&self, mut step: impl FnMut() -> F) -> Result<T, OnboardingError>
+    where
+        F: Future<Output = Result<Step<T>, OnboardingError>>,
+    {
+        for _ in 0..TRIES_MAX {
+            if let Step::Done(done) = step().await? {
+                return Ok(done);
+            }
+        }
+        Err(OnboardingError::Contended)
+    }
+
+    /// A record that must be there.
+    async fn existing<R: Record>(&self, key: &str, name: &'static str) -> Result<Versioned<R>, OnboardingError> {
+        load(&*self.store, key).await?.ok_or(OnboardingError::NotFound(name))
+    }
+
+    fn record(&self, actor: &Actor, action: &str, subject: &PartnerId, detail: Value) -> AuditDraft {
+        AuditDraft {
+            at_ms: self.now(),
+            actor: actor.clone(),
+            action: action.to_owned(),
+            subject: subject.to_string(),
+            detail,
+        }
+    }
+
+    /// A mail for the outbox of the store, sealed: it may carry a code.
+    fn outgoing(&self, to: &str, subject: &str, text: String) -> Result<OutgoingMail, OnboardingError> {
+        let id = hex(&random::<16>(self.vault.entropy())?);
+        let mail = Mail { to: to.to_owned(), subject: subject.to_owned(), text };
+        let text = serde_json::to_string(&mail).expect("three strings always serialise");
+        let sealed = self.vault.seal(&mail_context(&id), &Secret::new(text))?.into_text();
+        Ok(OutgoingMail { id, sealed, not_before_ms: self.now() })
+    }
+
+    fn new_id(&self, prefix: &str) -> Result<String, OnboardingError> {
+        Ok(format!("{prefix}{}", hex(&random::<ACCOUNT_ID_BYTES>(self.vault.entropy())?)))
+    }
+}
+
+/// What a webhook signing key is sealed for.
+#[must_use]
+pub fn webhook_context(account: &PartnerId) -> String {
+    format!("webhook-signing-key/{account}")
+}
+
+fn mail_context(id: &str) -> String {
+    format!("mail/{id}")
+}

@@ -1,0 +1,9 @@
+//! Each step of onboarding taken, refused and raced, over a store that keeps the port's promises.
+
+mod accounts;
+mod connections;
+mod credentials;
+mod mail;
+mod memory;
+mod reviews;
+mod world;
