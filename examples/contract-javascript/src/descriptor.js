@@ -87,6 +87,31 @@ const RULES = [
   rule("report", "finding", "AMOUNT_ABOVE_QUOTE", "The amount is not above the quoted total."),
 ];
 
+const requirement = (code, text, tag, val) => ({ code, text, check: { tag, val } });
+
+/** What must hold before users are sent to a partner, beyond its tools: seen in sample searches, or by people. */
+const GO_LIVE = [
+  requirement("CATALOGUE_DEPTH", "There are at least 2 providers and 6 slots in a window of 24 hours.", "at-least", {
+    minimums: [
+      { counted: "providers", pointer: "/provider/provider_id", count: 2 },
+      { counted: "slots", pointer: "", count: 6 },
+    ],
+    within: { pointer: "/slot_window/start", hours: 24 },
+  }),
+  requirement("VEHICLES_COVERED", "The catalogue has slots for every type of vehicle.", "covers", {
+    pointer: "/vehicle/type",
+    vocabulary: "vehicle_type",
+  }),
+  requirement("DIESEL_TESTED", "Diesel vehicles are served, and no certificate is said to last too long.", "handles", {
+    occasions: [
+      { text: "a diesel vehicle", pointer: "/vehicle/fuel_type", test: { tag: "equals", val: JSON.stringify("diesel") } },
+    ],
+    unbroken: ["VALIDITY_OVERSTATED"],
+  }),
+  requirement("SEARCH_LATENCY", "95 of 100 searches are answered within the tool's target.", "within-latency", SEARCH_TOOL),
+  requirement("AUTHORISATION_SEEN", "The state's authorisation of each centre has been seen.", "by-hand"),
+];
+
 const RANKING = {
   weights: WEIGHTS,
   declaredShare: DECLARED_SHARE,
@@ -119,6 +144,7 @@ export const DESCRIPTOR = {
   widget: WIDGET,
   completion: { statuses: STATUSES, chargedStatuses: STATUSES.slice(0, 1), schema: schema(REPORT) },
   dataLifetimes: [{ data: "authorisation of a centre", seconds: DAY_SECONDS }],
+  goLive: GO_LIVE,
   cues: CUES,
   pairs: PAIRS,
   elsewhere: ELSEWHERE,

@@ -6,6 +6,7 @@ use intent_gateway_core::ports::Contract as _;
 use intent_gateway_sandbox::LoadError;
 use serde::Serialize;
 
+use crate::docs::golive;
 use crate::outline::Outline;
 use crate::subject::Subject;
 use crate::text::{Page, bytes, percent};
@@ -187,5 +188,10 @@ fn shown(page: &mut Page, descriptor: &Descriptor) {
         page.heading("Other data may be kept");
         let rows = descriptor.data_lifetimes.iter().map(|one| [one.data.clone(), format!("{} s", one.seconds)]);
         page.rows([false, true], &rows.collect::<Vec<_>>());
+    }
+    if !descriptor.go_live.is_empty() {
+        page.heading("Before a partner's traffic goes live");
+        let rows = descriptor.go_live.iter().map(|one| [one.code.clone(), golive::how(&one.check, descriptor)]);
+        page.rows([false, false], &rows.collect::<Vec<_>>());
     }
 }

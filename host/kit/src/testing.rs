@@ -1,10 +1,11 @@
 //! A small descriptor for the tests of this crate.
 
 use intent_gateway_core::contract::{
-    Axes, Axis, Band, Breach, CardSlot, Completion, Consequence, Descriptor, ErrorRetry, ForbiddenField, Judged,
-    LatencyTargets, PlatformError, Ranking, RetryPolicy, Rule, SearchShape, Signal, Tool, ToolRole, Vocabulary, Widget,
+    Axes, Axis, Backoff, Band, Breach, CardSlot, Completion, Consequence, Coverage, DataLifetime, Depth, Descriptor,
+    ErrorRetry, ForbiddenField, Handling, Judged, LatencyTargets, Minimum, Occasion, PlatformError, Ranking,
+    RequestTest, Requirement, RequirementCheck, RetryPolicy, Rule, SearchShape, Signal, Tool, ToolRole, Vocabulary,
+    Widget, Window,
 };
-use intent_gateway_core::contract::{Backoff, DataLifetime};
 use intent_gateway_core::id::IntentId;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -105,8 +106,34 @@ pub(crate) fn descriptor() -> Descriptor {
             }})),
         },
         data_lifetimes: vec![DataLifetime { data: "menus".to_owned(), seconds: 3_600 }],
+        go_live: go_live(),
         cues: vec!["tea".to_owned()],
         pairs: vec!["food.order_cake".to_owned()],
         elsewhere: Vec::new(),
     }
+}
+
+/// One requirement for each way of checking one.
+fn go_live() -> Vec<Requirement> {
+    let requirement =
+        |code: &str, text: &str, check| Requirement { code: code.to_owned(), text: text.to_owned(), check };
+    let depth = Depth {
+        minimums: vec![Minimum { counted: "offers".to_owned(), pointer: String::new(), count: 4 }],
+        within: Some(Window { pointer: "/brewed_at".to_owned(), hours: 12 }),
+    };
+    let green = Occasion {
+        text: "green tea".to_owned(),
+        pointer: "/leaf".to_owned(),
+        test: RequestTest::Equals(json!("green")),
+    };
+    let handling = Handling { occasions: vec![green], unbroken: vec!["COLD".to_owned()] };
+    let coverage = Coverage { pointer: "/leaf".to_owned(), vocabulary: "leaf".to_owned() };
+    vec![
+        requirement("OFFERS", "There are at least 4 offers in half a day.", RequirementCheck::AtLeast(depth)),
+        requirement("LEAVES", "Every leaf can be had.", RequirementCheck::Covers(coverage)),
+        requirement("HOT_GREEN_TEA", "Green tea is served hot.", RequirementCheck::Handles(handling)),
+        requirement("SEARCH_LATENCY", "Searches are quick.", RequirementCheck::WithinLatency("search_tea".to_owned())),
+        requirement("ORDER_LATENCY", "Orders are quick.", RequirementCheck::WithinLatency("order_tea".to_owned())),
+        requirement("KITCHEN_SEEN", "The kitchen has been looked at.", RequirementCheck::ByHand),
+    ]
 }

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::bindings as wit;
 use crate::convert;
+use crate::golive;
 
 /// How far a sum of weights may lie from 1: the rounding of some dozens of additions.
 const WEIGHT_SUM_TOLERANCE: f64 = 1e-9;
@@ -44,6 +45,7 @@ pub(crate) fn checked(descriptor: wit::Descriptor) -> Result<domain::Descriptor,
     for other in descriptor.pairs.iter().chain(&descriptor.elsewhere) {
         problems.unless(IntentId::parse(other).is_ok(), || format!("`{other}` is no intent identifier"));
     }
+    let go_live = golive::checked(&descriptor.go_live, &golive::Names::of(&descriptor), &mut problems);
     let tools = descriptor.tools.into_iter().filter_map(|tool| convert_tool(tool, &mut problems)).collect();
     let completion = convert_completion(descriptor.completion, &mut problems);
     match (id, version, completion, problems.0.is_empty()) {
@@ -64,6 +66,7 @@ pub(crate) fn checked(descriptor: wit::Descriptor) -> Result<domain::Descriptor,
             widget: convert_widget(descriptor.widget),
             completion,
             data_lifetimes: descriptor.data_lifetimes.into_iter().map(convert_lifetime).collect(),
+            go_live,
             cues: descriptor.cues,
             pairs: descriptor.pairs,
             elsewhere: descriptor.elsewhere,
@@ -72,15 +75,16 @@ pub(crate) fn checked(descriptor: wit::Descriptor) -> Result<domain::Descriptor,
     }
 }
 
+/// All that is wrong with a descriptor, in sentences.
 #[derive(Default)]
-struct Problems(Vec<String>);
+pub(crate) struct Problems(pub(crate) Vec<String>);
 
 impl Problems {
     fn add(&mut self, problem: String) {
         self.0.push(problem);
     }
 
-    fn unless(&mut self, holds: bool, problem: impl FnOnce() -> String) {
+    pub(crate) fn unless(&mut self, holds: bool, problem: impl FnOnce() -> String) {
         if !holds {
             self.0.push(problem());
         }

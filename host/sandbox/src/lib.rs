@@ -1,7 +1,7 @@
 //! Runs intent contracts as sandboxed WebAssembly components. The only crate that uses wasmtime.
 //!
 //! The way of a component: `loading` recognises, compiles (or takes from `cache`), checks the interface
-//! (`abi`), the descriptor (`descriptor`) and the contract's own `examples`; `registry` decides whether it
+//! (`abi`), the descriptor (`descriptor`, `golive`) and the contract's own `examples`; `registry` decides whether it
 //! may follow what is loaded; `sandbox` writes it to `library` and publishes it. The way of a call: a
 //! `registry::Version` counts it, `contract` speaks the domain's types, `component` makes a fresh `instance`
 //! under the limits of `engine`, `checks` looks at what came back.
@@ -25,6 +25,7 @@ mod engine;
 mod examples;
 mod failure;
 mod files;
+mod golive;
 mod instance;
 mod journal;
 mod library;

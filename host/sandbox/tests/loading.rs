@@ -126,6 +126,7 @@ async fn a_bad_descriptor_is_told_with_every_problem() {
         "charged status `sold`",
         "the HTTP status of `FEE_DUE` is 99",
         "there are no cues",
+        "names the tool `search_nothing`, which there is not",
         "the request schema of `search_things` is no JSON object",
         "the schema of the completion report is no JSON object",
     ] {

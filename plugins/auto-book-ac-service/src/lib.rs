@@ -12,6 +12,7 @@
 //! | completion report | [`completion`] |
 //! | classified in and out, pairs | [`classification`] |
 //! | every rule in words, for partners | [`stated`] |
+//! | go-live requirements | [`golive`] |
 //! | widget | [`card`] |
 //! | tools, errors, forbidden fields, lifetimes | [`tables`] |
 //!
@@ -22,6 +23,7 @@ pub mod card;
 pub mod classification;
 pub mod completion;
 mod examples;
+pub mod golive;
 pub mod ranking;
 pub mod request;
 pub mod rules;
@@ -32,8 +34,8 @@ pub mod tables;
 use contract_sdk::bindings::{Axes, Example, Need};
 use contract_sdk::lexicon::Lexicon;
 use contract_sdk::{
-    About, ErrorRow, Forbidden, Intent, ItemRules, Lifetime, Ranking, Report, ReportRules, RequestRules, RuleRow,
-    Search, ToolEntry, UserBands, WidgetTable,
+    About, ErrorRow, Forbidden, Intent, ItemRules, Lifetime, Ranking, Report, ReportRules, RequestRules, Requirement,
+    RuleRow, Search, ToolEntry, UserBands, WidgetTable,
 };
 
 /// The intent's name.
@@ -56,6 +58,7 @@ impl Intent for AcService {
     const ERRORS: &'static [ErrorRow] = tables::ERRORS;
     const FORBIDDEN: &'static [Forbidden] = tables::FORBIDDEN;
     const RULES: &'static [RuleRow] = stated::RULES;
+    const GO_LIVE: &'static [Requirement] = golive::GO_LIVE;
     const WIDGET: WidgetTable = card::WIDGET;
     const LIFETIMES: &'static [Lifetime] = tables::LIFETIMES;
     const LEXICON: Lexicon = classification::LEXICON;

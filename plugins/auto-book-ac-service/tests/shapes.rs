@@ -7,6 +7,7 @@ use auto_book_ac_service::booking::{AcServiceBooking, CancelArguments, Cancellat
 use auto_book_ac_service::completion::AcServiceReport;
 use auto_book_ac_service::request::AcServiceRequest;
 use auto_book_ac_service::slot::AcServiceSlot;
+use contract_sdk::bindings::RequirementCheck;
 use contract_sdk::shape::{Described, ValueDesc, read_document};
 use contract_sdk::testing::{assert_shape, problems};
 use contract_sdk::{Report, docs, engine, schema};
@@ -217,4 +218,34 @@ fn the_bounds_are_those_of_the_spec() {
             ("/refund_eta_days", "at least 0, at most 14"),
         ],
     );
+}
+
+/// Spec 2, "Go-live requirements": all of the list but the tools, which the host looks for.
+#[test]
+fn the_go_live_requirements_are_those_of_the_spec() {
+    let descriptor = engine::describe::<AcService>();
+    let codes: Vec<_> = descriptor.go_live.iter().map(|one| one.code.as_str()).collect();
+    assert_eq!(
+        codes,
+        [
+            "CATALOGUE_DEPTH",
+            "CERTIFICATION_VERIFIED",
+            "AC_SYSTEMS_COVERED",
+            "SEARCH_LATENCY",
+            "CREATE_LATENCY",
+            "IDEMPOTENCY_TESTED",
+            "COOLING_WARRANTY_HONOURED",
+            "COMPLIANCE_DOCUMENTS",
+        ]
+    );
+    let RequirementCheck::AtLeast(depth) = &descriptor.go_live[0].check else { panic!("it is counted") };
+    let counts: Vec<_> = depth.minimums.iter().map(|one| (one.counted.as_str(), one.count)).collect();
+    assert_eq!(counts, [("providers", 3), ("slots", 8)]);
+    assert_eq!(depth.within.as_ref().map(|window| window.hours), Some(24));
+    let target = |name: &str| descriptor.tools.iter().find(|tool| tool.name == name).map(|tool| tool.latency.p95_ms);
+    let targets = descriptor.go_live.iter().filter_map(|one| match &one.check {
+        RequirementCheck::WithinLatency(tool) => target(tool),
+        _ => None,
+    });
+    assert_eq!(targets.collect::<Vec<_>>(), [1800, 4000]);
 }

@@ -18,6 +18,7 @@
 //! | completion report | [`completion`] |
 //! | classified in and out, pairs | [`classification`] |
 //! | every rule in words, for partners | [`stated`] |
+//! | go-live requirements | [`golive`] |
 //! | widget | [`card`] |
 //! | tools, errors, forbidden fields, lifetimes | [`tables`] |
 //!
@@ -30,6 +31,7 @@ pub mod completion;
 pub mod cover;
 mod dates;
 mod examples;
+pub mod golive;
 pub mod inspection;
 pub mod issuance;
 pub mod kyc;
@@ -46,8 +48,8 @@ pub mod vehicle;
 use contract_sdk::bindings::{Axes, Example, Need};
 use contract_sdk::lexicon::Lexicon;
 use contract_sdk::{
-    About, ErrorRow, Forbidden, Intent, ItemRules, Lifetime, Ranking, Report, ReportRules, RequestRules, RuleRow,
-    Search, ToolEntry, UserBands, WidgetTable,
+    About, ErrorRow, Forbidden, Intent, ItemRules, Lifetime, Ranking, Report, ReportRules, RequestRules, Requirement,
+    RuleRow, Search, ToolEntry, UserBands, WidgetTable,
 };
 
 /// The intent's name.
@@ -70,6 +72,7 @@ impl Intent for MotorInsurance {
     const ERRORS: &'static [ErrorRow] = tables::ERRORS;
     const FORBIDDEN: &'static [Forbidden] = tables::FORBIDDEN;
     const RULES: &'static [RuleRow] = stated::RULES;
+    const GO_LIVE: &'static [Requirement] = golive::GO_LIVE;
     const WIDGET: WidgetTable = card::WIDGET;
     const LIFETIMES: &'static [Lifetime] = tables::LIFETIMES;
     const LEXICON: Lexicon = classification::LEXICON;

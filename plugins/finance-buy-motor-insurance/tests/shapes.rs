@@ -2,6 +2,7 @@
 //!
 //! The cases are made from the shapes' own field lists, so a new field is tested as soon as it is declared.
 
+use contract_sdk::bindings::{RequestTest, Requirement, RequirementCheck};
 use contract_sdk::shape::{Described, ValueDesc, read_document};
 use contract_sdk::testing::{assert_shape, problems};
 use contract_sdk::{Report, docs, engine, schema};
@@ -294,4 +295,35 @@ fn the_bounds_are_those_of_the_spec() {
     expect(&IssuedPolicy::DESC, &[("/total_paid_inr", none), ("/freelook_period_days", "at least 7, at most 30")]);
     expect(&CancellationResult::DESC, &[("/refund_amount_inr", none), ("/refund_eta_days", "at least 0, at most 30")]);
     expect(&MotorInsuranceReport::DESC, &[("/long_term_tp_years", "one of [0, 3, 5]"), ("/addons_count", none)]);
+}
+
+/// Spec 2, "Go-live requirements": all of the list but the tools, which the host looks for.
+#[test]
+fn the_go_live_requirements_are_those_of_the_spec() {
+    let descriptor = engine::describe::<MotorInsurance>();
+    let by_hand = |one: &Requirement| if one.check == RequirementCheck::ByHand { "by hand" } else { "seen" };
+    let rows: Vec<_> = descriptor.go_live.iter().map(|one| (one.code.as_str(), by_hand(one))).collect();
+    assert_eq!(
+        rows,
+        [
+            ("INSURERS", "seen"),
+            ("REGISTRATIONS_VERIFIED", "by hand"),
+            ("RATIOS_CURRENT", "by hand"),
+            ("TP_FLOOR_KEPT", "seen"),
+            ("LONG_TERM_BUNDLES", "seen"),
+            ("IDV_BOUNDS", "seen"),
+            ("ELECTRIC_VEHICLES", "seen"),
+            ("CASHLESS_COUNTS", "by hand"),
+            ("GARAGE_DIRECTORY", "by hand"),
+            ("FREELOOK_PERIOD", "by hand"),
+            ("INSPECTIONS", "seen"),
+            ("COMPLIANCE_DOCUMENTS", "by hand"),
+            ("CLAIMS_SUPPORT", "by hand"),
+        ]
+    );
+    let RequirementCheck::AtLeast(depth) = &descriptor.go_live[0].check else { panic!("it is counted") };
+    assert_eq!(depth.minimums.iter().map(|one| one.count).collect::<Vec<_>>(), [5]);
+    assert_eq!(depth.within, None);
+    let RequirementCheck::Handles(inspections) = &descriptor.go_live[10].check else { panic!("samples show it") };
+    assert_eq!(inspections.occasions[0].test, RequestTest::Above(90.0));
 }

@@ -14,6 +14,7 @@
 //! | completion report, its statuses | [`completion`] |
 //! | classified in and out, pairs | [`classification`] |
 //! | every rule in words, for partners | [`stated`] |
+//! | go-live requirements | [`golive`] |
 //! | widget | [`card`] |
 //! | tools' policies, errors, forbidden fields | [`tables`] |
 //!
@@ -27,6 +28,7 @@ pub mod classification;
 pub mod completion;
 mod examples;
 mod findings;
+pub mod golive;
 mod judge;
 pub mod option;
 pub mod ranking;
@@ -41,8 +43,8 @@ pub mod vocabulary;
 use contract_sdk::bindings::{Axes, Example, Need};
 use contract_sdk::lexicon::Lexicon;
 use contract_sdk::{
-    About, ErrorRow, Forbidden, Intent, ItemRules, Ranking, Report, ReportRules, RequestRules, RuleRow, Search,
-    ToolEntry, UserBands, WidgetTable,
+    About, ErrorRow, Forbidden, Intent, ItemRules, Ranking, Report, ReportRules, RequestRules, Requirement, RuleRow,
+    Search, ToolEntry, UserBands, WidgetTable,
 };
 
 /// The intent's name.
@@ -65,6 +67,7 @@ impl Intent for YogaClass {
     const ERRORS: &'static [ErrorRow] = tables::ERRORS;
     const FORBIDDEN: &'static [Forbidden] = tables::FORBIDDEN;
     const RULES: &'static [RuleRow] = stated::RULES;
+    const GO_LIVE: &'static [Requirement] = golive::GO_LIVE;
     const WIDGET: WidgetTable = card::WIDGET;
     const STATUSES: &'static [&'static str] = completion::STATUSES;
     const CHARGED: &'static [&'static str] = completion::CHARGED;

@@ -3,6 +3,7 @@
 //! The cases are made from the shapes' own field lists, so a new field is tested as soon as it is declared. The
 //! bounds and vocabularies are written out a second time from the spec, since such cases cannot miss a wrong one.
 
+use contract_sdk::bindings::{Requirement, RequirementCheck};
 use contract_sdk::shape::{Described, Shape, ValueDesc, read_document};
 use contract_sdk::testing::{assert_shape, problems};
 use contract_sdk::{Report, docs, engine, schema};
@@ -456,4 +457,33 @@ fn the_weights_are_those_of_the_spec() {
         assert!(name == expected_name && (weight - expected_weight).abs() < 1e-12, "{name} {weight}");
     }
     assert_eq!((ranking.declared_share, ranking.completeness_share), (0.2, 0.1));
+}
+
+/// The intent has no list of its own: its safety filters and its rules that must hold (spec 3), and what the platform
+/// asks of every partner (spec 1).
+#[test]
+fn the_go_live_requirements_follow_from_the_rules() {
+    let descriptor = engine::describe::<YogaClass>();
+    let by_hand = |one: &Requirement| if one.check == RequirementCheck::ByHand { "by hand" } else { "seen" };
+    let rows: Vec<_> = descriptor.go_live.iter().map(|one| (one.code.as_str(), by_hand(one))).collect();
+    assert_eq!(
+        rows,
+        [
+            ("STUDIOS_SAFE", "seen"),
+            ("INSTRUCTORS_FIT", "seen"),
+            ("CONDITIONS_HEEDED", "seen"),
+            ("CATALOGUE_SOUND", "seen"),
+            ("SEARCH_LATENCY", "seen"),
+            ("BOOK_LATENCY", "seen"),
+            ("IDEMPOTENCY_TESTED", "by hand"),
+            ("LINEAGE_VERIFIED", "by hand"),
+            ("REGISTRATIONS_ACTIVE", "by hand"),
+            ("PRENATAL_CERTIFICATES", "by hand"),
+            ("ATTENDANCE_TRUE", "by hand"),
+            ("HOT_ROOMS_MEASURED", "by hand"),
+            ("PROPS_SOUND", "by hand"),
+            ("HEADLINE_INSTRUCTORS_TEACH", "by hand"),
+            ("COMPLIANCE_DOCUMENTS", "by hand"),
+        ]
+    );
 }

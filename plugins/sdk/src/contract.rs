@@ -5,7 +5,7 @@ use crate::code;
 use crate::completion::Report;
 use crate::engine::refusal;
 use crate::lexicon::Lexicon;
-use crate::policy::{About, ErrorRow, Forbidden, Lifetime, RuleRow, Search, ToolPolicy, WidgetTable};
+use crate::policy::{About, ErrorRow, Forbidden, Lifetime, Requirement, RuleRow, Search, ToolPolicy, WidgetTable};
 use crate::ranking::{Ranking, UserBands};
 use crate::rules::{AnswerRules, ItemRules, ReportRules, RequestRules};
 use crate::shape::{Described, ObjectShape, Shape, ValueDesc, read_document};
@@ -43,6 +43,8 @@ pub trait Intent: Sized + 'static {
     /// The statuses on which commission is charged.
     const CHARGED: &'static [&'static str] = &["completed"];
     const LIFETIMES: &'static [Lifetime] = &[];
+    /// What must hold before a partner's traffic may go live, beyond the tools.
+    const GO_LIVE: &'static [Requirement] = &[];
     const LEXICON: Lexicon;
 
     /// Rules between the members of a request.

@@ -18,7 +18,8 @@
 //! | a tool that is no search | a type that implements [`Tool`] | [`Tool`], [`ToolPolicy`] |
 //! | the intent as a whole | a type that implements [`Intent`] | [`Intent`] |
 //! | another version or ranking of it | a type that implements [`Contract`] | [`Contract`] |
-//! | what must hold before it goes live | [`example`]s | [`example`] |
+//! | what a partner shows before its traffic goes live | one row | [`Requirement`], [`GoLiveCheck`] |
+//! | what must hold before the contract goes live | [`example`]s | [`example`] |
 //!
 //! # A whole contract
 //!
@@ -279,7 +280,10 @@ mod violations;
 pub use completion::Report;
 pub use contract::{Contract, Intent, Item, Tool, ToolEntry};
 pub use contract_sdk_derive::{Shape, Vocabulary};
-pub use policy::{About, ErrorRow, Forbidden, Lifetime, Retry, RuleRow, Search, Slot, ToolPolicy, WidgetTable};
+pub use policy::{
+    About, ErrorRow, Forbidden, GoLiveCheck, Lifetime, Minimum, Occasion, RequestTest, Requirement, Retry, RuleRow,
+    Search, Slot, ToolPolicy, WidgetTable, Window,
+};
 pub use ranking::{
     AxisSignals, BandFactor, COMPLETENESS_SHARE, DECLARED_SHARE, Ranking, Signal, Signals, Span, UserBands, Weights,
     unit,

@@ -157,3 +157,83 @@ pub struct Lifetime {
     pub data: &'static str,
     pub seconds: u32,
 }
+
+/// One thing that must hold before a partner's traffic of the intent may go live. The host checks it, or asks
+/// people to; that all tools are there is always required and needs no row.
+#[derive(Debug, Clone, Copy)]
+pub struct Requirement {
+    /// UPPER_SNAKE_CASE, unique among the requirements.
+    pub code: &'static str,
+    /// One sentence for partners: what must hold.
+    pub text: &'static str,
+    pub check: GoLiveCheck,
+}
+
+impl Requirement {
+    /// A requirement that the host checks.
+    pub const fn new(code: &'static str, text: &'static str, check: GoLiveCheck) -> Self {
+        Self { code, text, check }
+    }
+
+    /// A requirement that people look into and confirm.
+    pub const fn by_hand(code: &'static str, text: &'static str) -> Self {
+        Self::new(code, text, GoLiveCheck::ByHand)
+    }
+}
+
+/// How a [`Requirement`] is checked. The host searches with samples, which people choose, at that one partner, and
+/// looks at the options that pass.
+#[derive(Debug, Clone, Copy)]
+pub enum GoLiveCheck {
+    /// All of these minimums are met at once, by the options of some one window where there is one.
+    AtLeast { minimums: &'static [Minimum], within: Option<Window> },
+    /// Each value of the vocabulary is asked for, at `pointer` into the request, by a sample that finds an option.
+    Covers { pointer: &'static str, vocabulary: &'static str },
+    /// Each occasion is asked for by a sample that finds an option, and no option of any sample breaks the rules of
+    /// these codes.
+    Handles { occasions: &'static [Occasion], unbroken: &'static [&'static str] },
+    /// The 95th percentile of the tool's latency lies within its target. The host measures the search tool; people
+    /// measure any other one and confirm.
+    WithinLatency(&'static str),
+    /// People look and confirm.
+    ByHand,
+}
+
+/// How many different things the options of all samples together must hold.
+#[derive(Debug, Clone, Copy)]
+pub struct Minimum {
+    /// What is counted, in the plural.
+    pub counted: &'static str,
+    /// JSON Pointer into an option; `""` counts the options themselves.
+    pub pointer: &'static str,
+    pub count: u32,
+}
+
+/// A span of time into which options must fall to be counted together.
+#[derive(Debug, Clone, Copy)]
+pub struct Window {
+    /// JSON Pointer into an option to its instant.
+    pub pointer: &'static str,
+    pub hours: u32,
+}
+
+/// A kind of request that partners must be able to serve.
+#[derive(Debug, Clone, Copy)]
+pub struct Occasion {
+    /// A few words that name it in a report.
+    pub text: &'static str,
+    /// JSON Pointer into the request to the value that is tested.
+    pub pointer: &'static str,
+    pub test: RequestTest,
+}
+
+/// What makes a request one of a kind. Values are JSON text.
+#[derive(Debug, Clone, Copy)]
+pub enum RequestTest {
+    /// The value is this one.
+    Equals(&'static str),
+    /// The value is an array that holds this one.
+    Includes(&'static str),
+    /// The value is a number above this.
+    Above(f64),
+}

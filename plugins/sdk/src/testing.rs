@@ -4,6 +4,7 @@
 
 mod breakage;
 mod contract;
+mod go_live;
 pub mod properties;
 
 pub use breakage::{Accepted, Breakage, accepted, breakages};

@@ -4,6 +4,7 @@
 //! or widgets. The same component gives the same page, byte for byte.
 
 mod fields;
+pub(crate) mod golive;
 
 use intent_gateway_core::contract::{
     Backoff, Breach, CallContext, Consequence, Descriptor, Judged, PlatformError, Tool,
@@ -64,6 +65,7 @@ fn page(descriptor: &Descriptor, sample: Option<&Value>) -> String {
     forbidden(&mut page, descriptor);
     ranking(&mut page, descriptor);
     completion(&mut page, descriptor);
+    golive::section(&mut page, descriptor);
     vocabularies(&mut page, descriptor);
     page.text
 }

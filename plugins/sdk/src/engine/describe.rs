@@ -1,12 +1,13 @@
 //! `describe`: the descriptor from a contract's constant tables.
 
 use crate::bindings::{
-    Axis, Band, CardSlot, Completion, DataLifetime, Descriptor, ErrorRetry, ForbiddenField, LatencyTargets,
-    PlatformError, RetryPolicy, Rule, SearchShape, Tool, Vocabulary, Widget,
+    Axis, Band, CardSlot, Completion, Coverage, DataLifetime, Depth, Descriptor, ErrorRetry, ForbiddenField, Handling,
+    LatencyTargets, Minimum, Occasion, PlatformError, RequestTest, Requirement, RequirementCheck, RetryPolicy, Rule,
+    SearchShape, Tool, Vocabulary, Widget, Window,
 };
 use crate::completion::Report;
 use crate::contract::{Contract, Intent};
-use crate::policy::ToolPolicy;
+use crate::policy::{self, GoLiveCheck, ToolPolicy};
 use crate::ranking::{Ranking, Signal};
 use crate::schema;
 use crate::shape::{Described, Kind, ValueDesc, VocabularyDesc};
@@ -42,6 +43,7 @@ pub fn describe<C: Contract>() -> Descriptor {
             .iter()
             .map(|row| DataLifetime { data: row.data.to_owned(), seconds: row.seconds })
             .collect(),
+        go_live: <C::Intent as Intent>::GO_LIVE.iter().map(requirement).collect(),
         cues: lexicon.cues.iter().map(|cue| (*cue).to_owned()).collect(),
         pairs: lexicon.pairs.iter().map(|pair| pair.intent.to_owned()).collect(),
         elsewhere,
@@ -155,6 +157,38 @@ fn completion<I: Intent>() -> Completion {
     narrow(&mut report, "status", "enum", json!(I::STATUSES));
     let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
     Completion { statuses: owned(I::STATUSES), charged_statuses: owned(I::CHARGED), schema: report.to_string() }
+}
+
+fn requirement(row: &policy::Requirement) -> Requirement {
+    let check = match row.check {
+        GoLiveCheck::AtLeast { minimums, within } => RequirementCheck::AtLeast(Depth {
+            minimums: minimums.iter().map(minimum).collect(),
+            within: within.map(|window| Window { pointer: window.pointer.to_owned(), hours: window.hours }),
+        }),
+        GoLiveCheck::Covers { pointer, vocabulary } => {
+            RequirementCheck::Covers(Coverage { pointer: pointer.to_owned(), vocabulary: vocabulary.to_owned() })
+        }
+        GoLiveCheck::Handles { occasions, unbroken } => RequirementCheck::Handles(Handling {
+            occasions: occasions.iter().map(occasion).collect(),
+            unbroken: unbroken.iter().map(|code| (*code).to_owned()).collect(),
+        }),
+        GoLiveCheck::WithinLatency(tool) => RequirementCheck::WithinLatency(tool.to_owned()),
+        GoLiveCheck::ByHand => RequirementCheck::ByHand,
+    };
+    Requirement { code: row.code.to_owned(), text: row.text.to_owned(), check }
+}
+
+fn minimum(row: &policy::Minimum) -> Minimum {
+    Minimum { counted: row.counted.to_owned(), pointer: row.pointer.to_owned(), count: row.count }
+}
+
+fn occasion(row: &policy::Occasion) -> Occasion {
+    let test = match row.test {
+        policy::RequestTest::Equals(json) => RequestTest::Equals(json.to_owned()),
+        policy::RequestTest::Includes(json) => RequestTest::Includes(json.to_owned()),
+        policy::RequestTest::Above(bound) => RequestTest::Above(bound),
+    };
+    Occasion { text: row.text.to_owned(), pointer: row.pointer.to_owned(), test }
 }
 
 fn narrow(schema: &mut Value, member: &str, keyword: &str, value: Value) {

@@ -17,6 +17,7 @@ pub fn problems<C: Contract>() -> Vec<String> {
     request::<C::Intent>(&mut found);
     tools::<C::Intent>(&mut found);
     tables::<C>(&mut found);
+    found.extend(super::go_live::problems::<C::Intent>());
     examples::<C>(&mut found);
     found
 }

@@ -79,6 +79,7 @@ impl Guest for Hostile {
                 schema: if bad { "[]" } else { "{}" }.to_owned(),
             },
             data_lifetimes: Vec::new(),
+            go_live: if bad { vec![go_live()] } else { Vec::new() },
             cues: if bad { Vec::new() } else { vec!["thing".to_owned()] },
             pairs: vec!["test.paired".to_owned()],
             elsewhere: Vec::new(),
@@ -224,6 +225,12 @@ fn tools(bad: bool) -> Vec<Tool> {
     };
     let role = if bad { ToolRole::Utility } else { ToolRole::Search };
     vec![tool("search_things", role), tool(if bad { "search_things" } else { "book_thing" }, ToolRole::Create)]
+}
+
+/// A requirement on a tool that there is not.
+fn go_live() -> Requirement {
+    let check = RequirementCheck::WithinLatency("search_nothing".to_owned());
+    Requirement { code: "LATENCY".to_owned(), text: "It is quick.".to_owned(), check }
 }
 
 fn ranking(bad: bool) -> Ranking {

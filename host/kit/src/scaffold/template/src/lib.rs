@@ -12,7 +12,7 @@
 //! | card | [`card`] |
 //! | classification | [`classification`] |
 //! | completion report | [`completion`] |
-//! | tools, errors, forbidden fields | [`tables`] |
+//! | tools, errors, forbidden fields, go-live requirements | [`tables`] |
 //!
 //! Nothing here reads JSON, sorts offers or builds schemas: that is the SDK's.
 
@@ -30,8 +30,8 @@ pub mod tables;
 use contract_sdk::bindings::{Axes, Example, Need};
 use contract_sdk::lexicon::Lexicon;
 use contract_sdk::{
-    About, ErrorRow, Forbidden, Intent, ItemRules, Ranking, Report, ReportRules, RequestRules, RuleRow, Search,
-    ToolEntry, UserBands, WidgetTable,
+    About, ErrorRow, Forbidden, Intent, ItemRules, Ranking, Report, ReportRules, RequestRules, Requirement, RuleRow,
+    Search, ToolEntry, UserBands, WidgetTable,
 };
 
 /// The intent's name.
@@ -54,6 +54,7 @@ impl Intent for {{type}} {
     const ERRORS: &'static [ErrorRow] = tables::ERRORS;
     const FORBIDDEN: &'static [Forbidden] = tables::FORBIDDEN;
     const RULES: &'static [RuleRow] = rules::RULES;
+    const GO_LIVE: &'static [Requirement] = tables::GO_LIVE;
     const WIDGET: WidgetTable = card::WIDGET;
     const LEXICON: Lexicon = classification::LEXICON;
 

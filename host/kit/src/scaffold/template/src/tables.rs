@@ -1,9 +1,11 @@
-//! Identity, tools, error codes and forbidden fields. The gateway enforces them.
+//! Identity, tools, error codes, forbidden fields and go-live requirements. The gateway enforces them.
 
 use crate::INTENT;
 use crate::booking::CreateBooking;
 use contract_sdk::bindings::{Backoff, Breach, ToolRole};
-use contract_sdk::{About, ErrorRow, Forbidden, Search, ToolEntry, ToolPolicy};
+use contract_sdk::{
+    About, ErrorRow, Forbidden, GoLiveCheck, Minimum, Requirement, Search, ToolEntry, ToolPolicy, Window,
+};
 
 /// Identity.
 pub const ABOUT: About = About {
@@ -71,3 +73,32 @@ pub const FORBIDDEN: &[Forbidden] = &[Forbidden {
     breach: Breach::Present,
     reason: "Prices may not depend on the commission.",
 }];
+
+/// What must hold before users are sent to a partner, beyond its tools. The gateway searches with samples and checks
+/// what they show; the rest people confirm.
+pub const GO_LIVE: &[Requirement] = &[
+    Requirement::new(
+        "OFFERS_IN_A_DAY",
+        "There are at least 5 offers within 24 hours.",
+        GoLiveCheck::AtLeast {
+            minimums: &[Minimum { counted: "offers", pointer: "", count: 5 }],
+            within: Some(Window { pointer: "/starts_at", hours: 24 }),
+        },
+    ),
+    Requirement::new(
+        "KINDS_COVERED",
+        "Every kind of service can be had.",
+        GoLiveCheck::Covers { pointer: "/kind", vocabulary: "service_kind" },
+    ),
+    Requirement::new(
+        "PAPERS_SEEN",
+        "No provider is offered whose papers the partner has not seen.",
+        GoLiveCheck::Handles { occasions: &[], unbroken: &["UNVERIFIED"] },
+    ),
+    Requirement::new(
+        "SEARCH_LATENCY",
+        "Of 100 searches 95 are answered within the target of the tool.",
+        GoLiveCheck::WithinLatency(SEARCH.policy.name),
+    ),
+    Requirement::by_hand("IDEMPOTENCY_TESTED", "A booking that comes again under the same request_id is made once."),
+];

@@ -1,0 +1,61 @@
+//! The section of the partners' page on what must hold before traffic goes live, and how each of it is checked.
+
+use intent_gateway_core::contract::{Depth, Descriptor, Handling, Requirement, RequirementCheck};
+use intent_gateway_core::golive::LATENCY_SAMPLES_MIN;
+
+use super::{Markdown, quoted};
+
+/// Writes the section. An intent without requirements has it too: the tools and sound answers are always asked for.
+pub(super) fn section(page: &mut Markdown, descriptor: &Descriptor) {
+    page.heading(2, "Going live");
+    page.paragraph(
+        "What must hold before users are sent to a partner. All tools above must be there. The gateway searches with \
+         sample requests that the platform's team chooses; each must be answered, and no answer may hold a forbidden \
+         field.",
+    );
+    let row = |requirement: &Requirement| {
+        [format!("`{}`", requirement.code), requirement.text.clone(), how(&requirement.check, descriptor)]
+    };
+    page.table(["Code", "What must hold", "Checked"], &descriptor.go_live.iter().map(row).collect::<Vec<_>>());
+}
+
+/// How a requirement is checked, in words.
+pub(crate) fn how(check: &RequirementCheck, descriptor: &Descriptor) -> String {
+    match check {
+        RequirementCheck::AtLeast(depth) => format!("among the options of all samples: {}", counted(depth)),
+        RequirementCheck::Covers(coverage) => format!(
+            "each value of {} is asked for in `{}` by a sample that finds an option",
+            coverage.vocabulary, coverage.pointer
+        ),
+        RequirementCheck::Handles(handling) => handled(handling),
+        RequirementCheck::WithinLatency(tool) => {
+            let target = descriptor.tool(tool).map_or(0, |tool| tool.latency.p95_ms);
+            let by = if *tool == descriptor.search.tool {
+                format!("measured on {LATENCY_SAMPLES_MIN} samples or more")
+            } else {
+                "measured and confirmed by people".to_owned()
+            };
+            format!("p95 of `{tool}` at most {target} ms, {by}")
+        }
+        RequirementCheck::ByHand => "by people, who confirm it".to_owned(),
+    }
+}
+
+fn counted(depth: &Depth) -> String {
+    let minimum = |minimum: &intent_gateway_core::contract::Minimum| {
+        let place = if minimum.pointer.is_empty() { String::new() } else { format!(" by `{}`", minimum.pointer) };
+        format!("{} {}{place}", minimum.count, minimum.counted)
+    };
+    let minimums: Vec<_> = depth.minimums.iter().map(minimum).collect();
+    let window = depth.within.as_ref();
+    let window = window.map(|window| format!(", within {} hours by `{}`", window.hours, window.pointer));
+    format!("{}{}", minimums.join(", "), window.unwrap_or_default())
+}
+
+fn handled(handling: &Handling) -> String {
+    let names: Vec<_> = handling.occasions.iter().map(|occasion| occasion.text.as_str()).collect();
+    let asked = (!names.is_empty()).then(|| format!("samples ask for {} and find options", names.join(", ")));
+    let codes = &handling.unbroken;
+    let unbroken = (!codes.is_empty()).then(|| format!("no option of any sample breaks {}", quoted(codes)));
+    asked.into_iter().chain(unbroken).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,51 @@
+//! What a partner shows before its traffic goes live (spec 2, "Go-live requirements, auto.book_ac_service"). That all
+//! three tools are there is the host's to see; the rest is here, in the order of the spec.
+
+use crate::tables;
+use contract_sdk::{GoLiveCheck, Minimum, Requirement, Window};
+
+/// Every requirement beyond the tools.
+pub const GO_LIVE: &[Requirement] = &[
+    Requirement::new(
+        "CATALOGUE_DEPTH",
+        "There are at least 3 providers and 8 slots in a window of 24 hours.",
+        GoLiveCheck::AtLeast {
+            minimums: &[
+                Minimum { counted: "providers", pointer: "/provider/provider_id", count: 3 },
+                Minimum { counted: "slots", pointer: "", count: 8 },
+            ],
+            within: Some(Window { pointer: "/slot_window/start", hours: 24 }),
+        },
+    ),
+    Requirement::by_hand(
+        "CERTIFICATION_VERIFIED",
+        "The certification of each provider to handle refrigerant can be verified by a document that was uploaded.",
+    ),
+    Requirement::new(
+        "AC_SYSTEMS_COVERED",
+        "The catalogue has slots for every kind of air-conditioning system.",
+        GoLiveCheck::Covers { pointer: "/vehicle/ac_system_type", vocabulary: "ac_system_type" },
+    ),
+    Requirement::new(
+        "SEARCH_LATENCY",
+        "Of 100 searches 95 are answered within the target of the tool.",
+        GoLiveCheck::WithinLatency(tables::SEARCH.policy.name),
+    ),
+    Requirement::new(
+        "CREATE_LATENCY",
+        "Of 100 bookings 95 are answered within the target of the tool.",
+        GoLiveCheck::WithinLatency(tables::CREATE.name),
+    ),
+    Requirement::by_hand(
+        "IDEMPOTENCY_TESTED",
+        "A call that comes again under the same request_id has been tested and books nothing twice.",
+    ),
+    Requirement::by_hand(
+        "COOLING_WARRANTY_HONOURED",
+        "In a test a car that does not cool was serviced again under the cooling warranty, free of charge.",
+    ),
+    Requirement::by_hand(
+        "COMPLIANCE_DOCUMENTS",
+        "Tax number, shop licence, refrigerant handling certificate and the URL of the privacy policy are on file.",
+    ),
+];
