@@ -193,7 +193,7 @@ fn platform_code(code: i64) -> &'static str {
     }
 }
 
-fn failure(code: &str, message: &str, field: Option<&str>, retry_after_ms: Option<u64>) -> CallFailure {
+pub(crate) fn failure(code: &str, message: &str, field: Option<&str>, retry_after_ms: Option<u64>) -> CallFailure {
     match code {
         "RATE_LIMITED" => CallFailure::RateLimited { retry_after_ms },
         "INVALID_AUTH" => CallFailure::Unauthorized,
@@ -203,13 +203,24 @@ fn failure(code: &str, message: &str, field: Option<&str>, retry_after_ms: Optio
 
 /// The platform's part of an error's details.
 #[derive(Debug, Default)]
-struct PlatformDetail {
+pub(crate) struct PlatformDetail {
     code: Option<String>,
     field: Option<String>,
     message: Option<String>,
 }
 
 impl PlatformDetail {
+    /// Looks through an answer that is no JSON-RPC message, as [`PlatformDetail::find`] does.
+    pub(crate) fn of(value: &Value) -> Option<Self> {
+        Self::find_in(value, ERROR_DETAIL_MAX_DEPTH)
+    }
+
+    /// The failure that it stands for; `message` where it has no text of its own.
+    pub(crate) fn failure(self, message: &str, retry_after_ms: Option<u64>) -> Option<CallFailure> {
+        let message = self.message.as_deref().unwrap_or(message);
+        Some(failure(self.code.as_deref()?, message, self.field.as_deref(), retry_after_ms))
+    }
+
     /// Looks for an object with a `platform_error_code`, at the top or under the keys that error objects are
     /// commonly wrapped in.
     fn find(json: &str) -> Option<Self> {

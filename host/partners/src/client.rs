@@ -12,6 +12,7 @@ use futures_util::future::{BoxFuture, Shared, WeakShared};
 use http::Uri;
 use http::header::HeaderValue;
 use intent_gateway_core::digest::Digest;
+use intent_gateway_core::endpoint::Endpoint;
 use intent_gateway_core::error::CallFailure;
 use intent_gateway_core::id::PartnerId;
 use intent_gateway_core::partner::Partner;
@@ -22,6 +23,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::api;
 use crate::config::{PartnerClientConfig, PartnerClientError};
 use crate::exchange::ExchangeFailure;
 use crate::guard::{AddressPolicy, GuardedResolver, ResolveHost, SystemResolver};
@@ -89,6 +91,16 @@ impl PartnerClient {
     }
 }
 
+impl PartnerClient {
+    pub(crate) fn policy(&self) -> AddressPolicy {
+        self.inner.policy
+    }
+
+    pub(crate) fn wire(&self) -> &Wire {
+        &self.inner.wire
+    }
+}
+
 impl Drop for PartnerClient {
     fn drop(&mut self) {
         self.sweeper.abort();
@@ -126,13 +138,19 @@ struct Inner {
 
 impl Inner {
     async fn call(&self, partner: &Partner, call: ToolCall<'_>, deadline: Instant) -> Result<ToolAnswer, CallFailure> {
-        let uri = self.policy.endpoint(&partner.url)?;
+        let token = call.bearer.or(partner.token.as_ref());
+        let bearer = token.map(bearer).transpose()?;
+        let Endpoint::Mcp { url } = &partner.endpoint else {
+            let contact = self.contact(&partner.id);
+            let _permit = contact.gate.enter(deadline).await?;
+            let text = api::call(&self.wire, self.policy, partner, &call, bearer).await?;
+            return Ok(ToolAnswer { text });
+        };
+        let uri = self.policy.endpoint(url)?;
         let arguments: &RawValue = serde_json::from_str(call.arguments)
             .ok()
             .filter(|raw: &&RawValue| raw.get().starts_with('{'))
             .ok_or_else(|| CallFailure::Payload("the arguments of the call are no JSON object".to_owned()))?;
-        let token = call.bearer.or(partner.token.as_ref());
-        let bearer = token.map(bearer).transpose()?;
         let owner = token.map(|token| Digest::of(token.expose().as_bytes()));
 
         let contact = self.contact(&partner.id);

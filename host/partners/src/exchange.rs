@@ -230,12 +230,12 @@ fn session_id(headers: &HeaderMap) -> Option<String> {
     fits.then(|| id.to_owned())
 }
 
-fn broken(error: &hyper::Error) -> CallFailure {
+pub(crate) fn broken(error: &hyper::Error) -> CallFailure {
     CallFailure::Unreachable(clean(&format!("the answer broke off: {error}")))
 }
 
 /// Reads a whole body of bounded size.
-async fn read_body(mut body: Incoming, max_bytes: usize) -> Result<Bytes, CallFailure> {
+pub(crate) async fn read_body(mut body: Incoming, max_bytes: usize) -> Result<Bytes, CallFailure> {
     let declared = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if declared > max_bytes {
         return Err(CallFailure::BodyTooLarge(max_bytes));
@@ -263,7 +263,7 @@ async fn read_body(mut body: Incoming, max_bytes: usize) -> Result<Bytes, CallFa
 
 /// Lets go of a body. Its connection can serve again only when the body has been read to its end, which usually is
 /// there already; otherwise a short while in the background is spent on it.
-fn release<B: Body<Data = Bytes> + Send + Unpin + 'static>(mut body: B) {
+pub(crate) fn release<B: Body<Data = Bytes> + Send + Unpin + 'static>(mut body: B) {
     let mut left = RELEASE_MAX_BYTES;
     let mut drain = Box::pin(async move {
         while let Some(Ok(frame)) = body.frame().await {

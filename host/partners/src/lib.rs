@@ -8,11 +8,14 @@
 //! retries of calls, which only an intent's own policy may order.
 
 mod answer;
+mod api;
 mod client;
 mod config;
 mod exchange;
 mod guard;
 mod lift;
+mod page;
+mod probe;
 mod session;
 mod sse;
 #[cfg(test)]

@@ -19,10 +19,11 @@ use http::header::{HeaderName, HeaderValue};
 use http::{StatusCode, Uri};
 use intent_gateway_core::error::CallFailure;
 use intent_gateway_core::limits::PROBE_CALL_TIMEOUT;
+use intent_gateway_core::probe::{Lifecycle, SessionMode};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ClientJsonRpcMessage,
-    ClientRequest, ErrorCode, ErrorData, GetExtensions as _, Implementation, ProgressToken, ProtocolVersion, RequestId,
-    RequestMetaObject, ServerJsonRpcMessage, ServerResult,
+    ClientRequest, ErrorCode, ErrorData, GetExtensions as _, Implementation, ListToolsRequest, ProgressToken,
+    ProtocolVersion, RequestId, RequestMetaObject, ServerJsonRpcMessage, ServerPeerInfo, ServerResult,
 };
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -32,6 +33,7 @@ use rmcp::transport::streamable_http_client::{
 };
 use rmcp::{RoleClient, ServiceError};
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -54,6 +56,8 @@ const OUTLINES_MAX: usize = 256;
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 /// Notes of that kind under way for one session; further ones are not sent.
 const CANCELS_MAX: usize = 8;
+/// Wait for the end of a session that was opened for a probe.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What rmcp knows about a tool's call by the time it would send it. Only the number of the request and its progress
 /// token change from call to call.
@@ -79,9 +83,23 @@ struct Messenger {
     stop: CancellationToken,
     /// The last failure as it is to be reported; rmcp keeps only its text.
     failure: Arc<Mutex<Option<CallFailure>>>,
+    /// Where a probe wants the partner's own words; nothing is kept otherwise.
+    opening: Option<Arc<Mutex<Option<Opening>>>>,
+}
+
+/// How a partner answered the opening of a session, in its own words: rmcp drops members that it does not know.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    pub(crate) lifecycle: Lifecycle,
+    pub(crate) session: SessionMode,
+    pub(crate) result: Box<RawValue>,
 }
 
 impl Messenger {
+    fn new(wire: Wire, uri: Uri, bearer: Option<HeaderValue>) -> Self {
+        Self { wire, uri, bearer, stop: CancellationToken::new(), failure: Arc::default(), opening: None }
+    }
+
     fn target(&self, headers: HashMap<HeaderName, HeaderValue>, session: Option<Arc<str>>) -> Target {
         Target { uri: self.uri.clone(), headers, session, bearer: self.bearer.clone() }
     }
@@ -100,6 +118,7 @@ impl Messenger {
             self.wire.request(target, body, &request.id.to_string(), Message::<Box<RawValue>>::parse).await?;
         let message = match answer.outcome {
             Ok(result) => {
+                self.keep_opening(&request.request, session.as_deref(), &result);
                 let result: ServerResult =
                     serde_json::from_str(result.get()).map_err(|error| protocol(&error.to_string()))?;
                 ServerJsonRpcMessage::response(result, request.id.clone())
@@ -107,6 +126,18 @@ impl Messenger {
             Err(error) => ServerJsonRpcMessage::error(error_data(&error), Some(request.id.clone())),
         };
         Ok(StreamableHttpPostResponse::Json(message, session))
+    }
+
+    fn keep_opening(&self, request: &ClientRequest, session: Option<&str>, result: &RawValue) {
+        let Some(kept) = &self.opening else { return };
+        let lifecycle = match request {
+            ClientRequest::InitializeRequest(_) => Lifecycle::Initialize,
+            ClientRequest::DiscoverRequest(_) => Lifecycle::Discover,
+            _ => return,
+        };
+        let session = if session.is_some() { SessionMode::Stateful } else { SessionMode::Stateless };
+        let opening = Opening { lifecycle, session, result: result.to_owned() };
+        *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(opening);
     }
 
     fn note(&self, failure: &CallFailure) {
@@ -208,29 +239,41 @@ impl Session {
     /// Opens a session: with `initialize`, as the platform's partners are told (spec 1, Endpoints), and where a partner
     /// refuses that, with the discovery that replaced it in revision 2026-07-28.
     pub(crate) async fn open(wire: Wire, uri: Uri, bearer: Option<HeaderValue>) -> Result<Self, CallFailure> {
-        let initialized = Self::open_with(&wire, &uri, bearer.as_ref(), ClientLifecycleMode::Initialize).await;
+        Self::open_through(Messenger::new(wire, uri, bearer)).await
+    }
+
+    /// Like [`Session::open`], with a copy of the partner's opening answer, whether rmcp accepts it or not.
+    pub(crate) async fn open_watched(
+        wire: Wire,
+        uri: Uri,
+        bearer: Option<HeaderValue>,
+    ) -> (Result<Self, CallFailure>, Option<Opening>) {
+        let opening = Arc::new(Mutex::new(None));
+        let messenger =
+            Messenger { opening: Some(Arc::clone(&opening)), ..Messenger::new(wire, uri, bearer) };
+        let outcome = Self::open_through(messenger).await;
+        let kept = opening.lock().unwrap_or_else(PoisonError::into_inner).take();
+        (outcome, kept)
+    }
+
+    async fn open_through(messenger: Messenger) -> Result<Self, CallFailure> {
+        let initialized = Self::open_with(&messenger, ClientLifecycleMode::Initialize).await;
         match initialized {
             Err(failure) if speaks_but_refuses(&failure) => {
                 let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
                 let discover = ClientLifecycleMode::Discover { preferred_versions };
                 // What a partner of today answers to `initialize` says more than its answer to a method it never heard of.
-                Self::open_with(&wire, &uri, bearer.as_ref(), discover).await.map_err(|_| failure)
+                Self::open_with(&messenger, discover).await.map_err(|_| failure)
             }
             outcome => outcome,
         }
     }
 
-    async fn open_with(
-        wire: &Wire,
-        uri: &Uri,
-        bearer: Option<&HeaderValue>,
-        lifecycle: ClientLifecycleMode,
-    ) -> Result<Self, CallFailure> {
+    async fn open_with(messenger: &Messenger, lifecycle: ClientLifecycleMode) -> Result<Self, CallFailure> {
         let stop = CancellationToken::new();
         let guard = stop.clone().drop_guard();
-        let messenger =
-            Messenger { wire: wire.clone(), uri: uri.clone(), bearer: bearer.cloned(), stop, failure: Arc::default() };
-        let config = StreamableHttpClientTransportConfig::with_uri(uri.to_string())
+        let messenger = Messenger { stop, failure: Arc::default(), ..messenger.clone() };
+        let config = StreamableHttpClientTransportConfig::with_uri(messenger.uri.to_string())
             .max_concurrent_requests(PREPARED_AT_ONCE_MAX)
             .reinit_on_expired_session(false);
         let transport = StreamableHttpClientTransport::with_client(messenger.clone(), config);
@@ -294,20 +337,55 @@ impl Session {
         if let Some(outline) = self.outlines().get(tool) {
             return Ok(Arc::clone(outline));
         }
-        let (sender, receiver) = oneshot::channel();
-        let mut request = CallToolRequest::new(CallToolRequestParams::new(tool.to_owned()));
-        request.extensions.insert(HandOver(Arc::new(Mutex::new(Some(sender)))));
-        let request = ClientRequest::CallToolRequest(request);
-        // rmcp fails here only when it has given the session up.
-        let lost = |_: ServiceError| ExchangeFailure::SessionLost;
-        self.service.send_request(request).await.map_err(lost)?;
-        let outline = Arc::new(receiver.await.map_err(|_| ExchangeFailure::SessionLost)?);
+        let request = CallToolRequest::new(CallToolRequestParams::new(tool.to_owned()));
+        let outline = Arc::new(self.prepared(ClientRequest::CallToolRequest(request)).await?);
         let mut outlines = self.outlines();
         if outlines.len() >= OUTLINES_MAX {
             outlines.clear();
         }
         outlines.insert(tool.to_owned(), Arc::clone(&outline));
         Ok(outline)
+    }
+
+    /// Has rmcp prepare a request, and takes it over before it is sent.
+    async fn prepared(&self, mut request: ClientRequest) -> Result<Outline, ExchangeFailure> {
+        let (sender, receiver) = oneshot::channel();
+        request.extensions_mut().insert(HandOver(Arc::new(Mutex::new(Some(sender)))));
+        // rmcp fails here only when it has given the session up.
+        let lost = |_: ServiceError| ExchangeFailure::SessionLost;
+        self.service.send_request(request).await.map_err(lost)?;
+        receiver.await.map_err(|_| ExchangeFailure::SessionLost)
+    }
+
+    /// One page of `tools/list`, as the partner wrote it.
+    pub(crate) async fn list_tools(&self, cursor: Option<&str>) -> Result<Value, CallFailure> {
+        let ended = |failure| match failure {
+            ExchangeFailure::SessionLost => protocol("the partner ended a session that it had just issued"),
+            ExchangeFailure::Failed(failure) => failure,
+        };
+        let prepare = ClientRequest::ListToolsRequest(ListToolsRequest::default());
+        let Outline { session, headers, mut meta } = self.prepared(prepare).await.map_err(ended)?;
+        let id = RequestId::Number(self.next_number.fetch_add(1, Ordering::Relaxed));
+        meta.set_progress_token(ProgressToken(id.clone()));
+        let params = ListParams { meta: &meta, cursor };
+        let request = ListRequest { jsonrpc: "2.0", id: &id, method: "tools/list", params };
+        let body = serde_json::to_vec(&request).map_err(|error| protocol(&error.to_string()))?;
+        let target = self.messenger.target(headers, session);
+        let parse = Message::<Value>::parse;
+        let Reply { answer, retry_after_ms, .. } =
+            self.messenger.wire.request(&target, body.into(), &id.to_string(), parse).await.map_err(ended)?;
+        answer.outcome.map_err(|error| error.failure(retry_after_ms))
+    }
+
+    /// What rmcp understood of the partner.
+    pub(crate) fn peer(&self) -> Option<Arc<ServerPeerInfo>> {
+        self.service.peer_info()
+    }
+
+    /// Ends the session and waits a little for the partner to take note.
+    pub(crate) async fn close(mut self) {
+        // Best effort: a partner that does not take note loses a session that nobody uses.
+        let _ = self.service.close_with_timeout(CLOSE_TIMEOUT).await;
     }
 
     fn outlines(&self) -> MutexGuard<'_, HashMap<String, Arc<Outline>>> {
@@ -383,6 +461,23 @@ struct ToolParams<'a> {
     meta: &'a RequestMetaObject,
     name: &'a str,
     arguments: &'a RawValue,
+}
+
+/// A `tools/list` request.
+#[derive(Serialize)]
+struct ListRequest<'a> {
+    jsonrpc: &'static str,
+    id: &'a RequestId,
+    method: &'static str,
+    params: ListParams<'a>,
+}
+
+#[derive(Serialize)]
+struct ListParams<'a> {
+    #[serde(rename = "_meta")]
+    meta: &'a RequestMetaObject,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<&'a str>,
 }
 
 #[derive(Serialize)]

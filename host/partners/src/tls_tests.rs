@@ -13,6 +13,7 @@ use http::{Request, Response, Version};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use intent_gateway_core::endpoint::{Endpoint, Mappings};
 use intent_gateway_core::error::CallFailure;
 use intent_gateway_core::id::PartnerId;
 use intent_gateway_core::partner::Partner;
@@ -107,11 +108,12 @@ async fn call(client: &PartnerClient, host: &str, port: u16) -> Result<String, C
     let partner = Arc::new(Partner {
         id: PartnerId::parse("secure").expect("an identifier"),
         name: "secure".to_owned(),
-        url: format!("https://{host}:{port}/mcp"),
+        endpoint: Endpoint::mcp(format!("https://{host}:{port}/mcp")),
+        mappings: Mappings::new(),
         listings: Vec::new(),
         token: None,
     });
-    let call = ToolCall { tool: "search", arguments: "{}", bearer: None, timeout: CALL };
+    let call = ToolCall { intent: "test.search", tool: "search", arguments: "{}", bearer: None, timeout: CALL };
     client.call(&partner, call).await.map(|answer| answer.text)
 }
 

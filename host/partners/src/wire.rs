@@ -121,6 +121,12 @@ impl Wire {
         self.send(request(Method::DELETE, target, Bytes::new())).await
     }
 
+    /// Sends a request that is none of MCP's.
+    pub(crate) async fn exchange(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>, CallFailure> {
+        request.headers_mut().insert(USER_AGENT, AGENT);
+        self.send(request).await
+    }
+
     async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, CallFailure> {
         self.client.request(request).await.map_err(|error| send_failure(&error))
     }

@@ -15,6 +15,7 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
+use intent_gateway_core::endpoint::{Endpoint, Mappings};
 use intent_gateway_core::error::CallFailure;
 use intent_gateway_core::id::PartnerId;
 use intent_gateway_core::partner::Partner;
@@ -37,6 +38,9 @@ pub(crate) type Body = BoxBody<Bytes, io::Error>;
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) method: Method,
+    /// Its path, without the query.
+    pub(crate) path: String,
+    pub(crate) query: String,
     pub(crate) headers: HeaderMap,
     /// The JSON-RPC message, or null.
     pub(crate) message: Value,
@@ -158,7 +162,8 @@ async fn see(request: Request<Incoming>) -> Seen {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let message = serde_json::from_slice(&body).unwrap_or_default();
-    Seen { method: head.method, headers: head.headers, message }
+    let (path, query) = (head.uri.path().to_owned(), head.uri.query().unwrap_or_default().to_owned());
+    Seen { method: head.method, path, query, headers: head.headers, message }
 }
 
 /// The answer to everything around tool calls.
@@ -248,7 +253,8 @@ pub(crate) fn partner(id: &str, url: &str) -> Arc<Partner> {
     Arc::new(Partner {
         id: PartnerId::parse(id).expect("an identifier"),
         name: id.to_owned(),
-        url: url.to_owned(),
+        endpoint: Endpoint::mcp(url),
+        mappings: Mappings::new(),
         listings: Vec::new(),
         token: None,
     })
@@ -264,7 +270,7 @@ pub(crate) async fn call_within(
     bearer: Option<&Secret>,
     timeout: Duration,
 ) -> Result<String, CallFailure> {
-    let call =
-        ToolCall { tool: "search", arguments: r#"{"city": "Pune", "big": 12345678901234567890123}"#, bearer, timeout };
+    let arguments = r#"{"city": "Pune", "big": 12345678901234567890123}"#;
+    let call = ToolCall { intent: "test.search", tool: "search", arguments, bearer, timeout };
     client.call(partner, call).await.map(|answer| answer.text)
 }

@@ -1,0 +1,160 @@
+//! Calls to partners without an MCP server: the tool's arguments become a request to the partner's own API, and its
+//! answer becomes the tool's payload, as the manifest's mapping says (spec 1, Onboarding paths: path B).
+//!
+//! Addresses, connections, bounds, the caller's token and the deadline are those of every partner call, and every
+//! failure is one that an MCP server's call could have had too, so that nobody above can tell the difference.
+
+pub(crate) mod graphql;
+mod rest;
+
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use intent_gateway_core::endpoint::{Endpoint, RenderError, Scope, Template, ToolMapping};
+use intent_gateway_core::error::CallFailure;
+use intent_gateway_core::limits::PARTNER_BODY_MAX_BYTES;
+use intent_gateway_core::partner::Partner;
+use intent_gateway_core::ports::ToolCall;
+use serde_json::Value;
+
+use crate::answer::protocol;
+use crate::exchange::{read_body, release};
+use crate::guard::AddressPolicy;
+use crate::wire::{Wire, retry_after_ms};
+
+/// Calls one tool of an API; returns the payload as JSON text.
+pub(crate) async fn call(
+    wire: &Wire,
+    policy: AddressPolicy,
+    partner: &Partner,
+    call: &ToolCall<'_>,
+    bearer: Option<HeaderValue>,
+) -> Result<String, CallFailure> {
+    let unmapped = || CallFailure::Platform {
+        code: "METHOD_NOT_FOUND".to_owned(),
+        message: format!("the mapping of `{}` has no tool `{}`", call.intent, call.tool),
+        field: None,
+    };
+    let tool = partner.mappings.get(call.intent).and_then(|mapping| mapping.tool(call.tool)).ok_or_else(unmapped)?;
+    let arguments: Value = serde_json::from_str(call.arguments)
+        .map_err(|_| CallFailure::Payload("the arguments of the call are no JSON".to_owned()))?;
+    let api = Api { wire, policy, bearer };
+    match (&partner.endpoint, tool) {
+        (Endpoint::Rest { base_url, .. }, ToolMapping::Rest(tool)) => rest::call(&api, base_url, tool, &arguments).await,
+        (Endpoint::Graphql { url }, ToolMapping::Graphql(tool)) => graphql::call(&api, url, tool, &arguments).await,
+        _ => Err(unmapped()),
+    }
+}
+
+/// An API and the means to reach it.
+pub(crate) struct Api<'a> {
+    pub(crate) wire: &'a Wire,
+    pub(crate) policy: AddressPolicy,
+    /// Value of `Authorization`, marked sensitive.
+    pub(crate) bearer: Option<HeaderValue>,
+}
+
+/// An answer that was read to its end.
+pub(crate) struct Answered {
+    pub(crate) status: StatusCode,
+    /// The body, where it is JSON; null where there is none.
+    pub(crate) body: Option<Value>,
+    pub(crate) retry_after_ms: Option<u64>,
+}
+
+impl Api<'_> {
+    /// A request in the caller's name.
+    pub(crate) fn request(&self, method: Method, uri: Uri, accept: &'static str, body: Option<Vec<u8>>) -> Request<Full<Bytes>> {
+        let has_body = body.is_some();
+        let mut request = Request::new(Full::new(Bytes::from(body.unwrap_or_default())));
+        *request.method_mut() = method;
+        *request.uri_mut() = uri;
+        let headers = request.headers_mut();
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        if has_body {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        if let Some(bearer) = &self.bearer {
+            headers.insert(AUTHORIZATION, bearer.clone());
+        }
+        request
+    }
+
+    /// Sends a request and reads the answer, whatever its status.
+    pub(crate) async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Answered, CallFailure> {
+        let response = self.wire.exchange(request).await?;
+        let status = response.status();
+        let retry_after_ms = retry_after_ms(response.headers(), SystemTime::now());
+        if status.is_redirection() {
+            release(response.into_body());
+            return Err(CallFailure::Redirect(status.as_u16()));
+        }
+        if status.is_success() && !is_plain(response.headers()) {
+            release(response.into_body());
+            return Err(protocol("a compressed answer, which was not asked for"));
+        }
+        let body = body(response, status).await?;
+        Ok(Answered { status, body, retry_after_ms })
+    }
+}
+
+impl Answered {
+    /// The failure that the status alone stands for; the same as of an MCP server.
+    pub(crate) fn status_failure(&self) -> CallFailure {
+        match self.status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => CallFailure::Unauthorized,
+            StatusCode::TOO_MANY_REQUESTS => CallFailure::RateLimited { retry_after_ms: self.retry_after_ms },
+            status => CallFailure::HttpStatus(status.as_u16()),
+        }
+    }
+}
+
+fn is_plain(headers: &HeaderMap) -> bool {
+    matches!(headers.get(CONTENT_ENCODING).map(HeaderValue::as_bytes), None | Some(b"identity"))
+}
+
+/// Reads a body. A success has to be JSON or nothing; of a failure the body only helps to explain it.
+async fn body(response: Response<Incoming>, status: StatusCode) -> Result<Option<Value>, CallFailure> {
+    let text = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let is_json = is_json(&essence);
+    if !status.is_success() && (!is_json || !is_plain(response.headers())) {
+        release(response.into_body());
+        return Ok(None);
+    }
+    let bytes = match read_body(response.into_body(), PARTNER_BODY_MAX_BYTES).await {
+        Ok(bytes) => bytes,
+        Err(_) if !status.is_success() => return Ok(None),
+        Err(failure) => return Err(failure),
+    };
+    if bytes.is_empty() {
+        return Ok(Some(Value::Null));
+    }
+    if !is_json {
+        return Err(protocol(&format!("an answer of content type `{essence}`")));
+    }
+    match serde_json::from_slice(&bytes) {
+        Ok(value) => Ok(Some(value)),
+        Err(_) if !status.is_success() => Ok(None),
+        Err(error) => Err(protocol(&format!("the answer is no JSON: {error}"))),
+    }
+}
+
+/// `application/json`, and everything that is JSON underneath (RFC 6839, 3.1).
+fn is_json(essence: &str) -> bool {
+    essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
+}
+
+/// Fills a template in that has to give a value.
+fn rendered(template: &Template, scope: &Scope<'_>) -> Result<Value, CallFailure> {
+    Ok(template.render(scope).map_err(unrendered)?.unwrap_or(Value::Null))
+}
+
+/// What a template could not be filled from is the partner's payload, or an argument that its mapping takes for granted.
+fn unrendered(error: RenderError) -> CallFailure {
+    CallFailure::Payload(error.to_string())
+}

@@ -1,0 +1,185 @@
+//! The probe of a GraphQL API: it has to answer at all, the mapped documents have to be ones that it could be sent, and
+//! where it tells its schema, their fields have to exist.
+
+use graphql_parser::query::{Definition, OperationDefinition, Selection, SelectionSet, Type, VariableDefinition};
+use http::header::HeaderValue;
+use intent_gateway_core::endpoint::{GraphqlTool, ToolMapping};
+use intent_gateway_core::error::CallFailure;
+use intent_gateway_core::limits::PROBE_CALL_TIMEOUT;
+use intent_gateway_core::probe::{ProbeRequest, Step};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::wrapped::{Operation, Problems, tools};
+use super::{Failed, Fault, Probing, millis};
+use crate::answer::{clean, protocol};
+use crate::api::{Answered, Api, graphql};
+use crate::client::PartnerClient;
+
+const TYPENAME: &str = "{ __typename }";
+/// Asks for the root fields alone: that is all that is compared.
+const INTROSPECTION: &str = "query Roots { __schema { queryType { ...Root } mutationType { ...Root } } } \
+    fragment Root on __Type { name fields(includeDeprecated: true) { name isDeprecated \
+    args { name defaultValue type { kind } } } }";
+const INVALID: &str = "API_MAPPING_INVALID";
+
+impl PartnerClient {
+    pub(super) async fn probe_graphql(
+        &self,
+        url: &str,
+        bearer: Option<HeaderValue>,
+        request: &ProbeRequest<'_>,
+        probing: &mut Probing,
+    ) -> Result<(), Failed> {
+        let api = Api { wire: self.wire(), policy: self.policy(), bearer };
+        let begun = Instant::now();
+        let answered = ask(&api, url, TYPENAME).await.and_then(|answered| match answers(&answered) {
+            Ok(data) if data["__typename"].is_string() => Ok(()),
+            Ok(_) => Err(protocol("no `__typename` in the answer").into()),
+            Err(fault) => Err(fault),
+        });
+        probing.step(Step::Typename, begun, answered)?;
+
+        let begun = Instant::now();
+        // An API may keep its schema to itself, in whatever way: nothing fails by it.
+        let schema = match ask(&api, url, INTROSPECTION).await {
+            Ok(answered) => answers(&answered).ok().and_then(|data| data.get("__schema")).cloned(),
+            Err(_) => None,
+        };
+        if schema.is_none() {
+            probing.note("the API does not tell its schema; whether the mapped fields exist was not compared");
+        }
+        probing.step(Step::Introspection, begun, Ok(()))?;
+
+        let begun = Instant::now();
+        let mut problems = Problems::default();
+        for (intent, name, mapping) in tools(request) {
+            let label = format!("{intent}, {name}");
+            let ToolMapping::Graphql(tool) = mapping else {
+                problems.push(INVALID, format!("{label}: the mapping is none of a GraphQL API"));
+                continue;
+            };
+            if let Some(seen) = compare(schema.as_ref(), &label, tool, probing, &mut problems) {
+                probing.wrapped(request, intent, name, mapping, &Operation { summary: None, seen });
+            }
+        }
+        if request.mappings.is_empty() {
+            problems.push("API_MAPPING_MISSING", "the manifest maps no tool to the API".to_owned());
+        }
+        let outcome = problems.outcome(probing);
+        probing.step(Step::Mapping, begun, outcome)
+    }
+}
+
+async fn ask(api: &Api<'_>, url: &str, document: &str) -> Result<Answered, Fault> {
+    match tokio::time::timeout(PROBE_CALL_TIMEOUT, graphql::send(api, url, document, &json!({}))).await {
+        Ok(answered) => Ok(answered?),
+        Err(_) => Err(CallFailure::Timeout(millis(PROBE_CALL_TIMEOUT)).into()),
+    }
+}
+
+fn answers(answered: &Answered) -> Result<&Value, Fault> {
+    if let Some(error) = graphql::first_error(answered) {
+        if !answered.status.is_success() && answered.status.as_u16() != 400 {
+            return Err(answered.status_failure().into());
+        }
+        let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
+        return Err(protocol(&format!("the API answers with an error: {message}")).into());
+    }
+    if !answered.status.is_success() {
+        return Err(answered.status_failure().into());
+    }
+    Ok(graphql::data(answered)?)
+}
+
+/// Compares one tool with the schema, where that is known. What comes back is what a later probe compares.
+fn compare(
+    schema: Option<&Value>,
+    label: &str,
+    tool: &GraphqlTool,
+    probing: &mut Probing,
+    problems: &mut Problems,
+) -> Option<Value> {
+    let document = match graphql_parser::parse_query::<String>(&tool.document) {
+        Ok(document) => document,
+        Err(error) => {
+            problems.push(INVALID, format!("{label}: the document does not parse: {}", clean(&error.to_string())));
+            return None;
+        }
+    };
+    let mut operations = document.definitions.iter().filter_map(|definition| match definition {
+        Definition::Operation(operation) => Some(operation),
+        Definition::Fragment(_) => None,
+    });
+    let (Some(operation), None) = (operations.next(), operations.next()) else {
+        problems.push(INVALID, format!("{label}: the document must hold one operation"));
+        return None;
+    };
+    let (root, variables, fields) = match operation {
+        OperationDefinition::SelectionSet(fields) => ("queryType", &[][..], fields),
+        OperationDefinition::Query(query) => ("queryType", &query.variable_definitions[..], &query.selection_set),
+        OperationDefinition::Mutation(mutation) => {
+            ("mutationType", &mutation.variable_definitions[..], &mutation.selection_set)
+        }
+        OperationDefinition::Subscription(_) => {
+            problems.push(INVALID, format!("{label}: a subscription cannot answer a tool"));
+            return None;
+        }
+    };
+    compare_variables(label, tool, variables, problems);
+    let theirs = schema.map(|schema| compare_fields(&schema[root], label, fields, probing, problems));
+    Some(json!({"document": tool.document, "fields": theirs}))
+}
+
+fn compare_variables(
+    label: &str,
+    tool: &GraphqlTool,
+    declared: &[VariableDefinition<'_, String>],
+    problems: &mut Problems,
+) {
+    let given = tool.variables.members();
+    for variable in declared {
+        let needed = matches!(variable.var_type, Type::NonNullType(_)) && variable.default_value.is_none();
+        if needed && !given.contains(&variable.name.as_str()) {
+            problems.push(INVALID, format!("{label}: the variable `${}` is not mapped", variable.name));
+        }
+    }
+    for name in given.into_iter().filter(|name| !declared.iter().any(|variable| variable.name == *name)) {
+        problems.push(INVALID, format!("{label}: the document declares no variable `${}`", clean(name)));
+    }
+}
+
+/// Looks the operation's root fields up; returns what the schema says of them.
+fn compare_fields(
+    root: &Value,
+    label: &str,
+    fields: &SelectionSet<'_, String>,
+    probing: &mut Probing,
+    problems: &mut Problems,
+) -> Vec<Value> {
+    let known = root["fields"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut found = Vec::new();
+    for selection in &fields.items {
+        // Fragments at the root are rare, and what they hold shows with the first call.
+        let Selection::Field(field) = selection else { continue };
+        if field.name.starts_with("__") {
+            continue;
+        }
+        let Some(theirs) = known.iter().find(|known| known["name"] == field.name.as_str()) else {
+            problems.push("API_OPERATION_MISSING", format!("{label}: the API has no field `{}`", field.name));
+            continue;
+        };
+        if theirs["isDeprecated"] == Value::Bool(true) {
+            probing.note(format!("{label}: the field `{}` is deprecated", field.name));
+        }
+        for argument in theirs["args"].as_array().into_iter().flatten() {
+            let name = argument["name"].as_str().unwrap_or_default();
+            let needed = argument["type"]["kind"] == "NON_NULL" && argument["defaultValue"].is_null();
+            if needed && !field.arguments.iter().any(|(given, _)| given == name) {
+                problems.push(INVALID, format!("{label}: `{}` requires the argument `{}`", field.name, clean(name)));
+            }
+        }
+        found.push(theirs.clone());
+    }
+    found
+}

@@ -1,0 +1,147 @@
+//! The probe of an MCP server: a session of its own, `tools/list` to its last page, and the session is ended.
+
+use std::collections::HashSet;
+
+use http::header::HeaderValue;
+use intent_gateway_core::error::CallFailure;
+use intent_gateway_core::limits::PROBE_CALL_TIMEOUT;
+use intent_gateway_core::probe::{
+    PROBE_CAPABILITIES_MAX_BYTES, PROBE_PAGES_MAX, PROBE_TEXT_MAX_CHARS, PROBE_TOOLS_MAX, PROBE_TOOLS_MAX_BYTES,
+    ServerInfo, Step,
+};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::{Failed, Fault, Probing, millis};
+use crate::answer::{clean, protocol};
+use crate::client::PartnerClient;
+use crate::session::{Opening, Session};
+
+/// Bytes of a cursor, which travels back to the server.
+const CURSOR_MAX_BYTES: usize = 4 * 1024;
+
+impl PartnerClient {
+    pub(super) async fn probe_mcp(
+        &self,
+        url: &str,
+        bearer: Option<HeaderValue>,
+        probing: &mut Probing,
+    ) -> Result<(), Failed> {
+        let begun = Instant::now();
+        let uri = match self.policy().endpoint(url) {
+            Ok(uri) => uri,
+            Err(failure) => return probing.step(Step::Initialize, begun, Err(failure.into())),
+        };
+        let (outcome, opening) = Session::open_watched(self.wire().clone(), uri, bearer).await;
+        let described = probing.describe(opening.as_ref());
+        let opened = match (outcome, described) {
+            // What is missing in the partner's own words says more than that rmcp could not read them.
+            (Err(CallFailure::Protocol(_)), Err(fault)) => Err(fault),
+            (Err(failure), _) => Err(failure.into()),
+            (Ok(session), Err(fault)) => {
+                session.close().await;
+                Err(fault)
+            }
+            (Ok(session), Ok(())) => Ok(session),
+        };
+        let session = probing.step(Step::Initialize, begun, opened)?;
+        if let Some(peer) = session.peer() {
+            probing.record.protocol_version = Some(peer.protocol_version.to_string());
+        }
+        let listed = probing.list(&session).await;
+        session.close().await;
+        listed
+    }
+}
+
+impl Probing {
+    /// Records what a server said of itself, and judges it.
+    fn describe(&mut self, opening: Option<&Opening>) -> Result<(), Fault> {
+        let Some(opening) = opening else { return Ok(()) };
+        self.record.lifecycle = Some(opening.lifecycle);
+        self.record.session = Some(opening.session);
+        let Ok(result) = serde_json::from_str::<Value>(opening.result.get()) else { return Ok(()) };
+        let said = |pointer: &str| result.pointer(pointer).and_then(Value::as_str).map(named);
+        // The newer lifecycle agrees on a revision in each request, and its answer names none.
+        self.record.protocol_version = said("/protocolVersion");
+        let server = ServerInfo {
+            name: said("/serverInfo/name").unwrap_or_default(),
+            version: said("/serverInfo/version").unwrap_or_default(),
+        };
+        if server.name.trim().is_empty() {
+            self.note("`serverInfo.name` is empty; it should identify the company");
+        }
+        self.record.server = Some(server);
+        let capabilities = result.get("capabilities");
+        match capabilities {
+            Some(found) if found.to_string().len() <= PROBE_CAPABILITIES_MAX_BYTES => {
+                self.record.capabilities = Some(found.clone());
+            }
+            Some(_) => self.note(format!("`capabilities` has more than {PROBE_CAPABILITIES_MAX_BYTES} bytes")),
+            None => {}
+        }
+        match capabilities.and_then(|capabilities| capabilities.get("tools")) {
+            Some(Value::Object(tools)) => {
+                if tools.get("listChanged") != Some(&Value::Bool(true)) {
+                    self.note("`capabilities.tools.listChanged` is not true");
+                }
+                Ok(())
+            }
+            _ => Err(Fault::new("TOOLS_CAPABILITY_MISSING", "the server does not declare `capabilities.tools`")),
+        }
+    }
+
+    /// Reads all pages of `tools/list`.
+    async fn list(&mut self, session: &Session) -> Result<(), Failed> {
+        let mut cursor: Option<String> = None;
+        let mut seen = HashSet::new();
+        let mut bytes = 0;
+        for _ in 0..PROBE_PAGES_MAX {
+            let begun = Instant::now();
+            let answer = tokio::time::timeout(PROBE_CALL_TIMEOUT, session.list_tools(cursor.as_deref())).await;
+            let page = match answer {
+                Ok(Ok(page)) => self.take_page(page, &mut bytes),
+                Ok(Err(failure)) => Err(failure.into()),
+                Err(_) => Err(CallFailure::Timeout(millis(PROBE_CALL_TIMEOUT)).into()),
+            };
+            let page = page.and_then(|next| match next {
+                Some(next) if !seen.insert(next.clone()) => {
+                    Err(protocol("`tools/list` named a cursor for the second time").into())
+                }
+                next => Ok(next),
+            });
+            cursor = self.step(Step::ListTools, begun, page)?;
+            if cursor.is_none() {
+                return Ok(());
+            }
+        }
+        let fault = Fault::new("TOOL_LIST_TOO_LARGE", format!("`tools/list` has more than {PROBE_PAGES_MAX} pages"));
+        self.step(Step::ListTools, Instant::now(), Err(fault))
+    }
+
+    /// Takes the tools of one page; returns where the next one is.
+    fn take_page(&mut self, mut page: Value, bytes: &mut usize) -> Result<Option<String>, Fault> {
+        let Some(Value::Array(tools)) = page.get_mut("tools").map(Value::take) else {
+            return Err(protocol("a `tools/list` result without an array `tools`").into());
+        };
+        for tool in tools {
+            *bytes += tool.to_string().len();
+            if self.record.tools.len() >= PROBE_TOOLS_MAX || *bytes > PROBE_TOOLS_MAX_BYTES {
+                let message = format!(
+                    "`tools/list` has more than {PROBE_TOOLS_MAX} tools, or more than {PROBE_TOOLS_MAX_BYTES} bytes"
+                );
+                return Err(Fault::new("TOOL_LIST_TOO_LARGE", message));
+            }
+            self.record.tools.push(tool);
+        }
+        match page.get("nextCursor") {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(next)) if next.len() <= CURSOR_MAX_BYTES => Ok(Some(next.clone())),
+            Some(_) => Err(protocol("a `nextCursor` that is no text of ordinary length").into()),
+        }
+    }
+}
+
+fn named(text: &str) -> String {
+    clean(text).chars().take(PROBE_TEXT_MAX_CHARS).collect()
+}

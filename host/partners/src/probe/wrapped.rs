@@ -1,0 +1,112 @@
+//! The tools that a mapping makes of an API, described as an MCP server would have described them, so that one judge
+//! judges all partners alike.
+
+use std::collections::BTreeSet;
+
+use intent_gateway_core::contract::{Descriptor, Tool};
+use intent_gateway_core::descriptors::canonical_json;
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::endpoint::ToolMapping;
+use intent_gateway_core::id::IntentId;
+use intent_gateway_core::probe::ProbeRequest;
+use serde_json::{Map, Value, json};
+
+use super::{Fault, Probing};
+
+/// Characters of a description (spec 1, Tool descriptor).
+const DESCRIPTION_MAX_CHARS: usize = 140;
+/// Problems that a failure's message names; all of them are among the notes.
+const PROBLEMS_NAMED_MAX: usize = 3;
+
+/// What an API says of the operation that answers a tool.
+pub(super) struct Operation {
+    /// Its own summary, where it has one.
+    pub(super) summary: Option<String>,
+    /// What it looks like today; a later probe sees from it that the API has changed.
+    pub(super) seen: Value,
+}
+
+/// All that keeps mapped tools from being called.
+#[derive(Default)]
+pub(super) struct Problems {
+    first_code: Option<&'static str>,
+    messages: Vec<String>,
+}
+
+impl Problems {
+    pub(super) fn push(&mut self, code: &'static str, message: String) {
+        self.first_code.get_or_insert(code);
+        self.messages.push(message);
+    }
+
+    /// Notes all problems, and fails with the first one's code.
+    pub(super) fn outcome(self, probing: &mut Probing) -> Result<(), Fault> {
+        let Some(code) = self.first_code else { return Ok(()) };
+        for message in &self.messages {
+            probing.note(message);
+        }
+        let named: Vec<_> = self.messages.iter().take(PROBLEMS_NAMED_MAX).map(String::as_str).collect();
+        let more = match self.messages.len() - named.len() {
+            0 => String::new(),
+            more => format!("; and {more} more, see the notes"),
+        };
+        Err(Fault::new(code, format!("{}{more}", named.join("; "))))
+    }
+}
+
+/// Every mapped tool with its intent.
+pub(super) fn tools<'a>(request: &ProbeRequest<'a>) -> impl Iterator<Item = (&'a IntentId, &'a str, &'a ToolMapping)> {
+    let mappings = request.mappings;
+    mappings.iter().flat_map(|(intent, mapping)| {
+        mapping.tools().iter().map(move |(name, tool)| (intent, name.as_str(), tool))
+    })
+}
+
+impl Probing {
+    /// Records the tool that a mapping makes of an operation.
+    pub(super) fn wrapped(
+        &mut self,
+        request: &ProbeRequest<'_>,
+        intent: &IntentId,
+        name: &str,
+        mapping: &ToolMapping,
+        operation: &Operation,
+    ) {
+        let contract = request.contracts.live(intent.as_str());
+        let contract: Option<&Descriptor> = contract.as_ref().map(|contract| contract.descriptor());
+        let tool = contract.and_then(|contract| contract.tools.iter().find(|tool| tool.name == name));
+        let expected = tool.map(required_of).unwrap_or_default();
+        let used: BTreeSet<_> = mapping.arguments().into_iter().collect();
+        for argument in expected.difference(&used) {
+            self.note(format!("{intent}, {name}: the mapping makes no use of the argument `{argument}`"));
+        }
+        if let Some(contract) = contract {
+            let codes: BTreeSet<_> = contract.errors.iter().map(|error| error.code.as_str()).collect();
+            for code in mapping.errors().platform_codes().into_iter().filter(|code| !codes.contains(code)) {
+                self.note(format!("{intent}, {name}: `{code}` is not in the intent's error table"));
+            }
+        }
+        // The wrapper takes everything that the contract sends; what the mapping needs beyond that, it needs too.
+        let required: BTreeSet<_> = expected.into_iter().chain(mapping.required_arguments()).collect();
+        let properties: Map<String, Value> = required.iter().map(|name| (name.clone(), json!({}))).collect();
+        let purpose = tool.map(|tool| tool.purpose.clone());
+        let description = operation.summary.clone().or(purpose).unwrap_or_else(|| format!("Answers {name}."));
+        self.record.tools.push(json!({
+            "name": name,
+            "description": description.trim().chars().take(DESCRIPTION_MAX_CHARS).collect::<String>(),
+            "inputSchema": {"type": "object", "properties": properties, "required": required},
+            "_meta": {"platform": {
+                "intent": intent,
+                "domain": intent.domain(),
+                "wraps": Digest::of(canonical_json(&operation.seen).as_bytes()),
+            }},
+        }));
+    }
+}
+
+/// What a contract's tool requires of its arguments, at the top.
+fn required_of(tool: &Tool) -> BTreeSet<String> {
+    let schema: Value = serde_json::from_str(tool.request_schema.get()).unwrap_or_default();
+    let required = schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    required.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()
+}

@@ -1,0 +1,300 @@
+//! Writes all that a database holds into one file that either engine can be restored from.
+//!
+//! The file is lines of JSON: a header, one line for each row, and an end with the number of rows and the SHA-256
+//! digest of every byte before it. It holds what the database holds: marks and sealed secrets, never a plain one.
+//! All rows are of one moment, while the gateway goes on serving and writing.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use intent_gateway_core::digest::Digest;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use tokio::fs::{File, OpenOptions};
+use tokio::io::{AsyncWriteExt as _, BufWriter};
+
+use crate::engine::Tx;
+use crate::error::{BackupError, EngineError};
+use crate::migrate;
+use crate::records::SqlStore;
+use crate::value::{Row, Value};
+
+/// What the header calls the format, and its version.
+pub(crate) const FORMAT: &str = "intent-gateway backup";
+pub(crate) const FORMAT_VERSION: u64 = 1;
+/// Mode of the file.
+const FILE_MODE: u32 = 0o600;
+/// Rows read at once.
+const PAGE: u32 = 50;
+
+/// The first line.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Header {
+    pub(crate) format: String,
+    pub(crate) format_version: u64,
+    /// Version of the tables that the rows come from.
+    pub(crate) schema_version: u64,
+    pub(crate) made_at_ms: u64,
+}
+
+/// A line of a row.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Line {
+    pub(crate) table: String,
+    pub(crate) row: Vec<Cell>,
+}
+
+/// A column of a row.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Cell {
+    Number(i64),
+    Text(Option<String>),
+}
+
+/// The last line.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct End {
+    /// Rows of each table that has any.
+    pub(crate) rows: BTreeMap<String, u64>,
+    /// Digest of all bytes before this line.
+    pub(crate) sha256: Digest,
+}
+
+/// What was written or read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackupReport {
+    /// Rows of each table that has any.
+    pub rows: BTreeMap<String, u64>,
+    /// Digest of the file but for its last line, which holds this digest.
+    pub digest: Digest,
+}
+
+impl From<End> for BackupReport {
+    fn from(end: End) -> Self {
+        Self { rows: end.rows, digest: end.sha256 }
+    }
+}
+
+/// A table as a backup sees it: its rows in order of its first column.
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    /// The columns that hold numbers; all others hold text.
+    numbers: &'static [usize],
+    /// The columns that may hold nothing.
+    optional: &'static [usize],
+    width: usize,
+    page: &'static str,
+    pub(crate) first: &'static str,
+    pub(crate) insert: &'static str,
+}
+
+macro_rules! table {
+    ($name:literal, [$first:literal $(, $column:literal)*], [$($place:literal),*], numbers: $numbers:expr, optional: $optional:expr) => {
+        Table {
+            name: $name,
+            numbers: &$numbers,
+            optional: &$optional,
+            width: [$first $(, $column)*].len(),
+            page: concat!("SELECT ", $first $(, ", ", $column)*, " FROM ", $name, " WHERE ", $first, " > $1 ORDER BY ", $first, " LIMIT $2"),
+            first: concat!("SELECT ", $first, " FROM ", $name, " LIMIT 1"),
+            insert: concat!("INSERT INTO ", $name, " (", $first $(, ", ", $column)*, ") VALUES (", $($place),*, ")"),
+        }
+    };
+}
+
+macro_rules! records {
+    ($name:literal) => {
+        table!(
+            $name,
+            ["key", "revision", "lookup", "status", "body"],
+            ["$1, $2, $3, $4, $5"],
+            numbers: [1],
+            optional: [2, 3]
+        )
+    };
+}
+
+/// All tables, in the order of the file.
+pub(crate) const TABLES: [Table; 10] = [
+    records!("accounts"),
+    records!("email_codes"),
+    records!("credentials"),
+    records!("webhooks"),
+    records!("manifests"),
+    records!("reviews"),
+    records!("connections"),
+    table!("counters", ["name", "value"], ["$1, $2"], numbers: [1], optional: []),
+    table!("mail", ["id", "sealed", "not_before_ms", "tries"], ["$1, $2, $3, $4"], numbers: [2, 3], optional: []),
+    table!(
+        "audit_log",
+        ["seq", "at_ms", "role", "actor", "action", "subject", "detail", "hash"],
+        ["$1, $2, $3, $4, $5, $6, $7, $8"],
+        numbers: [0, 1],
+        optional: []
+    ),
+];
+
+impl Table {
+    /// A row of the file as values, if it has this table's form.
+    pub(crate) fn values(&self, row: Vec<Cell>) -> Option<Vec<Value>> {
+        let value = |(at, cell)| match cell {
+            Cell::Number(number) => self.numbers.contains(&at).then_some(Value::Integer(number)),
+            Cell::Text(None) => self.optional.contains(&at).then_some(Value::Text(None)),
+            Cell::Text(Some(text)) => (!self.numbers.contains(&at)).then(|| text.into()),
+        };
+        let complete = row.len() == self.width;
+        row.into_iter().enumerate().map(value).collect::<Option<_>>().filter(|_| complete)
+    }
+
+    /// What comes before every row.
+    fn before_all(&self) -> Value {
+        // Keys are not empty, and the log counts from 1.
+        if self.numbers.contains(&0) { Value::Integer(0) } else { "".into() }
+    }
+}
+
+impl SqlStore {
+    /// Backs the database up into a new file.
+    ///
+    /// # Errors
+    /// [`BackupError`] when the file is there already or cannot be written, or the engine fails; a file begun is removed.
+    pub async fn backup(&self, to: &Path, now_ms: u64) -> Result<BackupReport, BackupError> {
+        let file_error = |cause| BackupError::File { path: to.to_owned(), cause };
+        let file =
+            OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(to).await.map_err(file_error)?;
+        let written = self.write_backup(file, to, now_ms).await;
+        if written.is_err() {
+            // What went wrong before is what the caller has to know.
+            let _ = tokio::fs::remove_file(to).await;
+        }
+        written
+    }
+
+    async fn write_backup(&self, file: File, to: &Path, now_ms: u64) -> Result<BackupReport, BackupError> {
+        let file_error = |cause| BackupError::File { path: to.to_owned(), cause };
+        let mut tx = self.engine.read().await?;
+        let mut output = Output { file: BufWriter::new(file), digest: Sha256::new() };
+        let written = write_rows(&mut tx, &mut output, now_ms).await;
+        tx.rollback().await;
+        let rows = written.map_err(|error| match error {
+            WriteError::File(cause) => file_error(cause),
+            WriteError::Engine(error) => error.into(),
+        })?;
+        let Output { mut file, digest } = output;
+        let end = End { rows, sha256: Digest::from_bytes(digest.finalize().into()) };
+        let finish = async {
+            file.write_all(&line_of(&end)?).await?;
+            file.flush().await?;
+            file.get_ref().sync_all().await?;
+            // The name is on the disk only when the folder is.
+            let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
+            File::open(folder.unwrap_or(Path::new("."))).await?.sync_all().await
+        };
+        finish.await.map_err(file_error)?;
+        Ok(end.into())
+    }
+}
+
+/// What can go wrong in the middle.
+enum WriteError {
+    File(std::io::Error),
+    Engine(EngineError),
+}
+
+impl From<std::io::Error> for WriteError {
+    fn from(error: std::io::Error) -> Self {
+        Self::File(error)
+    }
+}
+
+impl From<EngineError> for WriteError {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}
+
+/// The file, with the digest of what was written.
+struct Output {
+    file: BufWriter<File>,
+    digest: Sha256,
+}
+
+impl Output {
+    async fn line(&mut self, line: &impl Serialize) -> Result<(), std::io::Error> {
+        let line = line_of(line)?;
+        self.digest.update(&line);
+        self.file.write_all(&line).await
+    }
+}
+
+fn line_of(value: &impl Serialize) -> Result<Vec<u8>, std::io::Error> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+async fn write_rows(tx: &mut Tx, output: &mut Output, now_ms: u64) -> Result<BTreeMap<String, u64>, WriteError> {
+    let header = Header {
+        format: FORMAT.to_owned(),
+        format_version: FORMAT_VERSION,
+        schema_version: migrate::VERSION,
+        made_at_ms: now_ms,
+    };
+    output.line(&header).await?;
+    let mut counts = BTreeMap::new();
+    for table in &TABLES {
+        let mut after = table.before_all();
+        loop {
+            let rows = tx.query(table.page, vec![after.clone(), PAGE.into()]).await?;
+            if rows.is_empty() {
+                break;
+            }
+            for values in rows.into_iter().map(Row::into_values) {
+                after = values.first().cloned().ok_or_else(|| EngineError::failed("a row has no columns"))?;
+                let row = values.into_iter().map(cell).collect();
+                output.line(&Line { table: table.name.to_owned(), row }).await?;
+                *counts.entry(table.name.to_owned()).or_insert(0) += 1;
+            }
+        }
+    }
+    Ok(counts)
+}
+
+fn cell(value: Value) -> Cell {
+    match value {
+        Value::Integer(number) => Cell::Number(number),
+        Value::Text(text) => Cell::Text(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use intent_gateway_core::store::Kind;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_is_backed_up_in_its_order() {
+        let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
+        assert_eq!(names[..Kind::ALL.len()], Kind::ALL.map(Kind::name));
+    }
+
+    #[test]
+    fn rows_of_another_form_are_refused() {
+        let accounts = &TABLES[0];
+        let row = |cells: &str| serde_json::from_str::<Vec<Cell>>(cells).ok().and_then(|cells| accounts.values(cells));
+        assert!(row(r#"["ptr_1", 1, null, null, "{}"]"#).is_some());
+        for bad in [
+            r#"["ptr_1", 1, null, null]"#,
+            r#"["ptr_1", 1, null, null, "{}", "x"]"#,
+            r#"["ptr_1", "1", null, null, "{}"]"#,
+            r#"["ptr_1", 1.5, null, null, "{}"]"#,
+            r#"[null, 1, null, null, "{}"]"#,
+            r#"["ptr_1", null, null, null, "{}"]"#,
+            r#"["ptr_1", 1, 2, null, "{}"]"#,
+        ] {
+            assert!(row(bad).is_none(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The one way in which the store's logic meets its engines. SQL is written once, in what both understand: `$1` for
+//! parameters, `TEXT` and `BIGINT` for columns, `ON CONFLICT` and `RETURNING`.
+//!
+//! Both engines have one writer at a time, over all processes: SQLite by its own lock, PostgreSQL by an advisory
+//! one. A transaction that writes therefore never fails for another's sake; it waits for it.
+
+use std::time::Duration;
+
+use crate::error::{EngineError, OpenError};
+use crate::location::{Location, Place};
+use crate::postgres::{Postgres, PostgresTx};
+use crate::sqlite::{Sqlite, SqliteTx};
+use crate::value::{Row, Value};
+
+/// How long things may take. Who waits to begin outlasts a transaction that fell silent.
+#[derive(Clone, Copy)]
+pub(crate) struct Patience {
+    /// Until a transaction begins: it waits for the lock of the writers, for a free connection.
+    pub(crate) begin: Duration,
+    /// A statement, and the silence between two of a transaction, which is rolled back then: others wait for it.
+    pub(crate) statement: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { begin: Duration::from_secs(10), statement: Duration::from_secs(5) }
+    }
+}
+
+/// A database that is open.
+#[derive(Clone)]
+pub(crate) enum Engine {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+impl Engine {
+    /// Opens a database as it is, without looking at its tables.
+    pub(crate) async fn open(location: &Location, patience: Patience) -> Result<Self, OpenError> {
+        match location.place() {
+            Place::Postgres(url) => Ok(Self::Postgres(Postgres::open(url.expose(), patience)?)),
+            Place::Sqlite(path) => {
+                let path = path.to_owned();
+                let opened = tokio::task::spawn_blocking(move || Sqlite::open(&path, patience)).await;
+                opened.map_err(|error| OpenError::Engine(error.into()))?.map(Self::Sqlite)
+            }
+        }
+    }
+
+    /// Says so when the server is set to lose what it acknowledged. SQLite's files are set here and cannot be.
+    pub(crate) async fn warn_of_loss(&self) -> Result<(), EngineError> {
+        if let Self::Postgres(engine) = self
+            && engine
+                .query("SELECT current_setting('fsync')", Vec::new())
+                .await?
+                .first()
+                .map(|row| row.text(0))
+                .transpose()?
+                != Some("on".to_owned())
+        {
+            tracing::warn!("PostgreSQL runs with fsync off: a power cut may lose what the gateway has acknowledged");
+        }
+        Ok(())
+    }
+
+    /// Closes it, once nobody else holds it any more.
+    pub(crate) async fn close(self) {
+        match self {
+            Self::Sqlite(engine) => engine.close().await,
+            Self::Postgres(engine) => engine.close(),
+        }
+    }
+
+    /// One statement that reads, in a transaction of its own.
+    pub(crate) async fn query(&self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>, EngineError> {
+        match self {
+            Self::Sqlite(engine) => engine.query(sql, values).await,
+            Self::Postgres(engine) => engine.query(sql, values).await,
+        }
+    }
+
+    /// Several statements that see one state of the database, and change nothing.
+    pub(crate) async fn read(&self) -> Result<Tx, EngineError> {
+        match self {
+            Self::Sqlite(engine) => engine.read().await.map(Tx::Sqlite),
+            Self::Postgres(engine) => engine.read().await.map(Tx::from),
+        }
+    }
+
+    /// Several statements that hold together or not at all. Nobody else writes meanwhile.
+    pub(crate) async fn write(&self) -> Result<Tx, EngineError> {
+        match self {
+            Self::Sqlite(engine) => engine.write().await.map(Tx::Sqlite),
+            Self::Postgres(engine) => engine.write().await.map(Tx::from),
+        }
+    }
+
+    /// As [`write`](Self::write), for changes of the tables themselves, which may take long.
+    pub(crate) async fn migrate(&self) -> Result<Tx, EngineError> {
+        match self {
+            Self::Sqlite(engine) => engine.write().await.map(Tx::Sqlite),
+            Self::Postgres(engine) => engine.migrate().await.map(Tx::from),
+        }
+    }
+
+    /// Tells other processes that the counter of changes moved, where the engine can. It travels with the commit.
+    pub(crate) async fn notify(tx: &mut Tx) -> Result<(), EngineError> {
+        match tx {
+            // Other processes find out by looking.
+            Tx::Sqlite(_) => Ok(()),
+            Tx::Postgres(tx) => tx.notify().await,
+        }
+    }
+}
+
+/// A transaction. Dropped without a commit, it is rolled back.
+pub(crate) enum Tx {
+    Sqlite(SqliteTx),
+    Postgres(Box<PostgresTx>),
+}
+
+impl From<PostgresTx> for Tx {
+    fn from(tx: PostgresTx) -> Self {
+        Self::Postgres(Box::new(tx))
+    }
+}
+
+impl Tx {
+    /// Runs a statement; the number of rows that it changed.
+    pub(crate) async fn execute(&mut self, sql: &'static str, values: Vec<Value>) -> Result<u64, EngineError> {
+        values.iter().try_for_each(Value::check)?;
+        match self {
+            Self::Sqlite(tx) => tx.execute(sql, values).await,
+            Self::Postgres(tx) => tx.execute(sql, values).await,
+        }
+    }
+
+    /// Runs a statement; its rows.
+    pub(crate) async fn query(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>, EngineError> {
+        values.iter().try_for_each(Value::check)?;
+        match self {
+            Self::Sqlite(tx) => tx.query(sql.into(), values).await,
+            Self::Postgres(tx) => tx.query(sql, values).await,
+        }
+    }
+
+    /// Runs a statement that somebody else wrote; its rows.
+    pub(crate) async fn query_foreign(&mut self, sql: &str) -> Result<Vec<Row>, EngineError> {
+        match self {
+            Self::Sqlite(tx) => tx.query(sql.to_owned().into(), Vec::new()).await,
+            Self::Postgres(tx) => tx.query(sql, Vec::new()).await,
+        }
+    }
+
+    /// Runs several statements without parameters.
+    pub(crate) async fn batch(&mut self, sql: &str) -> Result<(), EngineError> {
+        match self {
+            Self::Sqlite(tx) => tx.batch(sql.to_owned()).await,
+            Self::Postgres(tx) => tx.batch(sql).await,
+        }
+    }
+
+    /// Makes it hold. After success it survives a crash of the process and of the machine.
+    pub(crate) async fn commit(self) -> Result<(), EngineError> {
+        match self {
+            Self::Sqlite(tx) => tx.commit().await,
+            Self::Postgres(tx) => tx.commit().await,
+        }
+    }
+
+    /// Gives it up. Dropping does the same; this way PostgreSQL's connection can be used again.
+    pub(crate) async fn rollback(self) {
+        match self {
+            Self::Sqlite(tx) => drop(tx),
+            Self::Postgres(tx) => tx.rollback().await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

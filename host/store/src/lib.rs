@@ -1,0 +1,27 @@
+//! Keeps what the gateway knows: SQLite embedded, or PostgreSQL for several gateways at once.
+//!
+//! This crate is the only user of SQL. It implements the core's `Store` port once, in `records`, over what `engine`
+//! makes of the two databases; `migrate` brings their tables up to date, `watch` tells when another process changed
+//! something, and `backup` and `restore` move everything from any database to any other.
+//!
+//! Not here: what a record means and which change is allowed. The store takes every change whose expected revisions
+//! hold, whole, and refuses every other, whole.
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
+mod backup;
+mod engine;
+mod error;
+mod location;
+mod migrate;
+mod postgres;
+mod records;
+mod restore;
+mod sqlite;
+mod tables;
+mod value;
+mod watch;
+
+pub use backup::BackupReport;
+pub use error::{BackupError, OpenError};
+pub use location::Location;
+pub use records::SqlStore;

@@ -1,0 +1,100 @@
+//! Brings the tables to this gateway's version when it starts: all steps in one transaction, one process at a time. A
+//! step that was released is never edited; a change of the tables is a new step.
+
+use refinery_core::error::Kind;
+use refinery_core::traits::r#async::{AsyncMigrate, AsyncQuery, AsyncTransaction};
+use refinery_core::{Migration, Runner, SchemaVersion};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use crate::engine::{Engine, Tx};
+use crate::error::{EngineError, OpenError};
+use crate::value::Row;
+
+/// A step: its name, what both engines run, then what each says in its own way.
+struct Step {
+    name: &'static str,
+    both: &'static str,
+    sqlite: &'static str,
+    postgres: &'static str,
+}
+
+const STEPS: [Step; 1] = [Step {
+    name: "V1__records",
+    both: include_str!("../migrations/V1__records.sql"),
+    sqlite: include_str!("../migrations/V1__records.sqlite.sql"),
+    postgres: include_str!("../migrations/V1__records.postgres.sql"),
+}];
+
+/// The version of the tables that this gateway knows.
+pub(crate) const VERSION: u64 = STEPS.len() as u64;
+const LAST: SchemaVersion = STEPS.len() as SchemaVersion;
+
+/// Brings the tables up to date; does nothing where they are.
+pub(crate) async fn run(engine: &Engine) -> Result<(), OpenError> {
+    let steps = STEPS.iter().map(|Step { name, both, sqlite, postgres }| {
+        let own = match engine {
+            Engine::Sqlite(_) => sqlite,
+            Engine::Postgres(_) => postgres,
+        };
+        Migration::unapplied(name, &format!("{both}\n{own}"))
+    });
+    let steps = steps.collect::<Result<Vec<_>, _>>().map_err(|error| OpenError::Migration(error.into()))?;
+    let mut tx = engine.migrate().await?;
+    let migrated = apply(&mut tx, &steps).await;
+    match migrated {
+        Ok(()) => Ok(tx.commit().await?),
+        Err(error) => {
+            tx.rollback().await;
+            Err(error)
+        }
+    }
+}
+
+async fn apply(tx: &mut Tx, steps: &[Migration]) -> Result<(), OpenError> {
+    let runner = Runner::new(steps);
+    let failed = |error: refinery_core::Error| match error.kind() {
+        Kind::MissingVersion(step) if step.version() > LAST => {
+            OpenError::Newer { found: step.version().unsigned_abs(), known: VERSION }
+        }
+        _ => OpenError::Migration(error.into()),
+    };
+    let done = runner.run_async(tx).await.map_err(failed)?;
+    for step in done.applied_migrations() {
+        tracing::info!(%step, "the database was migrated");
+    }
+    Ok(())
+}
+
+impl AsyncTransaction for Tx {
+    type Error = EngineError;
+
+    async fn execute<'a, T: Iterator<Item = &'a str> + Send + 'a>(
+        &'a mut self,
+        statements: T,
+    ) -> Result<usize, EngineError> {
+        let mut count = 0;
+        for statement in statements {
+            self.batch(statement).await?;
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+impl AsyncQuery<Vec<Migration>> for Tx {
+    async fn query<'a>(&'a mut self, sql: &'a str) -> Result<Vec<Migration>, EngineError> {
+        let applied = |row: Row| {
+            let version = row.number(0)?.try_into().map_err(|_| EngineError::failed("a version is too large"))?;
+            let time = OffsetDateTime::parse(&row.text(2)?, &Rfc3339);
+            let time = time.map_err(|error| EngineError::because("a time of a migration cannot be read", error))?;
+            let checksum = row.text(3)?.parse();
+            let checksum = checksum
+                .map_err(|error: std::num::ParseIntError| EngineError::because("a checksum cannot be read", error))?;
+            Ok(Migration::applied(version, row.text(1)?, time, checksum))
+        };
+        self.query_foreign(sql).await?.into_iter().map(applied).collect()
+    }
+}
+
+impl AsyncMigrate for Tx {}

@@ -1,0 +1,281 @@
+//! PostgreSQL: the engine for several gateways at once. A bounded pool of connections, each with limits of its own.
+//!
+//! Transactions that write take one advisory lock first. They are few and short (configuration, not traffic), and in
+//! return no two of them ever deadlock, see half of each other, or have to be tried again.
+
+mod address;
+mod listen;
+mod tls;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::{ToSql, Type};
+
+use crate::engine::Patience;
+use crate::error::{EngineError, OpenError};
+use crate::value::{Row, Value};
+
+pub(crate) use listen::Listener;
+
+/// Connections of one process, besides the one that listens.
+const CONNECTIONS_MAX: usize = 10;
+/// How long a connection may take to be made.
+const CONNECT_MAX: Duration = Duration::from_secs(5);
+/// Key of the advisory lock of all that write: "intent" in ASCII.
+const WRITERS_LOCK: i64 = 0x696e_7465_6e74;
+/// How long a change of the tables may take, and the wait for another gateway that makes it.
+const MIGRATION_MAX_SECONDS: u32 = 600;
+/// Where changes are announced.
+const CHANNEL: &str = "intent_gateway_changes";
+
+/// A database that is reachable.
+#[derive(Clone)]
+pub(crate) struct Postgres {
+    pool: Pool,
+    patience: Patience,
+    config: Arc<tokio_postgres::Config>,
+    tls: tls::Tls,
+}
+
+impl Postgres {
+    /// Reads the address; connects when the first statement comes.
+    pub(crate) fn open(url: &str, patience: Patience) -> Result<Self, OpenError> {
+        let (config, tls) = address::read(url, CONNECT_MAX)?;
+        let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let pool = match tls.clone() {
+            tls::Tls::Off => Manager::from_config(config.clone(), tokio_postgres::NoTls, manager),
+            tls::Tls::On(connector) => Manager::from_config(config.clone(), connector, manager),
+        };
+        let settings = settings(patience);
+        let settle = Hook::async_fn(move |client, _| {
+            let settings = settings.clone();
+            Box::pin(async move { client.batch_execute(&settings).await.map_err(HookError::Backend) })
+        });
+        let pool = Pool::builder(pool)
+            .max_size(CONNECTIONS_MAX)
+            .wait_timeout(Some(patience.begin))
+            .create_timeout(Some(CONNECT_MAX))
+            .recycle_timeout(Some(CONNECT_MAX))
+            .post_create(settle)
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|error| OpenError::Engine(error.into()))?;
+        Ok(Self { pool, patience, config: Arc::new(config), tls })
+    }
+
+    /// Starts to hear of changes that others announce.
+    pub(crate) fn listener(&self) -> Listener {
+        Listener::new(Arc::clone(&self.config), self.tls.clone())
+    }
+
+    /// See [`Engine::query`](crate::engine::Engine::query).
+    pub(crate) async fn query(&self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>, EngineError> {
+        // Reading twice does no harm, so a connection that broke meanwhile is replaced.
+        for _ in 0..CONNECTIONS_MAX {
+            let client = self.connection().await?;
+            match query(&client, sql, &values).await {
+                Err(Broken::Connection(_)) => discard(client),
+                Err(Broken::Statement(error)) => return Err(error),
+                Ok(rows) => return Ok(rows),
+            }
+        }
+        let client = self.connection().await?;
+        Ok(query(&client, sql, &values).await?)
+    }
+
+    /// See [`Engine::read`](crate::engine::Engine::read).
+    pub(crate) async fn read(&self) -> Result<PostgresTx, EngineError> {
+        self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned()).await
+    }
+
+    /// See [`Engine::write`](crate::engine::Engine::write).
+    pub(crate) async fn write(&self) -> Result<PostgresTx, EngineError> {
+        // Each statement after the lock sees all that was committed before it. The wait has a limit of its own.
+        let Patience { begin, statement } = self.patience;
+        let begin = format!(
+            "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 0; \
+             SET LOCAL lock_timeout = '{}ms'; SELECT pg_advisory_xact_lock({WRITERS_LOCK}); \
+             SET LOCAL statement_timeout = '{}ms'",
+            begin.as_millis(),
+            statement.as_millis(),
+        );
+        self.begin(begin).await
+    }
+
+    /// See [`Engine::migrate`](crate::engine::Engine::migrate).
+    pub(crate) async fn migrate(&self) -> Result<PostgresTx, EngineError> {
+        let begin = format!(
+            "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = '{MIGRATION_MAX_SECONDS}s'; \
+             SELECT pg_advisory_xact_lock({WRITERS_LOCK})"
+        );
+        self.begin(begin).await
+    }
+
+    /// Begins a transaction. Nothing of it has been sent before, so a connection that turns out broken is replaced.
+    async fn begin(&self, begin: String) -> Result<PostgresTx, EngineError> {
+        let mut attempts = 0;
+        loop {
+            let client = self.connection().await?;
+            // Dropped half-way, it is discarded like one that failed.
+            let tx = PostgresTx { client: Some(client) };
+            let begun = tx.client()?.batch_execute(&begin).await;
+            attempts += 1;
+            match begun.map_err(|error| broken("a transaction cannot begin", error)) {
+                Ok(()) => return Ok(tx),
+                Err(Broken::Connection(_)) if attempts <= CONNECTIONS_MAX => {}
+                Err(broken) => return Err(broken.into()),
+            }
+        }
+    }
+
+    /// Closes the connections once they are handed back.
+    pub(crate) fn close(self) {
+        self.pool.close();
+    }
+
+    async fn connection(&self) -> Result<Object, EngineError> {
+        self.pool.get().await.map_err(|error| match error {
+            PoolError::Timeout(_) => EngineError::Busy,
+            PoolError::Backend(error) => EngineError::because("there is no connection to the database", error),
+            error => EngineError::because("there is no connection to the database", error),
+        })
+    }
+}
+
+/// Limits that each connection sets for itself. A server that acknowledges commits before they are on its disk is told
+/// not to; one that is stricter than that stays so.
+fn settings(patience: Patience) -> String {
+    let statement = patience.statement.as_millis();
+    format!(
+        "SET statement_timeout = '{statement}ms'; SET idle_in_transaction_session_timeout = '{statement}ms'; \
+         SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+    )
+}
+
+/// Closes a connection instead of handing it back.
+fn discard(client: Object) {
+    drop(Object::take(client));
+}
+
+/// Why a statement failed.
+enum Broken {
+    /// The connection is gone.
+    Connection(EngineError),
+    /// The statement itself.
+    Statement(EngineError),
+}
+
+impl From<Broken> for EngineError {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::Connection(error) | Broken::Statement(error) => error,
+        }
+    }
+}
+
+fn broken(what: &'static str, error: tokio_postgres::Error) -> Broken {
+    // 57P01 and its neighbours are the server's farewell; without a code it is the connection that failed.
+    let gone = error.is_closed()
+        || error.code().is_none_or(|code| {
+            [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW].contains(code)
+        });
+    match error.code() {
+        Some(&SqlState::UNIQUE_VIOLATION) => Broken::Statement(EngineError::Taken),
+        Some(&SqlState::LOCK_NOT_AVAILABLE | &SqlState::QUERY_CANCELED) => Broken::Statement(EngineError::Busy),
+        _ if gone => Broken::Connection(EngineError::because(what, error)),
+        _ => Broken::Statement(EngineError::because(what, error)),
+    }
+}
+
+/// The types are said and not guessed, so that a statement means the same wherever a parameter stands.
+fn parameters(values: &[Value]) -> (Vec<Type>, Vec<&(dyn ToSql + Sync)>) {
+    values.iter().map(parameter).unzip()
+}
+
+fn parameter(value: &Value) -> (Type, &(dyn ToSql + Sync)) {
+    match value {
+        Value::Text(text) => (Type::TEXT, text),
+        Value::Integer(number) => (Type::INT8, number),
+    }
+}
+
+async fn execute(client: &Object, sql: &str, values: &[Value]) -> Result<u64, Broken> {
+    let failed = |error| broken("a statement failed", error);
+    let (types, parameters) = parameters(values);
+    let statement = client.prepare_typed_cached(sql, &types).await.map_err(failed)?;
+    client.execute(&statement, &parameters).await.map_err(failed)
+}
+
+async fn query(client: &Object, sql: &str, values: &[Value]) -> Result<Vec<Row>, Broken> {
+    let failed = |error| broken("a query failed", error);
+    let (types, parameters) = parameters(values);
+    let statement = client.prepare_typed_cached(sql, &types).await.map_err(failed)?;
+    let rows = client.query(&statement, &parameters).await.map_err(failed)?;
+    rows.iter().map(read).collect::<Result<_, _>>().map_err(Broken::Statement)
+}
+
+fn read(row: &tokio_postgres::Row) -> Result<Row, EngineError> {
+    let unreadable = |error| EngineError::because("a column cannot be read", error);
+    let value = |(at, column): (usize, &tokio_postgres::Column)| match *column.type_() {
+        Type::INT8 => row.try_get(at).map(Value::Integer).map_err(unreadable),
+        Type::TEXT | Type::VARCHAR => row.try_get(at).map(Value::Text).map_err(unreadable),
+        _ => Err(EngineError::failed("a column is neither text nor a number")),
+    };
+    row.columns().iter().enumerate().map(value).collect::<Result<_, _>>().map(Row)
+}
+
+/// A transaction under way. Dropped without its end, it takes the connection with it, and the server rolls back.
+pub(crate) struct PostgresTx {
+    client: Option<Object>,
+}
+
+impl PostgresTx {
+    fn client(&self) -> Result<&Object, EngineError> {
+        self.client.as_ref().ok_or_else(|| EngineError::failed("the transaction is over"))
+    }
+
+    pub(crate) async fn execute(&mut self, sql: &'static str, values: Vec<Value>) -> Result<u64, EngineError> {
+        Ok(execute(self.client()?, sql, &values).await?)
+    }
+
+    pub(crate) async fn query(&mut self, sql: &str, values: Vec<Value>) -> Result<Vec<Row>, EngineError> {
+        Ok(query(self.client()?, sql, &values).await?)
+    }
+
+    pub(crate) async fn batch(&mut self, sql: &str) -> Result<(), EngineError> {
+        let done = self.client()?.batch_execute(sql).await;
+        Ok(done.map_err(|error| broken("statements failed", error))?)
+    }
+
+    /// Announces a change; the server delivers it when the transaction commits.
+    pub(crate) async fn notify(&mut self) -> Result<(), EngineError> {
+        self.query("SELECT pg_notify($1, '')::text", vec![CHANNEL.into()]).await.map(drop)
+    }
+
+    pub(crate) async fn commit(mut self) -> Result<(), EngineError> {
+        // After a failure nobody knows whether it holds; the connection is not used again.
+        let done = self.client()?.batch_execute("COMMIT").await;
+        done.map_err(|error| EngineError::from(broken("a commit failed", error)))?;
+        self.client = None;
+        Ok(())
+    }
+
+    pub(crate) async fn rollback(mut self) {
+        if let Ok(client) = self.client()
+            && client.batch_execute("ROLLBACK").await.is_ok()
+        {
+            self.client = None;
+        }
+    }
+}
+
+impl Drop for PostgresTx {
+    fn drop(&mut self) {
+        if let Some(client) = self.client.take() {
+            discard(client);
+        }
+    }
+}

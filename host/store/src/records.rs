@@ -1,0 +1,271 @@
+//! The store itself: the core's port, over either engine.
+
+use std::fmt;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use intent_gateway_core::audit::{AuditDraft, AuditEntry, ChainCheck};
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::store::{
+    Change, ClaimedMail, Document, Kind, List, MailFate, OutgoingMail, Store, StoreError, Write,
+};
+
+use crate::engine::{Engine, Patience, Tx};
+use crate::error::{BackupError, EngineError, OpenError};
+use crate::location::Location;
+use crate::value::{Row, Value};
+use crate::watch::Watch;
+use crate::{migrate, tables};
+
+/// Rows of one answer, whatever the caller asks for.
+const PAGE_MAX: u32 = 1_000;
+/// Bytes of one record. The largest ones hold all that a probe saw of a partner.
+pub(crate) const DOCUMENT_MAX_BYTES: usize = 16 * 1024 * 1024;
+/// Writes, entries and mails of one change.
+const CHANGE_PARTS_MAX: usize = 1_000;
+
+/// A database that is open, migrated and watched.
+pub struct SqlStore {
+    pub(crate) engine: Engine,
+    watch: Watch,
+}
+
+impl fmt::Debug for SqlStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SqlStore")
+    }
+}
+
+impl SqlStore {
+    /// Opens a database, which is made (SQLite) or filled with its tables (both) if it is new.
+    ///
+    /// # Errors
+    /// [`OpenError`] when it cannot be reached, has been used by a newer gateway, or would not keep what it acknowledges.
+    pub async fn open(location: &Location) -> Result<Self, OpenError> {
+        let engine = Engine::open(location, Patience::default()).await?;
+        migrate::run(&engine).await?;
+        engine.warn_of_loss().await?;
+        let watch = Watch::start(engine.clone()).await?;
+        Ok(Self { engine, watch })
+    }
+
+    /// Closes the database in good order. Dropping is as safe and leaves the tidying to the next who opens it.
+    pub async fn close(self) {
+        let Self { engine, watch } = self;
+        watch.stop().await;
+        engine.close().await;
+    }
+
+    /// Follows the audit log from its first entry on; the number of its entries and the digest of the last.
+    ///
+    /// # Errors
+    /// [`BackupError::Audit`] when it does not hold together, or [`BackupError::Engine`].
+    pub async fn verify_audit(&self) -> Result<(u64, Digest), BackupError> {
+        let mut tx = self.engine.read().await?;
+        let head = follow_audit(&mut tx).await;
+        tx.rollback().await;
+        head
+    }
+
+    /// Takes note of a change of this process.
+    pub(crate) fn moved_to(&self, count: u64) {
+        self.watch.moved_to(count);
+    }
+
+    async fn carry_out(&self, change: Change) -> Result<(), StoreError> {
+        check(&change)?;
+        let watched = change.is_watched();
+        let mut tx = self.engine.write().await.map_err(EngineError::into_store)?;
+        let count = match apply(&mut tx, change, watched).await {
+            Ok(count) => count,
+            Err(error) => {
+                tx.rollback().await;
+                return Err(error);
+            }
+        };
+        tx.commit().await.map_err(EngineError::into_store)?;
+        if let Some(count) = count {
+            self.moved_to(count);
+        }
+        Ok(())
+    }
+
+    async fn rows<T>(
+        &self,
+        sql: &'static str,
+        values: Vec<Value>,
+        parse: impl Fn(&Row) -> Result<T, EngineError>,
+    ) -> Result<Vec<T>, StoreError> {
+        values.iter().try_for_each(Value::check).map_err(EngineError::into_store)?;
+        let rows = self.engine.query(sql, values).await.map_err(EngineError::into_store)?;
+        rows.iter().map(parse).collect::<Result<_, _>>().map_err(EngineError::into_store)
+    }
+
+    async fn claim(&self, now_ms: u64, lease_ms: u64, limit: u32) -> Result<Vec<ClaimedMail>, EngineError> {
+        let now = Value::number(now_ms)?;
+        // Most times nothing is due, and nobody has to wait for the lock to learn that.
+        let due = "SELECT id FROM mail WHERE not_before_ms <= $1 LIMIT 1";
+        if limit == 0 || self.engine.query(due, vec![now.clone()]).await?.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut tx = self.engine.write().await?;
+        let sql = "UPDATE mail SET not_before_ms = $2, tries = tries + 1 WHERE id IN \
+                   (SELECT id FROM mail WHERE not_before_ms <= $1 ORDER BY not_before_ms, id LIMIT $3) \
+                   RETURNING id, sealed, tries - 1";
+        let until = Value::number(now_ms.saturating_add(lease_ms))?;
+        let rows = tx.query(sql, vec![now, until, limit.min(PAGE_MAX).into()]).await?;
+        tx.commit().await?;
+        rows.iter().map(tables::claimed_mail).collect()
+    }
+
+    async fn settle(&self, id: &str, fate: MailFate) -> Result<(), EngineError> {
+        let mut tx = self.engine.write().await?;
+        match fate {
+            MailFate::Done => tx.execute("DELETE FROM mail WHERE id = $1", vec![id.into()]).await?,
+            MailFate::Retry(at_ms) => {
+                let sql = "UPDATE mail SET not_before_ms = $2 WHERE id = $1";
+                tx.execute(sql, vec![id.into(), Value::number(at_ms)?]).await?
+            }
+        };
+        tx.commit().await
+    }
+}
+
+impl Store for SqlStore {
+    fn get<'a>(&'a self, kind: Kind, key: &'a str) -> BoxFuture<'a, Result<Option<Document>, StoreError>> {
+        async move { Ok(self.rows(tables::of(kind).by_key, vec![key.into()], tables::document).await?.pop()) }.boxed()
+    }
+
+    fn find<'a>(&'a self, kind: Kind, lookup: &'a str) -> BoxFuture<'a, Result<Option<Document>, StoreError>> {
+        async move { Ok(self.rows(tables::of(kind).by_lookup, vec![lookup.into()], tables::document).await?.pop()) }
+            .boxed()
+    }
+
+    fn list<'a>(&'a self, kind: Kind, list: List<'a>) -> BoxFuture<'a, Result<Vec<Document>, StoreError>> {
+        async move {
+            let mut values = vec![list.after.unwrap_or_default().into(), list.limit.min(PAGE_MAX).into()];
+            let sql = match list.status {
+                None => tables::of(kind).page,
+                Some(status) => {
+                    values.push(status.into());
+                    tables::of(kind).page_of_status
+                }
+            };
+            self.rows(sql, values, tables::document).await
+        }
+        .boxed()
+    }
+
+    fn commit(&self, change: Change) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.carry_out(change).boxed()
+    }
+
+    fn audit<'a>(
+        &'a self,
+        subject: Option<&'a str>,
+        after: u64,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<AuditEntry>, StoreError>> {
+        async move {
+            let after = Value::number(after).map_err(EngineError::into_store)?;
+            let mut values = vec![after, limit.min(PAGE_MAX).into()];
+            let sql = match subject {
+                None => AUDIT_PAGE,
+                Some(subject) => {
+                    values.push(subject.into());
+                    AUDIT_PAGE_OF_SUBJECT
+                }
+            };
+            self.rows(sql, values, tables::audit_entry).await
+        }
+        .boxed()
+    }
+
+    fn claim_mail(
+        &self,
+        now_ms: u64,
+        lease_ms: u64,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<ClaimedMail>, StoreError>> {
+        self.claim(now_ms, lease_ms, limit).map(|claimed| claimed.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn settle_mail<'a>(&'a self, id: &'a str, fate: MailFate) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.settle(id, fate).map(|settled| settled.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn changes(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
+        tables::changes(&self.engine).map(|count| count.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn changed(&self, seen: u64) -> BoxFuture<'_, u64> {
+        self.watch.moved_from(seen).boxed()
+    }
+}
+
+const AUDIT_PAGE: &str = "SELECT seq, at_ms, role, actor, action, subject, detail, hash FROM audit_log \
+                          WHERE seq > $1 ORDER BY seq LIMIT $2";
+const AUDIT_PAGE_OF_SUBJECT: &str = "SELECT seq, at_ms, role, actor, action, subject, detail, hash FROM audit_log \
+                                     WHERE subject = $3 AND seq > $1 ORDER BY seq LIMIT $2";
+
+/// Refuses what is larger than any change that the services make.
+fn check(change: &Change) -> Result<(), StoreError> {
+    let Change { writes, audit, mail } = change;
+    let too_large = |what: &str| Err(StoreError::Engine(what.to_owned(), None));
+    if writes.len() + audit.len() + mail.len() > CHANGE_PARTS_MAX {
+        return too_large("a change has too many parts");
+    }
+    let body = |write: &Write| match write {
+        Write::Put(_, document) => document.body.len(),
+        Write::Delete(..) => 0,
+    };
+    if writes.iter().any(|write| body(write) > DOCUMENT_MAX_BYTES) {
+        return too_large("a record is too large");
+    }
+    Ok(())
+}
+
+/// Carries out a change within a transaction; the counter, if the change is watched.
+async fn apply(tx: &mut Tx, change: Change, watched: bool) -> Result<Option<u64>, StoreError> {
+    let Change { writes, audit, mail } = change;
+    for write in writes {
+        let (kind, done) = match write {
+            Write::Put(kind, document) => (kind, tables::put(tx, kind, document).await),
+            Write::Delete(kind, key, revision) => (kind, tables::delete(tx, kind, key, revision).await),
+        };
+        if !done.map_err(|error| error.into_store_for(kind))? {
+            return Err(StoreError::Conflict(kind));
+        }
+    }
+    add(tx, audit, mail, watched).await.map_err(EngineError::into_store)
+}
+
+async fn add(
+    tx: &mut Tx,
+    audit: Vec<AuditDraft>,
+    mail: Vec<OutgoingMail>,
+    watched: bool,
+) -> Result<Option<u64>, EngineError> {
+    if !audit.is_empty() {
+        tables::append_audit(tx, audit).await?;
+    }
+    for mail in mail {
+        tables::put_mail(tx, mail).await?;
+    }
+    if watched { tables::count_change(tx).await.map(Some) } else { Ok(None) }
+}
+
+/// Follows the audit log as a transaction sees it.
+pub(crate) async fn follow_audit(tx: &mut Tx) -> Result<(u64, Digest), BackupError> {
+    let mut chain = ChainCheck::default();
+    loop {
+        let after = Value::number(chain.head().0)?;
+        let rows = tx.query(AUDIT_PAGE, vec![after, PAGE_MAX.into()]).await?;
+        if rows.is_empty() {
+            return Ok(chain.head());
+        }
+        for row in &rows {
+            chain.take(&tables::audit_entry(row)?).map_err(BackupError::Audit)?;
+        }
+    }
+}

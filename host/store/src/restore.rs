@@ -1,0 +1,150 @@
+//! Restores a backup into an empty database, in one transaction: either all of the file is there afterwards, as it was
+//! written and with an audit log that holds together, or nothing is.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use intent_gateway_core::digest::Digest;
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+use tokio::fs::File;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+
+use crate::backup::{BackupReport, End, FORMAT, FORMAT_VERSION, Header, Line, TABLES};
+use crate::engine::Tx;
+use crate::error::BackupError;
+use crate::records::{DOCUMENT_MAX_BYTES, SqlStore, follow_audit};
+use crate::{migrate, tables};
+
+/// Bytes of a line: a record is JSON text within JSON text, which at worst doubles it.
+const LINE_MAX_BYTES: u64 = 2 * DOCUMENT_MAX_BYTES as u64 + 64 * 1024;
+
+impl SqlStore {
+    /// Restores a backup that was made of any database, SQLite or PostgreSQL, into this one, which must be empty.
+    ///
+    /// # Errors
+    /// [`BackupError`]; the database is still empty then.
+    pub async fn restore(&self, from: &Path) -> Result<BackupReport, BackupError> {
+        let file = File::open(from).await.map_err(|cause| BackupError::File { path: from.to_owned(), cause })?;
+        let mut input = Input { path: from, file: BufReader::new(file), digest: Sha256::new(), line: 0 };
+        let mut tx = self.engine.write().await?;
+        let restored = async {
+            expect_empty(&mut tx).await?;
+            let end = read_rows(&mut tx, &mut input).await?;
+            follow_audit(&mut tx).await?;
+            Ok((tables::count_change(&mut tx).await?, end))
+        };
+        match restored.await {
+            Ok((count, end)) => {
+                tx.commit().await?;
+                self.moved_to(count);
+                Ok(end.into())
+            }
+            Err(error) => {
+                tx.rollback().await;
+                Err(error)
+            }
+        }
+    }
+}
+
+async fn expect_empty(tx: &mut Tx) -> Result<(), BackupError> {
+    for table in &TABLES {
+        // A new database has its counters.
+        if table.name != "counters" && !tx.query(table.first, Vec::new()).await?.is_empty() {
+            return Err(BackupError::NotEmpty(table.name));
+        }
+    }
+    tx.execute("DELETE FROM counters", Vec::new()).await?;
+    Ok(())
+}
+
+/// The file, with the digest of the lines before the present one.
+struct Input<'a> {
+    path: &'a Path,
+    file: BufReader<File>,
+    digest: Sha256,
+    line: u64,
+}
+
+impl Input<'_> {
+    fn damaged(&self, problem: impl Into<String>) -> BackupError {
+        BackupError::Damaged { line: self.line, problem: problem.into() }
+    }
+
+    /// The next line with its end.
+    async fn next(&mut self) -> Result<Vec<u8>, BackupError> {
+        self.line += 1;
+        let mut line = Vec::new();
+        let mut bounded = (&mut self.file).take(LINE_MAX_BYTES);
+        let read = bounded.read_until(b'\n', &mut line).await;
+        read.map_err(|cause| BackupError::File { path: self.path.to_owned(), cause })?;
+        match line.last() {
+            Some(b'\n') => Ok(line),
+            None => Err(self.damaged("the file ends without its last line")),
+            Some(_) => Err(self.damaged("the line is cut off, or too long")),
+        }
+    }
+
+    fn parse<'l, T: Deserialize<'l>>(&self, line: &'l [u8]) -> Result<T, BackupError> {
+        serde_json::from_slice(line).map_err(|error| self.damaged(error.to_string()))
+    }
+}
+
+/// What a line after the header can be.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RowOrEnd {
+    Row(Line),
+    End(End),
+}
+
+async fn read_rows(tx: &mut Tx, input: &mut Input<'_>) -> Result<End, BackupError> {
+    let line = input.next().await?;
+    let header: Header = input.parse(&line)?;
+    check(&header, input)?;
+    input.digest.update(&line);
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    loop {
+        let line = input.next().await?;
+        let Line { table: name, row } = match input.parse(&line)? {
+            RowOrEnd::Row(row) => row,
+            RowOrEnd::End(end) => return finish(end, counts, input).await,
+        };
+        input.digest.update(&line);
+        let table = TABLES.iter().find(|table| table.name == name);
+        let table = table.ok_or_else(|| input.damaged("there is no table of that name"))?;
+        let values = table.values(row).ok_or_else(|| input.damaged("the row has another form than its table"))?;
+        tx.execute(table.insert, values).await?;
+        *counts.entry(name).or_insert(0) += 1;
+    }
+}
+
+fn check(header: &Header, input: &Input<'_>) -> Result<(), BackupError> {
+    let Header { format, format_version, schema_version, made_at_ms: _ } = header;
+    if format != FORMAT {
+        return Err(input.damaged("the file is no backup of an intent gateway"));
+    }
+    for (found, known) in [(*format_version, FORMAT_VERSION), (*schema_version, migrate::VERSION)] {
+        if found > known {
+            return Err(BackupError::Newer { found, known });
+        }
+        if found < known {
+            return Err(input.damaged("an older gateway made it: restore it with that one, then start this one on it"));
+        }
+    }
+    Ok(())
+}
+
+async fn finish(end: End, counts: BTreeMap<String, u64>, input: &mut Input<'_>) -> Result<End, BackupError> {
+    let digest = Digest::from_bytes(std::mem::take(&mut input.digest).finalize().into());
+    if end != (End { rows: counts, sha256: digest }) {
+        return Err(input.damaged("the rows are not those that were written: the file was changed or cut"));
+    }
+    let mut rest = [0];
+    let more = input.file.read(&mut rest).await;
+    match more.map_err(|cause| BackupError::File { path: input.path.to_owned(), cause })? {
+        0 => Ok(end),
+        _ => Err(input.damaged("something follows the end")),
+    }
+}

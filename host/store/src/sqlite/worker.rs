@@ -1,0 +1,181 @@
+//! The threads that own SQLite's connections. Each carries out one transaction at a time, statement by statement, as its
+//! owner asks; an owner that goes away or falls silent has it rolled back.
+
+use std::borrow::Cow;
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, ErrorCode};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::error::{EngineError, OpenError};
+use crate::value::{Row, Value};
+
+type Reply<T> = oneshot::Sender<Result<T, EngineError>>;
+
+/// A statement and its parameters.
+pub(crate) struct Statement {
+    pub(crate) sql: Cow<'static, str>,
+    pub(crate) values: Vec<Value>,
+}
+
+/// What a thread is asked to do.
+pub(crate) enum Job {
+    /// One statement that reads.
+    Query(Statement, Reply<Vec<Row>>),
+    /// A transaction; `begun` says that it has begun, and the commands follow.
+    Transaction { begun: Reply<()>, commands: Receiver<Command> },
+}
+
+/// What is asked within a transaction.
+pub(crate) enum Command {
+    Execute(Statement, Reply<u64>),
+    Query(Statement, Reply<Vec<Row>>),
+    Batch(String, Reply<()>),
+    Commit(Reply<()>),
+}
+
+/// How transactions begin.
+#[derive(Clone, Copy)]
+pub(crate) enum Begin {
+    /// With the lock of the writers, so that none fails half-way.
+    Immediate,
+    /// With the state that the first statement finds.
+    Deferred,
+}
+
+/// Starts a thread that takes jobs until their sender is gone.
+pub(crate) fn spawn(
+    name: &str,
+    connection: Connection,
+    begin: Begin,
+    silence_max: Duration,
+    jobs: Arc<Mutex<mpsc::Receiver<Job>>>,
+) -> Result<JoinHandle<()>, OpenError> {
+    let serve = move || {
+        // Threads that share a queue take turns at its end: whoever holds the lock gets the next job.
+        let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv();
+        while let Some(job) = next() {
+            match job {
+                // An owner that does not wait for the answer any more is no failure.
+                Job::Query(statement, reply) => drop(reply.send(query(&connection, &statement))),
+                Job::Transaction { begun, commands } => {
+                    if start(&connection, begin, begun) {
+                        // An owner that is gone and one that is silent for too long are treated alike.
+                        follow(&connection, silence_max, &commands);
+                    }
+                    roll_back(&connection);
+                }
+            }
+        }
+        if let Err((_, error)) = connection.close() {
+            tracing::error!(%error, "a connection of the store cannot be closed");
+        }
+    };
+    std::thread::Builder::new().name(name.to_owned()).spawn(serve).map_err(|cause| OpenError::Engine(cause.into()))
+}
+
+/// Begins a transaction; whether its owner waits for it.
+fn start(connection: &Connection, begin: Begin, begun: Reply<()>) -> bool {
+    let begin = match begin {
+        Begin::Immediate => "BEGIN IMMEDIATE",
+        Begin::Deferred => "BEGIN DEFERRED",
+    };
+    let ready = connection.execute_batch(begin).map_err(|error| failed("a transaction cannot begin", error));
+    let is_ready = ready.is_ok();
+    begun.send(ready).is_ok() && is_ready
+}
+
+/// Does what the owner asks, until the commit or the end of patience.
+fn follow(connection: &Connection, silence_max: Duration, commands: &Receiver<Command>) {
+    while let Ok(command) = commands.recv_timeout(silence_max) {
+        match command {
+            Command::Execute(statement, reply) => drop(reply.send(execute(connection, &statement))),
+            Command::Query(statement, reply) => drop(reply.send(query(connection, &statement))),
+            Command::Batch(sql, reply) => {
+                let done = connection.execute_batch(&sql).map_err(|error| failed("statements failed", error));
+                drop(reply.send(done));
+            }
+            Command::Commit(reply) => {
+                let done = connection.execute_batch("COMMIT").map_err(|error| failed("a commit failed", error));
+                drop(reply.send(done));
+                return;
+            }
+        }
+    }
+}
+
+/// Ends a transaction that is not over.
+fn roll_back(connection: &Connection) {
+    if !connection.is_autocommit()
+        && let Err(error) = connection.execute_batch("ROLLBACK")
+    {
+        tracing::error!(%error, "a transaction cannot be rolled back");
+    }
+}
+
+fn execute(connection: &Connection, statement: &Statement) -> Result<u64, EngineError> {
+    let run = || {
+        let mut prepared = connection.prepare_cached(&statement.sql)?;
+        bind(&mut prepared, &statement.values)?;
+        prepared.raw_execute()
+    };
+    let rows = run().map_err(|error| failed("a statement failed", error))?;
+    u64::try_from(rows).map_err(|_| EngineError::failed("a statement changed too many rows"))
+}
+
+fn query(connection: &Connection, statement: &Statement) -> Result<Vec<Row>, EngineError> {
+    let run = || {
+        let mut prepared = connection.prepare_cached(&statement.sql)?;
+        bind(&mut prepared, &statement.values)?;
+        let columns = prepared.column_count();
+        let mut rows = prepared.raw_query();
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let values = (0..columns).map(|column| read(column, row.get_ref(column)?));
+            found.push(Row(values.collect::<rusqlite::Result<_>>()?));
+        }
+        Ok(found)
+    };
+    run().map_err(|error| failed("a query failed", error))
+}
+
+/// SQLite takes `$1` for a name, so parameters are bound by name.
+fn bind(prepared: &mut rusqlite::Statement<'_>, values: &[Value]) -> rusqlite::Result<()> {
+    for (at, value) in (1..).zip(values) {
+        let Some(index) = prepared.parameter_index(&format!("${at}"))? else { continue };
+        match value {
+            Value::Text(text) => prepared.raw_bind_parameter(index, text.as_deref())?,
+            Value::Integer(number) => prepared.raw_bind_parameter(index, number)?,
+        }
+    }
+    Ok(())
+}
+
+fn read(column: usize, value: ValueRef<'_>) -> rusqlite::Result<Value> {
+    match value {
+        ValueRef::Null => Ok(Value::Text(None)),
+        ValueRef::Integer(number) => Ok(Value::Integer(number)),
+        ValueRef::Text(text) => {
+            let text = std::str::from_utf8(text).map_err(|error| rusqlite::Error::Utf8Error(column, error))?;
+            Ok(Value::Text(Some(text.into())))
+        }
+        ValueRef::Real(_) | ValueRef::Blob(_) => {
+            Err(rusqlite::Error::InvalidColumnType(column, String::new(), value.data_type()))
+        }
+    }
+}
+
+fn failed(what: &'static str, error: rusqlite::Error) -> EngineError {
+    match error.sqlite_error().map(|error| (error.code, error.extended_code)) {
+        Some((ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _)) => EngineError::Busy,
+        Some((
+            ErrorCode::ConstraintViolation,
+            rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE | rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY,
+        )) => EngineError::Taken,
+        _ => EngineError::because(what, error),
+    }
+}

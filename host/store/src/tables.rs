@@ -1,0 +1,198 @@
+//! The statements, and how rows become what the port speaks of. Names of tables come from the port's own list of kinds,
+//! never from a caller.
+
+use intent_gateway_core::audit::{Actor, AuditDraft, AuditEntry, genesis, link};
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::store::{ClaimedMail, Document, Kind, OutgoingMail};
+
+use crate::engine::{Engine, Tx};
+use crate::error::EngineError;
+use crate::value::{Row, Value};
+
+/// A kind's statements. `concat!` makes them constants, so that both engines can keep them prepared.
+pub(crate) struct Statements {
+    pub(crate) by_key: &'static str,
+    pub(crate) by_lookup: &'static str,
+    pub(crate) page: &'static str,
+    pub(crate) page_of_status: &'static str,
+    pub(crate) insert: &'static str,
+    pub(crate) update: &'static str,
+    pub(crate) delete: &'static str,
+}
+
+macro_rules! statements {
+    ($table:literal) => {
+        &Statements {
+            by_key: concat!("SELECT key, revision, lookup, status, body FROM ", $table, " WHERE key = $1"),
+            by_lookup: concat!("SELECT key, revision, lookup, status, body FROM ", $table, " WHERE lookup = $1"),
+            page: concat!(
+                "SELECT key, revision, lookup, status, body FROM ",
+                $table,
+                " WHERE key > $1 ORDER BY key LIMIT $2"
+            ),
+            page_of_status: concat!(
+                "SELECT key, revision, lookup, status, body FROM ",
+                $table,
+                " WHERE status = $3 AND key > $1 ORDER BY key LIMIT $2"
+            ),
+            insert: concat!(
+                "INSERT INTO ",
+                $table,
+                " (key, revision, lookup, status, body) VALUES ($1, 1 + COALESCE((SELECT value FROM counters WHERE name = 'removed/",
+                $table,
+                "'), 0), $2, $3, $4) ON CONFLICT DO NOTHING"
+            ),
+            update: concat!(
+                "UPDATE ",
+                $table,
+                " SET revision = revision + 1, lookup = $3, status = $4, body = $5 WHERE key = $1 AND revision = $2"
+            ),
+            delete: concat!("DELETE FROM ", $table, " WHERE key = $1 AND revision = $2"),
+        }
+    };
+}
+
+/// The statements of a kind. A test holds them against the kinds' names.
+pub(crate) fn of(kind: Kind) -> &'static Statements {
+    match kind {
+        Kind::Accounts => statements!("accounts"),
+        Kind::EmailCodes => statements!("email_codes"),
+        Kind::Credentials => statements!("credentials"),
+        Kind::Webhooks => statements!("webhooks"),
+        Kind::Manifests => statements!("manifests"),
+        Kind::Reviews => statements!("reviews"),
+        Kind::Connections => statements!("connections"),
+    }
+}
+
+/// A record out of its row.
+pub(crate) fn document(row: &Row) -> Result<Document, EngineError> {
+    Ok(Document {
+        key: row.text(0)?,
+        revision: row.number(1)?,
+        lookup: row.optional_text(2)?,
+        status: row.optional_text(3)?,
+        body: row.text(4)?,
+    })
+}
+
+/// Keeps a record at the revision after the expected one; false when it is at another.
+pub(crate) async fn put(tx: &mut Tx, kind: Kind, document: Document) -> Result<bool, EngineError> {
+    let Document { key, revision, lookup, status, body } = document;
+    let (lookup, status) = (Value::Text(lookup), Value::Text(status));
+    let rows = if revision == 0 {
+        tx.execute(of(kind).insert, vec![key.into(), lookup, status, body.into()]).await?
+    } else {
+        let values = vec![key.into(), Value::number(revision)?, lookup, status, body.into()];
+        tx.execute(of(kind).update, values).await?
+    };
+    Ok(rows == 1)
+}
+
+/// Removes a record; false when it is at another revision.
+pub(crate) async fn delete(tx: &mut Tx, kind: Kind, key: String, revision: u64) -> Result<bool, EngineError> {
+    let revision = Value::number(revision)?;
+    let rows = tx.execute(of(kind).delete, vec![key.into(), revision.clone()]).await?;
+    if rows != 1 {
+        return Ok(false);
+    }
+    let sql = "INSERT INTO counters (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE \
+               SET value = excluded.value WHERE excluded.value > counters.value";
+    tx.execute(sql, vec![format!("removed/{}", kind.name()).into(), revision]).await?;
+    Ok(true)
+}
+
+/// The number of watched changes so far.
+pub(crate) async fn changes(engine: &Engine) -> Result<u64, EngineError> {
+    let rows = engine.query("SELECT value FROM counters WHERE name = 'changes'", Vec::new()).await?;
+    rows.first().ok_or_else(|| EngineError::failed("the counter of changes is gone"))?.number(0)
+}
+
+/// Counts one more, and tells the others when the transaction commits.
+pub(crate) async fn count_change(tx: &mut Tx) -> Result<u64, EngineError> {
+    let sql = "UPDATE counters SET value = value + 1 WHERE name = 'changes' RETURNING value";
+    let rows = tx.query(sql, Vec::new()).await?;
+    let count = rows.first().ok_or_else(|| EngineError::failed("the counter of changes is gone"))?.number(0)?;
+    Engine::notify(tx).await?;
+    Ok(count)
+}
+
+/// Sequence number and digest of the log's last entry.
+pub(crate) async fn audit_head(tx: &mut Tx) -> Result<(u64, Digest), EngineError> {
+    let rows = tx.query("SELECT seq, hash FROM audit_log ORDER BY seq DESC LIMIT 1", Vec::new()).await?;
+    match rows.first() {
+        Some(row) => Ok((row.number(0)?, digest(&row.text(1)?)?)),
+        None => Ok((0, genesis())),
+    }
+}
+
+/// Appends entries to the log, each after the one before.
+pub(crate) async fn append_audit(tx: &mut Tx, drafts: Vec<AuditDraft>) -> Result<(), EngineError> {
+    let (mut seq, mut hash) = audit_head(tx).await?;
+    for draft in drafts {
+        seq += 1;
+        let entry = link(draft, seq, hash);
+        hash = entry.hash;
+        let sql = "INSERT INTO audit_log (seq, at_ms, role, actor, action, subject, detail, hash) \
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+        let AuditEntry { at_ms, actor, action, subject, detail, .. } = entry;
+        let values = vec![
+            Value::number(seq)?,
+            Value::number(at_ms)?,
+            actor.role.into(),
+            actor.subject.into(),
+            action.into(),
+            subject.into(),
+            detail.into(),
+            hash.to_string().into(),
+        ];
+        tx.execute(sql, values).await?;
+    }
+    Ok(())
+}
+
+/// An entry of the log out of its row.
+pub(crate) fn audit_entry(row: &Row) -> Result<AuditEntry, EngineError> {
+    Ok(AuditEntry {
+        seq: row.number(0)?,
+        at_ms: row.number(1)?,
+        actor: Actor { role: row.text(2)?, subject: row.text(3)? },
+        action: row.text(4)?,
+        subject: row.text(5)?,
+        detail: row.text(6)?,
+        hash: digest(&row.text(7)?)?,
+    })
+}
+
+fn digest(text: &str) -> Result<Digest, EngineError> {
+    text.parse().map_err(|error| EngineError::because("a digest of the audit log cannot be read", error))
+}
+
+/// Keeps a mail to be sent.
+pub(crate) async fn put_mail(tx: &mut Tx, mail: OutgoingMail) -> Result<(), EngineError> {
+    let OutgoingMail { id, sealed, not_before_ms } = mail;
+    let sql = "INSERT INTO mail (id, sealed, not_before_ms, tries) VALUES ($1, $2, $3, 0)";
+    tx.execute(sql, vec![id.into(), sealed.into(), Value::number(not_before_ms)?]).await.map(drop)
+}
+
+/// A mail out of its row.
+pub(crate) fn claimed_mail(row: &Row) -> Result<ClaimedMail, EngineError> {
+    let tries = row.number(2)?.try_into().map_err(|_| EngineError::failed("a mail was tried too often"))?;
+    Ok(ClaimedMail { id: row.text(0)?, sealed: row.text(1)?, tries })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_has_its_own_table() {
+        for kind in Kind::ALL {
+            let Statements { by_key, by_lookup, page, page_of_status, insert, update, delete } = of(kind);
+            for sql in [by_key, by_lookup, page, page_of_status, insert, update, delete] {
+                assert!(sql.contains(&format!(" {} ", kind.name())), "{sql}");
+            }
+            assert!(insert.contains(&format!("'removed/{}'", kind.name())), "{insert}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The values that travel between the store's logic and its engines: text and integers, and nothing else, for these
+//! mean the same on both.
+
+use crate::error::EngineError;
+
+/// A parameter of a statement, or a column of a row. Only text may be missing.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Value {
+    Text(Option<String>),
+    Integer(i64),
+}
+
+impl Value {
+    /// Fails on text that one of the engines cannot keep, so that neither does.
+    pub(crate) fn check(&self) -> Result<(), EngineError> {
+        match self {
+            Self::Text(Some(text)) if text.contains('\0') => Err(EngineError::failed("a text holds a NUL character")),
+            _ => Ok(()),
+        }
+    }
+
+    /// A count or a time. Figures above `i64::MAX` are refused: no column holds them.
+    pub(crate) fn number(number: u64) -> Result<Self, EngineError> {
+        let number = i64::try_from(number).map_err(|_| EngineError::failed("a number is too large to be kept"))?;
+        Ok(Self::Integer(number))
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(Some(text.to_owned()))
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(Some(text))
+    }
+}
+
+impl From<u32> for Value {
+    fn from(number: u32) -> Self {
+        Self::Integer(number.into())
+    }
+}
+
+/// A row of a result.
+pub(crate) struct Row(pub(crate) Vec<Value>);
+
+impl Row {
+    /// The columns as they came.
+    pub(crate) fn into_values(self) -> Vec<Value> {
+        self.0
+    }
+
+    /// Text that may be missing.
+    pub(crate) fn optional_text(&self, column: usize) -> Result<Option<String>, EngineError> {
+        match self.0.get(column) {
+            Some(Value::Text(text)) => Ok(text.clone()),
+            _ => Err(EngineError::failed("a column holds no text")),
+        }
+    }
+
+    /// Text.
+    pub(crate) fn text(&self, column: usize) -> Result<String, EngineError> {
+        self.optional_text(column)?.ok_or_else(|| EngineError::failed("a column holds no text"))
+    }
+
+    /// A count or a time.
+    pub(crate) fn number(&self, column: usize) -> Result<u64, EngineError> {
+        match self.0.get(column) {
+            Some(Value::Integer(number)) => {
+                u64::try_from(*number).map_err(|_| EngineError::failed("a column holds a negative number"))
+            }
+            _ => Err(EngineError::failed("a column holds no number")),
+        }
+    }
+}

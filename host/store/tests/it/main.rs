@@ -1,0 +1,12 @@
+//! One suite for both engines: what one does, the other does. PostgreSQL is a real one that the tests start; where it is
+//! not installed they say so, unless the environment demands it.
+
+mod audit;
+mod backup;
+mod crash;
+mod mail;
+mod opening;
+mod records;
+mod several;
+mod support;
+mod tls;

@@ -1,0 +1,112 @@
+//! Opening: new databases, old ones, those of a newer gateway, and several gateways that start at once.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use intent_gateway_core::store::{Kind, Store as _};
+use intent_gateway_store::{Location, OpenError, SqlStore};
+
+use crate::support::{Database, entry, on_both_engines, put, record, revision};
+
+on_both_engines!(
+    what_was_kept_is_there_after_a_restart,
+    several_gateways_start_at_once_on_an_empty_database,
+    a_database_of_a_newer_gateway_is_refused,
+    a_step_that_was_edited_is_refused,
+);
+
+async fn what_was_kept_is_there_after_a_restart(database: Database) {
+    let store = database.open().await;
+    let mut change = put(Kind::Accounts, record("ptr_1"));
+    change.audit.push(entry("ptr_1"));
+    store.commit(change).await.unwrap();
+    store.close().await;
+    for restart in 1..=3 {
+        let store = database.open().await;
+        let mut document = store.get(Kind::Accounts, "ptr_1").await.unwrap().expect("it is kept");
+        assert_eq!(document.revision, restart);
+        document.body = format!("{{\"restart\":{restart}}}");
+        let mut change = put(Kind::Accounts, document);
+        change.audit.push(entry("ptr_1"));
+        store.commit(change).await.unwrap();
+        assert_eq!(store.verify_audit().await.unwrap().0, restart + 1);
+        // Not closed: dropping is as safe.
+    }
+    assert_eq!(database.open().await.changes().await.unwrap(), 4);
+}
+
+async fn several_gateways_start_at_once_on_an_empty_database(database: Database) {
+    let start = |key: String| {
+        let location = database.location.clone();
+        tokio::spawn(async move {
+            let store = SqlStore::open(&location).await.expect("it opens");
+            store.commit(put(Kind::Accounts, record(&key))).await.expect("it keeps");
+        })
+    };
+    let gateways: Vec<_> = (0..8).map(|at| start(format!("ptr_{at}"))).collect();
+    for gateway in gateways {
+        gateway.await.expect("it starts");
+    }
+    let store = database.open().await;
+    for at in 0..8 {
+        assert_eq!(revision(&store, Kind::Accounts, &format!("ptr_{at}")).await, Some(1));
+    }
+}
+
+async fn a_database_of_a_newer_gateway_is_refused(database: Database) {
+    database.open().await.close().await;
+    let newer = "INSERT INTO refinery_schema_history (version, name, applied_on, checksum) \
+                 VALUES (99, 'from_the_future', '2040-01-01T00:00:00Z', '1')";
+    database.run(newer).await.unwrap();
+    let refused = SqlStore::open(&database.location).await.expect_err("it is refused");
+    assert!(matches!(refused, OpenError::Newer { found: 99, .. }), "{refused:?}");
+    assert!(refused.to_string().contains("version 99"), "{refused}");
+    database.run("DELETE FROM refinery_schema_history WHERE version = 99").await.unwrap();
+    database.open().await;
+}
+
+async fn a_step_that_was_edited_is_refused(database: Database) {
+    database.open().await.close().await;
+    database.run("UPDATE refinery_schema_history SET checksum = '1' WHERE version = 1").await.unwrap();
+    let refused = SqlStore::open(&database.location).await.expect_err("it is refused");
+    assert!(matches!(refused, OpenError::Migration(_)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_file_is_for_its_owner_alone() {
+    let database = Database::sqlite();
+    let file = database.file().expect("a file");
+    let store = database.open().await;
+    store.commit(put(Kind::Accounts, record("ptr_1"))).await.unwrap();
+    let mode = |path: &std::path::Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    assert_eq!(mode(file), 0o600);
+    for beside in ["-wal", "-shm"] {
+        let name = format!("{}{beside}", file.display());
+        assert_eq!(mode(name.as_ref()), 0o600, "{name}");
+    }
+    assert_eq!(mode(file.parent().expect("a folder")), 0o700);
+    store.close().await;
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    database.open().await.close().await;
+    assert_eq!(mode(file), 0o600);
+}
+
+#[tokio::test]
+async fn what_is_no_database_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("notes.txt");
+    std::fs::write(&text, "this is no database, and long enough to be looked at as one".repeat(100)).unwrap();
+    let refused = SqlStore::open(&Location::file(&text)).await.expect_err("it is refused");
+    assert!(matches!(refused, OpenError::Engine(_)), "{refused:?}");
+    let refused = SqlStore::open(&Location::file(folder.path())).await.expect_err("it is refused");
+    assert!(matches!(refused, OpenError::Engine(_) | OpenError::File { .. }), "{refused:?}");
+    let nowhere = Location::parse("postgres://u:hunter2@127.0.0.1:1/db?sslmode=disable").unwrap();
+    let refused = SqlStore::open(&nowhere).await.expect_err("it is refused");
+    assert!(matches!(refused, OpenError::Engine(_)), "{refused:?}");
+    let mut shown = format!("{refused:?}");
+    let mut cause: Option<&dyn std::error::Error> = Some(&refused);
+    while let Some(error) = cause {
+        shown.push_str(&error.to_string());
+        cause = error.source();
+    }
+    assert!(!shown.contains("hunter2"), "{shown}");
+}

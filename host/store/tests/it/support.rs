@@ -1,0 +1,148 @@
+//! A database of either engine for one test, and what the tests put into it.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use intent_gateway_core::audit::{Actor, AuditDraft};
+use intent_gateway_core::store::{Change, Document, Kind, Store as _, StoreError, Write};
+use intent_gateway_store::{Location, SqlStore};
+use serde_json::json;
+use tempfile::TempDir;
+use test_servers::postgres::Postgres;
+
+/// An empty database.
+pub(crate) struct Database {
+    pub(crate) location: Location,
+    engine: Engine,
+}
+
+enum Engine {
+    Sqlite { path: PathBuf, _folder: TempDir },
+    Postgres { url: String },
+}
+
+impl Database {
+    pub(crate) fn sqlite() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("state/gateway.db");
+        Self { location: Location::file(&path), engine: Engine::Sqlite { path, _folder: folder } }
+    }
+
+    /// `None` where PostgreSQL is not installed.
+    pub(crate) fn postgres() -> Option<Self> {
+        let server = Postgres::shared().unwrap_or_else(|error| panic!("{error}"));
+        let Some(server) = server else {
+            // Not captured, so that nobody takes a skipped test for a passed one.
+            let _ = writeln!(std::io::stderr(), "PostgreSQL is not installed: this test ran on SQLite alone");
+            return None;
+        };
+        let url = server.database().expect("a database");
+        Some(Self { location: Location::parse(&url).expect("a URL"), engine: Engine::Postgres { url } })
+    }
+
+    pub(crate) async fn open(&self) -> SqlStore {
+        SqlStore::open(&self.location).await.expect("the database opens")
+    }
+
+    pub(crate) async fn open_shared(&self) -> Arc<SqlStore> {
+        Arc::new(self.open().await)
+    }
+
+    /// Runs statements behind the store's back.
+    pub(crate) async fn run(&self, sql: &str) -> Result<(), String> {
+        match &self.engine {
+            Engine::Sqlite { path, .. } => {
+                let connection = rusqlite::Connection::open(path).expect("the file opens");
+                connection.execute_batch(sql).map_err(|error| error.to_string())
+            }
+            Engine::Postgres { url } => {
+                let (client, connection) =
+                    tokio_postgres::connect(url, tokio_postgres::NoTls).await.expect("a connection");
+                let driver = tokio::spawn(connection);
+                let done = client.batch_execute(sql).await;
+                drop(client);
+                driver.await.expect("it ends").expect("it ends well");
+                done.map_err(|error| error.as_db_error().map_or(error.to_string(), |error| error.message().to_owned()))
+            }
+        }
+    }
+
+    /// The URL, for a process of its own.
+    pub(crate) fn url(&self) -> String {
+        match &self.engine {
+            Engine::Sqlite { path, .. } => format!("sqlite://{}", path.display()),
+            Engine::Postgres { url } => url.clone(),
+        }
+    }
+
+    /// The file, where there is one.
+    pub(crate) fn file(&self) -> Option<&std::path::Path> {
+        match &self.engine {
+            Engine::Sqlite { path, .. } => Some(path),
+            Engine::Postgres { .. } => None,
+        }
+    }
+}
+
+/// Makes a test of each function for each engine.
+macro_rules! on_both_engines {
+    ($($case:ident),* $(,)?) => {
+        mod sqlite {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    super::$case($crate::support::Database::sqlite()).await;
+                }
+            )*
+        }
+
+        mod postgres {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    if let Some(database) = $crate::support::Database::postgres() {
+                        super::$case(database).await;
+                    }
+                }
+            )*
+        }
+    };
+}
+pub(crate) use on_both_engines;
+
+/// A record that is not kept yet.
+pub(crate) fn record(key: &str) -> Document {
+    Document { key: key.to_owned(), revision: 0, lookup: None, status: None, body: json!({"key": key}).to_string() }
+}
+
+/// A change of one record.
+pub(crate) fn put(kind: Kind, document: Document) -> Change {
+    Change { writes: vec![Write::Put(kind, document)], ..Change::default() }
+}
+
+/// A change that removes one record.
+pub(crate) fn delete(kind: Kind, key: &str, revision: u64) -> Change {
+    Change { writes: vec![Write::Delete(kind, key.to_owned(), revision)], ..Change::default() }
+}
+
+/// An entry for the audit log.
+pub(crate) fn entry(subject: &str) -> AuditDraft {
+    AuditDraft {
+        at_ms: 1_700_000_000_000,
+        actor: Actor { role: "admin".to_owned(), subject: "ops@platform.example".to_owned() },
+        action: "account.touched".to_owned(),
+        subject: subject.to_owned(),
+        detail: json!({"note": "naïve ☂ \u{0} \"quoted\"", "n": 1.5}),
+    }
+}
+
+/// Whether a change was refused because of another.
+pub(crate) fn is_conflict(result: &Result<(), StoreError>, kind: Kind) -> bool {
+    matches!(result, Err(StoreError::Conflict(found)) if *found == kind)
+}
+
+/// The record's present revision.
+pub(crate) async fn revision(store: &SqlStore, kind: Kind, key: &str) -> Option<u64> {
+    store.get(kind, key).await.expect("the store reads").map(|document| document.revision)
+}
