@@ -79,6 +79,7 @@ pub(crate) struct PartnerEntry {
     pub(crate) url: String,
     pub(crate) intents: Vec<String>,
     pub(crate) service_area: Vec<String>,
+    pub(crate) availability: String,
 }
 
 impl PartnerEntry {
@@ -88,6 +89,7 @@ impl PartnerEntry {
             url: url.to_owned(),
             intents: vec!["auto.book_ac_service".to_owned()],
             service_area: vec!["IN_ALL".to_owned()],
+            availability: String::new(),
         }
     }
 }
@@ -137,13 +139,8 @@ impl Gateway {
         let mut command = Command::new(&program);
         command.arg("serve").arg("--config").arg(&config);
         let server = Server::start(&mut command, &folder.path().join("gateway.log"));
-        let token = |role: &str| {
-            let mut command = Command::new(&program);
-            let output = command.args(["token", "--role", role, "--config"]).arg(&config).output().expect("runs");
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            String::from_utf8(output.stdout).expect("a token is ASCII").trim().to_owned()
-        };
-        let (orchestrator, admin) = (token("orchestrator"), token("admin"));
+        let (orchestrator, admin) =
+            (token(&config, &["--role", "orchestrator"]), token(&config, &["--role", "admin"]));
         Self { server, folder, client: reqwest::Client::new(), orchestrator, admin }
     }
 
@@ -159,7 +156,8 @@ impl Gateway {
     }
 
     async fn send(&self, request: reqwest::RequestBuilder, token: &str) -> Answer {
-        let response = request.bearer_auth(token).send().await.expect("the gateway answers");
+        let request = if token.is_empty() { request } else { request.bearer_auth(token) };
+        let response = request.send().await.expect("the gateway answers");
         let status = response.status().as_u16();
         let bytes = response.bytes().await.expect("the answer is whole");
         let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).expect("JSON") };
@@ -188,6 +186,31 @@ impl Gateway {
         answer.body
     }
 
+    /// A call with whatever token, or none.
+    pub(crate) async fn call(&self, method: &str, path: &str, token: Option<&str>, body: Option<&Value>) -> Answer {
+        let method = method.parse().expect("a method");
+        let mut request = self.client.request(method, format!("{}{path}", self.server.url));
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        self.send(request, token.unwrap_or_default()).await
+    }
+
+    /// The admin's token.
+    pub(crate) fn admin_token(&self) -> &str {
+        &self.admin
+    }
+
+    /// The orchestrator's token.
+    pub(crate) fn orchestrator_token(&self) -> &str {
+        &self.orchestrator
+    }
+
+    /// Another token of this gateway.
+    pub(crate) fn token(&self, arguments: &[&str]) -> String {
+        token(&self.folder.path().join("gateway.toml"), arguments)
+    }
+
     pub(crate) async fn admin_post(&self, path: &str) -> Answer {
         self.send(self.client.post(format!("{}/api/v1/admin{path}", self.server.url)), &self.admin).await
     }
@@ -213,6 +236,13 @@ impl Gateway {
     }
 }
 
+fn token(config: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new(built("debug/intent-gateway"));
+    let output = command.arg("token").args(arguments).arg("--config").arg(config).output().expect("runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("a token is ASCII").trim().to_owned()
+}
+
 fn config(folder: &Path, options: &GatewayOptions) -> String {
     let mut text = format!(
         "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\n[contracts]\ndir = {:?}\n\
@@ -227,8 +257,11 @@ fn config(folder: &Path, options: &GatewayOptions) -> String {
             partner.id, partner.id, partner.url
         ));
         for intent in &partner.intents {
-            let area = &partner.service_area;
-            text.push_str(&format!("[[partners.listings]]\nintent = {intent:?}\nservice_area = {area:?}\n"));
+            let PartnerEntry { service_area, availability, .. } = partner;
+            text.push_str(&format!(
+                "[[partners.listings]]\nintent = {intent:?}\nservice_area = {service_area:?}\n\
+                 availability = {availability:?}\n"
+            ));
         }
     }
     text

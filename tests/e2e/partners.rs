@@ -34,19 +34,26 @@ async fn three_sdks_answer_one_search() {
     ];
     let mut elsewhere = PartnerEntry::new("elsewhere", &servers[0].1.url);
     elsewhere.service_area = vec!["Mumbai".to_owned(), "400001".to_owned()];
+    // The request's window is from 9 to 18 o'clock.
+    let mut closed = PartnerEntry::new("closed", &servers[0].1.url);
+    closed.availability = "18:30-08:30 IST".to_owned();
     let mut partners: Vec<_> = servers.iter().map(|(id, server)| PartnerEntry::new(id, &server.url)).collect();
-    partners.push(elsewhere);
+    partners[0].service_area = vec!["Bangalore".to_owned()];
+    partners[1].availability = "Daily 17:00-18:30".to_owned();
+    partners.extend([elsewhere, closed]);
     let gateway =
         Gateway::start(&GatewayOptions { partners, contracts: vec![ac_contract()], ..GatewayOptions::default() });
 
     for _ in 0..2 {
         let answer = gateway.found(&request()).await;
         for outcome in answer["partners"].as_array().expect("a list") {
-            if outcome["partner"] == "elsewhere" {
-                assert_eq!(
-                    (&outcome["status"], &outcome["code"]),
-                    (&"left_out".into(), &"OUTSIDE_SERVICE_AREA".into())
-                );
+            let left_out = match outcome["partner"].as_str() {
+                Some("elsewhere") => Some("OUTSIDE_SERVICE_AREA"),
+                Some("closed") => Some("CLOSED_AT_HOUR"),
+                _ => None,
+            };
+            if let Some(code) = left_out {
+                assert_eq!((&outcome["status"], &outcome["code"]), (&"left_out".into(), &code.into()));
                 continue;
             }
             assert_eq!(outcome["status"], "answered", "{outcome}\n{}", gateway.log());

@@ -10,13 +10,11 @@ use jiff::{ToSpan as _, Zoned};
 use serde_json::{Value, json};
 
 use crate::command::{root, step};
-use crate::gateway::{self, Gateway};
+use crate::gateway::{self, Gateway, SWAP_MAX};
 use crate::guests;
 
 /// How many searches run at once while the contract is swapped.
 const SEARCHERS: usize = 4;
-/// How long a shipped contract may take to serve.
-const SWAP_MAX: Duration = Duration::from_secs(30);
 /// Options that are shown of a ranking.
 const SHOWN_MAX: usize = 10;
 const UTTERANCE: &str = "my car's AC blows warm air";
@@ -40,7 +38,7 @@ pub(crate) fn run(keep: bool) -> anyhow::Result<()> {
     std::fs::create_dir_all(&folder)?;
     std::fs::write(folder.join("request.json"), serde_json::to_vec_pretty(&request())?)?;
     let partners = gateway::start_partners(&folder)?;
-    let gateway = Gateway::start("debug", &folder, &partners)?;
+    let gateway = Gateway::start("debug", &folder, &partners, &[])?;
 
     step("Shipping the contract of auto.book_ac_service 1.0.0");
     gateway.ship(&guests::component_path(guests::CONTRACTS, "auto-book-ac-service"))?;
@@ -113,18 +111,8 @@ fn version(answer: &Value) -> String {
 }
 
 fn wait_for_version(gateway: &Gateway, intent: &str, wanted: &str) -> anyhow::Result<()> {
-    let deadline = Instant::now() + SWAP_MAX;
-    while Instant::now() < deadline {
-        let live = gateway.get("/api/v1/admin/contracts")?;
-        let list = live.as_array().or_else(|| live["contracts"].as_array());
-        let is_it = |one: &Value| one["live"] == true && one["intent"] == intent && one["version"] == wanted;
-        if list.is_some_and(|list| list.iter().any(is_it)) {
-            return Ok(());
-        }
-        std::thread::park_timeout(Duration::from_millis(50));
-    }
-    let failures = gateway.get("/api/v1/admin/contracts/failures")?;
-    bail!("{intent} {wanted} is not live after {} s; failures: {failures}", SWAP_MAX.as_secs())
+    let is_it = |one: &Value| one["live"] == true && one["intent"] == intent && one["version"] == wanted;
+    gateway.wait_for(&format!("{intent} {wanted}"), |loaded| loaded.iter().any(is_it))
 }
 
 /// Ships two more intents to the gateway that serves, and lets one utterance ask for both.

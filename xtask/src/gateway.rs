@@ -3,13 +3,16 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 use test_servers::Server;
 
 use crate::command::{cargo, exists, output, root, run, step};
+
+/// How long a shipped contract may take to serve.
+pub(crate) const SWAP_MAX: Duration = Duration::from_secs(30);
 
 /// A partner of the demo.
 pub(crate) struct DemoPartner {
@@ -57,9 +60,8 @@ const CANNED: [(&str, &str, &str, &str, &str); 2] = [
     ("yoga-circle", "Yoga Circle", "lifestyle.book_yoga_class", "search_providers", "lifestyle-book-yoga-class"),
 ];
 
-/// Starts the Rust partners, and the others where their runtimes are found.
-pub(crate) fn start_partners(folder: &Path) -> anyhow::Result<Vec<DemoPartner>> {
-    step("Starting partners");
+/// Starts the partners in Rust.
+pub(crate) fn start_rust_partners(folder: &Path) -> anyhow::Result<Vec<DemoPartner>> {
     let mut partners = Vec::new();
     let rust: [(&str, &str, &str, [f64; 4]); 4] = [
         ("oem", "oem-cool", "OEM Cool Care", [0.5, 0.8, 0.3, 0.9]),
@@ -80,6 +82,13 @@ pub(crate) fn start_partners(folder: &Path) -> anyhow::Result<Vec<DemoPartner>> 
         let server = Server::start(name, &mut command, log_file(folder, id)?)?;
         partners.push(DemoPartner { id, name, declared: [0.5; 4], intent, area: "IN_ALL", server });
     }
+    Ok(partners)
+}
+
+/// Starts the Rust partners, and the others where their runtimes are found.
+pub(crate) fn start_partners(folder: &Path) -> anyhow::Result<Vec<DemoPartner>> {
+    step("Starting partners");
+    let mut partners = start_rust_partners(folder)?;
     if let Some(server) = typescript_partner(folder)? {
         let declared = [0.6, 0.6, 0.6, 0.6];
         partners.push(DemoPartner {
@@ -167,8 +176,14 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    /// Starts a gateway on the embedded defaults, in a folder of its own, with these partners.
-    pub(crate) fn start(profile: &str, folder: &Path, partners: &[DemoPartner]) -> anyhow::Result<Self> {
+    /// Starts a gateway on the embedded defaults, in a folder of its own, with these partners. `settings` are
+    /// variables of its environment, which go before its configuration.
+    pub(crate) fn start(
+        profile: &str,
+        folder: &Path,
+        partners: &[DemoPartner],
+        settings: &[(&str, &str)],
+    ) -> anyhow::Result<Self> {
         step("Starting the gateway");
         let contracts = folder.join("contracts");
         std::fs::create_dir_all(&contracts)?;
@@ -176,7 +191,7 @@ impl Gateway {
         std::fs::write(&config, config_text(folder, &contracts, partners))?;
         let program = binary(profile, "intent-gateway");
         let mut command = Command::new(&program);
-        command.arg("serve").arg("--config").arg(&config);
+        command.arg("serve").arg("--config").arg(&config).envs(settings.iter().copied());
         let server = Server::start("the gateway", &mut command, log_file(folder, "gateway")?)?;
         let token = |role: &str| {
             output(Command::new(&program).args(["token", "--role", role, "--subject", "demo", "--config"]).arg(&config))
@@ -203,6 +218,24 @@ impl Gateway {
         let partial = self.contracts.join(name).with_extension("partial");
         std::fs::copy(component, &partial).with_context(|| format!("cannot copy {}", component.display()))?;
         Ok(std::fs::rename(&partial, self.contracts.join(name))?)
+    }
+
+    /// Waits until the loaded contracts are as wanted; `what` names it where they are not in time.
+    pub(crate) fn wait_for(&self, what: &str, wanted: impl Fn(&[Value]) -> bool) -> anyhow::Result<()> {
+        let deadline = Instant::now() + SWAP_MAX;
+        while Instant::now() < deadline {
+            if self.get("/api/v1/admin/contracts")?["contracts"].as_array().is_some_and(|loaded| wanted(loaded)) {
+                return Ok(());
+            }
+            std::thread::park_timeout(Duration::from_millis(50));
+        }
+        let failures = self.get("/api/v1/admin/contracts/failures")?;
+        bail!("{what} is not live after {} s; failures: {failures}", SWAP_MAX.as_secs())
+    }
+
+    /// A token of the platform team.
+    pub(crate) fn admin_token(&self) -> &str {
+        &self.admin
     }
 
     /// Posts JSON as the orchestrator; the status and the answer.

@@ -7,10 +7,12 @@ mod bench;
 mod command;
 mod demo;
 mod foreign;
+mod fuzz;
 mod gateway;
 mod guests;
 mod readme;
 mod test;
+mod tools;
 
 use std::process::ExitCode;
 
@@ -35,7 +37,8 @@ enum Command {
     },
     /// Measure the main job against the aims: isolation, scan, load, a whole search against a bare proxy
     Bench,
-    /// Run everything that CI runs: formatting, lints, tests, the contracts' checks, the demo, the documents' commands
+    /// Run everything that CI runs: formatting, lints, tests, the contracts' checks, the API's fuzzing, the demo,
+    /// the documents' commands
     Test {
         /// Run one part only, for example `tests`
         #[arg(long)]

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::command::{cargo, root, run, step};
-use crate::{demo, foreign, gateway, guests, readme};
+use crate::{demo, foreign, fuzz, gateway, guests, readme, tools};
 
 /// One named part of the run.
 struct Part {
@@ -12,14 +12,16 @@ struct Part {
     run: fn() -> anyhow::Result<()>,
 }
 
-const PARTS: [Part; 10] = [
+const PARTS: [Part; 12] = [
     Part { name: "formatting", run: formatting },
     Part { name: "contracts", run: guests::build_all },
     Part { name: "contract in JavaScript", run: foreign::build_all },
     Part { name: "lints", run: lints },
     Part { name: "example partners", run: example_partners },
+    Part { name: "test tools", run: tools::install },
     Part { name: "tests", run: tests },
     Part { name: "contract checks", run: contract_checks },
+    Part { name: "API fuzz", run: fuzz::run_all },
     Part { name: "demo", run: demo_runs },
     Part { name: "README", run: readme::run_tour },
     Part { name: "walk-through", run: readme::run_walk_through },

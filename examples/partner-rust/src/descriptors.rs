@@ -66,31 +66,62 @@ mod tests {
     use super::*;
     use crate::catalogue::Catalogue;
 
+    /// Where the platform takes completion reports; the partner's identifier follows (spec 1, Endpoints).
+    const COMPLETION_PATH: &str = "/api/v1/cpc/mcp_provider/";
+
+    fn of_every_catalogue() -> impl Iterator<Item = Tool> {
+        ["oem", "garage", "doorstep", "specialist", "neighbourhood", "dishonest"].into_iter().flat_map(|name| {
+            let catalogue = Catalogue::load(name).expect("a shipped catalogue");
+            tools(&catalogue.platform).expect("descriptors")
+        })
+    }
+
+    #[test]
+    fn every_tool_is_named_and_described_as_the_platform_asks() {
+        for tool in of_every_catalogue() {
+            let words: Vec<&str> = tool.name.split('_').collect();
+            let is_word = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());
+            assert!(words.len() >= 2 && words.iter().all(is_word), "{}", tool.name);
+            let description = tool.description.as_ref().expect("a description");
+            assert!(description.chars().count() <= 140, "{description}");
+            assert_eq!((description.find('.'), description.contains('\n')), (Some(description.len() - 1), false));
+
+            let schema = &tool.input_schema;
+            assert_eq!(schema["type"], "object");
+            let required = schema["required"].as_array().expect("required properties");
+            let properties = schema["properties"].as_object().expect("properties");
+            assert!(!required.is_empty());
+            assert!(
+                required.iter().all(|name| properties.contains_key(name.as_str().expect("a name"))),
+                "{}",
+                tool.name
+            );
+        }
+    }
+
     #[test]
     fn every_tool_carries_what_the_platform_reads() {
-        let terms = Catalogue::load("doorstep").expect("built in").platform;
-        let tools = tools(&terms).expect("descriptors");
-        let roles: Vec<String> = tools
-            .iter()
-            .map(|tool| {
-                assert!(tool.description.as_ref().is_some_and(|d| d.chars().count() <= 140));
-                let platform = &tool.meta.as_ref().expect("_meta").0["platform"];
-                assert_eq!(platform["intent"], INTENT);
-                for key in [
-                    "domain",
-                    "pricing",
-                    "service_area",
-                    "ttbs_signals",
-                    "availability",
-                    "widget_type",
-                    "completion_callback",
-                    "intent_version",
-                ] {
-                    assert!(platform.get(key).is_some(), "{key}");
-                }
-                platform["tool_role"].as_str().expect("a role").to_owned()
-            })
-            .collect();
-        assert_eq!(roles, ["search", "create", "cancel"]);
+        let mut roles = Vec::new();
+        for tool in of_every_catalogue() {
+            let platform = &tool.meta.as_ref().expect("_meta").0["platform"];
+            assert_eq!((&platform["intent"], &platform["domain"]), (&Value::from(INTENT), &Value::from("auto")));
+            assert_eq!(platform["widget_type"], "AcServiceWidget");
+            assert_eq!(platform["intent_version"], "v1.0.0");
+            let pricing = &platform["pricing"];
+            assert_eq!(pricing["currency"], "INR");
+            let (min, max) = (pricing["min"].as_f64().expect("a number"), pricing["max"].as_f64().expect("a number"));
+            assert!(0.0 <= min && min <= max, "{pricing}");
+            let area = platform["service_area"].as_array().expect("places");
+            assert!(!area.is_empty() && area.iter().all(Value::is_string), "{area:?}");
+            let signals = platform["ttbs_signals"].as_object().expect("signals");
+            let axes = ["time", "taste", "budget", "safety"];
+            assert!(signals.len() == axes.len() && axes.iter().all(|axis| signals.contains_key(*axis)), "{signals:?}");
+            assert!(signals.values().all(|signal| signal.as_f64().is_some_and(|value| (0.0..=1.0).contains(&value))));
+            assert!(platform["availability"].as_str().is_some_and(|hours| !hours.is_empty()));
+            let callback = platform["completion_callback"].as_str().expect("an address");
+            assert!(callback.starts_with("https://") && callback.contains(COMPLETION_PATH), "{callback}");
+            roles.push(platform["tool_role"].as_str().expect("a role").to_owned());
+        }
+        assert!(roles.chunks(3).all(|three| three == ["search", "create", "cancel"]), "{roles:?}");
     }
 }

@@ -7,8 +7,12 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use intent_gateway_http::auth::{Role, SUBJECT_MAX_CHARS, TTL_MAX_SECONDS};
 
+use crate::audit::AuditCommand;
 use crate::config::Overrides;
+use crate::manifest::ManifestCommand;
+use crate::partner::{PartnerCommand, ReviewCommand};
 use crate::plugin::PluginCommand;
+use crate::store_command::StoreCommand;
 
 /// Routes an assistant's requests by intent to partner businesses, under hot-loaded contracts.
 #[derive(Debug, Parser)]
@@ -32,7 +36,8 @@ pub(crate) enum Command {
     /// Print a bearer token signed with the configured key.
     #[command(after_help = "Examples:\n  intent-gateway token --role admin\n  \
         curl -H \"Authorization: Bearer $(intent-gateway token --role orchestrator)\" \
-        http://127.0.0.1:8080/api/v1/intents")]
+        http://127.0.0.1:8080/api/v1/intents\n  \
+        intent-gateway token --role partner --subject ptr_0123456789abcdef --ttl 15m")]
     Token(TokenArgs),
     /// Look at the configuration.
     #[command(subcommand)]
@@ -40,6 +45,21 @@ pub(crate) enum Command {
     /// Write contracts: scaffold, build, check, test, bench, look at them.
     #[command(subcommand)]
     Plugin(PluginCommand),
+    /// Check and submit a partner's manifest.
+    #[command(subcommand)]
+    Manifest(ManifestCommand),
+    /// Look at partners; probe, test, switch on, suspend their connections.
+    #[command(subcommand)]
+    Partner(PartnerCommand),
+    /// Decide what waits for the platform team.
+    #[command(subcommand)]
+    Review(ReviewCommand),
+    /// Back up, restore and check the store.
+    #[command(subcommand)]
+    Store(StoreCommand),
+    /// Read the audit log, and verify that nobody has changed it.
+    #[command(subcommand)]
+    Audit(AuditCommand),
 }
 
 #[derive(Debug, Subcommand)]
@@ -88,7 +108,7 @@ pub(crate) struct TokenArgs {
     /// What the bearer may do.
     #[arg(long, value_enum)]
     pub(crate) role: RoleArg,
-    /// Whom the token is for; it names the uploader of a contract.
+    /// Whom the token is for: a partner's account, or the name under which an admin's doings are recorded.
     #[arg(long, default_value = "developer", value_parser = parse_subject)]
     pub(crate) subject: String,
     /// How long it lives: a number and `s`, `m`, `h` or `d`.
@@ -98,6 +118,8 @@ pub(crate) struct TokenArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum RoleArg {
+    /// Runs the account that `--subject` names.
+    Partner,
     /// Lists intents, classifies, searches.
     Orchestrator,
     /// All of that, and runs the platform.
@@ -107,6 +129,7 @@ pub(crate) enum RoleArg {
 impl From<RoleArg> for Role {
     fn from(role: RoleArg) -> Self {
         match role {
+            RoleArg::Partner => Self::Partner,
             RoleArg::Orchestrator => Self::Orchestrator,
             RoleArg::Admin => Self::Admin,
         }
@@ -150,7 +173,9 @@ impl Command {
             Self::Serve(serve) => Some(&serve.file),
             Self::Token(token) => Some(&token.file),
             Self::Config(ConfigCommand::Check(file)) => Some(file),
-            Self::Plugin(_) => None,
+            Self::Store(command) => Some(command.file()),
+            Self::Audit(command) => command.file(),
+            Self::Plugin(_) | Self::Manifest(_) | Self::Partner(_) | Self::Review(_) => None,
         }
     }
 }

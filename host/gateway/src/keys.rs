@@ -10,12 +10,15 @@ use anyhow::Context as _;
 use intent_gateway_core::clock::Clock;
 use intent_gateway_core::digest::Digest;
 use intent_gateway_core::secret::Secret;
+use intent_gateway_core::vault::{Entropy, NoEntropy, Vault};
 use intent_gateway_http::auth::{KEY_MIN_BYTES, Tokens};
 
 use crate::config::Config;
 
 /// Name of the development key in the state folder.
 const DEV_KEY_FILE: &str = "dev-signing-key";
+/// Name of the development master key beside it.
+const DEV_MASTER_KEY_FILE: &str = "dev-master-key";
 /// Random bytes of a development key; it is kept as twice as many hexadecimal characters.
 const DEV_KEY_RANDOM_BYTES: usize = 32;
 
@@ -25,28 +28,40 @@ pub(crate) struct Keys {
     signing: Vec<Secret>,
     /// Seals option references.
     pub(crate) reference: Secret,
-    /// Set when the keys come from the development file.
-    pub(crate) development: Option<PathBuf>,
+    /// Seals secrets in the store.
+    master: Secret,
+    previous_masters: Vec<Secret>,
+    /// The files that keys come from in development; empty when all are configured.
+    pub(crate) development: Vec<PathBuf>,
 }
 
 impl Keys {
     /// Takes the keys from the configuration, or makes or reads the development key.
     pub(crate) fn of(config: &Config) -> anyhow::Result<Self> {
         let auth = &config.auth;
-        let (first, development) = match &auth.signing_key {
-            Some(key) => (key.clone(), None),
-            None => {
-                let (key, path) = development_key(&config.state_dir)?;
-                (key, Some(path))
-            }
+        let mut development = Vec::new();
+        let mut configured_or_made = |key: &Option<Secret>, file: &str| match key {
+            Some(key) => Ok(key.clone()),
+            None => development_key(&config.state_dir, file).map(|(key, path)| {
+                development.push(path);
+                key
+            }),
         };
+        let first = configured_or_made(&auth.signing_key, DEV_KEY_FILE)?;
+        let master = configured_or_made(&auth.master_key, DEV_MASTER_KEY_FILE)?;
         // Derived, so that replicas which share the signing key share this one too without another setting.
         let derived =
             || Secret::new(Digest::of(format!("option reference\0{}", first.expose()).as_bytes()).to_string());
         let reference = auth.reference_key.clone().unwrap_or_else(derived);
         let mut signing = vec![first];
         signing.extend(auth.previous_signing_keys.iter().cloned());
-        Ok(Self { signing, reference, development })
+        let previous_masters = auth.previous_master_keys.clone();
+        Ok(Self { signing, reference, master, previous_masters, development })
+    }
+
+    /// Seals what the store keeps.
+    pub(crate) fn vault(&self) -> Vault {
+        Vault::new(&self.master, &self.previous_masters, Arc::new(MachineEntropy))
     }
 
     /// Issues and verifies tokens under these keys.
@@ -55,8 +70,17 @@ impl Keys {
     }
 }
 
-fn development_key(state_dir: &Path) -> anyhow::Result<(Secret, PathBuf)> {
-    let path = state_dir.join(DEV_KEY_FILE);
+/// The machine's own random bytes.
+struct MachineEntropy;
+
+impl Entropy for MachineEntropy {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
+        getrandom::fill(bytes).map_err(|_| NoEntropy)
+    }
+}
+
+fn development_key(state_dir: &Path, file: &str) -> anyhow::Result<(Secret, PathBuf)> {
+    let path = state_dir.join(file);
     if !path.exists() {
         make_key(state_dir, &path).with_context(|| format!("cannot make the development key {}", path.display()))?;
     }
@@ -82,7 +106,7 @@ fn make_key(state_dir: &Path, path: &Path) -> io::Result<()> {
     let mut random = [0_u8; DEV_KEY_RANDOM_BYTES];
     getrandom::fill(&mut random).map_err(io::Error::other)?;
     let key = Digest::of(&random).to_string();
-    let draft = state_dir.join(format!("{DEV_KEY_FILE}.{}", std::process::id()));
+    let draft = path.with_extension(std::process::id().to_string());
     let written = OpenOptions::new()
         .write(true)
         .create(true)
@@ -116,11 +140,13 @@ mod tests {
         assert_eq!(first.signing[0].expose(), second.signing[0].expose());
         assert_eq!(first.reference.expose(), second.reference.expose());
         assert_ne!(first.reference.expose(), first.signing[0].expose());
-        let path = first.development.expect("a development key");
-        assert_eq!(fs::metadata(&path).expect("the file").permissions().mode() & 0o777, 0o600);
-        assert_eq!(fs::read_dir(&state).expect("the folder").count(), 1, "no draft stays behind");
+        let path = first.development.first().expect("a development key");
+        assert_eq!(first.master.expose(), second.master.expose());
+        assert_ne!(first.master.expose(), first.signing[0].expose());
+        assert_eq!(fs::metadata(path).expect("the file").permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(&state).expect("the folder").count(), 2, "no draft stays behind");
 
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("changed");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o644)).expect("changed");
         let error = Keys::of(&config(&state)).err().expect("refused").to_string();
         assert!(error.contains("chmod 600"), "{error}");
     }
@@ -130,9 +156,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let mut config = config(&folder.path().join("state"));
         config.auth.signing_key = Some(Secret::new("s".repeat(32)));
+        config.auth.master_key = Some(Secret::new("m".repeat(32)));
         config.auth.previous_signing_keys = vec![Secret::new("p".repeat(32))];
         let keys = Keys::of(&config).expect("keys");
-        assert!(keys.development.is_none());
+        assert!(keys.development.is_empty());
         assert!(!config.state_dir.exists());
         assert_eq!(keys.signing.len(), 2);
         config.auth.reference_key = Some(Secret::new("r".repeat(32)));

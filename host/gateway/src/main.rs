@@ -4,14 +4,23 @@
 //! configuration is wrong, with a message that says what to do.
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+mod access;
+mod audit;
+mod background;
 mod cli;
+mod client;
 mod config;
-mod directory;
 mod findings;
+mod issuer_keys;
 mod keys;
 mod logging;
+mod manifest;
+mod outcome;
+mod partner;
 mod plugin;
 mod serve;
+mod store_command;
+mod terminal;
 mod token;
 
 use std::process::ExitCode;
@@ -31,6 +40,14 @@ fn main() -> ExitCode {
     let command = Cli::parse().command;
     match &command {
         Command::Plugin(command) => plugin::run(command),
+        Command::Manifest(command) => manifest::run(command),
+        Command::Partner(command) => partner::run(command),
+        Command::Review(command) => partner::run_review(command),
+        Command::Audit(arguments) => match arguments.gateway() {
+            Some(gateway) => audit::ask(gateway, arguments),
+            None => with_config(&command, |config| audit::read(&config, arguments)),
+        },
+        Command::Store(arguments) => with_config(&command, |config| store_command::run(&config, arguments)),
         Command::Serve(_) => with_config(&command, serve::run),
         Command::Token(arguments) => with_config(&command, |config| {
             print(&token::issue(&config, arguments)?);

@@ -4,19 +4,24 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use intent_gateway_core::clock::{Clock, SystemClock};
+use intent_gateway_core::onboarding::Onboarding;
 use intent_gateway_core::partner::Partner;
 use intent_gateway_core::reference::ReferenceSealer;
 use intent_gateway_core::search::Searcher;
+use intent_gateway_core::selection::Directory;
 use intent_gateway_http::server::{Drained, Server};
 use intent_gateway_http::{AppState, router};
+use intent_gateway_mail::mailer;
 use intent_gateway_partners::PartnerClient;
 use intent_gateway_sandbox::Sandbox;
+use intent_gateway_store::SqlStore;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use crate::background::{Background, Routing};
 use crate::config::Config;
-use crate::directory::StaticDirectory;
 use crate::findings::MemoryFindings;
+use crate::issuer_keys;
 use crate::keys::Keys;
 use crate::logging;
 
@@ -34,13 +39,20 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let draining = CancellationToken::new();
     let signals = Signals::new()?;
     let sandbox = start_sandbox(&config).await?;
-    let state = state(&config, sandbox.clone(), &draining)?;
+    let Parts { state, onboarding, routing } = parts(&config, sandbox.clone(), &draining).await?;
+    // Before the first request: who was live before a restart is live after it.
+    let seen = onboarding.store.changes().await.context("the store cannot be read")?;
+    routing.refresh(&onboarding).await.map_err(anyhow::Error::msg).context("the partners cannot be read")?;
     let server = Server::bind(config.server.listener(), router(state), draining.clone()).await?;
+    let stop = CancellationToken::new();
+    let background = Background::start(&onboarding, routing, seen, &stop);
     crate::print(&format!("listening on http://{}", server.local_addr()));
     tracing::info!(address = %server.local_addr(), version = env!("CARGO_PKG_VERSION"), "serving");
 
     tokio::spawn(signals.watch(draining));
     let drained = server.run().await;
+    stop.cancel();
+    background.stopped().await;
     // Only now: requests under way needed contracts until the last of them was answered.
     sandbox.stop().await;
     match drained {
@@ -59,33 +71,68 @@ async fn start_sandbox(config: &Config) -> anyhow::Result<Arc<Sandbox>> {
         .context("the sandbox did not start")
 }
 
+/// The parts that serve, and those that work beside them.
+struct Parts {
+    state: AppState,
+    onboarding: Arc<Onboarding>,
+    routing: Routing,
+}
+
 /// The parts, each behind its port.
-fn state(config: &Config, sandbox: Arc<Sandbox>, draining: &CancellationToken) -> anyhow::Result<AppState> {
+async fn parts(config: &Config, sandbox: Arc<Sandbox>, draining: &CancellationToken) -> anyhow::Result<Parts> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let keys = Keys::of(config)?;
-    if let Some(path) = &keys.development {
+    for path in &keys.development {
         tracing::warn!(
             path = %path.display(),
-            "DEVELOPMENT KEY: tokens are signed with a key kept in the state folder; set `auth.signing_key` in production"
+            "DEVELOPMENT KEY: tokens or secrets are under a key kept in the state folder; set `auth.signing_key` and \
+             `auth.master_key` in production"
         );
     }
-    let partners = PartnerClient::new(&config.partner_client).context("partner calls could not be set up")?;
+    let store = open_store(config).await?;
+    let partners = Arc::new(PartnerClient::new(&config.partner_client).context("partner calls could not be set up")?);
+    let configured: Vec<_> = config.partners.iter().cloned().map(|entry| Arc::new(Partner::from(entry))).collect();
+    let directory = Arc::new(Directory::new(configured.clone()));
+    let onboarding = Arc::new(Onboarding {
+        store,
+        vault: keys.vault(),
+        clock: clock.clone(),
+        contracts: sandbox.clone(),
+        probe: partners.clone(),
+        calls: partners.clone(),
+        pages: partners.clone(),
+        mailer: mailer(&config.mail, &config.state_dir, clock.clone()).context("mail could not be set up")?,
+        settings: config.platform.settings(),
+    });
     let searcher = Searcher {
         contracts: sandbox.clone(),
-        directory: Arc::new(StaticDirectory::new(config.partners.iter().cloned().map(Partner::from))),
-        calls: Arc::new(partners),
+        directory: directory.clone(),
+        calls: partners,
         findings: Arc::new(MemoryFindings::default()),
         clock: clock.clone(),
         references: ReferenceSealer::new(&keys.reference),
         timeout: config.search.timeout(),
     };
-    Ok(AppState {
+    let state = AppState {
         searcher: Arc::new(searcher),
         admin: sandbox,
+        onboarding: onboarding.clone(),
+        issuers: Arc::new(issuer_keys::issuers(config, &clock)?),
         tokens: Arc::new(keys.tokens(&config.auth.audience, clock)?),
         limits: config.server.limits(),
         draining: draining.clone(),
-    })
+    };
+    Ok(Parts { state, onboarding, routing: Routing { configured, directory } })
+}
+
+/// Opens the store of a configuration; the state folder is made if need be.
+pub(crate) async fn open_store(config: &Config) -> anyhow::Result<Arc<SqlStore>> {
+    let location = config.store.location(&config.state_dir)?;
+    std::fs::create_dir_all(&config.state_dir)
+        .with_context(|| format!("the state folder {} cannot be made", config.state_dir.display()))?;
+    let store = SqlStore::open(&location).await.with_context(|| format!("the store cannot be opened ({location})"))?;
+    tracing::info!(store = %location, "the store is open");
+    Ok(Arc::new(store))
 }
 
 /// The signals that end the process.

@@ -92,7 +92,7 @@ async fn load_contract(
     let digest = Digest::of(&component);
     let known = app.admin.versions().iter().any(|version| version.digest == digest);
     let admin = app.admin.clone();
-    let origin = Origin::Upload(caller.subject);
+    let origin = Origin::Upload(caller.name());
     // In a task of its own: a caller that leaves must not stop a load half-way.
     let load = tokio::spawn(async move { admin.load(component, origin, activate).await });
     let loaded = finished(load.await)??;

@@ -29,17 +29,39 @@ impl FromRequest<Arc<App>> for JsonText {
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refusal> {
         require_media_type(request.headers(), JSON)?;
         let bytes = read(request.into_body(), REQUEST_BODY_MAX_BYTES, app.limits.body_timeout).await?;
-        let text = String::from_utf8(bytes.into())
-            .map_err(|error| invalid("INVALID_JSON", format!("the body is not UTF-8: {}", error.utf8_error())))?;
-        serde_json::from_str::<IgnoredAny>(&text)
-            .map_err(|error| invalid("INVALID_JSON", format!("the body is not valid JSON: {error}")))?;
-        let depth = nesting_depth(&text);
-        if depth > PAYLOAD_MAX_DEPTH {
-            let message = format!("the body nests {depth} levels deep; {PAYLOAD_MAX_DEPTH} are allowed");
-            return Err(invalid("TOO_DEEP", message));
-        }
-        Ok(Self(text))
+        checked(bytes).map(Self)
     }
+}
+
+/// Like [`JsonText`], for routes that ask for nothing in particular: without a body it is an empty object.
+pub(crate) struct OptionalJson(pub(crate) String);
+
+impl FromRequest<Arc<App>> for OptionalJson {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refusal> {
+        let (head, body) = request.into_parts();
+        let bytes = read(body, REQUEST_BODY_MAX_BYTES, app.limits.body_timeout).await?;
+        if bytes.is_empty() {
+            return Ok(Self("{}".to_owned()));
+        }
+        require_media_type(&head.headers, JSON)?;
+        checked(bytes).map(Self)
+    }
+}
+
+/// The text of a body, if it is JSON of bounded depth.
+fn checked(bytes: Bytes) -> Result<String, Refusal> {
+    let text = String::from_utf8(bytes.into())
+        .map_err(|error| invalid("INVALID_JSON", format!("the body is not UTF-8: {}", error.utf8_error())))?;
+    serde_json::from_str::<IgnoredAny>(&text)
+        .map_err(|error| invalid("INVALID_JSON", format!("the body is not valid JSON: {error}")))?;
+    let depth = nesting_depth(&text);
+    if depth > PAYLOAD_MAX_DEPTH {
+        let message = format!("the body nests {depth} levels deep; {PAYLOAD_MAX_DEPTH} are allowed");
+        return Err(invalid("TOO_DEEP", message));
+    }
+    Ok(text)
 }
 
 /// Refuses a body as a whole.

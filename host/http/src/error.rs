@@ -4,7 +4,10 @@
 //! layer, which knows the request's identifier. What the caller reads and what the log gets are two things:
 //! `message` is public, `internal` never leaves the process.
 
+mod onboarding;
+
 use std::borrow::Cow;
+use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
@@ -17,7 +20,7 @@ use utoipa::ToSchema;
 use crate::wire;
 
 /// Seconds after which a caller may try again when the gateway is busy.
-const RETRY_AFTER_SECONDS: u16 = 1;
+const RETRY_AFTER_SECONDS: u64 = 1;
 
 /// The gateway's own codes. A contract's refusal carries a code of the intent's error table instead, and the
 /// rejection of a component the loader's.
@@ -41,6 +44,8 @@ pub enum Code {
     PayloadTooLarge,
     /// The body has another media type than the route takes.
     UnsupportedMediaType,
+    /// The client asks too often.
+    RateLimited,
     /// A fault of the gateway.
     InternalError,
     /// The gateway has as much to do as it can.
@@ -55,7 +60,7 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of the documentation.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::InvalidRequest,
         Self::InvalidAuth,
         Self::Forbidden,
@@ -65,6 +70,7 @@ impl Code {
         Self::RequestTimeout,
         Self::PayloadTooLarge,
         Self::UnsupportedMediaType,
+        Self::RateLimited,
         Self::InternalError,
         Self::Overloaded,
         Self::NoLiveContract,
@@ -85,6 +91,7 @@ impl Code {
             Self::RequestTimeout => "REQUEST_TIMEOUT",
             Self::PayloadTooLarge => "PAYLOAD_TOO_LARGE",
             Self::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
+            Self::RateLimited => "RATE_LIMITED",
             Self::InternalError => "INTERNAL_ERROR",
             Self::Overloaded => "OVERLOADED",
             Self::NoLiveContract => "NO_LIVE_CONTRACT",
@@ -105,6 +112,7 @@ impl Code {
             Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Self::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Overloaded | Self::NoLiveContract | Self::Draining => StatusCode::SERVICE_UNAVAILABLE,
             Self::Timeout => StatusCode::GATEWAY_TIMEOUT,
@@ -124,6 +132,7 @@ impl Code {
             Self::RequestTimeout => "The request's body did not arrive in time.",
             Self::PayloadTooLarge => "The request's body is too large.",
             Self::UnsupportedMediaType => "The request's body has a media type that the route does not take.",
+            Self::RateLimited => "Too many requests; try again later.",
             Self::InternalError => {
                 "The gateway failed; the platform team can find the cause by the request's identifier."
             }
@@ -146,6 +155,8 @@ pub struct Refusal {
     internal: Option<String>,
     /// What the caller lacks, as `WWW-Authenticate` says it (RFC 6750, section 3).
     challenge: Option<&'static str>,
+    /// Seconds after which it is worth trying again.
+    retry_after_seconds: Option<u64>,
 }
 
 impl Refusal {
@@ -159,6 +170,7 @@ impl Refusal {
             violations: Vec::new(),
             internal: None,
             challenge: None,
+            retry_after_seconds: (code == Code::Overloaded).then_some(RETRY_AFTER_SECONDS),
         }
     }
 
@@ -187,6 +199,13 @@ impl Refusal {
     #[must_use]
     pub fn challenge(mut self, challenge: &'static str) -> Self {
         self.challenge = Some(challenge);
+        self
+    }
+
+    /// With the time after which it is worth trying again, in whole seconds.
+    #[must_use]
+    pub fn retry_after(mut self, wait: Duration) -> Self {
+        self.retry_after_seconds = Some(wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
         self
     }
 
@@ -247,9 +266,11 @@ impl Refusal {
         if let Some(challenge) = self.challenge {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
-        if self.code == Code::Overloaded.as_str() {
-            headers.insert(header::RETRY_AFTER, RETRY_AFTER_SECONDS.into());
+        if let Some(seconds) = self.retry_after_seconds {
+            headers.insert(header::RETRY_AFTER, seconds.into());
         }
+        // Some statuses may be kept by default (RFC 9110, section 15.1); what is refused now may be granted next.
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         response
     }
 }

@@ -5,33 +5,44 @@
 //! any endpoint of MCP, which the platform does not offer.
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+mod acting;
 mod admin;
+mod audience;
 pub mod auth;
 mod body;
+mod business;
+mod client;
 pub mod error;
+mod fields;
+mod onboarding_wire;
 mod openapi;
 mod ops;
 mod orchestrator;
+mod platform;
 pub mod request_id;
 pub mod schema;
 pub mod server;
 pub mod wire;
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Request, State};
-use axum::middleware::{Next, from_fn_with_state};
-use axum::response::{IntoResponse as _, Response};
+use axum::middleware::from_fn_with_state;
 use bytes::Bytes;
+use intent_gateway_core::onboarding::Onboarding;
 use intent_gateway_core::ports::ContractAdmin;
 use intent_gateway_core::search::Searcher;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
-use crate::auth::{Guard, Role, Tokens};
+use crate::audience::{Audience, Entry, admitted};
+use crate::auth::issuers::Issuers;
+use crate::auth::{Access, Role, Tokens};
+use crate::client::ClientLimit;
+pub use crate::client::TRUSTED_PROXIES_MAX;
 use crate::error::{Code, Refusal};
 
 /// Target of the one log line that each request leaves.
@@ -40,8 +51,12 @@ pub const ACCESS_LOG: &str = "intent_gateway_http::access";
 const ADMIN_TIMEOUT: Duration = Duration::from_secs(600);
 /// Admins' requests under way at once.
 const ADMIN_IN_FLIGHT_MAX: usize = 32;
+/// Partners' requests under way at once.
+const PARTNERS_IN_FLIGHT_MAX: usize = 128;
+/// Requests without a token under way at once.
+const OPEN_IN_FLIGHT_MAX: usize = 32;
 
-/// Bounds on the requests of orchestrators.
+/// Bounds on requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// A request as a whole, from its head to the answer's head.
@@ -50,6 +65,10 @@ pub struct Limits {
     pub body_timeout: Duration,
     /// Requests under way at once; more are refused as `OVERLOADED`.
     pub max_in_flight: usize,
+    /// Requests a minute that one client may send to the routes that take no token.
+    pub open_per_minute: NonZeroU32,
+    /// Proxies in front whose `X-Forwarded-For` is believed; with none, the header is not read.
+    pub trusted_proxies: usize,
 }
 
 /// What the routes work on.
@@ -58,8 +77,12 @@ pub struct AppState {
     pub searcher: Arc<Searcher>,
     /// Contracts, for the platform team.
     pub admin: Arc<dyn ContractAdmin>,
-    /// Bearer tokens.
+    /// Partners on their way to live traffic.
+    pub onboarding: Arc<Onboarding>,
+    /// The gateway's own bearer tokens.
     pub tokens: Arc<Tokens>,
+    /// Whose tokens are accepted besides.
+    pub issuers: Arc<Issuers>,
     /// Bounds.
     pub limits: Limits,
     /// Cancelled when a shutdown begins.
@@ -70,6 +93,8 @@ pub struct AppState {
 pub(crate) struct App {
     pub(crate) searcher: Arc<Searcher>,
     pub(crate) admin: Arc<dyn ContractAdmin>,
+    pub(crate) onboarding: Arc<Onboarding>,
+    pub(crate) tokens: Arc<Tokens>,
     pub(crate) limits: Limits,
     pub(crate) draining: CancellationToken,
     pub(crate) uploads: Semaphore,
@@ -81,21 +106,29 @@ pub(crate) struct App {
 /// Around every route stands the request's identifier, span and refusal body; around those of an audience, besides,
 /// [`admitted`]. A new handler cannot forget either.
 pub fn router(state: AppState) -> Router {
-    let audience = |routes: OpenApiRouter<Arc<App>>, required: Role, deadline: Duration, max_in_flight: usize| {
-        let guard = Guard { tokens: state.tokens.clone(), required };
-        let audience = Audience { guard, deadline, in_flight: Semaphore::new(max_in_flight) };
+    let access = Arc::new(Access { tokens: state.tokens.clone(), issuers: state.issuers });
+    let Limits { request_timeout, max_in_flight, open_per_minute, trusted_proxies, .. } = state.limits;
+    let bearer = |required: Role| Entry::Bearer { access: access.clone(), required };
+    let anyone = Entry::Anyone { limit: ClientLimit::per_minute(open_per_minute), trusted_proxies };
+    let audience = |routes: OpenApiRouter<Arc<App>>, entry: Entry, deadline: Duration, max_in_flight: usize| {
+        let no_store = !matches!(entry, Entry::Bearer { required: Role::Orchestrator | Role::Admin, .. });
+        let audience = Audience { entry, deadline, in_flight: Semaphore::new(max_in_flight), no_store };
         routes.route_layer(from_fn_with_state(Arc::new(audience), admitted))
     };
-    let Limits { request_timeout, max_in_flight, .. } = state.limits;
+    let team = admin::routes().merge(platform::routes());
     let (routes, mut api) = OpenApiRouter::with_openapi(openapi::base())
-        .merge(audience(orchestrator::routes(), Role::Orchestrator, request_timeout, max_in_flight))
-        .merge(audience(admin::routes(), Role::Admin, ADMIN_TIMEOUT, ADMIN_IN_FLIGHT_MAX))
+        .merge(audience(orchestrator::routes(), bearer(Role::Orchestrator), request_timeout, max_in_flight))
+        .merge(audience(business::open_routes(), anyone, request_timeout, OPEN_IN_FLIGHT_MAX))
+        .merge(audience(business::routes(), bearer(Role::Partner), request_timeout, PARTNERS_IN_FLIGHT_MAX))
+        .merge(audience(team, bearer(Role::Admin), ADMIN_TIMEOUT, ADMIN_IN_FLIGHT_MAX))
         .merge(ops::routes())
         .split_for_parts();
     openapi::complete(&mut api);
     let app = Arc::new(App {
         searcher: state.searcher,
         admin: state.admin,
+        onboarding: state.onboarding,
+        tokens: state.tokens,
         limits: state.limits,
         draining: state.draining,
         uploads: Semaphore::new(admin::CONCURRENT_UPLOADS_MAX),
@@ -106,27 +139,4 @@ pub fn router(state: AppState) -> Router {
         .method_not_allowed_fallback(|| async { Refusal::new(Code::MethodNotAllowed) })
         .layer(axum::middleware::from_fn(request_id::layer))
         .with_state(app)
-}
-
-/// What the routes of one audience share.
-struct Audience {
-    guard: Guard,
-    /// For a request as a whole.
-    deadline: Duration,
-    /// Each audience has its own, so that the platform team gets in when searches fill the gateway.
-    in_flight: Semaphore,
-}
-
-/// Refuses at once when too many requests are under way, rather than letting all of them grow slow; then checks token
-/// and role; then answers in time, whatever the handler does.
-async fn admitted(State(audience): State<Arc<Audience>>, mut request: Request, next: Next) -> Response {
-    let Ok(_slot) = audience.in_flight.try_acquire() else { return Refusal::new(Code::Overloaded).into_response() };
-    match audience.guard.admit(request.headers()) {
-        Ok(caller) => request.extensions_mut().insert(caller),
-        Err(refusal) => return refusal.into_response(),
-    };
-    match tokio::time::timeout(audience.deadline, next.run(request)).await {
-        Ok(response) => response,
-        Err(_elapsed) => Refusal::new(Code::Timeout).into_response(),
-    }
 }

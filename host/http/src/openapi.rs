@@ -15,20 +15,25 @@ use crate::wire::Violation;
 /// Name of the security scheme.
 const BEARER: &str = "bearer";
 
+/// Tag of the partners' routes.
+const BUSINESS: &str = "business";
+
 #[derive(utoipa::OpenApi)]
 #[openapi(
     info(
         title = "intent-gateway",
         description = "Routes an assistant's requests by intent to partner businesses, under hot-loaded contracts.\n\n\
-            Every route under `/api` takes a bearer token; each operation's `security` names the roles that may call \
-            it. `/health`, `/ready` and `/openapi.json` are open. Every refusal has one shape, `ErrorBody`, with a \
+            Routes under `/api` take a bearer token; each operation's `security` names the roles that may call it. A \
+            partner's token opens the routes of its own account alone. Open are the way to a partner's first token, \
+            `/health`, `/ready` and `/openapi.json`. Every refusal has one shape, `ErrorBody`, with a \
             stable code. A request may bring an `x-request-id` of up to 128 visible ASCII characters; every answer \
             carries one.",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
     tags(
         (name = "orchestrator", description = "For assistants: intents, classification, search"),
-        (name = "admin", description = "For the platform team: contracts and partners"),
+        (name = "business", description = "For partners: sign-up, credentials, manifest, connection"),
+        (name = "admin", description = "For the platform team: contracts, partners, reviews, the audit log"),
         (name = "operations", description = "For operators and load balancers; open"),
     ),
     components(schemas(ErrorBody<'static>, ErrorDetail<'static>, Violation<'static>)),
@@ -46,8 +51,8 @@ pub(crate) fn complete(api: &mut OpenApi) {
     let mut scheme = Http::new(HttpAuthScheme::Bearer);
     scheme.bearer_format = Some("JWT".to_owned());
     scheme.description = Some(
-        "A token of the gateway's own, with the role `orchestrator` or `admin`. An admin may do all that an \
-         orchestrator may."
+        "A token of the gateway's own or of a configured issuer, with the role `orchestrator`, `partner` or `admin`. An \
+         admin may do all that the others may, for any account."
             .to_owned(),
     );
     components.add_security_scheme(BEARER, SecurityScheme::Http(scheme));
@@ -71,6 +76,9 @@ fn share_refusals(operation: &mut Operation) {
         serde_json::to_value(requirement).is_ok_and(|requirement| requirement.get(BEARER).is_none())
     });
     let mut codes = vec![Code::InternalError];
+    if operation.tags.iter().flatten().any(|tag| tag == BUSINESS) && open {
+        codes.extend([Code::RateLimited, Code::Overloaded, Code::Timeout]);
+    }
     if !open {
         codes.extend([Code::InvalidAuth, Code::Forbidden, Code::Overloaded, Code::Timeout]);
     }

@@ -43,6 +43,8 @@ pub struct Descriptor {
     pub completion: Completion,
     /// How long other data of a partner may be kept.
     pub data_lifetimes: Vec<DataLifetime>,
+    /// What must hold before a partner's traffic may go live.
+    pub go_live: Vec<Requirement>,
     /// Words one of which occurs in every utterance that may concern the contract.
     pub cues: Vec<String>,
     /// Intents proposed together with this one.
@@ -62,6 +64,104 @@ pub struct Rule {
     pub consequence: Consequence,
     /// What must hold, for partners.
     pub text: String,
+}
+
+/// One thing that must hold before a partner's traffic may go live.
+#[derive(ToSchema)]
+pub struct Requirement {
+    /// Stable code in UPPER_SNAKE_CASE.
+    pub code: String,
+    /// What must hold, for partners.
+    pub text: String,
+    /// How it is checked.
+    pub check: RequirementCheck,
+}
+
+/// How a requirement is checked. What can be seen in an answer is seen in those to sample requests.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum RequirementCheck {
+    /// By counting what the sample searches found.
+    AtLeast(Depth),
+    /// Every value was asked for and found.
+    Covers(Coverage),
+    /// Every occasion was asked for and found, without certain breaches.
+    Handles(Handling),
+    /// The 95th percentile of this tool's latency lies within its target.
+    WithinLatency(String),
+    /// People look and confirm.
+    ByHand,
+}
+
+/// What a catalogue must hold.
+#[derive(ToSchema)]
+pub struct Depth {
+    /// All of these at once.
+    pub minimums: Vec<Minimum>,
+    /// Met by the options of some one such window; null where time does not matter.
+    #[schema(required)]
+    pub within: Option<Window>,
+}
+
+/// How many different things the options of all sample searches together must hold.
+#[derive(ToSchema)]
+pub struct Minimum {
+    /// What is counted, in the plural.
+    pub counted: String,
+    /// JSON Pointer into an option; empty where the options themselves are counted.
+    pub pointer: String,
+    /// At least this many.
+    pub count: u32,
+}
+
+/// A span of time into which options must fall to be counted together.
+#[derive(ToSchema)]
+pub struct Window {
+    /// JSON Pointer into an option to its instant.
+    pub pointer: String,
+    /// Length of the span.
+    pub hours: u32,
+}
+
+/// Each value of a vocabulary must be asked for by a sample search that finds an option.
+#[derive(ToSchema)]
+pub struct Coverage {
+    /// JSON Pointer into the arguments of the search.
+    pub pointer: String,
+    /// Name of a vocabulary.
+    pub vocabulary: String,
+}
+
+/// What must be handled, and how.
+#[derive(ToSchema)]
+pub struct Handling {
+    /// Each must be asked for by a sample search that finds an option.
+    pub occasions: Vec<Occasion>,
+    /// Codes of rules that no option of any sample search may break.
+    pub unbroken: Vec<String>,
+}
+
+/// A kind of request that partners must be able to serve.
+#[derive(ToSchema)]
+pub struct Occasion {
+    /// A few words that name it.
+    pub text: String,
+    /// JSON Pointer into the arguments of the search.
+    pub pointer: String,
+    /// The test on the value there.
+    pub test: RequestTest,
+}
+
+/// What makes a request one of a kind.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum RequestTest {
+    /// The value is this one.
+    Equals(serde_json::Value),
+    /// The value is an array that holds this one.
+    Includes(serde_json::Value),
+    /// The value is a number above this.
+    Above(f64),
 }
 
 /// The document that a rule judges.

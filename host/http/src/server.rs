@@ -22,6 +22,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower_service::Service as _;
 
+use crate::client::Peer;
+
 /// Requests under way on one HTTP/2 connection.
 const STREAMS_PER_CONNECTION_MAX: u32 = 128;
 /// Wait between two pings on an HTTP/2 connection, and for their answer.
@@ -102,10 +104,10 @@ impl Server {
         let cut = CancellationToken::new();
         let shared = Arc::new(Shared { builder: builder(&config), config, router, shutdown, cut });
         let slots = Arc::new(Semaphore::new(config.max_connections));
-        while let Some((stream, slot)) = accept(&listener, &slots, &shared.shutdown).await {
+        while let Some((stream, peer, slot)) = accept(&listener, &slots, &shared.shutdown).await {
             let shared = shared.clone();
             connections.spawn(async move {
-                serve(&shared, stream).await;
+                serve(&shared, stream, peer).await;
                 drop(slot);
             });
         }
@@ -155,13 +157,13 @@ async fn accept(
     listener: &TcpListener,
     slots: &Arc<Semaphore>,
     shutdown: &CancellationToken,
-) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
     let next = async {
         // The slot comes first: beyond the bound, connections wait in the kernel and cost the process nothing.
         let slot = slots.clone().acquire_owned().await.expect("the semaphore is never closed");
         loop {
             match listener.accept().await {
-                Ok((stream, _peer)) => return (stream, slot),
+                Ok((stream, peer)) => return (stream, peer, slot),
                 Err(error) if is_of_the_peer(&error) => tracing::debug!(%error, "a connection was gone at once"),
                 Err(error) => {
                     tracing::error!(%error, "cannot accept connections");
@@ -183,12 +185,13 @@ fn is_of_the_peer(error: &io::Error) -> bool {
 }
 
 /// Serves one connection to its end.
-async fn serve(shared: &Shared, stream: TcpStream) {
+async fn serve(shared: &Shared, stream: TcpStream, peer: SocketAddr) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
     let activity = Arc::new(Activity::new());
-    let service = service_fn(|request: hyper::Request<Incoming>| {
+    let service = service_fn(|mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(Peer(peer.ip()));
         let asked = activity.ask();
         let mut router = shared.router.clone();
         async move {

@@ -56,7 +56,7 @@ impl<'a> From<&'a contract::Violation> for Violation<'a> {
     }
 }
 
-fn violations(violations: &[contract::Violation]) -> Vec<Violation<'_>> {
+pub(crate) fn violations(violations: &[contract::Violation]) -> Vec<Violation<'_>> {
     violations.iter().map(Violation::from).collect()
 }
 
@@ -124,8 +124,11 @@ pub struct SearchAnswer<'a> {
     options: Vec<SearchOption<'a>>,
     /// Options that were taken out, with every reason.
     dropped: Vec<Dropped<'a>>,
-    /// What each partner did, sorted by identifier.
+    /// What each partner did, sorted by identifier. Of those left out, the first 32.
     partners: Vec<PartnerReport<'a>>,
+    /// How many more partners list the intent and were left out; absent when `partners` names all.
+    #[serde(skip_serializing_if = "is_zero")]
+    left_out_more: usize,
     /// Advice on the request that refuses nothing.
     notes: Vec<Violation<'a>>,
 }
@@ -218,9 +221,14 @@ impl<'a> From<&'a SearchOutcome> for SearchAnswer<'a> {
             options: outcome.options.iter().map(SearchOption::from).collect(),
             dropped: outcome.dropped.iter().map(Dropped::from).collect(),
             partners: outcome.partners.iter().map(PartnerReport::from).collect(),
+            left_out_more: outcome.left_out_more,
             notes: violations(&outcome.notes),
         }
     }
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl SearchAnswer<'_> {
@@ -315,7 +323,8 @@ fn public_message(failure: &CallFailure) -> Cow<'_, str> {
 pub(crate) fn left_out(reason: LeftOut) -> (&'static str, &'static str) {
     match reason {
         LeftOut::OutsideServiceArea => ("OUTSIDE_SERVICE_AREA", "it does not serve the place"),
-        LeftOut::FanOutLimit => ("FAN_OUT_LIMIT", "more partners list the intent than one search may call"),
+        LeftOut::ClosedAtHour => ("CLOSED_AT_HOUR", "it is closed at the hour asked for"),
+        LeftOut::FanOutLimit => ("FAN_OUT_LIMIT", "more partners would do than one search may call"),
     }
 }
 
@@ -405,7 +414,7 @@ pub struct PartnerEntry<'a> {
     id: &'a str,
     /// Its display name.
     name: &'a str,
-    /// Address of its MCP endpoint.
+    /// Where it is called: the address of its MCP server or GraphQL API, the base address of its REST API.
     url: &'a str,
     /// What it lists.
     listings: Vec<ListingEntry<'a>>,
@@ -418,6 +427,8 @@ pub struct ListingEntry<'a> {
     intent: &'a str,
     /// City names, postal codes, or `IN_ALL`.
     service_area: &'a [String],
+    /// Hours of operation in the partner's own words; empty is always.
+    availability: &'a str,
     /// The signals that it declares of itself.
     ttbs_signals: Axes,
 }
@@ -427,12 +438,13 @@ impl<'a> From<&'a Partner> for PartnerEntry<'a> {
         let listing = |listing: &'a Listing| ListingEntry {
             intent: listing.intent.as_str(),
             service_area: &listing.service_area,
+            availability: &listing.availability,
             ttbs_signals: listing.declared.into(),
         };
         Self {
             id: partner.id.as_str(),
             name: &partner.name,
-            url: &partner.url,
+            url: partner.endpoint.url(),
             listings: partner.listings.iter().map(listing).collect(),
         }
     }

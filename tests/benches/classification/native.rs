@@ -160,6 +160,7 @@ fn descriptor(intent: &str, cues: &[&str]) -> Descriptor {
         widget: Widget { widget_type: String::new(), preferred: None, slots: Vec::new() },
         completion: Completion { statuses: Vec::new(), charged_statuses: Vec::new(), schema: nothing() },
         data_lifetimes: Vec::new(),
+        go_live: Vec::new(),
         cues: cues.iter().map(|cue| (*cue).to_owned()).collect(),
         pairs: Vec::new(),
         elsewhere: Vec::new(),

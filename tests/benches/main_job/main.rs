@@ -7,6 +7,7 @@
 
 mod load;
 mod micro;
+mod selection;
 mod servers;
 mod subject;
 
@@ -35,9 +36,11 @@ fn main() {
             runtime.block_on(servers::partner(&subject.payload())).expect("the partner serves");
         }
         ["serve-proxy", to] => runtime.block_on(servers::proxy(to)).expect("the proxy serves"),
+        ["selection", ..] => selection::run(),
         // Cargo passes `--bench`.
         _ => {
             runtime.block_on(micro::run());
+            selection::run();
             for subject in &SUBJECTS {
                 runtime.block_on(whole_search(subject));
             }

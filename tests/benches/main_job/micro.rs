@@ -21,7 +21,7 @@ const ROUNDS: u32 = 15;
 const ROUND_TIME: Duration = Duration::from_millis(200);
 
 /// Time of one call, the best round's mean.
-fn measure(mut call: impl FnMut()) -> Duration {
+pub(crate) fn measure(mut call: impl FnMut()) -> Duration {
     let mut best = Duration::MAX;
     for _ in 0..ROUNDS {
         let (start, mut calls) = (Instant::now(), 0_u32);
@@ -34,7 +34,7 @@ fn measure(mut call: impl FnMut()) -> Duration {
     best
 }
 
-fn us(time: Duration) -> f64 {
+pub(crate) fn us(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 

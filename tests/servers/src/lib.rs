@@ -1,9 +1,15 @@
 //! Server processes that run for as long as a test, a bench or the demo needs them: started, waited for, stopped.
 //!
 //! Every server of this project, the gateway and the example partners alike, prints `listening on URL` once it can be
-//! called. Nothing here knows what the servers do.
+//! called. What they do, only the modules below know.
+
+pub mod postgres;
+pub mod secrets;
+pub mod smtp;
+pub mod tools;
 
 use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -51,6 +57,9 @@ pub enum ServerError {
     /// It did not stop when asked.
     #[error("{0} did not stop within {seconds} s", seconds = STOP_MAX.as_secs())]
     Stuck(String),
+    /// The tools that only tests need are not there.
+    #[error("{} is missing; `cargo xtask test --only \"test tools\"` installs it", .0.display())]
+    NoTools(PathBuf),
 }
 
 /// A running server; killed when dropped.

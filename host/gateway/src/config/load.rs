@@ -15,8 +15,20 @@ use super::Config;
 /// Prefix of environment variables; sections are set off by two underscores.
 const ENV_PREFIX: &str = "INTENT_GATEWAY__";
 /// Keys that stand outside every section.
-const TOP_LEVEL: [&str; 9] =
-    ["state_dir", "server", "auth", "contracts", "search", "sandbox", "partner_client", "log", "partners"];
+const TOP_LEVEL: [&str; 12] = [
+    "state_dir",
+    "server",
+    "auth",
+    "platform",
+    "store",
+    "mail",
+    "contracts",
+    "search",
+    "sandbox",
+    "partner_client",
+    "log",
+    "partners",
+];
 
 /// What flags set, by dotted key.
 #[derive(Default)]
@@ -73,6 +85,9 @@ fn read(figment: &Figment) -> Result<Config, Vec<String>> {
         state_dir: sections.plain("state_dir").unwrap_or(defaults.state_dir),
         server: sections.table("server"),
         auth: sections.table("auth"),
+        platform: sections.table("platform"),
+        store: sections.table("store"),
+        mail: sections.table("mail"),
         contracts: sections.table("contracts"),
         search: sections.table("search"),
         sandbox: sections.table("sandbox"),

@@ -3,25 +3,32 @@
 //! Everything is checked at start, and every problem is told at once. Units are in the names of the keys; each key
 //! is described in `docs/configuration.md`, which a test holds against this module.
 
+mod issuers;
 mod load;
 mod partners;
+mod platform;
 #[cfg(test)]
 mod tests;
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use intent_gateway_core::limits::TOOL_CALL_TIMEOUT;
 use intent_gateway_core::secret::Secret;
+use intent_gateway_http::TRUSTED_PROXIES_MAX;
 use intent_gateway_http::auth::KEY_MIN_BYTES;
 use intent_gateway_http::server::{HEADER_MIN_BYTES, ServerConfig};
+use intent_gateway_mail::{MailConfig, MailTls};
 use intent_gateway_partners::PartnerClientConfig;
 use intent_gateway_sandbox::SandboxConfig;
 use serde::{Deserialize, Serialize, Serializer};
 
+pub(crate) use self::issuers::IssuerEntry;
 pub(crate) use self::load::{Overrides, load};
 pub(crate) use self::partners::PartnerEntry;
+pub(crate) use self::platform::{PlatformSection, StoreSection};
 
 /// Longest time that a setting of the server may name, milliseconds: an hour.
 const WAIT_MAX_MS: u64 = 60 * 60 * 1_000;
@@ -29,6 +36,8 @@ const WAIT_MAX_MS: u64 = 60 * 60 * 1_000;
 const COUNT_MAX: usize = 1_000_000;
 /// Largest head of a request that may be set, bytes.
 const HEADER_MAX_BYTES: usize = 1024 * 1024;
+/// Requests a minute of one client to the routes that take no token: a person signs up, and mistypes a code or two.
+const OPEN_REQUESTS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(30).expect("30 is not zero");
 /// What stands in place of a secret.
 const REDACTED: &str = "(redacted)";
 
@@ -39,6 +48,9 @@ pub(crate) struct Config {
     pub(crate) state_dir: PathBuf,
     pub(crate) server: ServerSection,
     pub(crate) auth: AuthSection,
+    pub(crate) platform: PlatformSection,
+    pub(crate) store: StoreSection,
+    pub(crate) mail: MailConfig,
     pub(crate) contracts: ContractsSection,
     pub(crate) search: SearchSection,
     pub(crate) sandbox: SandboxConfig,
@@ -53,6 +65,9 @@ impl Default for Config {
             state_dir: PathBuf::from("state"),
             server: ServerSection::default(),
             auth: AuthSection::default(),
+            platform: PlatformSection::default(),
+            store: StoreSection::default(),
+            mail: MailConfig::default(),
             contracts: ContractsSection::default(),
             search: SearchSection::default(),
             sandbox: SandboxConfig::default(),
@@ -76,6 +91,8 @@ pub(crate) struct ServerSection {
     pub(crate) request_timeout_ms: u64,
     pub(crate) idle_timeout_ms: u64,
     pub(crate) drain_timeout_ms: u64,
+    pub(crate) open_requests_per_minute: NonZeroU32,
+    pub(crate) trusted_proxies: usize,
 }
 
 impl Default for ServerSection {
@@ -90,6 +107,8 @@ impl Default for ServerSection {
             request_timeout_ms: 40_000,
             idle_timeout_ms: 75_000,
             drain_timeout_ms: 45_000,
+            open_requests_per_minute: OPEN_REQUESTS_PER_MINUTE,
+            trusted_proxies: 0,
         }
     }
 }
@@ -111,6 +130,8 @@ impl ServerSection {
             request_timeout: Duration::from_millis(self.request_timeout_ms),
             body_timeout: Duration::from_millis(self.body_timeout_ms),
             max_in_flight: self.max_in_flight,
+            open_per_minute: self.open_requests_per_minute,
+            trusted_proxies: self.trusted_proxies,
         }
     }
 
@@ -123,6 +144,7 @@ impl ServerSection {
         let wide = |value: usize| u64::try_from(value).unwrap_or(u64::MAX);
         within("max_connections", wide(self.max_connections), 1, wide(COUNT_MAX));
         within("max_in_flight", wide(self.max_in_flight), 1, wide(COUNT_MAX));
+        within("trusted_proxies", wide(self.trusted_proxies), 0, wide(TRUSTED_PROXIES_MAX));
         within("max_header_bytes", wide(self.max_header_bytes), wide(HEADER_MIN_BYTES), wide(HEADER_MAX_BYTES));
         for (key, value) in [
             ("header_read_timeout_ms", self.header_read_timeout_ms),
@@ -149,8 +171,16 @@ pub(crate) struct AuthSection {
     /// Seals option references.
     #[serde(serialize_with = "redacted")]
     pub(crate) reference_key: Option<Secret>,
+    /// Seals secrets in the store.
+    #[serde(serialize_with = "redacted")]
+    pub(crate) master_key: Option<Secret>,
+    /// Open what was sealed before a rotation.
+    #[serde(serialize_with = "all_redacted")]
+    pub(crate) previous_master_keys: Vec<Secret>,
     /// Audience of tokens.
     pub(crate) audience: String,
+    /// Whose tokens are accepted besides.
+    pub(crate) issuers: Vec<IssuerEntry>,
 }
 
 impl Default for AuthSection {
@@ -159,7 +189,10 @@ impl Default for AuthSection {
             signing_key: None,
             previous_signing_keys: Vec::new(),
             reference_key: None,
+            master_key: None,
+            previous_master_keys: Vec::new(),
             audience: "intent-gateway".to_owned(),
+            issuers: Vec::new(),
         }
     }
 }
@@ -173,10 +206,15 @@ fn all_redacted<S: Serializer>(secrets: &[Secret], serializer: S) -> Result<S::O
 }
 
 impl AuthSection {
-    fn check(&self, problems: &mut Vec<String>) {
-        let keys = [("signing_key", self.signing_key.as_ref()), ("reference_key", self.reference_key.as_ref())];
+    fn check(&self, allow_loopback_http: bool, problems: &mut Vec<String>) {
+        let keys = [
+            ("signing_key", self.signing_key.as_ref()),
+            ("reference_key", self.reference_key.as_ref()),
+            ("master_key", self.master_key.as_ref()),
+        ];
         let previous = self.previous_signing_keys.iter().map(|key| ("previous_signing_keys", Some(key)));
-        for (name, key) in keys.into_iter().chain(previous) {
+        let masters = self.previous_master_keys.iter().map(|key| ("previous_master_keys", Some(key)));
+        for (name, key) in keys.into_iter().chain(previous).chain(masters) {
             let Some(bytes) = key.map(|key| key.expose().len()) else { continue };
             if bytes < KEY_MIN_BYTES {
                 problems.push(format!(
@@ -188,9 +226,13 @@ impl AuthSection {
         if self.signing_key.is_none() && !self.previous_signing_keys.is_empty() {
             problems.push("`auth.previous_signing_keys` needs a new `auth.signing_key` beside it".to_owned());
         }
+        if self.master_key.is_none() && !self.previous_master_keys.is_empty() {
+            problems.push("`auth.previous_master_keys` needs a new `auth.master_key` beside it".to_owned());
+        }
         if self.audience.is_empty() {
             problems.push("`auth.audience` is empty".to_owned());
         }
+        issuers::check(&self.issuers, allow_loopback_http, problems);
     }
 }
 
@@ -289,7 +331,17 @@ impl Config {
             problems.push("`state_dir` is empty".to_owned());
         }
         self.server.check(&mut problems);
-        self.auth.check(&mut problems);
+        self.auth.check(self.partner_client.allow_loopback_http, &mut problems);
+        self.platform.check(&mut problems);
+        self.store.check(&mut problems);
+        problems.extend(self.mail.validate().err().map(|error| format!("mail: {error}")));
+        if self.store.is_shared() && (self.auth.master_key.is_none() || self.auth.signing_key.is_none()) {
+            problems.push(
+                "`store.url` is a PostgreSQL that others may share; set `auth.master_key` and `auth.signing_key`, the same \
+                 for all of them"
+                    .to_owned(),
+            );
+        }
         self.contracts.check(&mut problems);
         self.search.check(&self.server, &mut problems);
         self.log.check(&mut problems);
@@ -302,12 +354,28 @@ impl Config {
 
 /// The configuration in force, as TOML, with secrets redacted.
 pub(crate) fn show(config: &Config) -> Result<String, toml::ser::Error> {
-    let Config { state_dir, server, auth, contracts, search, sandbox, partner_client, log, partners } = config;
+    let Config {
+        state_dir,
+        server,
+        auth,
+        platform,
+        store,
+        mail,
+        contracts,
+        search,
+        sandbox,
+        partner_client,
+        log,
+        partners,
+    } = config;
     let mut table = toml::Table::new();
     let mut insert = |key: &str, value: toml::Value| table.insert(key.to_owned(), value);
     insert("state_dir", toml::Value::try_from(state_dir)?);
     insert("server", toml::Value::try_from(server)?);
     insert("auth", toml::Value::try_from(auth)?);
+    insert("platform", toml::Value::try_from(platform)?);
+    insert("store", toml::Value::try_from(store)?);
+    insert("mail", toml::Value::Table(show_mail(mail)?));
     insert("contracts", toml::Value::try_from(contracts)?);
     insert("search", toml::Value::try_from(search)?);
     insert("sandbox", toml::Value::Table(show_sandbox(sandbox)?));
@@ -319,7 +387,29 @@ pub(crate) fn show(config: &Config) -> Result<String, toml::ser::Error> {
     toml::to_string(&table)
 }
 
-// The two below name every field, so that a new one cannot be left out unseen.
+// Those below name every field, so that a new one cannot be left out unseen.
+
+fn show_mail(config: &MailConfig) -> Result<toml::Table, toml::ser::Error> {
+    let MailConfig { mode, from, outbox_file, host, port, tls, ca_file, user, password, hello_name, timeout_ms } =
+        config;
+    let mut table = toml::Table::from_iter([
+        ("mode".to_owned(), toml::Value::try_from(mode)?),
+        ("from".to_owned(), toml::Value::try_from(from)?),
+        ("host".to_owned(), toml::Value::try_from(host)?),
+        ("tls".to_owned(), toml::Value::try_from::<MailTls>(*tls)?),
+        ("timeout_ms".to_owned(), toml::Value::try_from(timeout_ms)?),
+    ]);
+    let optional = [
+        ("outbox_file", outbox_file.as_ref().map(toml::Value::try_from).transpose()?),
+        ("port", port.map(toml::Value::try_from).transpose()?),
+        ("ca_file", ca_file.as_ref().map(toml::Value::try_from).transpose()?),
+        ("user", user.as_ref().map(toml::Value::try_from).transpose()?),
+        ("password", password.as_ref().map(|_| toml::Value::from(REDACTED))),
+        ("hello_name", hello_name.as_ref().map(toml::Value::try_from).transpose()?),
+    ];
+    table.extend(optional.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
+    Ok(table)
+}
 
 fn show_sandbox(config: &SandboxConfig) -> Result<toml::Table, toml::ser::Error> {
     let SandboxConfig {

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
+use intent_gateway_core::availability::Availability;
 use intent_gateway_core::contract::Axes;
+use intent_gateway_core::endpoint::{Endpoint, Mappings};
 use intent_gateway_core::id::{IntentId, PartnerId};
 use intent_gateway_core::partner::{Listing, Partner};
 use intent_gateway_core::secret::Secret;
@@ -32,6 +34,9 @@ struct ListingEntry {
     intent: IntentId,
     /// City names, six-digit postal codes, or `IN_ALL`.
     service_area: Vec<String>,
+    /// Hours of operation; empty is always.
+    #[serde(default)]
+    availability: String,
     #[serde(default)]
     ttbs_signals: Signals,
 }
@@ -55,12 +60,13 @@ impl Default for Signals {
 
 impl From<PartnerEntry> for Partner {
     fn from(entry: PartnerEntry) -> Self {
-        let listing = |ListingEntry { intent, service_area, ttbs_signals }: ListingEntry| {
+        let listing = |ListingEntry { intent, service_area, availability, ttbs_signals }: ListingEntry| {
             let Signals { time, taste, budget, safety } = ttbs_signals;
-            Listing { intent, service_area, declared: Axes { time, taste, budget, safety } }
+            Listing { intent, service_area, availability, declared: Axes { time, taste, budget, safety } }
         };
         let PartnerEntry { id, name, url, token, listings } = entry;
-        Self { id, name, url, listings: listings.into_iter().map(listing).collect(), token }
+        let listings = listings.into_iter().map(listing).collect();
+        Self { id, name, endpoint: Endpoint::mcp(url), mappings: Mappings::new(), listings, token }
     }
 }
 
@@ -99,6 +105,9 @@ impl ListingEntry {
         let intent = &self.intent;
         if self.service_area.is_empty() || self.service_area.iter().any(|place| place.trim().is_empty()) {
             wrong(format!("`service_area` of `{intent}` needs city names, postal codes, or `IN_ALL`, none empty"));
+        }
+        if let Err(error) = Availability::parse(&self.availability) {
+            wrong(format!("`availability` of `{intent}`: {error}"));
         }
         let Signals { time, taste, budget, safety } = self.ttbs_signals;
         for (axis, value) in [("time", time), ("taste", taste), ("budget", budget), ("safety", safety)] {

@@ -151,7 +151,7 @@ fn all_wrong_values_are_told_at_once() {
         id = "a"
         name = " "
         url = "http://a.example/mcp"
-        listings = [{ intent = "auto.fix", service_area = [], ttbs_signals = { time = 2.0 } }]
+        listings = [{ intent = "auto.fix", service_area = [], availability = "late", ttbs_signals = { time = 2.0 } }]
         [[partners]]
         id = "a"
         name = "A"
@@ -170,6 +170,7 @@ fn all_wrong_values_are_told_at_once() {
         "partner `a`: `name` is empty",
         "HTTPS is required",
         "`service_area` of `auto.fix` needs",
+        "`availability` of `auto.fix`: `late` is not understood",
         "`ttbs_signals.time` of `auto.fix` is 2; expected 0 to 1",
         "partner `a`: the id is given twice",
         "it must not hold a user or a password",

@@ -7,6 +7,8 @@ use clap::{Args, Subcommand};
 use intent_gateway_core::id::IntentId;
 use intent_gateway_core::secret::Secret;
 
+use crate::access::parse_secret;
+
 /// Longest fuzz or bench that may be asked for, seconds.
 const SECONDS_MAX: f64 = 86_400.0;
 
@@ -145,10 +147,6 @@ pub(crate) struct DocsArgs {
 
 fn parse_intent(text: &str) -> Result<IntentId, String> {
     IntentId::parse(text).map_err(|error| error.to_string())
-}
-
-fn parse_secret(text: &str) -> Result<Secret, std::convert::Infallible> {
-    Ok(Secret::new(text.to_owned()))
 }
 
 fn parse_seconds(text: &str) -> Result<Duration, String> {

@@ -10,7 +10,7 @@ use intent_gateway_kit::{build, subject::Subject};
 use serde::Serialize;
 
 use super::arguments::TestArgs;
-use super::{Stopped, Verdict, failed, print_json, usage};
+use crate::outcome::{Stopped, Verdict, failed, print_json, usage};
 use crate::print;
 
 /// Folder of the cases in that of a contract.

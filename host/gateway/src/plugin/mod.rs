@@ -1,8 +1,5 @@
 //! `intent-gateway plugin`: the author's commands. What they do is in the kit; here are their arguments, what they
 //! print and how they end.
-//!
-//! Results go to standard output, progress to standard error. Exit codes: 0 when all is well, 1 when something is
-//! wrong with the contract, 2 when the command cannot do what was asked.
 
 mod arguments;
 mod cases;
@@ -22,40 +19,8 @@ use intent_gateway_kit::{bench, build, docs, inspect};
 pub(crate) use arguments::PluginCommand;
 use arguments::{BenchArgs, BuildArgs, CheckArgs, DocsArgs, InspectArgs, NewArgs};
 
-use crate::{EXIT_FAILURE, EXIT_USAGE, complain, print};
-
-/// How a command that did its work ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    /// All is well.
-    Well,
-    /// Something is wrong with the contract, and what has been printed.
-    Found,
-}
-
-impl Verdict {
-    fn of(well: bool) -> Self {
-        if well { Self::Well } else { Self::Found }
-    }
-}
-
-/// Why a command could not do its work.
-#[derive(Debug)]
-enum Stopped {
-    /// It was asked for something that cannot be done.
-    Usage(anyhow::Error),
-    /// The contract stands in the way.
-    Failed(anyhow::Error),
-}
-
-/// A file that is not there and the like are for whoever called to put right.
-fn usage(error: impl Into<anyhow::Error>) -> Stopped {
-    Stopped::Usage(error.into())
-}
-
-fn failed(error: impl Into<anyhow::Error>) -> Stopped {
-    Stopped::Failed(error.into())
-}
+use crate::outcome::{Stopped, Verdict, exit_code, failed, print_json, usage};
+use crate::{complain, print};
 
 /// Runs a command to its exit code.
 pub(crate) fn run(command: &PluginCommand) -> ExitCode {
@@ -68,20 +33,7 @@ pub(crate) fn run(command: &PluginCommand) -> ExitCode {
         PluginCommand::Inspect(arguments) => inspect_one(arguments),
         PluginCommand::Docs(arguments) => document_one(arguments),
     };
-    let (error, code) = match outcome {
-        Ok(Verdict::Well) => return ExitCode::SUCCESS,
-        Ok(Verdict::Found) => return ExitCode::from(EXIT_FAILURE),
-        Err(Stopped::Failed(error)) => (error, EXIT_FAILURE),
-        Err(Stopped::Usage(error)) => (error, EXIT_USAGE),
-    };
-    complain(&format!("{error:#}"));
-    ExitCode::from(code)
-}
-
-/// What a script reads.
-fn print_json(value: &impl serde::Serialize) -> Result<(), Stopped> {
-    print(&serde_json::to_string_pretty(value).context("the result is no JSON").map_err(failed)?);
-    Ok(())
+    exit_code(outcome)
 }
 
 fn scaffold_one(arguments: &NewArgs) -> Result<Verdict, Stopped> {

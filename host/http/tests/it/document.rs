@@ -106,7 +106,8 @@ fn every_code_is_documented() {
         CallFailure::Forbidden(text()),
         CallFailure::Busy,
     ];
-    let others = ["OUTSIDE_SERVICE_AREA", "FAN_OUT_LIMIT", intent_gateway_core::search::NO_PARTNER_ANSWERED];
+    let others =
+        ["OUTSIDE_SERVICE_AREA", "CLOSED_AT_HOUR", "FAN_OUT_LIMIT", intent_gateway_core::search::NO_PARTNER_ANSWERED];
     let mut codes: Vec<String> = others.map(str::to_owned).to_vec();
     codes.extend(faults.iter().map(|fault| fault.code().to_owned()));
     codes.extend(failures.iter().map(|failure| failure.code().to_owned()));

@@ -9,7 +9,7 @@ use intent_gateway_http::Limits;
 use intent_gateway_http::auth::Role;
 use serde_json::{Value, json};
 
-use crate::support::{Ask, Gateway, INTENT, LIMITS, OPTION_TEXT, refused};
+use crate::support::{Ask, CROWDED_CITY, Gateway, INTENT, LIMITS, OPTION_TEXT, refused};
 
 const SEARCH: &str = "/api/v1/intents/test.find_things/search";
 
@@ -52,6 +52,20 @@ async fn a_search_answers_with_options_drops_and_partners() {
     assert_eq!(seen, expected);
     assert_eq!(partners[2]["options"], 3);
     assert!(!answer.text().contains("10.0.0.7"), "addresses stay inside");
+    assert_eq!(json.get("left_out_more"), None, "all that were left out are named");
+}
+
+#[tokio::test]
+async fn partners_that_are_left_out_beyond_those_named_are_counted() {
+    let gateway = Gateway::new().await;
+    let answer = search(&gateway, &json!({ "city": CROWDED_CITY })).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    let json = answer.json();
+    assert_eq!(json["left_out_more"], 9);
+    let partners = json["partners"].as_array().expect("an array");
+    assert_eq!(partners.len(), 3);
+    let closed = json!("it is closed at the hour asked for");
+    assert!(partners.iter().all(|report| report["code"] == "CLOSED_AT_HOUR" && report["message"] == closed));
 }
 
 #[tokio::test]

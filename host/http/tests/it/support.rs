@@ -1,5 +1,6 @@
 //! Fakes of the domain's ports, and a client that holds every answer against the OpenAPI document.
 
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,14 +16,17 @@ use intent_gateway_core::classify::CueIndex;
 use intent_gateway_core::clock::Clock;
 use intent_gateway_core::contract::*;
 use intent_gateway_core::digest::Digest;
+use intent_gateway_core::endpoint::{Endpoint, Mappings};
 use intent_gateway_core::error::{CallFailure, ContractError, ContractFault};
 use intent_gateway_core::findings::Finding;
 use intent_gateway_core::id::{IntentId, PartnerId};
+use intent_gateway_core::onboarding::{Onboarding, Settings};
 use intent_gateway_core::partner::{Listing, Partner};
 use intent_gateway_core::ports::*;
 use intent_gateway_core::reference::ReferenceSealer;
 use intent_gateway_core::search::Searcher;
 use intent_gateway_core::secret::Secret;
+use intent_gateway_core::vault::Vault;
 use intent_gateway_http::auth::{Role, Tokens};
 use intent_gateway_http::{AppState, Limits, router};
 use serde_json::value::RawValue;
@@ -32,6 +36,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use crate::conform::differences;
+use crate::keeping::{Counting, Kept, Letterbox, MemoryStore, Pages, Seen};
 
 pub(crate) const INTENT: &str = "test.find_things";
 pub(crate) const NOW_MS: u64 = 1_800_000_000_000;
@@ -123,6 +128,14 @@ fn descriptor() -> Descriptor {
             schema: raw(&json!({})),
         },
         data_lifetimes: vec![DataLifetime { data: "certificates".to_owned(), seconds: 3_600 }],
+        go_live: vec![Requirement {
+            code: "TWO_SHELVES".to_owned(),
+            text: "There are at least two shelves.".to_owned(),
+            check: RequirementCheck::AtLeast(Depth {
+                minimums: vec![Minimum { counted: "shelves".to_owned(), pointer: "/shelf".to_owned(), count: 2 }],
+                within: None,
+            }),
+        }],
         cues: strings(&["thing"]),
         pairs: strings(&["test.find_boxes"]),
         elsewhere: strings(&["test.repair_things"]),
@@ -200,7 +213,7 @@ impl Contract for FakeContract {
             }
             Ok(PreparedRequest {
                 arguments: raw(&request),
-                need: Need::default(),
+                need: Need { city: request["city"].as_str().map(str::to_owned), ..Need::default() },
                 notes: vec![violation("/band", "UNKNOWN_BAND")],
             })
         }
@@ -351,14 +364,21 @@ impl ContractAdmin for FakeAdmin {
     }
 }
 
+/// Where everybody is closed, and more than an answer names.
+pub(crate) const CROWDED_CITY: &str = "Crowded";
+
 struct FakeDirectory(Vec<Arc<Partner>>);
 
 impl PartnerDirectory for FakeDirectory {
-    fn select(&self, _intent: &str, _need: &Need) -> Selection {
+    fn select(&self, _intent: &str, need: &Need, _now_ms: u64) -> Selection {
+        if need.city.as_deref() == Some(CROWDED_CITY) {
+            let left_out = self.0.iter().map(|partner| (partner.clone(), LeftOut::ClosedAtHour)).collect();
+            return Selection { chosen: Vec::new(), left_out, left_out_more: 9 };
+        }
         let (left_out, chosen) =
             self.0.iter().cloned().partition::<Vec<_>, _>(|partner| partner.id.as_str() == "faraway");
         let left_out = left_out.into_iter().map(|partner| (partner, LeftOut::OutsideServiceArea)).collect();
-        Selection { chosen, left_out }
+        Selection { chosen, left_out, left_out_more: 0 }
     }
 
     fn all(&self) -> Vec<Arc<Partner>> {
@@ -378,6 +398,12 @@ impl PartnerCalls for FakeCalls {
         _call: ToolCall<'a>,
     ) -> BoxFuture<'a, Result<ToolAnswer, CallFailure>> {
         let result = match partner.id.as_str() {
+            // A business that has signed up offers what the intent's requirements ask for.
+            id if id.starts_with("ptr_") => {
+                let things = r#"[{"thing_id":"a","name":"A","shelf":"top"},{"thing_id":"b","name":"B","shelf":"low"}]"#;
+                let token = r#""result_token":"tok","expires_at":"2099-01-01T00:00:00Z""#;
+                Ok(ToolAnswer { text: format!(r#"{{{token},"things":{things}}}"#) })
+            }
             "good" => {
                 let others = r#"{"thing_id":"t2","bad":true},{"thing_id":"t3","sponsored_rank":1}"#;
                 let token = r#""result_token":"tok","expires_at":"2099-01-01T00:00:00Z""#;
@@ -407,10 +433,12 @@ fn partner(id: &str) -> Arc<Partner> {
     Arc::new(Partner {
         id: PartnerId::parse(id).expect("well formed"),
         name: format!("Partner {id}"),
-        url: format!("https://{id}.example/mcp"),
+        endpoint: Endpoint::mcp(format!("https://{id}.example/mcp")),
+        mappings: Mappings::new(),
         listings: vec![Listing {
             intent: IntentId::parse(INTENT).expect("well formed"),
             service_area: vec!["IN_ALL".to_owned()],
+            availability: "24x7".to_owned(),
             declared: Axes::UNDECLARED,
         }],
         token: Some(Secret::new("partner-token-never-shown")),
@@ -425,11 +453,18 @@ pub(crate) struct Gateway {
     pub(crate) clock: Arc<SetClock>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) draining: CancellationToken,
+    pub(crate) onboarding: Arc<Onboarding>,
+    pub(crate) kept: Kept,
     pub(crate) document: Value,
 }
 
-pub(crate) const LIMITS: Limits =
-    Limits { request_timeout: Duration::from_secs(30), body_timeout: Duration::from_secs(30), max_in_flight: 64 };
+pub(crate) const LIMITS: Limits = Limits {
+    request_timeout: Duration::from_secs(30),
+    body_timeout: Duration::from_secs(30),
+    max_in_flight: 64,
+    open_per_minute: NonZeroU32::new(1_000).expect("not zero"),
+    trusted_proxies: 0,
+};
 
 impl Gateway {
     pub(crate) async fn new() -> Self {
@@ -444,6 +479,22 @@ impl Gateway {
         let admin = Arc::new(FakeAdmin { contracts: contracts.clone(), loads: Mutex::default() });
         let tokens = Arc::new(Tokens::new(&[Secret::new(KEY)], AUDIENCE, clock.clone()).expect("a usable key"));
         let draining = CancellationToken::new();
+        let kept = Kept {
+            store: Arc::new(MemoryStore::default()),
+            letters: Arc::new(Letterbox::default()),
+            seen: Arc::new(Seen::default()),
+        };
+        let onboarding = Arc::new(Onboarding {
+            store: kept.store.clone(),
+            vault: Vault::new(&Secret::new("m".repeat(32)), &[], Arc::new(Counting::default())),
+            clock: clock.clone(),
+            contracts: contracts.clone(),
+            probe: kept.seen.clone(),
+            calls: Arc::new(FakeCalls),
+            pages: Arc::new(Pages),
+            mailer: kept.letters.clone(),
+            settings: Settings { base_url: "https://gateway.example".to_owned(), reprobe_interval_ms: 86_400_000 },
+        });
         let searcher = Searcher {
             contracts,
             directory: Arc::new(FakeDirectory(vec![partner("broken"), partner("faraway"), partner("good")])),
@@ -457,16 +508,23 @@ impl Gateway {
             searcher: Arc::new(searcher),
             admin: admin.clone(),
             tokens: tokens.clone(),
+            onboarding: onboarding.clone(),
+            issuers: Arc::default(),
             limits,
             draining: draining.clone(),
         });
-        let mut gateway = Self { router, admin, tokens, clock, gate, draining, document: Value::Null };
+        let mut gateway =
+            Self { router, admin, tokens, clock, gate, draining, onboarding, kept, document: Value::Null };
         gateway.document = gateway.call(Ask::get("/openapi.json")).await.json();
         gateway
     }
 
     pub(crate) fn token(&self, role: Role) -> String {
-        self.tokens.issue(role, "tester", Duration::from_secs(60)).expect("issued")
+        self.token_of(role, "tester")
+    }
+
+    pub(crate) fn token_of(&self, role: Role, subject: &str) -> String {
+        self.tokens.issue(role, subject, Duration::from_secs(60)).expect("issued")
     }
 
     /// Sends a request and holds the answer against the document.

@@ -1,12 +1,11 @@
-//! Bearer tokens: who issues them, who accepts them, and which role a route asks for.
+//! The gateway's own tokens: JWTs (HS256) that it signs and verifies.
 //!
-//! The gateway signs its own JWTs (HS256) and accepts no others. The algorithm is pinned, the key is chosen by
-//! `kid` among the configured ones, and time comes from the clock port.
+//! The algorithm is pinned, the key is chosen by `kid` among the configured ones, and time comes from the clock port.
+//! Not here: what outside issuers sign, which [`super::issuers`] verifies by public keys alone.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, header};
 use intent_gateway_core::clock::Clock;
 use intent_gateway_core::digest::Digest;
 use intent_gateway_core::secret::Secret;
@@ -14,14 +13,12 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::error::{Code, Refusal};
+use super::{Caller, LEEWAY_SECONDS, Role, TokenError};
 
 /// Issuer of every token that the gateway signs.
 pub const ISSUER: &str = "intent-gateway";
 /// Shortest key, bytes: the output of SHA-256 (RFC 7518, section 3.2).
 pub const KEY_MIN_BYTES: usize = 32;
-/// Clocks of issuer and verifier may differ by this much, seconds.
-pub const LEEWAY_SECONDS: u64 = 30;
 /// Longest life of a token, seconds: 30 days.
 pub const TTL_MAX_SECONDS: u64 = 30 * 24 * 60 * 60;
 /// Longest token that is looked at, bytes.
@@ -30,46 +27,6 @@ const TOKEN_MAX_BYTES: usize = 4 * 1024;
 pub const SUBJECT_MAX_CHARS: usize = 128;
 /// Hexadecimal characters of a key's digest that make its identifier.
 const KEY_ID_CHARS: usize = 16;
-
-const CHALLENGE_MISSING: &str = "Bearer";
-const CHALLENGE_INVALID: &str = r#"Bearer error="invalid_token""#;
-const CHALLENGE_ROLE: &str = r#"Bearer error="insufficient_scope""#;
-
-/// What a caller may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Lists intents, classifies, searches.
-    Orchestrator,
-    /// All of that, and runs the platform.
-    Admin,
-}
-
-impl Role {
-    /// The role as a token and the OpenAPI document name it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Orchestrator => "orchestrator",
-            Self::Admin => "admin",
-        }
-    }
-
-    /// Whether this role may do what `required` may.
-    #[must_use]
-    pub fn covers(self, required: Self) -> bool {
-        self == Self::Admin || self == required
-    }
-}
-
-/// Who calls.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caller {
-    /// The token's subject.
-    pub subject: String,
-    /// Its role.
-    pub role: Role,
-}
 
 /// The keys cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -94,26 +51,6 @@ pub enum IssueError {
     /// Signing failed.
     #[error("the token could not be signed")]
     Signing(#[source] jsonwebtoken::errors::Error),
-}
-
-/// A token is not accepted.
-#[derive(Debug, thiserror::Error)]
-pub enum TokenError {
-    /// No key of that identifier, another algorithm, a bad signature, or claims of another shape, issuer or audience.
-    #[error("the token is not one of ours")]
-    Invalid(#[source] jsonwebtoken::errors::Error),
-    /// The key that it names is not configured.
-    #[error("the token names no key that is configured")]
-    UnknownKey,
-    /// It is longer than any that the gateway issues.
-    #[error("the token is longer than {TOKEN_MAX_BYTES} bytes")]
-    TooLong,
-    /// Its time is over.
-    #[error("the token has expired")]
-    Expired,
-    /// It says that it was issued in the future.
-    #[error("the token is issued in the future")]
-    NotYetValid,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -199,7 +136,7 @@ impl Tokens {
     /// [`TokenError`], for the log; the caller learns no more than that the token is not accepted.
     pub fn verify(&self, token: &str) -> Result<Caller, TokenError> {
         if token.len() > TOKEN_MAX_BYTES {
-            return Err(TokenError::TooLong);
+            return Err(TokenError::TooLong(TOKEN_MAX_BYTES));
         }
         let header = jsonwebtoken::decode_header(token).map_err(TokenError::Invalid)?;
         let key = self.accepted.iter().find(|key| header.kid.as_deref() == Some(key.id.as_str()));
@@ -213,7 +150,7 @@ impl Tokens {
         if iat > now.saturating_add(LEEWAY_SECONDS) {
             return Err(TokenError::NotYetValid);
         }
-        Ok(Caller { subject: sub, role })
+        Ok(Caller { subject: sub, role, issuer: None })
     }
 }
 
@@ -228,41 +165,6 @@ fn key_id(key: &Secret) -> String {
     let mut id = Digest::of(format!("intent-gateway key id\0{}", key.expose()).as_bytes()).to_string();
     id.truncate(KEY_ID_CHARS);
     id
-}
-
-/// What it takes to get past: a token of these keys with at least this role.
-pub(crate) struct Guard {
-    pub(crate) tokens: Arc<Tokens>,
-    pub(crate) required: Role,
-}
-
-impl Guard {
-    /// Who calls, if they may.
-    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Caller, Refusal> {
-        let refused = |challenge: &'static str| Refusal::new(Code::InvalidAuth).challenge(challenge);
-        let token = bearer(headers).ok_or_else(|| refused(CHALLENGE_MISSING))?;
-        let caller = self.tokens.verify(token).map_err(|error| {
-            let detail = std::error::Error::source(&error)
-                .map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
-            refused(CHALLENGE_INVALID).internal(detail)
-        })?;
-        if caller.role.covers(self.required) {
-            return Ok(caller);
-        }
-        Err(Refusal::new(Code::Forbidden).challenge(CHALLENGE_ROLE).message(format!(
-            "This route takes the role `{}`; the token has `{}`.",
-            self.required.as_str(),
-            caller.role.as_str()
-        )))
-    }
-}
-
-/// The token of the one `Authorization` header; two of them are as good as none.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let mut values = headers.get_all(header::AUTHORIZATION).iter();
-    let (value, None) = (values.next()?, values.next()) else { return None };
-    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim()).filter(|token| !token.is_empty())
 }
 
 #[cfg(test)]
@@ -303,7 +205,7 @@ mod tests {
         let (tokens, _) = tokens(&['a']);
         let token = tokens.issue(Role::Admin, "ops", HOUR).expect("issued");
         let caller = tokens.verify(&token).expect("accepted");
-        assert_eq!(caller, Caller { subject: "ops".to_owned(), role: Role::Admin });
+        assert_eq!(caller, Caller { subject: "ops".to_owned(), role: Role::Admin, issuer: None });
     }
 
     #[test]
@@ -362,7 +264,7 @@ mod tests {
         let kid = ours.kid.expect("a key identifier");
         let none = URL_SAFE_NO_PAD.encode(format!(r#"{{"alg":"none","typ":"JWT","kid":"{kid}"}}"#));
         assert!(tokens.verify(&format!("{none}.{claims}.")).is_err());
-        assert!(matches!(tokens.verify(&"x".repeat(5_000)), Err(TokenError::TooLong)));
+        assert!(matches!(tokens.verify(&"x".repeat(5_000)), Err(TokenError::TooLong(_))));
     }
 
     #[test]
@@ -376,20 +278,5 @@ mod tests {
         assert_eq!(Tokens::new(&[], "here", clock).err(), Some(KeyError::Missing));
         assert!(matches!(ours.issue(Role::Admin, "", HOUR), Err(IssueError::Subject)));
         assert!(matches!(ours.issue(Role::Admin, "o", Duration::ZERO), Err(IssueError::Ttl)));
-    }
-
-    #[test]
-    fn reads_one_bearer_header() {
-        let headers = |values: &[&str]| {
-            values
-                .iter()
-                .map(|value| (header::AUTHORIZATION, value.parse().expect("a header value")))
-                .collect::<HeaderMap>()
-        };
-        assert_eq!(bearer(&headers(&["Bearer abc"])), Some("abc"));
-        assert_eq!(bearer(&headers(&["bearer  abc"])), Some("abc"));
-        for bad in [&[][..], &["abc"], &["Basic abc"], &["Bearer "], &["Bearer a", "Bearer b"]] {
-            assert_eq!(bearer(&headers(bad)), None, "{bad:?}");
-        }
     }
 }

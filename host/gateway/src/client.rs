@@ -1,0 +1,251 @@
+//! A running gateway as the commands ask it: over its HTTP interface (docs/api.md), one request at a time.
+//!
+//! Redirects are not followed: a token goes to the address that was named, and to no other.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use http::{Method, Uri};
+use intent_gateway_core::contract::Violation;
+use intent_gateway_core::secret::Secret;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// Wait for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Wait for one answer: longer than the gateway itself lets an admin's call run, which may test a partner.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(11 * 60);
+/// Largest answer, bytes.
+const ANSWER_MAX_BYTES: u64 = 16 * 1024 * 1024;
+/// Characters shown of an answer that is not a gateway's.
+const SHOWN_MAX_CHARS: usize = 300;
+
+/// A gateway, and the token to show it.
+pub(crate) struct Gateway {
+    agent: ureq::Agent,
+    /// Without a slash at its end.
+    base: String,
+    token: Option<Secret>,
+}
+
+/// A request that came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum GatewayError {
+    /// The address is no gateway's.
+    #[error("`{0}` is no address of a gateway; expected http://host:port or https://host")]
+    Address(String),
+    /// Nobody answered, or not to the end.
+    #[error("no answer from {url}")]
+    NoAnswer {
+        /// What was asked.
+        url: String,
+        /// Why.
+        #[source]
+        cause: Box<ureq::Error>,
+    },
+    /// The gateway refused.
+    #[error("{0}")]
+    Refused(Box<Refused>),
+    /// The answer is not what was asked for.
+    #[error("{url} answered something else than expected; is it an intent-gateway of this version?")]
+    Unexpected {
+        /// What was asked.
+        url: String,
+        /// What is wrong with it.
+        #[source]
+        cause: serde_json::Error,
+    },
+}
+
+impl GatewayError {
+    /// Whether the gateway has nothing of that name.
+    pub(crate) fn is_not_found(&self) -> bool {
+        matches!(self, Self::Refused(refused) if refused.status == http::StatusCode::NOT_FOUND)
+    }
+}
+
+/// A refusal in the shape that all have (docs/errors.md).
+#[derive(Debug, Serialize)]
+pub(crate) struct Refused {
+    #[serde(serialize_with = "status_number")]
+    pub(crate) status: http::StatusCode,
+    pub(crate) code: String,
+    pub(crate) message: String,
+    pub(crate) request_id: Option<String>,
+    pub(crate) violations: Vec<Violation>,
+}
+
+fn status_number<S: serde::Serializer>(status: &http::StatusCode, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u16(status.as_u16())
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { status, code, message, request_id, violations } = self;
+        write!(f, "{} [{code}, HTTP {}", message.trim_end_matches('.'), status.as_u16())?;
+        request_id.as_ref().map_or(Ok(()), |id| write!(f, ", request {id}"))?;
+        f.write_str("]")?;
+        violations.iter().try_for_each(|Violation { pointer, code, message }| {
+            let at = if pointer.is_empty() { String::new() } else { format!("{pointer}: ") };
+            write!(f, "\n  {at}{message} [{code}]")
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct ErrorBody {
+    error: ErrorDetail,
+}
+
+#[derive(Deserialize)]
+struct ErrorDetail {
+    code: String,
+    message: String,
+    request_id: Option<String>,
+    #[serde(default)]
+    violations: Vec<Violation>,
+}
+
+impl Gateway {
+    /// A gateway at an address, with nobody's token.
+    pub(crate) fn at(address: &str) -> Result<Self, GatewayError> {
+        let fits = |uri: &Uri| {
+            matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some() && uri.query().is_none()
+        };
+        if !address.parse::<Uri>().is_ok_and(|uri| fits(&uri)) {
+            return Err(GatewayError::Address(address.to_owned()));
+        }
+        let config = ureq::Agent::config_builder()
+            .timeout_connect(Some(CONNECT_TIMEOUT))
+            .timeout_global(Some(ANSWER_TIMEOUT))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false);
+        let base = address.trim_end_matches('/').to_owned();
+        Ok(Self { agent: config.build().into(), base, token: None })
+    }
+
+    /// The same, with a token.
+    pub(crate) fn with_token(self, token: Secret) -> Self {
+        Self { token: Some(token), ..self }
+    }
+
+    /// The address, without a slash at its end.
+    pub(crate) fn address(&self) -> &str {
+        &self.base
+    }
+
+    /// Whether what is said to it can be read on the way.
+    pub(crate) fn is_in_the_clear(&self) -> bool {
+        let Ok(uri) = self.base.parse::<Uri>() else { return false };
+        let host = uri.host().unwrap_or_default();
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let here = host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        uri.scheme_str() == Some("http") && !here
+    }
+
+    /// Reads what is at a path.
+    pub(crate) fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, GatewayError> {
+        self.send(Method::GET, path, String::new())
+    }
+
+    /// Reads what is at a path, if there is anything.
+    pub(crate) fn find<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, GatewayError> {
+        match self.get(path) {
+            Err(error) if error.is_not_found() => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
+    /// Posts a document, or nothing.
+    pub(crate) fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: Option<&serde_json::Value>,
+    ) -> Result<T, GatewayError> {
+        self.send(Method::POST, path, body.map(ToString::to_string).unwrap_or_default())
+    }
+
+    fn send<T: DeserializeOwned>(&self, method: Method, path: &str, body: String) -> Result<T, GatewayError> {
+        let url = format!("{}{path}", self.base);
+        let no_answer = |cause| GatewayError::NoAnswer { url: url.clone(), cause: Box::new(cause) };
+        let mut request = http::Request::builder().method(method).uri(&url);
+        if !body.is_empty() {
+            request = request.header(http::header::CONTENT_TYPE, "application/json");
+        }
+        if let Some(token) = &self.token {
+            request = request.header(http::header::AUTHORIZATION, format!("Bearer {}", token.expose()));
+        }
+        let request = request.body(body).map_err(|error| no_answer(error.into()))?;
+        let mut response = self.agent.run(request).map_err(no_answer)?;
+        let status = response.status();
+        let text = response.body_mut().with_config().limit(ANSWER_MAX_BYTES).read_to_string().map_err(no_answer)?;
+        if !status.is_success() {
+            return Err(GatewayError::Refused(Box::new(refused(status, &text))));
+        }
+        serde_json::from_str(&text).map_err(|cause| GatewayError::Unexpected { url, cause })
+    }
+}
+
+/// Whatever stands between may answer in its own shape.
+fn refused(status: http::StatusCode, text: &str) -> Refused {
+    match serde_json::from_str(text) {
+        Ok(ErrorBody { error: ErrorDetail { code, message, request_id, violations } }) => {
+            Refused { status, code, message, request_id, violations }
+        }
+        Err(_) => Refused {
+            status,
+            code: status.canonical_reason().unwrap_or("no reason given").to_owned(),
+            message: format!("no gateway's answer: {:?}", text.chars().take(SHOWN_MAX_CHARS).collect::<String>()),
+            request_id: None,
+            violations: Vec::new(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::StatusCode;
+
+    use super::*;
+
+    #[test]
+    fn only_an_address_of_the_web_is_one() {
+        for address in ["http://127.0.0.1:8080", "https://gateway.example/", "http://[::1]:1/base"] {
+            assert!(Gateway::at(address).is_ok(), "{address}");
+        }
+        for address in ["", "gateway.example", "ftp://gateway.example", "https://", "https://gateway.example/?a=b"] {
+            assert!(matches!(Gateway::at(address), Err(GatewayError::Address(_))), "{address}");
+        }
+    }
+
+    #[test]
+    fn what_can_be_read_on_the_way_is_known() {
+        for (address, clear) in [
+            ("http://gateway.example", true),
+            ("http://10.0.0.1:8080", true),
+            ("https://gateway.example", false),
+            ("http://127.0.0.1:8080", false),
+            ("http://[::1]:8080", false),
+            ("http://localhost:8080", false),
+        ] {
+            assert_eq!(Gateway::at(address).expect(address).is_in_the_clear(), clear, "{address}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_told_whole() {
+        let body = r#"{"error": {"code": "INVALID_REQUEST", "message": "auto.x: pricing.min (9) exceeds pricing.max (5).",
+            "request_id": "r-1", "violations": [
+            {"pointer": "/intents/0/pricing", "code": "MIN_ABOVE_MAX", "message": "auto.x: min exceeds max"},
+            {"pointer": "", "code": "PROBE_NEEDED", "message": "no probe"}]}}"#;
+        assert_eq!(
+            refused(StatusCode::BAD_REQUEST, body).to_string(),
+            "auto.x: pricing.min (9) exceeds pricing.max (5) [INVALID_REQUEST, HTTP 400, request r-1]\n  \
+             /intents/0/pricing: auto.x: min exceeds max [MIN_ABOVE_MAX]\n  no probe [PROBE_NEEDED]"
+        );
+        let strange = refused(StatusCode::BAD_GATEWAY, "<html>\u{1b}[31m");
+        assert_eq!(strange.to_string(), "no gateway's answer: \"<html>\\u{1b}[31m\" [Bad Gateway, HTTP 502]");
+    }
+}

@@ -1,0 +1,82 @@
+//! The arguments of the commands for manifests.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use intent_gateway_core::id::PartnerId;
+use intent_gateway_core::secret::Secret;
+
+use crate::access::{parse_partner, parse_secret};
+
+/// Check and submit a partner's manifest.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ManifestCommand {
+    /// Check a manifest as a gateway would, without sending it.
+    #[command(
+        after_help = "FILE is YAML (the authoring form) or JSON (the body of a submission). Every problem is told \
+        with its line and its place.\n\
+        What is live is read from a folder of contracts, or asked of a gateway with a token \
+        (INTENT_GATEWAY_TOKEN) or with credentials (INTENT_GATEWAY_CLIENT_ID and INTENT_GATEWAY_CLIENT_SECRET).\n\
+        Exit codes: 0 it would be accepted, 1 it would not, 2 it could not be checked.\n\n\
+        Examples:\n  intent-gateway manifest check manifest.yaml --contracts target/contracts\n  \
+        intent-gateway manifest check manifest.yaml --gateway https://gateway.example\n  \
+        intent-gateway manifest check manifest.json --contracts contracts --json | jq '.refusals[].message'"
+    )]
+    Check(CheckArgs),
+    /// Submit a manifest: it replaces the one before.
+    #[command(after_help = "The token is taken from INTENT_GATEWAY_TOKEN, or got for INTENT_GATEWAY_CLIENT_ID and \
+        INTENT_GATEWAY_CLIENT_SECRET.\n\
+        Without --review and --draft, the file's own `submitForReview` counts. Once a manifest has been sent for \
+        review, every later one goes to review, too.\n\n\
+        Examples:\n  intent-gateway manifest submit manifest.yaml --gateway https://gateway.example --draft\n  \
+        intent-gateway manifest submit manifest.yaml --gateway https://gateway.example --review")]
+    Submit(SubmitArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    /// The manifest.
+    pub(crate) file: PathBuf,
+    /// Folder of the live contracts (*.wasm); of several versions of an intent the highest counts.
+    #[arg(long, value_name = "DIR", required_unless_present = "gateway", conflicts_with = "gateway")]
+    pub(crate) contracts: Option<PathBuf>,
+    /// The gateway to ask what is live.
+    #[arg(long, value_name = "URL")]
+    pub(crate) gateway: Option<String>,
+    /// A token of that gateway, of any role.
+    #[arg(long, value_name = "TOKEN", env = "INTENT_GATEWAY_TOKEN", hide_env_values = true, value_parser = parse_secret)]
+    pub(crate) token: Option<Secret>,
+    /// The account that the manifest is for; without it, the one of the token or of the file.
+    #[arg(long, value_name = "ID", value_parser = parse_partner)]
+    pub(crate) account: Option<PartnerId>,
+    /// Public address of the platform, with which completion addresses begin.
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SubmitArgs {
+    /// The manifest.
+    pub(crate) file: PathBuf,
+    /// The gateway.
+    #[arg(long, value_name = "URL", env = "INTENT_GATEWAY_URL")]
+    pub(crate) gateway: String,
+    /// A token of that gateway, of the partner or of an admin who acts for it.
+    #[arg(long, value_name = "TOKEN", env = "INTENT_GATEWAY_TOKEN", hide_env_values = true, value_parser = parse_secret)]
+    pub(crate) token: Option<Secret>,
+    /// The account; without it, the one of the token or of the file.
+    #[arg(long, value_name = "ID", value_parser = parse_partner)]
+    pub(crate) account: Option<PartnerId>,
+    /// Ask for review, whatever the file says.
+    #[arg(long, conflicts_with = "draft")]
+    pub(crate) review: bool,
+    /// Save a draft, whatever the file says.
+    #[arg(long)]
+    pub(crate) draft: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

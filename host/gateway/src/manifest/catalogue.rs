@@ -1,0 +1,88 @@
+//! What is live, for a check on one's own machine: from a folder of contracts, or from a gateway.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use intent_gateway_core::id::{IntentId, PartnerId};
+use intent_gateway_core::manifest::{Catalogue, LiveIntent};
+use intent_gateway_core::ports::Contract as _;
+use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
+use serde::Deserialize;
+
+use crate::client::Gateway;
+use crate::outcome::{Stopped, failed, usage};
+
+/// Contracts of one folder.
+const CONTRACTS_MAX: usize = 200;
+/// Instances that may run at a time; one contract is examined after the other.
+const INSTANCES: u32 = 2;
+
+/// The contracts of a folder, each compiled and examined as a gateway does.
+pub(super) fn of_folder(folder: &Path) -> Result<Catalogue, Stopped> {
+    let components = components(folder)?;
+    let config = SandboxConfig { max_concurrent_instances: INSTANCES, ..SandboxConfig::default() };
+    let engine = Engine::new(&config).context("the sandbox did not start").map_err(failed)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(failed)?;
+    let mut live: BTreeMap<IntentId, LiveIntent> = BTreeMap::new();
+    for path in components {
+        let unusable = || format!("{} is no contract", path.display());
+        let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display())).map_err(usage)?;
+        let contract = runtime.block_on(LoadedContract::compile(&engine, &bytes)).with_context(unusable);
+        let found = LiveIntent::from(contract.map_err(usage)?.descriptor());
+        match live.get(&found.intent) {
+            Some(other) if other.version >= found.version => {}
+            _ => drop(live.insert(found.intent.clone(), found)),
+        }
+    }
+    Ok(live.into_values().collect())
+}
+
+fn components(folder: &Path) -> Result<Vec<PathBuf>, Stopped> {
+    let unreadable = || format!("cannot read the folder {}", folder.display());
+    let entries = std::fs::read_dir(folder).with_context(unreadable).map_err(usage)?;
+    let mut components = Vec::new();
+    for entry in entries {
+        let path = entry.with_context(unreadable).map_err(usage)?.path();
+        if path.extension().is_some_and(|extension| extension == "wasm") {
+            components.push(path);
+        }
+    }
+    match components.len() {
+        0 => Err(usage(anyhow!("{} holds no contract (*.wasm)", folder.display()))),
+        1..=CONTRACTS_MAX => {
+            components.sort();
+            Ok(components)
+        }
+        more => Err(usage(anyhow!("{} holds {more} contracts, more than {CONTRACTS_MAX}", folder.display()))),
+    }
+}
+
+#[derive(Deserialize)]
+struct Intents {
+    intents: Vec<Intent>,
+}
+
+#[derive(Deserialize)]
+struct Intent {
+    intent: IntentId,
+    version: semver::Version,
+    widget: Widget,
+}
+
+#[derive(Deserialize)]
+struct Widget {
+    widget_type: String,
+    preferred: Option<String>,
+}
+
+/// What a gateway says is live. A partner's token and everybody else's open different routes.
+pub(super) fn of_gateway(gateway: &Gateway, partner: Option<&PartnerId>) -> Result<Catalogue, Stopped> {
+    let path = if partner.is_some() { "/api/v1/business/tier1/intents" } else { "/api/v1/intents" };
+    let Intents { intents } = gateway.get(path).context("the live intents cannot be read").map_err(failed)?;
+    let live = intents.into_iter().map(|Intent { intent, version, widget: Widget { widget_type, preferred } }| {
+        let widget_types = std::iter::once(widget_type).chain(preferred).collect();
+        LiveIntent { intent, version, widget_types }
+    });
+    Ok(live.collect())
+}

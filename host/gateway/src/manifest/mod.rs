@@ -1,0 +1,60 @@
+//! `intent-gateway manifest`: what a partner does with its manifest file (spec 1, Manifest).
+//!
+//! | question | module |
+//! |---|---|
+//! | how a file is read, and on which line what stands | `file`, `yaml` |
+//! | what is live | `catalogue` |
+//! | what a gateway would say of the file | `check` |
+//! | sending it | `submit` |
+//!
+//! Not here: any rule of a manifest. Those are the core's, and a gateway applies the same.
+
+mod arguments;
+mod catalogue;
+mod check;
+mod file;
+mod submit;
+mod yaml;
+
+use std::process::ExitCode;
+
+use intent_gateway_core::id::PartnerId;
+
+use self::arguments::CheckArgs;
+pub(crate) use self::arguments::ManifestCommand;
+use self::check::Known;
+use self::file::ManifestFile;
+use crate::access;
+use crate::outcome::{Stopped, Verdict, exit_code, print_json, usage};
+use crate::print;
+use crate::terminal::Palette;
+
+/// Runs a command to its exit code.
+pub(crate) fn run(command: &ManifestCommand) -> ExitCode {
+    exit_code(match command {
+        ManifestCommand::Check(arguments) => check_one(arguments),
+        ManifestCommand::Submit(arguments) => submit::run(arguments),
+    })
+}
+
+fn check_one(arguments: &CheckArgs) -> Result<Verdict, Stopped> {
+    let file = ManifestFile::read(&arguments.file).map_err(usage)?;
+    let own = file.partner_id().and_then(|id| PartnerId::parse(id).ok());
+    let (catalogue, of_token) = match (&arguments.contracts, &arguments.gateway) {
+        (Some(folder), _) => (catalogue::of_folder(folder)?, None),
+        (None, address) => {
+            let (gateway, token) = access::open(address.as_deref().unwrap_or_default(), arguments.token.as_ref())?;
+            let partner = access::account_of(&token);
+            (catalogue::of_gateway(&gateway, partner.as_ref())?, partner)
+        }
+    };
+    let account = arguments.account.clone().or(of_token).or(own);
+    let known = Known { catalogue: &catalogue, account: account.as_ref(), base_url: arguments.base_url.as_deref() };
+    let checked = check::check(&arguments.file.display().to_string(), &file, &known);
+    if arguments.json {
+        print_json(&checked)?;
+    } else {
+        print(&checked.text(Palette::of_stdout()));
+    }
+    Ok(Verdict::of(checked.accepted))
+}

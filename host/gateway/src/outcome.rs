@@ -1,0 +1,70 @@
+//! How the commands end that do their work and are done: 0 when all is well, 1 when something is wrong with what they
+//! were asked about, 2 when they were asked for something that cannot be done.
+//!
+//! Results go to standard output, progress and complaints to standard error.
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+
+use crate::{EXIT_FAILURE, EXIT_USAGE, complain, print};
+
+/// How a command that did its work ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// All is well.
+    Well,
+    /// Something is wrong, and what has been printed.
+    Found,
+}
+
+impl Verdict {
+    pub(crate) fn of(well: bool) -> Self {
+        if well { Self::Well } else { Self::Found }
+    }
+}
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+pub(crate) enum Stopped {
+    /// It was asked for something that cannot be done.
+    Usage(anyhow::Error),
+    /// What it was asked about stands in the way.
+    Failed(anyhow::Error),
+}
+
+impl Stopped {
+    /// The reason alone, for a caller that has its own exit code.
+    pub(crate) fn into_error(self) -> anyhow::Error {
+        match self {
+            Self::Usage(error) | Self::Failed(error) => error,
+        }
+    }
+}
+
+/// A file that is not there and the like are for whoever called to put right.
+pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Stopped {
+    Stopped::Usage(error.into())
+}
+
+pub(crate) fn failed(error: impl Into<anyhow::Error>) -> Stopped {
+    Stopped::Failed(error.into())
+}
+
+/// The exit code of what came out; a reason to stop is told.
+pub(crate) fn exit_code(outcome: Result<Verdict, Stopped>) -> ExitCode {
+    let (error, code) = match outcome {
+        Ok(Verdict::Well) => return ExitCode::SUCCESS,
+        Ok(Verdict::Found) => return ExitCode::from(EXIT_FAILURE),
+        Err(Stopped::Failed(error)) => (error, EXIT_FAILURE),
+        Err(Stopped::Usage(error)) => (error, EXIT_USAGE),
+    };
+    complain(&format!("{error:#}"));
+    ExitCode::from(code)
+}
+
+/// What a script reads.
+pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), Stopped> {
+    print(&serde_json::to_string_pretty(value).context("the result is no JSON").map_err(failed)?);
+    Ok(())
+}

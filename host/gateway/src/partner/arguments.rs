@@ -1,0 +1,302 @@
+//! The arguments of the platform team's commands about partners.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use intent_gateway_core::golive::Confirmation;
+use intent_gateway_core::id::{IntentId, PartnerId};
+
+use crate::access::{GatewayArgs, parse_partner};
+
+/// Accounts or reviews of one page that may be asked for.
+const PAGE_MAX: i64 = 500;
+
+/// Look at partners; probe, test, switch on, suspend their connections.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PartnerCommand {
+    /// List the partners' accounts, or the connections in one state.
+    #[command(
+        after_help = "Examples:\n  intent-gateway partner list\n  intent-gateway partner list --state live --json"
+    )]
+    List(ListArgs),
+    /// Show where a partner stands, and what is next.
+    #[command(after_help = "Example:\n  intent-gateway partner status ptr_0123456789abcdef")]
+    Status(PartnerArgs),
+    /// Probe a partner's server: `initialize`, `tools/list`, and no call.
+    #[command(after_help = "Exit codes: 0 the probe passed, 1 it failed.\n\n\
+        Example:\n  intent-gateway partner probe ptr_0123456789abcdef")]
+    Probe(PartnerArgs),
+    /// Run an intent's go-live requirements against a partner.
+    #[command(
+        after_help = "Each sample is a request of the intent, as an orchestrator would send it; it is searched with \
+        at this one partner. Requirements that no machine can judge are confirmed with a note.\n\
+        Exit codes: 0 everything holds, 1 something does not, or waits for a person.\n\n\
+        Examples:\n  intent-gateway partner test ptr_0123456789abcdef --intent auto.book_ac_service \
+        --samples requests.json\n  \
+        intent-gateway partner test ptr_0123456789abcdef --intent auto.book_ac_service \
+        --confirm 'REFRIGERANT_CERTIFICATE=seen, valid until 2027-03'"
+    )]
+    Test(TestArgs),
+    /// Switch a connection on: from then on, requests of users are routed to it.
+    #[command(
+        after_help = "Needed: a probe that passed, a manifest that is approved, a test that passed for each of its \
+        intents. What is missing is told.\n\n\
+        Example:\n  intent-gateway partner switch-on ptr_0123456789abcdef"
+    )]
+    SwitchOn(PartnerArgs),
+    /// Take a live connection out. The partner is told the reason by mail.
+    #[command(
+        after_help = "Example:\n  intent-gateway partner suspend ptr_0123456789abcdef --reason 'paid placement in answers'"
+    )]
+    Suspend(ReasonArgs),
+    /// Lift a suspension: back to the sandbox, through probe, test and approval again.
+    #[command(after_help = "Example:\n  intent-gateway partner lift ptr_0123456789abcdef --reason 'the field is gone'")]
+    Lift(ReasonArgs),
+    /// Take a live partner's changed tools as the last probe saw them, and route their intents again.
+    #[command(
+        after_help = "Example:\n  intent-gateway partner accept-drift ptr_0123456789abcdef --reason 'one field more'"
+    )]
+    AcceptDrift(ReasonArgs),
+}
+
+/// Decide what waits for the platform team.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ReviewCommand {
+    /// List the reviews, oldest first.
+    #[command(after_help = "Examples:\n  intent-gateway review list\n  intent-gateway review list --status rejected")]
+    List(ReviewListArgs),
+    /// Show a review with its checklist. The privacy policy is fetched anew while it is open.
+    #[command(after_help = "Example:\n  intent-gateway review show rev_1763715600000_0123456789abcdef")]
+    Show(ReviewArgs),
+    /// Approve. Every item of the checklist must have passed, or be confirmed here.
+    #[command(after_help = "Example:\n  intent-gateway review approve rev_1763715600000_0123456789abcdef \
+        --confirm LEGAL_ENTITY --confirm VERIFY_WHOLE_COUNTRY")]
+    Approve(ApproveArgs),
+    /// Send back. The partner gets the notes by mail.
+    #[command(after_help = "Example:\n  intent-gateway review reject rev_1763715600000_0123456789abcdef \
+        --notes 'The service area names cities that you do not serve.'")]
+    Reject(RejectArgs),
+}
+
+/// Where a connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum StateArg {
+    /// Registered; no user's request reaches it.
+    Sandbox,
+    /// The last probe before going live failed.
+    ProbeFailed,
+    /// Users' requests are routed to it.
+    Live,
+    /// Taken out.
+    Suspended,
+}
+
+/// Where a review stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum ReviewStatusArg {
+    /// To be decided.
+    Open,
+    /// Accepted.
+    Approved,
+    /// Sent back.
+    Rejected,
+    /// What it was about was replaced.
+    Superseded,
+}
+
+impl StateArg {
+    /// As it is named on the wire.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Sandbox => "sandbox",
+            Self::ProbeFailed => "probe_failed",
+            Self::Live => "live",
+            Self::Suspended => "suspended",
+        }
+    }
+}
+
+impl ReviewStatusArg {
+    /// As it is named on the wire.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Approved => "approved",
+            Self::Rejected => "rejected",
+            Self::Superseded => "superseded",
+        }
+    }
+}
+
+/// What every command has.
+#[derive(Args, Debug)]
+pub(crate) struct Common {
+    #[command(flatten)]
+    pub(crate) gateway: GatewayArgs,
+    /// Print JSON, as the gateway answers.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PartnerArgs {
+    /// The account.
+    #[arg(value_name = "ID", value_parser = parse_partner)]
+    pub(crate) id: PartnerId,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ListArgs {
+    /// Only connections in this state.
+    #[arg(long)]
+    pub(crate) state: Option<StateArg>,
+    /// Only what comes after this account.
+    #[arg(long, value_name = "ID", value_parser = parse_partner)]
+    pub(crate) after: Option<PartnerId>,
+    /// At most so many.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=PAGE_MAX))]
+    pub(crate) limit: u32,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TestArgs {
+    /// The account.
+    #[arg(value_name = "ID", value_parser = parse_partner)]
+    pub(crate) id: PartnerId,
+    /// The intent.
+    #[arg(long, value_name = "INTENT", value_parser = parse_intent)]
+    pub(crate) intent: IntentId,
+    /// File of a sample request, or of several in a JSON array; may be given again.
+    #[arg(long, value_name = "FILE", required_unless_present = "confirm")]
+    pub(crate) samples: Vec<PathBuf>,
+    /// A requirement that a person has looked at, and what was seen; may be given again.
+    #[arg(long, value_name = "CODE=NOTE", value_parser = parse_confirmation)]
+    pub(crate) confirm: Vec<Confirmation>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReasonArgs {
+    /// The account.
+    #[arg(value_name = "ID", value_parser = parse_partner)]
+    pub(crate) id: PartnerId,
+    /// Why.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: String,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReviewListArgs {
+    /// Only those that stand so.
+    #[arg(long, default_value = "open")]
+    pub(crate) status: ReviewStatusArg,
+    /// At most so many.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=PAGE_MAX))]
+    pub(crate) limit: u32,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReviewArgs {
+    /// The review.
+    #[arg(value_name = "REVIEW", value_parser = parse_review)]
+    pub(crate) review: String,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ApproveArgs {
+    /// The review.
+    #[arg(value_name = "REVIEW", value_parser = parse_review)]
+    pub(crate) review: String,
+    /// An item of the checklist that a person has looked at; may be given again.
+    #[arg(long, value_name = "CODE")]
+    pub(crate) confirm: Vec<String>,
+    /// What the partner is told.
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub(crate) notes: String,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RejectArgs {
+    /// The review.
+    #[arg(value_name = "REVIEW", value_parser = parse_review)]
+    pub(crate) review: String,
+    /// What the partner has to mend.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) notes: String,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+fn parse_intent(text: &str) -> Result<IntentId, String> {
+    IntentId::parse(text).map_err(|error| error.to_string())
+}
+
+/// A review's identifier goes into a path.
+fn parse_review(text: &str) -> Result<String, String> {
+    let fits = text.starts_with("rev_") && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if fits { Ok(text.to_owned()) } else { Err("a review's identifier begins with `rev_`".to_owned()) }
+}
+
+fn parse_confirmation(text: &str) -> Result<Confirmation, String> {
+    match text.split_once('=') {
+        Some((code, note)) if !code.trim().is_empty() && !note.trim().is_empty() => {
+            Ok(Confirmation { code: code.trim().to_owned(), note: note.trim().to_owned() })
+        }
+        _ => Err("expected a requirement's code and what was seen: `CODE=NOTE`".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use intent_gateway_core::connection::ConnectionState;
+    use intent_gateway_core::onboarding::records::ReviewStatus;
+
+    use super::*;
+
+    #[test]
+    fn a_confirmation_says_what_was_seen() {
+        let parsed = parse_confirmation("CERTIFICATE = seen; serial=12").expect("fits");
+        assert_eq!((parsed.code.as_str(), parsed.note.as_str()), ("CERTIFICATE", "seen; serial=12"));
+        for bad in ["", "CERTIFICATE", "CERTIFICATE=", "CERTIFICATE= ", "=seen"] {
+            assert!(parse_confirmation(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_goes_into_a_path_is_an_identifier() {
+        assert!(parse_review("rev_1763715600000_0123456789abcdef").is_ok());
+        for bad in ["", "ptr_1", "rev_1/../../x", "rev_1?x", "rev_%2e"] {
+            assert!(parse_review(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn states_are_named_as_on_the_wire() {
+        let state = |value: &StateArg| value.to_possible_value().map(|named| named.get_name().to_owned());
+        let states: Vec<_> = StateArg::value_variants().iter().filter_map(state).collect();
+        assert_eq!(states, ConnectionState::ALL.map(ConnectionState::as_str));
+        for value in StateArg::value_variants() {
+            assert_eq!(state(value).as_deref(), Some(value.as_str()));
+        }
+        for value in ReviewStatusArg::value_variants() {
+            let named = value.to_possible_value().expect("none is skipped");
+            assert_eq!(named.get_name(), value.as_str());
+            assert!(serde_json::from_value::<ReviewStatus>(value.as_str().into()).is_ok());
+        }
+    }
+}

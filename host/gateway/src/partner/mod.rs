@@ -1,0 +1,207 @@
+//! `intent-gateway partner` and `intent-gateway review`: what the platform team does with partners, over a gateway's
+//! HTTP interface. What a command prints for people is in `show`; `--json` prints the gateway's own answer.
+
+mod arguments;
+mod show;
+mod wire;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, anyhow};
+use intent_gateway_core::golive::SAMPLES_MAX;
+use intent_gateway_core::id::PartnerId;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use self::arguments::{
+    ApproveArgs, Common, ListArgs, PartnerArgs, ReasonArgs, RejectArgs, ReviewArgs, ReviewListArgs, TestArgs,
+};
+pub(crate) use self::arguments::{PartnerCommand, ReviewCommand};
+use crate::client::{Gateway, GatewayError};
+use crate::outcome::{Stopped, Verdict, exit_code, failed, print_json, usage};
+use crate::print;
+use crate::terminal::Palette;
+
+/// Largest file of sample requests, bytes: all that one test may hold.
+const SAMPLES_MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Runs a command to its exit code.
+pub(crate) fn run(command: &PartnerCommand) -> ExitCode {
+    exit_code(match command {
+        PartnerCommand::List(arguments) => list(arguments),
+        PartnerCommand::Status(arguments) => status(arguments),
+        PartnerCommand::Probe(arguments) => probe(arguments),
+        PartnerCommand::Test(arguments) => test(arguments),
+        PartnerCommand::SwitchOn(arguments) => switch_on(arguments),
+        PartnerCommand::Suspend(arguments) => change_state(arguments, "suspend"),
+        PartnerCommand::Lift(arguments) => change_state(arguments, "lift"),
+        PartnerCommand::AcceptDrift(arguments) => change_state(arguments, "accept-drift"),
+    })
+}
+
+/// Runs a command about reviews to its exit code.
+pub(crate) fn run_review(command: &ReviewCommand) -> ExitCode {
+    exit_code(match command {
+        ReviewCommand::List(arguments) => list_reviews(arguments),
+        ReviewCommand::Show(arguments) => show_review(arguments),
+        ReviewCommand::Approve(arguments) => approve(arguments),
+        ReviewCommand::Reject(arguments) => reject(arguments),
+    })
+}
+
+/// Prints an answer: as it came, or as a text for people. Hands over what was read of it.
+fn tell<T: DeserializeOwned>(
+    answer: Result<Value, GatewayError>,
+    json: bool,
+    text: impl FnOnce(&T, Palette) -> String,
+) -> Result<T, Stopped> {
+    let answer = answer.map_err(failed)?;
+    let read: T = serde_json::from_value(answer.clone())
+        .context("the gateway answered something else than expected; is it of this version?")
+        .map_err(failed)?;
+    if json {
+        print_json(&answer)?;
+    } else {
+        print(&text(&read, Palette::of_stdout()));
+    }
+    Ok(read)
+}
+
+fn open(common: &Common) -> Result<Gateway, Stopped> {
+    common.gateway.open()
+}
+
+/// An admin's route about one partner.
+fn route(id: &PartnerId, action: &str) -> String {
+    format!("/api/v1/mcp-admin/{id}/{action}")
+}
+
+fn list(arguments: &ListArgs) -> Result<Verdict, Stopped> {
+    let ListArgs { state, after, limit, common } = arguments;
+    let gateway = open(common)?;
+    let after = after.as_ref().map(|after| format!("&after={after}")).unwrap_or_default();
+    match state {
+        None => {
+            let answer = gateway.get(&format!("/api/v1/admin/accounts?limit={limit}{after}"));
+            tell(answer, common.json, |accounts, _| show::accounts(accounts)).map(drop)?;
+        }
+        Some(state) => {
+            let state = state.as_str();
+            let answer = gateway.get(&format!("/api/v1/admin/connections?status={state}&limit={limit}{after}"));
+            tell(answer, common.json, |connections, palette| show::connections(connections, palette)).map(drop)?;
+        }
+    }
+    Ok(Verdict::Well)
+}
+
+fn status(arguments: &PartnerArgs) -> Result<Verdict, Stopped> {
+    let PartnerArgs { id, common } = arguments;
+    let answer = open(common)?.get(&format!("/api/v1/business/tier1/accounts/{id}"));
+    tell(answer, common.json, show::overview)?;
+    Ok(Verdict::Well)
+}
+
+fn probe(arguments: &PartnerArgs) -> Result<Verdict, Stopped> {
+    let PartnerArgs { id, common } = arguments;
+    let answer = open(common)?.post(&route(id, "probe"), None);
+    let answer: wire::ProbeAnswer =
+        tell(answer, common.json, |answer: &wire::ProbeAnswer, palette| show::connection(&answer.connection, palette))?;
+    Ok(Verdict::of(answer.ok))
+}
+
+fn test(arguments: &TestArgs) -> Result<Verdict, Stopped> {
+    let TestArgs { id, intent, samples, confirm, common } = arguments;
+    let body = json!({"intent": intent, "requests": read_samples(samples)?, "confirmed": confirm});
+    let answer = open(common)?.post(&route(id, "test"), Some(&body));
+    let report: wire::Report = tell(answer, common.json, show::report)?;
+    Ok(Verdict::of(report.passed))
+}
+
+/// The requests of all files: each holds one, or several in an array.
+fn read_samples(files: &[PathBuf]) -> Result<Vec<Value>, Stopped> {
+    let mut requests = Vec::new();
+    for path in files {
+        let unreadable = || format!("cannot read {}", path.display());
+        let size = std::fs::metadata(path).with_context(unreadable).map_err(usage)?.len();
+        if size > SAMPLES_MAX_BYTES {
+            return Err(usage(anyhow!("{} has more than {SAMPLES_MAX_BYTES} bytes", path.display())));
+        }
+        let text = std::fs::read_to_string(path).with_context(unreadable).map_err(usage)?;
+        let read = serde_json::from_str(&text).with_context(|| format!("{} is no JSON", path.display()));
+        match read.map_err(usage)? {
+            Value::Array(several) => requests.extend(several),
+            one => requests.push(one),
+        }
+    }
+    if requests.len() > SAMPLES_MAX {
+        return Err(usage(anyhow!("there are {} sample requests; expected at most {SAMPLES_MAX}", requests.len())));
+    }
+    Ok(requests)
+}
+
+fn switch_on(arguments: &PartnerArgs) -> Result<Verdict, Stopped> {
+    let PartnerArgs { id, common } = arguments;
+    let answer = open(common)?.post(&route(id, "switch-on"), None);
+    tell(answer, common.json, |switched: &wire::SwitchedOn, palette| show::switched_on(switched, palette))?;
+    Ok(Verdict::Well)
+}
+
+fn change_state(arguments: &ReasonArgs, action: &str) -> Result<Verdict, Stopped> {
+    let ReasonArgs { id, reason, common } = arguments;
+    let answer = open(common)?.post(&route(id, action), Some(&json!({"reason": reason})));
+    tell(answer, common.json, show::connection)?;
+    Ok(Verdict::Well)
+}
+
+fn list_reviews(arguments: &ReviewListArgs) -> Result<Verdict, Stopped> {
+    let ReviewListArgs { status, limit, common } = arguments;
+    let answer = open(common)?.get(&format!("/api/v1/admin/reviews?status={}&limit={limit}", status.as_str()));
+    tell(answer, common.json, |reviews, _| show::reviews(reviews))?;
+    Ok(Verdict::Well)
+}
+
+fn show_review(arguments: &ReviewArgs) -> Result<Verdict, Stopped> {
+    let ReviewArgs { review, common } = arguments;
+    let answer = open(common)?.get(&format!("/api/v1/admin/reviews/{review}"));
+    tell(answer, common.json, show::review)?;
+    Ok(Verdict::Well)
+}
+
+fn approve(arguments: &ApproveArgs) -> Result<Verdict, Stopped> {
+    let ApproveArgs { review, confirm, notes, common } = arguments;
+    decide(review, &json!({"decision": "approve", "notes": notes, "confirmed": confirm}), common)
+}
+
+fn reject(arguments: &RejectArgs) -> Result<Verdict, Stopped> {
+    let RejectArgs { review, notes, common } = arguments;
+    decide(review, &json!({"decision": "reject", "notes": notes}), common)
+}
+
+fn decide(review: &str, order: &Value, common: &Common) -> Result<Verdict, Stopped> {
+    let answer = open(common)?.post(&format!("/api/v1/admin/reviews/{review}/decision"), Some(order));
+    tell(answer, common.json, show::review)?;
+    Ok(Verdict::Well)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_stand_alone_or_in_arrays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).expect("written");
+            path
+        };
+        let (one, two) = (file("1.json", r#"{"n": 1}"#), file("2.json", r#"[{"n": 2}, {"n": 3}]"#));
+        let read = read_samples(&[one.clone(), two]).expect("read");
+        assert_eq!(read, [json!({"n": 1}), json!({"n": 2}), json!({"n": 3})]);
+        let many = file("many.json", &format!("[{}0]", "0,".repeat(SAMPLES_MAX)));
+        for bad in [many, file("bad.json", "{"), folder.path().join("none.json")] {
+            assert!(matches!(read_samples(&[bad]), Err(Stopped::Usage(_))));
+        }
+    }
+}

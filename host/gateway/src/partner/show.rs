@@ -1,0 +1,324 @@
+//! The gateway's answers as texts for people: what matters for the next decision, and no more.
+
+use intent_gateway_core::connection::ConnectionState;
+use intent_gateway_core::contract::Violation;
+use intent_gateway_core::descriptors::ToolReport;
+use intent_gateway_core::endpoint::Endpoint;
+use intent_gateway_core::manifest::Status;
+
+use super::wire::{
+    Accounts, Connection, Connections, Item, Manifests, Overview, Probe, Report, Review, ReviewInFull, Reviews,
+    Submission, SwitchedOn,
+};
+use crate::terminal::{Palette, Tone, count, harmless, pairs, table};
+
+/// Places of a service area that are shown.
+const PLACES_SHOWN_MAX: usize = 8;
+
+/// A text that grows section by section.
+#[derive(Default)]
+struct Page(Vec<String>);
+
+impl Page {
+    fn section(&mut self, heading: &str, text: String) {
+        self.0.push(format!("{heading}\n{}", indented(&text)));
+    }
+
+    fn finish(self) -> String {
+        self.0.join("\n\n")
+    }
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+pub(super) fn accounts(Accounts { accounts, next }: &Accounts) -> String {
+    let rows: Vec<[String; 5]> = accounts
+        .iter()
+        .map(|account| {
+            let profile = if account.has_profile { "given" } else { "missing" };
+            let created = account.created_at.clone();
+            [
+                account.account_id.clone(),
+                account.business_name.clone(),
+                account.email.clone(),
+                created,
+                profile.to_owned(),
+            ]
+        })
+        .collect();
+    with_next(table(["account", "business", "e-mail", "since", "profile"], &rows), next.as_deref())
+}
+
+pub(super) fn connections(Connections { connections, next }: &Connections, _: Palette) -> String {
+    let rows: Vec<[String; 5]> = connections
+        .iter()
+        .map(|connection| {
+            let probe =
+                connection.probe.as_ref().map_or("none", |probe| if probe.passed { "passed" } else { "failed" });
+            [
+                connection.account_id.clone(),
+                connection.state.as_str().to_owned(),
+                connection.since.clone(),
+                probe.to_owned(),
+                connection.endpoint.url().to_owned(),
+            ]
+        })
+        .collect();
+    with_next(table(["account", "state", "since", "last probe", "endpoint"], &rows), next.as_deref())
+}
+
+/// A list that goes on says how.
+fn with_next(table: String, next: Option<&str>) -> String {
+    match next {
+        Some(next) => format!("{table}\nmore: --after {}", harmless(next)),
+        None => table,
+    }
+}
+
+pub(super) fn overview(overview: &Overview, palette: Palette) -> String {
+    let Overview { account_id, business_name, email, created_at, credentials, manifest, connection, next } = overview;
+    let mut page = Page::default();
+    let none = || "none".to_owned();
+    page.section(
+        "Account",
+        pairs(&[
+            ("account", account_id.clone()),
+            ("business", business_name.clone()),
+            ("e-mail", email.clone()),
+            ("since", created_at.clone()),
+            ("client_id", credentials.as_ref().map_or_else(none, |issued| issued.client_id.clone())),
+            ("webhook", credentials.as_ref().and_then(|issued| issued.webhook_url.clone()).unwrap_or_else(none)),
+        ]),
+    );
+    page.section("Manifest", manifest.as_ref().map_or_else(none, |manifest| manifests(manifest, palette)));
+    match connection {
+        None => page.section("Connection", none()),
+        Some(connection) => page.0.push(self::connection(connection, palette)),
+    }
+    let steps: Vec<[String; 3]> =
+        next.iter().map(|step| [step.code.clone(), step.who.clone(), step.text.clone()]).collect();
+    let next = if steps.is_empty() {
+        "nothing: requests are routed".to_owned()
+    } else {
+        table(["step", "who", "what"], &steps)
+    };
+    page.section("Next", next);
+    page.finish()
+}
+
+fn manifests(Manifests { latest, approved, review }: &Manifests, palette: Palette) -> String {
+    let status = palette.paint(status_tone(latest.status), latest.status.as_str());
+    let mut text = format!("submission {}: {status}", latest.number);
+    if let Some(review) = review {
+        text.push_str(&format!(", review {}", harmless(review)));
+    }
+    if let Some(approved) = approved.as_ref().filter(|approved| approved.number != latest.number) {
+        text.push_str(&format!("\nin force: submission {}", approved.number));
+    }
+    if let Some(notes) = latest.notes.as_ref().filter(|notes| !notes.is_empty()) {
+        text.push_str(&format!("\nnotes: {}", harmless(notes)));
+    }
+    format!("{text}\n{}", submission(latest))
+}
+
+fn status_tone(status: Status) -> Tone {
+    match status {
+        Status::Approved => Tone::Good,
+        Status::Rejected => Tone::Bad,
+        Status::Draft | Status::PendingReview => Tone::Doubtful,
+    }
+}
+
+/// What was submitted, and what a reviewer is to know of it.
+fn submission(Submission { manifest, warnings, flags, .. }: &Submission) -> String {
+    let mut lines = vec![format!("business: {}", harmless(&manifest.business_name))];
+    for entry in &manifest.intents {
+        let shown = entry.service_area.iter().take(PLACES_SHOWN_MAX).map(|place| harmless(place)).collect::<Vec<_>>();
+        let more = entry.service_area.len().saturating_sub(PLACES_SHOWN_MAX);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        lines.push(format!("lists {} in {}{more}", harmless(&entry.intent), shown.join(", ")));
+    }
+    lines.extend(flags.iter().map(|flag| format!("look at: {}", harmless(&flag.message))));
+    lines.extend(violations("warning", warnings));
+    lines.join("\n")
+}
+
+fn violations(word: &str, violations: &[Violation]) -> Vec<String> {
+    let line = |Violation { pointer, code, message }: &Violation| {
+        let at = if pointer.is_empty() { String::new() } else { format!(" at {}", harmless(pointer)) };
+        format!("{word}: {} [{}{at}]", harmless(message), harmless(code))
+    };
+    violations.iter().map(line).collect()
+}
+
+pub(super) fn connection(connection: &Connection, palette: Palette) -> String {
+    let Connection { account_id, state, since, endpoint, probe, quarantine, tests, suspension, next_probe_at } =
+        connection;
+    let mut page = Page::default();
+    let tone = match state {
+        ConnectionState::Live => Tone::Good,
+        ConnectionState::Sandbox => Tone::Doubtful,
+        ConnectionState::ProbeFailed | ConnectionState::Suspended => Tone::Bad,
+    };
+    let mut lines = vec![
+        format!("{} is {} since {}", harmless(account_id), palette.paint(tone, state.as_str()), harmless(since)),
+        format!("endpoint: {}", harmless(&described(endpoint))),
+    ];
+    if let Some(suspension) = suspension {
+        let (at, by) = (harmless(&suspension.at), harmless(&suspension.by.subject));
+        lines.push(format!("suspended at {at} by {by}: {}", harmless(&suspension.reason)));
+    }
+    if let Some(at) = next_probe_at {
+        lines.push(format!("probed again at {}", harmless(at)));
+    }
+    page.section("Connection", lines.join("\n"));
+    page.section("Last probe", probe.as_ref().map_or_else(|| "none".to_owned(), |probe| self::probe(probe, palette)));
+    if !quarantine.is_empty() {
+        let rows = quarantine.iter().flat_map(|(intent, drifts)| {
+            drifts.iter().map(|drift| [intent.clone(), drift.tool.clone(), format!("{:?}", drift.kind)])
+        });
+        page.section(
+            "Out of service for changed tools",
+            table(["intent", "tool", "change"], &rows.collect::<Vec<_>>()),
+        );
+    }
+    for report in tests.values() {
+        page.0.push(self::report(report, palette));
+    }
+    page.finish()
+}
+
+fn described(endpoint: &Endpoint) -> String {
+    match endpoint {
+        Endpoint::Mcp { url } => format!("{url} (MCP)"),
+        Endpoint::Rest { base_url, openapi_url } => format!("{base_url} (REST, described at {openapi_url})"),
+        Endpoint::Graphql { url } => format!("{url} (GraphQL)"),
+    }
+}
+
+fn probe(probe: &Probe, palette: Palette) -> String {
+    let verdict = verdict(probe.passed, palette);
+    let mut lines = vec![format!("{verdict} at {}, {} ms", harmless(&probe.started_at), probe.elapsed_ms)];
+    let steps = probe.steps.iter().map(|step| {
+        format!("{} {} ({} ms)", step.step, if step.passed { "passed" } else { "failed" }, step.elapsed_ms)
+    });
+    lines.push(format!("steps: {}", harmless(&steps.collect::<Vec<_>>().join(", "))));
+    if let Some(server) = &probe.server {
+        let revision = probe.protocol_version.as_deref().unwrap_or("no revision named");
+        lines.push(format!(
+            "server: {} {}, MCP {}",
+            harmless(&server.name),
+            harmless(&server.version),
+            harmless(revision)
+        ));
+    }
+    lines.extend(violations("failure", &probe.failures));
+    lines.extend(probe.tool_report.iter().flat_map(tools));
+    lines.extend(probe.notes.iter().map(|note| format!("note: {}", harmless(note))));
+    lines.join("\n")
+}
+
+/// What became of the tools.
+fn tools(ToolReport { accepted, skipped, ignored, missing, warnings }: &ToolReport) -> Vec<String> {
+    let names: Vec<&str> = accepted.iter().map(|tool| tool.name.as_str()).collect();
+    let listed = if names.is_empty() { String::new() } else { format!(": {}", harmless(&names.join(", "))) };
+    let mut lines = vec![format!("{} accepted{listed}", count(accepted.len(), "tool"))];
+    let unnamed = |name: &Option<String>| harmless(name.as_deref().unwrap_or("without a name"));
+    for tool in skipped {
+        lines.extend(violations(&format!("tool {} skipped", unnamed(&tool.name)), &tool.violations));
+    }
+    lines.extend(
+        ignored.iter().map(|tool| format!("tool {} ignored: {}", unnamed(&tool.name), harmless(&tool.message))),
+    );
+    lines.extend(missing.iter().map(|(intent, tools)| format!("{intent} lacks {}", harmless(&tools.join(", ")))));
+    lines.extend(violations("warning", warnings));
+    lines
+}
+
+fn verdict(passed: bool, palette: Palette) -> String {
+    if passed { palette.paint(Tone::Good, "passed") } else { palette.paint(Tone::Bad, "failed") }
+}
+
+pub(super) fn report(report: &Report, palette: Palette) -> String {
+    let Report { intent, passed, contract_version, at, samples, items } = report;
+    let mut page = Page::default();
+    let verdict =
+        if *passed { palette.paint(Tone::Good, "passed") } else { palette.paint(Tone::Bad, "not passed yet") };
+    let mut lines = vec![format!("{verdict} at {}, by contract {}", harmless(at), harmless(contract_version))];
+    for (number, sample) in samples.iter().enumerate() {
+        let what = match &sample.failure {
+            Some(code) => format!("no usable answer [{}]", harmless(code)),
+            None => format!("{}, {} dropped", count(sample.options, "option"), sample.dropped),
+        };
+        lines.push(format!("sample {}: {what}, {} ms", number + 1, sample.elapsed_ms));
+    }
+    lines.push(checklist(items));
+    page.section(&format!("Test of {}", harmless(intent)), lines.join("\n"));
+    page.finish()
+}
+
+fn checklist(items: &[Item]) -> String {
+    let rows: Vec<[String; 4]> = items
+        .iter()
+        .map(|item| [item.state.clone(), item.code.clone(), item.text.clone(), item.detail.clone()])
+        .collect();
+    table(["state", "item", "must hold", "seen"], &rows)
+}
+
+pub(super) fn switched_on(SwitchedOn { routed, connection }: &SwitchedOn, palette: Palette) -> String {
+    let live = palette.paint(Tone::Good, "live");
+    format!("{} is {live}; routed: {}", harmless(&connection.account_id), harmless(&routed.join(", ")))
+}
+
+pub(super) fn reviews(Reviews { reviews, next }: &Reviews) -> String {
+    let rows: Vec<[String; 6]> = reviews
+        .iter()
+        .map(|review| {
+            [
+                review.id.clone(),
+                review.status.as_str().to_owned(),
+                review.account_id.clone(),
+                about(review),
+                review.opened_at.clone(),
+                review.due_at.clone(),
+            ]
+        })
+        .collect();
+    with_next(table(["review", "status", "account", "about", "opened", "due"], &rows), next.as_deref())
+}
+
+/// What a review is about, in a few words.
+fn about(review: &Review) -> String {
+    let subject = &review.subject;
+    match (subject.number, &subject.intents) {
+        (Some(number), _) => format!("{} {number}", subject.kind),
+        (None, Some(intents)) => format!("{} of {}", subject.kind, intents.join(", ")),
+        (None, None) => subject.kind.clone(),
+    }
+}
+
+pub(super) fn review(ReviewInFull { review, account, submission, checklist }: &ReviewInFull, _: Palette) -> String {
+    let mut page = Page::default();
+    let mut rows = vec![
+        ("review", review.id.clone()),
+        ("about", about(review)),
+        ("status", review.status.as_str().to_owned()),
+        ("account", format!("{} ({}, {})", account.account_id, account.business_name, account.email)),
+        ("opened", review.opened_at.clone()),
+        ("due", review.due_at.clone()),
+    ];
+    if let Some(decision) = &review.decision {
+        rows.push(("decided", format!("{} by {}", decision.at, decision.by.subject)));
+        rows.push(("notes", decision.notes.clone()));
+    }
+    page.section("Review", pairs(&rows));
+    if let Some(submission) = submission {
+        page.section(&format!("Submission {}", submission.number), self::submission(submission));
+    }
+    if !checklist.is_empty() {
+        page.section("Checklist", self::checklist(checklist));
+    }
+    page.finish()
+}

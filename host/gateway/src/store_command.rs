@@ -1,0 +1,147 @@
+//! `intent-gateway store`: backs the records up, restores them, looks whether they are sound. The work is the store's.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+use intent_gateway_core::clock::{Clock as _, SystemClock};
+use intent_gateway_core::onboarding::records::{
+    Account, Connection, Credentials, EmailCode, Manifests, Review, Webhook,
+};
+use intent_gateway_core::store::{List, Record, Store as _, page};
+use intent_gateway_store::{BackupReport, SqlStore};
+
+use crate::cli::FileArg;
+use crate::config::Config;
+use crate::print;
+use crate::serve::open_store;
+use crate::terminal::{pairs, table};
+
+/// Records read at once.
+const PAGE: u32 = 100;
+
+/// Back up, restore and check the store: SQLite or PostgreSQL, as the configuration says.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Write everything that the store holds into a new file, while gateways go on serving.
+    #[command(
+        after_help = "The file can be restored into either engine. It holds no secret in plain, and what it holds \
+        sealed can be opened with the same `auth.master_key` only: keep that, too, and elsewhere.\n\n\
+        Example:\n  intent-gateway store backup \"backup-$(date +%F).jsonl\" --config gateway.toml"
+    )]
+    Backup(TransferArgs),
+    /// Restore a backup into an empty store. Either all of it is there afterwards, or nothing is.
+    #[command(after_help = "No gateway may serve on the store meanwhile.\n\n\
+        Example:\n  intent-gateway store restore backup.jsonl --config gateway.toml")]
+    Restore(TransferArgs),
+    /// Open the store, bring its tables up to date, read every record, and follow the audit log from its first entry.
+    #[command(after_help = "Example:\n  intent-gateway store check --config gateway.toml")]
+    Check(CheckArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TransferArgs {
+    /// The backup.
+    #[arg(value_name = "FILE")]
+    backup: PathBuf,
+    #[command(flatten)]
+    config: FileArg,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    config: FileArg,
+}
+
+impl StoreCommand {
+    /// Where the configuration is.
+    pub(crate) fn file(&self) -> &FileArg {
+        match self {
+            Self::Backup(arguments) | Self::Restore(arguments) => &arguments.config,
+            Self::Check(arguments) => &arguments.config,
+        }
+    }
+}
+
+/// Runs a command under a configuration.
+pub(crate) fn run(config: &Config, command: &StoreCommand) -> anyhow::Result<()> {
+    with_store(config, async |store| match command {
+        StoreCommand::Backup(arguments) => back_up(store, &arguments.backup).await,
+        StoreCommand::Restore(arguments) => restore(store, &arguments.backup).await,
+        StoreCommand::Check(_) => check(store, config).await,
+    })
+}
+
+/// Opens the store, works on it, and closes it in good order.
+pub(crate) fn with_store(
+    config: &Config,
+    work: impl AsyncFnOnce(&SqlStore) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no runtime")?;
+    runtime.block_on(async {
+        let store = open_store(config).await?;
+        let done = work(&store).await;
+        if let Some(store) = std::sync::Arc::into_inner(store) {
+            store.close().await;
+        }
+        done
+    })
+}
+
+async fn back_up(store: &SqlStore, path: &Path) -> anyhow::Result<()> {
+    let begun = Instant::now();
+    let report = store.backup(path, SystemClock.now_ms()).await.context("the backup failed; no file is left of it")?;
+    print(&format!("{}\n{} backed up in {:.1} s", rows(&report), path.display(), begun.elapsed().as_secs_f64()));
+    Ok(())
+}
+
+async fn restore(store: &SqlStore, path: &Path) -> anyhow::Result<()> {
+    let report = store.restore(path).await.context("nothing was restored; the store is as it was")?;
+    print(&format!("{}\n{} restored", rows(&report), path.display()));
+    Ok(())
+}
+
+async fn check(store: &SqlStore, config: &Config) -> anyhow::Result<()> {
+    let changes = store.changes().await.context("the store cannot be read")?;
+    let records = [
+        readable::<Account>(store).await?,
+        readable::<EmailCode>(store).await?,
+        readable::<Credentials>(store).await?,
+        readable::<Webhook>(store).await?,
+        readable::<Manifests>(store).await?,
+        readable::<Review>(store).await?,
+        readable::<Connection>(store).await?,
+    ];
+    let (entries, head) = store.verify_audit().await.context("the store is not sound")?;
+    let location = config.store.location(&config.state_dir)?;
+    print(&table(["records", "read"], &records));
+    print(&pairs(&[
+        ("store", location.to_string()),
+        ("changes", changes.to_string()),
+        ("audit log", format!("{entries} long, ends with {head}")),
+        ("verdict", "sound".to_owned()),
+    ]));
+    Ok(())
+}
+
+/// Reads every record of a kind, page by page, and counts them.
+async fn readable<R: Record>(store: &SqlStore) -> anyhow::Result<[String; 2]> {
+    let kind = R::KIND.name();
+    let mut read = 0_usize;
+    let mut after: Option<String> = None;
+    loop {
+        let list = List { status: None, after: after.as_deref(), limit: PAGE };
+        let records = page::<R>(store, list).await.with_context(|| format!("after {read} {kind}"))?;
+        let Some(last) = records.last() else { return Ok([kind.to_owned(), read.to_string()]) };
+        read += records.len();
+        after = Some(last.value.key());
+    }
+}
+
+/// What went through, table by table.
+fn rows(report: &BackupReport) -> String {
+    let rows: Vec<[String; 2]> = report.rows.iter().map(|(table, rows)| [table.clone(), rows.to_string()]).collect();
+    format!("{}\nsha256  {}", table(["table", "rows"], &rows), report.digest)
+}

@@ -1,0 +1,108 @@
+//! How results look to a person: aligned columns, and colour on a terminal only.
+
+use std::io::IsTerminal as _;
+
+/// Blanks between two columns.
+const GAP: usize = 2;
+
+/// What a word is to tell by its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Good,
+    Doubtful,
+    Bad,
+}
+
+impl Tone {
+    /// The number of the colour in the escape sequence (ECMA-48, SGR).
+    fn code(self) -> u8 {
+        match self {
+            Self::Good => 32,
+            Self::Doubtful => 33,
+            Self::Bad => 31,
+        }
+    }
+}
+
+/// Whether standard output is in colour.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Palette {
+    coloured: bool,
+}
+
+impl Palette {
+    /// In colour on a terminal, unless the user wants none (<https://no-color.org>).
+    pub(crate) fn of_stdout() -> Self {
+        let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self { coloured: std::io::stdout().is_terminal() && !unwanted }
+    }
+
+    /// A text in its tone.
+    pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
+        if self.coloured { format!("\u{1b}[{}m{text}\u{1b}[0m", tone.code()) } else { text.to_owned() }
+    }
+}
+
+/// A text that others wrote, fit for a line of a terminal: control characters are spelt out.
+pub(crate) fn harmless(text: &str) -> String {
+    if !text.contains(char::is_control) {
+        return text.to_owned();
+    }
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
+/// Rows in aligned columns, the first of which is the head. Each cell is made harmless.
+pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
+    let head = head.map(str::to_owned);
+    let rows: Vec<[String; N]> =
+        std::iter::once(&head).chain(rows).map(|row| row.each_ref().map(|cell| harmless(cell))).collect();
+    let mut widths = [0; N];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let lines = rows.iter().map(|row| {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}{}", " ".repeat(GAP)));
+        cells.collect::<String>().trim_end().to_owned()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Names and values, one pair a line.
+pub(crate) fn pairs(pairs: &[(&str, String)]) -> String {
+    let width = pairs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0) + GAP;
+    let lines = pairs.iter().map(|(name, value)| format!("{name:<width$}{}", harmless(value)).trim_end().to_owned());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A count with its noun, which takes an `s` for all but one.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_and_hold_nothing_but_text() {
+        let rows = [["ptr_1".to_owned(), "Café\u{1b}[2J".to_owned()], ["ptr_22".to_owned(), String::new()]];
+        assert_eq!(table(["account", "name"], &rows), "account  name\nptr_1    Café\\u{1b}[2J\nptr_22");
+        assert_eq!(pairs(&[("state", "live".to_owned()), ("since", "a\nb".to_owned())]), "state  live\nsince  a\\nb");
+    }
+
+    #[test]
+    fn colour_is_put_around_the_word_and_nowhere_else() {
+        assert_eq!(Palette { coloured: false }.paint(Tone::Bad, "refused"), "refused");
+        assert_eq!(Palette { coloured: true }.paint(Tone::Good, "ok"), "\u{1b}[32mok\u{1b}[0m");
+    }
+
+    #[test]
+    fn counts_agree_with_their_nouns() {
+        assert_eq!(
+            [count(0, "warning"), count(1, "warning"), count(2, "warning")],
+            ["0 warnings", "1 warning", "2 warnings"]
+        );
+    }
+}

@@ -1,0 +1,134 @@
+//! For which account a request acts, who acts, and which part of a list it asks for.
+
+use std::sync::Arc;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequestParts, Query, RawPathParams};
+use http::request::Parts;
+use intent_gateway_core::audit::Actor;
+use intent_gateway_core::id::PartnerId;
+use serde::Deserialize;
+
+use crate::App;
+use crate::audience::ACCOUNT;
+use crate::auth::Caller;
+use crate::error::{Code, Refusal};
+
+/// Records of one page where the caller names no number.
+const PAGE_DEFAULT: u32 = 100;
+/// Most records of one page.
+const PAGE_MAX: u32 = 500;
+/// Name of the path parameter that holds the account in the platform team's routes.
+const ID: &str = "id";
+/// Longest key that a page may begin after, characters.
+const KEY_MAX_CHARS: usize = 200;
+
+/// An account and whoever acts for it: its partner, or an admin in its stead, whom the records then name.
+pub(crate) struct Acting {
+    /// The account that the path names. It may not exist.
+    pub(crate) account: PartnerId,
+    /// The caller, for the records.
+    pub(crate) actor: Actor,
+}
+
+impl FromRequestParts<Arc<App>> for Acting {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Refusal> {
+        let params = RawPathParams::from_request_parts(parts, app).await;
+        let params = params.map_err(|error| Refusal::new(Code::NotFound).internal(error.to_string()))?;
+        let named = params.iter().find(|(name, _)| [ACCOUNT, ID].contains(name));
+        let account = named.and_then(|(_, account)| PartnerId::parse(account).ok());
+        let account = account.ok_or_else(no_account)?;
+        Ok(Self { account, actor: actor(parts)? })
+    }
+}
+
+/// The platform team's member who acts on something else than an account.
+pub(crate) struct Team(pub(crate) Actor);
+
+impl FromRequestParts<Arc<App>> for Team {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<Self, Refusal> {
+        actor(parts).map(Self)
+    }
+}
+
+/// The caller as the audit log names it.
+fn actor(parts: &Parts) -> Result<Actor, Refusal> {
+    let caller = parts.extensions.get::<Caller>();
+    let caller = caller.ok_or_else(|| Refusal::new(Code::InternalError).internal("a route without a guard"))?;
+    Ok(Actor { role: caller.role.as_str().to_owned(), subject: caller.name() })
+}
+
+pub(crate) fn no_account() -> Refusal {
+    Refusal::new(Code::NotFound).message("There is no such account.")
+}
+
+/// Which part of a list is asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PageQuery {
+    /// Only records with this status.
+    pub(crate) status: Option<String>,
+    after: Option<String>,
+    limit: Option<u32>,
+}
+
+/// A part of a list.
+pub(crate) struct Page {
+    /// Only records with this status; it is one of those that there are.
+    pub(crate) status: Option<&'static str>,
+    /// Only records behind this key.
+    pub(crate) after: Option<String>,
+    /// At most so many.
+    pub(crate) limit: u32,
+}
+
+impl Page {
+    /// Reads a query; `statuses` are those that the list knows.
+    pub(crate) fn of(
+        query: Result<Query<PageQuery>, QueryRejection>,
+        statuses: &[&'static str],
+    ) -> Result<Self, Refusal> {
+        let Query(PageQuery { status, after, limit }) = query.map_err(|_| {
+            let status = if statuses.is_empty() { "" } else { "`status`, " };
+            let message = format!("The query parameters are {status}`after`, and `limit`, 1 to {PAGE_MAX}.");
+            Refusal::new(Code::InvalidRequest).message(message)
+        })?;
+        let status = match status {
+            None => None,
+            Some(given) => Some(*statuses.iter().find(|status| **status == given).ok_or_else(|| {
+                let known = if statuses.is_empty() { "none".to_owned() } else { statuses.join(", ") };
+                Refusal::new(Code::InvalidRequest).message(format!("The values of `status` are: {known}."))
+            })?),
+        };
+        Ok(Self { status, after: after.map(key).transpose()?, limit: size(limit)? })
+    }
+
+    /// The page as the store takes it.
+    pub(crate) fn list(&self) -> intent_gateway_core::store::List<'_> {
+        intent_gateway_core::store::List { status: self.status, after: self.after.as_deref(), limit: self.limit }
+    }
+
+    /// What to ask the next page with, given the last key of this one; none when it was the last.
+    pub(crate) fn next(&self, found: usize, last: Option<String>) -> Option<String> {
+        last.filter(|_| found >= self.limit as usize)
+    }
+}
+
+/// The size of a page.
+pub(crate) fn size(limit: Option<u32>) -> Result<u32, Refusal> {
+    let limit = limit.unwrap_or(PAGE_DEFAULT);
+    if (1..=PAGE_MAX).contains(&limit) {
+        return Ok(limit);
+    }
+    Err(Refusal::new(Code::InvalidRequest).message(format!("`limit` is 1 to {PAGE_MAX}.")))
+}
+
+/// A key as keys are written; no other can be behind anything.
+fn key(given: String) -> Result<String, Refusal> {
+    let fits = given.bytes().all(|byte| byte.is_ascii_graphic()) && given.len() <= KEY_MAX_CHARS;
+    if fits { Ok(given) } else { Err(Refusal::new(Code::InvalidRequest).message("`after` is no `next` of an answer.")) }
+}

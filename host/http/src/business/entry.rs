@@ -1,0 +1,108 @@
+//! The way to a token: by a code sent to a corporate e-mail address, or by sandbox credentials.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::Response;
+use http::StatusCode;
+
+use crate::App;
+use crate::auth::{Role, Tokens};
+use crate::body::JsonText;
+use crate::error::{Code, ErrorBody, Refusal};
+use crate::fields::Fields;
+use crate::onboarding_wire::{
+    CodeSent, IssuedToken, SignInRequest, SignUpRequest, SignedIn, TokenRequest, VerifyRequest, time,
+};
+use crate::wire;
+
+/// Life of a token that a code opened: a working day, for a person at a dashboard.
+const SIGNED_IN_TTL: Duration = Duration::from_secs(12 * 60 * 60);
+/// Life of a token that credentials opened: a program asks again without trouble.
+const CREDENTIALS_TTL: Duration = Duration::from_secs(60 * 60);
+
+/// Sends a code to a corporate address, to open an account with.
+///
+/// The answer is the same when the address has an account already; the code then enters it. Addresses of free-mail
+/// providers are refused.
+#[utoipa::path(
+    post, path = "/api/v1/business/sign-up", tag = "business",
+    request_body = SignUpRequest,
+    security(()),
+    responses((status = 202, description = "A code is on its way", body = CodeSent))
+)]
+pub(super) async fn sign_up(State(app): State<Arc<App>>, JsonText(body): JsonText) -> Result<Response, Refusal> {
+    let mut fields = Fields::of(&body);
+    let (email, business_name) = (fields.text("email"), fields.text("business_name"));
+    fields.finish()?;
+    let sent = app.onboarding.sign_up(&email, &business_name).await?;
+    wire::json(StatusCode::ACCEPTED, &CodeSent::from(sent), wire::SMALL_BYTES)
+}
+
+/// Sends a code to an account's address, to enter it with.
+///
+/// The answer is the same when no account has the address; nothing is sent then.
+#[utoipa::path(
+    post, path = "/api/v1/business/sign-in", tag = "business",
+    request_body = SignInRequest,
+    security(()),
+    responses((status = 202, description = "A code is on its way, if an account has the address", body = CodeSent))
+)]
+pub(super) async fn sign_in(State(app): State<Arc<App>>, JsonText(body): JsonText) -> Result<Response, Refusal> {
+    let mut fields = Fields::of(&body);
+    let email = fields.text("email");
+    fields.finish()?;
+    let sent = app.onboarding.sign_in(&email).await?;
+    wire::json(StatusCode::ACCEPTED, &CodeSent::from(sent), wire::SMALL_BYTES)
+}
+
+/// Takes the code of a sign-up or a sign-in, and gives a token of the account.
+///
+/// A code is good once, for ten minutes and five tries.
+#[utoipa::path(
+    post, path = "/api/v1/business/sign-up/verify", tag = "business",
+    request_body = VerifyRequest,
+    security(()),
+    responses(
+        (status = 200, description = "The account, and a token of it", body = SignedIn<'static>),
+        (status = 401, description = "`INVALID_AUTH`: the code is wrong, used, or too old", body = ErrorBody<'static>),
+    )
+)]
+pub(super) async fn verify(State(app): State<Arc<App>>, JsonText(body): JsonText) -> Result<Response, Refusal> {
+    let mut fields = Fields::of(&body);
+    let (email, code) = (fields.text("email"), fields.text("code"));
+    fields.finish()?;
+    let signed_in = app.onboarding.verify(&email, &code).await?;
+    let account = signed_in.account.id.as_str();
+    let token = issue(&app.tokens, account, SIGNED_IN_TTL, app.onboarding.clock.now_ms())?;
+    let body = SignedIn { account_id: account, partner_id: account, created: signed_in.created, token };
+    wire::json(StatusCode::OK, &body, wire::SMALL_BYTES)
+}
+
+/// Takes sandbox credentials, and gives a token of their account.
+#[utoipa::path(
+    post, path = "/api/v1/business/token", tag = "business",
+    request_body = TokenRequest,
+    security(()),
+    responses(
+        (status = 200, description = "A token of the account", body = IssuedToken),
+        (status = 401, description = "`INVALID_AUTH`: the credentials are not accepted", body = ErrorBody<'static>),
+    )
+)]
+pub(super) async fn token(State(app): State<Arc<App>>, JsonText(body): JsonText) -> Result<Response, Refusal> {
+    let mut fields = Fields::of(&body);
+    let (client_id, client_secret) = (fields.text("client_id"), fields.text("client_secret"));
+    fields.finish()?;
+    let account = app.onboarding.authenticate(&client_id, &client_secret).await?;
+    let token = issue(&app.tokens, account.as_str(), CREDENTIALS_TTL, app.onboarding.clock.now_ms())?;
+    wire::json(StatusCode::OK, &token, wire::SMALL_BYTES)
+}
+
+fn issue(tokens: &Tokens, account: &str, ttl: Duration, now_ms: u64) -> Result<IssuedToken, Refusal> {
+    let token = tokens.issue(Role::Partner, account, ttl);
+    let token = token.map_err(|error| Refusal::new(Code::InternalError).internal(error.to_string()))?;
+    // The token itself counts whole seconds.
+    let expires_at = time((now_ms / 1_000 + ttl.as_secs()) * 1_000);
+    Ok(IssuedToken { token, token_type: "Bearer", expires_at })
+}

@@ -1,0 +1,39 @@
+//! What a business does for itself: signs up, gets credentials, submits its manifest, registers its endpoint.
+//!
+//! Four routes take no token, for they are the way to the first one; each client may use them so many times a
+//! minute. All others are about one account, which the path names and the token must be of (an admin may act in
+//! its stead). Nothing here may be kept by a cache.
+
+mod account;
+mod credentials;
+mod entry;
+
+use std::sync::Arc;
+
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::App;
+
+/// The way to the first token.
+pub(crate) fn open_routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::default()
+        .routes(routes!(entry::sign_up))
+        .routes(routes!(entry::verify))
+        .routes(routes!(entry::sign_in))
+        .routes(routes!(entry::token))
+}
+
+/// An account's own routes.
+pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::default()
+        .routes(routes!(account::overview))
+        .routes(routes!(account::set_profile))
+        .routes(routes!(account::show_manifest, account::submit_manifest))
+        .routes(routes!(account::show_connection, account::register_endpoint))
+        .routes(routes!(credentials::show, credentials::issue))
+        .routes(routes!(credentials::rotate))
+        .routes(routes!(credentials::set_webhook))
+        .routes(routes!(credentials::rotate_webhook_key))
+        .routes(routes!(credentials::test_call))
+}

@@ -1,0 +1,153 @@
+//! Where a request comes from, and how often one client may use the routes that take no token.
+//!
+//! Not here: limits on callers that a token names, and on what one account may do.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use governor::clock::{Clock, MonotonicClock};
+use governor::middleware::NoOpMiddleware;
+use governor::state::keyed::HashMapStateStore;
+use governor::{Quota, RateLimiter};
+use http::{Extensions, HeaderMap, HeaderName};
+
+/// The header in which proxies name who asked them, the nearest one last.
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+/// Clients that are told apart. Each is a number below this one: whoever has more addresses than that to ask from gets
+/// no more memory of the gateway's for it.
+const CLIENTS_TOLD_APART: u64 = 128 * 1024;
+/// Most proxies that may be trusted.
+pub const TRUSTED_PROXIES_MAX: usize = 8;
+
+/// The other end of the connection, among a request's extensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Peer(pub(crate) IpAddr);
+
+/// The network of the client: an IPv4 address, or the 64 leading bits of an IPv6 one, which is the least that a site gets.
+///
+/// Each trusted proxy appends the address that it was called from, so the client's is the one that the outermost of them
+/// appended. What stands before it is the client's own invention.
+pub(crate) fn network(headers: &HeaderMap, extensions: &Extensions, trusted_proxies: usize) -> IpAddr {
+    // Without a connection, as in a test of the router alone, all are one client.
+    let peer = extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
+    let Some(behind_the_last) = trusted_proxies.checked_sub(1) else { return network_of(peer) };
+    let values = headers.get_all(FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
+    let chain: Vec<&str> = values.flat_map(|value| value.split(',')).map(str::trim).collect();
+    // A chain that is too short did not come through all proxies; its first address is the best there is.
+    let client = chain.len().checked_sub(behind_the_last + 1).map_or(chain.first(), |index| chain.get(index));
+    network_of(client.and_then(|text| address(text)).unwrap_or(peer))
+}
+
+/// An address as proxies write it: alone, in brackets, or with a port.
+fn address(text: &str) -> Option<IpAddr> {
+    let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    bare.parse().ok().or_else(with_port)
+}
+
+fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+        address => address,
+    }
+}
+
+/// So many requests a minute for each client; as many may come at once.
+pub(crate) struct ClientLimit<C: Clock = MonotonicClock> {
+    limiter: RateLimiter<u64, HashMapStateStore<u64>, C, NoOpMiddleware<C::Instant>>,
+    /// Seeded anew in each process, so that nobody can look for clients that share a number.
+    numbers: RandomState,
+}
+
+impl ClientLimit {
+    pub(crate) fn per_minute(requests: NonZeroU32) -> Self {
+        Self::with_clock(requests, MonotonicClock)
+    }
+}
+
+impl<C: Clock> ClientLimit<C> {
+    fn with_clock(requests: NonZeroU32, clock: C) -> Self {
+        let limiter = RateLimiter::hashmap_with_clock(Quota::per_minute(requests), clock);
+        Self { limiter, numbers: RandomState::new() }
+    }
+
+    /// Counts a request.
+    ///
+    /// # Errors
+    /// The time after which the next one is let in.
+    pub(crate) fn count(&self, network: IpAddr) -> Result<(), Duration> {
+        let client = self.numbers.hash_one(network) % CLIENTS_TOLD_APART;
+        self.limiter.check_key(&client).map_err(|refused| refused.wait_time_from(self.limiter.clock().now()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use governor::clock::FakeRelativeClock;
+
+    use super::*;
+
+    fn seen(peer: &str, forwarded: &[&str], trusted_proxies: usize) -> String {
+        let mut extensions = Extensions::new();
+        extensions.insert(Peer(peer.parse().expect("an address")));
+        let mut headers = HeaderMap::new();
+        for value in forwarded {
+            headers.append(FORWARDED_FOR, value.parse().expect("a header value"));
+        }
+        network(&headers, &extensions, trusted_proxies).to_string()
+    }
+
+    #[test]
+    fn the_header_counts_only_behind_trusted_proxies() {
+        assert_eq!(seen("192.0.2.1", &["198.51.100.7"], 0), "192.0.2.1");
+        assert_eq!(seen("192.0.2.1", &["198.51.100.7"], 1), "198.51.100.7");
+        // What the client wrote itself stands before what the proxies appended.
+        assert_eq!(seen("192.0.2.1", &["203.0.113.9, 198.51.100.7"], 1), "198.51.100.7");
+        assert_eq!(seen("192.0.2.1", &["203.0.113.9, 198.51.100.7", "192.0.2.2"], 2), "198.51.100.7");
+        assert_eq!(seen("192.0.2.1", &["198.51.100.7"], 2), "198.51.100.7");
+        for nothing in [&[][..], &["unknown"], &[""], &["198.51.100.7, nonsense"]] {
+            assert_eq!(seen("192.0.2.1", nothing, 1), "192.0.2.1", "{nothing:?}");
+        }
+        assert_eq!(seen("192.0.2.1", &["198.51.100.7:4711"], 1), "198.51.100.7");
+        assert_eq!(seen("192.0.2.1", &["[2001:db8:1:2:3::4]:4711"], 1), "2001:db8:1:2::");
+        assert_eq!(network(&HeaderMap::new(), &Extensions::new(), 0).to_string(), "0.0.0.0");
+    }
+
+    #[test]
+    fn a_site_is_one_client() {
+        assert_eq!(seen("2001:db8:1:2:3:4:5:6", &[], 0), "2001:db8:1:2::");
+        assert_eq!(seen("2001:db8:1:3:3:4:5:6", &[], 0), "2001:db8:1:3::");
+        assert_eq!(seen("::ffff:192.0.2.1", &[], 0), "192.0.2.1");
+    }
+
+    #[test]
+    fn each_client_has_its_own_count_which_recovers() {
+        let clock = FakeRelativeClock::default();
+        let limit = ClientLimit::with_clock(NonZeroU32::new(3).expect("not zero"), clock.clone());
+        let (one, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
+        for _ in 0..3 {
+            assert_eq!(limit.count(one), Ok(()));
+        }
+        assert_eq!(limit.count(one), Err(Duration::from_secs(20)));
+        assert_eq!(limit.count(other), Ok(()));
+        clock.advance(Duration::from_secs(19));
+        assert_eq!(limit.count(one), Err(Duration::from_secs(1)));
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(limit.count(one), Ok(()));
+        assert!(limit.count(one).is_err());
+    }
+
+    #[test]
+    fn the_clients_that_are_told_apart_are_bounded() {
+        let limit = ClientLimit::per_minute(NonZeroU32::MIN);
+        for site in 0..200_000_u32 {
+            let _ = limit.count(IpAddr::V4(site.into()));
+        }
+        assert!(limit.limiter.len() as u64 <= CLIENTS_TOLD_APART);
+    }
+}

@@ -1,0 +1,158 @@
+//! What onboarding refuses, as HTTP says it.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use http::StatusCode;
+use intent_gateway_core::contract::{self, Violation};
+use intent_gateway_core::error::chain;
+use intent_gateway_core::golive::GoLiveError;
+use intent_gateway_core::onboarding::OnboardingError;
+use intent_gateway_core::store::StoreError;
+
+use super::{Code, Refusal};
+
+/// The event cannot happen in the connection's state.
+const WRONG_STATE: &str = "WRONG_STATE";
+/// Something is still missing; `violations` lists what.
+const NOT_READY: &str = "NOT_READY";
+
+impl From<OnboardingError> for Refusal {
+    fn from(error: OnboardingError) -> Self {
+        let detail = chain(&error);
+        match error {
+            OnboardingError::Refused(refusal) => told(refusal),
+            OnboardingError::NotFound(what) => Self::new(Code::NotFound).message(format!("There is no such {what}.")),
+            OnboardingError::NotAccepted => {
+                let refusal = Self::new(Code::InvalidAuth).challenge(crate::auth::CHALLENGE_MISSING);
+                refusal.message("The code or secret is not right, is used up, or is too old.")
+            }
+            OnboardingError::TooMany(wait_ms) => Self::new(Code::RateLimited)
+                .message("Too many codes were asked for; try again later.")
+                .retry_after(Duration::from_millis(wait_ms)),
+            OnboardingError::OutOfStep { code, message } => Self::conflict(code, sentence(&message)),
+            OnboardingError::NotAllowed(not_allowed) => Self::conflict(WRONG_STATE, sentence(&not_allowed.to_string())),
+            OnboardingError::NotReady(violations) => {
+                let message = summed_up("Not yet", &violations);
+                Self::conflict(NOT_READY, message).violations(violations)
+            }
+            OnboardingError::Test(error) => test(error),
+            OnboardingError::Contended | OnboardingError::Store(StoreError::Busy) => {
+                Self::new(Code::Overloaded).internal(detail)
+            }
+            OnboardingError::Store(_) | OnboardingError::NoEntropy(_) | OnboardingError::Sealed(_) => {
+                Self::new(Code::InternalError).internal(detail)
+            }
+        }
+    }
+}
+
+/// A document that breaks rules. The message alone says what is wrong, for whoever reads no further.
+fn told(refusal: contract::Refusal) -> Refusal {
+    let contract::Refusal { code, violations } = refusal;
+    let message = match violations.as_slice() {
+        [] => Code::InvalidRequest.message().to_owned(),
+        [one] => sentence(&one.message),
+        [first, others @ ..] => {
+            format!("{} {} more under `violations`.", sentence(&first.message), others.len())
+        }
+    };
+    let refused = Refusal::new(Code::InvalidRequest).message(message).violations(violations);
+    Refusal { code: code.into(), ..refused }
+}
+
+impl Refusal {
+    /// The step does not fit what was done before.
+    pub(crate) fn conflict(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        let refused = Self::new(Code::InvalidRequest).message(message);
+        Self { status: StatusCode::CONFLICT, code: code.into(), ..refused }
+    }
+}
+
+/// The team's test could not be run.
+fn test(error: GoLiveError) -> Refusal {
+    let at = |pointer: &str, code: &str, error: &GoLiveError| {
+        let violation = Violation { pointer: pointer.to_owned(), code: code.to_owned(), message: chain(error) };
+        told(contract::Refusal { code: Code::InvalidRequest.as_str().to_owned(), violations: vec![violation] })
+    };
+    match error {
+        GoLiveError::SampleCount(_) => at("/requests", "OUT_OF_RANGE", &error),
+        GoLiveError::SampleTooLarge { sample, .. } => at(&sample_pointer(sample), "TOO_LONG", &error),
+        GoLiveError::Confirmation(_) => at("/confirmed", "UNEXPECTED_VALUE", &error),
+        GoLiveError::SampleRefused { sample, refusal } => {
+            let place = |violation: Violation| {
+                let pointer = format!("{}{}", sample_pointer(sample), violation.pointer);
+                Violation { pointer, ..violation }
+            };
+            let violations = refusal.violations.into_iter().map(place).collect();
+            told(contract::Refusal { code: Code::InvalidRequest.as_str().to_owned(), violations })
+        }
+        GoLiveError::Contract { fault, .. } => fault.into(),
+    }
+}
+
+/// Samples are counted from 1 where people read, pointers from 0.
+fn sample_pointer(sample: usize) -> String {
+    format!("/requests/{}", sample.saturating_sub(1))
+}
+
+fn summed_up(lead: &str, violations: &[Violation]) -> String {
+    let all: Vec<&str> = violations.iter().map(|violation| violation.message.trim_end_matches('.')).collect();
+    format!("{lead}: {}.", all.join("; "))
+}
+
+/// A message of the domain as a sentence of its own.
+fn sentence(message: &str) -> String {
+    let ended = message.ends_with(['.', '!', '?']);
+    let mut characters = message.chars();
+    // A message that begins with a name in the code, such as an intent, keeps it as it is.
+    let first = message.split([' ', ':']).next().unwrap_or_default();
+    let named = first.contains(['_', '.', '`', '/']);
+    let head: String = match characters.next() {
+        Some(letter) if !named => letter.to_uppercase().collect(),
+        Some(letter) => letter.to_string(),
+        None => String::new(),
+    };
+    format!("{head}{}{}", characters.as_str(), if ended { "" } else { "." })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn violation(message: &str) -> Violation {
+        Violation { pointer: "/intents/0".to_owned(), code: "X".to_owned(), message: message.to_owned() }
+    }
+
+    #[test]
+    fn the_message_alone_says_what_is_wrong() {
+        let refused = |violations| told(contract::Refusal { code: "INVALID_INTENT".to_owned(), violations });
+        let one = refused(vec![violation("auto.fix: pricing.min (9) exceeds pricing.max (5)")]);
+        assert_eq!(one.message, "auto.fix: pricing.min (9) exceeds pricing.max (5).");
+        assert_eq!((one.code(), one.status), ("INVALID_INTENT", StatusCode::BAD_REQUEST));
+        let two = refused(vec![violation("expected 1 to 3."), violation("y"), violation("z")]);
+        assert_eq!(two.message, "Expected 1 to 3. 2 more under `violations`.");
+        assert_eq!(refused(Vec::new()).message, "The request is not valid.");
+    }
+
+    #[test]
+    fn faults_stay_inside() {
+        let engine = StoreError::Engine("the file /secret/gateway.db is full".to_owned(), None);
+        let refusal = Refusal::from(OnboardingError::Store(engine));
+        assert_eq!(refusal.code(), "INTERNAL_ERROR");
+        assert!(!refusal.message.contains("secret") && refusal.detail().is_some_and(|text| text.contains("/secret/")));
+        assert_eq!(Refusal::from(OnboardingError::Store(StoreError::Busy)).code(), "OVERLOADED");
+        assert_eq!(Refusal::from(OnboardingError::Contended).status, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(Refusal::from(OnboardingError::NotAccepted).status, StatusCode::UNAUTHORIZED);
+        assert_eq!(Refusal::from(OnboardingError::TooMany(1_500)).retry_after_seconds, Some(2));
+    }
+
+    #[test]
+    fn a_refused_sample_is_pointed_at() {
+        let refusal = contract::Refusal { code: "TOO_FAR".to_owned(), violations: vec![violation("is missing")] };
+        let refused = Refusal::from(OnboardingError::Test(GoLiveError::SampleRefused { sample: 2, refusal }));
+        assert_eq!(refused.violations[0].pointer, "/requests/1/intents/0");
+        let refused = Refusal::from(OnboardingError::Test(GoLiveError::SampleCount(0)));
+        assert_eq!((refused.code(), refused.status), ("INVALID_REQUEST", StatusCode::BAD_REQUEST));
+    }
+}

@@ -1,0 +1,87 @@
+//! The audit log: read in pages, and followed from end to end.
+
+use std::sync::Arc;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use http::StatusCode;
+use intent_gateway_core::audit::ChainCheck;
+use intent_gateway_core::id::PartnerId;
+use intent_gateway_core::onboarding::OnboardingError;
+use serde::Deserialize;
+
+use crate::App;
+use crate::acting::size;
+use crate::error::{Code, ErrorBody, Refusal};
+use crate::onboarding_wire::{AuditEntryBody, AuditPage, AuditVerified};
+use crate::wire;
+
+/// About what an entry takes, bytes.
+const ENTRY_BYTES: usize = 384;
+/// Entries read at once while the log is followed.
+const FOLLOWED_AT_ONCE: u32 = 1_000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AuditQuery {
+    after: Option<u64>,
+    limit: Option<u32>,
+    subject: Option<PartnerId>,
+}
+
+/// Reads the audit log, oldest first.
+#[utoipa::path(
+    get, path = "/api/v1/admin/audit", tag = "admin",
+    params(
+        ("after" = Option<u64>, Query, description = "`next` of the page before"),
+        ("limit" = Option<u32>, Query, description = "Entries of a page, 1 to 500; 100 when absent"),
+        ("subject" = Option<String>, Query, description = "Only what concerns this account"),
+    ),
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "A page of the log", body = AuditPage<'static>),
+        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody<'static>),
+    )
+)]
+pub(super) async fn list_entries(
+    State(app): State<Arc<App>>,
+    query: Result<Query<AuditQuery>, QueryRejection>,
+) -> Result<Response, Refusal> {
+    let refused =
+        || Refusal::new(Code::InvalidRequest).message("The query parameters are `after`, `limit`, `subject`.");
+    let Query(AuditQuery { after, limit, subject }) = query.map_err(|_| refused())?;
+    let (after, limit) = (after.unwrap_or(0), size(limit)?);
+    // Sequence numbers are kept as signed ones.
+    if i64::try_from(after).is_err() {
+        return Err(refused());
+    }
+    let subject = subject.as_ref().map(PartnerId::as_str);
+    let entries = app.onboarding.store.audit(subject, after, limit).await.map_err(OnboardingError::from)?;
+    let next = entries.last().filter(|_| entries.len() >= limit as usize).map(|entry| entry.seq);
+    let body = AuditPage { entries: entries.iter().map(AuditEntryBody::from).collect(), next };
+    wire::json(StatusCode::OK, &body, entries.len() * ENTRY_BYTES)
+}
+
+/// Follows the audit log from its first entry to its last.
+#[utoipa::path(
+    get, path = "/api/v1/admin/audit/verify", tag = "admin",
+    security(("bearer" = ["admin"])),
+    responses((status = 200, description = "Whether every entry follows from the one before", body = AuditVerified))
+)]
+pub(super) async fn verify(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
+    let mut check = ChainCheck::default();
+    let mut problem = None;
+    while problem.is_none() {
+        let (seq, _) = check.head();
+        let entries = app.onboarding.store.audit(None, seq, FOLLOWED_AT_ONCE).await.map_err(OnboardingError::from)?;
+        if entries.is_empty() {
+            break;
+        }
+        problem = entries.iter().try_for_each(|entry| check.take(entry)).err();
+    }
+    let (entries, head) = check.head();
+    let problem = problem.map(|problem| problem.to_string());
+    let body = AuditVerified { ok: problem.is_none(), entries, head: head.to_string(), problem };
+    wire::json(StatusCode::OK, &body, wire::SMALL_BYTES)
+}

@@ -1,0 +1,32 @@
+//! What the platform team does for partners: reviews, probes, tests, switches on, suspends, and reads the audit log.
+//!
+//! Contracts are not here; they are in [`crate::admin`].
+
+mod audit;
+mod connections;
+mod reviews;
+
+use std::sync::Arc;
+
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::App;
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::default()
+        .routes(routes!(reviews::list_accounts))
+        .routes(routes!(reviews::list_reviews))
+        .routes(routes!(reviews::show_review))
+        .routes(routes!(reviews::decide_review))
+        .routes(routes!(connections::list_connections))
+        .routes(routes!(connections::show_connection))
+        .routes(routes!(connections::probe))
+        .routes(routes!(connections::test))
+        .routes(routes!(connections::switch_on))
+        .routes(routes!(connections::suspend))
+        .routes(routes!(connections::lift))
+        .routes(routes!(connections::accept_drift))
+        .routes(routes!(audit::list_entries))
+        .routes(routes!(audit::verify))
+}

@@ -1,0 +1,106 @@
+//! Fuzzes the HTTP API with schemathesis: a gateway with live contracts and partners, every route of its OpenAPI document,
+//! and answers judged against that document.
+//!
+//! How it is fuzzed is in `tests/tools/schemathesis.toml`. A finding fails the run and is told with the request that shows
+//! it.
+
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+use serde_json::Value;
+
+use crate::command::{root, run, step};
+use crate::gateway::{self, Gateway};
+use crate::{guests, tools};
+
+/// How long is fuzzed, seconds. Within it the seed decides what is tried.
+const FUZZ_SECONDS: &str = "90";
+/// The configuration of schemathesis, from the project's root.
+const CONFIGURATION: &str = "tests/tools/schemathesis.toml";
+/// Folder of the gateway, its log and the report.
+const FOLDER: &str = "target/api-fuzz";
+/// Variable by which the configuration gets the token.
+const TOKEN: &str = "API_FUZZ_TOKEN";
+/// The limit on routes without a token would leave most of them unfuzzed: one client asks them all.
+const SETTINGS: [(&str, &str); 1] = [("INTENT_GATEWAY__SERVER__OPEN_REQUESTS_PER_MINUTE", "1000000")];
+/// Operations that must have been called with success at least once, or the run has proved nothing of them.
+const REACHED: [&str; 6] = [
+    "GET /api/v1/intents/{intent}",
+    "POST /api/v1/intents/{intent}/search",
+    "POST /api/v1/classify",
+    "GET /api/v1/admin/contracts",
+    "POST /api/v1/admin/contracts/{digest}/activate",
+    "GET /api/v1/admin/partners/{partner}/findings",
+];
+/// What the log of a gateway holds once a thread of it has panicked.
+const PANIC: &str = "panicked at";
+
+/// Fuzzes the API as an admin, who may call everything.
+pub(crate) fn run_all() -> anyhow::Result<()> {
+    tools::install_python()?;
+    guests::build_all()?;
+    gateway::build("debug")?;
+    let folder = root().join(FOLDER);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).with_context(|| format!("cannot clear {FOLDER}"))?;
+    }
+    std::fs::create_dir_all(&folder)?;
+    let partners = gateway::start_rust_partners(&folder)?;
+    let gateway = Gateway::start("debug", &folder, &partners, &SETTINGS)?;
+    let contracts = guests::shipped()?;
+    for contract in &contracts {
+        gateway.ship(contract)?;
+    }
+    let live = |loaded: &[Value]| loaded.iter().filter(|one| one["live"] == true).count();
+    gateway.wait_for("every contract", |loaded| live(loaded) == contracts.len())?;
+
+    step("Fuzzing the API");
+    let mut schemathesis = Command::new(tools::program("schemathesis"));
+    schemathesis.current_dir(root()).env(TOKEN, gateway.admin_token());
+    schemathesis.args(["--config-file", CONFIGURATION, "run", "--max-time", FUZZ_SECONDS]);
+    let report = folder.join("report.json");
+    schemathesis.args(["--report", "json", "--report-json-path"]).arg(&report);
+    schemathesis.arg(format!("{}/openapi.json", gateway.server.url));
+    run(&mut schemathesis)?;
+    check_reach(&serde_json::from_slice(&std::fs::read(&report).context("the fuzzer left no report")?)?)?;
+
+    gateway.server.stop().context("the gateway did not survive the fuzzing")?;
+    let log = std::fs::read_to_string(folder.join("gateway.log")).context("the gateway's log cannot be read")?;
+    if let Some(line) = log.lines().find(|line| line.contains(PANIC)) {
+        bail!("the gateway panicked: {line}");
+    }
+    Ok(())
+}
+
+/// Whether the fuzzer came through to what the operations do, by its own counts.
+fn check_reach(report: &Value) -> anyhow::Result<()> {
+    let accepted = |operation: &str| -> u64 {
+        let phases = report["valid_rates"][operation].as_object().into_iter().flat_map(|phases| phases.values());
+        phases.filter_map(|phase| phase["accepted"].as_u64()).sum()
+    };
+    let missed: Vec<&str> = REACHED.into_iter().filter(|operation| accepted(operation) == 0).collect();
+    if !missed.is_empty() {
+        bail!("the fuzzer never called with success: {}", missed.join(", "));
+    }
+    eprintln!("   {} cases, no finding", report["test_cases"]["generated"]);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_operation_that_was_never_accepted_fails_the_run() {
+        let reached: serde_json::Map<String, Value> =
+            REACHED.iter().map(|one| ((*one).to_owned(), json!({"fuzzing": {"accepted": 1}}))).collect();
+        let mut report = json!({"valid_rates": reached, "test_cases": {"generated": 1}});
+        assert!(check_reach(&report).is_ok());
+        report["valid_rates"][REACHED[1]] = json!({"coverage": {"accepted": 0}, "fuzzing": {"accepted": 0}});
+        assert!(check_reach(&report).is_err_and(|error| error.to_string().contains(REACHED[1])));
+        report["valid_rates"] = json!({});
+        assert!(check_reach(&report).is_err());
+    }
+}

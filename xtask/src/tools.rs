@@ -1,0 +1,79 @@
+//! Installs what only the tests need and Cargo does not bring: a Python environment with an SMTP server and a fuzzer, and
+//! PostgreSQL.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+use test_servers::tools::{ENVIRONMENT, REQUIREMENTS};
+
+use crate::command::{exists, output, root, run, step};
+
+/// `required` makes tests that need PostgreSQL fail where there is none, as CI wants it; otherwise they say so and go on.
+const POSTGRES_WISH: &str = "INTENT_GATEWAY_TEST_POSTGRES";
+/// Where Debian's packages put the programs of PostgreSQL's server, one folder a version.
+const POSTGRES_FOLDER: &str = "/usr/lib/postgresql";
+/// Debian's package.
+const POSTGRES_PACKAGE: &str = "postgresql";
+
+/// Installs everything.
+pub(crate) fn install() -> anyhow::Result<()> {
+    step("Tools of the tests");
+    install_python()?;
+    install_postgres()
+}
+
+/// Makes the Python environment, unless it was made from the same list.
+pub(crate) fn install_python() -> anyhow::Result<()> {
+    if !exists("python3") {
+        bail!("Python 3.11 or later runs the tests' SMTP server and the fuzzer of the API; install it");
+    }
+    let requirements = root().join(REQUIREMENTS);
+    let wanted = std::fs::read(&requirements).with_context(|| format!("cannot read {REQUIREMENTS}"))?;
+    let environment = root().join(ENVIRONMENT);
+    // Written last: what was installed in part is made anew.
+    let installed = environment.join("installed.txt");
+    if std::fs::read(&installed).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    eprintln!("   installing {REQUIREMENTS} into {ENVIRONMENT}");
+    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];
+    run(Command::new(environment.join("bin/python")).args(pip).arg(&requirements))?;
+    std::fs::write(&installed, wanted).with_context(|| format!("cannot write {}", installed.display()))
+}
+
+/// Installs PostgreSQL where it is missing and required; where it is only missing, says what to do.
+fn install_postgres() -> anyhow::Result<()> {
+    if has_postgres() {
+        return Ok(());
+    }
+    let advice = format!("PostgreSQL's server is missing (Debian: apt-get install {POSTGRES_PACKAGE})");
+    if std::env::var_os(POSTGRES_WISH).is_none_or(|wish| wish != "required") {
+        eprintln!("   {advice}: the tests that need it will say so and pass by");
+        return Ok(());
+    }
+    let is_root = output(Command::new("id").arg("-u")).is_ok_and(|user| user == "0");
+    if !is_root || !exists("apt-get") {
+        bail!("{advice}, and {POSTGRES_WISH} is `required`");
+    }
+    let apt =
+        |arguments: &[&str]| run(Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(arguments));
+    apt(&["update", "--quiet"])?;
+    apt(&["install", "--yes", "--quiet", "--no-install-recommends", POSTGRES_PACKAGE])?;
+    if !has_postgres() {
+        bail!("{POSTGRES_PACKAGE} is installed, and there is still no initdb");
+    }
+    Ok(())
+}
+
+/// Whether `initdb` is found, on the path or where Debian puts it.
+fn has_postgres() -> bool {
+    let versions = std::fs::read_dir(POSTGRES_FOLDER).into_iter().flatten().filter_map(Result::ok);
+    exists("initdb") || versions.map(|version| version.path().join("bin/initdb")).any(|initdb| initdb.exists())
+}
+
+/// A program of the Python environment.
+pub(crate) fn program(name: &str) -> PathBuf {
+    root().join(ENVIRONMENT).join("bin").join(name)
+}
