@@ -44,7 +44,8 @@ fn dependencies_point_one_way() {
     let set = |names: &[&str]| -> BTreeSet<String> { names.iter().map(ToString::to_string).collect() };
     let core = "intent-gateway-core";
     assert_eq!(own(core), set(&[]));
-    for sibling in ["intent-gateway-sandbox", "intent-gateway-partners", "intent-gateway-http"] {
+    let siblings = ["sandbox", "partners", "http", "store", "mail"].map(|name| format!("intent-gateway-{name}"));
+    for sibling in &siblings {
         assert_eq!(own(sibling), set(&[core]), "{sibling}");
     }
     assert_eq!(own("contract-sdk"), set(&["contract-sdk-derive"]));
@@ -65,6 +66,11 @@ fn dependencies_point_one_way() {
         ("wasmtime-wasi", &["intent-gateway-sandbox"]),
         ("rmcp", &["intent-gateway-partners", "partner-rust", "partner-canned"]),
         ("axum", &["intent-gateway-http", "partner-rust", "partner-canned"]),
+        ("rusqlite", &["intent-gateway-store"]),
+        ("tokio-postgres", &["intent-gateway-store"]),
+        ("deadpool-postgres", &["intent-gateway-store"]),
+        ("refinery-core", &["intent-gateway-store"]),
+        ("lettre", &["intent-gateway-mail"]),
     ] {
         for name in names.iter().filter(|name| dependencies(&metadata, name).contains(technology)) {
             assert!(owners.contains(&name.as_str()), "{name} must not depend on {technology}");

@@ -12,6 +12,9 @@ use tempfile::TempDir;
 /// How long a change may take to be seen.
 const SETTLE_MAX: Duration = Duration::from_secs(30);
 
+/// Every client of a test has the same address, so the bound on clients must not count.
+const OPEN_REQUESTS_PER_MINUTE: u32 = 1_000_000;
+
 /// The project's root folder.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ lies in the root folder").to_owned()
@@ -64,6 +67,12 @@ impl Server {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.inner.id())).expect("Linux tells");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS is there");
         line.trim().trim_end_matches(" kB").trim().parse::<u64>().expect("a number") * 1024
+    }
+
+    /// Kills the process (SIGKILL), wherever it stands in its work.
+    pub(crate) fn kill(&self) {
+        let status = Command::new("kill").args(["-KILL", &self.inner.id().to_string()]).status();
+        assert!(status.expect("kill runs").success(), "the process was not there any more");
     }
 
     /// Number of open file descriptors of the process.
@@ -151,17 +160,28 @@ impl Gateway {
         Self::start_in(folder)
     }
 
+    /// Starts another process on the folder of one that was killed.
+    pub(crate) fn revive(self) -> Self {
+        let Self { server, folder, .. } = self;
+        drop(server);
+        Self::start_in(folder)
+    }
+
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("gateway.log")).expect("the log is there")
     }
 
     async fn send(&self, request: reqwest::RequestBuilder, token: &str) -> Answer {
+        self.try_send(request, token).await.expect("the gateway answers")
+    }
+
+    async fn try_send(&self, request: reqwest::RequestBuilder, token: &str) -> Result<Answer, reqwest::Error> {
         let request = if token.is_empty() { request } else { request.bearer_auth(token) };
-        let response = request.send().await.expect("the gateway answers");
+        let response = request.send().await?;
         let status = response.status().as_u16();
-        let bytes = response.bytes().await.expect("the answer is whole");
+        let bytes = response.bytes().await?;
         let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).expect("JSON") };
-        Answer { status, body }
+        Ok(Answer { status, body })
     }
 
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
@@ -188,12 +208,23 @@ impl Gateway {
 
     /// A call with whatever token, or none.
     pub(crate) async fn call(&self, method: &str, path: &str, token: Option<&str>, body: Option<&Value>) -> Answer {
+        self.try_call(method, path, token, body).await.expect("the gateway answers")
+    }
+
+    /// The same of a gateway that may be killed meanwhile; an error when the answer did not come, or not whole.
+    pub(crate) async fn try_call(
+        &self,
+        method: &str,
+        path: &str,
+        token: Option<&str>,
+        body: Option<&Value>,
+    ) -> Result<Answer, reqwest::Error> {
         let method = method.parse().expect("a method");
         let mut request = self.client.request(method, format!("{}{path}", self.server.url));
         if let Some(body) = body {
             request = request.json(body);
         }
-        self.send(request, token.unwrap_or_default()).await
+        self.try_send(request, token.unwrap_or_default()).await
     }
 
     /// The admin's token.
@@ -245,9 +276,10 @@ fn token(config: &Path, arguments: &[&str]) -> String {
 
 fn config(folder: &Path, options: &GatewayOptions) -> String {
     let mut text = format!(
-        "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\n[contracts]\ndir = {:?}\n\
+        "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\nopen_requests_per_minute = {}\n[contracts]\ndir = {:?}\n\
          [partner_client]\nallow_loopback_http = true\n{}\n",
         folder.join("state"),
+        OPEN_REQUESTS_PER_MINUTE,
         folder.join("contracts"),
         options.extra
     );

@@ -4,6 +4,7 @@
 //! How it is fuzzed is in `tests/tools/schemathesis.toml`. A finding fails the run and is told with the request that shows
 //! it.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, bail};
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 use crate::command::{root, run, step};
 use crate::gateway::{self, Gateway};
-use crate::{guests, tools};
+use crate::{accounts, guests, tools};
 
 /// How long is fuzzed, seconds. Within it the seed decides what is tried.
 const FUZZ_SECONDS: &str = "90";
@@ -24,14 +25,25 @@ const TOKEN: &str = "API_FUZZ_TOKEN";
 /// The limit on routes without a token would leave most of them unfuzzed: one client asks them all.
 const SETTINGS: [(&str, &str); 1] = [("INTENT_GATEWAY__SERVER__OPEN_REQUESTS_PER_MINUTE", "1000000")];
 /// Operations that must have been called with success at least once, or the run has proved nothing of them.
-const REACHED: [&str; 6] = [
+const REACHED: [&str; 15] = [
     "GET /api/v1/intents/{intent}",
     "POST /api/v1/intents/{intent}/search",
     "POST /api/v1/classify",
     "GET /api/v1/admin/contracts",
     "POST /api/v1/admin/contracts/{digest}/activate",
     "GET /api/v1/admin/partners/{partner}/findings",
+    "GET /api/v1/admin/reviews/{review}",
+    "GET /api/v1/admin/audit/verify",
+    "POST /api/v1/mcp-admin/{id}/probe",
+    "POST /api/v1/mcp-admin/{id}/test",
+    "GET /api/v1/business/tier1/accounts/{account_id}",
+    "PUT /api/v1/business/tier1/connection/{account_id}",
+    "POST /api/v1/business/tier1/manifest/{account_id}",
+    "PUT /api/v1/business/tier1/credentials/{account_id}/webhook",
+    "POST /api/v1/business/tier1/credentials/{account_id}/test-call",
 ];
+/// Variable by which the hooks get the address of a partner's server: what is invented would be looked up in the world.
+const PARTNER: &str = "API_FUZZ_PARTNER";
 /// What the log of a gateway holds once a thread of it has panicked.
 const PANIC: &str = "panicked at";
 
@@ -54,9 +66,16 @@ pub(crate) fn run_all() -> anyhow::Result<()> {
     let live = |loaded: &[Value]| loaded.iter().filter(|one| one["live"] == true).count();
     gateway.wait_for("every contract", |loaded| live(loaded) == contracts.len())?;
 
+    let partner = partners.first().context("there are partners in Rust")?;
+    let made = accounts::make(&gateway, &folder.join("state/outbox.jsonl"), &partner.server.url)?;
+    write_dictionary(&folder.join("accounts.dict"), &[&made.full, &made.bare])?;
+    write_dictionary(&folder.join("connected.dict"), &[&made.full])?;
+    write_dictionary(&folder.join("reviews.dict"), &[&made.review])?;
+
     step("Fuzzing the API");
     let mut schemathesis = Command::new(tools::program("schemathesis"));
-    schemathesis.current_dir(root()).env(TOKEN, gateway.admin_token());
+    schemathesis.current_dir(root());
+    schemathesis.env(TOKEN, gateway.admin_token()).env(PARTNER, &partner.server.url);
     schemathesis.args(["--config-file", CONFIGURATION, "run", "--max-time", FUZZ_SECONDS]);
     let report = folder.join("report.json");
     schemathesis.args(["--report", "json", "--report-json-path"]).arg(&report);
@@ -70,6 +89,12 @@ pub(crate) fn run_all() -> anyhow::Result<()> {
         bail!("the gateway panicked: {line}");
     }
     Ok(())
+}
+
+/// Writes identifiers that exist as a dictionary in libFuzzer's format, one quoted word a line.
+fn write_dictionary(path: &Path, words: &[&str]) -> anyhow::Result<()> {
+    let lines: String = words.iter().map(|word| format!("\"{word}\"\n")).collect();
+    std::fs::write(path, lines).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Whether the fuzzer came through to what the operations do, by its own counts.

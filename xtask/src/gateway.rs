@@ -117,12 +117,12 @@ pub(crate) fn start_partners(folder: &Path) -> anyhow::Result<Vec<DemoPartner>> 
     Ok(partners)
 }
 
-/// Installs the TypeScript partner; false where there is no Node.
-pub(crate) fn install_typescript() -> anyhow::Result<bool> {
+/// Installs an example partner that runs on Node; false where there is no Node.
+pub(crate) fn install_node(partner: &str) -> anyhow::Result<bool> {
     if !exists("node") || !exists("npm") {
         return Ok(false);
     }
-    let home = root().join("examples/partner-typescript");
+    let home = root().join("examples").join(partner);
     if !home.join("node_modules/.package-lock.json").exists() {
         run(Command::new("npm").current_dir(&home).args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]))?;
     }
@@ -130,7 +130,7 @@ pub(crate) fn install_typescript() -> anyhow::Result<bool> {
 }
 
 fn typescript_partner(folder: &Path) -> anyhow::Result<Option<Server>> {
-    if !install_typescript()? {
+    if !install_node("partner-typescript")? {
         eprintln!("   (no Node found: the TypeScript partner is left out)");
         return Ok(None);
     }
@@ -140,14 +140,15 @@ fn typescript_partner(folder: &Path) -> anyhow::Result<Option<Server>> {
     Server::start("the TypeScript partner", &mut command, log_file(folder, "typescript")?).map(Some).map_err(Into::into)
 }
 
-/// Installs the Python partner and returns its interpreter; none where there is no Python.
-pub(crate) fn install_python() -> anyhow::Result<Option<PathBuf>> {
+/// Installs an example partner in Python, which needs `module`, and returns its interpreter; none where there is no
+/// Python.
+pub(crate) fn install_python(partner: &str, module: &str) -> anyhow::Result<Option<PathBuf>> {
     if !exists("python3") {
         return Ok(None);
     }
-    let home = root().join("examples/partner-python");
+    let home = root().join("examples").join(partner);
     let python = home.join(".venv/bin/python");
-    if output(Command::new(&python).args(["-c", "import mcp"])).is_err() {
+    if output(Command::new(&python).args(["-c", &format!("import {module}")])).is_err() {
         run(Command::new("python3").current_dir(&home).args(["-m", "venv", "--clear", ".venv"]))?;
         let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt"];
         run(Command::new(&python).current_dir(&home).args(pip))?;
@@ -156,7 +157,7 @@ pub(crate) fn install_python() -> anyhow::Result<Option<PathBuf>> {
 }
 
 fn python_partner(folder: &Path) -> anyhow::Result<Option<Server>> {
-    let Some(python) = install_python()? else {
+    let Some(python) = install_python("partner-python", "mcp")? else {
         eprintln!("   (no Python found: the Python partner is left out)");
         return Ok(None);
     };
@@ -240,8 +241,23 @@ impl Gateway {
 
     /// Posts JSON as the orchestrator; the status and the answer.
     pub(crate) fn post(&self, path: &str, body: &Value) -> anyhow::Result<(u16, Value)> {
-        let request = self.agent.post(format!("{}{path}", self.server.url));
-        let mut response = request.header("authorization", format!("Bearer {}", self.orchestrator)).send_json(body)?;
+        self.send("POST", path, Some(&self.orchestrator), body)
+    }
+
+    /// Sends JSON, with a token where there is one; the status and the answer.
+    pub(crate) fn send(
+        &self,
+        method: &str,
+        path: &str,
+        token: Option<&str>,
+        body: &Value,
+    ) -> anyhow::Result<(u16, Value)> {
+        let mut request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.server.url));
+        request = request.header("content-type", "application/json");
+        if let Some(token) = token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let mut response = self.agent.run(request.body(serde_json::to_vec(body)?)?)?;
         Ok((response.status().as_u16(), response.body_mut().read_json()?))
     }
 

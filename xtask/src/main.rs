@@ -3,6 +3,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks on its terminal")]
 
+mod accounts;
 mod bench;
 mod command;
 mod demo;

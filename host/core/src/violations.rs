@@ -28,16 +28,28 @@ pub(crate) mod code {
     pub(crate) const NOT_LISTED: &str = "MORE_VIOLATIONS";
 }
 
-/// Violations in the order found, up to [`VIOLATIONS_LISTED_MAX`].
-#[derive(Debug, Default)]
+/// Violations in the order found, up to a bound.
+#[derive(Debug)]
 pub(crate) struct Violations {
     listed: Vec<Violation>,
     unlisted: usize,
+    max: usize,
+}
+
+impl Default for Violations {
+    fn default() -> Self {
+        Self::at_most(VIOLATIONS_LISTED_MAX)
+    }
 }
 
 impl Violations {
+    /// An empty list that takes so many.
+    pub(crate) fn at_most(max: usize) -> Self {
+        Self { listed: Vec::new(), unlisted: 0, max }
+    }
+
     pub(crate) fn push(&mut self, pointer: impl Into<String>, code: &str, message: impl Into<String>) {
-        if self.listed.len() < VIOLATIONS_LISTED_MAX {
+        if self.listed.len() < self.max {
             self.listed.push(Violation { pointer: pointer.into(), code: code.to_owned(), message: message.into() });
         } else {
             self.unlisted += 1;
@@ -89,6 +101,61 @@ pub(crate) fn quoted(text: &str) -> String {
 /// Whether a text is longer than so many characters, without counting all of a huge one.
 pub(crate) fn longer_than(text: &str, max_chars: usize) -> bool {
     text.chars().nth(max_chars).is_some()
+}
+
+/// What property tests of checks share: any JSON, anywhere in a document.
+#[cfg(test)]
+pub(crate) mod testing {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    /// A JSON value, none too large. Numbers have few digits, for the parser may miss the last bit of a long fraction.
+    pub(crate) fn json_value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Into::into),
+            any::<i32>().prop_map(|eighths| (f64::from(eighths) / 8.0).into()),
+            (-2..3_i32).prop_map(Into::into),
+            any::<u64>().prop_map(Into::into),
+            "\\PC{0,8}".prop_map(Into::into),
+            "[a-z_]{0,8}".prop_map(Into::into),
+        ];
+        leaf.prop_recursive(3, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Into::into),
+                prop::collection::vec(("[a-c\"é/~]{0,2}", inner), 0..4)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    /// Puts a value in the place of one of a document's values, the whole included.
+    pub(crate) fn replace_somewhere(document: &mut Value, at: prop::sample::Index, value: Value) {
+        let mut places = Vec::new();
+        list(document, String::new(), &mut places);
+        if let Some(place) = document.pointer_mut(&places[at.index(places.len())]) {
+            *place = value;
+        }
+    }
+
+    fn list(value: &Value, at: String, places: &mut Vec<String>) {
+        match value {
+            Value::Array(items) => {
+                items.iter().enumerate().for_each(|(index, item)| list(item, format!("{at}/{index}"), places));
+            }
+            Value::Object(members) => {
+                members.iter().for_each(|(name, member)| list(member, super::child(&at, name), places));
+            }
+            _ => {}
+        }
+        places.push(at);
+    }
+
+    /// Whether a pointer leads to a value, or to where one is missing.
+    pub(crate) fn points_into(document: &Value, pointer: &str) -> bool {
+        let owner = pointer.rsplit_once('/').map_or("", |(owner, _)| owner);
+        document.pointer(owner).is_some()
+    }
 }
 
 #[cfg(test)]

@@ -20,46 +20,40 @@ const CLIENT_SECRET: &str = "INTENT_GATEWAY_CLIENT_SECRET";
 /// Where credentials become a token.
 const TOKEN_PATH: &str = "/api/v1/business/token";
 
-/// A gateway, for the commands of the platform team.
+/// A gateway, and on whose behalf it is asked.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct GatewayArgs {
     /// Address of the gateway.
     #[arg(long, value_name = "URL", env = "INTENT_GATEWAY_URL")]
     gateway: String,
-    /// A token of role admin.
+    /// A token of that gateway, of role admin unless said otherwise.
     #[arg(long, value_name = "TOKEN", env = "INTENT_GATEWAY_TOKEN", hide_env_values = true, value_parser = parse_secret)]
-    token: Secret,
+    token: Option<Secret>,
 }
 
 impl GatewayArgs {
-    /// The gateway, with the token.
-    pub(crate) fn open(&self) -> Result<Gateway, Stopped> {
-        let gateway = Gateway::at(&self.gateway).map_err(usage)?;
-        warn_in_the_clear(&gateway);
-        Ok(gateway.with_token(self.token.clone()))
+    /// The gateway with a token, and the token.
+    pub(crate) fn open(&self) -> Result<(Gateway, Secret), Stopped> {
+        open(&self.gateway, self.token.as_ref())
     }
 }
 
 /// A gateway with a token, or with the credentials of the environment, which are changed for one.
 pub(crate) fn open(address: &str, token: Option<&Secret>) -> Result<(Gateway, Secret), Stopped> {
     let gateway = Gateway::at(address).map_err(usage)?;
-    warn_in_the_clear(&gateway);
-    let token = match (token, credentials()) {
+    if gateway.is_in_the_clear() {
+        complain(&format!("warning: {} is plain HTTP; everybody on the way can read the token", gateway.address()));
+    }
+    let token = match (token.filter(|token| !token.expose().is_empty()), credentials()) {
         (Some(token), _) => token.clone(),
         (None, Some((client_id, client_secret))) => exchange(&gateway, &client_id, &client_secret)?,
         (None, None) => {
-            let message = "a token is needed: set INTENT_GATEWAY_TOKEN, or both INTENT_GATEWAY_CLIENT_ID and \
-                           INTENT_GATEWAY_CLIENT_SECRET";
+            let message = "a token is needed: set INTENT_GATEWAY_TOKEN, or, as a partner, both INTENT_GATEWAY_CLIENT_ID \
+                           and INTENT_GATEWAY_CLIENT_SECRET";
             return Err(usage(anyhow!(message)));
         }
     };
     Ok((gateway.with_token(token.clone()), token))
-}
-
-fn warn_in_the_clear(gateway: &Gateway) {
-    if gateway.is_in_the_clear() {
-        complain(&format!("warning: {} is plain HTTP; everybody on the way can read the token", gateway.address()));
-    }
 }
 
 fn credentials() -> Option<(String, Secret)> {
@@ -75,7 +69,7 @@ struct Issued {
 fn exchange(gateway: &Gateway, client_id: &str, client_secret: &Secret) -> Result<Secret, Stopped> {
     let body = json!({"client_id": client_id, "client_secret": client_secret.expose()});
     let issued: Result<Issued, _> = gateway.post(TOKEN_PATH, Some(&body));
-    issued.map(|issued| issued.token).context("the credentials were not changed for a token").map_err(failed)
+    issued.map(|issued| issued.token).context("there is no token for these credentials").map_err(failed)
 }
 
 /// The account that a partner's token is for. The token is not verified: that is the gateway's business, and here it

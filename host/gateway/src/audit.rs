@@ -47,7 +47,7 @@ pub(crate) struct LogArgs {
     #[command(flatten)]
     config: FileArg,
     /// Ask this gateway instead of opening the store of the configuration.
-    #[arg(long, value_name = "URL", conflicts_with = "config")]
+    #[arg(long, value_name = "URL")]
     gateway: Option<String>,
     /// A token of that gateway, of role admin.
     #[arg(long, value_name = "TOKEN", env = "INTENT_GATEWAY_TOKEN", hide_env_values = true, value_parser = parse_secret)]

@@ -216,6 +216,80 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    /// The words of an example up to a pipe or `&&`, as a shell would split them.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+        for character in line.chars().chain([' ']) {
+            match (quote, character) {
+                (Some(open), close) if open == close => quote = None,
+                (None, '\'' | '"') => quote = Some(character),
+                (None, ' ') if word == "|" || word == "&&" => break,
+                (None, ' ') if word.is_empty() => {}
+                (None, ' ') => words.push(std::mem::take(&mut word)),
+                _ => word.push(character),
+            }
+        }
+        words
+    }
+
+    /// The examples in the help of a command and of those below it.
+    fn examples(command: &clap::Command) -> Vec<String> {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let lines = help.lines().map(str::trim).filter(|line| line.starts_with("intent-gateway "));
+        let mut examples: Vec<String> = lines.map(str::to_owned).collect();
+        examples.extend(command.get_subcommands().flat_map(self::examples));
+        examples
+    }
+
+    #[test]
+    fn every_example_of_the_help_is_a_command() {
+        let examples = examples(&Cli::command());
+        assert!(examples.len() > 30, "{examples:#?}");
+        for example in examples {
+            let mut words = words(&example);
+            if let Err(error) = Cli::try_parse_from(&words) {
+                // Examples leave out the gateway, which the environment may name.
+                assert_eq!(error.kind(), clap::error::ErrorKind::MissingRequiredArgument, "{example}: {error}");
+                words.extend(["--gateway".to_owned(), "http://127.0.0.1:8080".to_owned()]);
+                assert!(Cli::try_parse_from(&words).is_ok(), "{example}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_no_command() {
+        let kind = |line: &str| Cli::try_parse_from(words(line)).map(|_| ()).map_err(|error| error.kind());
+        use clap::error::ErrorKind as E;
+        for (line, expected) in [
+            ("intent-gateway manifest check m.yaml", E::MissingRequiredArgument),
+            ("intent-gateway manifest check m.yaml --contracts c --gateway http://g", E::ArgumentConflict),
+            ("intent-gateway manifest submit m.yaml --gateway http://g --review --draft", E::ArgumentConflict),
+            ("intent-gateway manifest submit m.yaml --gateway http://g --account 'no id'", E::ValueValidation),
+            ("intent-gateway partner test ptr_1 --intent auto.fix --gateway http://g", E::MissingRequiredArgument),
+            ("intent-gateway partner suspend ptr_1 --gateway http://g", E::MissingRequiredArgument),
+            ("intent-gateway partner list --state gone --gateway http://g", E::InvalidValue),
+            ("intent-gateway partner list --limit 501 --gateway http://g", E::ValueValidation),
+            ("intent-gateway review show ../x --gateway http://g", E::ValueValidation),
+            ("intent-gateway review reject rev_1 --gateway http://g", E::MissingRequiredArgument),
+            ("intent-gateway audit show --limit 0", E::ValueValidation),
+            ("intent-gateway store backup", E::MissingRequiredArgument),
+        ] {
+            assert_eq!(kind(line), Err(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_command_takes_its_configuration_where_it_has_one() {
+        let file = |line: &str| {
+            let cli = Cli::try_parse_from(words(line)).expect(line);
+            cli.command.config_file().map(|path| path.display().to_string())
+        };
+        assert_eq!(file("intent-gateway store check --config g.toml").as_deref(), Some("g.toml"));
+        assert_eq!(file("intent-gateway audit verify --config g.toml").as_deref(), Some("g.toml"));
+        assert_eq!(file("intent-gateway audit verify --config g.toml --gateway http://g"), None);
+        assert_eq!(file("intent-gateway partner list --gateway http://g"), None);
+    }
+
     #[test]
     fn lives_of_tokens() {
         assert_eq!(parse_ttl("90s"), Ok(Duration::from_secs(90)));

@@ -83,7 +83,9 @@ fn status_number<S: serde::Serializer>(status: &http::StatusCode, serializer: S)
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { status, code, message, request_id, violations } = self;
-        write!(f, "{} [{code}, HTTP {}", message.trim_end_matches('.'), status.as_u16())?;
+        // The message sums the violations up.
+        let headline = if violations.is_empty() { message.trim_end_matches('.') } else { "refused" };
+        write!(f, "{headline} [{code}, HTTP {}", status.as_u16())?;
         request_id.as_ref().map_or(Ok(()), |id| write!(f, ", request {id}"))?;
         f.write_str("]")?;
         violations.iter().try_for_each(|Violation { pointer, code, message }| {
@@ -242,7 +244,7 @@ mod tests {
             {"pointer": "", "code": "PROBE_NEEDED", "message": "no probe"}]}}"#;
         assert_eq!(
             refused(StatusCode::BAD_REQUEST, body).to_string(),
-            "auto.x: pricing.min (9) exceeds pricing.max (5) [INVALID_REQUEST, HTTP 400, request r-1]\n  \
+            "refused [INVALID_REQUEST, HTTP 400, request r-1]\n  \
              /intents/0/pricing: auto.x: min exceeds max [MIN_ABOVE_MAX]\n  no probe [PROBE_NEEDED]"
         );
         let strange = refused(StatusCode::BAD_GATEWAY, "<html>\u{1b}[31m");

@@ -92,13 +92,13 @@ pub(crate) fn with_store(
 
 async fn back_up(store: &SqlStore, path: &Path) -> anyhow::Result<()> {
     let begun = Instant::now();
-    let report = store.backup(path, SystemClock.now_ms()).await.context("the backup failed; no file is left of it")?;
+    let report = store.backup(path, SystemClock.now_ms()).await.context("nothing was backed up")?;
     print(&format!("{}\n{} backed up in {:.1} s", rows(&report), path.display(), begun.elapsed().as_secs_f64()));
     Ok(())
 }
 
 async fn restore(store: &SqlStore, path: &Path) -> anyhow::Result<()> {
-    let report = store.restore(path).await.context("nothing was restored; the store is as it was")?;
+    let report = store.restore(path).await.context("nothing was restored")?;
     print(&format!("{}\n{} restored", rows(&report), path.display()));
     Ok(())
 }

@@ -31,6 +31,10 @@ pub(crate) struct Palette {
 }
 
 impl Palette {
+    /// Without colour.
+    #[cfg(test)]
+    pub(crate) const PLAIN: Self = Self { coloured: false };
+
     /// In colour on a terminal, unless the user wants none (<https://no-color.org>).
     pub(crate) fn of_stdout() -> Self {
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -94,7 +98,7 @@ mod tests {
 
     #[test]
     fn colour_is_put_around_the_word_and_nowhere_else() {
-        assert_eq!(Palette { coloured: false }.paint(Tone::Bad, "refused"), "refused");
+        assert_eq!(Palette::PLAIN.paint(Tone::Bad, "refused"), "refused");
         assert_eq!(Palette { coloured: true }.paint(Tone::Good, "ok"), "\u{1b}[32mok\u{1b}[0m");
     }
 

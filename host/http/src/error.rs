@@ -7,6 +7,7 @@
 mod onboarding;
 
 use std::borrow::Cow;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
@@ -20,7 +21,7 @@ use utoipa::ToSchema;
 use crate::wire;
 
 /// Seconds after which a caller may try again when the gateway is busy.
-const RETRY_AFTER_SECONDS: u64 = 1;
+const RETRY_AFTER_SECONDS: NonZeroU32 = NonZeroU32::MIN;
 
 /// The gateway's own codes. A contract's refusal carries a code of the intent's error table instead, and the
 /// rejection of a component the loader's.
@@ -156,7 +157,7 @@ pub struct Refusal {
     /// What the caller lacks, as `WWW-Authenticate` says it (RFC 6750, section 3).
     challenge: Option<&'static str>,
     /// Seconds after which it is worth trying again.
-    retry_after_seconds: Option<u64>,
+    retry_after_seconds: Option<NonZeroU32>,
 }
 
 impl Refusal {
@@ -205,7 +206,8 @@ impl Refusal {
     /// With the time after which it is worth trying again, in whole seconds.
     #[must_use]
     pub fn retry_after(mut self, wait: Duration) -> Self {
-        self.retry_after_seconds = Some(wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        self.retry_after_seconds = u32::try_from(seconds).map_or(Some(NonZeroU32::MAX), NonZeroU32::new);
         self
     }
 
@@ -267,7 +269,7 @@ impl Refusal {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
         if let Some(seconds) = self.retry_after_seconds {
-            headers.insert(header::RETRY_AFTER, seconds.into());
+            headers.insert(header::RETRY_AFTER, seconds.get().into());
         }
         // Some statuses may be kept by default (RFC 9110, section 15.1); what is refused now may be granted next.
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -8,8 +8,8 @@ use intent_gateway_core::secret::Secret;
 use lettre::message::Mailbox;
 use serde::{Deserialize, Serialize};
 
-/// Longest time that one mail may take, milliseconds.
-const TIMEOUT_MAX_MS: u64 = 10 * 60 * 1_000;
+/// Longest time that one mail may take, milliseconds. Whoever sends it must not wait for so long that another takes over.
+const TIMEOUT_MAX_MS: u64 = 60 * 1_000;
 /// Longest host name, bytes (RFC 1035, 2.3.4).
 const HOST_MAX_BYTES: usize = 253;
 
@@ -201,7 +201,7 @@ mod tests {
             (hello("me you"), MailConfigError::Host("hello_name")),
             (MailConfig { port: Some(0), ..default() }, MailConfigError::Port),
             (MailConfig { timeout_ms: 0, ..default() }, MailConfigError::Timeout),
-            (MailConfig { timeout_ms: 600_001, ..default() }, MailConfigError::Timeout),
+            (MailConfig { timeout_ms: 60_001, ..default() }, MailConfigError::Timeout),
             (MailConfig { password: secret("x"), ..default() }, MailConfigError::Login),
             (MailConfig { user: Some("x".into()), ..default() }, MailConfigError::Login),
             (MailConfig { user: Some(String::new()), password: secret("x"), ..default() }, MailConfigError::Login),

@@ -249,8 +249,7 @@ impl Session {
         bearer: Option<HeaderValue>,
     ) -> (Result<Self, CallFailure>, Option<Opening>) {
         let opening = Arc::new(Mutex::new(None));
-        let messenger =
-            Messenger { opening: Some(Arc::clone(&opening)), ..Messenger::new(wire, uri, bearer) };
+        let messenger = Messenger { opening: Some(Arc::clone(&opening)), ..Messenger::new(wire, uri, bearer) };
         let outcome = Self::open_through(messenger).await;
         let kept = opening.lock().unwrap_or_else(PoisonError::into_inner).take();
         (outcome, kept)

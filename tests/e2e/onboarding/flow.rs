@@ -13,11 +13,11 @@ fn samples() -> Vec<Value> {
         sample["ac_issue"]["category"] = category.into();
         sample
     };
-    let categories = ["not_cooling", "weak_cooling"];
+    let categories = ["not_cooling", "smell"];
     kinds.into_iter().flat_map(|kind| categories.map(|category| (kind, category))).map(sample).collect()
 }
 
-fn profile(privacy_policy_url: &str) -> Value {
+pub(super) fn profile(privacy_policy_url: &str) -> Value {
     json!({
         "legal_name": "CoolCar Services Private Limited",
         "legal_entity_type": "private_limited",
@@ -32,7 +32,7 @@ fn profile(privacy_policy_url: &str) -> Value {
 
 impl Platform {
     /// Confirms every item of a review that waits for a person, and decides it.
-    async fn decide(&self, review: &str, decision: &str) -> super::Answer {
+    pub(super) async fn decide(&self, review: &str, decision: &str) -> super::Answer {
         let shown = self.get(&format!("/api/v1/admin/reviews/{review}"), self.gateway.admin_token()).await;
         assert_eq!(shown.status, 200, "{}", shown.body);
         let items = shown.body["checklist"].as_array().expect("a checklist");
@@ -42,7 +42,7 @@ impl Platform {
     }
 
     /// Runs the go-live check with every requirement confirmed that is for people.
-    async fn test(&self, business: &Business) -> Value {
+    pub(super) async fn test(&self, business: &Business) -> Value {
         let path = business.admin_path("test");
         let first = self.admin(&path, json!({"intent": INTENT, "requests": samples()})).await;
         let items = first["items"].as_array().unwrap_or_else(|| panic!("no items: {first}"));
@@ -100,7 +100,7 @@ async fn onboard(platform: Platform) {
     assert_eq!(draft.body["status"], "draft", "{}", draft.body);
     let sent = platform.post(&business.path("manifest"), &token, manifest(true)).await;
     assert_eq!(sent.body["status"], "pending_review", "{}", sent.body);
-    let review = sent.body["review_id"].as_str().unwrap_or_else(|| panic!("{}", sent.body)).to_owned();
+    let review = sent.body["review"].as_str().unwrap_or_else(|| panic!("{}", sent.body)).to_owned();
 
     // The connection: plain HTTP elsewhere is refused, the real one is probed.
     let server = rust_partner("oem", platform.gateway.folder.path());
@@ -110,7 +110,7 @@ async fn onboard(platform: Platform) {
     let registered = platform.put(&endpoint, &token, json!({"kind": "mcp", "url": server.url})).await;
     assert_eq!(registered.body["state"], "sandbox", "{}", registered.body);
     let probed = platform.admin(&business.admin_path("probe"), json!({})).await;
-    assert_eq!((&probed["state"], &probed["probe"]["passed"]), (&json!("sandbox"), &json!(true)), "{probed}");
+    assert_eq!((&probed["connection"]["state"], &probed["ok"]), (&json!("sandbox"), &json!(true)), "{probed}");
     let tested = platform.test(&business).await;
     assert_eq!(tested["passed"], true, "{tested}");
 
@@ -159,7 +159,7 @@ async fn onboard(platform: Platform) {
         assert!(actions.contains(&action), "{action} is not in {actions:?}");
     }
     let verdict = platform.get("/api/v1/admin/audit/verify", platform.gateway.admin_token()).await;
-    assert_eq!((verdict.status, &verdict.body["intact"]), (200, &json!(true)), "{}", verdict.body);
+    assert_eq!((verdict.status, &verdict.body["ok"]), (200, &json!(true)), "{}", verdict.body);
 
     // What nobody may ever read is nowhere to be read.
     known.extend([("signing key of tokens", SIGNING_KEY.to_owned()), ("master key", MASTER_KEY.to_owned())]);
@@ -174,13 +174,13 @@ async fn onboard(platform: Platform) {
 }
 
 /// A site with a privacy policy.
-struct Page {
-    url: String,
+pub(super) struct Page {
+    pub(super) url: String,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl Page {
-    async fn start() -> Self {
+    pub(super) async fn start() -> Self {
         let policy = || async { axum::response::Html("<h1>Privacy</h1><p>We keep what we need.</p>") };
         let router = axum::Router::new().route("/privacy", axum::routing::get(policy));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");

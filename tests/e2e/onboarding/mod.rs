@@ -2,6 +2,7 @@
 
 mod flow;
 mod replicas;
+mod wrapped;
 
 use std::time::{Duration, Instant};
 

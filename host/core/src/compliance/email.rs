@@ -75,8 +75,8 @@ impl CorporateEmail {
     }
 }
 
-/// Whether a text is an address that any mail server takes. Narrower than the grammar: no quoted local part, no comment,
-/// no address literal, ASCII only, a domain with a dot and letters behind the last one.
+/// Whether a text is an address that any mail server takes. Narrower than the grammar: no quoted local part, no
+/// comment, no address literal, ASCII only, a domain with a dot and letters behind the last one.
 pub(super) fn is_well_formed(text: &str) -> bool {
     let options = Options::default().with_required_tld().without_domain_literal().without_display_text();
     if text.len() > ADDRESS_MAX_BYTES || EmailAddress::parse_with_options(text, options).is_err() {

@@ -16,8 +16,8 @@ const WIDGET_MISMATCH: &str = "WIDGET_MISMATCH";
 /// The completion address is not the platform's for this partner.
 const CALLBACK_MISMATCH: &str = "CALLBACK_MISMATCH";
 
-/// What is read of `_meta.platform` (spec 1, `_meta.platform` fields read). A field that is absent or unreadable has its
-/// default; the latter is reported.
+/// What is read of `_meta.platform` (spec 1, `_meta.platform` fields read). A field that is absent or unreadable has
+/// its default; the latter is reported.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlatformMeta {
     /// The intent that the tool serves.
@@ -96,7 +96,7 @@ impl MetaReader<'_> {
             None => Some(0.into()),
             Some(Value::Number(number)) if number.as_f64().is_some_and(|value| value >= 0.0) => Some(number.clone()),
             Some(other) => {
-                let message = format_args!(" must be a number from 0, found {other}");
+                let message = format_args!(" must be a number from 0, found {}", shown(other));
                 self.warn(&format!("pricing/{name}"), code::OUT_OF_RANGE, message);
                 None
             }
@@ -110,7 +110,8 @@ impl MetaReader<'_> {
             None => {}
             Some(Value::String(currency)) if currency == "INR" => {}
             Some(other) => {
-                self.warn("pricing/currency", code::UNEXPECTED_VALUE, format_args!(" must be INR, found {other}"));
+                let message = format_args!(" must be INR, found {}", shown(other));
+                self.warn("pricing/currency", code::UNEXPECTED_VALUE, message);
             }
         }
         Pricing { min, max, currency: Currency::Inr }
@@ -149,7 +150,7 @@ impl MetaReader<'_> {
             let Some(value) = signals.get(axis) else { return 0.5 };
             let signal = value.as_f64().filter(|signal| (0.0..=1.0).contains(signal));
             if signal.is_none() {
-                let message = format_args!(" must be a number from 0 to 1, found {}", kind(value));
+                let message = format_args!(" must be a number from 0 to 1, found {}", shown(value));
                 self.warn(&format!("ttbs_signals/{axis}"), code::OUT_OF_RANGE, message);
             }
             signal.unwrap_or(0.5)
@@ -186,5 +187,14 @@ impl MetaReader<'_> {
             return None;
         }
         Some(named)
+    }
+}
+
+/// A value for a message: short ones as they are, others by their type.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => quoted(text),
+        other => kind(other).to_owned(),
     }
 }

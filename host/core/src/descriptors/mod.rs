@@ -35,6 +35,9 @@ pub const NAME_MAX_CHARS: usize = 128;
 /// Tools of one server that are looked at; the rest are reported as skipped by their number.
 pub const TOOLS_MAX: usize = 500;
 
+/// Violations listed for one tool; the rest are counted.
+pub const TOOL_VIOLATIONS_MAX: usize = 20;
+
 /// What the tools of a server are judged against.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected<'a> {

@@ -1,5 +1,6 @@
 //! One server that lists everything right, and each rule broken once.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
@@ -257,6 +258,32 @@ fn a_flood_of_tools_is_cut() {
     let report = judged(&flood);
     assert_eq!((report.ignored.len(), report.skipped.len()), (TOOLS_MAX, 1));
     assert_eq!(missing(&report), ["search_things", "book_thing"]);
+}
+
+#[test]
+fn a_flood_of_breaches_is_cut() {
+    let names: Vec<Value> = (0..1_000).map(|number| json!(format!("undeclared_{number}"))).collect();
+    let report = judged(&with("/inputSchema/required", Some(names.into())));
+    let violations = &report.skipped[0].violations;
+    assert_eq!(violations.len(), TOOL_VIOLATIONS_MAX + 1);
+    assert_eq!(violations[TOOL_VIOLATIONS_MAX].code, "MORE_VIOLATIONS");
+}
+
+proptest! {
+    /// Whatever a server lists: each tool has one verdict, whose breaches point at something that is there.
+    #[test]
+    fn every_tool_has_a_verdict(at in any::<prop::sample::Index>(), value in crate::violations::testing::json_value()) {
+        let mut tools = Value::Array(tools());
+        crate::violations::testing::replace_somewhere(&mut tools, at, value);
+        let listed = tools.as_array().cloned().unwrap_or_default();
+        let report = judged(&listed);
+        prop_assert_eq!(report.accepted.len() + report.skipped.len() + report.ignored.len(), listed.len());
+        prop_assert_eq!(report.is_complete(), report.accepted.len() == 2);
+        let breaches = report.skipped.iter().flat_map(|tool| &tool.violations).chain(&report.warnings);
+        for breach in breaches {
+            prop_assert!(crate::violations::testing::points_into(&tools, &breach.pointer), "{breach:?}");
+        }
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::meta::MetaReader;
 use super::{
     AcceptedTool, DESCRIPTION_MAX_CHARS, Expected, IgnoredReason, IgnoredTool, NAME_MAX_CHARS, PinnedTool, SkippedTool,
-    TOOLS_MAX, Verdict, schema,
+    TOOL_VIOLATIONS_MAX, TOOLS_MAX, Verdict, schema,
 };
 use crate::contract::{Descriptor, Violation};
 use crate::violations::{Violations, child, code, kind, longer_than, quoted};
@@ -120,7 +120,7 @@ impl ToolCheck {
         let name = self.name.clone().unwrap_or_default();
         let Some(own) = contract.tool(&name) else {
             // A bad name can be no tool of the contract, but says more about what went wrong.
-            let mut broken = Violations::default();
+            let mut broken = Violations::at_most(TOOL_VIOLATIONS_MAX);
             name_of(&self.at, &self.label, tool, &mut broken);
             if !broken.is_empty() {
                 return self.skipped(broken);
@@ -128,7 +128,7 @@ impl ToolCheck {
             let because = format!("the contract of {} has no tool of this name", contract.intent);
             return self.ignore(IgnoredReason::NotInContract, &because);
         };
-        let mut broken = Violations::default();
+        let mut broken = Violations::at_most(TOOL_VIOLATIONS_MAX);
         if domain != contract.intent.domain() {
             let namespace = contract.intent.domain();
             let message = format!("{}: domain must be {namespace}, found {}", self.label, quoted(domain));

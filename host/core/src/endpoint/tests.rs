@@ -122,7 +122,12 @@ fn each_mistake_is_reported_where_it_is() {
         ("{}/response", json!({"a": {"$item": "/x"}}), "{}/response/a", "MISPLACED"),
         ("{}/response", json!({"$each": "/x"}), "{}/response/item", "REQUIRED"),
         ("{}/response", json!({"$each": "/x", "item": 1, "max": 2}), "{}/response/max", "UNKNOWN_MEMBER"),
-        ("{}/response", deep, "{}/response/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a", "MAPPING_TOO_DEEP"),
+        (
+            "{}/response",
+            deep,
+            "{}/response/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a",
+            "MAPPING_TOO_DEEP",
+        ),
         ("{}/errors/status/200", json!("OK"), "{}/errors/status/200", "WRONG_NAME"),
         ("{}/errors/status/4xx", json!("NO"), "{}/errors/status/4xx", "WRONG_NAME"),
         ("{}/errors/codes/X", json!("gone"), "{}/errors/codes/X", "WRONG_CODE"),
@@ -143,7 +148,10 @@ fn each_mistake_is_reported_where_it_is() {
         let mut mapping = rest();
         mapping.pointer_mut(tool).and_then(Value::as_object_mut).expect("the tool").remove(member);
         let found = ApiMapping::check(&mapping).expect_err(member);
-        assert!(found.iter().any(|one| one.pointer == format!("{tool}/{member}") && one.code == "REQUIRED"), "{found:?}");
+        assert!(
+            found.iter().any(|one| one.pointer == format!("{tool}/{member}") && one.code == "REQUIRED"),
+            "{found:?}"
+        );
     }
     for (at, value, code) in [
         ("document", json!(""), "WRONG_VALUE"),

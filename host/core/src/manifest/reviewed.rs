@@ -8,6 +8,7 @@ use super::submission::{completion_callback, unknown_members};
 use super::{AVAILABILITY_MAX_CHARS, DESCRIPTION_MAX_CHARS, Flag, FlagCode, URL_MAX_CHARS, WIDGET_TYPE_MAX_CHARS};
 use crate::availability::Availability;
 use crate::contract::Axes;
+use crate::endpoint::ApiMapping;
 use crate::id::IntentId;
 use crate::violations::{child, code, kind, longer_than, quoted};
 
@@ -26,8 +27,8 @@ const INFLATED_MEAN: f64 = 0.95;
 const AXES: [&str; 4] = ["time", "taste", "budget", "safety"];
 
 impl<'a> EntryCheck<'a> {
-    /// A string member that may be absent; `absent` says what then holds. Anything else than a string of at most so many
-    /// characters is kept unread.
+    /// A string member that may be absent; `absent` says what then holds. Anything else than a string of at most so
+    /// many characters is kept unread.
     pub(super) fn optional_text(
         &mut self,
         members: &'a Map<String, Value>,
@@ -164,6 +165,11 @@ impl<'a> EntryCheck<'a> {
             self.unread.insert(member.to_owned(), mapping.clone());
             self.warn(member, code::WRONG_TYPE, format_args!("api_mapping must be an object, found {}", kind(mapping)));
             return None;
+        }
+        // What can be seen without the API; the probe compares the mapping with what the API says of itself.
+        for violation in ApiMapping::check(mapping).err().unwrap_or_default() {
+            let message = format_args!("api_mapping{}: {}", violation.pointer, violation.message);
+            self.warn(&format!("{member}{}", violation.pointer), &violation.code, message);
         }
         Some(mapping.clone())
     }

@@ -50,8 +50,8 @@ pub(super) struct Found {
 /// Checks a submission.
 ///
 /// # Errors
-/// Every breach of what is checked at submit, in document order. The code is `INVALID_INTENT` when the first of them is an
-/// intent that does not exist, `INVALID_REQUEST` otherwise.
+/// Every breach of what is checked at submit, in document order. The code is `INVALID_INTENT` when the first of them is
+/// an intent that does not exist, `INVALID_REQUEST` otherwise.
 pub fn submit(body: &Value, terms: &Terms<'_>) -> Result<Accepted, Refusal> {
     let mut found = Found::default();
     let Some(members) = body.as_object() else {

@@ -1,5 +1,6 @@
 //! One valid submission, and each rule broken once in it.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
@@ -424,6 +425,24 @@ fn the_rest_only_warns_and_is_kept() {
     }
 }
 
+/// How a REST API answers the one tool.
+fn mapping() -> Value {
+    json!({"kind": "rest", "tools": {"search_things": {
+        "operation_id": "listThings", "method": "GET", "path": "/things", "response": {"things": {"$res": "/items"}},
+    }}})
+}
+
+#[test]
+fn a_mapping_that_cannot_be_read_is_warned_of_where_it_is_wrong() {
+    let mut broken = mapping();
+    broken["tools"]["search_things"]["operation_id"] = json!(7);
+    let accepted = judge(&with("/intents/0/api_mapping", Some(broken.clone()))).expect("warns");
+    assert_eq!(accepted.manifest.intents[0].api_mapping, Some(broken), "kept for the reviewer");
+    let pointers: Vec<_> = accepted.warnings.iter().map(|warning| warning.pointer.as_str()).collect();
+    assert_eq!(pointers, ["/intents/0/api_mapping/tools/search_things/operation_id"]);
+    assert!(accepted.warnings[0].message.contains(": api_mapping/tools/search_things"), "{:?}", accepted.warnings);
+}
+
 #[test]
 fn the_planned_widget_and_no_hours_are_fine() {
     for (changed, value) in [
@@ -434,7 +453,7 @@ fn the_planned_widget_and_no_hours_are_fine() {
         ("/intents/0/pricing/min", Some(json!(0))),
         ("/intents/0/pricing/min", Some(json!(9000.5))),
         ("/intents/0/description", Some("x".repeat(200).into())),
-        ("/intents/0/api_mapping", Some(json!({"tools": {}}))),
+        ("/intents/0/api_mapping", Some(mapping())),
     ] {
         let accepted = judge(&with(changed, value.clone())).expect(changed);
         assert_eq!(accepted.warnings, vec![], "{changed} {value:?}");
@@ -482,6 +501,56 @@ fn what_the_reviewer_must_see_is_flagged() {
     assert_eq!(signals(1.0, 1.0, 0.9, 0.8), vec![]);
     let whole = with("/intents/1/service_area", Some(json!(["Pune", "IN_ALL"])));
     assert_eq!(flags(&whole), vec![(FlagCode::VerifyWholeCountry, yoga)]);
+}
+
+proptest! {
+    /// Whatever is sent: a refusal says what and where; what is accepted keeps every rule that was checked.
+    #[test]
+    fn a_submission_is_refused_with_reasons_or_sound(
+        at in any::<prop::sample::Index>(),
+        value in crate::violations::testing::json_value(),
+    ) {
+        let mut body = valid();
+        crate::violations::testing::replace_somewhere(&mut body, at, value);
+        let told = match judge(&body) {
+            Ok(Accepted { manifest, warnings, .. }) => {
+                prop_assert!(!manifest.business_name.is_empty());
+                prop_assert!((1..=INTENTS_MAX).contains(&manifest.intents.len()));
+                for entry in &manifest.intents {
+                    prop_assert_eq!(&entry.domain, entry.intent.domain());
+                    prop_assert!(!entry.service_area.is_empty());
+                    let (min, max) = (entry.pricing.min.as_f64(), entry.pricing.max.as_f64());
+                    prop_assert!(Some(0.0) <= min && min <= max);
+                    prop_assert!(entry.ttbs_signals.values().iter().all(|signal| (0.0..=1.0).contains(signal)));
+                }
+                let kept = serde_json::to_value(&manifest).expect("serialises");
+                prop_assert_eq!(serde_json::from_value::<Manifest>(kept).expect("reads what it writes"), manifest);
+                warnings
+            }
+            Err(refusal) => {
+                prop_assert!(!refusal.violations.is_empty());
+                refusal.violations
+            }
+        };
+        for breach in told {
+            prop_assert!(crate::violations::testing::points_into(&body, &breach.pointer), "{breach:?}");
+            prop_assert!(!breach.message.is_empty() && breach.message.len() < 1_000, "{breach:?}");
+        }
+    }
+
+    /// A form that is not itself is refused or becomes a submission that can be judged.
+    #[test]
+    fn an_authoring_form_never_gets_stuck(
+        at in any::<prop::sample::Index>(),
+        value in crate::violations::testing::json_value(),
+    ) {
+        let mut form = form();
+        crate::violations::testing::replace_somewhere(&mut form, at, value);
+        match from_authoring(&form, Some(&partner())) {
+            Ok(submission) => drop(judge(&submission)),
+            Err(refusal) => prop_assert!(!refusal.violations.is_empty()),
+        }
+    }
 }
 
 fn form() -> Value {

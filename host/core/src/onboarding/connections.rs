@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -16,7 +17,6 @@ use crate::descriptors::{self, Drift, Expected, Pinned, ToolReport};
 use crate::endpoint::Endpoint;
 use crate::golive::{Confirmation, GoLiveError, GoLiveReport, GoLiveRunner};
 use crate::id::{IntentId, PartnerId};
-use crate::limits::TOOL_CALL_TIMEOUT;
 use crate::manifest::{self, Catalogue, Manifest, Status};
 use crate::ports::Contract;
 use crate::probe::{ProbeRecord, ProbeRequest};
@@ -24,6 +24,10 @@ use crate::store::{Change, List, Versioned, load, page};
 
 /// Live connections that one look for due probes takes up.
 const DUE_PROBES_MAX: u32 = 500;
+
+/// Wait for each sample of a test: several times the slowest target of any search, and with every sample at its end still
+/// within the time of one admin call.
+const SAMPLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What the team's test of a connection runs on.
 #[derive(Clone, Debug)]
@@ -49,7 +53,6 @@ pub struct SwitchOn {
 impl Connection {
     /// Intents of an approved manifest that may be routed: their tools are pinned and unchanged since, and the team has
     /// tested them.
-    #[must_use]
     pub fn routable<'a>(&'a self, approved: &'a Manifest) -> impl Iterator<Item = &'a IntentId> {
         let pinned = self.pinned.as_ref();
         approved.intents.iter().map(|entry| &entry.intent).filter(move |intent| {
@@ -302,7 +305,7 @@ impl Onboarding {
             self.contracts.live(order.intent.as_str()).ok_or(OnboardingError::NotFound("intent"))?;
         let partner = partner(account, &connection.endpoint, &manifest, |intent| *intent == order.intent)
             .ok_or(OnboardingError::NotFound("listing of the intent in the manifest"))?;
-        let runner = GoLiveRunner { calls: self.calls.clone(), clock: self.clock.clone(), timeout: TOOL_CALL_TIMEOUT };
+        let runner = GoLiveRunner { calls: self.calls.clone(), clock: self.clock.clone(), timeout: SAMPLE_TIMEOUT };
         let report = runner.run(Arc::new(partner), contract, &order.requests, &order.confirmed).await?;
         self.retrying(async || {
             let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;

@@ -6,10 +6,8 @@ use super::records::{Account, Manifests, Review, ReviewStatus, ReviewSubject, Su
 use super::reviews::REVIEW_DUE_MS;
 use super::{Onboarding, OnboardingError};
 use crate::audit::Actor;
-use crate::contract::Violation;
-use crate::endpoint::ApiMapping;
 use crate::id::PartnerId;
-use crate::manifest::{self, Manifest, Status, Terms};
+use crate::manifest::{self, Status, Terms};
 use crate::store::{Change, Versioned, load};
 
 /// What came of a submission.
@@ -36,8 +34,7 @@ impl Onboarding {
         self.existing::<Account>(account.as_str(), "account").await?;
         let catalogue = manifest::Catalogue::of(&*self.contracts);
         let terms = Terms { catalogue: &catalogue, partner: account, base_url: &self.settings.base_url };
-        let mut accepted = manifest::submit(body, &terms).map_err(OnboardingError::Refused)?;
-        accepted.warnings.extend(broken_mappings(&accepted.manifest));
+        let accepted = manifest::submit(body, &terms).map_err(OnboardingError::Refused)?;
         self.retrying(async || {
             let kept = load::<Manifests>(&*self.store, account.as_str()).await?;
             let before = kept.as_ref().map(|kept| &kept.value.latest);
@@ -104,18 +101,4 @@ impl Onboarding {
         }
         Ok(())
     }
-}
-
-/// What is wrong with the mappings of path B, as far as that shows without the API.
-fn broken_mappings(manifest: &Manifest) -> Vec<Violation> {
-    let entries = manifest.intents.iter().enumerate();
-    let broken = entries.filter_map(|(at, entry)| Some((at, ApiMapping::check(entry.api_mapping.as_ref()?).err()?)));
-    broken
-        .flat_map(|(at, violations)| {
-            violations.into_iter().map(move |violation| Violation {
-                pointer: format!("/intents/{at}/api_mapping{}", violation.pointer),
-                ..violation
-            })
-        })
-        .collect()
 }

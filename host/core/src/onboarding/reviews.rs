@@ -19,6 +19,9 @@ use crate::store::{Change, List, Versioned, load, page};
 /// A review is decided within this time, milliseconds (spec 1, Limits: 24 to 72 hours).
 pub const REVIEW_DUE_MS: u64 = 72 * 60 * 60 * 1_000;
 
+/// Media types, besides text, in which a person can read a policy.
+const DOCUMENT_TYPES: [&str; 2] = ["application/pdf", "application/xhtml+xml"];
+
 /// What is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -225,10 +228,13 @@ impl Onboarding {
 /// Whether a page was there, in words.
 fn seen(fetched: &Result<FetchedPage, CallFailure>) -> (bool, String) {
     match fetched {
-        Ok(page) if (200..300).contains(&page.status) && page.bytes > 0 => {
-            (true, format!("{} answered with {} bytes", page.url, page.bytes))
+        Ok(FetchedPage { url, status, content_type, bytes }) => {
+            let kind = content_type.as_deref().unwrap_or("of no media type");
+            let readable =
+                kind.starts_with("text/") || DOCUMENT_TYPES.iter().any(|readable| kind.starts_with(readable));
+            let live = (200..300).contains(status) && *bytes > 0 && readable;
+            (live, format!("{url} answered with status {status}, {bytes} bytes, {kind}"))
         }
-        Ok(page) => (false, format!("{} answered with status {} and {} bytes", page.url, page.status, page.bytes)),
         Err(failure) => (false, failure.to_string()),
     }
 }
@@ -236,10 +242,11 @@ fn seen(fetched: &Result<FetchedPage, CallFailure>) -> (bool, String) {
 /// What was flagged at submit, for a person to look at.
 fn flagged(flag: &Flag) -> ChecklistItem {
     ChecklistItem {
-        code: flag.code.as_str().to_owned(),
+        // Two intents may have the same flag, and each is confirmed for itself.
+        code: format!("{}:{}", flag.code.as_str(), flag.intent),
         text: flag.message.clone(),
         state: CheckState::ByHand,
-        detail: format!("{}: look into it", flag.intent),
+        detail: "look into it and confirm it".to_owned(),
     }
 }
 

@@ -49,6 +49,9 @@ fn every_key() -> Vec<String> {
     let sections = [
         ("server", load::keys::<ServerSection>()),
         ("auth", load::keys::<AuthSection>()),
+        ("platform", load::keys::<PlatformSection>()),
+        ("store", load::keys::<StoreSection>()),
+        ("mail", load::keys::<MailConfig>()),
         ("contracts", load::keys::<ContractsSection>()),
         ("search", load::keys::<SearchSection>()),
         ("sandbox", load::keys::<SandboxConfig>()),

@@ -37,12 +37,8 @@ pub(crate) enum ManifestCommand {
 pub(crate) struct CheckArgs {
     /// The manifest.
     pub(crate) file: PathBuf,
-    /// Folder of the live contracts (*.wasm); of several versions of an intent the highest counts.
-    #[arg(long, value_name = "DIR", required_unless_present = "gateway", conflicts_with = "gateway")]
-    pub(crate) contracts: Option<PathBuf>,
-    /// The gateway to ask what is live.
-    #[arg(long, value_name = "URL")]
-    pub(crate) gateway: Option<String>,
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
     /// A token of that gateway, of any role.
     #[arg(long, value_name = "TOKEN", env = "INTENT_GATEWAY_TOKEN", hide_env_values = true, value_parser = parse_secret)]
     pub(crate) token: Option<Secret>,
@@ -55,6 +51,18 @@ pub(crate) struct CheckArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Where it is said what is live.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+pub(crate) struct LiveArgs {
+    /// Folder of the live contracts (*.wasm); of several versions of an intent the highest counts.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) contracts: Option<PathBuf>,
+    /// The gateway to ask.
+    #[arg(long, value_name = "URL")]
+    pub(crate) gateway: Option<String>,
 }
 
 #[derive(Args, Debug)]

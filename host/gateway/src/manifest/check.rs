@@ -96,10 +96,14 @@ pub(super) fn check(name: &str, file: &ManifestFile, known: &Known<'_>) -> Check
         flags,
         not_compared: Vec::new(),
     };
-    if known.account.is_none() || known.base_url.is_none() {
+    let unnamed = [
+        ("the account (--account)", known.account.is_none()),
+        ("the platform's address (--base-url)", known.base_url.is_none()),
+    ];
+    let unnamed: Vec<&str> = unnamed.iter().filter(|(_, unnamed)| *unnamed).map(|(what, _)| *what).collect();
+    if !unnamed.is_empty() {
         checked.warnings.retain(|problem| problem.violation.code != CALLBACK_MISMATCH);
-        let reason = "completion_callback: name the account (--account) and the platform's address (--base-url)";
-        checked.not_compared.push(reason.to_owned());
+        checked.not_compared.push(format!("completion_callback; for that, name {}", unnamed.join(" and ")));
     }
     checked
 }
@@ -167,5 +171,127 @@ impl Checked {
             }
         });
         text.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use intent_gateway_core::id::IntentId;
+    use intent_gateway_core::manifest::LiveIntent;
+
+    use super::*;
+
+    const PLAIN: Palette = Palette::PLAIN;
+    const MANIFEST: &str = "\
+manifest_version: v0.1.0
+business:
+  name: CoolCar
+  legal_name: CoolCar Services Private Limited
+  tier: tier1
+intents:
+  - intent: auto.fix
+    domain: auto
+    intent_version: v1.0.0
+    description: Repairs.
+    pricing: {min: 500, max: 900, currency: INR}
+    service_area: [Bengaluru]
+    ttbs_signals: {time: 0.6, taste: 0.5, budget: 0.5, safety: 0.5}
+    availability: 24x7
+    widget_type: FixWidget
+    completion_callback: https://platform.example/api/v1/cpc/mcp_provider/ptr_1
+submitForReview: true
+";
+
+    fn catalogue() -> Catalogue {
+        let live = LiveIntent {
+            intent: IntentId::parse("auto.fix").expect("well-formed"),
+            version: semver::Version::new(1, 0, 0),
+            widget_types: vec!["FixWidget".to_owned()],
+        };
+        std::iter::once(live).collect()
+    }
+
+    fn checked(text: &str, account: Option<&str>, base_url: Option<&str>) -> Checked {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("m.yaml");
+        std::fs::write(&path, text).expect("written");
+        let file = ManifestFile::read(&path).expect("YAML");
+        let account = account.map(|account| PartnerId::parse(account).expect("well-formed"));
+        check("m.yaml", &file, &Known { catalogue: &catalogue(), account: account.as_ref(), base_url })
+    }
+
+    fn told(problems: &[Problem]) -> Vec<(Option<usize>, &str)> {
+        problems.iter().map(|problem| (problem.line, problem.violation.code.as_str())).collect()
+    }
+
+    #[test]
+    fn a_good_manifest_would_be_accepted() {
+        let checked = checked(MANIFEST, Some("ptr_1"), Some("https://platform.example"));
+        assert!(checked.accepted && checked.not_compared.is_empty(), "{checked:?}");
+        assert_eq!(checked.text(PLAIN), "m.yaml would be accepted and go to review: 0 warnings");
+    }
+
+    #[test]
+    fn everything_wrong_with_the_form_and_what_it_holds_is_told_at_once_with_its_line() {
+        let text = MANIFEST
+            .replace("  tier: tier1\n", "  tier: tier3\n")
+            .replace("intent: auto.fix", "intent: auto.fixes")
+            .replace("min: 500", "min: 5000")
+            .replace("intent_version: v1.0.0", "intent_version: 1.0");
+        let found = checked(&text, Some("ptr_1"), Some("https://platform.example"));
+        assert_eq!(
+            told(&found.refusals),
+            [
+                (Some(5), "NOT_IN_VOCABULARY"),
+                (Some(9), "WRONG_TYPE"),
+                (Some(7), "INVALID_INTENT"),
+                (Some(11), "MIN_ABOVE_MAX")
+            ]
+        );
+        assert_eq!((found.accepted, found.code.as_deref()), (false, Some("INVALID_INTENT")));
+        let text = found.text(PLAIN);
+        assert!(text.starts_with("m.yaml:5: refused: business.tier must be tier1 or tier2"), "{text}");
+        assert!(text.ends_with("m.yaml would not be accepted: 4 problems, 0 warnings"), "{text}");
+    }
+
+    #[test]
+    fn warnings_and_flags_refuse_nothing() {
+        let text = MANIFEST
+            .replace("FixWidget", "OtherWidget")
+            .replace("[Bengaluru]", "[IN_ALL]")
+            .replace("    availability: 24x7\n", "    api_mapping: {kind: carrier_pigeon}\n");
+        let found = checked(&text, Some("ptr_1"), Some("https://elsewhere.example"));
+        assert!(found.accepted);
+        let warned = told(&found.warnings);
+        assert!(warned.contains(&(Some(15), "WIDGET_MISMATCH")), "{warned:?}");
+        assert!(warned.contains(&(Some(16), "CALLBACK_MISMATCH")), "{warned:?}");
+        assert!(warned.iter().any(|(line, _)| *line == Some(14)), "the mapping is looked at: {warned:?}");
+        assert_eq!(found.flags.len(), 1);
+        assert!(found.text(PLAIN).contains("m.yaml: a reviewer looks at it: auto.fix: claims the whole country"));
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_compared_and_said_so() {
+        let found = checked(&MANIFEST.replace("ptr_1", "ptr_2"), None, None);
+        assert!(found.accepted && found.warnings.is_empty(), "{found:?}");
+        let expected =
+            "completion_callback; for that, name the account (--account) and the platform's address (--base-url)";
+        assert_eq!(found.not_compared, [expected]);
+        let found = checked(MANIFEST, Some("ptr_1"), None);
+        assert_eq!(found.not_compared, ["completion_callback; for that, name the platform's address (--base-url)"]);
+    }
+
+    #[test]
+    fn a_manifest_of_another_account_is_refused() {
+        let text = MANIFEST.replace("  tier: tier1\n", "  tier: tier1\n  partner_id: ptr_2\n");
+        assert_eq!(told(&checked(&text, Some("ptr_1"), None).refusals), [(Some(6), "PARTNER_MISMATCH")]);
+    }
+
+    #[test]
+    fn what_is_no_manifest_at_all_is_told() {
+        for text in ["", "- a\n", "just words\n"] {
+            let found = checked(text, None, None);
+            assert!(!found.accepted && !found.refusals.is_empty(), "{text}: {found:?}");
+        }
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn run(command: &ManifestCommand) -> ExitCode {
 fn check_one(arguments: &CheckArgs) -> Result<Verdict, Stopped> {
     let file = ManifestFile::read(&arguments.file).map_err(usage)?;
     let own = file.partner_id().and_then(|id| PartnerId::parse(id).ok());
-    let (catalogue, of_token) = match (&arguments.contracts, &arguments.gateway) {
+    let (catalogue, of_token) = match (&arguments.live.contracts, &arguments.live.gateway) {
         (Some(folder), _) => (catalogue::of_folder(folder)?, None),
         (None, address) => {
             let (gateway, token) = access::open(address.as_deref().unwrap_or_default(), arguments.token.as_ref())?;

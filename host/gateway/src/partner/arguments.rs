@@ -20,8 +20,10 @@ pub(crate) enum PartnerCommand {
     )]
     List(ListArgs),
     /// Show where a partner stands, and what is next.
-    #[command(after_help = "Example:\n  intent-gateway partner status ptr_0123456789abcdef")]
-    Status(PartnerArgs),
+    #[command(after_help = "A partner may look at itself: with its own token, or with its credentials in \
+        INTENT_GATEWAY_CLIENT_ID and INTENT_GATEWAY_CLIENT_SECRET.\n\n\
+        Examples:\n  intent-gateway partner status ptr_0123456789abcdef\n  intent-gateway partner status")]
+    Status(StatusArgs),
     /// Probe a partner's server: `initialize`, `tools/list`, and no call.
     #[command(after_help = "Exit codes: 0 the probe passed, 1 it failed.\n\n\
         Example:\n  intent-gateway partner probe ptr_0123456789abcdef")]
@@ -32,7 +34,7 @@ pub(crate) enum PartnerCommand {
         at this one partner. Requirements that no machine can judge are confirmed with a note.\n\
         Exit codes: 0 everything holds, 1 something does not, or waits for a person.\n\n\
         Examples:\n  intent-gateway partner test ptr_0123456789abcdef --intent auto.book_ac_service \
-        --samples requests.json\n  \
+        --samples samples/*.json\n  \
         intent-gateway partner test ptr_0123456789abcdef --intent auto.book_ac_service \
         --confirm 'REFRIGERANT_CERTIFICATE=seen, valid until 2027-03'"
     )]
@@ -150,6 +152,15 @@ pub(crate) struct PartnerArgs {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct StatusArgs {
+    /// The account; without it, the one of a partner's token.
+    #[arg(value_name = "ID", value_parser = parse_partner)]
+    pub(crate) id: Option<PartnerId>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct ListArgs {
     /// Only connections in this state.
     #[arg(long)]
@@ -172,8 +183,8 @@ pub(crate) struct TestArgs {
     /// The intent.
     #[arg(long, value_name = "INTENT", value_parser = parse_intent)]
     pub(crate) intent: IntentId,
-    /// File of a sample request, or of several in a JSON array; may be given again.
-    #[arg(long, value_name = "FILE", required_unless_present = "confirm")]
+    /// Files of sample requests: one each, or several in a JSON array.
+    #[arg(long, value_name = "FILE", num_args = 1.., required_unless_present = "confirm")]
     pub(crate) samples: Vec<PathBuf>,
     /// A requirement that a person has looked at, and what was seen; may be given again.
     #[arg(long, value_name = "CODE=NOTE", value_parser = parse_confirmation)]

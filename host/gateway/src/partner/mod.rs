@@ -15,9 +15,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use self::arguments::{
-    ApproveArgs, Common, ListArgs, PartnerArgs, ReasonArgs, RejectArgs, ReviewArgs, ReviewListArgs, TestArgs,
+    ApproveArgs, Common, ListArgs, PartnerArgs, ReasonArgs, RejectArgs, ReviewArgs, ReviewListArgs, StatusArgs,
+    TestArgs,
 };
 pub(crate) use self::arguments::{PartnerCommand, ReviewCommand};
+use crate::access;
 use crate::client::{Gateway, GatewayError};
 use crate::outcome::{Stopped, Verdict, exit_code, failed, print_json, usage};
 use crate::print;
@@ -69,7 +71,7 @@ fn tell<T: DeserializeOwned>(
 }
 
 fn open(common: &Common) -> Result<Gateway, Stopped> {
-    common.gateway.open()
+    common.gateway.open().map(|(gateway, _)| gateway)
 }
 
 /// An admin's route about one partner.
@@ -84,20 +86,23 @@ fn list(arguments: &ListArgs) -> Result<Verdict, Stopped> {
     match state {
         None => {
             let answer = gateway.get(&format!("/api/v1/admin/accounts?limit={limit}{after}"));
-            tell(answer, common.json, |accounts, _| show::accounts(accounts)).map(drop)?;
+            tell(answer, common.json, show::accounts).map(drop)?;
         }
         Some(state) => {
             let state = state.as_str();
             let answer = gateway.get(&format!("/api/v1/admin/connections?status={state}&limit={limit}{after}"));
-            tell(answer, common.json, |connections, palette| show::connections(connections, palette)).map(drop)?;
+            tell(answer, common.json, show::connections).map(drop)?;
         }
     }
     Ok(Verdict::Well)
 }
 
-fn status(arguments: &PartnerArgs) -> Result<Verdict, Stopped> {
-    let PartnerArgs { id, common } = arguments;
-    let answer = open(common)?.get(&format!("/api/v1/business/tier1/accounts/{id}"));
+fn status(arguments: &StatusArgs) -> Result<Verdict, Stopped> {
+    let StatusArgs { id, common } = arguments;
+    let (gateway, token) = common.gateway.open()?;
+    let id = id.clone().or_else(|| access::account_of(&token));
+    let id = id.ok_or_else(|| usage(anyhow!("the token is no partner's; name the account")))?;
+    let answer = gateway.get(&format!("/api/v1/business/tier1/accounts/{id}"));
     tell(answer, common.json, show::overview)?;
     Ok(Verdict::Well)
 }
@@ -105,8 +110,7 @@ fn status(arguments: &PartnerArgs) -> Result<Verdict, Stopped> {
 fn probe(arguments: &PartnerArgs) -> Result<Verdict, Stopped> {
     let PartnerArgs { id, common } = arguments;
     let answer = open(common)?.post(&route(id, "probe"), None);
-    let answer: wire::ProbeAnswer =
-        tell(answer, common.json, |answer: &wire::ProbeAnswer, palette| show::connection(&answer.connection, palette))?;
+    let answer: wire::ProbeAnswer = tell(answer, common.json, show::probed)?;
     Ok(Verdict::of(answer.ok))
 }
 
@@ -143,21 +147,21 @@ fn read_samples(files: &[PathBuf]) -> Result<Vec<Value>, Stopped> {
 fn switch_on(arguments: &PartnerArgs) -> Result<Verdict, Stopped> {
     let PartnerArgs { id, common } = arguments;
     let answer = open(common)?.post(&route(id, "switch-on"), None);
-    tell(answer, common.json, |switched: &wire::SwitchedOn, palette| show::switched_on(switched, palette))?;
+    tell(answer, common.json, show::switched_on)?;
     Ok(Verdict::Well)
 }
 
 fn change_state(arguments: &ReasonArgs, action: &str) -> Result<Verdict, Stopped> {
     let ReasonArgs { id, reason, common } = arguments;
     let answer = open(common)?.post(&route(id, action), Some(&json!({"reason": reason})));
-    tell(answer, common.json, show::connection)?;
+    tell(answer, common.json, show::state)?;
     Ok(Verdict::Well)
 }
 
 fn list_reviews(arguments: &ReviewListArgs) -> Result<Verdict, Stopped> {
     let ReviewListArgs { status, limit, common } = arguments;
     let answer = open(common)?.get(&format!("/api/v1/admin/reviews?status={}&limit={limit}", status.as_str()));
-    tell(answer, common.json, |reviews, _| show::reviews(reviews))?;
+    tell(answer, common.json, show::reviews)?;
     Ok(Verdict::Well)
 }
 

@@ -7,8 +7,8 @@ use intent_gateway_core::endpoint::Endpoint;
 use intent_gateway_core::manifest::Status;
 
 use super::wire::{
-    Accounts, Connection, Connections, Item, Manifests, Overview, Probe, Report, Review, ReviewInFull, Reviews,
-    Submission, SwitchedOn,
+    Accounts, Connection, Connections, Item, Manifests, Overview, Probe, ProbeAnswer, Report, Review, ReviewInFull,
+    Reviews, Submission, SwitchedOn,
 };
 use crate::terminal::{Palette, Tone, count, harmless, pairs, table};
 
@@ -33,7 +33,7 @@ fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
-pub(super) fn accounts(Accounts { accounts, next }: &Accounts) -> String {
+pub(super) fn accounts(Accounts { accounts, next }: &Accounts, _: Palette) -> String {
     let rows: Vec<[String; 5]> = accounts
         .iter()
         .map(|account| {
@@ -153,10 +153,21 @@ fn violations(word: &str, violations: &[Violation]) -> Vec<String> {
     violations.iter().map(line).collect()
 }
 
-pub(super) fn connection(connection: &Connection, palette: Palette) -> String {
-    let Connection { account_id, state, since, endpoint, probe, quarantine, tests, suspension, next_probe_at } =
-        connection;
+/// All that is known of a connection.
+fn connection(connection: &Connection, palette: Palette) -> String {
     let mut page = Page::default();
+    page.section("Connection", state(connection, palette));
+    let probe = connection.probe.as_ref().map_or_else(|| "none".to_owned(), |probe| self::probe(probe, palette));
+    page.section("Last probe", probe);
+    for report in connection.tests.values() {
+        page.0.push(self::report(report, palette));
+    }
+    page.finish()
+}
+
+/// Where a connection stands.
+pub(super) fn state(connection: &Connection, palette: Palette) -> String {
+    let Connection { account_id, state, since, endpoint, quarantine, suspension, next_probe_at, .. } = connection;
     let tone = match state {
         ConnectionState::Live => Tone::Good,
         ConnectionState::Sandbox => Tone::Doubtful,
@@ -173,20 +184,18 @@ pub(super) fn connection(connection: &Connection, palette: Palette) -> String {
     if let Some(at) = next_probe_at {
         lines.push(format!("probed again at {}", harmless(at)));
     }
-    page.section("Connection", lines.join("\n"));
-    page.section("Last probe", probe.as_ref().map_or_else(|| "none".to_owned(), |probe| self::probe(probe, palette)));
-    if !quarantine.is_empty() {
-        let rows = quarantine.iter().flat_map(|(intent, drifts)| {
-            drifts.iter().map(|drift| [intent.clone(), drift.tool.clone(), format!("{:?}", drift.kind)])
-        });
-        page.section(
-            "Out of service for changed tools",
-            table(["intent", "tool", "change"], &rows.collect::<Vec<_>>()),
-        );
+    for (intent, drifts) in quarantine {
+        let changed = drifts.iter().map(|drift| format!("{} ({:?})", drift.tool, drift.kind)).collect::<Vec<_>>();
+        lines.push(harmless(&format!("out of service: {intent}, for changed tools: {}", changed.join(", "))));
     }
-    for report in tests.values() {
-        page.0.push(self::report(report, palette));
-    }
+    lines.join("\n")
+}
+
+/// What a probe came to, and where the connection stands after it.
+pub(super) fn probed(ProbeAnswer { connection, .. }: &ProbeAnswer, palette: Palette) -> String {
+    let mut page = Page::default();
+    page.section("Probe", connection.probe.as_ref().map_or_else(String::new, |probe| self::probe(probe, palette)));
+    page.section("Connection", state(connection, palette));
     page.finish()
 }
 
@@ -243,7 +252,6 @@ fn verdict(passed: bool, palette: Palette) -> String {
 
 pub(super) fn report(report: &Report, palette: Palette) -> String {
     let Report { intent, passed, contract_version, at, samples, items } = report;
-    let mut page = Page::default();
     let verdict =
         if *passed { palette.paint(Tone::Good, "passed") } else { palette.paint(Tone::Bad, "not passed yet") };
     let mut lines = vec![format!("{verdict} at {}, by contract {}", harmless(at), harmless(contract_version))];
@@ -254,17 +262,25 @@ pub(super) fn report(report: &Report, palette: Palette) -> String {
         };
         lines.push(format!("sample {}: {what}, {} ms", number + 1, sample.elapsed_ms));
     }
-    lines.push(checklist(items));
-    page.section(&format!("Test of {}", harmless(intent)), lines.join("\n"));
-    page.finish()
+    lines.push(checklist(items, palette));
+    format!("Test of {}\n{}", harmless(intent), indented(&lines.join("\n")))
 }
 
-fn checklist(items: &[Item]) -> String {
-    let rows: Vec<[String; 4]> = items
-        .iter()
-        .map(|item| [item.state.clone(), item.code.clone(), item.text.clone(), item.detail.clone()])
-        .collect();
-    table(["state", "item", "must hold", "seen"], &rows)
+/// Two lines for each item: what must hold, and what was seen.
+fn checklist(items: &[Item], palette: Palette) -> String {
+    let width = items.iter().map(|item| item.state.chars().count()).max().unwrap_or(0);
+    let lines = items.iter().map(|item| {
+        let Item { code, text, state, detail } = item;
+        let tone = match state.as_str() {
+            "passed" | "confirmed" => Tone::Good,
+            "failed" => Tone::Bad,
+            _ => Tone::Doubtful,
+        };
+        let state = palette.paint(tone, &format!("{:<width$}", harmless(state)));
+        let (code, text, detail) = (harmless(code), harmless(text), harmless(detail));
+        format!("{state}  {code}: {text}\n{:width$}  {detail}", "")
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 pub(super) fn switched_on(SwitchedOn { routed, connection }: &SwitchedOn, palette: Palette) -> String {
@@ -272,7 +288,7 @@ pub(super) fn switched_on(SwitchedOn { routed, connection }: &SwitchedOn, palett
     format!("{} is {live}; routed: {}", harmless(&connection.account_id), harmless(&routed.join(", ")))
 }
 
-pub(super) fn reviews(Reviews { reviews, next }: &Reviews) -> String {
+pub(super) fn reviews(Reviews { reviews, next }: &Reviews, _: Palette) -> String {
     let rows: Vec<[String; 6]> = reviews
         .iter()
         .map(|review| {
@@ -299,7 +315,10 @@ fn about(review: &Review) -> String {
     }
 }
 
-pub(super) fn review(ReviewInFull { review, account, submission, checklist }: &ReviewInFull, _: Palette) -> String {
+pub(super) fn review(
+    ReviewInFull { review, account, submission, checklist }: &ReviewInFull,
+    palette: Palette,
+) -> String {
     let mut page = Page::default();
     let mut rows = vec![
         ("review", review.id.clone()),
@@ -318,7 +337,7 @@ pub(super) fn review(ReviewInFull { review, account, submission, checklist }: &R
         page.section(&format!("Submission {}", submission.number), self::submission(submission));
     }
     if !checklist.is_empty() {
-        page.section("Checklist", self::checklist(checklist));
+        page.section("Checklist", self::checklist(checklist, palette));
     }
     page.finish()
 }

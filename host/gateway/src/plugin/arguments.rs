@@ -85,7 +85,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "URL", requires = "token")]
     pub(crate) gateway: Option<String>,
     /// A token of that gateway, of role admin.
-    #[arg(long, value_name = "TOKEN", requires = "gateway", env = "INTENT_GATEWAY_TOKEN", hide_env_values = true,
+    #[arg(long, value_name = "TOKEN", env = "INTENT_GATEWAY_TOKEN", hide_env_values = true,
           value_parser = parse_secret)]
     pub(crate) token: Option<Secret>,
     /// How long to fuzz, seconds; 0 leaves it out.

@@ -140,6 +140,10 @@ fn read_endpoint(body: &str) -> Result<Endpoint, Refusal> {
             Endpoint::mcp("")
         }
     };
+    // Members of the other kinds say nothing, and are texts all the same.
+    for name in ["url", "base_url", "openapi_url"] {
+        let _unread = fields.optional_text(name);
+    }
     fields.finish().map(|()| endpoint)
 }
 
@@ -175,7 +179,14 @@ mod tests {
             read(r#"{"kind":"rest","base_url":"https://a.example","openapi_url":"https://b.example"}"#),
             Ok(rest)
         );
-        for bad in ["{}", "[]", r#"{"kind":"rest","url":"x"}"#, r#"{"kind":"soap","url":"x"}"#, r#"{"url":7}"#] {
+        for bad in [
+            "{}",
+            "[]",
+            r#"{"kind":"rest","url":"x"}"#,
+            r#"{"kind":"soap","url":"x"}"#,
+            r#"{"url":7}"#,
+            r#"{"url":"x","base_url":1}"#,
+        ] {
             assert_eq!(read(bad), Err("INVALID_REQUEST".to_owned()), "{bad}");
         }
     }

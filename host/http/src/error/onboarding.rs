@@ -14,6 +14,8 @@ use super::{Code, Refusal};
 
 /// The event cannot happen in the connection's state.
 const WRONG_STATE: &str = "WRONG_STATE";
+/// Violations that a message names; all are listed beside it.
+const SAID_MAX: usize = 5;
 /// Something is still missing; `violations` lists what.
 const NOT_READY: &str = "NOT_READY";
 
@@ -33,7 +35,7 @@ impl From<OnboardingError> for Refusal {
             OnboardingError::OutOfStep { code, message } => Self::conflict(code, sentence(&message)),
             OnboardingError::NotAllowed(not_allowed) => Self::conflict(WRONG_STATE, sentence(&not_allowed.to_string())),
             OnboardingError::NotReady(violations) => {
-                let message = summed_up("Not yet", &violations);
+                let message = format!("Not yet: {}", summed_up(&violations));
                 Self::conflict(NOT_READY, message).violations(violations)
             }
             OnboardingError::Test(error) => test(error),
@@ -50,12 +52,10 @@ impl From<OnboardingError> for Refusal {
 /// A document that breaks rules. The message alone says what is wrong, for whoever reads no further.
 fn told(refusal: contract::Refusal) -> Refusal {
     let contract::Refusal { code, violations } = refusal;
-    let message = match violations.as_slice() {
-        [] => Code::InvalidRequest.message().to_owned(),
-        [one] => sentence(&one.message),
-        [first, others @ ..] => {
-            format!("{} {} more under `violations`.", sentence(&first.message), others.len())
-        }
+    let message = if violations.is_empty() {
+        Code::InvalidRequest.message().to_owned()
+    } else {
+        sentence(&summed_up(&violations))
     };
     let refused = Refusal::new(Code::InvalidRequest).message(message).violations(violations);
     Refusal { code: code.into(), ..refused }
@@ -96,9 +96,14 @@ fn sample_pointer(sample: usize) -> String {
     format!("/requests/{}", sample.saturating_sub(1))
 }
 
-fn summed_up(lead: &str, violations: &[Violation]) -> String {
-    let all: Vec<&str> = violations.iter().map(|violation| violation.message.trim_end_matches('.')).collect();
-    format!("{lead}: {}.", all.join("; "))
+/// What is wrong, in one sentence as long as it is readable.
+fn summed_up(violations: &[Violation]) -> String {
+    let said = violations.iter().take(SAID_MAX).map(|violation| violation.message.trim_end_matches('.'));
+    let said = said.collect::<Vec<_>>().join("; ");
+    match violations.len().saturating_sub(SAID_MAX) {
+        0 => format!("{said}."),
+        more => format!("{said}; and {more} more, listed under `violations`."),
+    }
 }
 
 /// A message of the domain as a sentence of its own.
@@ -130,8 +135,10 @@ mod tests {
         let one = refused(vec![violation("auto.fix: pricing.min (9) exceeds pricing.max (5)")]);
         assert_eq!(one.message, "auto.fix: pricing.min (9) exceeds pricing.max (5).");
         assert_eq!((one.code(), one.status), ("INVALID_INTENT", StatusCode::BAD_REQUEST));
-        let two = refused(vec![violation("expected 1 to 3."), violation("y"), violation("z")]);
-        assert_eq!(two.message, "Expected 1 to 3. 2 more under `violations`.");
+        let three = refused(vec![violation("expected 1 to 3."), violation("y"), violation("z")]);
+        assert_eq!(three.message, "Expected 1 to 3; y; z.");
+        let seven = refused((1..=7).map(|n| violation(&format!("n{n}"))).collect());
+        assert_eq!(seven.message, "N1; n2; n3; n4; n5; and 2 more, listed under `violations`.");
         assert_eq!(refused(Vec::new()).message, "The request is not valid.");
     }
 
@@ -144,7 +151,7 @@ mod tests {
         assert_eq!(Refusal::from(OnboardingError::Store(StoreError::Busy)).code(), "OVERLOADED");
         assert_eq!(Refusal::from(OnboardingError::Contended).status, StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(Refusal::from(OnboardingError::NotAccepted).status, StatusCode::UNAUTHORIZED);
-        assert_eq!(Refusal::from(OnboardingError::TooMany(1_500)).retry_after_seconds, Some(2));
+        assert_eq!(Refusal::from(OnboardingError::TooMany(1_500)).retry_after_seconds, std::num::NonZeroU32::new(2));
     }
 
     #[test]

@@ -56,8 +56,8 @@ pub(crate) struct TokenRequest {
 #[expect(dead_code, reason = "the document's shape of a body that is read member by member")]
 pub(crate) struct RotateRequest {
     /// Ends the one before at once instead of after 24 hours: for one that has leaked.
-    #[schema(required = false, default = false)]
-    at_once: bool,
+    #[schema(default = false)]
+    at_once: Option<bool>,
 }
 
 /// Saves the webhook's address.

@@ -22,17 +22,16 @@ use crate::wire::{Violation, violations};
 #[expect(dead_code, reason = "the document's shape of a body that is read member by member")]
 pub(crate) struct EndpointRequest {
     /// `mcp` when absent; `rest` and `graphql` are wrapped by the manifest's `api_mapping`.
-    #[schema(required = false, value_type = EndpointKind)]
-    kind: EndpointKind,
+    kind: Option<EndpointKind>,
     /// Of an MCP server or a GraphQL API; HTTPS.
-    #[schema(required = false, example = "https://mcp.coolcar.example/mcp", max_length = 2048)]
-    url: String,
+    #[schema(example = "https://mcp.coolcar.example/mcp", max_length = 4096)]
+    url: Option<String>,
     /// Of a REST API: what the paths of its operations are appended to; HTTPS.
-    #[schema(required = false, max_length = 2048)]
-    base_url: String,
+    #[schema(max_length = 4096)]
+    base_url: Option<String>,
     /// Of a REST API: where its OpenAPI document is; HTTPS.
-    #[schema(required = false, max_length = 2048)]
-    openapi_url: String,
+    #[schema(max_length = 4096)]
+    openapi_url: Option<String>,
 }
 
 /// The kinds of endpoints.
@@ -57,11 +56,11 @@ pub(crate) struct TestRequest {
     intent: String,
     /// Sample requests; each is run as a search against this partner alone. Without any, only the confirmations are
     /// taken into the last report.
-    #[schema(required = false, value_type = Vec<Object>, max_items = 50)]
-    requests: Vec<Value>,
+    #[schema(value_type = Option<Vec<Object>>, max_items = 50)]
+    requests: Option<Vec<Value>>,
     /// Requirements that a person has looked into.
-    #[schema(required = false)]
-    confirmed: Vec<ConfirmationRequest>,
+    #[schema(max_items = 200)]
+    confirmed: Option<Vec<ConfirmationRequest>>,
 }
 
 /// A person says that a requirement holds.

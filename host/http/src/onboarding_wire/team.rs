@@ -23,11 +23,11 @@ pub(crate) struct DecisionRequest {
     #[schema(value_type = VerdictName)]
     decision: String,
     /// Told to the partner; a rejection says what to fix.
-    #[schema(required = false, max_length = 500)]
-    notes: String,
+    #[schema(max_length = 4096)]
+    notes: Option<String>,
     /// Codes of the checklist's items that a person has looked into and confirms.
-    #[schema(required = false, max_items = 200)]
-    confirmed: Vec<String>,
+    #[schema(max_items = 200)]
+    confirmed: Option<Vec<String>>,
 }
 
 /// Which way a review is decided.

@@ -8,16 +8,17 @@ use axum::response::Response;
 use http::StatusCode;
 use intent_gateway_core::audit::Actor;
 use intent_gateway_core::connection::ConnectionState;
+use intent_gateway_core::contract::{self, Violation};
 use intent_gateway_core::golive::{Confirmation, SAMPLES_MAX};
 use intent_gateway_core::id::{IntentId, PartnerId};
 use intent_gateway_core::onboarding::records::{ReviewStatus, ReviewSubject};
-use intent_gateway_core::onboarding::{DecisionOrder, TEXT_MAX_CHARS, TestOrder, Verdict};
+use intent_gateway_core::onboarding::{DecisionOrder, OnboardingError, TEXT_MAX_CHARS, TestOrder, Verdict};
 use intent_gateway_core::store::List;
 
 use crate::App;
 use crate::acting::{Acting, Page, PageQuery};
 use crate::body::JsonText;
-use crate::error::{Code, ErrorBody, Refusal};
+use crate::error::{ErrorBody, Refusal};
 use crate::fields::Fields;
 use crate::onboarding_wire::{
     ConnectionBody, ConnectionList, ConnectionStatus, ProbeAnswer, ReasonRequest, SwitchedOn, TestReport, TestRequest,
@@ -131,9 +132,10 @@ fn read_test(body: &str) -> Result<TestOrder, Refusal> {
     }
     fields.finish()?;
     let intent = IntentId::parse(&name).map_err(|error| {
-        let mut fields = Fields::of("{}");
-        fields.breach("/intent", "INVALID_INTENT", error.to_string());
-        fields.finish().err().unwrap_or_else(|| Refusal::new(Code::InvalidIntent))
+        let code = "INVALID_INTENT".to_owned();
+        let (pointer, message) = ("/intent".to_owned(), error.to_string());
+        let violations = vec![Violation { pointer, code: code.clone(), message }];
+        OnboardingError::Refused(contract::Refusal { code, violations })
     })?;
     let requests = samples.iter().map(ToString::to_string).collect();
     Ok(TestOrder { intent, requests, confirmed: confirmations })

@@ -1,6 +1,7 @@
 //! The real listener on a free port: versions, bounds, timeouts and the drain.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,7 +12,7 @@ use intent_gateway_http::Limits;
 use intent_gateway_http::auth::Role;
 use intent_gateway_http::server::{Drained, Server, ServerConfig};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -165,6 +166,25 @@ async fn a_request_under_way_keeps_its_connection_beyond_the_idle_time() {
     assert!(rest(&mut idle).await.starts_with("HTTP/1.1 200"));
     running.gateway.gate.open.notify_one();
     assert!(answer(&mut waiting).await.starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn clients_are_told_apart_by_their_address() {
+    let running = Running::with(config(), Limits { open_per_minute: NonZeroU32::MIN, ..LIMITS }).await;
+    let ask = async |from: [u8; 4], forwarded: &str| {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind(SocketAddr::from((from, 0))).expect("an address of the machine");
+        let mut stream = socket.connect(running.address).await.expect("the listener is there");
+        let body = r#"{"email":"asha@coolcar.example"}"#;
+        let head = "POST /api/v1/business/sign-in HTTP/1.1\r\nhost: here\r\ncontent-type: application/json\r\n";
+        let length = body.len();
+        send(&mut stream, &format!("{head}x-forwarded-for: {forwarded}\r\ncontent-length: {length}\r\n\r\n{body}"))
+            .await;
+        answer(&mut stream).await[9..12].to_owned()
+    };
+    assert_eq!(ask([127, 0, 0, 1], "192.0.2.1").await, "202");
+    assert_eq!(ask([127, 0, 0, 1], "192.0.2.2").await, "429", "no proxy is trusted here");
+    assert_eq!(ask([127, 0, 0, 2], "192.0.2.1").await, "202");
 }
 
 #[tokio::test]

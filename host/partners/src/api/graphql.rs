@@ -37,12 +37,7 @@ pub(super) async fn call(
 }
 
 /// Sends one operation.
-pub(crate) async fn send(
-    api: &Api<'_>,
-    url: &str,
-    document: &str,
-    variables: &Value,
-) -> Result<Answered, CallFailure> {
+pub(crate) async fn send(api: &Api<'_>, url: &str, document: &str, variables: &Value) -> Result<Answered, CallFailure> {
     let uri = api.policy.endpoint(url)?;
     let body = serde_json::to_vec(&Operation { query: document, variables });
     let body = body.map_err(|error| protocol(&error.to_string()))?;

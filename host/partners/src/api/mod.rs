@@ -44,7 +44,9 @@ pub(crate) async fn call(
         .map_err(|_| CallFailure::Payload("the arguments of the call are no JSON".to_owned()))?;
     let api = Api { wire, policy, bearer };
     match (&partner.endpoint, tool) {
-        (Endpoint::Rest { base_url, .. }, ToolMapping::Rest(tool)) => rest::call(&api, base_url, tool, &arguments).await,
+        (Endpoint::Rest { base_url, .. }, ToolMapping::Rest(tool)) => {
+            rest::call(&api, base_url, tool, &arguments).await
+        }
         (Endpoint::Graphql { url }, ToolMapping::Graphql(tool)) => graphql::call(&api, url, tool, &arguments).await,
         _ => Err(unmapped()),
     }
@@ -68,7 +70,13 @@ pub(crate) struct Answered {
 
 impl Api<'_> {
     /// A request in the caller's name.
-    pub(crate) fn request(&self, method: Method, uri: Uri, accept: &'static str, body: Option<Vec<u8>>) -> Request<Full<Bytes>> {
+    pub(crate) fn request(
+        &self,
+        method: Method,
+        uri: Uri,
+        accept: &'static str,
+        body: Option<Vec<u8>>,
+    ) -> Request<Full<Bytes>> {
         let has_body = body.is_some();
         let mut request = Request::new(Full::new(Bytes::from(body.unwrap_or_default())));
         *request.method_mut() = method;

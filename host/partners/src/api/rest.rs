@@ -59,12 +59,7 @@ fn refusal(tool: &RestTool, answered: &Answered, answer: &Value) -> Option<CallF
 }
 
 /// The address of one call.
-fn address(
-    policy: AddressPolicy,
-    base_url: &str,
-    tool: &RestTool,
-    scope: &Scope<'_>,
-) -> Result<Uri, CallFailure> {
+fn address(policy: AddressPolicy, base_url: &str, tool: &RestTool, scope: &Scope<'_>) -> Result<Uri, CallFailure> {
     let mut url = base_url.trim_end_matches('/').to_owned();
     let mut rest = tool.path.as_str();
     while let Some((before, (name, after))) = rest.split_once('{').and_then(|(a, b)| Some((a, b.split_once('}')?))) {

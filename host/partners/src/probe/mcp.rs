@@ -19,6 +19,8 @@ use crate::session::{Opening, Session};
 
 /// Bytes of a cursor, which travels back to the server.
 const CURSOR_MAX_BYTES: usize = 4 * 1024;
+/// Where the answer to `server/discover` says who the server is (MCP, revision 2026-07-28).
+const SERVER_INFO_META: &str = "io.modelcontextprotocol/serverInfo";
 
 impl PartnerClient {
     pub(super) async fn probe_mcp(
@@ -61,13 +63,11 @@ impl Probing {
         self.record.lifecycle = Some(opening.lifecycle);
         self.record.session = Some(opening.session);
         let Ok(result) = serde_json::from_str::<Value>(opening.result.get()) else { return Ok(()) };
-        let said = |pointer: &str| result.pointer(pointer).and_then(Value::as_str).map(named);
         // The newer lifecycle agrees on a revision in each request, and its answer names none.
-        self.record.protocol_version = said("/protocolVersion");
-        let server = ServerInfo {
-            name: said("/serverInfo/name").unwrap_or_default(),
-            version: said("/serverInfo/version").unwrap_or_default(),
-        };
+        self.record.protocol_version = result.get("protocolVersion").and_then(Value::as_str).map(named);
+        let info = result.get("serverInfo").or_else(|| result.get("_meta")?.get(SERVER_INFO_META));
+        let said = |member: &str| info.and_then(|info| info.get(member)?.as_str()).map(named).unwrap_or_default();
+        let server = ServerInfo { name: said("name"), version: said("version") };
         if server.name.trim().is_empty() {
             self.note("`serverInfo.name` is empty; it should identify the company");
         }

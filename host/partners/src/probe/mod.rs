@@ -14,9 +14,7 @@ use futures_util::future::BoxFuture;
 use intent_gateway_core::endpoint::Endpoint;
 use intent_gateway_core::error::CallFailure;
 use intent_gateway_core::ports::PartnerProbe;
-use intent_gateway_core::probe::{
-    PROBE_NOTES_MAX, ProbeFailure, ProbeRecord, ProbeRequest, ProbeStep, Step,
-};
+use intent_gateway_core::probe::{PROBE_NOTES_MAX, ProbeFailure, ProbeRecord, ProbeRequest, ProbeStep, Step};
 use tokio::time::Instant;
 
 use crate::answer::clean;
@@ -30,6 +28,10 @@ impl PartnerProbe for PartnerClient {
             Endpoint::Mcp { url } | Endpoint::Graphql { url } => policy.endpoint(url).map(drop),
             Endpoint::Rest { base_url, openapi_url } => {
                 policy.endpoint(base_url)?;
+                // Paths are appended to it.
+                if base_url.contains(['?', '#']) {
+                    return Err(CallFailure::AddressRefused("the base address ends with a query".to_owned()));
+                }
                 policy.endpoint(openapi_url).map(drop)
             }
         }

@@ -104,7 +104,8 @@ fn compare(
     };
     if found.path != tool.path || !found.method.eq_ignore_ascii_case(tool.method.as_str()) {
         let theirs = format!("{} {}", found.method.to_ascii_uppercase(), found.path);
-        let message = format!("{label}: the API's operation is {theirs}, the mapping's {} {}", tool.method.as_str(), tool.path);
+        let message =
+            format!("{label}: the API's operation is {theirs}, the mapping's {} {}", tool.method.as_str(), tool.path);
         problems.push(INVALID, message);
         return None;
     }

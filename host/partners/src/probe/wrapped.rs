@@ -57,9 +57,9 @@ impl Problems {
 /// Every mapped tool with its intent.
 pub(super) fn tools<'a>(request: &ProbeRequest<'a>) -> impl Iterator<Item = (&'a IntentId, &'a str, &'a ToolMapping)> {
     let mappings = request.mappings;
-    mappings.iter().flat_map(|(intent, mapping)| {
-        mapping.tools().iter().map(move |(name, tool)| (intent, name.as_str(), tool))
-    })
+    mappings
+        .iter()
+        .flat_map(|(intent, mapping)| mapping.tools().iter().map(move |(name, tool)| (intent, name.as_str(), tool)))
 }
 
 impl Probing {

@@ -71,7 +71,8 @@ fn platform(code: &str, message: &str) -> CallFailure {
 
 #[tokio::test]
 async fn a_request_is_built_as_the_mapping_says() {
-    let server = Server::scripted(|_| async { json_response(&json!({"data": [{"id": 1}, {"id": 2}], "t": "tok"})) }).await;
+    let server =
+        Server::scripted(|_| async { json_response(&json!({"data": [{"id": 1}, {"id": 2}], "t": "tok"})) }).await;
     let partner = rest(
         &server,
         json!({"find_slots": {
@@ -93,7 +94,8 @@ async fn a_request_is_built_as_the_mapping_says() {
     let [sent] = &state.seen[..] else { panic!("one request: {:?}", state.seen) };
     assert_eq!(sent.method, Method::PUT);
     assert_eq!(sent.path, "/base/v1/Pune%2F..%3Fx%3D1%26y%20%23%C3%A9/slots/2");
-    let query = "a%20literal=x%20y&city=Pune%2F..%3Fx%3D1%26y%20%23%C3%A9&from=09%3A00%2B05%3A30&near=a%20b&near=c&on=true";
+    let query =
+        "a%20literal=x%20y&city=Pune%2F..%3Fx%3D1%26y%20%23%C3%A9&from=09%3A00%2B05%3A30&near=a%20b&near=c&on=true";
     assert_eq!(sent.query, query);
     assert_eq!(sent.message, json!({"place": {"name": "Pune/..?x=1&y #é"}, "n": 2, "fixed": [1, "a b"]}));
     assert_eq!(sent.header("content-type"), Some("application/json"));
@@ -226,8 +228,19 @@ async fn bodies_are_checked_and_bounded() {
     type Script = fn() -> Response<Body>;
     let cases: [(Script, Result<Value, &str>); 8] = [
         (|| status(204), Ok(Value::Null)),
-        (|| with_type("application/hal+json; charset=utf-8", Full::from("{\"a\":1}").map_err(|never| match never {}).boxed()), Ok(json!({"a": 1}))),
-        (|| with_type("text/html", Full::from("<p>").map_err(|never| match never {}).boxed()), Err("PARTNER_PROTOCOL_ERROR")),
+        (
+            || {
+                with_type(
+                    "application/hal+json; charset=utf-8",
+                    Full::from("{\"a\":1}").map_err(|never| match never {}).boxed(),
+                )
+            },
+            Ok(json!({"a": 1})),
+        ),
+        (
+            || with_type("text/html", Full::from("<p>").map_err(|never| match never {}).boxed()),
+            Err("PARTNER_PROTOCOL_ERROR"),
+        ),
         (|| raw_json("{\"a\":"), Err("PARTNER_PROTOCOL_ERROR")),
         (|| raw_json("[".repeat(200_000)), Err("PARTNER_PROTOCOL_ERROR")),
         (|| raw_json(vec![b' '; 4 * 1024 * 1024 + 1]), Err("PARTNER_BODY_TOO_LARGE")),
@@ -344,7 +357,11 @@ async fn graphql_errors_become_failures() {
             json!({"errors": [{"message": "why", "extensions": {"platform_error_code": "OWN_CODE"}}]}),
             platform("OWN_CODE", "why"),
         ),
-        (200, json!({"data": null}), CallFailure::Protocol("a GraphQL answer with neither `data` nor `errors`".to_owned())),
+        (
+            200,
+            json!({"data": null}),
+            CallFailure::Protocol("a GraphQL answer with neither `data` nor `errors`".to_owned()),
+        ),
         (200, json!([]), CallFailure::Protocol("a GraphQL answer with neither `data` nor `errors`".to_owned())),
         (200, json!({"data": {}}), CallFailure::Payload("`/slots` of the API's answer is missing".to_owned())),
     ];

@@ -100,8 +100,14 @@ async fn a_mapped_rest_api_shows_its_tools() {
     assert_eq!(tool["name"], "find_slots");
     assert_eq!(tool["description"], "Finds free slots.");
     let properties = json!({"city": {}, "window": {}});
-    assert_eq!(tool["inputSchema"], json!({"type": "object", "properties": properties, "required": ["city", "window"]}));
-    assert_eq!((&tool["_meta"]["platform"]["intent"], &tool["_meta"]["platform"]["domain"]), (&json!(INTENT), &json!("test")));
+    assert_eq!(
+        tool["inputSchema"],
+        json!({"type": "object", "properties": properties, "required": ["city", "window"]})
+    );
+    assert_eq!(
+        (&tool["_meta"]["platform"]["intent"], &tool["_meta"]["platform"]["domain"]),
+        (&json!(INTENT), &json!("test"))
+    );
     let state = server.state();
     let [seen] = &state.seen[..] else { panic!("the document alone is fetched: {:?}", state.seen) };
     assert_eq!((&seen.method, seen.path.as_str()), (&Method::GET, "/docs/openapi.json"));

@@ -9,3 +9,4 @@ mod page;
 mod probe;
 mod real;
 mod sessions;
+mod wrapped;

@@ -32,7 +32,7 @@ impl Contracts for NoContracts {
     }
 }
 
-async fn probe(endpoint: &Endpoint, bearer: Option<&Secret>) -> ProbeRecord {
+pub(crate) async fn probe(endpoint: &Endpoint, bearer: Option<&Secret>) -> ProbeRecord {
     probe_by(&client(), endpoint, bearer).await
 }
 
@@ -202,7 +202,10 @@ async fn opening(result: Value) -> Server {
 
 #[tokio::test]
 async fn what_a_server_says_of_itself_is_judged() {
-    let server = opening(json!({"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "x", "version": "1"}})).await;
+    let server = opening(
+        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "x", "version": "1"}}),
+    )
+    .await;
     let record = probe(&Endpoint::mcp(&server.url), None).await;
     assert_eq!(failure(&record), (Step::Initialize, "TOOLS_CAPABILITY_MISSING"));
     assert_eq!(record.capabilities, Some(json!({})));
@@ -244,6 +247,9 @@ async fn an_endpoint_that_is_not_allowed_is_not_asked() {
     assert!(strict.admits(&rest("https://p.example", "https://p.example/openapi.json")).is_ok());
     assert!(strict.admits(&rest("https://p.example", "http://p.example/openapi.json")).is_err());
     assert!(strict.admits(&rest("https://127.0.0.1", "https://p.example/openapi.json")).is_err());
+    assert!(strict.admits(&rest("https://p.example/?v=1", "https://p.example/openapi.json?v=1")).is_err());
+    assert!(strict.admits(&rest("https://p.example/#v1", "https://p.example/openapi.json")).is_err());
+    assert!(strict.admits(&rest("https://p.example/v1/", "https://p.example/openapi.json?v=1")).is_ok());
 }
 
 #[tokio::test]

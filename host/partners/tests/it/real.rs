@@ -6,11 +6,13 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::service::TowerToHyperService;
+use intent_gateway_core::endpoint::Endpoint;
 use intent_gateway_core::error::CallFailure;
+use intent_gateway_core::probe::Lifecycle;
 use intent_gateway_core::secret::Secret;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, ErrorData, ProtocolVersion,
-    ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, ErrorData, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
@@ -21,6 +23,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use crate::harness::{CALL, call, call_within, client, partner};
+use crate::probe::probe;
 
 /// Speaks the given revisions, or all that rmcp knows.
 #[derive(Clone)]
@@ -36,6 +39,16 @@ impl ServerHandler for Workshop {
             Some(only) => vec![only.clone()].into(),
             None => ProtocolVersion::KNOWN_VERSIONS.into(),
         }
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let schema = json!({"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}});
+        let schema = schema.as_object().expect("an object").clone();
+        Ok(ListToolsResult::with_all_items(vec![Tool::new("search_slots", "Finds slots.", schema)]))
     }
 
     async fn call_tool(
@@ -138,6 +151,27 @@ async fn every_revision_is_spoken() {
             let text = call(&client, &partner).await.unwrap_or_else(|failure| panic!("{revision}, {mode}: {failure}"));
             let answer: serde_json::Value = serde_json::from_str(&text).expect("JSON");
             assert_eq!(answer["revision"], revision.as_str(), "{mode}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_revision_is_probed() {
+    let revisions = [ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
+    for revision in revisions {
+        for (mode, config) in modes() {
+            let server = start(Workshop(Some(revision.clone())), config).await;
+            let record = probe(&Endpoint::mcp(&server.url), None).await;
+            assert!(record.passed(), "{revision}, {mode}: {record:?}");
+            assert_eq!(record.protocol_version.as_deref(), Some(revision.as_str()), "{mode}");
+            let discovered = revision == ProtocolVersion::V_2026_07_28;
+            let lifecycle = if discovered { Lifecycle::Discover } else { Lifecycle::Initialize };
+            assert_eq!(record.lifecycle, Some(lifecycle), "{revision}, {mode}");
+            let session = if mode == "sessions and events" && !discovered { "stateful" } else { "stateless" };
+            assert_eq!(json!(record.session), json!(session), "{revision}, {mode}");
+            assert!(record.server.as_ref().is_some_and(|server| !server.name.is_empty()), "{revision}, {mode}");
+            let [tool] = &record.tools[..] else { panic!("{revision}, {mode}: {:?}", record.tools) };
+            assert_eq!(tool["inputSchema"]["required"], json!(["city"]));
         }
     }
 }

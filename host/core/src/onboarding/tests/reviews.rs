@@ -1,5 +1,4 @@
 use std::collections::BTreeSet;
-use std::sync::atomic::Ordering;
 
 use futures_executor::block_on;
 
@@ -81,10 +80,12 @@ fn approval_needs_every_item_of_the_checklist() {
     let review = world.submit(&account, true).review.expect("a review");
     assert!(matches!(world.decide(&review, Verdict::Approve, true), Err(OnboardingError::NotReady(_))), "no profile");
     block_on(world.onboarding.set_profile(&account, super::world::profile(), &actor("partner"))).expect("sound");
-    world.outside.page_status.store(404, Ordering::SeqCst);
-    let refused = world.decide(&review, Verdict::Approve, true);
-    assert!(matches!(refused, Err(OnboardingError::NotReady(_))), "the privacy policy is not live: {refused:?}");
-    world.outside.page_status.store(200, Ordering::SeqCst);
+    for (status, bytes, content_type) in [(404, 4_000, "text/html"), (200, 0, "text/html"), (200, 4_000, "image/png")] {
+        *world.outside.page.lock().expect("not poisoned") = (status, bytes, content_type);
+        let refused = world.decide(&review, Verdict::Approve, true);
+        assert!(matches!(refused, Err(OnboardingError::NotReady(_))), "{status} {bytes} {content_type}: {refused:?}");
+    }
+    *world.outside.page.lock().expect("not poisoned") = (200, 4_000, "application/pdf");
     assert_eq!(world.status(&account), Status::PendingReview);
     world.decide(&review, Verdict::Approve, true).expect("all is there");
     assert_eq!(world.status(&account), Status::Approved);

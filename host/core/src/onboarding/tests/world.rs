@@ -52,11 +52,11 @@ pub(super) struct Outside {
     pub(super) now_ms: AtomicU64,
     pub(super) tools: Mutex<Vec<Value>>,
     pub(super) probe_failure: Mutex<Option<ProbeFailure>>,
-    pub(super) page_status: AtomicU64,
+    /// Status, bytes and media type of every page.
+    pub(super) page: Mutex<(u16, u64, &'static str)>,
     pub(super) mail: Mutex<Vec<Mail>>,
     pub(super) mail_failure: Mutex<Option<MailError>>,
     /// Runs in the middle of the next probe.
-    #[expect(clippy::type_complexity, reason = "a hook of one test")]
     pub(super) during_probe: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
@@ -93,9 +93,9 @@ impl PartnerCalls for Outside {
 
 impl PageFetch for Outside {
     fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<FetchedPage, CallFailure>> {
-        let status = u16::try_from(self.page_status.load(Ordering::SeqCst)).expect("a status");
-        let content_type = Some("text/html".to_owned());
-        async move { Ok(FetchedPage { url: url.to_owned(), status, content_type, bytes: 4_000 }) }.boxed()
+        let (status, bytes, content_type) = *self.page.lock().expect("not poisoned");
+        let content_type = Some(content_type.to_owned());
+        async move { Ok(FetchedPage { url: url.to_owned(), status, content_type, bytes }) }.boxed()
     }
 }
 
@@ -200,7 +200,7 @@ impl World {
             now_ms: AtomicU64::new(START_MS),
             tools: Mutex::new(vec![tool()]),
             probe_failure: Mutex::default(),
-            page_status: AtomicU64::new(200),
+            page: Mutex::new((200, 4_000, "text/html; charset=utf-8")),
             mail: Mutex::default(),
             mail_failure: Mutex::default(),
             during_probe: Mutex::default(),

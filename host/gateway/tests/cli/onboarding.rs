@@ -1,0 +1,211 @@
+//! The commands about partners, on a gateway that serves: what they print, and how they end.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+use super::{Serving, gateway, run, text};
+
+const EMAIL: &str = "ops@coolcar.example";
+const MANIFEST: &str = "manifest_version: v0.1.0\nbusiness:\n  name: CoolCar\n  legal_name: CoolCar LLP\n  tier: tier1\n\
+    intents:\n  - intent: auto.fix\n    domain: auto\n    intent_version: v1.0.0\n    \
+    pricing: {min: 1, max: 2, currency: INR}\n    service_area: [Bengaluru]\n";
+
+/// A gateway with one account, and what its partner and an admin show it.
+struct Platform {
+    serving: Serving,
+    folder: tempfile::TempDir,
+    url: String,
+    account: String,
+    credentials: [(&'static str, String); 2],
+    admin: String,
+}
+
+impl Platform {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let serving = Serving::start(folder.path(), &[]);
+        let url = format!("http://{}", serving.address);
+        post(&url, "/api/v1/business/sign-up", None, &json!({"email": EMAIL, "business_name": "CoolCar"}));
+        let code = code(folder.path());
+        let entered = post(&url, "/api/v1/business/sign-up/verify", None, &json!({"email": EMAIL, "code": code}));
+        let said = |answer: &Value, member: &str| answer[member].as_str().expect(member).to_owned();
+        let (account, token) = (said(&entered, "account_id"), said(&entered, "token"));
+        let path = format!("/api/v1/business/tier1/credentials/{account}");
+        let issued = post(&url, &path, Some(&token), &json!({}));
+        let credentials = [
+            ("INTENT_GATEWAY_CLIENT_ID", said(&issued, "client_id")),
+            ("INTENT_GATEWAY_CLIENT_SECRET", said(&issued, "client_secret")),
+        ];
+        let admin = text(&run(folder.path(), &["token", "--role", "admin", "--subject", "asha"]).stdout);
+        Self { serving, url, account, credentials, admin: admin.trim_end().to_owned(), folder }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = gateway(self.folder.path());
+        command.args(arguments).env("INTENT_GATEWAY_URL", &self.url);
+        command
+    }
+
+    fn as_partner(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).envs(self.credentials.clone()).output().expect("the binary runs")
+    }
+
+    fn as_admin(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).env("INTENT_GATEWAY_TOKEN", &self.admin).output().expect("the binary runs")
+    }
+
+    fn write(&self, name: &str, content: &str) {
+        std::fs::write(self.folder.path().join(name), content).expect("written");
+    }
+}
+
+/// Posts a document; the answer must be one of success.
+fn post(url: &str, path: &str, token: Option<&str>, body: &Value) -> Value {
+    let mut request = ureq::post(format!("{url}{path}")).content_type("application/json");
+    if let Some(token) = token {
+        request = request.header("authorization", format!("Bearer {token}"));
+    }
+    let mut answer = request.send(body.to_string()).unwrap_or_else(|error| panic!("{path}: {error}"));
+    serde_json::from_str(&answer.body_mut().read_to_string().expect("a text")).expect("JSON")
+}
+
+/// The code of the first mail in the outbox, once it is there.
+fn code(folder: &Path) -> String {
+    /// How long a mail may take, in steps of so many milliseconds.
+    const STEPS: u32 = 1_000;
+    const STEP_MS: u64 = 20;
+    for _ in 0..STEPS {
+        let outbox = std::fs::read_to_string(folder.join("state/outbox.jsonl")).unwrap_or_default();
+        if let Some((_, rest)) = outbox.split_once("Your code is ") {
+            return rest.chars().take_while(char::is_ascii_digit).collect();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(STEP_MS));
+    }
+    panic!("no mail came");
+}
+
+fn ended(output: &Output) -> (i32, String, String) {
+    (output.status.code().expect("an exit code"), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_partner_checks_submits_and_looks_at_itself() {
+    let platform = Platform::start();
+    platform.write("bad.yaml", &MANIFEST.replace("  tier: tier1\n", "").replace("min: 1", "min: 7"));
+    platform.write("unknown.yaml", MANIFEST);
+    platform.write("broken.yaml", "a: &x 1\nb: *x\n");
+
+    // The form is judged before anything is sent.
+    let (code, told, _) = ended(&platform.as_partner(&["manifest", "submit", "bad.yaml"]));
+    assert_eq!(code, 1, "{told}");
+    assert!(told.starts_with("bad.yaml:2: refused: business.tier is missing"), "{told}");
+    assert!(told.ends_with("bad.yaml was not accepted; nothing changed\n"), "{told}");
+    // The gateway's own refusal is told with the lines of the file.
+    let (code, told, _) = ended(&platform.as_partner(&["manifest", "submit", "unknown.yaml", "--review"]));
+    assert_eq!(code, 1, "{told}");
+    assert!(told.starts_with("unknown.yaml:7: refused: auto.fix: "), "{told}");
+    assert!(told.contains("[INVALID_INTENT at /intents/0/intent]"), "{told}");
+    let output = platform.as_partner(&["manifest", "submit", "unknown.yaml", "--json"]);
+    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((&told["accepted"], &told["refusals"][0]["line"]), (&json!(false), &json!(7)), "{told}");
+    let (code, _, told) = ended(&platform.as_partner(&["manifest", "submit", "broken.yaml"]));
+    assert_eq!(code, 2, "{told}");
+    assert!(told.contains("broken.yaml:1: an anchor"), "{told}");
+
+    let (code, told, _) = ended(&platform.as_partner(&["partner", "status"]));
+    assert_eq!(code, 0, "{told}");
+    assert!(told.contains(&platform.account) && told.contains("MANIFEST    partner  Submit a manifest."), "{told}");
+    let (code, told, complaint) = ended(&platform.as_partner(&["partner", "list"]));
+    assert_eq!((code, told.as_str()), (1, ""));
+    assert!(complaint.contains("[FORBIDDEN, HTTP 403, request "), "{complaint}");
+    let (code, _, complaint) = ended(&platform.as_partner(&["partner", "status", "ptr_ffffffffffffffff"]));
+    assert_eq!(code, 1);
+    assert!(complaint.contains("FORBIDDEN"), "{complaint}");
+}
+
+#[test]
+fn the_platform_team_looks_at_partners_and_at_the_log() {
+    let platform = Platform::start();
+    let account = platform.account.as_str();
+    let (code, told, _) = ended(&platform.as_admin(&["partner", "list"]));
+    assert_eq!(code, 0, "{told}");
+    assert!(told.lines().nth(1).is_some_and(|row| row.starts_with(account) && row.ends_with("missing")), "{told}");
+    let output = platform.as_admin(&["partner", "list", "--json"]);
+    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(told["accounts"][0]["account_id"], account);
+    assert_eq!(ended(&platform.as_admin(&["partner", "list", "--state", "live"])).0, 0);
+    assert_eq!(ended(&platform.as_admin(&["review", "list"])).0, 0);
+    let (code, _, complaint) = ended(&platform.as_admin(&["partner", "probe", account]));
+    assert_eq!(code, 1);
+    assert!(complaint.contains("[NOT_FOUND, HTTP 404"), "{complaint}");
+
+    // The store beside the gateway and the gateway itself say the same of the log.
+    let (code, asked, _) = ended(&platform.as_admin(&["audit", "verify", "--gateway", &platform.url]));
+    assert_eq!(code, 0, "{asked}");
+    let (code, read, complaint) = ended(&platform.as_admin(&["audit", "verify"]));
+    assert_eq!((code, read.as_str(), complaint.as_str()), (0, asked.as_str(), ""));
+    let shown = |arguments: &[&str]| -> Value {
+        let output = platform.as_admin(&[&["audit", "show", "--json", "--subject", account], arguments].concat());
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
+    };
+    assert_eq!(shown(&[]), shown(&["--gateway", &platform.url]));
+    assert_eq!(shown(&[])[0]["action"], "account.opened");
+    assert_eq!(shown(&["--after", "1"])[0]["seq"], 2);
+    let (_, told, _) = ended(&platform.as_admin(&["audit", "show", "--limit", "1"]));
+    assert_eq!(told.lines().count(), 2, "{told}");
+}
+
+#[test]
+fn a_backup_comes_back_whole_or_not_at_all() {
+    let platform = Platform::start();
+    let folder = platform.folder.path();
+    let at = |state: &'static str| {
+        move |arguments: &[&str]| ended(&run(folder, &[arguments, &["--state-dir", state]].concat()))
+    };
+    let (there, elsewhere, third) = (at("state"), at("restored"), at("third"));
+    let (code, told, complaint) = there(&["store", "backup", "b.jsonl"]);
+    assert_eq!((code, complaint.as_str()), (0, ""), "{told}");
+    assert!(told.contains("accounts") && told.contains("b.jsonl backed up"), "{told}");
+    let (code, _, complaint) = there(&["store", "backup", "b.jsonl"]);
+    assert_eq!(code, 1, "a backup is not written over: {complaint}");
+    let (code, _, complaint) = there(&["store", "restore", "b.jsonl"]);
+    assert_eq!(code, 1);
+    assert!(complaint.contains("not empty"), "{complaint}");
+
+    assert_eq!(elsewhere(&["store", "restore", "b.jsonl"]).0, 0);
+    assert_eq!(elsewhere(&["audit", "verify"]), there(&["audit", "verify"]));
+    let (code, told, _) = elsewhere(&["store", "check"]);
+    assert_eq!(code, 0, "{told}");
+    assert!(told.contains("accounts     1") && told.ends_with("sound\n"), "{told}");
+
+    let backup = std::fs::read_to_string(folder.join("b.jsonl")).expect("a text");
+    platform.write("forged.jsonl", &backup.replace("CoolCar", "HotCar"));
+    let (code, _, complaint) = third(&["store", "restore", "forged.jsonl"]);
+    assert_eq!(code, 1);
+    assert!(complaint.contains("nothing was restored"), "{complaint}");
+    assert!(third(&["store", "check"]).1.contains("accounts     0"));
+    assert_eq!(platform.serving.stop().0, Some(0));
+}
+
+#[test]
+fn a_gateway_that_cannot_be_asked_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let asked = |arguments: &[&str]| ended(&run(folder.path(), arguments));
+    let (code, _, complaint) = asked(&["partner", "list", "--gateway", "http://127.0.0.1:9", "--token", "x"]);
+    assert_eq!(code, 1);
+    assert!(complaint.contains("no answer from http://127.0.0.1:9/api/v1/admin/accounts"), "{complaint}");
+    let (code, _, complaint) = asked(&["partner", "list", "--gateway", "gateway.example", "--token", "x"]);
+    assert_eq!(code, 2, "{complaint}");
+    let (code, _, complaint) = asked(&["partner", "list", "--gateway", "http://127.0.0.1:9"]);
+    assert_eq!(code, 2);
+    assert!(complaint.contains("INTENT_GATEWAY_TOKEN"), "{complaint}");
+    // A token in the environment is no reason to be asked for a gateway.
+    let output = gateway(folder.path())
+        .args(["plugin", "check", "none.wasm"])
+        .env("INTENT_GATEWAY_TOKEN", "x")
+        .output()
+        .expect("the binary runs");
+    assert!(text(&output.stderr).contains("cannot read none.wasm"), "{}", text(&output.stderr));
+}
