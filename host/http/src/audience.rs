@@ -28,6 +28,11 @@ pub(crate) enum Entry {
         /// Hops of `X-Forwarded-For` that are believed.
         trusted_proxies: usize,
     },
+    /// The bearer of any token, for what every role may know.
+    Known {
+        /// Knows the tokens.
+        access: Arc<Access>,
+    },
     /// The bearer of a token with at least this role, and, as a partner, of the account that the path names.
     Bearer {
         /// Knows the tokens.
@@ -80,6 +85,11 @@ impl Entry {
             Self::Anyone { limit, trusted_proxies } => {
                 let network = client::network(request.headers(), request.extensions(), *trusted_proxies);
                 return limit.count(network).map_err(|wait| Refusal::new(Code::RateLimited).retry_after(wait));
+            }
+            Self::Known { access } => {
+                let caller = access.known(request.headers()).await?;
+                request.extensions_mut().insert(caller);
+                return Ok(());
             }
             Self::Bearer { access, required } => (access, *required),
         };

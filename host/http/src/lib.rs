@@ -109,14 +109,19 @@ pub fn router(state: AppState) -> Router {
     let access = Arc::new(Access { tokens: state.tokens.clone(), issuers: state.issuers });
     let Limits { request_timeout, max_in_flight, open_per_minute, trusted_proxies, .. } = state.limits;
     let bearer = |required: Role| Entry::Bearer { access: access.clone(), required };
+    let known = Entry::Known { access: access.clone() };
     let anyone = Entry::Anyone { limit: ClientLimit::per_minute(open_per_minute), trusted_proxies };
     let audience = |routes: OpenApiRouter<Arc<App>>, entry: Entry, deadline: Duration, max_in_flight: usize| {
-        let no_store = !matches!(entry, Entry::Bearer { required: Role::Orchestrator | Role::Admin, .. });
+        let no_store = match entry {
+            Entry::Anyone { .. } | Entry::Bearer { required: Role::Partner, .. } => true,
+            Entry::Known { .. } | Entry::Bearer { required: Role::Orchestrator | Role::Admin, .. } => false,
+        };
         let audience = Audience { entry, deadline, in_flight: Semaphore::new(max_in_flight), no_store };
         routes.route_layer(from_fn_with_state(Arc::new(audience), admitted))
     };
     let team = admin::routes().merge(platform::routes());
     let (routes, mut api) = OpenApiRouter::with_openapi(openapi::base())
+        .merge(audience(orchestrator::catalogue_routes(), known, request_timeout, max_in_flight))
         .merge(audience(orchestrator::routes(), bearer(Role::Orchestrator), request_timeout, max_in_flight))
         .merge(audience(business::open_routes(), anyone, request_timeout, OPEN_IN_FLIGHT_MAX))
         .merge(audience(business::routes(), bearer(Role::Partner), request_timeout, PARTNERS_IN_FLIGHT_MAX))

@@ -27,10 +27,13 @@ const LOCALE_MAX_CHARS: usize = 35;
 /// About what an intent takes in the list, bytes.
 const INTENT_BYTES: usize = 8 * 1024;
 
+/// The live intents: a partner writes its manifest and its tools by them.
+pub(crate) fn catalogue_routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::default().routes(routes!(list_intents)).routes(routes!(show_intent))
+}
+
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default()
-        .routes(routes!(list_intents))
-        .routes(routes!(show_intent))
         .routes(routes!(classify))
         .routes(routes!(search))
 }
@@ -38,7 +41,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
 /// Lists the live intents.
 #[utoipa::path(
     get, path = "/api/v1/intents", tag = "orchestrator",
-    security(("bearer" = ["orchestrator"]), ("bearer" = ["admin"])),
+    security(("bearer" = ["orchestrator"]), ("bearer" = ["partner"]), ("bearer" = ["admin"])),
     responses((status = 200, description = "The live intents, of one moment", body = IntentList<'static>))
 )]
 async fn list_intents(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
@@ -51,7 +54,7 @@ async fn list_intents(State(app): State<Arc<App>>) -> Result<Response, Refusal> 
 #[utoipa::path(
     get, path = "/api/v1/intents/{intent}", tag = "orchestrator",
     params(("intent" = String, Path, description = "Intent identifier", example = "auto.book_ac_service")),
-    security(("bearer" = ["orchestrator"]), ("bearer" = ["admin"])),
+    security(("bearer" = ["orchestrator"]), ("bearer" = ["partner"]), ("bearer" = ["admin"])),
     responses(
         (status = 200, description = "The live contract", body = IntentDetail<'static>),
         (status = 404, description = "`INVALID_INTENT`: no live intent of that name", body = ErrorBody<'static>),

@@ -7,10 +7,11 @@ use crate::secret::Secret;
 use crate::store::{ClaimedMail, MailFate};
 use crate::vault::Sealed;
 
-/// How long a mail is one process's to send, milliseconds.
+/// How long a mail is one process's to send, milliseconds: longer than any mailer tries, so that no other process sends it
+/// a second time.
 const LEASE_MS: u64 = 2 * 60 * 1_000;
-/// Mails taken at once.
-const BATCH: u32 = 50;
+/// Mails sent in one go.
+const BATCH: usize = 50;
 /// Tries until a mail is given up.
 const TRIES_MAX: u32 = 12;
 /// Pause before the second try, milliseconds; it doubles from try to try.
@@ -19,18 +20,17 @@ const RETRY_FIRST_MS: u64 = 5 * 1_000;
 const RETRY_MAX_MS: u64 = 60 * 60 * 1_000;
 
 impl Onboarding {
-    /// Sends what is due. Returns how many mails were taken.
+    /// Sends what is due, one after the other. Returns how many mails were taken.
     ///
     /// # Errors
     /// [`OnboardingError::Store`]; what could not be sent is tried again later.
     pub async fn deliver_mail(&self) -> Result<usize, OnboardingError> {
-        let claimed = self.store.claim_mail(self.now(), LEASE_MS, BATCH).await?;
-        let taken = claimed.len();
-        for mail in claimed {
+        for taken in 0..BATCH {
+            let Some(mail) = self.store.claim_mail(self.now(), LEASE_MS, 1).await?.pop() else { return Ok(taken) };
             let fate = self.deliver(&mail).await;
             self.store.settle_mail(&mail.id, fate).await?;
         }
-        Ok(taken)
+        Ok(BATCH)
     }
 
     async fn deliver(&self, claimed: &ClaimedMail) -> MailFate {

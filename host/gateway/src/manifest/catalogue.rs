@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use intent_gateway_core::id::{IntentId, PartnerId};
+use intent_gateway_core::id::IntentId;
 use intent_gateway_core::manifest::{Catalogue, LiveIntent};
 use intent_gateway_core::ports::Contract as _;
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
@@ -76,10 +76,10 @@ struct Widget {
     preferred: Option<String>,
 }
 
-/// What a gateway says is live. A partner's token and everybody else's open different routes.
-pub(super) fn of_gateway(gateway: &Gateway, partner: Option<&PartnerId>) -> Result<Catalogue, Stopped> {
-    let path = if partner.is_some() { "/api/v1/business/tier1/intents" } else { "/api/v1/intents" };
-    let Intents { intents } = gateway.get(path).context("the live intents cannot be read").map_err(failed)?;
+/// What a gateway says is live.
+pub(super) fn of_gateway(gateway: &Gateway) -> Result<Catalogue, Stopped> {
+    let Intents { intents } =
+        gateway.get("/api/v1/intents").context("the live intents cannot be read").map_err(failed)?;
     let live = intents.into_iter().map(|Intent { intent, version, widget: Widget { widget_type, preferred } }| {
         let widget_types = std::iter::once(widget_type).chain(preferred).collect();
         LiveIntent { intent, version, widget_types }

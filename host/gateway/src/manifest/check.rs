@@ -1,7 +1,5 @@
 //! The check of a manifest on one's own machine: the gateway's own rules, and every problem with its line.
 
-use std::collections::BTreeSet;
-
 use intent_gateway_core::contract::{Refusal, Violation};
 use intent_gateway_core::endpoint::ApiMapping;
 use intent_gateway_core::id::PartnerId;
@@ -78,6 +76,7 @@ pub(super) fn check(name: &str, file: &ManifestFile, known: &Known<'_>) -> Check
             Ok(accepted) => (None, Some(accepted)),
             Err(refusal) => (Some(refusal), None),
         },
+        Err(refusal) if !file.document.is_object() => (Some(refusal), None),
         // The form is wrong; what it holds may be wrong as well, and is better told at once.
         Err(refusal) => match manifest::submit(&held(&file.document), &terms) {
             Ok(accepted) => (Some(refusal), Some(accepted)),
@@ -119,11 +118,10 @@ fn held(form: &Value) -> Value {
     body
 }
 
-/// Both refusals in one; what both say of the same place is told once.
+/// Both refusals in one. They speak of different places: the form's own, and what it hands over as it is.
 fn both(refusal: Refusal, further: Refusal) -> Refusal {
-    let told: BTreeSet<String> = refusal.violations.iter().map(|violation| violation.pointer.clone()).collect();
-    let new = further.violations.into_iter().filter(|violation| !told.contains(&violation.pointer));
-    Refusal { code: further.code, violations: refusal.violations.into_iter().chain(new).collect() }
+    let violations = refusal.violations.into_iter().chain(further.violations).collect();
+    Refusal { code: further.code, violations }
 }
 
 /// What is worth knowing of a submission that passes: a gateway warns of mappings (path B) that cannot be read, too.
@@ -291,7 +289,8 @@ submitForReview: true
     fn what_is_no_manifest_at_all_is_told() {
         for text in ["", "- a\n", "just words\n"] {
             let found = checked(text, None, None);
-            assert!(!found.accepted && !found.refusals.is_empty(), "{text}: {found:?}");
+            assert_eq!(told(&found.refusals).len(), 1, "{text}: {found:?}");
+            assert!(!found.accepted);
         }
     }
 }

@@ -45,7 +45,7 @@ fn check_one(arguments: &CheckArgs) -> Result<Verdict, Stopped> {
         (None, address) => {
             let (gateway, token) = access::open(address.as_deref().unwrap_or_default(), arguments.token.as_ref())?;
             let partner = access::account_of(&token);
-            (catalogue::of_gateway(&gateway, partner.as_ref())?, partner)
+            (catalogue::of_gateway(&gateway)?, partner)
         }
     };
     let account = arguments.account.clone().or(of_token).or(own);
