@@ -33,9 +33,7 @@ pub(crate) fn catalogue_routes() -> OpenApiRouter<Arc<App>> {
 }
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::default()
-        .routes(routes!(classify))
-        .routes(routes!(search))
+    OpenApiRouter::default().routes(routes!(classify)).routes(routes!(search))
 }
 
 /// Lists the live intents.

@@ -9,6 +9,7 @@ use intent_gateway_core::compliance::Profile;
 use intent_gateway_core::contract::Violation;
 use intent_gateway_core::endpoint::Endpoint;
 use serde_json::Value;
+use serde_path_to_error::Segment;
 
 use crate::App;
 use crate::acting::Acting;
@@ -54,13 +55,27 @@ pub(super) async fn set_profile(
     acting: Acting,
     JsonText(body): JsonText,
 ) -> Result<Response, Refusal> {
-    let profile: Profile = serde_json::from_str(&body).map_err(|error| {
-        let violation = Violation { pointer: String::new(), code: "WRONG_TYPE".to_owned(), message: error.to_string() };
-        Refusal::new(Code::InvalidRequest).violations(vec![violation])
-    })?;
+    let profile = read_profile(&body)?;
     app.onboarding.set_profile(&acting.account, profile, &acting.actor).await?;
     let overview = app.onboarding.overview(&acting.account).await?;
     wire::json(StatusCode::OK, &OverviewBody::from(&overview), RECORD_BYTES)
+}
+
+/// Reads a profile; what is of a wrong type or missing is told with its place.
+fn read_profile(body: &str) -> Result<Profile, Refusal> {
+    serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(body)).map_err(|error| {
+        let segment = |segment: &Segment| match segment {
+            Segment::Seq { index } => Some(format!("/{index}")),
+            Segment::Map { key } => Some(format!("/{}", key.replace('~', "~0").replace('/', "~1"))),
+            Segment::Enum { .. } | Segment::Unknown => None,
+        };
+        let pointer = error.path().iter().filter_map(segment).collect();
+        let message = error.into_inner().to_string();
+        // Where in the text it stands says nothing to a sender whose serialiser wrote it.
+        let message = message.split(" at line ").next().unwrap_or(&message).to_owned();
+        let violation = Violation { pointer, code: "WRONG_TYPE".to_owned(), message };
+        Refusal::new(Code::InvalidRequest).violations(vec![violation])
+    })
 }
 
 /// Submits a manifest; the one before is replaced.

@@ -492,6 +492,17 @@ async fn a_profile_is_checked() {
     wrong["gstin"] = json!("27AAPFU0939F1ZX");
     let refusal = partner.put("accounts/*/profile", wrong).await;
     assert_eq!(refusal.json()["error"]["violations"][0]["pointer"], "/gstin");
+    for (member, value, pointer) in [
+        ("legal_name", json!(4), "/legal_name"),
+        ("legal_entity_type", json!("guild"), "/legal_entity_type"),
+        ("licences", json!([{ "kind": "fssai", "number": 7 }]), "/licences/0/number"),
+        ("grievance_officer", json!({ "name": "A", "email": "a@b.example" }), "/grievance_officer"),
+    ] {
+        let mut wrong = profile();
+        wrong[member] = value;
+        let refusal = partner.put("accounts/*/profile", wrong).await.json();
+        assert_eq!(refusal["error"]["violations"][0]["pointer"], pointer, "{refusal}");
+    }
     for bad in [json!({}), json!([]), json!({ "legal_name": 4 })] {
         assert_eq!(partner.put("accounts/*/profile", bad).await.refusal(), refused(400, "INVALID_REQUEST"));
     }

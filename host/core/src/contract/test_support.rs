@@ -1,0 +1,63 @@
+//! A small valid descriptor for the tests of this crate.
+
+use serde_json::value::RawValue;
+
+use super::*;
+
+fn raw(json: &str) -> Box<RawValue> {
+    RawValue::from_string(json.to_owned()).expect("valid JSON")
+}
+
+/// A descriptor of `test.find_things` with one search tool.
+pub(crate) fn descriptor(version: &str) -> Descriptor {
+    Descriptor {
+        intent: crate::id::IntentId::parse("test.find_things").expect("well formed"),
+        version: version.parse().expect("semver"),
+        domain: "test".to_owned(),
+        agent: "TestAgent".to_owned(),
+        title: "Test".to_owned(),
+        summary: "Finds things.".to_owned(),
+        search: SearchShape {
+            tool: "search_things".to_owned(),
+            options_key: "things".to_owned(),
+            id_key: "thing_id".to_owned(),
+            max_options: 15,
+            empty_code: Some("NO_THINGS".to_owned()),
+            gone_code: None,
+        },
+        tools: vec![Tool {
+            name: "search_things".to_owned(),
+            role: ToolRole::Search,
+            purpose: "Finds things.".to_owned(),
+            latency: LatencyTargets { p50_ms: 600, p95_ms: 1_500, p99_ms: None },
+            rate_per_minute: 60,
+            idempotency_key: None,
+            retry: RetryPolicy { on_rate_limited: 0, on_server_error: 0 },
+            cache_seconds: None,
+            request_schema: raw("{}"),
+            response_schema: raw("{}"),
+        }],
+        ranking: Ranking {
+            weights: Axes { time: 0.25, taste: 0.25, budget: 0.25, safety: 0.25 },
+            declared_share: 0.2,
+            completeness_share: 0.1,
+            signals: Vec::new(),
+            bands: Vec::new(),
+        },
+        vocabularies: Vec::new(),
+        forbidden_fields: vec![ForbiddenField {
+            name: "padded_price".to_owned(),
+            breach: Breach::Present,
+            reason: "Prices are not padded.".to_owned(),
+        }],
+        rules: Vec::new(),
+        errors: Vec::new(),
+        widget: Widget { widget_type: "generic_listings".to_owned(), preferred: None, slots: Vec::new() },
+        completion: Completion { statuses: vec![], charged_statuses: vec![], schema: raw("{}") },
+        data_lifetimes: Vec::new(),
+        go_live: Vec::new(),
+        cues: vec!["thing".to_owned()],
+        pairs: Vec::new(),
+        elsewhere: Vec::new(),
+    }
+}
