@@ -4,6 +4,7 @@
 //! How it is fuzzed is in `tests/tools/schemathesis.toml`. A finding fails the run and is told with the request that shows
 //! it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
@@ -15,7 +16,7 @@ use crate::gateway::{self, Gateway};
 use crate::{accounts, guests, tools};
 
 /// How long is fuzzed, seconds. Within it the seed decides what is tried.
-const FUZZ_SECONDS: &str = "90";
+const FUZZ_SECONDS: &str = "45";
 /// The configuration of schemathesis, from the project's root.
 const CONFIGURATION: &str = "tests/tools/schemathesis.toml";
 /// Folder of the gateway, its log and the report.
@@ -42,6 +43,8 @@ const REACHED: [&str; 15] = [
     "PUT /api/v1/business/tier1/credentials/{account_id}/webhook",
     "POST /api/v1/business/tier1/credentials/{account_id}/test-call",
 ];
+/// Variable by which the hooks get the file that they leave their counts in.
+const SUCCESSES: &str = "API_FUZZ_SUCCESSES";
 /// Variable by which the hooks get the address of a partner's server: what is invented would be looked up in the world.
 const PARTNER: &str = "API_FUZZ_PARTNER";
 /// What the log of a gateway holds once a thread of it has panicked.
@@ -77,11 +80,11 @@ pub(crate) fn run_all() -> anyhow::Result<()> {
     schemathesis.current_dir(root());
     schemathesis.env(TOKEN, gateway.admin_token()).env(PARTNER, &partner.server.url);
     schemathesis.args(["--config-file", CONFIGURATION, "run", "--max-time", FUZZ_SECONDS]);
-    let report = folder.join("report.json");
-    schemathesis.args(["--report", "json", "--report-json-path"]).arg(&report);
-    schemathesis.arg(format!("{}/openapi.json", gateway.server.url));
+    let successes = folder.join("successes.json");
+    schemathesis.env(SUCCESSES, &successes).arg(format!("{}/openapi.json", gateway.server.url));
     run(&mut schemathesis)?;
-    check_reach(&serde_json::from_slice(&std::fs::read(&report).context("the fuzzer left no report")?)?)?;
+    let successes = std::fs::read(&successes).context("the fuzzer left no counts")?;
+    check_reach(&serde_json::from_slice(&successes).context("the fuzzer's counts cannot be read")?)?;
 
     gateway.server.stop().context("the gateway did not survive the fuzzing")?;
     let log = std::fs::read_to_string(folder.join("gateway.log")).context("the gateway's log cannot be read")?;
@@ -97,35 +100,27 @@ fn write_dictionary(path: &Path, words: &[&str]) -> anyhow::Result<()> {
     std::fs::write(path, lines).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Whether the fuzzer came through to what the operations do, by its own counts.
-fn check_reach(report: &Value) -> anyhow::Result<()> {
-    let accepted = |operation: &str| -> u64 {
-        let phases = report["valid_rates"][operation].as_object().into_iter().flat_map(|phases| phases.values());
-        phases.filter_map(|phase| phase["accepted"].as_u64()).sum()
-    };
-    let missed: Vec<&str> = REACHED.into_iter().filter(|operation| accepted(operation) == 0).collect();
+/// Whether the fuzzer came through to what the operations do.
+fn check_reach(successes: &BTreeMap<String, u64>) -> anyhow::Result<()> {
+    let missed: Vec<&str> = REACHED.into_iter().filter(|operation| !successes.contains_key(*operation)).collect();
     if !missed.is_empty() {
         bail!("the fuzzer never called with success: {}", missed.join(", "));
     }
-    eprintln!("   {} cases, no finding", report["test_cases"]["generated"]);
+    for (operation, count) in successes {
+        eprintln!("   {count:>6} successes of {operation}");
+    }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
-    fn an_operation_that_was_never_accepted_fails_the_run() {
-        let reached: serde_json::Map<String, Value> =
-            REACHED.iter().map(|one| ((*one).to_owned(), json!({"fuzzing": {"accepted": 1}}))).collect();
-        let mut report = json!({"valid_rates": reached, "test_cases": {"generated": 1}});
-        assert!(check_reach(&report).is_ok());
-        report["valid_rates"][REACHED[1]] = json!({"coverage": {"accepted": 0}, "fuzzing": {"accepted": 0}});
-        assert!(check_reach(&report).is_err_and(|error| error.to_string().contains(REACHED[1])));
-        report["valid_rates"] = json!({});
-        assert!(check_reach(&report).is_err());
+    fn an_operation_that_never_succeeded_fails_the_run() {
+        let mut successes: BTreeMap<String, u64> = REACHED.iter().map(|one| ((*one).to_owned(), 1)).collect();
+        assert!(check_reach(&successes).is_ok());
+        successes.remove(REACHED[1]);
+        assert!(check_reach(&successes).is_err_and(|error| error.to_string().contains(REACHED[1])));
     }
 }
