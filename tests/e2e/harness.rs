@@ -69,10 +69,11 @@ impl Server {
         line.trim().trim_end_matches(" kB").trim().parse::<u64>().expect("a number") * 1024
     }
 
-    /// Kills the process (SIGKILL), wherever it stands in its work.
+    /// Kills the process (SIGKILL) at once, wherever it stands in its work.
     pub(crate) fn kill(&self) {
-        let status = Command::new("kill").args(["-KILL", &self.inner.id().to_string()]).status();
-        assert!(status.expect("kill runs").success(), "the process was not there any more");
+        let id = i32::try_from(self.inner.id()).ok().and_then(rustix::process::Pid::from_raw);
+        let id = id.expect("a process has an identifier");
+        rustix::process::kill_process(id, rustix::process::Signal::KILL).expect("the process is there");
     }
 
     /// Number of open file descriptors of the process.
@@ -148,8 +149,7 @@ impl Gateway {
         let mut command = Command::new(&program);
         command.arg("serve").arg("--config").arg(&config);
         let server = Server::start(&mut command, &folder.path().join("gateway.log"));
-        let (orchestrator, admin) =
-            (token(&config, &["--role", "orchestrator"]), token(&config, &["--role", "admin"]));
+        let (orchestrator, admin) = (token(&config, &["--role", "orchestrator"]), token(&config, &["--role", "admin"]));
         Self { server, folder, client: reqwest::Client::new(), orchestrator, admin }
     }
 

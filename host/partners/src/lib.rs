@@ -1,8 +1,13 @@
-//! Calls partners' tools: MCP over Streamable HTTP, through guarded addresses, within bounds.
+//! Calls partners' tools, through guarded addresses, within bounds: MCP over Streamable HTTP, or a REST or GraphQL API that
+//! stands in for it.
 //!
 //! The way of a call: `client` admits it and finds or opens the session, `session` has rmcp prepare the request,
 //! `exchange` posts it over `wire` and reads the answer from JSON or from an event stream (`sse`), and `answer`
 //! takes the payload out of it, with `lift` to make that quick. `guard` decides which addresses may be connected to at all.
+//!
+//! A partner without an MCP server is called through `api`, which makes a request of the arguments and a payload of the
+//! answer, as the mapping in its manifest says. `probe` looks at a partner without calling any tool; `page` fetches a page
+//! to see whether it is live.
 //!
 //! This crate is the only user of rmcp. Not here: which partners are called and what a payload means (the core), and
 //! retries of calls, which only an intent's own policy may order.

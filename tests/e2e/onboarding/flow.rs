@@ -47,8 +47,7 @@ impl Platform {
         let first = self.admin(&path, json!({"intent": INTENT, "requests": samples()})).await;
         let items = first["items"].as_array().unwrap_or_else(|| panic!("no items: {first}"));
         let by_hand = items.iter().filter(|item| item["state"] == "by_hand");
-        let confirmed: Vec<Value> =
-            by_hand.map(|item| json!({"code": item["code"], "note": "looked at"})).collect();
+        let confirmed: Vec<Value> = by_hand.map(|item| json!({"code": item["code"], "note": "looked at"})).collect();
         self.admin(&path, json!({"intent": INTENT, "confirmed": confirmed})).await
     }
 }
@@ -155,7 +154,9 @@ async fn onboard(platform: Platform) {
     let log = platform.get("/api/v1/admin/audit?limit=100", platform.gateway.admin_token()).await;
     let entries = log.body["entries"].as_array().unwrap_or_else(|| panic!("{}", log.body));
     let actions: Vec<&str> = entries.iter().filter_map(|entry| entry["action"].as_str()).collect();
-    for action in ["account.opened", "credentials.rotated", "review.approved", "connection.switched_on", "connection.lifted"] {
+    for action in
+        ["account.opened", "credentials.rotated", "review.approved", "connection.switched_on", "connection.lifted"]
+    {
         assert!(actions.contains(&action), "{action} is not in {actions:?}");
     }
     let verdict = platform.get("/api/v1/admin/audit/verify", platform.gateway.admin_token()).await;

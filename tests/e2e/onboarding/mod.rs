@@ -1,7 +1,11 @@
 //! A business from sign-up to its first routed search to its suspension, over HTTP, with real SMTP, on each store.
 
+mod access;
 mod flow;
+mod kills;
 mod replicas;
+mod steps;
+mod transitions;
 mod wrapped;
 
 use std::time::{Duration, Instant};

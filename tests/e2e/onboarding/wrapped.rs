@@ -26,14 +26,17 @@ async fn apis_are_wrapped_reviewed_probed_and_searched() {
     let rest = start("partner-rest", ".venv/bin/python", &["server.py"]);
     let graphql = start("partner-graphql", "node", &["--import", "tsx", "src/main.ts"]);
     let apis = [
-        ("partner-rest", json!({"kind": "rest", "base_url": rest.url, "openapi_url": format!("{}/openapi.json", rest.url)})),
+        (
+            "partner-rest",
+            json!({"kind": "rest", "base_url": rest.url, "openapi_url": format!("{}/openapi.json", rest.url)}),
+        ),
         ("partner-graphql", json!({"kind": "graphql", "url": graphql.url})),
     ];
     let mut live = Vec::new();
     for (folder, endpoint) in apis {
         let business = platform.sign_up(&format!("ops@{folder}.example")).await;
         let submitted = Command::new(built("debug/intent-gateway"))
-            .args(["manifest", "submit", "manifest.yaml", "--json", "--gateway", &platform.gateway.url])
+            .args(["manifest", "submit", "manifest.yaml", "--json", "--gateway", &platform.gateway.server.url])
             .current_dir(root().join("examples").join(folder))
             .env("INTENT_GATEWAY_TOKEN", &business.token)
             .output()
@@ -41,13 +44,21 @@ async fn apis_are_wrapped_reviewed_probed_and_searched() {
         let said = String::from_utf8_lossy(&submitted.stderr);
         assert!(submitted.status.success(), "{folder}: {said}");
         let submitted: Value = serde_json::from_slice(&submitted.stdout).expect("JSON");
-        assert_eq!(submitted["warnings"], json!([]), "{folder}: {submitted}");
+        let warnings = submitted["warnings"].as_array().expect("a list");
+        // The file is written before the account is there, so it cannot name the account's completion address.
+        assert!(
+            warnings.iter().all(|one| one["pointer"] == "/intents/0/completion_callback"),
+            "{folder}: {warnings:?}"
+        );
         let review = submitted["review"].as_str().unwrap_or_else(|| panic!("{folder}: {submitted}"));
 
         let registered = platform.put(&business.path("connection"), &business.token, endpoint).await;
         assert_eq!(registered.body["state"], "sandbox", "{folder}: {}", registered.body);
         let probed = platform.admin(&business.admin_path("probe"), json!({})).await;
         assert_eq!((&probed["connection"]["state"], &probed["ok"]), (&json!("sandbox"), &json!(true)), "{probed}");
+        let unused =
+            "auto.book_ac_service, cancel_ac_service_booking: the mapping makes no use of the argument `request_id`";
+        assert_eq!(probed["connection"]["probe"]["notes"], json!([unused]), "{folder}");
         let tested = platform.test(&business).await;
         assert_eq!(tested["passed"], true, "{folder}: {tested}");
 

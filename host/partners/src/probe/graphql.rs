@@ -1,7 +1,7 @@
 //! The probe of a GraphQL API: it has to answer at all, the mapped documents have to be ones that it could be sent, and
 //! where it tells its schema, their fields have to exist.
 
-use graphql_parser::query::{Definition, OperationDefinition, Selection, SelectionSet, Type, VariableDefinition};
+use graphql_parser::query::{Definition, OperationDefinition, Type, VariableDefinition};
 use http::header::HeaderValue;
 use intent_gateway_core::endpoint::{GraphqlTool, ToolMapping};
 use intent_gateway_core::error::CallFailure;
@@ -10,6 +10,7 @@ use intent_gateway_core::probe::{ProbeRequest, Step};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::schema::{INTROSPECTION, Schema};
 use super::wrapped::{Operation, Problems, tools};
 use super::{Failed, Fault, Probing, millis};
 use crate::answer::{clean, protocol};
@@ -17,10 +18,6 @@ use crate::api::{Answered, Api, graphql};
 use crate::client::PartnerClient;
 
 const TYPENAME: &str = "{ __typename }";
-/// Asks for the root fields alone: that is all that is compared.
-const INTROSPECTION: &str = "query Roots { __schema { queryType { ...Root } mutationType { ...Root } } } \
-    fragment Root on __Type { name fields(includeDeprecated: true) { name isDeprecated \
-    args { name defaultValue type { kind } } } }";
 const INVALID: &str = "API_MAPPING_INVALID";
 
 impl PartnerClient {
@@ -52,8 +49,11 @@ impl PartnerClient {
         probing.step(Step::Introspection, begun, Ok(()))?;
 
         let begun = Instant::now();
+        let schema = schema.as_ref().map(Schema::new);
         let mut problems = Problems::default();
         for (intent, name, mapping) in tools(request) {
+            // A schema may be large, and others wait for this thread.
+            tokio::task::yield_now().await;
             let label = format!("{intent}, {name}");
             let ToolMapping::Graphql(tool) = mapping else {
                 problems.push(INVALID, format!("{label}: the mapping is none of a GraphQL API"));
@@ -94,7 +94,7 @@ fn answers(answered: &Answered) -> Result<&Value, Fault> {
 
 /// Compares one tool with the schema, where that is known. What comes back is what a later probe compares.
 fn compare(
-    schema: Option<&Value>,
+    schema: Option<&Schema<'_>>,
     label: &str,
     tool: &GraphqlTool,
     probing: &mut Probing,
@@ -127,8 +127,8 @@ fn compare(
         }
     };
     compare_variables(label, tool, variables, problems);
-    let theirs = schema.map(|schema| compare_fields(&schema[root], label, fields, probing, problems));
-    Some(json!({"document": tool.document, "fields": theirs}))
+    let met = schema.map(|schema| schema.walk(root, fields, &document, label, probing, problems));
+    Some(json!({"document": tool.document, "met": met}))
 }
 
 fn compare_variables(
@@ -147,39 +147,4 @@ fn compare_variables(
     for name in given.into_iter().filter(|name| !declared.iter().any(|variable| variable.name == *name)) {
         problems.push(INVALID, format!("{label}: the document declares no variable `${}`", clean(name)));
     }
-}
-
-/// Looks the operation's root fields up; returns what the schema says of them.
-fn compare_fields(
-    root: &Value,
-    label: &str,
-    fields: &SelectionSet<'_, String>,
-    probing: &mut Probing,
-    problems: &mut Problems,
-) -> Vec<Value> {
-    let known = root["fields"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut found = Vec::new();
-    for selection in &fields.items {
-        // Fragments at the root are rare, and what they hold shows with the first call.
-        let Selection::Field(field) = selection else { continue };
-        if field.name.starts_with("__") {
-            continue;
-        }
-        let Some(theirs) = known.iter().find(|known| known["name"] == field.name.as_str()) else {
-            problems.push("API_OPERATION_MISSING", format!("{label}: the API has no field `{}`", field.name));
-            continue;
-        };
-        if theirs["isDeprecated"] == Value::Bool(true) {
-            probing.note(format!("{label}: the field `{}` is deprecated", field.name));
-        }
-        for argument in theirs["args"].as_array().into_iter().flatten() {
-            let name = argument["name"].as_str().unwrap_or_default();
-            let needed = argument["type"]["kind"] == "NON_NULL" && argument["defaultValue"].is_null();
-            if needed && !field.arguments.iter().any(|(given, _)| given == name) {
-                problems.push(INVALID, format!("{label}: `{}` requires the argument `{}`", field.name, clean(name)));
-            }
-        }
-        found.push(theirs.clone());
-    }
-    found
 }

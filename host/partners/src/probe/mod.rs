@@ -6,6 +6,7 @@
 mod graphql;
 mod mcp;
 mod rest;
+mod schema;
 mod wrapped;
 
 use std::time::Duration;

@@ -4,6 +4,8 @@
 //! document with a mistake elsewhere still tells what a call needs to know. References are followed within the document
 //! alone.
 
+use std::collections::BTreeMap;
+
 use http::Method;
 use http::header::HeaderValue;
 use intent_gateway_core::endpoint::{RestTool, Template, ToolMapping};
@@ -23,6 +25,13 @@ use crate::client::PartnerClient;
 const REFERENCES_MAX: usize = 8;
 /// Parameters that one operation is looked through for.
 const PARAMETERS_MAX: usize = 200;
+/// Parts of the document that one operation refers to.
+const REFERENCED_MAX: usize = 1_000;
+/// Members of an OpenAPI document that are for people.
+const TEXTS: [&str; 7] = ["description", "example", "examples", "externalDocs", "summary", "tags", "title"];
+/// Members whose own members are names that the API gives.
+const NAMING: [&str; 7] =
+    ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions", "headers", "referenced"];
 /// Headers of which OpenAPI says that a parameter of that name is not meant (3.1, Parameter Object).
 const HEADERS_IGNORED: [&str; 3] = ["accept", "content-type", "authorization"];
 
@@ -53,6 +62,8 @@ impl PartnerClient {
         let begun = Instant::now();
         let mut problems = Problems::default();
         for (intent, name, mapping) in tools(request) {
+            // A document may be large, and others wait for this thread.
+            tokio::task::yield_now().await;
             let ToolMapping::Rest(tool) = mapping else {
                 problems.push("API_MAPPING_INVALID", format!("{intent}, {name}: the mapping is none of a REST API"));
                 continue;
@@ -135,7 +146,10 @@ fn compare(
     }
     let body = found.operation.get("requestBody").and_then(|body| resolve(document, body));
     compare_body(document, label, body, tool.body.as_ref(), probing, problems);
-    let seen = json!({"method": found.method, "path": found.path, "operation": found.operation, "parameters": parameters, "body": body});
+    let mut seen = json!({"operation": found.operation, "parameters": parameters});
+    let referenced = referenced(document, &seen);
+    seen["referenced"] = json!(referenced);
+    let seen = essence(&seen, false);
     let summary = found.operation.get("summary").and_then(Value::as_str).filter(|text| !text.trim().is_empty());
     Some(Operation { summary: summary.map(clean), seen })
 }
@@ -218,4 +232,53 @@ fn resolve<'a>(document: &'a Value, value: &'a Value) -> Option<&'a Value> {
         }
     }
     None
+}
+
+/// Everything that a part of the document refers to within the document, directly or not, by reference.
+fn referenced(document: &Value, part: &Value) -> BTreeMap<String, Value> {
+    let mut found = BTreeMap::new();
+    let mut open = references(part);
+    while let Some(reference) = open.pop() {
+        if found.len() >= REFERENCED_MAX || found.contains_key(&reference) {
+            continue;
+        }
+        if let Some(value) = reference.strip_prefix('#').and_then(|pointer| document.pointer(pointer)) {
+            open.extend(references(value));
+            found.insert(reference, value.clone());
+        }
+    }
+    found
+}
+
+/// The references in a value, at any depth.
+fn references(value: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => {
+                found.extend(members.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                open.extend(members.values());
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// A part of the document without its texts for people: a new wording is no other operation. Where members are names
+/// that the API gives, as under `properties`, all of them stay.
+// As deep as the document nests, which its parser bounds (serde_json: 128).
+fn essence(value: &Value, names: bool) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(|item| essence(item, false)).collect(),
+        Value::Object(members) => {
+            let kept = members.iter().filter(|(name, _)| names || !TEXTS.contains(&name.as_str()));
+            let kept =
+                kept.map(|(name, value)| (name.clone(), essence(value, !names && NAMING.contains(&name.as_str()))));
+            Value::Object(kept.collect())
+        }
+        scalar => scalar.clone(),
+    }
 }

@@ -75,9 +75,12 @@ impl Probing {
         let contract = request.contracts.live(intent.as_str());
         let contract: Option<&Descriptor> = contract.as_ref().map(|contract| contract.descriptor());
         let tool = contract.and_then(|contract| contract.tools.iter().find(|tool| tool.name == name));
-        let expected = tool.map(required_of).unwrap_or_default();
+        let schema = tool.map(request_schema).unwrap_or_default();
+        let expected = required_of(&schema);
         let used: BTreeSet<_> = mapping.arguments().into_iter().collect();
-        for argument in expected.difference(&used) {
+        // A member that always has the same value tells an API nothing.
+        let tells = |name: &&String| schema["properties"][name.as_str()].get("const").is_none();
+        for argument in expected.difference(&used).filter(tells) {
             self.note(format!("{intent}, {name}: the mapping makes no use of the argument `{argument}`"));
         }
         if let Some(contract) = contract {
@@ -90,23 +93,30 @@ impl Probing {
         let required: BTreeSet<_> = expected.into_iter().chain(mapping.required_arguments()).collect();
         let properties: Map<String, Value> = required.iter().map(|name| (name.clone(), json!({}))).collect();
         let purpose = tool.map(|tool| tool.purpose.clone());
+        let seen = Digest::of(canonical_json(&operation.seen).as_bytes());
         let description = operation.summary.clone().or(purpose).unwrap_or_else(|| format!("Answers {name}."));
         self.record.tools.push(json!({
             "name": name,
             "description": description.trim().chars().take(DESCRIPTION_MAX_CHARS).collect::<String>(),
-            "inputSchema": {"type": "object", "properties": properties, "required": required},
-            "_meta": {"platform": {
-                "intent": intent,
-                "domain": intent.domain(),
-                "wraps": Digest::of(canonical_json(&operation.seen).as_bytes()),
-            }},
+            "inputSchema": {
+                "type": "object",
+                "properties": properties,
+                "required": required,
+                // What goes in and comes out is up to the operation, so a change of it has to count as one of the schema.
+                "$comment": format!("stands for an operation of the API, SHA-256 {seen}"),
+            },
+            "_meta": {"platform": {"intent": intent, "domain": intent.domain()}},
         }));
     }
 }
 
-/// What a contract's tool requires of its arguments, at the top.
-fn required_of(tool: &Tool) -> BTreeSet<String> {
-    let schema: Value = serde_json::from_str(tool.request_schema.get()).unwrap_or_default();
+fn request_schema(tool: &Tool) -> Value {
+    // The loader has checked that it is JSON.
+    serde_json::from_str(tool.request_schema.get()).unwrap_or_default()
+}
+
+/// What a schema requires, at the top.
+fn required_of(schema: &Value) -> BTreeSet<String> {
     let required = schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     required.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }

@@ -263,7 +263,7 @@ async fn bodies_are_checked_and_bounded() {
     for (turn, (script, expected)) in cases.into_iter().enumerate() {
         let server = Server::scripted(move |_| async move { script() }).await;
         let outcome = ask(&client(), &rest(&server, plain()), None).await;
-        let outcome = outcome.as_ref().map(Clone::clone).map_err(|failure| failure.code().to_owned());
+        let outcome = outcome.map_err(|failure| failure.code().to_owned());
         assert_eq!(outcome, expected.map_err(str::to_owned), "case {turn}");
     }
 }

@@ -99,11 +99,8 @@ async fn a_mapped_rest_api_shows_its_tools() {
     let [tool] = &record.tools[..] else { panic!("one tool: {:?}", record.tools) };
     assert_eq!(tool["name"], "find_slots");
     assert_eq!(tool["description"], "Finds free slots.");
-    let properties = json!({"city": {}, "window": {}});
-    assert_eq!(
-        tool["inputSchema"],
-        json!({"type": "object", "properties": properties, "required": ["city", "window"]})
-    );
+    assert_eq!(tool["inputSchema"]["properties"], json!({"city": {}, "window": {}}));
+    assert_eq!(tool["inputSchema"]["required"], json!(["city", "window"]));
     assert_eq!(
         (&tool["_meta"]["platform"]["intent"], &tool["_meta"]["platform"]["domain"]),
         (&json!(INTENT), &json!("test"))
@@ -122,9 +119,28 @@ async fn drift_of_the_mapped_operation_can_be_seen() {
     elsewhere["paths"]["/other"]["get"]["summary"] = json!("changed");
     elsewhere["info"]["version"] = json!("8");
     assert_eq!(rest(elsewhere, rest_tools()).await.1.tools, before.tools);
-    let mut changed = document();
-    changed["paths"]["/areas/{area}/slots"]["post"]["parameters"][1]["schema"] = json!({"type": "integer"});
-    assert_ne!(rest(changed, rest_tools()).await.1.tools, before.tools);
+    let mut reworded = document();
+    reworded["paths"]["/areas/{area}/slots"]["post"]["description"] = json!("In other words.");
+    reworded["components"]["schemas"]["Search"]["title"] = json!("A search");
+    assert_eq!(rest(reworded, rest_tools()).await.1.tools, before.tools);
+
+    let changes = [
+        ("/paths/~1areas~1{area}~1slots/post/parameters/1/schema", json!({"type": "integer"})),
+        ("/paths/~1areas~1{area}~1slots/post/responses", json!({"200": {"content": {}}})),
+        // Behind one reference, and behind two.
+        ("/components/parameters/Area/schema", json!({"type": "string"})),
+        ("/components/schemas/Search/properties", json!({"car": {"type": "string"}, "more": {}})),
+        // A name that the API gives is no text for people.
+        ("/components/schemas/Search/properties", json!({"car": {}, "more": {}, "description": {}})),
+    ];
+    for (at, value) in changes {
+        let mut changed = document();
+        let (parent, key) = at.rsplit_once('/').expect("a pointer");
+        changed.pointer_mut(parent).and_then(Value::as_object_mut).expect("an object").insert(key.to_owned(), value);
+        let (_, record) = rest(changed, rest_tools()).await;
+        assert!(record.passed(), "{at}: {record:?}");
+        assert_ne!(record.tools[0]["inputSchema"], before.tools[0]["inputSchema"], "{at}");
+    }
 }
 
 /// Changes one place of the document or of the mapping at a time.
@@ -228,14 +244,36 @@ fn graphql_tools() -> Value {
 }
 
 fn schema() -> Value {
-    let argument = |name: &str, kind: &str| json!({"name": name, "defaultValue": null, "type": {"kind": kind}});
+    let scalar = |name: &str| json!({"kind": "SCALAR", "name": name, "ofType": null});
+    let wrapped = |kind: &str, inner: Value| json!({"kind": kind, "name": null, "ofType": inner});
+    let named = |kind: &str, name: &str| json!({"kind": kind, "name": name, "ofType": null});
+    let input = |name: &str, of: Value| json!({"name": name, "defaultValue": null, "type": of});
+    let field =
+        |name: &str, of: Value, args: Value| json!({"name": name, "isDeprecated": false, "type": of, "args": args});
+    let slots = wrapped("NON_NULL", wrapped("LIST", wrapped("NON_NULL", named("OBJECT", "Slot"))));
+    let mut book = field("book", named("OBJECT", "Slot"), json!([input("id", wrapped("NON_NULL", scalar("ID")))]));
+    book["isDeprecated"] = json!(true);
     json!({
-        "queryType": {"name": "Query", "fields": [
-            {"name": "slots", "isDeprecated": false, "args": [argument("city", "NON_NULL"), argument("first", "SCALAR")]},
-        ]},
-        "mutationType": {"name": "Mutation", "fields": [
-            {"name": "book", "isDeprecated": true, "args": [argument("id", "NON_NULL")]},
-        ]},
+        "queryType": {"name": "Query"},
+        "mutationType": {"name": "Mutation"},
+        "types": [
+            {"kind": "OBJECT", "name": "Query", "fields": [field("slots", slots, json!([
+                input("city", wrapped("NON_NULL", scalar("String"))), input("first", scalar("Int")),
+                input("filter", named("INPUT_OBJECT", "Filter")),
+            ]))]},
+            {"kind": "OBJECT", "name": "Mutation", "fields": [book]},
+            {"kind": "OBJECT", "name": "Slot", "fields": [
+                field("id", wrapped("NON_NULL", scalar("ID")), json!([])),
+                field("kind", named("ENUM", "Kind"), json!([])),
+                field("other", scalar("String"), json!([])),
+                field("next", named("OBJECT", "Slot"), json!([])),
+            ]},
+            {"kind": "INPUT_OBJECT", "name": "Filter", "inputFields": [
+                input("kind", named("ENUM", "Kind")), input("not", named("INPUT_OBJECT", "Filter")),
+            ]},
+            {"kind": "ENUM", "name": "Kind", "enumValues": [{"name": "A"}, {"name": "B"}]},
+            {"kind": "SCALAR", "name": "ID"}, {"kind": "SCALAR", "name": "Int"}, {"kind": "SCALAR", "name": "String"},
+        ],
     })
 }
 
@@ -276,6 +314,30 @@ async fn a_mapped_graphql_api_shows_its_tools() {
     assert!(silent.notes.iter().any(|note| note.contains("does not tell its schema")), "{:?}", silent.notes);
 }
 
+/// What the operation meets on its way through the schema counts, and nothing else of it.
+#[tokio::test]
+async fn drift_of_the_mapped_fields_can_be_seen() {
+    let mut tools = graphql_tools();
+    tools["find_slots"]["document"] = json!("query ($city: String!) { slots(city: $city) { id kind } }");
+    let (_, before) = graphql(Some(schema()), tools.clone()).await;
+    let comment = |record: &ProbeRecord| record.tools[0]["inputSchema"]["$comment"].clone();
+    for (at, value, seen) in [
+        ("/types/2/fields/2/type", json!({"kind": "SCALAR", "name": "Int"}), false),
+        ("/types/1/fields", json!([]), false),
+        ("/types/2/fields/0/type", json!({"kind": "SCALAR", "name": "Int"}), true),
+        ("/types/0/fields/0/args/1/type/name", json!("String"), true),
+        // The values of an enumeration that comes back, and what an argument holds.
+        ("/types/4/enumValues", json!([{"name": "A"}]), true),
+        ("/types/3/inputFields", json!([]), true),
+    ] {
+        let mut changed = schema();
+        *changed.pointer_mut(at).expect(at) = value;
+        let (_, record) = graphql(Some(changed), tools.clone()).await;
+        assert!(record.passed(), "{at}: {record:?}");
+        assert_eq!(comment(&record) != comment(&before), seen, "{at}");
+    }
+}
+
 #[tokio::test]
 async fn each_disagreement_with_the_schema_is_found() {
     let document = |text: &str| {
@@ -288,9 +350,28 @@ async fn each_disagreement_with_the_schema_is_found() {
         ("query A { slots } query B { slots }", "API_MAPPING_INVALID", "one operation"),
         ("fragment F on Query { slots }", "API_MAPPING_INVALID", "one operation"),
         ("subscription ($city: String!) { slots(city: $city) { id } }", "API_MAPPING_INVALID", "a subscription"),
-        ("query ($city: String!) { places(city: $city) { id } }", "API_OPERATION_MISSING", "no field `places`"),
-        ("mutation ($city: String!) { slots(city: $city) { id } }", "API_OPERATION_MISSING", "no field `slots`"),
+        (
+            "query ($city: String!) { places(city: $city) { id } }",
+            "API_OPERATION_MISSING",
+            "type `Query` has no field `places`",
+        ),
+        (
+            "mutation ($city: String!) { slots(city: $city) { id } }",
+            "API_OPERATION_MISSING",
+            "type `Mutation` has no field `slots`",
+        ),
         ("query ($city: String!) { slots(first: 1) { id } }", "API_MAPPING_INVALID", "requires the argument `city`"),
+        (
+            "query ($city: String!) { slots(city: $city) { id next { price } } }",
+            "API_OPERATION_MISSING",
+            "type `Slot` has no field `price`",
+        ),
+        (
+            "query ($city: String!) { ...R } fragment R on Query { slots(city: $city) { ... on Slot { cost } ...S } } \
+             fragment S on Slot { id next { ...S } }",
+            "API_OPERATION_MISSING",
+            "type `Slot` has no field `cost`",
+        ),
         ("query { slots(city: \"Pune\") { id } }", "API_MAPPING_INVALID", "no variable `$city`"),
         ("query ($city: String!, $n: Int!) { slots(city: $city, first: $n) { id } }", "API_MAPPING_INVALID", "`$n`"),
     ];

@@ -1,0 +1,261 @@
+//! Who may do what, tried on the running gateway: every operation of its own document, filled in with what really
+//! exists, under every token that does not open it. Each is refused, and nothing has changed.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::{EncodingKey, Header};
+use serde_json::{Value, json};
+
+use super::flow::profile;
+use super::steps::Ready;
+use super::{Business, INTENT, Platform, SIGNING_KEY, manifest};
+use crate::harness::{Answer, request};
+
+/// A key that the gateway does not know.
+const FOREIGN_KEY: &str = "a-key-of-somebody-else-of-more-than-32-bytes";
+/// The operations that take no token.
+const OPEN: [&str; 7] = [
+    "GET /health",
+    "GET /openapi.json",
+    "GET /ready",
+    "POST /api/v1/business/sign-in",
+    "POST /api/v1/business/sign-up",
+    "POST /api/v1/business/sign-up/verify",
+    "POST /api/v1/business/token",
+];
+
+/// What an operation must be answered with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expected {
+    /// 401: nobody knows who asks.
+    Unknown,
+    /// 403: it is known, and may not.
+    NotAllowed,
+    /// Let in; it is not asked here, for it may change something.
+    LetIn,
+}
+
+/// A token, and what it opens.
+struct Bearer {
+    name: &'static str,
+    token: Option<String>,
+    expected: fn(&Operation) -> Expected,
+}
+
+/// An operation of the document, with its path filled in.
+struct Operation {
+    name: String,
+    method: String,
+    path: String,
+    roles: Vec<String>,
+    /// What would change something, were it let in.
+    body: Option<Value>,
+}
+
+/// The claims of a token.
+fn claims(token: &str) -> Value {
+    let claims = token.split('.').nth(1).expect("claims");
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).expect("base64")).expect("JSON")
+}
+
+/// A token like another, with other claims and signed with another key, under the same key's name.
+fn resigned(token: &str, key: &str, change: impl FnOnce(&mut Value)) -> String {
+    let header: Header = jsonwebtoken::decode_header(token).expect("a header");
+    let mut claims = claims(token);
+    change(&mut claims);
+    jsonwebtoken::encode(&header, &claims, &EncodingKey::from_secret(key.as_bytes())).expect("signed")
+}
+
+fn expired(token: &str) -> String {
+    resigned(token, SIGNING_KEY, |claims| {
+        let issued = claims["iat"].as_u64().expect("a time");
+        // An hour ago: far past the leeway that clocks are given.
+        (claims["iat"], claims["exp"]) = (json!(issued - 7_200), json!(issued - 3_600));
+    })
+}
+
+/// A partner's token that says to be an admin's, under the signature that it had.
+fn promoted(token: &str) -> String {
+    let mut claims = claims(token);
+    claims["role"] = json!("admin");
+    let parts: Vec<&str> = token.split('.').collect();
+    format!("{}.{}.{}", parts[0], URL_SAFE_NO_PAD.encode(claims.to_string()), parts[2])
+}
+
+/// Every token that the matrix tries.
+fn bearers(platform: &Platform, own: &Business, other: &Business) -> Vec<Bearer> {
+    let admin = platform.gateway.admin_token();
+    let unknown = |name, token: Option<String>| Bearer { name, token, expected: |_| Expected::Unknown };
+    let unsigned = || {
+        let header = URL_SAFE_NO_PAD.encode(r#"{"alg":"none","typ":"JWT"}"#);
+        format!("{header}.{}.", admin.split('.').nth(1).expect("claims"))
+    };
+    let partner = platform.gateway.token(&["--role", "partner", "--subject", &own.id]);
+    let stranger = platform.gateway.token(&["--role", "partner", "--subject", "ptr_0000000000000000"]);
+    vec![
+        unknown("no token", None),
+        unknown("garbage", Some("garbage".to_owned())),
+        unknown("garbage in three parts", Some("x.y.z".to_owned())),
+        unknown("an admin's, forged", Some(resigned(admin, FOREIGN_KEY, |_| {}))),
+        unknown("the account's own, forged", Some(resigned(&own.token, FOREIGN_KEY, |_| {}))),
+        unknown("an admin's, without a signature", Some(unsigned())),
+        unknown("an admin's, expired", Some(expired(admin))),
+        unknown("the account's own, expired", Some(expired(&own.token))),
+        unknown("the account's own, promoted", Some(promoted(&own.token))),
+        unknown(
+            "an admin's, for somebody else",
+            Some(resigned(admin, SIGNING_KEY, |claims| claims["aud"] = json!("elsewhere"))),
+        ),
+        Bearer { name: "another account's", token: Some(other.token.clone()), expected: Operation::opens_to_strangers },
+        Bearer { name: "no account's", token: Some(stranger), expected: Operation::opens_to_strangers },
+        Bearer {
+            name: "an orchestrator's",
+            token: Some(platform.gateway.orchestrator_token().to_owned()),
+            expected: |operation| operation.opens_to("orchestrator"),
+        },
+        Bearer {
+            name: "an orchestrator's, with the account as its subject",
+            token: Some(platform.gateway.token(&["--role", "orchestrator", "--subject", &own.id])),
+            expected: |operation| operation.opens_to("orchestrator"),
+        },
+        Bearer { name: "the account's own", token: Some(partner), expected: |operation| operation.opens_to("partner") },
+    ]
+}
+
+impl Operation {
+    /// The answer to a good token of a role.
+    fn opens_to(&self, role: &str) -> Expected {
+        if self.roles.iter().any(|named| named == role) { Expected::LetIn } else { Expected::NotAllowed }
+    }
+
+    /// The answer to a good token of another account than the one of the path.
+    fn opens_to_strangers(&self) -> Expected {
+        if self.name.contains("{account_id}") { Expected::NotAllowed } else { self.opens_to("partner") }
+    }
+}
+
+/// Reads the document that the gateway serves; `fill` gives what stands for each parameter.
+async fn operations(
+    platform: &Platform,
+    fill: impl Fn(&str) -> String,
+    body: impl Fn(&str) -> Value,
+) -> Vec<Operation> {
+    let document = platform.gateway.call("GET", "/openapi.json", None, None).await.body;
+    let mut operations = Vec::new();
+    for (template, item) in document["paths"].as_object().expect("paths") {
+        for (method, operation) in item.as_object().expect("a path item") {
+            let method = method.to_uppercase();
+            let name = format!("{method} {template}");
+            let alternatives = operation["security"].as_array().unwrap_or_else(|| panic!("{name} says nothing"));
+            let roles = alternatives.iter().flat_map(|one| one["bearer"].as_array().cloned().unwrap_or_default());
+            let roles: Vec<String> = roles.map(|role| role.as_str().expect("a role").to_owned()).collect();
+            for status in ["401", "403"].into_iter().filter(|_| !roles.is_empty()) {
+                assert!(operation["responses"][status].is_object(), "{name} does not document {status}");
+            }
+            let parts = template.split('/').map(|part| {
+                let parameter = part.strip_prefix('{').and_then(|part| part.strip_suffix('}'));
+                parameter.map_or_else(|| part.to_owned(), &fill)
+            });
+            let path = parts.collect::<Vec<_>>().join("/");
+            let body = (method != "GET" && method != "DELETE").then(|| body(&name));
+            operations.push(Operation { name, method, path, roles, body });
+        }
+    }
+    operations
+}
+
+/// A body that the operation would take.
+fn body(name: &str, endpoint: &str) -> Value {
+    match name.rsplit('/').next().expect("a last part") {
+        "search" => request(),
+        "classify" => json!({"utterance": "my car's AC blows warm air"}),
+        "profile" => profile("https://coolcar.example/privacy"),
+        "webhook" => json!({"webhook_url": "https://stranger.example/hook"}),
+        "test-call" => json!({"user_intent": INTENT}),
+        "decision" => json!({"decision": "reject", "notes": "by a stranger"}),
+        "test" => json!({"intent": INTENT, "requests": [request()]}),
+        "suspend" | "lift" | "accept-drift" => json!({"reason": "by a stranger"}),
+        "{account_id}" if name.contains("/manifest/") => manifest(true),
+        "{account_id}" if name.contains("/connection/") => json!({"kind": "mcp", "url": endpoint}),
+        _ => json!({}),
+    }
+}
+
+/// All that an operation could have changed, as the platform team and the partner see it.
+async fn state(platform: &Platform, business: &Business) -> Vec<Value> {
+    let mut seen = Vec::new();
+    for path in ["accounts", "reviews", "connections", "contracts", "contracts/failures", "partners", "audit/verify"] {
+        seen.push(platform.gateway.admin_get(&format!("/{path}")).await);
+    }
+    seen.push(platform.get(&business.path("accounts"), platform.gateway.admin_token()).await.body);
+    seen
+}
+
+/// The length of the audit log and its last hash.
+async fn audit_head(platform: &Platform) -> Value {
+    let verdict = platform.gateway.admin_get("/audit/verify").await;
+    assert_eq!(verdict["ok"], true, "{verdict}");
+    verdict
+}
+
+fn assert_refused(answer: &Answer, expected: Expected, what: &str) {
+    let (status, code) = match expected {
+        Expected::Unknown => (401, "INVALID_AUTH"),
+        Expected::NotAllowed => (403, "FORBIDDEN"),
+        Expected::LetIn => unreachable!("it was not asked"),
+    };
+    assert_eq!((answer.status, &answer.body["error"]["code"]), (status, &json!(code)), "{what}: {}", answer.body);
+    let members: Vec<&str> = answer.body.as_object().expect("an object").keys().map(String::as_str).collect();
+    assert_eq!(members, ["error"], "{what}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_operation_opens_to_a_token_that_is_not_for_it() {
+    let platform = Platform::start(None);
+    // All that an operation could lay hands on is there: a live partner with credentials, a webhook and an open review.
+    let Ready { business: own, .. } = &platform.ready("ops@coolcar.example").await;
+    platform.admin(&own.admin_path("switch-on"), json!({})).await;
+    platform.post(&own.path("credentials"), &own.token, json!({})).await;
+    let webhook = format!("{}/webhook", own.path("credentials"));
+    platform.put(&webhook, &own.token, json!({"webhook_url": "https://coolcar.example/hook"})).await;
+    let sent = platform.post(&own.path("manifest"), &own.token, manifest(true)).await;
+    let review = sent.body["review"].as_str().unwrap_or_else(|| panic!("{}", sent.body)).to_owned();
+    let other = platform.sign_up("ops@warmcar.example").await;
+    let contracts = platform.gateway.admin_get("/contracts").await;
+    let digest = contracts["contracts"][0]["digest"].as_str().expect("a digest").to_owned();
+
+    let fill = |parameter: &str| match parameter {
+        "account_id" | "id" | "partner" => own.id.clone(),
+        "review" => review.clone(),
+        "intent" => INTENT.to_owned(),
+        "digest" => digest.clone(),
+        other => panic!("no value is known for the parameter `{other}`"),
+    };
+    let operations = operations(&platform, fill, |name| body(name, "https://stranger.example/mcp")).await;
+    let open: Vec<&str> =
+        operations.iter().filter(|one| one.roles.is_empty()).map(|operation| operation.name.as_str()).collect();
+    let mut expected = OPEN.to_vec();
+    expected.sort_by_key(|name| name.split(' ').nth(1));
+    assert_eq!(open, expected);
+
+    let bearers = bearers(&platform, own, &other);
+    let before = state(&platform, own).await;
+    let head = audit_head(&platform).await;
+    let mut asked = 0;
+    for operation in operations.iter().filter(|one| !one.roles.is_empty()) {
+        let Operation { name, method, path, body, .. } = operation;
+        for bearer in &bearers {
+            let expected = (bearer.expected)(operation);
+            if expected == Expected::LetIn {
+                continue;
+            }
+            let answer = platform.gateway.call(method, path, bearer.token.as_deref(), body.as_ref()).await;
+            assert_refused(&answer, expected, &format!("{name} with {}", bearer.name));
+            asked += 1;
+        }
+        assert_eq!(audit_head(&platform).await, head, "{name} has changed something");
+    }
+    eprintln!("{asked} requests were refused at {} operations", operations.len() - open.len());
+    assert_eq!(state(&platform, own).await, before);
+    platform.routed(&[&own.id]).await;
+}

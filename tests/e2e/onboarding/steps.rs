@@ -1,0 +1,40 @@
+//! A business taken in one go to where other tests begin: everything is done but the switch-on.
+
+use serde_json::json;
+
+use super::flow::{Page, profile};
+use super::{Business, Platform, manifest};
+use crate::harness::{Server, rust_partner};
+
+/// A business that is approved, probed and tested, with the servers that it runs.
+pub(super) struct Ready {
+    pub(super) business: Business,
+    #[expect(dead_code, reason = "it answers for as long as this lives")]
+    server: Server,
+    #[expect(dead_code, reason = "it answers for as long as this lives")]
+    page: Page,
+}
+
+impl Platform {
+    /// Takes a new business to the brink of live traffic.
+    pub(super) async fn ready(&self, email: &str) -> Ready {
+        let business = self.sign_up(email).await;
+        let page = Page::start().await;
+        let papers = profile(&format!("{}/privacy", page.url));
+        let kept = self.put(&format!("{}/profile", business.path("accounts")), &business.token, papers).await;
+        assert_eq!(kept.status, 200, "{}", kept.body);
+        let sent = self.post(&business.path("manifest"), &business.token, manifest(true)).await;
+        let review = sent.body["review"].as_str().unwrap_or_else(|| panic!("{}", sent.body));
+        let server = rust_partner("oem", self.gateway.folder.path());
+        let endpoint = json!({"kind": "mcp", "url": server.url});
+        let registered = self.put(&business.path("connection"), &business.token, endpoint).await;
+        assert_eq!(registered.status, 200, "{}", registered.body);
+        let probed = self.admin(&business.admin_path("probe"), json!({})).await;
+        assert_eq!(probed["ok"], true, "{probed}");
+        let tested = self.test(&business).await;
+        assert_eq!(tested["passed"], true, "{tested}");
+        let decided = self.decide(review, "approve").await;
+        assert_eq!(decided.status, 200, "{}", decided.body);
+        Ready { business, server, page }
+    }
+}
