@@ -34,6 +34,16 @@ pub(crate) fn run_walk_through() -> anyhow::Result<()> {
     })
 }
 
+/// Runs the walk-through for partners and the platform team.
+pub(crate) fn run_onboarding() -> anyhow::Result<()> {
+    run(&Document {
+        name: "the walk-through of onboarding",
+        path: "docs/onboarding.md",
+        heading: "From sign-up to live",
+        cleared: "target/onboarding",
+    })
+}
+
 fn run(document: &Document) -> anyhow::Result<()> {
     let Document { name, path, heading, cleared } = document;
     step(&format!("Running {name}"));

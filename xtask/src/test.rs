@@ -12,7 +12,7 @@ struct Part {
     run: fn() -> anyhow::Result<()>,
 }
 
-const PARTS: [Part; 12] = [
+const PARTS: [Part; 13] = [
     Part { name: "formatting", run: formatting },
     Part { name: "contracts", run: guests::build_all },
     Part { name: "contract in JavaScript", run: foreign::build_all },
@@ -25,6 +25,7 @@ const PARTS: [Part; 12] = [
     Part { name: "demo", run: demo_runs },
     Part { name: "README", run: readme::run_tour },
     Part { name: "walk-through", run: readme::run_walk_through },
+    Part { name: "onboarding", run: readme::run_onboarding },
 ];
 
 /// How long each contract is fuzzed. Long runs are for `plugin check` by hand.

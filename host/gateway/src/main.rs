@@ -23,6 +23,7 @@ mod store_command;
 mod terminal;
 mod token;
 
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -78,10 +79,15 @@ fn with_config(command: &Command, work: impl FnOnce(Config) -> anyhow::Result<()
     }
 }
 
-/// One line, or several, for whoever called the command.
-#[expect(clippy::print_stdout, reason = "the output of a command")]
+/// One line, or several, for whoever called the command. Who has read enough, as `head` does, may leave.
 fn print(text: &str) {
-    println!("{text}");
+    let written = writeln!(io::stdout().lock(), "{text}");
+    if let Err(error) = written.as_ref().map_err(io::Error::kind)
+        && error != io::ErrorKind::BrokenPipe
+    {
+        complain(&format!("the output could not be written: {error}"));
+        std::process::exit(EXIT_FAILURE.into());
+    }
 }
 
 #[expect(clippy::print_stderr, reason = "the log may not be set up yet")]

@@ -1,9 +1,10 @@
 //! `intent-gateway store`: backs the records up, restores them, looks whether they are sound. The work is the store's.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use clap::{Args, Subcommand};
 use intent_gateway_core::clock::{Clock as _, SystemClock};
 use intent_gateway_core::onboarding::records::{
@@ -11,9 +12,11 @@ use intent_gateway_core::onboarding::records::{
 };
 use intent_gateway_core::store::{List, Record, Store as _, page};
 use intent_gateway_store::{BackupReport, SqlStore};
+use serde_json::json;
 
 use crate::cli::FileArg;
 use crate::config::Config;
+use crate::outcome::{Stopped, print_json};
 use crate::print;
 use crate::serve::open_store;
 use crate::terminal::{pairs, table};
@@ -47,12 +50,18 @@ pub(crate) struct TransferArgs {
     backup: PathBuf,
     #[command(flatten)]
     config: FileArg,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     config: FileArg,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 impl StoreCommand {
@@ -67,18 +76,29 @@ impl StoreCommand {
 
 /// Runs a command under a configuration.
 pub(crate) fn run(config: &Config, command: &StoreCommand) -> anyhow::Result<()> {
-    with_store(config, async |store| match command {
-        StoreCommand::Backup(arguments) => back_up(store, &arguments.backup).await,
-        StoreCommand::Restore(arguments) => restore(store, &arguments.backup).await,
-        StoreCommand::Check(_) => check(store, config).await,
-    })
+    match command {
+        StoreCommand::Backup(arguments) => with_store(config, async |store| back_up(store, arguments).await),
+        StoreCommand::Restore(arguments) => with_any_store(config, async |store| restore(store, arguments).await),
+        StoreCommand::Check(arguments) => with_store(config, async |store| check(store, config, arguments.json).await),
+    }
 }
 
-/// Opens the store, works on it, and closes it in good order.
+/// Opens a store that has been used before, works on it, and closes it in good order.
 pub(crate) fn with_store(
     config: &Config,
     work: impl AsyncFnOnce(&SqlStore) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
+    // Opening makes what is missing, and an empty store that has just been made is as sound as can be.
+    let folder = &config.state_dir;
+    ensure!(
+        config.store.url.is_some() || folder.is_dir(),
+        "there is no store yet: the state folder {} is missing",
+        folder.display()
+    );
+    with_any_store(config, work)
+}
+
+fn with_any_store(config: &Config, work: impl AsyncFnOnce(&SqlStore) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no runtime")?;
     runtime.block_on(async {
         let store = open_store(config).await?;
@@ -90,20 +110,28 @@ pub(crate) fn with_store(
     })
 }
 
-async fn back_up(store: &SqlStore, path: &Path) -> anyhow::Result<()> {
+async fn back_up(store: &SqlStore, TransferArgs { backup, json, .. }: &TransferArgs) -> anyhow::Result<()> {
     let begun = Instant::now();
-    let report = store.backup(path, SystemClock.now_ms()).await.context("nothing was backed up")?;
-    print(&format!("{}\n{} backed up in {:.1} s", rows(&report), path.display(), begun.elapsed().as_secs_f64()));
+    let report = store.backup(backup, SystemClock.now_ms()).await.context("nothing was backed up")?;
+    tell(&report, *json, &format!("{} backed up in {:.1} s", backup.display(), begun.elapsed().as_secs_f64()))
+}
+
+async fn restore(store: &SqlStore, TransferArgs { backup, json, .. }: &TransferArgs) -> anyhow::Result<()> {
+    let report = store.restore(backup).await.context("nothing was restored")?;
+    tell(&report, *json, &format!("{} restored", backup.display()))
+}
+
+/// Tells what went through, table by table.
+fn tell(report: &BackupReport, json: bool, done: &str) -> anyhow::Result<()> {
+    if json {
+        return print_json(&json!({"rows": report.rows, "sha256": report.digest})).map_err(Stopped::into_error);
+    }
+    let rows: Vec<[String; 2]> = report.rows.iter().map(|(table, rows)| [table.clone(), rows.to_string()]).collect();
+    print(&format!("{}\nsha256  {}\n{done}", table(["table", "rows"], &rows), report.digest));
     Ok(())
 }
 
-async fn restore(store: &SqlStore, path: &Path) -> anyhow::Result<()> {
-    let report = store.restore(path).await.context("nothing was restored")?;
-    print(&format!("{}\n{} restored", rows(&report), path.display()));
-    Ok(())
-}
-
-async fn check(store: &SqlStore, config: &Config) -> anyhow::Result<()> {
+async fn check(store: &SqlStore, config: &Config, json: bool) -> anyhow::Result<()> {
     let changes = store.changes().await.context("the store cannot be read")?;
     let records = [
         readable::<Account>(store).await?,
@@ -114,9 +142,19 @@ async fn check(store: &SqlStore, config: &Config) -> anyhow::Result<()> {
         readable::<Review>(store).await?,
         readable::<Connection>(store).await?,
     ];
+    store.check_file().await.context("the store is not sound")?;
     let (entries, head) = store.verify_audit().await.context("the store is not sound")?;
     let location = config.store.location(&config.state_dir)?;
-    print(&table(["records", "read"], &records));
+    if json {
+        let records: BTreeMap<&str, usize> = records.into_iter().collect();
+        let log = json!({"entries": entries, "head": head});
+        return print_json(
+            &json!({"store": location.to_string(), "changes": changes, "records": records, "audit": log}),
+        )
+        .map_err(Stopped::into_error);
+    }
+    let rows = records.map(|(kind, read)| [kind.to_owned(), read.to_string()]);
+    print(&table(["records", "read"], &rows));
     print(&pairs(&[
         ("store", location.to_string()),
         ("changes", changes.to_string()),
@@ -127,21 +165,15 @@ async fn check(store: &SqlStore, config: &Config) -> anyhow::Result<()> {
 }
 
 /// Reads every record of a kind, page by page, and counts them.
-async fn readable<R: Record>(store: &SqlStore) -> anyhow::Result<[String; 2]> {
+async fn readable<R: Record>(store: &SqlStore) -> anyhow::Result<(&'static str, usize)> {
     let kind = R::KIND.name();
     let mut read = 0_usize;
     let mut after: Option<String> = None;
     loop {
         let list = List { status: None, after: after.as_deref(), limit: PAGE };
         let records = page::<R>(store, list).await.with_context(|| format!("after {read} {kind}"))?;
-        let Some(last) = records.last() else { return Ok([kind.to_owned(), read.to_string()]) };
+        let Some(last) = records.last() else { return Ok((kind, read)) };
         read += records.len();
         after = Some(last.value.key());
     }
-}
-
-/// What went through, table by table.
-fn rows(report: &BackupReport) -> String {
-    let rows: Vec<[String; 2]> = report.rows.iter().map(|(table, rows)| [table.clone(), rows.to_string()]).collect();
-    format!("{}\nsha256  {}", table(["table", "rows"], &rows), report.digest)
 }

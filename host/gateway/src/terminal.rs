@@ -47,12 +47,14 @@ impl Palette {
     }
 }
 
-/// A text that others wrote, fit for a line of a terminal: control characters are spelt out.
+/// A text that others wrote, fit for a line of a terminal: what would move the cursor, or turn the direction of what is
+/// read, is spelt out.
 pub(crate) fn harmless(text: &str) -> String {
-    if !text.contains(char::is_control) {
+    let misleads = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.contains(misleads) {
         return text.to_owned();
     }
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+    text.chars().flat_map(|c| if misleads(c) { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
 /// Rows in aligned columns, the first of which is the head. Each cell is made harmless.
@@ -94,6 +96,7 @@ mod tests {
         let rows = [["ptr_1".to_owned(), "Café\u{1b}[2J".to_owned()], ["ptr_22".to_owned(), String::new()]];
         assert_eq!(table(["account", "name"], &rows), "account  name\nptr_1    Café\\u{1b}[2J\nptr_22");
         assert_eq!(pairs(&[("state", "live".to_owned()), ("since", "a\nb".to_owned())]), "state  live\nsince  a\\nb");
+        assert_eq!(harmless("निमा\u{202e}evil"), "निमा\\u{202e}evil");
     }
 
     #[test]

@@ -493,3 +493,22 @@ fn the_author_is_helped() {
     assert_eq!(nothing.status.code(), Some(2));
     assert!(text(&nothing.stderr).contains("there is no Cargo.toml"), "{}", text(&nothing.stderr));
 }
+
+#[test]
+fn output_that_nobody_reads_is_no_failure_and_output_that_is_lost_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut child = gateway(folder.path())
+        .args(["config", "check"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    drop(child.stdout.take());
+    let left = child.wait_with_output().expect("it ends");
+    assert_eq!((left.status.code(), text(&left.stderr).as_str()), (Some(0), ""));
+
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has one");
+    let lost = gateway(folder.path()).args(["config", "check"]).stdout(full).output().expect("the binary runs");
+    assert_eq!(lost.status.code(), Some(1));
+    assert!(text(&lost.stderr).contains("could not be written"), "{}", text(&lost.stderr));
+}

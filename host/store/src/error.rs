@@ -127,6 +127,9 @@ pub enum BackupError {
         /// What is wrong.
         problem: String,
     },
+    /// The database's own file is damaged.
+    #[error("the database file is damaged: {0}")]
+    FileDamaged(String),
     /// The backup was made by a newer gateway.
     #[error("the backup has version {found}, and this gateway knows versions up to {known} only: use a newer one")]
     Newer {

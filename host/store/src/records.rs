@@ -67,6 +67,24 @@ impl SqlStore {
         head
     }
 
+    /// Has SQLite look through its file for damage: each page, each index against its table. PostgreSQL looks after its
+    /// own files; there is nothing to ask it.
+    ///
+    /// # Errors
+    /// [`BackupError::FileDamaged`] with what was found first, or [`BackupError::Engine`].
+    pub async fn check_file(&self) -> Result<(), BackupError> {
+        if let Engine::Postgres(_) = self.engine {
+            return Ok(());
+        }
+        let mut tx = self.engine.read().await?;
+        let found = tx.query("PRAGMA integrity_check", Vec::new()).await;
+        tx.rollback().await;
+        match found?.first().map(|row| row.text(0)).transpose()?.as_deref() {
+            Some("ok") => Ok(()),
+            found => Err(BackupError::FileDamaged(found.unwrap_or("nothing was said").to_owned())),
+        }
+    }
+
     /// Takes note of a change of this process.
     pub(crate) fn moved_to(&self, count: u64) {
         self.watch.moved_to(count);

@@ -1,9 +1,8 @@
 //! The check of a manifest on one's own machine: the gateway's own rules, and every problem with its line.
 
 use intent_gateway_core::contract::{Refusal, Violation};
-use intent_gateway_core::endpoint::ApiMapping;
 use intent_gateway_core::id::PartnerId;
-use intent_gateway_core::manifest::{self, Accepted, Catalogue, Flag, Terms};
+use intent_gateway_core::manifest::{self, Catalogue, Flag, Terms};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -83,7 +82,8 @@ pub(super) fn check(name: &str, file: &ManifestFile, known: &Known<'_>) -> Check
             Err(further) => (Some(both(refusal, further)), None),
         },
     };
-    let (warnings, flags, submit_for_review) = accepted.map(warned).unwrap_or_default();
+    let (warnings, flags, submit_for_review) =
+        accepted.map(|accepted| (accepted.warnings, accepted.flags, accepted.submit_for_review)).unwrap_or_default();
     let mut checked = Checked {
         file: name.to_owned(),
         form: file.form,
@@ -122,19 +122,6 @@ fn held(form: &Value) -> Value {
 fn both(refusal: Refusal, further: Refusal) -> Refusal {
     let violations = refusal.violations.into_iter().chain(further.violations).collect();
     Refusal { code: further.code, violations }
-}
-
-/// What is worth knowing of a submission that passes: a gateway warns of mappings (path B) that cannot be read, too.
-fn warned(accepted: Accepted) -> (Vec<Violation>, Vec<Flag>, bool) {
-    let Accepted { manifest, submit_for_review, mut warnings, flags } = accepted;
-    for (at, entry) in manifest.intents.iter().enumerate() {
-        let broken = entry.api_mapping.as_ref().and_then(|mapping| ApiMapping::check(mapping).err());
-        warnings.extend(broken.into_iter().flatten().map(|violation| Violation {
-            pointer: format!("/intents/{at}/api_mapping{}", violation.pointer),
-            ..violation
-        }));
-    }
-    (warnings, flags, submit_for_review)
 }
 
 /// Problems as compilers tell them, one a line: a place that an editor finds, what is wrong, and the code.

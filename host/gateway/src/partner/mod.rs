@@ -58,7 +58,16 @@ fn tell<T: DeserializeOwned>(
     json: bool,
     text: impl FnOnce(&T, Palette) -> String,
 ) -> Result<T, Stopped> {
-    let answer = answer.map_err(failed)?;
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(error) => {
+            // A script branches on the code; a person reads the same on standard error.
+            if let (GatewayError::Refused(refused), true) = (&error, json) {
+                print_json(&json!({"error": refused}))?;
+            }
+            return Err(failed(error));
+        }
+    };
     let read: T = serde_json::from_value(answer.clone())
         .context("the gateway answered something else than expected; is it of this version?")
         .map_err(failed)?;

@@ -2,7 +2,7 @@
 
 use intent_gateway_core::connection::ConnectionState;
 use intent_gateway_core::contract::Violation;
-use intent_gateway_core::descriptors::ToolReport;
+use intent_gateway_core::descriptors::{DriftKind, ToolReport};
 use intent_gateway_core::endpoint::Endpoint;
 use intent_gateway_core::manifest::Status;
 
@@ -185,10 +185,20 @@ pub(super) fn state(connection: &Connection, palette: Palette) -> String {
         lines.push(format!("probed again at {}", harmless(at)));
     }
     for (intent, drifts) in quarantine {
-        let changed = drifts.iter().map(|drift| format!("{} ({:?})", drift.tool, drift.kind)).collect::<Vec<_>>();
+        let changed = drifts.iter().map(|drift| format!("{} ({})", drift.tool, change(drift.kind))).collect::<Vec<_>>();
         lines.push(harmless(&format!("out of service: {intent}, for changed tools: {}", changed.join(", "))));
     }
     lines.join("\n")
+}
+
+fn change(kind: DriftKind) -> &'static str {
+    match kind {
+        DriftKind::Added => "added",
+        DriftKind::Removed => "removed",
+        DriftKind::SchemaChanged => "another schema",
+        DriftKind::DescriptionChanged => "another description",
+        DriftKind::TermsChanged => "other terms",
+    }
 }
 
 /// What a probe came to, and where the connection stands after it.

@@ -140,6 +140,9 @@ fn the_platform_team_looks_at_partners_and_at_the_log() {
     let (code, _, complaint) = ended(&platform.as_admin(&["partner", "probe", account]));
     assert_eq!(code, 1);
     assert!(complaint.contains("[NOT_FOUND, HTTP 404"), "{complaint}");
+    let output = platform.as_admin(&["partner", "probe", account, "--json"]);
+    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((output.status.code(), &told["error"]["code"]), (Some(1), &json!("NOT_FOUND")), "{told}");
 
     // The store beside the gateway and the gateway itself say the same of the log.
     let (code, asked, _) = ended(&platform.as_admin(&["audit", "verify", "--gateway", &platform.url]));
@@ -179,6 +182,8 @@ fn a_backup_comes_back_whole_or_not_at_all() {
     let (code, told, _) = elsewhere(&["store", "check"]);
     assert_eq!(code, 0, "{told}");
     assert!(told.contains("accounts     1") && told.ends_with("sound\n"), "{told}");
+    let told: Value = serde_json::from_str(&elsewhere(&["store", "check", "--json"]).1).expect("JSON");
+    assert_eq!((&told["records"]["accounts"], &told["audit"]["entries"]), (&json!(1), &json!(2)), "{told}");
 
     let backup = std::fs::read_to_string(folder.join("b.jsonl")).expect("a text");
     platform.write("forged.jsonl", &backup.replace("CoolCar", "HotCar"));
@@ -186,6 +191,8 @@ fn a_backup_comes_back_whole_or_not_at_all() {
     assert_eq!(code, 1);
     assert!(complaint.contains("nothing was restored"), "{complaint}");
     assert!(third(&["store", "check"]).1.contains("accounts     0"));
+    let (code, _, complaint) = at("nowhere")(&["audit", "verify"]);
+    assert_eq!((code, folder.join("nowhere").exists()), (1, false), "{complaint}");
     assert_eq!(platform.serving.stop().0, Some(0));
 }
 

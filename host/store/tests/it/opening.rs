@@ -34,6 +34,23 @@ async fn what_was_kept_is_there_after_a_restart(database: Database) {
     assert_eq!(database.open().await.changes().await.unwrap(), 4);
 }
 
+/// A file whose index and table disagree: SQLite opens it, and a look through it finds out.
+#[tokio::test(flavor = "multi_thread")]
+async fn damage_of_the_file_is_found() {
+    let database = Database::sqlite();
+    let store = database.open().await;
+    store.commit(put(Kind::Accounts, record("ptr_1"))).await.unwrap();
+    store.check_file().await.expect("it is sound");
+    store.close().await;
+    // Hides the table's rows from the index, as a lost write would.
+    let hide = "PRAGMA writable_schema = ON; \
+                UPDATE sqlite_schema SET sql = 'CREATE INDEX accounts_by_status ON accounts (body, key)' \
+                WHERE name = 'accounts_by_status'; PRAGMA writable_schema = RESET;";
+    database.run(hide).await.unwrap();
+    let damaged = database.open().await.check_file().await.expect_err("it is found");
+    assert!(damaged.to_string().starts_with("the database file is damaged"), "{damaged}");
+}
+
 async fn several_gateways_start_at_once_on_an_empty_database(database: Database) {
     let start = |key: String| {
         let location = database.location.clone();
