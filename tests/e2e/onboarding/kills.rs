@@ -24,6 +24,9 @@ const ROUNDS: usize = 8;
 const ACCOUNTS: usize = 3;
 /// The gateway is killed about so many milliseconds after the writes have begun, at random.
 const KILL_AFTER_MS: std::ops::Range<u64> = 10..250;
+/// Strangers who ask for codes at the same time, each for so many before each kill.
+const STRANGERS: usize = 4;
+const SIGN_UPS_MAX: usize = 10;
 /// How long a mail may be a gateway's own to send, milliseconds.
 const LEASE_MAX_MS: u64 = 2 * 60 * 1_000;
 /// Entries of the audit log that are read at once.
@@ -237,47 +240,47 @@ async fn audit(gateway: &Gateway, account: &str) -> Vec<Value> {
 }
 
 /// Strangers who sign up, and whose codes must come.
-#[derive(Default)]
 struct SignUps {
+    /// Sets these strangers apart from others.
+    name: usize,
     sent: usize,
     acknowledged: Vec<String>,
 }
 
 impl SignUps {
+    /// So many that a gateway has some left to send whenever it is killed.
     async fn write(&mut self, victim: &Victim<'_>) {
-        loop {
-            let email = format!("ops@stranger-{}.example", self.sent);
+        for _ in 0..SIGN_UPS_MAX {
+            let email = format!("ops@stranger-{}-{}.example", self.name, self.sent);
             self.sent += 1;
             let body = json!({"email": email, "business_name": "CoolCar"});
             if victim.write("POST", "/api/v1/business/sign-up", None, &body).await.is_none() {
                 return;
             }
             self.acknowledged.push(email);
-            // About as fast as mail can be sent, so that a kill finds some of it sent, some under way and some waiting.
-            tokio::time::sleep(LOOK).await;
         }
     }
+}
 
-    /// Waits until every code that was promised has come. What a gateway was sending when it was killed stays its own for
-    /// a few minutes, lest it be sent twice; that much is not waited for, but it must be there to be sent.
-    async fn check(&self, platform: &Platform) -> usize {
-        let deadline = Instant::now() + SOON;
-        loop {
-            let mails = platform.smtp.mails().expect("readable");
-            let came: BTreeSet<String> = mails.into_iter().flat_map(|mail| mail.recipients).collect();
-            let missing: Vec<&String> = self.acknowledged.iter().filter(|email| !came.contains(*email)).collect();
-            if missing.is_empty() {
-                return 0;
-            }
-            let held = held_mails(platform);
-            let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).expect("after 1970");
-            let leased = now + 1..=now + LEASE_MAX_MS;
-            if missing.iter().all(|email| held.get(*email).is_some_and(|due_ms| leased.contains(due_ms))) {
-                return missing.len();
-            }
-            assert!(Instant::now() < deadline, "mails are lost: {missing:?}; held: {held:?}");
-            tokio::time::sleep(LOOK).await;
+/// Waits until every code that was promised has come. What a gateway was sending when it was killed stays its own for a
+/// few minutes, lest it be sent twice; that much is not waited for, but it must be there to be sent. How many those are.
+async fn check_mails(platform: &Platform, promised: &[String]) -> usize {
+    let deadline = Instant::now() + SOON;
+    loop {
+        let mails = platform.smtp.mails().expect("readable");
+        let came: BTreeSet<String> = mails.into_iter().flat_map(|mail| mail.recipients).collect();
+        let missing: Vec<&String> = promised.iter().filter(|email| !came.contains(*email)).collect();
+        if missing.is_empty() {
+            return 0;
         }
+        let held = held_mails(platform);
+        let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).expect("after 1970");
+        let leased = now + 1..=now + LEASE_MAX_MS;
+        if missing.iter().all(|email| held.get(*email).is_some_and(|due_ms| leased.contains(due_ms))) {
+            return missing.len();
+        }
+        assert!(Instant::now() < deadline, "mails are lost: {missing:?}; held: {held:?}");
+        tokio::time::sleep(LOOK).await;
     }
 }
 
@@ -324,13 +327,15 @@ async fn kill_again_and_again(mut platform: Platform) {
     for number in 0..ACCOUNTS {
         accounts.push(Account::open(&platform, number).await);
     }
-    let mut sign_ups = SignUps::default();
+    let stranger = |name| SignUps { name, sent: 0, acknowledged: Vec::new() };
+    let mut strangers: Vec<SignUps> = (0..STRANGERS).map(stranger).collect();
     let mut known = [0; 4];
     for round in 0..ROUNDS {
         let moment = random_moment();
         let victim = Victim::new(&platform.gateway, moment);
         let writes = join_all(accounts.iter_mut().map(|account| account.write(&victim)));
-        tokio::join!(writes, sign_ups.write(&victim));
+        let sign_ups = join_all(strangers.iter_mut().map(|stranger| stranger.write(&victim)));
+        tokio::join!(writes, sign_ups);
         platform.gateway = platform.gateway.revive();
 
         let count = |series: fn(&Account) -> &Series| -> usize {
@@ -340,7 +345,7 @@ async fn kill_again_and_again(mut platform: Platform) {
             count(|account| &account.rotations),
             count(|account| &account.webhooks),
             count(|account| &account.submissions),
-            sign_ups.acknowledged.len(),
+            strangers.iter().map(|stranger| stranger.acknowledged.len()).sum(),
         ];
         eprintln!("round {round}: killed after {moment:?}; acknowledged so far: {known:?}");
         for account in &mut accounts {
@@ -350,8 +355,9 @@ async fn kill_again_and_again(mut platform: Platform) {
         assert_eq!(verdict["ok"], true, "{verdict}");
     }
     assert!(known.iter().all(|series| *series >= ROUNDS), "hardly anything was under way: {known:?}");
-    let held = sign_ups.check(&platform).await;
-    eprintln!("{} codes were promised; {held} of them are still held", sign_ups.acknowledged.len());
+    let promised: Vec<String> = strangers.into_iter().flat_map(|stranger| stranger.acknowledged).collect();
+    let held = check_mails(&platform, &promised).await;
+    eprintln!("{} codes were promised; {held} of them are still held", promised.len());
 }
 
 #[tokio::test(flavor = "multi_thread")]
