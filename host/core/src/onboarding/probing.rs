@@ -48,8 +48,8 @@ impl Onboarding {
     /// [`OnboardingError::NotFound`] when no endpoint was registered; `ENDPOINT_CHANGED` when another one was registered
     /// while the probe ran.
     pub async fn probe(&self, account: &PartnerId, actor: &Actor) -> Result<Connection, OnboardingError> {
-        let endpoint = self.connection(account).await?.endpoint;
-        let manifest = self.current_manifest(account).await?;
+        let Connection { endpoint, state, .. } = self.connection(account).await?;
+        let manifest = self.probed_manifest(account, state).await?;
         let mappings = manifest.as_ref().map(mappings).unwrap_or_default();
         let request = ProbeRequest {
             partner: account,
@@ -77,10 +77,29 @@ impl Onboarding {
         .await
     }
 
-    /// The manifest that a probe and a test look at: the latest, for that is what goes live next.
+    /// The manifest that a test looks at: the latest, for that is what goes live next.
     async fn current_manifest(&self, account: &PartnerId) -> Result<Option<Manifest>, OnboardingError> {
         let kept = load::<Manifests>(&*self.store, account.as_str()).await?;
         Ok(kept.map(|kept| kept.value.latest.manifest))
+    }
+
+    /// The manifest that a probe looks at: the latest. For a live connection that is the one in force, with what the
+    /// latest adds: an intent that the partner means to drop serves until that is decided.
+    async fn probed_manifest(
+        &self,
+        account: &PartnerId,
+        state: ConnectionState,
+    ) -> Result<Option<Manifest>, OnboardingError> {
+        let Some(kept) = load::<Manifests>(&*self.store, account.as_str()).await? else { return Ok(None) };
+        let Manifests { latest, approved, .. } = kept.value;
+        let Some(approved) = approved.filter(|_| state == ConnectionState::Live) else {
+            return Ok(Some(latest.manifest));
+        };
+        let mut manifest = approved.manifest;
+        let added = latest.manifest.intents.into_iter();
+        let added: Vec<_> = added.filter(|entry| manifest.entry(entry.intent.as_str()).is_none()).collect();
+        manifest.intents.extend(added);
+        Ok(Some(manifest))
     }
 
     /// What is to be made of a probe: it passes when every step did and every listed intent has its tools.

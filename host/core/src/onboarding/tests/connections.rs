@@ -294,3 +294,17 @@ fn a_resubmitted_manifest_does_not_cost_traffic_until_it_is_decided() {
     world.approve(&account);
     assert_eq!(area(&world), 2);
 }
+
+#[test]
+fn an_intent_that_is_to_be_dropped_serves_until_that_is_decided() {
+    let world = World::new();
+    let account = world.live();
+    let mut other = manifest(true);
+    other["intents"][0]["intent"] = json!("test.find_others");
+    block_on(world.onboarding.submit_manifest(&account, &other, &actor("partner"))).expect("accepted");
+    let connection = world.probe(&account);
+    assert!(connection.quarantine.is_empty(), "its tools have not changed");
+    assert_eq!(world.routed()[account.as_str()], [INTENT]);
+    let failures = connection.probe.expect("recorded").failures;
+    assert!(failures.iter().any(|failure| failure.message.contains("test.find_others")), "{failures:?}");
+}

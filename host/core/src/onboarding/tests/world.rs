@@ -22,7 +22,7 @@ use crate::contract::{
 use crate::digest::Digest;
 use crate::endpoint::Endpoint;
 use crate::error::{CallFailure, ContractError, ContractFault};
-use crate::id::PartnerId;
+use crate::id::{IntentId, PartnerId};
 use crate::mail::{Mail, MailError};
 use crate::onboarding::{Onboarding, Settings};
 use crate::partner::Partner;
@@ -168,19 +168,21 @@ impl Contract for Scripted {
     }
 }
 
-struct Live(Arc<Scripted>);
+/// The intent of the tests, and another one that nobody serves.
+struct Live([Arc<Scripted>; 2]);
 
 impl Contracts for Live {
     fn live(&self, intent: &str) -> Option<Arc<dyn Contract>> {
-        (intent == INTENT).then(|| self.0.clone() as Arc<dyn Contract>)
+        let found = self.0.iter().find(|contract| contract.descriptor().intent.as_str() == intent);
+        found.map(|contract| contract.clone() as Arc<dyn Contract>)
     }
 
     fn all(&self) -> Vec<Arc<dyn Contract>> {
-        vec![self.0.clone()]
+        self.0.iter().map(|contract| contract.clone() as Arc<dyn Contract>).collect()
     }
 
     fn woken(&self, utterance: &str) -> Vec<Arc<dyn Contract>> {
-        if utterance.contains("thing") { self.all() } else { Vec::new() }
+        if utterance.contains("thing") { self.live(INTENT).into_iter().collect() } else { Vec::new() }
     }
 }
 
@@ -211,13 +213,15 @@ impl World {
             text: "The certificate was looked at.".to_owned(),
             check: RequirementCheck::ByHand,
         }];
+        let intent = IntentId::parse("test.find_others").expect("well formed");
+        let other = Descriptor { intent, ..descriptor("1.0.0") };
         let store = Arc::new(MemoryStore::default());
         let master = Secret::new("a master key of more than 32 bytes");
         let onboarding = Arc::new(Onboarding {
             store: store.clone(),
             vault: Vault::new(&master, &[], Arc::new(Counting::default())),
             clock: outside.clone(),
-            contracts: Arc::new(Live(Arc::new(Scripted(contract)))),
+            contracts: Arc::new(Live([Arc::new(Scripted(contract)), Arc::new(Scripted(other))])),
             probe: outside.clone(),
             calls: outside.clone(),
             pages: outside.clone(),
