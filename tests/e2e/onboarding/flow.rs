@@ -60,7 +60,6 @@ async fn from_sign_up_to_live_traffic_to_suspension() {
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "one story, told from its beginning to its end")]
 async fn onboard(platform: Platform) {
     let business = platform.sign_up("ops@coolcar.example").await;
     let (partner, mut known) = (business.token.clone(), Vec::new());

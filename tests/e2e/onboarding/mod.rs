@@ -1,4 +1,5 @@
 //! A business from sign-up to its first routed search to its suspension, over HTTP, with real SMTP, on each store.
+#![expect(clippy::print_stderr, reason = "the stores and the figures are for whoever asks with --nocapture")]
 
 mod access;
 mod flow;
