@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use intent_gateway_core::error::chain;
-use intent_gateway_core::onboarding::{Onboarding, routed};
-use intent_gateway_core::partner::Partner;
-use intent_gateway_core::selection::Directory;
+use intent_gateway_core::onboarding::Onboarding;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -20,31 +18,11 @@ const SWEEP_POLL: Duration = Duration::from_secs(600);
 /// Pause after the store has failed.
 const STORE_PAUSE: Duration = Duration::from_secs(1);
 
-/// Who is routed: the partners of the configuration, which are always live, and those of the store.
-pub(crate) struct Routing {
-    pub(crate) configured: Vec<Arc<Partner>>,
-    pub(crate) directory: Arc<Directory>,
-}
-
-impl Routing {
-    /// Reads the store and puts a new index in place. Should the store hold a partner of the same identifier as the
-    /// configuration, the configuration's counts.
-    pub(crate) async fn refresh(&self, onboarding: &Onboarding) -> Result<usize, String> {
-        let stored = routed(&*onboarding.store).await.map_err(|error| chain(&error))?.partners;
-        let taken = |id| self.configured.iter().any(|partner| partner.id == id);
-        let mut partners = self.configured.clone();
-        partners.extend(stored.into_iter().filter(|partner| !taken(partner.id.clone())).map(Arc::new));
-        let count = partners.len();
-        self.directory.replace(partners);
-        Ok(count)
-    }
-}
-
 /// The tasks; they end when told to, or when this is dropped.
 pub(crate) struct Background(JoinSet<()>);
 
 impl Background {
-    pub(crate) fn start(onboarding: &Arc<Onboarding>, routing: Routing, seen: u64, stop: &CancellationToken) -> Self {
+    pub(crate) fn start(onboarding: &Arc<Onboarding>, seen: u64, stop: &CancellationToken) -> Self {
         let mut tasks = JoinSet::new();
         let until = |stop: &CancellationToken, work: futures_util::future::BoxFuture<'static, ()>| {
             let stop = stop.clone();
@@ -55,7 +33,7 @@ impl Background {
                 }
             }
         };
-        tasks.spawn(until(stop, Box::pin(follow(onboarding.clone(), routing, seen))));
+        tasks.spawn(until(stop, Box::pin(follow(onboarding.clone(), seen))));
         tasks.spawn(until(stop, Box::pin(deliver(onboarding.clone()))));
         tasks.spawn(until(stop, Box::pin(probe(onboarding.clone()))));
         tasks.spawn(until(stop, Box::pin(sweep(onboarding.clone()))));
@@ -69,15 +47,16 @@ impl Background {
 }
 
 /// Puts every change of who is routed in force. While the store cannot be read, what was read last stays in force.
-async fn follow(onboarding: Arc<Onboarding>, routing: Routing, mut seen: u64) {
+async fn follow(onboarding: Arc<Onboarding>, mut seen: u64) {
     loop {
         let now = onboarding.store.changed(seen).await;
-        match routing.refresh(&onboarding).await {
+        match onboarding.routing.refresh(&*onboarding.store).await {
             Ok(partners) => {
                 tracing::debug!(partners, changes = now, "the partners were read anew");
                 seen = now;
             }
             Err(error) => {
+                let error = chain(&error);
                 tracing::error!(%error, "the partners could not be read; those read last stay in force");
                 tokio::time::sleep(STORE_PAUSE).await;
             }

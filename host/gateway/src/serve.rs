@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use intent_gateway_core::clock::{Clock, SystemClock};
-use intent_gateway_core::onboarding::Onboarding;
+use intent_gateway_core::onboarding::{Onboarding, Routing};
 use intent_gateway_core::partner::Partner;
 use intent_gateway_core::reference::ReferenceSealer;
 use intent_gateway_core::search::Searcher;
-use intent_gateway_core::selection::Directory;
 use intent_gateway_http::server::{Drained, Server};
 use intent_gateway_http::{AppState, router};
 use intent_gateway_mail::mailer;
@@ -18,7 +17,7 @@ use intent_gateway_store::SqlStore;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::background::{Background, Routing};
+use crate::background::Background;
 use crate::config::Config;
 use crate::findings::MemoryFindings;
 use crate::issuer_keys;
@@ -39,13 +38,13 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let draining = CancellationToken::new();
     let signals = Signals::new()?;
     let sandbox = start_sandbox(&config).await?;
-    let Parts { state, onboarding, routing } = parts(&config, sandbox.clone(), &draining).await?;
+    let Parts { state, onboarding } = parts(&config, sandbox.clone(), &draining).await?;
     // Before the first request: who was live before a restart is live after it.
     let seen = onboarding.store.changes().await.context("the store cannot be read")?;
-    routing.refresh(&onboarding).await.map_err(anyhow::Error::msg).context("the partners cannot be read")?;
+    onboarding.routing.refresh(&*onboarding.store).await.context("the partners cannot be read")?;
     let server = Server::bind(config.server.listener(), router(state), draining.clone()).await?;
     let stop = CancellationToken::new();
-    let background = Background::start(&onboarding, routing, seen, &stop);
+    let background = Background::start(&onboarding, seen, &stop);
     crate::print(&format!("listening on http://{}", server.local_addr()));
     tracing::info!(address = %server.local_addr(), version = env!("CARGO_PKG_VERSION"), "serving");
 
@@ -75,7 +74,6 @@ async fn start_sandbox(config: &Config) -> anyhow::Result<Arc<Sandbox>> {
 struct Parts {
     state: AppState,
     onboarding: Arc<Onboarding>,
-    routing: Routing,
 }
 
 /// The parts, each behind its port.
@@ -91,8 +89,7 @@ async fn parts(config: &Config, sandbox: Arc<Sandbox>, draining: &CancellationTo
     }
     let store = open_store(config).await?;
     let partners = Arc::new(PartnerClient::new(&config.partner_client).context("partner calls could not be set up")?);
-    let configured: Vec<_> = config.partners.iter().cloned().map(|entry| Arc::new(Partner::from(entry))).collect();
-    let directory = Arc::new(Directory::new(configured.clone()));
+    let configured = config.partners.iter().cloned().map(|entry| Arc::new(Partner::from(entry))).collect();
     let onboarding = Arc::new(Onboarding {
         store,
         vault: keys.vault(),
@@ -102,11 +99,12 @@ async fn parts(config: &Config, sandbox: Arc<Sandbox>, draining: &CancellationTo
         calls: partners.clone(),
         pages: partners.clone(),
         mailer: mailer(&config.mail, &config.state_dir, clock.clone()).context("mail could not be set up")?,
+        routing: Routing::new(configured),
         settings: config.platform.settings(),
     });
     let searcher = Searcher {
         contracts: sandbox.clone(),
-        directory: directory.clone(),
+        directory: onboarding.routing.directory(),
         calls: partners,
         findings: Arc::new(MemoryFindings::default()),
         clock: clock.clone(),
@@ -122,7 +120,7 @@ async fn parts(config: &Config, sandbox: Arc<Sandbox>, draining: &CancellationTo
         limits: config.server.limits(),
         draining: draining.clone(),
     };
-    Ok(Parts { state, onboarding, routing: Routing { configured, directory } })
+    Ok(Parts { state, onboarding })
 }
 
 /// Opens the store of a configuration; the state folder is made if need be.

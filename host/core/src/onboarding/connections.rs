@@ -77,36 +77,39 @@ impl Onboarding {
         self.probe
             .admits(endpoint)
             .map_err(|refused| OnboardingError::invalid("/url", "INVALID_URL", refused.to_string()))?;
-        self.retrying(async || {
-            self.existing::<Account>(account.as_str(), "account").await?;
-            let mut kept = match load::<Connection>(&*self.store, account.as_str()).await? {
-                Some(kept) if kept.value.endpoint == *endpoint => return Ok(Step::Done(kept.value)),
-                Some(mut kept) => {
-                    kept.value.reset();
-                    self.after(&mut kept.value, ConnectionEvent::Moved)?;
-                    kept
-                }
-                None => Versioned::new(Connection {
-                    account: account.clone(),
-                    endpoint: endpoint.clone(),
-                    state: ConnectionState::Sandbox,
-                    since_ms: self.now(),
-                    probe: None,
-                    pinned: None,
-                    quarantine: BTreeMap::new(),
-                    tests: BTreeMap::new(),
-                    suspension: None,
-                    next_probe_at_ms: None,
-                }),
-            };
-            kept.value.endpoint = endpoint.clone();
-            let mut change = Change::default();
-            change.put(&kept);
-            let detail = json!({"endpoint": endpoint, "state": kept.value.state});
-            change.audit.push(self.record(actor, "connection.registered", account, detail));
-            self.commit(change, kept.value).await
-        })
-        .await
+        let done = self
+            .retrying(async || {
+                self.existing::<Account>(account.as_str(), "account").await?;
+                let mut kept = match load::<Connection>(&*self.store, account.as_str()).await? {
+                    Some(kept) if kept.value.endpoint == *endpoint => return Ok(Step::Done(kept.value)),
+                    Some(mut kept) => {
+                        kept.value.reset();
+                        self.after(&mut kept.value, ConnectionEvent::Moved)?;
+                        kept
+                    }
+                    None => Versioned::new(Connection {
+                        account: account.clone(),
+                        endpoint: endpoint.clone(),
+                        state: ConnectionState::Sandbox,
+                        since_ms: self.now(),
+                        probe: None,
+                        pinned: None,
+                        quarantine: BTreeMap::new(),
+                        tests: BTreeMap::new(),
+                        suspension: None,
+                        next_probe_at_ms: None,
+                    }),
+                };
+                kept.value.endpoint = endpoint.clone();
+                let mut change = Change::default();
+                change.put(&kept);
+                let detail = json!({"endpoint": endpoint, "state": kept.value.state});
+                change.audit.push(self.record(actor, "connection.registered", account, detail));
+                self.commit(change, kept.value).await
+            })
+            .await?;
+        self.reroute().await;
+        Ok(done)
     }
 
     /// The connection of an account.
@@ -131,19 +134,22 @@ impl Onboarding {
     /// [`OnboardingError::NotReady`] with everything that is missing: an approved manifest, a probe that passed, a test
     /// that passed for each of its intents; [`OnboardingError::NotAllowed`] in another state than sandbox.
     pub async fn switch_on(&self, account: &PartnerId, actor: &Actor) -> Result<SwitchOn, OnboardingError> {
-        self.retrying(async || {
-            let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
-            self.after(&mut kept.value, ConnectionEvent::SwitchedOn)?;
-            let manifests = load::<Manifests>(&*self.store, account.as_str()).await?;
-            let approved = manifests.and_then(|kept| kept.value.approved);
-            let routed = ready(&kept.value, approved.as_ref())?;
-            kept.value.next_probe_at_ms = Some(self.now() + self.settings.reprobe_interval_ms);
-            let mut change = Change::default();
-            change.put(&kept);
-            change.audit.push(self.record(actor, "connection.switched_on", account, json!({"intents": routed})));
-            self.commit(change, SwitchOn { connection: kept.value, routed }).await
-        })
-        .await
+        let done = self
+            .retrying(async || {
+                let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
+                self.after(&mut kept.value, ConnectionEvent::SwitchedOn)?;
+                let manifests = load::<Manifests>(&*self.store, account.as_str()).await?;
+                let approved = manifests.and_then(|kept| kept.value.approved);
+                let routed = ready(&kept.value, approved.as_ref())?;
+                kept.value.next_probe_at_ms = Some(self.now() + self.settings.reprobe_interval_ms);
+                let mut change = Change::default();
+                change.put(&kept);
+                change.audit.push(self.record(actor, "connection.switched_on", account, json!({"intents": routed})));
+                self.commit(change, SwitchOn { connection: kept.value, routed }).await
+            })
+            .await?;
+        self.reroute().await;
+        Ok(done)
     }
 
     /// Takes a live connection out.
@@ -157,23 +163,27 @@ impl Onboarding {
         actor: &Actor,
     ) -> Result<Connection, OnboardingError> {
         let reason = bounded_text("/reason", reason)?;
-        self.retrying(async || {
-            let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
-            self.after(&mut kept.value, ConnectionEvent::Suspended)?;
-            let owner = self.existing::<Account>(account.as_str(), "account").await?.value;
-            kept.value.suspension = Some(Suspension { reason: reason.clone(), at_ms: self.now(), by: actor.clone() });
-            kept.value.next_probe_at_ms = None;
-            let mut change = Change::default();
-            change.put(&kept);
-            change.audit.push(self.record(actor, "connection.suspended", account, json!({"reason": reason})));
-            let text = format!(
-                "Hello {},\n\nyour connection was suspended; no requests are routed to it.\n\nReason:\n{reason}\n",
-                owner.business_name
-            );
-            change.mail.push(self.outgoing(&owner.email, "Your connection was suspended", text)?);
-            self.commit(change, kept.value).await
-        })
-        .await
+        let done = self
+            .retrying(async || {
+                let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
+                self.after(&mut kept.value, ConnectionEvent::Suspended)?;
+                let owner = self.existing::<Account>(account.as_str(), "account").await?.value;
+                kept.value.suspension =
+                    Some(Suspension { reason: reason.clone(), at_ms: self.now(), by: actor.clone() });
+                kept.value.next_probe_at_ms = None;
+                let mut change = Change::default();
+                change.put(&kept);
+                change.audit.push(self.record(actor, "connection.suspended", account, json!({"reason": reason})));
+                let text = format!(
+                    "Hello {},\n\nyour connection was suspended; no requests are routed to it.\n\nReason:\n{reason}\n",
+                    owner.business_name
+                );
+                change.mail.push(self.outgoing(&owner.email, "Your connection was suspended", text)?);
+                self.commit(change, kept.value).await
+            })
+            .await?;
+        self.reroute().await;
+        Ok(done)
     }
 
     /// Lifts a suspension: back to the sandbox, through probe, test and approval again.
@@ -182,18 +192,21 @@ impl Onboarding {
     /// [`OnboardingError::NotAllowed`] when it is not suspended.
     pub async fn lift(&self, account: &PartnerId, reason: &str, actor: &Actor) -> Result<Connection, OnboardingError> {
         let reason = bounded_text("/reason", reason)?;
-        self.retrying(async || {
-            let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
-            self.after(&mut kept.value, ConnectionEvent::Lifted)?;
-            kept.value.suspension = None;
-            kept.value.reset();
-            let mut change = Change::default();
-            change.put(&kept);
-            self.withdraw_approval(account, &mut change).await?;
-            change.audit.push(self.record(actor, "connection.lifted", account, json!({"reason": reason})));
-            self.commit(change, kept.value).await
-        })
-        .await
+        let done = self
+            .retrying(async || {
+                let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
+                self.after(&mut kept.value, ConnectionEvent::Lifted)?;
+                kept.value.suspension = None;
+                kept.value.reset();
+                let mut change = Change::default();
+                change.put(&kept);
+                self.withdraw_approval(account, &mut change).await?;
+                change.audit.push(self.record(actor, "connection.lifted", account, json!({"reason": reason})));
+                self.commit(change, kept.value).await
+            })
+            .await?;
+        self.reroute().await;
+        Ok(done)
     }
 
     /// The manifest has to be approved again; unless a review of it is open anyway, one is opened.

@@ -33,7 +33,7 @@ pub use manifests::Submitted;
 pub use overview::{NextStep, Overview};
 pub use probing::TestOrder;
 pub use reviews::{DecisionOrder, REVIEW_DUE_MS, ReviewView, Verdict};
-pub use routing::{RoutedPartners, routed};
+pub use routing::{Routing, routed};
 pub use sandbox_call::TestCall;
 
 use crate::audit::{Actor, AuditDraft};
@@ -70,6 +70,8 @@ pub struct Onboarding {
     pub pages: Arc<dyn PageFetch>,
     /// Sends what the store holds to be sent.
     pub mailer: Arc<dyn Mailer>,
+    /// Who is routed.
+    pub routing: Routing,
     /// How this gateway is configured.
     pub settings: Settings,
 }

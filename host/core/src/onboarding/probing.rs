@@ -61,20 +61,23 @@ impl Onboarding {
         };
         let record = self.probe.probe(request).await;
         let probed = self.judge(account, record, manifest.as_ref(), actor);
-        self.retrying(async || {
-            let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
-            if kept.value.endpoint != endpoint {
-                let message = "another endpoint was registered while the probe ran; probe again";
-                return Err(OnboardingError::out_of_step("ENDPOINT_CHANGED", message));
-            }
-            let mut change = Change::default();
-            self.take_probe(&mut kept.value, probed.clone(), &mut change)?;
-            change.put(&kept);
-            let detail = json!({"passed": probed.passed, "state": kept.value.state});
-            change.audit.push(self.record(actor, "connection.probed", account, detail));
-            self.commit(change, kept.value).await
-        })
-        .await
+        let done = self
+            .retrying(async || {
+                let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
+                if kept.value.endpoint != endpoint {
+                    let message = "another endpoint was registered while the probe ran; probe again";
+                    return Err(OnboardingError::out_of_step("ENDPOINT_CHANGED", message));
+                }
+                let mut change = Change::default();
+                self.take_probe(&mut kept.value, probed.clone(), &mut change)?;
+                change.put(&kept);
+                let detail = json!({"passed": probed.passed, "state": kept.value.state});
+                change.audit.push(self.record(actor, "connection.probed", account, detail));
+                self.commit(change, kept.value).await
+            })
+            .await?;
+        self.reroute().await;
+        Ok(done)
     }
 
     /// The manifest that a test looks at: the latest, for that is what goes live next.
@@ -217,20 +220,23 @@ impl Onboarding {
             .ok_or(OnboardingError::NotFound("listing of the intent in the manifest"))?;
         let runner = GoLiveRunner { calls: self.calls.clone(), clock: self.clock.clone(), timeout: SAMPLE_TIMEOUT };
         let report = runner.run(Arc::new(partner), contract, &order.requests, &order.confirmed).await?;
-        self.retrying(async || {
-            let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
-            if kept.value.pinned != connection.pinned || kept.value.endpoint != connection.endpoint {
-                let message = "the tools or the endpoint changed while the test ran; test again";
-                return Err(OnboardingError::out_of_step("ENDPOINT_CHANGED", message));
-            }
-            kept.value.tests.insert(order.intent.clone(), report.clone());
-            let mut change = Change::default();
-            change.put(&kept);
-            let detail = json!({"intent": order.intent, "passed": report.passed()});
-            change.audit.push(self.record(actor, "connection.tested", account, detail));
-            self.commit(change, report.clone()).await
-        })
-        .await
+        let done = self
+            .retrying(async || {
+                let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
+                if kept.value.pinned != connection.pinned || kept.value.endpoint != connection.endpoint {
+                    let message = "the tools or the endpoint changed while the test ran; test again";
+                    return Err(OnboardingError::out_of_step("ENDPOINT_CHANGED", message));
+                }
+                kept.value.tests.insert(order.intent.clone(), report.clone());
+                let mut change = Change::default();
+                change.put(&kept);
+                let detail = json!({"intent": order.intent, "passed": report.passed()});
+                change.audit.push(self.record(actor, "connection.tested", account, detail));
+                self.commit(change, report.clone()).await
+            })
+            .await?;
+        self.reroute().await;
+        Ok(done)
     }
 
     /// Confirms items of the last report that wait for people.
@@ -240,20 +246,23 @@ impl Onboarding {
         order: &TestOrder,
         actor: &Actor,
     ) -> Result<GoLiveReport, OnboardingError> {
-        self.retrying(async || {
-            let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
-            let report =
-                kept.value.tests.get_mut(&order.intent).ok_or(OnboardingError::NotFound("test of the intent"))?;
-            report.confirm(&order.confirmed).map_err(GoLiveError::from)?;
-            let report = report.clone();
-            let codes: Vec<&str> = order.confirmed.iter().map(|confirmation| confirmation.code.as_str()).collect();
-            let mut change = Change::default();
-            change.put(&kept);
-            let detail = json!({"intent": order.intent, "confirmed": codes, "passed": report.passed()});
-            change.audit.push(self.record(actor, "connection.confirmed", account, detail));
-            self.commit(change, report).await
-        })
-        .await
+        let done = self
+            .retrying(async || {
+                let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
+                let report =
+                    kept.value.tests.get_mut(&order.intent).ok_or(OnboardingError::NotFound("test of the intent"))?;
+                report.confirm(&order.confirmed).map_err(GoLiveError::from)?;
+                let report = report.clone();
+                let codes: Vec<&str> = order.confirmed.iter().map(|confirmation| confirmation.code.as_str()).collect();
+                let mut change = Change::default();
+                change.put(&kept);
+                let detail = json!({"intent": order.intent, "confirmed": codes, "passed": report.passed()});
+                change.audit.push(self.record(actor, "connection.confirmed", account, detail));
+                self.commit(change, report).await
+            })
+            .await?;
+        self.reroute().await;
+        Ok(done)
     }
 
     /// Probes the live connections whose scheduled probe is due. Of several processes one takes each.

@@ -174,6 +174,7 @@ impl Onboarding {
                 self.commit(change, kept.value).await
             })
             .await?;
+        self.reroute().await;
         self.view(decided).await
     }
 

@@ -3,31 +3,76 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::OnboardingError;
+use futures_util::lock::Mutex;
+
 use super::records::{Connection, Manifests};
+use super::{Onboarding, OnboardingError};
 use crate::connection::ConnectionState;
 use crate::endpoint::{ApiMapping, Endpoint, Mappings};
+use crate::error::chain;
 use crate::id::{IntentId, PartnerId};
 use crate::manifest::{Entry, Manifest};
 use crate::partner::{Listing, Partner};
+use crate::selection::Directory;
 use crate::store::{Store, all};
 
-/// The partners that requests are routed to.
-#[derive(Debug)]
-pub struct RoutedPartners {
-    /// Sorted by identifier.
-    pub partners: Vec<Partner>,
+/// Who is routed: the partners of the configuration, which are always live, and those of the store.
+pub struct Routing {
+    configured: Vec<Arc<Partner>>,
+    directory: Arc<Directory>,
+    /// One refresh at a time: what was read earlier never replaces what was read later.
+    refreshing: Mutex<()>,
 }
 
-/// Reads the store for who is routed: partners whose connection is live, with those intents of their approved manifest
+impl Routing {
+    /// Routes the partners of a configuration; those of the store come with the first refresh.
+    #[must_use]
+    pub fn new(configured: Vec<Arc<Partner>>) -> Self {
+        let directory = Arc::new(Directory::new(configured.clone()));
+        Self { configured, directory, refreshing: Mutex::default() }
+    }
+
+    /// The index that searches choose from.
+    #[must_use]
+    pub fn directory(&self) -> Arc<Directory> {
+        self.directory.clone()
+    }
+
+    /// Reads the store and puts a new index in place; the number of partners in it. Should the store hold a partner of
+    /// the same identifier as the configuration, the configuration's counts.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Store`]; what was read last stays in force.
+    pub async fn refresh(&self, store: &dyn Store) -> Result<usize, OnboardingError> {
+        let _refreshing = self.refreshing.lock().await;
+        let taken = |partner: &Partner| self.configured.iter().any(|configured| configured.id == partner.id);
+        let mut partners = self.configured.clone();
+        partners.extend(routed(store).await?.into_iter().filter(|partner| !taken(partner)).map(Arc::new));
+        let count = partners.len();
+        self.directory.replace(partners);
+        Ok(count)
+    }
+}
+
+impl Onboarding {
+    /// Has a change of who is routed in force before its caller is told. Other processes follow within a second; so does
+    /// this one, should the store fail just now.
+    pub(super) async fn reroute(&self) {
+        if let Err(error) = self.routing.refresh(&*self.store).await {
+            tracing::warn!(error = %chain(&error), "a change of who is routed is in force a moment later");
+        }
+    }
+}
+
+/// Reads the store for who is routed, sorted by identifier: partners whose connection is live, with those intents of their approved manifest
 /// whose tools are as they were accepted and tested.
 ///
 /// # Errors
 /// [`OnboardingError::Store`].
-pub async fn routed(store: &dyn Store) -> Result<RoutedPartners, OnboardingError> {
+pub async fn routed(store: &dyn Store) -> Result<Vec<Partner>, OnboardingError> {
     let connections = all::<Connection>(store, Some(ConnectionState::Live.as_str())).await?;
     if connections.is_empty() {
-        return Ok(RoutedPartners { partners: Vec::new() });
+        return Ok(Vec::new());
     }
     let manifests = all::<Manifests>(store, None).await?.into_iter();
     let mut approved: HashMap<PartnerId, Manifest> =
@@ -41,7 +86,7 @@ pub async fn routed(store: &dyn Store) -> Result<RoutedPartners, OnboardingError
             partner(&connection.account, &connection.endpoint, &manifest, |intent| routable.contains(&intent))
         })
         .collect();
-    Ok(RoutedPartners { partners })
+    Ok(partners)
 }
 
 /// A partner with some of the intents of a manifest; `None` when none is left.

@@ -20,7 +20,7 @@ use intent_gateway_core::endpoint::{Endpoint, Mappings};
 use intent_gateway_core::error::{CallFailure, ContractError, ContractFault};
 use intent_gateway_core::findings::Finding;
 use intent_gateway_core::id::{IntentId, PartnerId};
-use intent_gateway_core::onboarding::{Onboarding, Settings};
+use intent_gateway_core::onboarding::{Onboarding, Routing, Settings};
 use intent_gateway_core::partner::{Listing, Partner};
 use intent_gateway_core::ports::*;
 use intent_gateway_core::reference::ReferenceSealer;
@@ -493,6 +493,7 @@ impl Gateway {
             calls: Arc::new(FakeCalls),
             pages: Arc::new(Pages),
             mailer: kept.letters.clone(),
+            routing: Routing::new(Vec::new()),
             settings: Settings { base_url: "https://gateway.example".to_owned(), reprobe_interval_ms: 86_400_000 },
         });
         let searcher = Searcher {

@@ -288,7 +288,7 @@ fn a_resubmitted_manifest_does_not_cost_traffic_until_it_is_decided() {
     assert_eq!(manifests.latest.status, Status::PendingReview);
     let area = |world: &World| {
         let routed = block_on(crate::onboarding::routed(&*world.store)).expect("readable");
-        routed.partners[0].listings[0].service_area.len()
+        routed[0].listings[0].service_area.len()
     };
     assert_eq!(area(&world), 1, "the approved one is in force");
     world.approve(&account);

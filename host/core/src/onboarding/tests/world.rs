@@ -24,9 +24,11 @@ use crate::endpoint::Endpoint;
 use crate::error::{CallFailure, ContractError, ContractFault};
 use crate::id::{IntentId, PartnerId};
 use crate::mail::{Mail, MailError};
-use crate::onboarding::{Onboarding, Settings};
+use crate::onboarding::{Onboarding, Routing, Settings};
 use crate::partner::Partner;
-use crate::ports::{Contract, Contracts, Mailer, PageFetch, PartnerCalls, PartnerProbe, ToolAnswer, ToolCall};
+use crate::ports::{
+    Contract, Contracts, Mailer, PageFetch, PartnerCalls, PartnerDirectory as _, PartnerProbe, ToolAnswer, ToolCall,
+};
 use crate::probe::{FetchedPage, ProbeFailure, ProbeRecord, ProbeRequest, Step};
 use crate::secret::Secret;
 use crate::vault::{Entropy, NoEntropy, Vault};
@@ -226,6 +228,7 @@ impl World {
             calls: outside.clone(),
             pages: outside.clone(),
             mailer: outside.clone(),
+            routing: Routing::new(Vec::new()),
             settings: Settings {
                 base_url: "https://gateway.example".to_owned(),
                 reprobe_interval_ms: 24 * 60 * 60 * 1_000,
@@ -283,11 +286,13 @@ impl World {
 
     /// The routed partners, with their intents.
     pub(super) fn routed(&self) -> BTreeMap<String, Vec<String>> {
-        let routed = block_on(super::super::routed(&*self.store)).expect("readable");
-        let partners = routed.partners.into_iter();
-        partners
-            .map(|it| (it.id.to_string(), it.listings.iter().map(|listing| listing.intent.to_string()).collect()))
-            .collect()
+        let kept = block_on(super::super::routed(&*self.store)).expect("readable");
+        let routed = self.onboarding.routing.directory().all();
+        let ids = |partners: Vec<&PartnerId>| partners.into_iter().map(ToString::to_string).collect::<Vec<_>>();
+        let (indexed, stored) = (routed.iter().map(|it| &it.id).collect(), kept.iter().map(|it| &it.id).collect());
+        assert_eq!(ids(indexed), ids(stored), "the index is that of the store as soon as a step is taken");
+        let intents = |it: &Partner| it.listings.iter().map(|listing| listing.intent.to_string()).collect();
+        routed.iter().map(|it| (it.id.to_string(), intents(it))).collect()
     }
 
     pub(super) fn actions(&self) -> Vec<String> {
