@@ -72,7 +72,7 @@ pub(crate) enum ReviewCommand {
     Show(ReviewArgs),
     /// Approve. Every item of the checklist must have passed, or be confirmed here.
     #[command(after_help = "Example:\n  intent-gateway review approve rev_1763715600000_0123456789abcdef \
-        --confirm LEGAL_ENTITY --confirm VERIFY_WHOLE_COUNTRY")]
+        --confirm LEGAL_ENTITY --confirm VERIFY_WHOLE_COUNTRY:auto.book_ac_service:auto.book_ac_service")]
     Approve(ApproveArgs),
     /// Send back. The partner gets the notes by mail.
     #[command(after_help = "Example:\n  intent-gateway review reject rev_1763715600000_0123456789abcdef \
