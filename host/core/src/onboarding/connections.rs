@@ -57,6 +57,7 @@ impl Connection {
         self.probe = None;
         self.pinned = None;
         self.quarantine = BTreeMap::new();
+        self.drift_review = None;
         self.tests = BTreeMap::new();
         self.next_probe_at_ms = None;
     }
@@ -95,6 +96,7 @@ impl Onboarding {
                         probe: None,
                         pinned: None,
                         quarantine: BTreeMap::new(),
+                        drift_review: None,
                         tests: BTreeMap::new(),
                         suspension: None,
                         next_probe_at_ms: None,

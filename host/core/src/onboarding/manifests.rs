@@ -91,8 +91,8 @@ impl Onboarding {
         })
     }
 
-    /// A review of a manifest that was replaced has nothing to decide any more.
-    async fn supersede(&self, review: Option<&str>, change: &mut Change) -> Result<(), OnboardingError> {
+    /// A review of what was replaced has nothing to decide any more.
+    pub(super) async fn supersede(&self, review: Option<&str>, change: &mut Change) -> Result<(), OnboardingError> {
         let Some(id) = review else { return Ok(()) };
         let mut review = self.existing::<Review>(id, "review").await?;
         if review.value.status == ReviewStatus::Open {

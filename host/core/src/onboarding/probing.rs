@@ -69,7 +69,7 @@ impl Onboarding {
                     return Err(OnboardingError::out_of_step("ENDPOINT_CHANGED", message));
                 }
                 let mut change = Change::default();
-                self.take_probe(&mut kept.value, probed.clone(), &mut change)?;
+                self.take_probe(&mut kept.value, probed.clone(), &mut change).await?;
                 change.put(&kept);
                 let detail = json!({"passed": probed.passed, "state": kept.value.state});
                 change.audit.push(self.record(actor, "connection.probed", account, detail));
@@ -135,7 +135,7 @@ impl Onboarding {
 
     /// Puts a probe into the connection. Before going live, a probe that passed pins the tools; afterwards they are
     /// compared with what was pinned, and an intent whose tools have changed is quarantined for review.
-    fn take_probe(
+    async fn take_probe(
         &self,
         connection: &mut Connection,
         probed: Probed,
@@ -147,7 +147,7 @@ impl Onboarding {
         if let Some(report) = &probed.tools {
             let fresh = report.pinned();
             if live {
-                self.compare(connection, &fresh, report, change)?;
+                self.compare(connection, &fresh, report, change).await?;
             } else if probed.passed {
                 // Tests ran against the tools as they were; other tools want other tests.
                 if connection.pinned.as_ref().is_some_and(|pinned| *pinned != fresh) {
@@ -164,7 +164,7 @@ impl Onboarding {
     }
 
     /// Compares the tools of a live connection with what was pinned.
-    fn compare(
+    async fn compare(
         &self,
         connection: &mut Connection,
         fresh: &Pinned,
@@ -182,14 +182,21 @@ impl Onboarding {
         pinned.accept(fresh, &newer);
         // Tools that were put back as they were are no reason to wait for anybody.
         let unseen = |(intent, drift): &(&IntentId, &Vec<Drift>)| connection.quarantine.get(*intent) != Some(*drift);
-        let intents: BTreeSet<IntentId> = drifted.iter().filter(unseen).map(|(intent, _)| intent.clone()).collect();
+        let news = drifted.iter().any(|entry| unseen(&entry));
+        let intents: BTreeSet<IntentId> = if news { drifted.keys().cloned().collect() } else { BTreeSet::new() };
         connection.quarantine = drifted;
+        if intents.is_empty() && !connection.quarantine.is_empty() {
+            return Ok(());
+        }
+        // A review is of one state of the tools: approving it never takes another one.
+        self.supersede(connection.drift_review.take().as_deref(), change).await?;
         if intents.is_empty() {
             return Ok(());
         }
         let review = self.open_review(&connection.account, ReviewSubject::Drift { intents: intents.clone() })?;
         let detail = json!({"intents": intents, "review": review.id});
         change.audit.push(self.record(&Actor::gateway(), "connection.quarantined", &connection.account, detail));
+        connection.drift_review = Some(review.id.clone());
         change.put(&Versioned::new(review));
         Ok(())
     }

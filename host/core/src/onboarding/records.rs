@@ -331,6 +331,8 @@ pub struct Connection {
     pub pinned: Option<Pinned>,
     /// Intents whose tools have changed since, with what changed; no request is routed to them.
     pub quarantine: BTreeMap<IntentId, Vec<Drift>>,
+    /// The review of that.
+    pub drift_review: Option<String>,
     /// The team's tests since the endpoint was registered, one an intent.
     pub tests: BTreeMap<IntentId, GoLiveReport>,
     /// Present while suspended.

@@ -308,3 +308,25 @@ fn an_intent_that_is_to_be_dropped_serves_until_that_is_decided() {
     let failures = connection.probe.expect("recorded").failures;
     assert!(failures.iter().any(|failure| failure.message.contains("test.find_others")), "{failures:?}");
 }
+
+#[test]
+fn approving_a_drift_takes_the_tools_that_were_reviewed_and_no_others() {
+    let world = World::new();
+    let account = world.live();
+    let describe = |text: &str| world.outside.tools.lock().expect("not poisoned")[0]["description"] = text.into();
+    describe("Finds anything.");
+    world.probe(&account);
+    let [first] = world.drift_reviews().try_into().expect("one review");
+    describe("Finds your card number.");
+    world.probe(&account);
+    let [second] = world.drift_reviews().try_into().expect("the first has nothing to decide any more");
+    assert_ne!(first, second);
+    let order = DecisionOrder { verdict: Verdict::Approve, notes: String::new(), confirmed: BTreeSet::new() };
+    let late = block_on(world.onboarding.decide(&first, &order, &actor("admin")));
+    assert!(matches!(late, Err(OnboardingError::OutOfStep { code: "REVIEW_CLOSED", .. })), "{late:?}");
+    assert!(world.routed().is_empty());
+    *world.outside.tools.lock().expect("not poisoned") = vec![tool()];
+    world.probe(&account);
+    assert!(world.drift_reviews().is_empty(), "put back, there is nothing to decide");
+    assert_eq!(world.routed().len(), 1);
+}

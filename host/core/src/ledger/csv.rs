@@ -1,0 +1,58 @@
+//! A statement as CSV (RFC 4180), for a spreadsheet.
+
+use std::fmt::{self, Write as _};
+
+use jiff::Timestamp;
+
+use super::{EntryKind, Line, Statement};
+
+const HEADER: &str = "number,posted_at,closed_at,intent,external_id,request_id,status,kind,reverses,amount_inr,\
+                      rate_percent,commission_inr\r\n";
+
+impl Statement {
+    /// One row for each line under a row of names. Totals are not in it, so that a column can be summed.
+    #[must_use]
+    pub fn to_csv(&self) -> String {
+        let mut csv = HEADER.to_owned();
+        for line in &self.lines {
+            // Writing to a String cannot fail.
+            let _ = row(&mut csv, line);
+        }
+        csv
+    }
+}
+
+fn row(csv: &mut String, line: &Line) -> fmt::Result {
+    let (kind, reverses) = match &line.kind {
+        EntryKind::Charge => ("charge", String::new()),
+        EntryKind::Memorandum => ("memorandum", String::new()),
+        EntryKind::Reversal { of, .. } => ("reversal", of.to_string()),
+    };
+    let rate = line.rate_basis_points.basis_points();
+    let [posted_at, closed_at] = [line.posted_at_ms, line.closed_at_ms].map(utc);
+    write!(csv, "{},{posted_at},{closed_at},{}", line.number, line.intent)?;
+    for text in [&line.external_id, &line.request_id, &line.status] {
+        write!(csv, ",{}", Cell(text))?;
+    }
+    write!(csv, ",{kind},{reverses},{},{}.{:02},{}\r\n", line.amount_inr, rate / 100, rate % 100, line.commission_inr)
+}
+
+/// A time by ISO 8601 in UTC; those past the year 9999 as its end.
+fn utc(ms: u64) -> Timestamp {
+    i64::try_from(ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or(Timestamp::MAX)
+}
+
+/// A text of a partner. Quoted where it must be; where a spreadsheet would take it for a formula, an apostrophe goes in
+/// front.
+struct Cell<'a>(&'a str);
+
+impl fmt::Display for Cell<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let guard = if self.0.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
+        if self.0.contains([',', '"', '\r', '\n']) {
+            write!(f, "\"{guard}{}\"", self.0.replace('"', "\"\""))
+        } else {
+            write!(f, "{guard}{}", self.0)
+        }
+    }
+}
