@@ -55,7 +55,8 @@ fn told(refusal: contract::Refusal) -> Refusal {
     let message = if violations.is_empty() {
         Code::InvalidRequest.message().to_owned()
     } else {
-        sentence(&summed_up(&violations))
+        // It may begin with the name of a member, which has to stay as it is.
+        summed_up(&violations)
     };
     let refused = Refusal::new(Code::InvalidRequest).message(message).violations(violations);
     Refusal { code: code.into(), ..refused }
@@ -101,6 +102,7 @@ fn summed_up(violations: &[Violation]) -> String {
     let said = violations.iter().take(SAID_MAX).map(|violation| violation.message.trim_end_matches('.'));
     let said = said.collect::<Vec<_>>().join("; ");
     match violations.len().saturating_sub(SAID_MAX) {
+        0 if said.ends_with(['!', '?']) => said,
         0 => format!("{said}."),
         more => format!("{said}; and {more} more, listed under `violations`."),
     }
@@ -112,7 +114,7 @@ fn sentence(message: &str) -> String {
     let mut characters = message.chars();
     // A message that begins with a name in the code, such as an intent, keeps it as it is.
     let first = message.split([' ', ':']).next().unwrap_or_default();
-    let named = first.contains(['_', '.', '`', '/']);
+    let named = first.contains(['_', '.', '`', '/', '[']);
     let head: String = match characters.next() {
         Some(letter) if !named => letter.to_uppercase().collect(),
         Some(letter) => letter.to_string(),
@@ -136,9 +138,11 @@ mod tests {
         assert_eq!(one.message, "auto.fix: pricing.min (9) exceeds pricing.max (5).");
         assert_eq!((one.code(), one.status), ("INVALID_INTENT", StatusCode::BAD_REQUEST));
         let three = refused(vec![violation("expected 1 to 3."), violation("y"), violation("z")]);
-        assert_eq!(three.message, "Expected 1 to 3; y; z.");
+        assert_eq!(three.message, "expected 1 to 3; y; z.");
         let seven = refused((1..=7).map(|n| violation(&format!("n{n}"))).collect());
-        assert_eq!(seven.message, "N1; n2; n3; n4; n5; and 2 more, listed under `violations`.");
+        assert_eq!(seven.message, "n1; n2; n3; n4; n5; and 2 more, listed under `violations`.");
+        let named = refused(vec![violation("businessName is missing; did you mean businessName?")]);
+        assert_eq!(named.message, "businessName is missing; did you mean businessName?");
         assert_eq!(refused(Vec::new()).message, "The request is not valid.");
     }
 
