@@ -17,4 +17,5 @@ mod partners;
 mod ranking;
 mod scripted;
 mod search;
+mod signing;
 mod swap;

@@ -42,7 +42,7 @@ pub(crate) fn build(profile: &str) -> anyhow::Result<()> {
     step("Building the gateway and the partners in Rust");
     let mut build = cargo();
     build.args(["build", "--locked", "--package", "intent-gateway"]);
-    build.args(["--package", "partner-rust", "--package", "partner-canned"]);
+    build.args(["--package", "partner-rust", "--package", "partner-canned", "--package", "signing-sample"]);
     if profile == "release" {
         build.arg("--release");
     }

@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use intent_gateway_http::auth::{Role, SUBJECT_MAX_CHARS, TTL_MAX_SECONDS};
 
 use crate::audit::AuditCommand;
+use crate::completion::CompletionCommand;
 use crate::config::Overrides;
 use crate::manifest::ManifestCommand;
 use crate::partner::{PartnerCommand, ReviewCommand};
@@ -54,6 +55,9 @@ pub(crate) enum Command {
     /// Decide what waits for the platform team.
     #[command(subcommand)]
     Review(ReviewCommand),
+    /// Sign completion reports, and check signatures of them.
+    #[command(subcommand)]
+    Completion(CompletionCommand),
     /// Back up, restore and check the store.
     #[command(subcommand)]
     Store(StoreCommand),
@@ -175,7 +179,7 @@ impl Command {
             Self::Config(ConfigCommand::Check(file)) => Some(file),
             Self::Store(command) => Some(command.file()),
             Self::Audit(command) => command.file(),
-            Self::Plugin(_) | Self::Manifest(_) | Self::Partner(_) | Self::Review(_) => None,
+            Self::Plugin(_) | Self::Manifest(_) | Self::Partner(_) | Self::Review(_) | Self::Completion(_) => None,
         }
     }
 }
@@ -273,6 +277,10 @@ mod tests {
             ("intent-gateway review reject rev_1 --gateway http://g", E::MissingRequiredArgument),
             ("intent-gateway audit show --limit 0", E::ValueValidation),
             ("intent-gateway store backup", E::MissingRequiredArgument),
+            ("intent-gateway completion sign r.json --key whsec_ab", E::UnknownArgument),
+            ("intent-gateway completion sign r.json --timestamp 1000000000000000", E::ValueValidation),
+            ("intent-gateway completion sign r.json --curl http://g --post http://g", E::ArgumentConflict),
+            ("intent-gateway completion verify r.json --timestamp 1", E::MissingRequiredArgument),
         ] {
             assert_eq!(kind(line), Err(expected), "{line}");
         }

@@ -169,9 +169,22 @@ impl Gateway {
         self.send(Method::POST, path, body.map(ToString::to_string).unwrap_or_default())
     }
 
+    /// Posts JSON byte for byte to the address itself, under headers and without the token; the status, whatever it
+    /// is, and the answer.
+    pub(crate) fn post_bytes(
+        &self,
+        headers: &[(&'static str, String)],
+        body: &[u8],
+    ) -> Result<(http::StatusCode, String), GatewayError> {
+        let mut request = http::Request::post(&self.base).header(http::header::CONTENT_TYPE, "application/json");
+        for (name, value) in headers {
+            request = request.header(*name, value);
+        }
+        self.exchange(&self.base, request.body(body))
+    }
+
     fn send<T: DeserializeOwned>(&self, method: Method, path: &str, body: String) -> Result<T, GatewayError> {
         let url = format!("{}{path}", self.base);
-        let no_answer = |cause| GatewayError::NoAnswer { url: url.clone(), cause: Box::new(cause) };
         let mut request = http::Request::builder().method(method).uri(&url);
         if !body.is_empty() {
             request = request.header(http::header::CONTENT_TYPE, "application/json");
@@ -179,14 +192,22 @@ impl Gateway {
         if let Some(token) = &self.token {
             request = request.header(http::header::AUTHORIZATION, format!("Bearer {}", token.expose()));
         }
-        let request = request.body(body).map_err(|error| no_answer(error.into()))?;
-        let mut response = self.agent.run(request).map_err(no_answer)?;
-        let status = response.status();
-        let text = response.body_mut().with_config().limit(ANSWER_MAX_BYTES).read_to_string().map_err(no_answer)?;
+        let (status, text) = self.exchange(&url, request.body(body))?;
         if !status.is_success() {
             return Err(GatewayError::Refused(Box::new(refused(status, &text))));
         }
         serde_json::from_str(&text).map_err(|cause| GatewayError::Unexpected { url, cause })
+    }
+
+    fn exchange(
+        &self,
+        url: &str,
+        request: http::Result<http::Request<impl ureq::AsSendBody>>,
+    ) -> Result<(http::StatusCode, String), GatewayError> {
+        let no_answer = |cause| GatewayError::NoAnswer { url: url.to_owned(), cause: Box::new(cause) };
+        let mut response = self.agent.run(request.map_err(|error| no_answer(error.into()))?).map_err(no_answer)?;
+        let text = response.body_mut().with_config().limit(ANSWER_MAX_BYTES).read_to_string().map_err(no_answer)?;
+        Ok((response.status(), text))
     }
 }
 

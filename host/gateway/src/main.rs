@@ -9,6 +9,7 @@ mod audit;
 mod background;
 mod cli;
 mod client;
+mod completion;
 mod config;
 mod findings;
 mod issuer_keys;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::Manifest(command) => manifest::run(command),
         Command::Partner(command) => partner::run(command),
         Command::Review(command) => partner::run_review(command),
+        Command::Completion(command) => completion::run(command),
         Command::Audit(arguments) => match arguments.gateway() {
             Some(gateway) => audit::ask(gateway, arguments),
             None => with_config(&command, |config| audit::read(&config, arguments)),

@@ -1,0 +1,28 @@
+//! `intent-gateway completion`: signing completion reports, and looking at signatures that are refused (spec 1,
+//! Authentication 3; docs/completion-reports.md).
+//!
+//! | question | module |
+//! |---|---|
+//! | how a report and a key are read | `input` |
+//! | signing, printing, posting | `sign` |
+//! | whether a signature holds, and what is wrong with it | `verify` |
+//!
+//! Not here: the signature itself, which is the core's, and what a report must say, which is for the contract to judge.
+
+mod arguments;
+mod input;
+mod sign;
+mod verify;
+
+use std::process::ExitCode;
+
+pub(crate) use self::arguments::CompletionCommand;
+use crate::outcome::exit_code;
+
+/// Runs a command to its exit code.
+pub(crate) fn run(command: &CompletionCommand) -> ExitCode {
+    exit_code(match command {
+        CompletionCommand::Sign(arguments) => sign::run(arguments),
+        CompletionCommand::Verify(arguments) => verify::run(arguments),
+    })
+}
