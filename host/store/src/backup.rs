@@ -116,7 +116,7 @@ macro_rules! records {
 }
 
 /// All tables, in the order of the file.
-pub(crate) const TABLES: [Table; 10] = [
+pub(crate) const TABLES: [Table; 11] = [
     records!("accounts"),
     records!("email_codes"),
     records!("credentials"),
@@ -131,6 +131,17 @@ pub(crate) const TABLES: [Table; 10] = [
         ["seq", "at_ms", "role", "actor", "action", "subject", "detail", "hash"],
         ["$1, $2, $3, $4, $5, $6, $7, $8"],
         numbers: [0, 1],
+        optional: []
+    ),
+    table!(
+        "ledger",
+        [
+            "number", "turn", "posted_at_ms", "closed_at_ms", "partner", "intent", "external_id", "request_id", "status",
+            "month", "amount", "rate", "judge", "stand_in", "report", "kind", "receivable", "revenue", "reverses",
+            "reason", "hash"
+        ],
+        ["$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21"],
+        numbers: [0, 1, 2, 3, 10, 11, 13, 15, 16, 17, 18],
         optional: []
     ),
 ];
@@ -149,7 +160,7 @@ impl Table {
 
     /// What comes before every row.
     fn before_all(&self) -> Value {
-        // Keys are not empty, and the log counts from 1.
+        // Keys are not empty, and the log and the ledger count from 1.
         if self.numbers.contains(&0) { Value::Integer(0) } else { "".into() }
     }
 }

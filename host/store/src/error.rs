@@ -4,9 +4,10 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use intent_gateway_core::audit::BrokenChain;
+use intent_gateway_core::ledger::Fault;
 use intent_gateway_core::store::{Kind, StoreError};
 
-type Cause = Box<dyn Error + Send + Sync>;
+pub(crate) type Cause = Box<dyn Error + Send + Sync>;
 
 /// What an engine says. Told apart is only what a caller acts on.
 #[derive(Debug, thiserror::Error)]
@@ -144,6 +145,9 @@ pub enum BackupError {
     /// The audit log does not hold together.
     #[error("the audit log does not hold together")]
     Audit(#[source] BrokenChain),
+    /// The ledger is not sound; what was found first.
+    #[error("the ledger is not sound")]
+    Ledger(#[source] Fault),
     /// The engine failed.
     #[error("the store failed")]
     Engine(#[source] Cause),

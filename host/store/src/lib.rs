@@ -1,16 +1,19 @@
 //! Keeps what the gateway knows: SQLite embedded, or PostgreSQL for several gateways at once.
 //!
 //! This crate is the only user of SQL. It implements the core's `Store` port once, in `records`, over what `engine`
-//! makes of the two databases; `migrate` brings their tables up to date, `watch` tells when another process changed
-//! something, and `backup` and `restore` move everything from any database to any other.
+//! makes of the two databases, and likewise the port `Books` in `ledger`, above which `desk` gathers bookings into
+//! batches; `migrate` brings their tables up to date, `watch` tells when another process changed something, and
+//! `backup` and `restore` move everything from any database to any other.
 //!
 //! Not here: what a record means and which change is allowed. The store takes every change whose expected revisions
 //! hold, whole, and refuses every other, whole.
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod backup;
+mod desk;
 mod engine;
 mod error;
+mod ledger;
 mod location;
 mod migrate;
 mod postgres;
@@ -22,6 +25,7 @@ mod value;
 mod watch;
 
 pub use backup::BackupReport;
+pub use desk::{Desk, DeskError, QUEUE_MAX};
 pub use error::{BackupError, OpenError};
 pub use location::Location;
 pub use records::SqlStore;

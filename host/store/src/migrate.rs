@@ -19,12 +19,20 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 1] = [Step {
-    name: "V1__records",
-    both: include_str!("../migrations/V1__records.sql"),
-    sqlite: include_str!("../migrations/V1__records.sqlite.sql"),
-    postgres: include_str!("../migrations/V1__records.postgres.sql"),
-}];
+const STEPS: [Step; 2] = [
+    Step {
+        name: "V1__records",
+        both: include_str!("../migrations/V1__records.sql"),
+        sqlite: include_str!("../migrations/V1__records.sqlite.sql"),
+        postgres: include_str!("../migrations/V1__records.postgres.sql"),
+    },
+    Step {
+        name: "V2__ledger",
+        both: include_str!("../migrations/V2__ledger.sql"),
+        sqlite: include_str!("../migrations/V2__ledger.sqlite.sql"),
+        postgres: include_str!("../migrations/V2__ledger.postgres.sql"),
+    },
+];
 
 /// The version of the tables that this gateway knows.
 pub(crate) const VERSION: u64 = STEPS.len() as u64;

@@ -1,5 +1,5 @@
 //! Restores a backup into an empty database, in one transaction: either all of the file is there afterwards, as it was
-//! written and with an audit log that holds together, or nothing is.
+//! written and with an audit log and a ledger that hold together, or nothing is.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::backup::{BackupReport, End, FORMAT, FORMAT_VERSION, Header, Line, TAB
 use crate::engine::Tx;
 use crate::error::BackupError;
 use crate::records::{DOCUMENT_MAX_BYTES, SqlStore, follow_audit};
-use crate::{migrate, tables};
+use crate::{ledger, migrate, tables};
 
 /// Bytes of a line: a record is JSON text within JSON text, which at worst doubles it.
 const LINE_MAX_BYTES: u64 = 2 * DOCUMENT_MAX_BYTES as u64 + 64 * 1024;
@@ -32,6 +32,9 @@ impl SqlStore {
             expect_empty(&mut tx).await?;
             let end = read_rows(&mut tx, &mut input).await?;
             follow_audit(&mut tx).await?;
+            if let Some(fault) = ledger::follow(&mut tx).await?.faults.first() {
+                return Err(BackupError::Ledger(*fault));
+            }
             Ok((tables::count_change(&mut tx).await?, end))
         };
         match restored.await {

@@ -44,6 +44,38 @@ impl From<u32> for Value {
     }
 }
 
+/// A column of many rows, for a statement that takes all of them at once.
+pub(crate) enum Column {
+    Text(Vec<Option<String>>),
+    Integer(Vec<i64>),
+}
+
+impl Column {
+    /// Rows of one form as columns.
+    pub(crate) fn of_rows(rows: Vec<Vec<Value>>) -> Result<Vec<Self>, EngineError> {
+        let uneven = || EngineError::failed("rows of a batch differ in form");
+        let count = rows.len();
+        let empty = |value: &Value| match value {
+            Value::Text(_) => Self::Text(Vec::with_capacity(count)),
+            Value::Integer(_) => Self::Integer(Vec::with_capacity(count)),
+        };
+        let mut columns: Vec<Self> = rows.first().map(|row| row.iter().map(empty).collect()).unwrap_or_default();
+        for row in rows {
+            if row.len() != columns.len() {
+                return Err(uneven());
+            }
+            for (column, value) in columns.iter_mut().zip(row) {
+                match (column, value) {
+                    (Self::Text(column), Value::Text(text)) => column.push(text),
+                    (Self::Integer(column), Value::Integer(number)) => column.push(number),
+                    _ => return Err(uneven()),
+                }
+            }
+        }
+        Ok(columns)
+    }
+}
+
 /// A row of a result.
 pub(crate) struct Row(pub(crate) Vec<Value>);
 
@@ -66,13 +98,16 @@ impl Row {
         self.optional_text(column)?.ok_or_else(|| EngineError::failed("a column holds no text"))
     }
 
-    /// A count or a time.
-    pub(crate) fn number(&self, column: usize) -> Result<u64, EngineError> {
+    /// A number that may be below zero.
+    pub(crate) fn integer(&self, column: usize) -> Result<i64, EngineError> {
         match self.0.get(column) {
-            Some(Value::Integer(number)) => {
-                u64::try_from(*number).map_err(|_| EngineError::failed("a column holds a negative number"))
-            }
+            Some(Value::Integer(number)) => Ok(*number),
             _ => Err(EngineError::failed("a column holds no number")),
         }
+    }
+
+    /// A count or a time.
+    pub(crate) fn number(&self, column: usize) -> Result<u64, EngineError> {
+        u64::try_from(self.integer(column)?).map_err(|_| EngineError::failed("a column holds a negative number"))
     }
 }

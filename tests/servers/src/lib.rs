@@ -4,6 +4,7 @@
 //! called. What they do, only the modules below know.
 
 pub mod postgres;
+pub mod power_loss;
 pub mod secrets;
 pub mod smtp;
 pub mod tools;

@@ -13,9 +13,10 @@
 //! - A reversal refers to the entry that last booked its order, mirrors it, and no entry is reversed twice.
 //! - The balances of all accounts sum to zero ([`TrialBalance`]).
 //!
-//! Not here: storing (a store adds entries under a lock on the last number and digest), and what makes a report right
-//! ([`completion`](crate::completion)).
+//! Not here: storing ([`Books`] is the port to a store, which adds entries under a lock on the last number and digest),
+//! and what makes a report right ([`completion`](crate::completion)).
 
+mod books;
 mod csv;
 mod entry;
 mod month;
@@ -27,6 +28,7 @@ mod trial;
 mod verify;
 
 pub use crate::audit::BrokenChain;
+pub use books::{BATCH_MAX, Booked, Booking, Books, Corrected, ENTRIES_READ_MAX, Unbookable};
 pub use entry::{Account, ChainCheck, Entry, EntryKind, Judge, Leg, Posting, genesis, link};
 pub use month::{InvalidMonth, Month};
 pub use posting::{Correction, CorrectionError, REASON_MAX_CHARS, Verdict, correct, post, reverse};

@@ -1,7 +1,8 @@
 //! PostgreSQL: the engine for several gateways at once. A bounded pool of connections, each with limits of its own.
 //!
-//! Transactions that write take one advisory lock first. They are few and short (configuration, not traffic), and in
-//! return no two of them ever deadlock, see half of each other, or have to be tried again.
+//! Transactions that write take one advisory lock first. They are short, a few statements each: of configuration there
+//! are few, and the bookings of a gateway come in batches. In return no two of them ever deadlock, see half of each
+//! other, or have to be tried again.
 
 mod address;
 mod listen;
@@ -16,7 +17,7 @@ use tokio_postgres::types::{ToSql, Type};
 
 use crate::engine::Patience;
 use crate::error::{EngineError, OpenError};
-use crate::value::{Row, Value};
+use crate::value::{Column, Row, Value};
 
 pub(crate) use listen::Listener;
 
@@ -146,11 +147,13 @@ impl Postgres {
 }
 
 /// Limits that each connection sets for itself. A server that acknowledges commits before they are on its disk is told
-/// not to; one that is stricter than that stays so.
+/// not to; one that is stricter than that stays so. Every statement of the store has an index to go by, and its plan is
+/// kept with the connection: one that was made while a table was small must not read the whole of it when it is large.
 fn settings(patience: Patience) -> String {
     let statement = patience.statement.as_millis();
     format!(
         "SET statement_timeout = '{statement}ms'; SET idle_in_transaction_session_timeout = '{statement}ms'; \
+         SET enable_seqscan = off; \
          SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
     )
 }
@@ -202,6 +205,13 @@ fn parameter(value: &Value) -> (Type, &(dyn ToSql + Sync)) {
     }
 }
 
+fn column(column: &Column) -> (Type, &(dyn ToSql + Sync)) {
+    match column {
+        Column::Text(texts) => (Type::TEXT_ARRAY, texts),
+        Column::Integer(numbers) => (Type::INT8_ARRAY, numbers),
+    }
+}
+
 async fn execute(client: &Object, sql: &str, values: &[Value]) -> Result<u64, Broken> {
     let failed = |error| broken("a statement failed", error);
     let (types, parameters) = parameters(values);
@@ -210,8 +220,15 @@ async fn execute(client: &Object, sql: &str, values: &[Value]) -> Result<u64, Br
 }
 
 async fn query(client: &Object, sql: &str, values: &[Value]) -> Result<Vec<Row>, Broken> {
+    query_with(client, sql, parameters(values)).await
+}
+
+async fn query_with(
+    client: &Object,
+    sql: &str,
+    (types, parameters): (Vec<Type>, Vec<&(dyn ToSql + Sync)>),
+) -> Result<Vec<Row>, Broken> {
     let failed = |error| broken("a query failed", error);
-    let (types, parameters) = parameters(values);
     let statement = client.prepare_typed_cached(sql, &types).await.map_err(failed)?;
     let rows = client.query(&statement, &parameters).await.map_err(failed)?;
     rows.iter().map(read).collect::<Result<_, _>>().map_err(Broken::Statement)
@@ -243,6 +260,11 @@ impl PostgresTx {
 
     pub(crate) async fn query(&mut self, sql: &str, values: Vec<Value>) -> Result<Vec<Row>, EngineError> {
         Ok(query(self.client()?, sql, &values).await?)
+    }
+
+    /// Runs a statement whose parameters are columns of many rows; its rows.
+    pub(crate) async fn query_columns(&mut self, sql: &str, columns: &[Column]) -> Result<Vec<Row>, EngineError> {
+        Ok(query_with(self.client()?, sql, columns.iter().map(column).unzip()).await?)
     }
 
     pub(crate) async fn batch(&mut self, sql: &str) -> Result<(), EngineError> {

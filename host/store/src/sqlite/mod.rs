@@ -21,6 +21,8 @@ use crate::error::{EngineError, OpenError};
 use crate::value::{Row, Value};
 use worker::{Begin, Command, Job, Statement};
 
+pub(crate) use worker::Batch;
+
 /// Connections that read.
 const READERS: usize = 3;
 /// Transactions that wait for a thread; those that come after them wait to be let in.
@@ -67,6 +69,23 @@ impl Sqlite {
     /// See [`Engine::write`](crate::engine::Engine::write).
     pub(crate) async fn write(&self) -> Result<SqliteTx, EngineError> {
         self.begin(&self.writer).await
+    }
+
+    /// A transaction that writes, carried out on the writer's thread without a word in between, and committed unless the
+    /// work fails. Waiting for its turn has a limit; once it has begun its outcome is waited for.
+    pub(crate) async fn batch<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Batch<'_>) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let (begun, ready) = oneshot::channel();
+        let (reply, answer) = oneshot::channel();
+        let work = move |batch: &Batch<'_>| {
+            let done = work(batch).and_then(|done| batch.commit().map(|()| done));
+            // An owner that does not wait any more is no failure.
+            drop(reply.send(done));
+        };
+        self.admit(&self.writer, Job::Batch { begun, work: Box::new(work) }, ready).await?;
+        answer.await.map_err(|_| stopped())?
     }
 
     async fn begin(&self, jobs: &mpsc::Sender<Job>) -> Result<SqliteTx, EngineError> {

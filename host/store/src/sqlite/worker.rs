@@ -1,5 +1,6 @@
-//! The threads that own SQLite's connections. Each carries out one transaction at a time, statement by statement, as its
-//! owner asks; an owner that goes away or falls silent has it rolled back.
+//! The threads that own SQLite's connections. Each carries out one transaction at a time: statement by statement, as its
+//! owner asks, and an owner that goes away or falls silent has it rolled back; or a whole one at once, where its owner
+//! has said beforehand all that is to be done.
 
 use std::borrow::Cow;
 use std::sync::mpsc::Receiver;
@@ -28,6 +29,40 @@ pub(crate) enum Job {
     Query(Statement, Reply<Vec<Row>>),
     /// A transaction; `begun` says that it has begun, and the commands follow.
     Transaction { begun: Reply<()>, commands: Receiver<Command> },
+    /// A transaction that needs nobody's word in between: `work` does all of it, to the commit, on the thread itself.
+    Batch { begun: Reply<()>, work: Box<dyn FnOnce(&Batch<'_>) + Send> },
+}
+
+/// The transaction of a [`Job::Batch`]. Parameters of its statements appear in their order, so that none is looked up.
+pub(crate) struct Batch<'c> {
+    connection: &'c Connection,
+}
+
+impl Batch<'_> {
+    /// Runs a statement; its rows.
+    pub(crate) fn query(&self, sql: &'static str, values: &[Value]) -> Result<Vec<Row>, EngineError> {
+        let run = || {
+            let mut prepared = self.connection.prepare_cached(sql)?;
+            bind_in_order(&mut prepared, values)?;
+            rows(&mut prepared)
+        };
+        run().map_err(|error| failed("a query failed", error))
+    }
+
+    /// Runs a statement.
+    pub(crate) fn execute(&self, sql: &'static str, values: &[Value]) -> Result<(), EngineError> {
+        let run = || {
+            let mut prepared = self.connection.prepare_cached(sql)?;
+            bind_in_order(&mut prepared, values)?;
+            prepared.raw_execute()
+        };
+        run().map(drop).map_err(|error| failed("a statement failed", error))
+    }
+
+    /// Makes it hold. What is not committed when the work ends is rolled back.
+    pub(super) fn commit(&self) -> Result<(), EngineError> {
+        commit(self.connection)
+    }
 }
 
 /// What is asked within a transaction.
@@ -69,6 +104,12 @@ pub(crate) fn spawn(
                     }
                     roll_back(&connection);
                 }
+                Job::Batch { begun, work } => {
+                    if start(&connection, begin, begun) {
+                        work(&Batch { connection: &connection });
+                    }
+                    roll_back(&connection);
+                }
             }
         }
         if let Err((_, error)) = connection.close() {
@@ -100,12 +141,15 @@ fn follow(connection: &Connection, silence_max: Duration, commands: &Receiver<Co
                 drop(reply.send(done));
             }
             Command::Commit(reply) => {
-                let done = connection.execute_batch("COMMIT").map_err(|error| failed("a commit failed", error));
-                drop(reply.send(done));
+                drop(reply.send(commit(connection)));
                 return;
             }
         }
     }
+}
+
+fn commit(connection: &Connection) -> Result<(), EngineError> {
+    connection.execute_batch("COMMIT").map_err(|error| failed("a commit failed", error))
 }
 
 /// Ends a transaction that is not over.
@@ -131,28 +175,41 @@ fn query(connection: &Connection, statement: &Statement) -> Result<Vec<Row>, Eng
     let run = || {
         let mut prepared = connection.prepare_cached(&statement.sql)?;
         bind(&mut prepared, &statement.values)?;
-        let columns = prepared.column_count();
-        let mut rows = prepared.raw_query();
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            let values = (0..columns).map(|column| read(column, row.get_ref(column)?));
-            found.push(Row(values.collect::<rusqlite::Result<_>>()?));
-        }
-        Ok(found)
+        rows(&mut prepared)
     };
     run().map_err(|error| failed("a query failed", error))
+}
+
+/// Runs a statement whose parameters are bound.
+fn rows(prepared: &mut rusqlite::Statement<'_>) -> rusqlite::Result<Vec<Row>> {
+    let columns = prepared.column_count();
+    let mut rows = prepared.raw_query();
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let values = (0..columns).map(|column| read(column, row.get_ref(column)?));
+        found.push(Row(values.collect::<rusqlite::Result<_>>()?));
+    }
+    Ok(found)
 }
 
 /// SQLite takes `$1` for a name, so parameters are bound by name.
 fn bind(prepared: &mut rusqlite::Statement<'_>, values: &[Value]) -> rusqlite::Result<()> {
     for (at, value) in (1..).zip(values) {
         let Some(index) = prepared.parameter_index(&format!("${at}"))? else { continue };
-        match value {
-            Value::Text(text) => prepared.raw_bind_parameter(index, text.as_deref())?,
-            Value::Integer(number) => prepared.raw_bind_parameter(index, number)?,
-        }
+        bind_one(prepared, index, value)?;
     }
     Ok(())
+}
+
+fn bind_in_order(prepared: &mut rusqlite::Statement<'_>, values: &[Value]) -> rusqlite::Result<()> {
+    (1..).zip(values).try_for_each(|(index, value)| bind_one(prepared, index, value))
+}
+
+fn bind_one(prepared: &mut rusqlite::Statement<'_>, index: usize, value: &Value) -> rusqlite::Result<()> {
+    match value {
+        Value::Text(text) => prepared.raw_bind_parameter(index, text.as_deref()),
+        Value::Integer(number) => prepared.raw_bind_parameter(index, number),
+    }
 }
 
 fn read(column: usize, value: ValueRef<'_>) -> rusqlite::Result<Value> {

@@ -1,19 +1,25 @@
 //! A process that is killed loses nothing that it acknowledged, and leaves nothing half done.
 
+use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use intent_gateway_core::ledger::Booked;
 use intent_gateway_core::store::{Change, Kind, Store as _, Write};
-use intent_gateway_store::{Location, SqlStore};
+use intent_gateway_store::{Desk, Location, SqlStore};
 
+use crate::ledger::{charge, sound};
 use crate::support::{Database, entry, on_both_engines, record};
 
-on_both_engines!(nothing_acknowledged_is_lost_by_a_kill);
+on_both_engines!(nothing_acknowledged_is_lost_by_a_kill, no_acknowledged_booking_is_lost_by_a_kill);
 
 /// Set for the process that is killed: where its database is, and which round it is.
 const CHILD: &str = "INTENT_GATEWAY_TEST_CRASH";
 const ROUNDS: u32 = 6;
+/// Clients of the desk, so that batches have more than one booking.
+const CLIENTS: u32 = 16;
 /// Acknowledgements to wait for before the kill, so that every round has some.
 const ACKNOWLEDGED_MIN: usize = 5;
 
@@ -41,10 +47,50 @@ async fn child() {
     }
 }
 
+/// Not a test of itself: the process that is killed. Several clients book at one desk; prints order and receipt of each
+/// booking once it is acknowledged.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn child_that_books() {
+    let Ok(told) = std::env::var(CHILD) else { return };
+    let (round, url) = told.split_once(' ').expect("a round and a URL");
+    let location = Location::parse(url).expect("a URL");
+    let desk = Arc::new(Desk::open(Arc::new(SqlStore::open(&location).await.expect("it opens"))));
+    let client = |client: u32| {
+        let (desk, round) = (Arc::clone(&desk), round.to_owned());
+        async move {
+            for at in 0_u32.. {
+                let order = format!("round_{round}_{client}_{at:06}");
+                let booked = desk.book(charge(&order, 100)).await.expect("it books");
+                let Booked::First(entry) = booked else { panic!("{booked:?}") };
+                writeln!(std::io::stdout(), "kept {order} {}", entry.receipt_id()).expect("the parent listens");
+            }
+        }
+    };
+    futures_util::future::join_all((0..CLIENTS).map(client)).await;
+}
+
+async fn no_acknowledged_booking_is_lost_by_a_kill(database: Database) {
+    let mut acknowledged = Vec::new();
+    for round in 0..ROUNDS {
+        acknowledged.extend(run_and_kill("crash::child_that_books", round, &database.url()));
+        let store = database.open().await;
+        store.check_file().await.expect("the file is sound");
+        let mut receipts = HashMap::new();
+        for entry in sound(&store).await {
+            let before = receipts.insert(entry.posting.external_id.clone(), entry.receipt_id());
+            assert_eq!(before, None, "{} is there twice", entry.posting.external_id);
+        }
+        for kept in &acknowledged {
+            let (order, receipt) = kept.split_once(' ').expect("an order and a receipt");
+            assert_eq!(receipts.get(order).map(String::as_str), Some(receipt), "{order} was acknowledged");
+        }
+    }
+}
+
 async fn nothing_acknowledged_is_lost_by_a_kill(database: Database) {
     let mut acknowledged = Vec::new();
     for round in 0..ROUNDS {
-        acknowledged.extend(run_and_kill(round, &database.url()));
+        acknowledged.extend(run_and_kill("crash::child", round, &database.url()));
         let store = database.open().await;
         for key in &acknowledged {
             for kind in [Kind::Manifests, Kind::Credentials] {
@@ -68,10 +114,10 @@ async fn nothing_acknowledged_is_lost_by_a_kill(database: Database) {
     }
 }
 
-/// Runs the child, kills it at some moment, and returns what it had acknowledged.
-fn run_and_kill(round: u32, url: &str) -> Vec<String> {
+/// Runs a child, kills it at some moment, and returns what it had acknowledged.
+fn run_and_kill(child: &str, round: u32, url: &str) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().expect("this program"))
-        .args(["--exact", "crash::child", "--nocapture", "--test-threads", "1"])
+        .args(["--exact", child, "--nocapture", "--test-threads", "1"])
         .env(CHILD, format!("{round} {url}"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

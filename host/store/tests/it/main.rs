@@ -4,8 +4,11 @@
 mod audit;
 mod backup;
 mod crash;
+mod desk;
+mod ledger;
 mod mail;
 mod opening;
+mod power_loss;
 mod records;
 mod several;
 mod support;

@@ -2,9 +2,11 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
+use intent_gateway_core::ledger::Books as _;
 use intent_gateway_core::store::{Kind, Store as _};
 use intent_gateway_store::{Location, OpenError, SqlStore};
 
+use crate::ledger::{charge, sound};
 use crate::support::{Database, entry, on_both_engines, put, record, revision};
 
 on_both_engines!(
@@ -12,6 +14,7 @@ on_both_engines!(
     several_gateways_start_at_once_on_an_empty_database,
     a_database_of_a_newer_gateway_is_refused,
     a_step_that_was_edited_is_refused,
+    a_database_of_an_older_gateway_is_brought_up_to_date,
 );
 
 async fn what_was_kept_is_there_after_a_restart(database: Database) {
@@ -79,6 +82,21 @@ async fn a_database_of_a_newer_gateway_is_refused(database: Database) {
     assert!(refused.to_string().contains("version 99"), "{refused}");
     database.run("DELETE FROM refinery_schema_history WHERE version = 99").await.unwrap();
     database.open().await;
+}
+
+async fn a_database_of_an_older_gateway_is_brought_up_to_date(database: Database) {
+    let store = database.open().await;
+    store.commit(put(Kind::Accounts, record("ptr_1"))).await.unwrap();
+    store.close().await;
+    // As the first release left it.
+    let functions = if database.file().is_none() { "DROP FUNCTION ledger_refuse, ledger_follow;" } else { "" };
+    let older = format!("DROP TABLE ledger; {functions} DELETE FROM refinery_schema_history WHERE version > 1");
+    database.run(&older).await.unwrap();
+    let store = database.open().await;
+    assert_eq!(store.head().await.unwrap().0, 0);
+    store.book(vec![charge("BK-1", 100)]).await.unwrap();
+    assert_eq!(sound(&store).await.len(), 1);
+    assert_eq!(revision(&store, Kind::Accounts, "ptr_1").await, Some(1));
 }
 
 async fn a_step_that_was_edited_is_refused(database: Database) {

@@ -1,0 +1,66 @@
+//! What a batch of bookings adds, and what is answered to each. No engine takes part in it.
+
+use std::collections::HashMap;
+
+use intent_gateway_core::completion::ReportKey;
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::ledger::{Booked, Booking, Entry, link};
+
+/// A batch in the order of its keys, and within a key in the order in which they came. Every gateway goes through its
+/// batch in this order, so that none holds what another waits for while it waits for what that one holds.
+pub(super) struct Batch {
+    bookings: Vec<Sorted>,
+}
+
+/// A booking with its key and where it came.
+struct Sorted {
+    order: ReportKey,
+    came: usize,
+    booking: Booking,
+}
+
+/// What is done with a batch.
+pub(super) struct Outcome {
+    /// New entries, in the order of the ledger.
+    pub(super) new: Vec<Entry>,
+    /// An answer to each booking, in the order in which they came.
+    pub(super) answers: Vec<Booked>,
+}
+
+impl Batch {
+    pub(super) fn new(bookings: Vec<Booking>) -> Self {
+        let sorted = |(came, booking): (usize, Booking)| Sorted { order: booking.order(), came, booking };
+        let mut bookings: Vec<Sorted> = bookings.into_iter().enumerate().map(sorted).collect();
+        bookings.sort_by(|one, other| one.order.cmp(&other.order).then(one.came.cmp(&other.came)));
+        Self { bookings }
+    }
+
+    /// The orders that it is about, each once.
+    pub(super) fn orders(&self) -> impl Iterator<Item = &ReportKey> {
+        self.bookings.chunk_by(|one, next| one.order == next.order).filter_map(|same| Some(&same.first()?.order))
+    }
+
+    /// Decides, by what was last booked for these orders and by the number and the digest of the ledger's last entry.
+    pub(super) fn decide(self, mut booked: HashMap<ReportKey, Entry>, head: (u64, Digest)) -> Outcome {
+        let (mut number, mut hash) = head;
+        let mut new = Vec::new();
+        let mut answers: Vec<(usize, Booked)> = Vec::with_capacity(self.bookings.len());
+        for Sorted { order, came, booking } in self.bookings {
+            let answer = match booked.get(&order) {
+                Some(before) if before.posting.report == booking.posting().report => Booked::Repeat(before.clone()),
+                Some(before) => Booked::Conflict(before.receipt_id()),
+                None => {
+                    number += 1;
+                    let entry = link(booking.into_posting(), number, hash);
+                    hash = entry.hash;
+                    new.push(entry.clone());
+                    booked.insert(order, entry.clone());
+                    Booked::First(entry)
+                }
+            };
+            answers.push((came, answer));
+        }
+        answers.sort_unstable_by_key(|(came, _)| *came);
+        Outcome { new, answers: answers.into_iter().map(|(_, answer)| answer).collect() }
+    }
+}

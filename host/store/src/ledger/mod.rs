@@ -1,0 +1,257 @@
+//! The ledger's port, over either engine.
+//!
+//! A batch of bookings is one transaction: what was booked before for its orders is looked up, the rest is numbered and
+//! linked after the last entry, and added. On SQLite all of it is one job of the thread that writes; on PostgreSQL it
+//! is four round trips, whatever the size of the batch. Both hold the lock of all writers meanwhile.
+
+mod batch;
+mod row;
+
+use std::collections::HashMap;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use intent_gateway_core::completion::ReportKey;
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::id::PartnerId;
+use intent_gateway_core::ledger::{
+    BATCH_MAX, Booked, Booking, Books, Corrected, Correction, ENTRIES_READ_MAX, Entry, EntryKind, Month, Posting,
+    Verification, Verifier, genesis, link, reverse,
+};
+use intent_gateway_core::store::StoreError;
+
+use crate::engine::{Engine, Tx};
+use crate::error::EngineError;
+use crate::postgres::Postgres;
+use crate::records::SqlStore;
+use crate::sqlite;
+use crate::value::{Column, Row, Value};
+use batch::{Batch, Outcome};
+use row::{columns, values};
+
+const HEAD: &str = "SELECT number, hash FROM ledger ORDER BY number DESC LIMIT 1";
+const PAGE: &str = concat!("SELECT ", columns!(), " FROM ledger WHERE number > $1 ORDER BY number LIMIT $2");
+const PAGE_OF_MONTH: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM ledger WHERE partner = $1 AND month = $2 AND number > $3 ORDER BY number LIMIT $4"
+);
+/// What came last for an order: a booking that stands, or a reversal.
+const LATEST: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM ledger WHERE partner = $1 AND intent = $2 AND external_id = $3 ORDER BY turn DESC LIMIT 1"
+);
+/// What was last booked for an order, whether or not it stands.
+const LAST_BOOKED: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM ledger WHERE partner = $1 AND intent = $2 AND external_id = $3 AND reverses = 0 ORDER BY turn DESC LIMIT 1"
+);
+/// The same for many orders at once, and the last entry of all under the number 0.
+const HEAD_AND_LAST_BOOKED: &str = concat!(
+    "(SELECT ",
+    columns!(),
+    ", 0::bigint AS place FROM ledger ORDER BY number DESC LIMIT 1) UNION ALL SELECT ",
+    columns!(),
+    ", place FROM UNNEST($1, $2, $3) WITH ORDINALITY AS wanted (the_partner, the_intent, the_external_id, place) \
+     CROSS JOIN LATERAL (SELECT ",
+    columns!(),
+    " FROM ledger WHERE partner = the_partner AND intent = the_intent AND external_id = the_external_id \
+     AND reverses = 0 ORDER BY turn DESC LIMIT 1) AS booked"
+);
+const INSERT: &str = concat!(
+    "INSERT INTO ledger (",
+    columns!(),
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)"
+);
+const INSERT_MANY: &str = concat!(
+    "INSERT INTO ledger (",
+    columns!(),
+    ") SELECT * FROM UNNEST($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
+     $20, $21)"
+);
+
+impl SqlStore {
+    /// Follows the ledger from its first entry on, as it is at this moment, and says what is wrong with it.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the engine fails or an entry cannot be read.
+    pub async fn verify_ledger(&self) -> Result<Verification, StoreError> {
+        let mut tx = self.engine.read().await.map_err(EngineError::into_store)?;
+        let found = follow(&mut tx).await;
+        tx.rollback().await;
+        found.map_err(EngineError::into_store)
+    }
+
+    async fn book_batch(&self, bookings: Vec<Booking>) -> Result<Vec<Booked>, EngineError> {
+        if bookings.is_empty() {
+            return Ok(Vec::new());
+        }
+        if bookings.len() > BATCH_MAX {
+            return Err(EngineError::failed("a batch has too many bookings"));
+        }
+        let batch = Batch::new(bookings);
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.batch(move |tx| book_on_sqlite(tx, batch)).await,
+            Engine::Postgres(engine) => book_on_postgres(engine, batch).await,
+        }
+    }
+
+    async fn carry_out_correction(&self, correction: Correction) -> Result<Option<Corrected>, EngineError> {
+        let replacement = Booking::new(correction.replacement)
+            .map_err(|error| EngineError::because("the replacement cannot be kept", error))?;
+        let mut tx = self.engine.write().await?;
+        match correct(&mut tx, correction.reversal, replacement).await {
+            Ok(Some(done)) => {
+                tx.commit().await?;
+                Ok(Some(done))
+            }
+            other => {
+                tx.rollback().await;
+                other
+            }
+        }
+    }
+
+    async fn read_entries(&self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Entry>, EngineError> {
+        values.iter().try_for_each(Value::check)?;
+        self.engine.query(sql, values).await?.iter().map(row::entry).collect()
+    }
+
+    async fn find_standing(&self, order: &ReportKey) -> Result<Option<Entry>, EngineError> {
+        let latest = self.read_entries(LATEST, key(order)).await?.pop();
+        Ok(latest.filter(|entry| !matches!(entry.posting.kind, EntryKind::Reversal { .. })))
+    }
+}
+
+impl Books for SqlStore {
+    fn book(&self, bookings: Vec<Booking>) -> BoxFuture<'_, Result<Vec<Booked>, StoreError>> {
+        self.book_batch(bookings).map(|booked| booked.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn correct(&self, correction: Correction) -> BoxFuture<'_, Result<Option<Corrected>, StoreError>> {
+        self.carry_out_correction(correction).map(|done| done.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn standing<'a>(&'a self, order: &'a ReportKey) -> BoxFuture<'a, Result<Option<Entry>, StoreError>> {
+        self.find_standing(order).map(|found| found.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn entries(&self, after: u64, limit: u32) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>> {
+        let read = async move {
+            let values = vec![Value::number(after)?, limit.min(ENTRIES_READ_MAX).into()];
+            self.read_entries(PAGE, values).await
+        };
+        read.map(|entries| entries.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn entries_of<'a>(
+        &'a self,
+        partner: &'a PartnerId,
+        month: Month,
+        after: u64,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>> {
+        let read = async move {
+            let (month, limit) = (month.to_string(), limit.min(ENTRIES_READ_MAX));
+            let values = vec![partner.as_str().into(), month.into(), Value::number(after)?, limit.into()];
+            self.read_entries(PAGE_OF_MONTH, values).await
+        };
+        read.map(|entries| entries.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn head(&self) -> BoxFuture<'_, Result<(u64, Digest), StoreError>> {
+        let read = async move { head(self.engine.query(HEAD, Vec::new()).await?.first()) };
+        read.map(|head| head.map_err(EngineError::into_store)).boxed()
+    }
+}
+
+/// Number and digest of the last entry, out of its row.
+fn head(row: Option<&Row>) -> Result<(u64, Digest), EngineError> {
+    match row {
+        Some(row) => Ok((row.number(0)?, row::digest(&row.text(1)?)?)),
+        None => Ok((0, genesis())),
+    }
+}
+
+fn key(order: &ReportKey) -> Vec<Value> {
+    vec![order.partner.as_str().into(), order.intent.as_str().into(), order.external_id.as_str().into()]
+}
+
+fn book_on_sqlite(tx: &sqlite::Batch<'_>, batch: Batch) -> Result<Vec<Booked>, EngineError> {
+    let mut booked = HashMap::new();
+    for order in batch.orders() {
+        if let Some(row) = tx.query(LAST_BOOKED, &key(order))?.first() {
+            booked.insert(order.clone(), row::entry(row)?);
+        }
+    }
+    let head = head(tx.query(HEAD, &[])?.first())?;
+    let Outcome { new, answers } = batch.decide(booked, head);
+    for entry in &new {
+        tx.execute(INSERT, &values(entry, 0)?)?;
+    }
+    Ok(answers)
+}
+
+async fn book_on_postgres(engine: &Postgres, batch: Batch) -> Result<Vec<Booked>, EngineError> {
+    let wanted = Column::of_rows(batch.orders().map(key).collect())?;
+    let mut tx = engine.write().await?;
+    let mut head = (0, genesis());
+    let mut booked = HashMap::new();
+    for row in tx.query_columns(HEAD_AND_LAST_BOOKED, &wanted).await? {
+        let entry = row::entry(&row)?;
+        if row.number(row::WIDTH)? == 0 {
+            head = (entry.number, entry.hash);
+        } else {
+            booked.insert(entry.posting.order(), entry);
+        }
+    }
+    let Outcome { new, answers } = batch.decide(booked, head);
+    if new.is_empty() {
+        tx.rollback().await;
+        return Ok(answers);
+    }
+    let rows = new.iter().map(|entry| values(entry, 0)).collect::<Result<_, _>>()?;
+    tx.query_columns(INSERT_MANY, &Column::of_rows(rows)?).await?;
+    tx.commit().await?;
+    Ok(answers)
+}
+
+async fn correct(tx: &mut Tx, reversal: Posting, replacement: Booking) -> Result<Option<Corrected>, EngineError> {
+    let order = replacement.order();
+    let rows = tx.query(LATEST, key(&order)).await?;
+    let Some(latest) = rows.first() else { return Ok(None) };
+    let (standing, turn) = (row::entry(latest)?, row::turn(latest)?);
+    // What stands, taken back for the same reason at the same time, must be what is to be booked.
+    let reason = match &reversal.kind {
+        EntryKind::Reversal { reason, .. } => reason.as_str(),
+        EntryKind::Charge | EntryKind::Memorandum => return Ok(None),
+    };
+    if reverse(&standing, reason, reversal.posted_at_ms).as_ref() != Ok(&reversal) {
+        return Ok(None);
+    }
+    let (number, hash) = head(tx.query(HEAD, Vec::new()).await?.first())?;
+    let reversal = link(reversal, number + 1, hash);
+    let replacement = link(replacement.into_posting(), number + 2, reversal.hash);
+    tx.execute(INSERT, values(&reversal, turn + 1)?).await?;
+    tx.execute(INSERT, values(&replacement, turn + 2)?).await?;
+    Ok(Some(Corrected { reversal, replacement }))
+}
+
+/// Follows the ledger as a transaction sees it.
+pub(crate) async fn follow(tx: &mut Tx) -> Result<Verification, EngineError> {
+    let mut verifier = Verifier::default();
+    let mut after = 0;
+    loop {
+        let rows = tx.query(PAGE, vec![Value::number(after)?, ENTRIES_READ_MAX.into()]).await?;
+        if rows.is_empty() {
+            return Ok(verifier.finish());
+        }
+        for row in &rows {
+            let entry = row::entry(row)?;
+            after = entry.number;
+            verifier.take(&entry);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! How an entry becomes a row, and a row an entry.
+
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::id::{IntentId, PartnerId};
+use intent_gateway_core::ledger::{Account, Entry, EntryKind, Judge, Leg, Posting};
+use intent_gateway_core::money::{Paise, Rate};
+
+use crate::error::{Cause, EngineError};
+use crate::value::{Row, Value};
+
+/// The columns of an entry, in the order in which [`entry`] reads them and [`values`] gives them.
+macro_rules! columns {
+    () => {
+        "number, turn, posted_at_ms, closed_at_ms, partner, intent, external_id, request_id, status, month, amount, \
+         rate, judge, stand_in, report, kind, receivable, revenue, reverses, reason, hash"
+    };
+}
+pub(super) use columns;
+
+/// How many they are.
+pub(super) const WIDTH: usize = 21;
+
+/// What the column `kind` holds.
+const MEMORANDUM: i64 = 0;
+const CHARGE: i64 = 1;
+const REVERSAL_OF_MEMORANDUM: i64 = 2;
+const REVERSAL_OF_CHARGE: i64 = 3;
+
+/// An entry as a row; `turn` is how many entries of its order come before it.
+pub(super) fn values(entry: &Entry, turn: u64) -> Result<Vec<Value>, EngineError> {
+    let Entry { number, posting, hash } = entry;
+    let (receivable, revenue, has_legs) = match posting.legs.as_slice() {
+        [] => (Paise::ZERO, Paise::ZERO, false),
+        [
+            Leg { account: Account::PartnerReceivable, amount: receivable },
+            Leg { account: Account::CommissionRevenue, amount: revenue },
+        ] => (*receivable, *revenue, true),
+        _ => return Err(EngineError::failed("an entry has other legs than the ledger keeps")),
+    };
+    let (kind, reverses, reason) = match (&posting.kind, has_legs) {
+        (EntryKind::Memorandum, false) => (MEMORANDUM, 0, ""),
+        (EntryKind::Charge, true) => (CHARGE, 0, ""),
+        (EntryKind::Reversal { of, reason }, false) => (REVERSAL_OF_MEMORANDUM, *of, reason.as_str()),
+        (EntryKind::Reversal { of, reason }, true) => (REVERSAL_OF_CHARGE, *of, reason.as_str()),
+        _ => return Err(EngineError::failed("an entry has other legs than its kind")),
+    };
+    let Judge { version, stand_in } = &posting.judged_by;
+    Ok(vec![
+        Value::number(*number)?,
+        Value::number(turn)?,
+        Value::number(posting.posted_at_ms)?,
+        Value::number(posting.closed_at_ms)?,
+        posting.partner.as_str().into(),
+        posting.intent.as_str().into(),
+        posting.external_id.as_str().into(),
+        posting.request_id.as_str().into(),
+        posting.status.as_str().into(),
+        posting.month.to_string().into(),
+        Value::Integer(posting.amount.get()),
+        Value::Integer(posting.rate.basis_points().into()),
+        version.to_string().into(),
+        Value::Integer((*stand_in).into()),
+        posting.report.to_string().into(),
+        Value::Integer(kind),
+        Value::Integer(receivable.get()),
+        Value::Integer(revenue.get()),
+        Value::number(reverses)?,
+        reason.into(),
+        hash.to_string().into(),
+    ])
+}
+
+/// An entry out of its row.
+pub(super) fn entry(row: &Row) -> Result<Entry, EngineError> {
+    let unreadable = |error: Cause| EngineError::because("an entry of the ledger cannot be read", error);
+    let legs = [(Account::PartnerReceivable, 16), (Account::CommissionRevenue, 17)];
+    let legs = legs.map(|(account, column)| Ok(Leg { account, amount: Paise::new(row.integer(column)?) }));
+    let legs = || legs.into_iter().collect::<Result<Vec<_>, EngineError>>();
+    let reversal = || Ok::<_, EngineError>(EntryKind::Reversal { of: row.number(18)?, reason: row.text(19)? });
+    let (kind, legs) = match row.integer(15)? {
+        MEMORANDUM => (EntryKind::Memorandum, Vec::new()),
+        CHARGE => (EntryKind::Charge, legs()?),
+        REVERSAL_OF_MEMORANDUM => (reversal()?, Vec::new()),
+        REVERSAL_OF_CHARGE => (reversal()?, legs()?),
+        _ => return Err(EngineError::failed("an entry of the ledger is of no known kind")),
+    };
+    let rate = u16::try_from(row.number(11)?).map_err(|error| unreadable(error.into()))?;
+    let posting = Posting {
+        posted_at_ms: row.number(2)?,
+        closed_at_ms: row.number(3)?,
+        partner: PartnerId::parse(&row.text(4)?).map_err(|error| unreadable(error.into()))?,
+        intent: IntentId::parse(&row.text(5)?).map_err(|error| unreadable(error.into()))?,
+        external_id: row.text(6)?,
+        request_id: row.text(7)?,
+        status: row.text(8)?,
+        month: row
+            .text(9)?
+            .parse()
+            .map_err(|error| EngineError::because("a month of the ledger cannot be read", error))?,
+        amount: Paise::new(row.integer(10)?),
+        rate: Rate::try_from(rate).map_err(|error| unreadable(error.into()))?,
+        judged_by: Judge {
+            version: row.text(12)?.parse().map_err(|error| EngineError::because("a version cannot be read", error))?,
+            stand_in: row.number(13)? != 0,
+        },
+        report: digest(&row.text(14)?)?,
+        kind,
+        legs,
+    };
+    Ok(Entry { number: row.number(0)?, posting, hash: digest(&row.text(20)?)? })
+}
+
+/// How many entries of its order come before that of a row.
+pub(super) fn turn(row: &Row) -> Result<u64, EngineError> {
+    row.number(1)
+}
+
+/// A digest of the ledger.
+pub(super) fn digest(text: &str) -> Result<Digest, EngineError> {
+    text.parse().map_err(|error| EngineError::because("a digest of the ledger cannot be read", error))
+}

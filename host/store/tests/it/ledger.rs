@@ -1,0 +1,407 @@
+//! The ledger: what is booked, what is not booked twice, and what cannot be done to it.
+
+use intent_gateway_core::completion::{Amounts, Report, ReportKey};
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::id::{IntentId, PartnerId};
+use intent_gateway_core::ledger::{
+    BATCH_MAX, Booked, Booking, Books, Corrected, Entry, EntryKind, Judge, Month, Posting, Verdict, correct, genesis,
+    post, verify,
+};
+use intent_gateway_core::money::{Paise, Rate};
+use intent_gateway_core::store::StoreError;
+use intent_gateway_store::{BackupError, SqlStore};
+
+use crate::support::{Database, on_both_engines};
+
+on_both_engines!(
+    a_booking_is_kept_as_it_was_booked,
+    what_comes_again_is_answered_by_what_was_booked,
+    of_several_in_one_batch_the_first_counts,
+    a_batch_is_bounded,
+    two_gateways_charge_each_order_once,
+    entries_are_read_by_page_partner_and_month,
+    a_correction_takes_back_and_books_anew,
+    a_correction_of_what_does_not_stand_changes_nothing,
+    the_ledger_is_append_only,
+    an_order_is_charged_once_whoever_writes,
+    a_forged_entry_is_found,
+    a_backup_holds_the_ledger,
+    a_report_takes_no_more_than_a_kilobyte,
+);
+
+/// 2026-05-20T00:00:00Z.
+const MAY: u64 = 1_779_235_200_000;
+const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+
+pub(crate) fn posting(partner: &str, external_id: &str, paise: i64, charged: bool) -> Posting {
+    let report = Report {
+        intent: IntentId::parse("auto.book_ac_service").expect("sound"),
+        external_id: external_id.to_owned(),
+        request_id: "6d1f0a57-3a0e-4c39-9d1b-2f6f6f2c8a10".to_owned(),
+        amounts: Amounts { amount: Paise::new(paise), ..Amounts::default() },
+        closed_at_ms: MAY,
+        status: "completed".to_owned(),
+        content: Digest::of(format!("{external_id} {paise} {charged}").as_bytes()),
+    };
+    let judged_by = Judge { version: "1.2.3-rc.1".parse().expect("a version"), stand_in: !charged };
+    let verdict = Verdict { charged, judged_by, rate: Rate::DEFAULT };
+    post(&report, &PartnerId::parse(partner).expect("sound"), verdict, MAY + 5)
+}
+
+pub(crate) fn charge(external_id: &str, paise: i64) -> Booking {
+    Booking::new(posting("ptr_1", external_id, paise, true)).expect("it can be booked")
+}
+
+async fn book(store: &SqlStore, bookings: Vec<Booking>) -> Vec<Booked> {
+    store.book(bookings).await.expect("it books")
+}
+
+async fn book_first(store: &SqlStore, booking: Booking) -> Entry {
+    let mut answers = book(store, vec![booking]).await;
+    match answers.pop() {
+        Some(Booked::First(entry)) if answers.is_empty() => entry,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Every entry, page by page.
+pub(crate) async fn all(store: &SqlStore) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    loop {
+        let page = store.entries(entries.last().map_or(0, |last| last.number), 100).await.expect("it reads");
+        if page.is_empty() {
+            return entries;
+        }
+        entries.extend(page);
+    }
+}
+
+/// Every entry of a ledger that is sound.
+pub(crate) async fn sound(store: &SqlStore) -> Vec<Entry> {
+    let entries = all(store).await;
+    let verified = verify(&entries);
+    assert!(verified.is_sound(), "{:?}", verified.faults);
+    let found = store.verify_ledger().await.expect("it reads");
+    assert!(found.is_sound() && found.head == verified.head, "{:?}", found.faults);
+    assert_eq!(store.head().await.unwrap(), verified.head);
+    entries
+}
+
+async fn a_booking_is_kept_as_it_was_booked(database: Database) {
+    let store = database.open().await;
+    assert_eq!(store.head().await.unwrap(), (0, genesis()));
+    assert_eq!(book(&store, Vec::new()).await, []);
+    let odd = "'; DROP TABLE ledger; -- $1 \u{10ffff} ☂ {\"a\",NULL}\\";
+    let booked = [
+        posting("ptr_1", "BK-1", 149_950, true),
+        posting("ptr_2", "BK-1", 80_000, false),
+        posting("ptr_1", "bk-1", 0, true),
+        posting("ptr_1", odd, 1_000_000_000_000 * 100, true),
+        posting("ptr_1", &"é".repeat(200), 4, true),
+    ];
+    let mut entries = Vec::new();
+    for posting in &booked {
+        let entry = book_first(&store, Booking::new(posting.clone()).unwrap()).await;
+        assert_eq!(&entry.posting, posting);
+        entries.push(entry);
+    }
+    assert_eq!(sound(&store).await, entries);
+    for (entry, posting) in entries.iter().zip(&booked) {
+        assert_eq!(store.standing(&posting.order()).await.unwrap().as_ref(), Some(entry));
+    }
+    let nobody = ReportKey { partner: PartnerId::parse("ptr_3").unwrap(), ..booked[0].order() };
+    assert_eq!(store.standing(&nobody).await.unwrap(), None);
+    store.close().await;
+    assert_eq!(sound(&database.open().await).await, entries, "and after a restart");
+}
+
+async fn what_comes_again_is_answered_by_what_was_booked(database: Database) {
+    let store = database.open().await;
+    let first = book_first(&store, charge("BK-1", 100)).await;
+    let later = Posting { posted_at_ms: MAY + DAY_MS, ..charge("BK-1", 100).into_posting() };
+    let again = vec![Booking::new(later).unwrap(), charge("BK-1", 101), charge("BK-2", 100)];
+    let answers = book(&store, again.clone()).await;
+    assert_eq!(answers[..2], [Booked::Repeat(first.clone()), Booked::Conflict(first.receipt_id())]);
+    let Booked::First(second) = &answers[2] else { panic!("{answers:?}") };
+    assert_eq!(sound(&store).await, [first.clone(), second.clone()]);
+    let known = [Booked::Repeat(first.clone()), Booked::Conflict(first.receipt_id()), Booked::Repeat(second.clone())];
+    assert_eq!(book(&store, again).await, known, "a batch that adds nothing");
+    assert_eq!(all(&store).await.len(), 2);
+}
+
+async fn of_several_in_one_batch_the_first_counts(database: Database) {
+    let store = database.open().await;
+    let keys = ["c", "a", "b", "a", "c", "a", "a"];
+    let amounts = [1, 1, 1, 2, 1, 1, 2];
+    let bookings = keys.iter().zip(amounts).map(|(key, amount)| charge(key, amount)).collect();
+    let answers = book(&store, bookings).await;
+    let entries = sound(&store).await;
+    let entry = |key: &str| entries.iter().find(|entry| entry.posting.external_id == key).expect("booked").clone();
+    assert_eq!(entries.len(), 3);
+    let expected = [
+        Booked::First(entry("c")),
+        Booked::First(entry("a")),
+        Booked::First(entry("b")),
+        Booked::Conflict(entry("a").receipt_id()),
+        Booked::Repeat(entry("c")),
+        Booked::Repeat(entry("a")),
+        Booked::Conflict(entry("a").receipt_id()),
+    ];
+    assert_eq!(answers, expected);
+}
+
+async fn a_batch_is_bounded(database: Database) {
+    let store = database.open().await;
+    let many = |count: usize| (0..count).map(|at| charge(&format!("BK-{at:05}"), 1)).collect::<Vec<_>>();
+    assert!(matches!(store.book(many(BATCH_MAX + 1)).await, Err(StoreError::Engine(..))));
+    assert_eq!(store.head().await.unwrap().0, 0);
+    assert_eq!(book(&store, many(BATCH_MAX)).await.len(), BATCH_MAX);
+    assert_eq!(sound(&store).await.len(), BATCH_MAX);
+    assert_eq!(store.entries(0, u32::MAX).await.unwrap().len(), 1_000);
+}
+
+async fn two_gateways_charge_each_order_once(database: Database) {
+    const ORDERS: usize = 300;
+    let gateways = [database.open_shared().await, database.open_shared().await];
+    // Overlapping batches in opposite orders, and of all sizes.
+    let submit = |gateway: usize, size: usize| {
+        let store = gateways[gateway].clone();
+        tokio::spawn(async move {
+            let mut orders: Vec<usize> = (0..ORDERS).collect();
+            if gateway == 1 {
+                orders.reverse();
+            }
+            let mut first = Vec::new();
+            for batch in orders.chunks(size) {
+                let bookings = batch.iter().map(|order| charge(&format!("BK-{order}"), 500)).collect();
+                for answer in store.book(bookings).await.expect("it books") {
+                    match answer {
+                        Booked::First(entry) => first.push(entry.number),
+                        Booked::Repeat(_) => {}
+                        Booked::Conflict(receipt) => panic!("{receipt}"),
+                    }
+                }
+            }
+            first
+        })
+    };
+    let tasks: Vec<_> = [(0, 7), (1, 7), (0, 30), (1, 31), (0, 1), (1, 150)].map(|(at, size)| submit(at, size)).into();
+    let mut numbers = Vec::new();
+    for task in tasks {
+        numbers.extend(task.await.expect("it ends"));
+    }
+    numbers.sort_unstable();
+    assert_eq!(numbers, (1..=u64::try_from(ORDERS).unwrap()).collect::<Vec<_>>());
+    assert_eq!(sound(&gateways[1]).await.len(), ORDERS);
+}
+
+async fn entries_are_read_by_page_partner_and_month(database: Database) {
+    let store = database.open().await;
+    for at in 0..6_u64 {
+        let partner = if at % 3 == 2 { "ptr_2" } else { "ptr_1" };
+        let (posted_at_ms, closed_at_ms) = if at < 4 { (MAY + 5, MAY) } else { (MAY + 40 * DAY_MS, MAY + 39 * DAY_MS) };
+        let month = Month::of_order(closed_at_ms, posted_at_ms);
+        let posting = Posting { posted_at_ms, closed_at_ms, month, ..posting(partner, &format!("BK-{at}"), 100, true) };
+        book_first(&store, Booking::new(posting).unwrap()).await;
+    }
+    let numbers = |entries: Result<Vec<Entry>, StoreError>| {
+        entries.expect("it reads").iter().map(|entry| entry.number).collect::<Vec<_>>()
+    };
+    let partner = PartnerId::parse("ptr_1").unwrap();
+    let (may, june): (Month, Month) = ("2026-05".parse().unwrap(), "2026-06".parse().unwrap());
+    assert_eq!(numbers(store.entries(2, 3).await), [3, 4, 5]);
+    assert_eq!(numbers(store.entries(6, 3).await), [0; 0]);
+    assert_eq!(numbers(store.entries_of(&partner, may, 0, 10).await), [1, 2, 4]);
+    assert_eq!(numbers(store.entries_of(&partner, may, 1, 1).await), [2]);
+    assert_eq!(numbers(store.entries_of(&partner, june, 0, 10).await), [5]);
+    assert_eq!(numbers(store.entries_of(&PartnerId::parse("ptr_3").unwrap(), may, 0, 10).await), [0; 0]);
+}
+
+async fn a_correction_takes_back_and_books_anew(database: Database) {
+    let store = database.open().await;
+    let mut standing = book_first(&store, charge("BK-1", 149_950)).await;
+    book_first(&store, charge("BK-2", 7)).await;
+    for (round, paise) in [(0_u64, 100_000), (1, 90_000)] {
+        let right = Posting { posted_at_ms: MAY + DAY_MS, ..posting("ptr_1", "BK-1", paise, round == 0) };
+        let correction = correct(&standing, right.clone(), "amount mistyped").unwrap();
+        let Some(Corrected { reversal, replacement }) = store.correct(correction.clone()).await.unwrap() else {
+            panic!("it stands")
+        };
+        assert_eq!((reversal.number, replacement.number), (3 + 2 * round, 4 + 2 * round));
+        assert_eq!((&reversal.posting, &replacement.posting), (&correction.reversal, &right));
+        assert_eq!(store.standing(&right.order()).await.unwrap().as_ref(), Some(&replacement));
+        standing = replacement;
+    }
+    let entries = sound(&store).await;
+    assert_eq!(entries.len(), 6);
+    assert!(matches!(entries[4].posting.kind, EntryKind::Reversal { of: 4, .. }));
+    // What comes now is compared with what was last booked.
+    let same = Booking::new(posting("ptr_1", "BK-1", 90_000, false)).unwrap();
+    let answers = book(&store, vec![same, charge("BK-1", 149_950)]).await;
+    assert_eq!(answers, [Booked::Repeat(standing.clone()), Booked::Conflict(standing.receipt_id())]);
+}
+
+async fn a_correction_of_what_does_not_stand_changes_nothing(database: Database) {
+    let stores = [database.open_shared().await, database.open_shared().await];
+    let first = book_first(&stores[0], charge("BK-1", 149_950)).await;
+    let correction = |reason: &str| {
+        let right = Posting { posted_at_ms: MAY + DAY_MS, ..posting("ptr_1", "BK-1", 100_000, true) };
+        correct(&first, right, reason).expect("correctable")
+    };
+    let mut forged = correction("forged");
+    forged.reversal.legs.clear();
+    let mut elsewhere = correction("of an order that was never booked");
+    elsewhere.replacement.external_id = "BK-9".to_owned();
+    let no_reversal =
+        intent_gateway_core::ledger::Correction { reversal: first.posting.clone(), ..correction("no reversal") };
+    for bad in [forged, elsewhere, no_reversal] {
+        assert_eq!(stores[0].correct(bad).await.unwrap(), None);
+    }
+    let mut unbookable = correction("unbookable");
+    unbookable.replacement.amount = Paise::new(-1);
+    assert!(matches!(stores[0].correct(unbookable).await, Err(StoreError::Engine(..))));
+    // Two gateways at once: one of them comes too late.
+    let both = tokio::join!(stores[0].correct(correction("here")), stores[1].correct(correction("there")));
+    let done = [both.0.unwrap(), both.1.unwrap()].map(|done| done.is_some());
+    assert!(done[0] != done[1], "{done:?}");
+    assert_eq!(sound(&stores[0]).await.len(), 3);
+}
+
+async fn the_ledger_is_append_only(database: Database) {
+    let store = database.open().await;
+    book_first(&store, charge("BK-1", 100)).await;
+    for change in ["UPDATE ledger SET amount = 1", "DELETE FROM ledger"] {
+        let refused = database.run(change).await.expect_err(change);
+        assert!(refused.contains("append-only"), "{refused}");
+    }
+    if database.file().is_none() {
+        let refused = database.run("TRUNCATE ledger").await.expect_err("it is refused");
+        assert!(refused.contains("append-only"), "{refused}");
+    }
+    sound(&store).await;
+}
+
+/// The row of another entry, as somebody would write it who goes past the gateway.
+fn row(number: u32, turn: u32, kind: u32, receivable: i64, reverses: u32) -> String {
+    format!(
+        "INSERT INTO ledger VALUES ({number}, {turn}, {MAY}, {MAY}, 'ptr_1', 'auto.book_ac_service', 'BK-1', 'r', 's', \
+         '2026-05', 100, 1000, '1.2.3', 0, '{zeros}', {kind}, {receivable}, -10, {reverses}, '', '{zeros}')",
+        zeros = "0".repeat(64)
+    )
+}
+
+async fn an_order_is_charged_once_whoever_writes(database: Database) {
+    let store = database.open().await;
+    book_first(&store, charge("BK-1", 100)).await;
+    let refused = [
+        ("the same order again", row(2, 0, 1, 10, 0)),
+        ("again, with no reversal before", row(2, 2, 1, 10, 0)),
+        ("a charge in the place of a reversal", row(2, 1, 1, 10, 0)),
+        ("a reversal of nothing", row(2, 1, 3, 10, 0)),
+        ("legs that are not in balance", row(2, 1, 3, 11, 1)),
+        ("the same number", row(1, 1, 3, 10, 1)),
+        ("no number", row(0, 1, 3, 10, 1)),
+    ];
+    for (what, sql) in refused {
+        database.run(&sql).await.expect_err(what);
+    }
+    sound(&store).await;
+    database.run(&row(2, 1, 3, 10, 1)).await.expect("it has the form of a reversal");
+    database.run(&row(3, 2, 1, 10, 0)).await.expect("a charge may follow");
+    database.run(&row(4, 3, 3, 10, 1)).await.expect_err("the first entry was reversed before");
+    // What the tables cannot tell, the digests do.
+    assert!(!store.verify_ledger().await.unwrap().is_sound());
+}
+
+async fn a_forged_entry_is_found(database: Database) {
+    let (off, on) = if database.file().is_some() {
+        ("DROP TRIGGER ledger_keeps;", "")
+    } else {
+        ("ALTER TABLE ledger DISABLE TRIGGER ALL;", "ALTER TABLE ledger ENABLE TRIGGER ALL;")
+    };
+    for change in ["receivable = 1, revenue = -1", "status = 'x'", "month = '2026-06'", "rate = 1"] {
+        let sql = format!("{off} UPDATE ledger SET {change} WHERE number = 2; {on}");
+        let fresh = if database.file().is_some() { Database::sqlite() } else { Database::postgres().expect("it runs") };
+        let forged = fresh.open().await;
+        for at in 0..3 {
+            book_first(&forged, charge(&format!("BK-{at}"), 100_000)).await;
+        }
+        assert!(forged.verify_ledger().await.unwrap().is_sound());
+        fresh.run(&sql).await.expect("whoever owns the database can do it");
+        assert!(!forged.verify_ledger().await.unwrap().is_sound(), "{change}");
+    }
+}
+
+async fn a_backup_holds_the_ledger(database: Database) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.backup");
+    let store = database.open().await;
+    book(&store, (0..60).map(|at| charge(&format!("BK-{at}"), 1_000)).collect()).await;
+    let first = store.entries(0, 1).await.unwrap().remove(0);
+    let right = Posting { posted_at_ms: MAY + DAY_MS, month: first.posting.month, ..first.posting.clone() };
+    store.correct(correct(&first, right, "checked").unwrap()).await.unwrap();
+    let written = store.backup(&file, 1).await.unwrap();
+    assert_eq!(written.rows["ledger"], 62);
+    for other in [Some(Database::sqlite()), Database::postgres()].into_iter().flatten() {
+        let restored = other.open().await;
+        assert_eq!(restored.restore(&file).await.unwrap(), written);
+        assert_eq!(sound(&restored).await, all(&store).await);
+        assert!(matches!(restored.restore(&file).await, Err(BackupError::NotEmpty("ledger"))));
+        // It goes on where it was.
+        assert_eq!(book_first(&restored, charge("BK-60", 1)).await.number, 63);
+    }
+    // A file whose digest is right and whose ledger is not.
+    let text = std::fs::read_to_string(&file).unwrap();
+    let (rows, end) = text.trim_end().rsplit_once('\n').expect("several lines");
+    let rows = rows.replacen("\"completed\"", "\"cancelled\"", 1) + "\n";
+    let mut end: serde_json::Value = serde_json::from_str(end).unwrap();
+    end["sha256"] = Digest::of(rows.as_bytes()).to_string().into();
+    std::fs::write(&file, format!("{rows}{end}\n")).unwrap();
+    let other = Database::sqlite().open().await;
+    let refused = other.restore(&file).await;
+    assert!(matches!(refused, Err(BackupError::Ledger(_))), "{refused:?}");
+    assert_eq!(other.head().await.unwrap().0, 0);
+}
+
+/// On the disk, with all indexes. Orders come as they come, not in the order of their names.
+async fn a_report_takes_no_more_than_a_kilobyte(database: Database) {
+    const REPORTS: u32 = 4_096;
+    let store = database.open().await;
+    let orders: Vec<Booking> =
+        (0..REPORTS).map(|at| charge(&format!("BK-2026-{:08x}", at.wrapping_mul(2_654_435_769)), 149_950)).collect();
+    for batch in orders.chunks(64) {
+        book(&store, batch.to_vec()).await;
+    }
+    store.close().await;
+    match database.file() {
+        Some(file) => {
+            let bytes = std::fs::metadata(file).unwrap().len();
+            assert!(bytes <= u64::from(REPORTS) * 1_024, "{} bytes a report", bytes / u64::from(REPORTS));
+        }
+        None => {
+            let check = format!(
+                "DO $$ BEGIN IF pg_total_relation_size('ledger') > {REPORTS} * 1024 THEN \
+                 RAISE EXCEPTION '% bytes a report', pg_total_relation_size('ledger') / {REPORTS}; END IF; END $$"
+            );
+            database.run(&check).await.expect("it is small enough");
+        }
+    }
+}
+
+#[test]
+fn what_no_engine_can_keep_is_no_booking() {
+    let sound = || posting("ptr_1", "BK-1", 100, true);
+    let bad = [
+        Posting { external_id: "a\0b".to_owned(), ..sound() },
+        Posting { status: "x".repeat(1_025), ..sound() },
+        Posting { posted_at_ms: u64::MAX, ..sound() },
+        Posting { amount: Paise::new(-1), ..sound() },
+        Posting { legs: Vec::new(), ..sound() },
+        Posting { kind: EntryKind::Memorandum, ..sound() },
+        Posting { kind: EntryKind::Reversal { of: 1, reason: "x".to_owned() }, ..sound() },
+    ];
+    for posting in bad {
+        assert!(Booking::new(posting.clone()).is_err(), "{posting:?}");
+    }
+    assert_eq!(Booking::new(sound()).expect("it is sound").into_posting(), sound());
+}

@@ -1,0 +1,292 @@
+//! A power loss loses nothing that was acknowledged: the process is killed and what it had not synced is undone. The
+//! same test reports loss where there is one, on two stores that were spoilt for it.
+//!
+//! SQLite only. PostgreSQL writes in processes of its own, which outlive the gateway's; what it acknowledges is its own
+//! `fsync` and `synchronous_commit`, which the store reads back when it opens.
+
+#![cfg(target_os = "linux")]
+
+use std::collections::HashSet;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use intent_gateway_core::ledger::Booked;
+use intent_gateway_core::store::{Change, Kind, List, Store as _, Write};
+use intent_gateway_store::{Desk, Location, SqlStore};
+use test_servers::power_loss::{self, Lost};
+
+use crate::ledger::{all, charge};
+use crate::support::{Database, entry, record};
+
+/// Set for the process that is killed: what it does, which round it is, and where its database is.
+const CHILD: &str = "INTENT_GATEWAY_TEST_POWER_LOSS";
+/// Set to anything for the long run.
+const LONG: &str = "INTENT_GATEWAY_TEST_POWER_LOSS_LONG";
+const ROUNDS: u32 = 3;
+/// Also for the spoilt stores, whose first loss ends the run.
+const ROUNDS_LONG: u32 = 20;
+/// Acknowledgements to wait for before the kill, in turn. The last is more than SQLite's log holds before it is folded
+/// into the file (1,000 pages), so that this has its turn too.
+const ACKNOWLEDGED_MIN: [usize; 3] = [20, 250, 2_000];
+/// What a change puts, together or not at all.
+const KINDS: [Kind; 2] = [Kind::Manifests, Kind::Credentials];
+
+/// Clients of the desk, so that batches have more than one booking.
+const CLIENTS: u32 = 16;
+
+/// How the process that is killed keeps and acknowledges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Bookings at the desk, as it is.
+    Desk,
+    /// The same, acknowledged before the commit.
+    Early,
+    /// Records and audit entries, in the store as it is.
+    Records,
+    /// Statements of the test's own, at this `synchronous`: FULL shows that what the next one loses is not the test's
+    /// fault.
+    Full,
+    Off,
+}
+
+const WAYS: [(Way, &str); 5] =
+    [(Way::Desk, "desk"), (Way::Early, "early"), (Way::Records, "records"), (Way::Full, "full"), (Way::Off, "off")];
+
+fn acknowledge(key: &str) {
+    writeln!(std::io::stdout(), "kept {key}").expect("the parent listens");
+}
+
+/// Not a test of itself: the process that is killed. Prints each key that it says to have kept.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn child() {
+    let Ok(told) = std::env::var(CHILD) else { return };
+    let mut told = told.splitn(3, ' ');
+    let mut next = || told.next().expect("a way, a round and a path");
+    let (way, round, path) = (next(), next(), Path::new(next()));
+    let (way, _) = *WAYS.iter().find(|(_, name)| *name == way).expect("a way");
+    let store = SqlStore::open(&Location::file(path)).await.expect("it opens");
+    match way {
+        Way::Desk | Way::Early => book(store, round, way == Way::Early).await,
+        Way::Records => keep(store, round).await,
+        Way::Full | Way::Off => {
+            store.close().await;
+            insert(path, round, if way == Way::Off { "OFF" } else { "FULL" });
+        }
+    }
+}
+
+fn keys(round: &str) -> impl Iterator<Item = String> {
+    (0_u32..).map(move |at| format!("round_{round}_{at:06}"))
+}
+
+/// Several clients book at one desk.
+async fn book(store: SqlStore, round: &str, is_early: bool) {
+    let desk = &Desk::open(Arc::new(store));
+    let client = |client: u32| async move {
+        for key in keys(&format!("{round}_{client}")) {
+            if is_early {
+                acknowledge(&key);
+            }
+            let booked = desk.book(charge(&key, 100)).await.expect("it books");
+            assert!(matches!(booked, Booked::First(_)), "{booked:?}");
+            if !is_early {
+                acknowledge(&key);
+            }
+        }
+    };
+    join_all((0..CLIENTS).map(client)).await;
+}
+
+/// Records and entries of the log, which hold together or not at all.
+async fn keep(store: SqlStore, round: &str) {
+    for key in keys(round) {
+        let change = Change {
+            writes: KINDS.map(|kind| Write::Put(kind, record(&key))).into(),
+            audit: vec![entry(&key)],
+            ..Change::default()
+        };
+        store.commit(change).await.expect("it keeps");
+        acknowledge(&key);
+    }
+}
+
+/// Records, past the store and its settings.
+fn insert(path: &Path, round: &str, synchronous: &str) {
+    let connection = rusqlite::Connection::open(path).expect("it opens");
+    connection.pragma_update(None, "synchronous", synchronous).expect("it takes");
+    for key in keys(round) {
+        let insert = |table| format!("INSERT INTO {table} (key, revision, body) VALUES ('{key}', 1, '{{}}');");
+        let both = insert("manifests") + &insert("credentials");
+        connection.execute_batch(&format!("BEGIN IMMEDIATE; {both} COMMIT")).expect("it keeps");
+        acknowledge(&key);
+    }
+}
+
+/// What a row of rounds came to.
+#[derive(Debug, Default)]
+struct Outcome {
+    rounds: u32,
+    /// How many keys were acknowledged.
+    acknowledged: usize,
+    /// Acknowledged, and not there after the last round.
+    lost: Vec<String>,
+    /// What is there after the last round and is not whole.
+    fault: Option<String>,
+    /// What the power losses undid.
+    undone: Lost,
+}
+
+impl Outcome {
+    fn is_sound(&self) -> bool {
+        self.lost.is_empty() && self.fault.is_none()
+    }
+}
+
+/// Runs rounds on one database, until the first that loses something.
+async fn rounds(way: Way) -> Outcome {
+    let database = Database::sqlite();
+    let path = database.file().expect("a file");
+    let folder = path.parent().expect("a folder");
+    std::fs::create_dir_all(folder).expect("it is made");
+    let mut outcome = Outcome::default();
+    let mut acknowledged = Vec::new();
+    let is_spoilt = matches!(way, Way::Early | Way::Off);
+    let rounds = if is_spoilt || std::env::var_os(LONG).is_some() { ROUNDS_LONG } else { ROUNDS };
+    while outcome.rounds < rounds && outcome.is_sound() {
+        acknowledged.extend(run_and_kill(way, outcome.rounds, path));
+        // In turn: nothing of what was not synced is on the disk, and some of it is.
+        let undone = if outcome.rounds % 2 == 0 {
+            power_loss::roll_back(folder)
+        } else {
+            power_loss::roll_back_in_part(folder, u64::from(outcome.rounds))
+        };
+        let undone = undone.expect("it is rolled back");
+        outcome.undone.changes += undone.changes;
+        outcome.undone.entries += undone.entries;
+        outcome.acknowledged = acknowledged.len();
+        outcome.rounds += 1;
+        match lost(&database, way, &acknowledged).await {
+            Ok(lost) => outcome.lost = lost,
+            Err(fault) => outcome.fault = Some(fault),
+        }
+    }
+    // Shown with `--nocapture`: what the bench reports.
+    let _ = writeln!(
+        std::io::stderr(),
+        "{way:?}: {} rounds, {} acknowledged, {} lost, {:?} undone, fault: {:?}",
+        outcome.rounds,
+        outcome.acknowledged,
+        outcome.lost.len(),
+        outcome.undone,
+        outcome.fault,
+    );
+    outcome
+}
+
+/// Those of the keys that are not there; an error when what is there is not whole.
+async fn lost(database: &Database, way: Way, keys: &[String]) -> Result<Vec<String>, String> {
+    let store = SqlStore::open(&database.location).await.map_err(|error| format!("it does not open: {error:?}"))?;
+    let entries = store.verify_audit().await.map_err(|error| format!("the log: {error:?}"))?.0;
+    let ledger = store.verify_ledger().await.map_err(unreadable)?;
+    if !ledger.is_sound() {
+        return Err(format!("the ledger: {:?}", ledger.faults));
+    }
+    let there = match way {
+        // That none is there twice is part of what the ledger was held against.
+        Way::Desk | Way::Early => {
+            all(&store).await.into_iter().map(|entry| entry.posting.external_id).collect::<HashSet<_>>()
+        }
+        Way::Records | Way::Full | Way::Off => {
+            let records = [kept(&store, KINDS[0]).await?, kept(&store, KINDS[1]).await?];
+            // The statements of the test's own make no entries.
+            let has_entries =
+                way != Way::Records || u64::try_from(records[0].len()).is_ok_and(|count| count == entries);
+            if records[0] != records[1] || !has_entries {
+                return Err("a change is there in part".to_owned());
+            }
+            let [records, _] = records;
+            records
+        }
+    };
+    store.close().await;
+    let connection = rusqlite::Connection::open(database.file().expect("a file")).map_err(unreadable)?;
+    let verdict: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).map_err(unreadable)?;
+    if verdict != "ok" {
+        return Err(verdict);
+    }
+    Ok(keys.iter().filter(|key| !there.contains(*key)).cloned().collect())
+}
+
+fn unreadable(error: impl std::fmt::Debug) -> String {
+    format!("it cannot be read: {error:?}")
+}
+
+/// The keys of all records of a kind.
+async fn kept(store: &SqlStore, kind: Kind) -> Result<HashSet<String>, String> {
+    let (mut keys, mut after) = (HashSet::new(), String::new());
+    loop {
+        let list = List { status: None, after: Some(&after), limit: 1_000 };
+        let page = store.list(kind, list).await.map_err(unreadable)?;
+        let Some(last) = page.last() else { return Ok(keys) };
+        after.clone_from(&last.key);
+        keys.extend(page.into_iter().map(|document| document.key));
+    }
+}
+
+/// Runs the child under the shim, kills it at some moment, and returns what it had acknowledged.
+fn run_and_kill(way: Way, round: u32, path: &Path) -> Vec<String> {
+    let (_, name) = WAYS.iter().find(|(one, _)| *one == way).expect("a way");
+    let mut command = Command::new("/proc/self/exe");
+    command
+        .args(["--exact", "power_loss::child", "--nocapture", "--test-threads", "1"])
+        .env(CHILD, format!("{name} {round} {}", path.display()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    power_loss::watch(&mut command, path.parent().expect("a folder")).expect("it is watched");
+    let mut child = command.spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let kept = |line: String| line.split_once("kept ").map(|(_, key)| key.to_owned());
+    let wanted = ACKNOWLEDGED_MIN[usize::try_from(round).expect("a round") % ACKNOWLEDGED_MIN.len()];
+    let mut acknowledged: Vec<String> = lines.by_ref().map_while(Result::ok).filter_map(kept).take(wanted).collect();
+    assert_eq!(acknowledged.len(), wanted, "the child failed");
+    // Another moment in each round, so that all parts of a commit have their turn.
+    let until = Instant::now() + Duration::from_micros(u64::from(round) * 1_300);
+    while Instant::now() < until {
+        std::hint::spin_loop();
+    }
+    child.kill().expect("it is killed");
+    acknowledged.extend(lines.map_while(Result::ok).filter_map(kept));
+    child.wait().expect("it has ended");
+    acknowledged
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_acknowledged_booking_is_lost() {
+    let outcome = rounds(Way::Desk).await;
+    assert!(outcome.is_sound(), "{outcome:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_acknowledged_change_is_lost() {
+    let outcome = rounds(Way::Records).await;
+    assert!(outcome.is_sound(), "{outcome:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_acknowledgement_before_the_commit_is_found() {
+    let outcome = rounds(Way::Early).await;
+    assert!(!outcome.lost.is_empty() && outcome.fault.is_none(), "{outcome:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn synchronous_off_is_found() {
+    let sound = rounds(Way::Full).await;
+    assert!(sound.is_sound(), "{sound:?}");
+    let outcome = rounds(Way::Off).await;
+    assert!(!outcome.lost.is_empty(), "{outcome:?}");
+}
