@@ -1,4 +1,5 @@
-//! Every code that a refused load can carry has its row in `docs/errors.md`, and no row is left over.
+//! Every code that a refused load can carry has its row in `docs/errors.md`, and no row is left over; and the codes of
+//! manifests and tools are there.
 
 use std::collections::BTreeSet;
 
@@ -26,4 +27,24 @@ fn codes_of_refused_loads() {
     let mut documented: BTreeSet<String> = rows.collect();
     assert!(documented.remove("TAKEN_OUT"), "documented there, carried by a failure of another kind");
     assert_eq!(documented, carried);
+}
+
+#[test]
+fn codes_of_manifests_and_tools() {
+    let docs = std::fs::read_to_string(root().join("docs/errors.md")).expect("the file is there");
+    let mut found = 0;
+    for folder in ["host/core/src/manifest", "host/core/src/descriptors"] {
+        for file in std::fs::read_dir(root().join(folder)).expect("the folder is there") {
+            let source = std::fs::read_to_string(file.expect("listed").path()).expect("readable");
+            // A code is a constant whose name is its value.
+            for line in source.lines().filter(|line| line.contains("const ") && line.contains(": &str = \"")) {
+                let name = line.split("const ").nth(1).and_then(|rest| rest.split(':').next()).unwrap_or_default();
+                if codes(line).contains(name) {
+                    found += 1;
+                    assert!(docs.contains(&format!("`{name}`")), "{name} is not in docs/errors.md");
+                }
+            }
+        }
+    }
+    assert!(found >= 20, "only {found} codes were found: are they written differently now?");
 }
