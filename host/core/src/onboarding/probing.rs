@@ -181,8 +181,7 @@ impl Onboarding {
         let newer: BTreeSet<IntentId> = newer.cloned().collect();
         pinned.accept(fresh, &newer);
         // Tools that were put back as they were are no reason to wait for anybody.
-        let unseen = |(intent, drift): &(&IntentId, &Vec<Drift>)| connection.quarantine.get(*intent) != Some(*drift);
-        let news = drifted.iter().any(|entry| unseen(&entry));
+        let news = drifted.iter().any(|(intent, drift)| connection.quarantine.get(intent) != Some(drift));
         let intents: BTreeSet<IntentId> = if news { drifted.keys().cloned().collect() } else { BTreeSet::new() };
         connection.quarantine = drifted;
         if intents.is_empty() && !connection.quarantine.is_empty() {

@@ -64,13 +64,13 @@ impl Onboarding {
         Ok(page::<Review>(&*self.store, list).await?.into_iter().map(|review| review.value).collect())
     }
 
-    /// One review, with its checklist. While it is open, the privacy policy is fetched anew.
+    /// One review, with its checklist. While one of a manifest is open, the privacy policy is fetched anew.
     ///
     /// # Errors
     /// [`OnboardingError::NotFound`].
     pub async fn review(&self, id: &str) -> Result<ReviewView, OnboardingError> {
         let review = self.existing::<Review>(id, "review").await?.value;
-        if review.status == ReviewStatus::Open {
+        if review.status == ReviewStatus::Open && matches!(review.subject, ReviewSubject::Manifest { .. }) {
             self.look_at_privacy_policy(&review).await?;
         }
         self.view(review).await

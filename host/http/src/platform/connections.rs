@@ -6,14 +6,12 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
-use intent_gateway_core::audit::Actor;
 use intent_gateway_core::connection::ConnectionState;
 use intent_gateway_core::contract::{self, Violation};
 use intent_gateway_core::golive::{Confirmation, SAMPLES_MAX};
-use intent_gateway_core::id::{IntentId, PartnerId};
-use intent_gateway_core::onboarding::records::{ReviewStatus, ReviewSubject};
+use intent_gateway_core::id::IntentId;
+use intent_gateway_core::onboarding::records::ReviewStatus;
 use intent_gateway_core::onboarding::{DecisionOrder, OnboardingError, TEXT_MAX_CHARS, TestOrder, Verdict};
-use intent_gateway_core::store::List;
 
 use crate::App;
 use crate::acting::{Acting, Page, PageQuery};
@@ -27,8 +25,6 @@ use crate::wire;
 
 /// About what a connection takes, bytes.
 const CONNECTION_BYTES: usize = 16 * 1024;
-/// Open reviews read at once.
-const REVIEWS_PAGE: u32 = 500;
 
 /// Lists the connections, in order of their accounts.
 #[utoipa::path(
@@ -199,7 +195,7 @@ pub(super) async fn lift(
     wire::json(StatusCode::OK, &ConnectionBody::from(&connection), CONNECTION_BYTES)
 }
 
-/// Takes a live partner's changed tools as they are: approves the reviews of its drift that are open.
+/// Takes a live partner's changed tools as they are: approves the review of its drift that is open.
 #[utoipa::path(
     post, path = "/api/v1/mcp-admin/{id}/accept-drift", tag = "admin",
     params(("id" = String, Path, description = "The partner")),
@@ -217,39 +213,17 @@ pub(super) async fn accept_drift(
     JsonText(body): JsonText,
 ) -> Result<Response, Refusal> {
     let reason = read_reason(&body)?;
-    // Whoever has no connection is told that, and not that nothing has changed.
-    app.onboarding.connection(&acting.account).await?;
-    let reviews = drift_reviews(&app, &acting.account).await?;
-    if reviews.is_empty() {
+    let open = match app.onboarding.connection(&acting.account).await?.drift_review {
+        Some(id) => Some(app.onboarding.review(&id).await?.review).filter(|review| review.status == ReviewStatus::Open),
+        None => None,
+    };
+    let Some(review) = open else {
         return Err(Refusal::conflict("NO_DRIFT", "No review of changed tools is open for this partner."));
-    }
-    for review in reviews {
-        approve(&app, &review, &reason, &acting.actor).await?;
-    }
+    };
+    let order = DecisionOrder { verdict: Verdict::Approve, notes: reason, confirmed: Default::default() };
+    app.onboarding.decide(&review.id, &order, &acting.actor).await?;
     let connection = app.onboarding.connection(&acting.account).await?;
     wire::json(StatusCode::OK, &ConnectionBody::from(&connection), CONNECTION_BYTES)
-}
-
-async fn approve(app: &App, review: &str, reason: &str, actor: &Actor) -> Result<(), Refusal> {
-    let order = DecisionOrder { verdict: Verdict::Approve, notes: reason.to_owned(), confirmed: Default::default() };
-    app.onboarding.decide(review, &order, actor).await?;
-    Ok(())
-}
-
-/// The open reviews of a partner's changed tools, oldest first.
-async fn drift_reviews(app: &App, account: &PartnerId) -> Result<Vec<String>, Refusal> {
-    let (mut found, mut after) = (Vec::new(), None::<String>);
-    loop {
-        let list = List { status: Some(ReviewStatus::Open.as_str()), after: after.as_deref(), limit: REVIEWS_PAGE };
-        let reviews = app.onboarding.reviews(list).await?;
-        let Some(last) = reviews.last() else { return Ok(found) };
-        let next = last.id.clone();
-        let of_drift = reviews
-            .into_iter()
-            .filter(|review| review.account == *account && matches!(review.subject, ReviewSubject::Drift { .. }));
-        found.extend(of_drift.map(|review| review.id));
-        after = Some(next);
-    }
 }
 
 fn read_reason(body: &str) -> Result<String, Refusal> {
