@@ -90,6 +90,8 @@ pub(crate) struct PartnerEntry {
     pub(crate) intents: Vec<String>,
     pub(crate) service_area: Vec<String>,
     pub(crate) availability: String,
+    /// Signs its completion reports.
+    pub(crate) signing_key: Option<String>,
 }
 
 impl PartnerEntry {
@@ -100,6 +102,7 @@ impl PartnerEntry {
             intents: vec!["auto.book_ac_service".to_owned()],
             service_area: vec!["IN_ALL".to_owned()],
             availability: String::new(),
+            signing_key: None,
         }
     }
 }
@@ -132,6 +135,11 @@ pub(crate) struct Answer {
 
 impl Gateway {
     pub(crate) fn start(options: &GatewayOptions) -> Self {
+        Self::start_in(Self::folder_for(options))
+    }
+
+    /// A folder with all that a gateway needs.
+    pub(crate) fn folder_for(options: &GatewayOptions) -> TempDir {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::create_dir(folder.path().join("contracts")).expect("writable");
         for contract in &options.contracts {
@@ -139,7 +147,7 @@ impl Gateway {
             std::fs::copy(contract, folder.path().join("contracts").join(name)).expect("copied");
         }
         std::fs::write(folder.path().join("gateway.toml"), config(folder.path(), options)).expect("writable");
-        Self::start_in(folder)
+        folder
     }
 
     /// A gateway in a folder that an earlier one has used.
@@ -288,6 +296,9 @@ fn config(folder: &Path, options: &GatewayOptions) -> String {
             "[[partners]]\nid = {:?}\nname = {:?}\nurl = {:?}\n",
             partner.id, partner.id, partner.url
         ));
+        if let Some(key) = &partner.signing_key {
+            text.push_str(&format!("webhook_signing_key = {key:?}\n"));
+        }
         for intent in &partner.intents {
             let PartnerEntry { service_area, availability, .. } = partner;
             text.push_str(&format!(

@@ -3,6 +3,7 @@
 //! `cargo xtask test` builds what these tests start; run alone, they say what is missing.
 
 mod classify;
+mod completion;
 mod contract_cases;
 mod crate_graph;
 mod documented_codes;
@@ -15,6 +16,7 @@ mod javascript;
 mod onboarding;
 mod partners;
 mod ranking;
+mod receipts;
 mod scripted;
 mod search;
 mod signing;

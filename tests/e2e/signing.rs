@@ -1,30 +1,19 @@
 //! Whoever signs completion reports signs right: the CLI and the samples of `examples/signing`, on the vectors that
-//! docs/completion-reports.md publishes, and as they come off the wire.
+//! docs/completion-reports.md publishes, and as the gateway takes them.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{Arc, Mutex};
 
-use axum::body::Bytes;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
-use axum::routing::post;
-use axum::{Json, Router};
-use intent_gateway_core::clock::{Clock as _, SystemClock};
-use intent_gateway_core::completion::signature::{
-    Keys, Presented, SIGNATURE_HEADER, SignatureError, TIMESTAMP_HEADER, VerifyingKey,
-};
-use intent_gateway_core::secret::Secret;
 use serde_json::{Value, json};
 
-use crate::harness::{built, root};
+use crate::completion::{ac_report, endpoint, key_of, reporter_entry};
+use crate::harness::{Gateway, GatewayOptions, ac_contract, built, root};
 
 /// Where all signers take the key from.
 const KEY_VARIABLE: &str = "INTENT_GATEWAY_WEBHOOK_KEY";
 /// JSON in a spelling that no library would choose, so that writing it anew is seen.
 const REPORT: &str = "{ \"external_id\" : \"BK/1\",\r\n\t\"amount_inr\": 1499.50, \"notes\": \"नमस्ते ₹\" }\r\n";
-const KEY: &str = "whsec_3f9a5c1e8b7d2046a1c3e5f7092b4d6f8193a5b7c9dbedf00112233445566778";
 
 /// A row of the published table.
 #[derive(Debug)]
@@ -64,7 +53,7 @@ fn published_script() -> String {
     block.to_owned()
 }
 
-fn gateway() -> Command {
+fn gateway_command() -> Command {
     let mut command = Command::new(built("debug/intent-gateway"));
     command.arg("completion");
     command
@@ -73,7 +62,7 @@ fn gateway() -> Command {
 /// Every way to get the two headers: a command, which still lacks the report and perhaps `timestamp`.
 fn signers() -> [(&'static str, Command); 4] {
     let samples = root().join("examples/signing");
-    let mut cli = gateway();
+    let mut cli = gateway_command();
     cli.arg("sign");
     let rust = Command::new(built("debug/signing-sample"));
     let loader = root().join("examples/partner-typescript/node_modules/tsx/dist/loader.mjs");
@@ -119,7 +108,7 @@ fn everyone_signs_the_published_vectors() {
 
         let key_file = folder.path().join("key");
         std::fs::write(&key_file, format!("{key}\n")).expect("written");
-        let mut command = gateway();
+        let mut command = gateway_command();
         let from_stdin = ["sign", "-", "--json", "--timestamp", timestamp.as_str(), "--key-file"];
         command.args(from_stdin).arg(&key_file).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.env(KEY_VARIABLE, "another").spawn().expect("it runs");
@@ -128,7 +117,7 @@ fn everyone_signs_the_published_vectors() {
         let headers = json!({"X-PLATFORM-Timestamp": timestamp, "X-PLATFORM-Signature": signature});
         assert_eq!(serde_json::from_slice::<Value>(&output).expect("JSON"), json!({"headers": headers}));
 
-        let mut verify = gateway();
+        let mut verify = gateway_command();
         verify.args(["verify", "--timestamp", &timestamp, "--signature", &signature]).arg(&file);
         let said = printed(verify.env(KEY_VARIABLE, &key), 0);
         assert!(said.starts_with("the signature holds\nthe timestamp is more than five minutes"), "{said}");
@@ -141,7 +130,7 @@ fn what_is_wrong_with_a_signature_is_told() {
     let file = report_in(folder.path(), REPORT);
     let [_, Vector { key, timestamp, signature, .. }, ..] = &vectors()[..] else { panic!("four vectors") };
     let verify = |arguments: &[&str], code: i32| {
-        let mut command = gateway();
+        let mut command = gateway_command();
         printed(command.arg("verify").arg(&file).args(arguments).env(KEY_VARIABLE, key), code)
     };
     let said = verify(&["--timestamp", timestamp, "--signature", signature], 1);
@@ -152,7 +141,7 @@ fn what_is_wrong_with_a_signature_is_told() {
     assert!(said["problem"].as_str().is_some_and(|problem| problem.contains("timestamp is malformed")), "{said}");
 
     let without = |command: &mut Command| printed(command.env_remove(KEY_VARIABLE), 2);
-    without(gateway().arg("sign").arg(&file));
+    without(gateway_command().arg("sign").arg(&file));
     for (name, mut command) in signers().into_iter().filter(|(name, _)| *name != "cli") {
         assert_eq!(printed(command.arg(&file).env_remove(KEY_VARIABLE), 1), "", "{name}");
     }
@@ -168,74 +157,65 @@ fn the_sample_in_typescript_is_typed() {
     printed(&mut check, 0);
 }
 
-/// What came to the completion address: headers and body.
-type Received = Arc<Mutex<Vec<(HeaderMap, Bytes)>>>;
-
-/// A platform's completion address, as far as the signature goes.
-async fn take(State(received): State<Received>, headers: HeaderMap, body: Bytes) -> (StatusCode, Json<Value>) {
-    let verified = verify(&headers, &body);
-    received.lock().expect("unpoisoned").push((headers, body));
-    match verified {
-        Ok(()) => (StatusCode::ACCEPTED, Json(json!({"receipt": "rcp_1"}))),
-        Err(error) => (StatusCode::UNAUTHORIZED, Json(json!({"error": {"code": error.code()}}))),
-    }
+/// A report of an order in a spelling that no library would choose.
+fn odd_report(order: &str) -> String {
+    let report = ac_report(order, "नमस्ते ₹");
+    let members = report.as_object().expect("an object").iter();
+    let members: Vec<String> = members.map(|(name, value)| format!("\t{} :\r\n {value} ", json!(name))).collect();
+    format!("{{ {} }}\r\n", members.join(", "))
 }
 
-fn verify(headers: &HeaderMap, body: &[u8]) -> Result<(), SignatureError> {
-    let keys = Keys::new([VerifyingKey::new("k", &Secret::new(KEY), 0, None)]);
-    let value = |name| headers.get(name).map(axum::http::HeaderValue::as_bytes);
-    let presented = Presented { timestamp: value(TIMESTAMP_HEADER), signature: value(SIGNATURE_HEADER) };
-    keys.verify(presented, body, SystemClock.now_ms()).map(|_| ())
+/// The receipt in an acknowledgement of an order, as JSON text.
+fn receipt_of(order: &str, answer: &str) -> String {
+    let answer: Value = serde_json::from_str(answer).unwrap_or_else(|_| panic!("no JSON: {answer}"));
+    assert_eq!((&answer["external_id"], &answer["commission_inr"]), (&json!(order), &json!(145.05)), "{answer}");
+    answer["receipt_id"].as_str().expect("a receipt").to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_sent_is_what_was_signed() {
+async fn whoever_signs_is_believed_by_the_gateway() {
+    let gateway = Gateway::start(&GatewayOptions {
+        partners: vec![reporter_entry("ptr_1")],
+        contracts: vec![ac_contract()],
+        ..GatewayOptions::default()
+    });
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = report_in(folder.path(), REPORT);
-    let received = Received::default();
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let url = format!("http://{}/api/v1/cpc/mcp_provider/ptr_1", listener.local_addr().expect("an address"));
-    let router = Router::new().route("/api/v1/cpc/mcp_provider/{id}", post(take)).with_state(Arc::clone(&received));
-    let server = tokio::spawn(async move { axum::serve(listener, router).await });
+    let (url, key) = (endpoint(&gateway.server.url, "ptr_1"), key_of("ptr_1"));
 
-    // Signed now: by each signer and sent by curl, by the command that the CLI prints, and by the CLI itself.
-    let mut sent = 0;
+    // Signed now, and sent by curl: each signer has an order of its own.
     for (name, signer) in signers() {
+        let file = report_in(folder.path(), &odd_report(name));
         let line = format!(
             "\"$@\" \"$REPORT\" | curl -sS -H @- -H 'content-type: application/json' \
-                            --data-binary @\"$REPORT\" {url}"
+             --data-binary @\"$REPORT\" {url}"
         );
         let mut command = Command::new("sh");
         command.args(["-c", &line, "sh"]).arg(signer.get_program()).args(signer.get_args());
-        let answer = printed(command.env("REPORT", &file).env(KEY_VARIABLE, KEY), 0);
-        assert_eq!(answer, r#"{"receipt":"rcp_1"}"#, "{name}");
-        sent += 1;
+        let command = command.env("REPORT", &file).env(KEY_VARIABLE, &key);
+        let first = receipt_of(name, &printed(command, 0));
+        // Signed anew, the same report is the same order.
+        assert_eq!(receipt_of(name, &printed(command, 0)), first, "{name}");
     }
-    let command = printed(gateway().args(["sign", "--curl", &url]).arg(&file).env(KEY_VARIABLE, KEY), 0);
-    assert_eq!(printed(Command::new("sh").args(["-c", &command]), 0), r#"{"receipt":"rcp_1"}"#);
+
+    // One order: by the command that the CLI prints, by the CLI itself, and as the page tells somebody who has a shell
+    // alone. Only the first of them books it.
+    let report = odd_report("BK/1");
+    let file = report_in(folder.path(), &report);
+    let command = printed(gateway_command().args(["sign", "--curl", &url]).arg(&file).env(KEY_VARIABLE, &key), 0);
+    let booked = receipt_of("BK/1", &printed(Command::new("sh").args(["-c", &command]), 0));
     let post = |more: &[&str], key: &str, code: i32| {
-        let mut command = gateway();
+        let mut command = gateway_command();
         printed(command.args(["sign", "--post", &url]).args(more).arg(&file).env(KEY_VARIABLE, key), code)
     };
-    assert_eq!(post(&[], KEY, 0), "HTTP 202\n{\n  \"receipt\": \"rcp_1\"\n}\n");
-    let refused: Value = serde_json::from_str(&post(&["--json"], "whsec_another", 1)).expect("JSON");
-    assert_eq!((&refused["status"], &refused["answer"]["error"]["code"]), (&json!(401), &json!("SIGNATURE_INVALID")));
-    assert!(post(&["--timestamp", "1779264000123"], KEY, 1).contains("TIMESTAMP_OUT_OF_WINDOW"));
-    // And as the page tells somebody who has a shell alone.
-    std::fs::write(folder.path().join("report.json"), REPORT).expect("written");
+    let said = post(&[], &key, 0);
+    assert_eq!(receipt_of("BK/1", said.strip_prefix("HTTP 200\n").unwrap_or_else(|| panic!("{said}"))), booked);
+    std::fs::write(folder.path().join("report.json"), &report).expect("written");
     let mut command = Command::new("sh");
     command.current_dir(folder.path()).args(["-c", &published_script()]).env("COMPLETION_CALLBACK", &url);
-    assert!(printed(command.env(KEY_VARIABLE, KEY), 0).ends_with(r#"{"receipt":"rcp_1"}"#));
-    sent += 5;
+    let said = printed(command.env(KEY_VARIABLE, &key), 0);
+    assert_eq!(receipt_of("BK/1", &said[said.find('{').unwrap_or_default()..]), booked);
 
-    let received = received.lock().expect("unpoisoned");
-    assert_eq!(received.len(), sent);
-    for (headers, body) in received.iter() {
-        assert_eq!(
-            (body.as_ref(), &headers["content-type"]),
-            (REPORT.as_bytes(), &"application/json".parse().unwrap())
-        );
-        assert!(!headers.contains_key("authorization"));
-    }
-    server.abort();
+    let refused: Value = serde_json::from_str(&post(&["--json"], "whsec_another", 1)).expect("JSON");
+    assert_eq!((&refused["status"], &refused["answer"]["error"]["code"]), (&json!(401), &json!("SIGNATURE_INVALID")));
+    assert!(post(&["--timestamp", "1779264000123"], &key, 1).contains("TIMESTAMP_OUT_OF_WINDOW"));
 }

@@ -119,12 +119,16 @@ pub(crate) fn start_partners(folder: &Path) -> anyhow::Result<Vec<DemoPartner>> 
 
 /// Installs an example partner that runs on Node; false where there is no Node.
 pub(crate) fn install_node(partner: &str) -> anyhow::Result<bool> {
+    install_packages(&root().join("examples").join(partner))
+}
+
+/// Installs the packages that a folder locks, unless they are there; false where there is no Node.
+pub(crate) fn install_packages(home: &Path) -> anyhow::Result<bool> {
     if !exists("node") || !exists("npm") {
         return Ok(false);
     }
-    let home = root().join("examples").join(partner);
     if !home.join("node_modules/.package-lock.json").exists() {
-        run(Command::new("npm").current_dir(&home).args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]))?;
+        run(Command::new("npm").current_dir(home).args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]))?;
     }
     Ok(true)
 }

@@ -36,7 +36,8 @@ enum Command {
         #[arg(long)]
         keep: bool,
     },
-    /// Measure the main job against the aims: isolation, scan, load, a whole search against a bare proxy
+    /// Measure against the aims: isolation, scan, load, a whole search against a bare proxy; completion reports against
+    /// servers that do less and against Node
     Bench,
     /// Run everything that CI runs: formatting, lints, tests, the contracts' checks, the API's fuzzing, the demo,
     /// the documents' commands

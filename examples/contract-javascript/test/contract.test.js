@@ -249,6 +249,13 @@ describe("check-completion", () => {
     const cancelled = check({ "/status": "cancelled", "/test_result": null, "/certificate_number": null });
     assert.deepEqual([cancelled.status, cancelled.charged], ["cancelled", false]);
   });
+  test("lateness is stated as unknown, with and without a quote", () => {
+    const report = JSON.stringify(REPORT_SAMPLE);
+    for (const quoted of [null, JSON.stringify(CENTRE_SAMPLE)]) {
+      const passed = contract.checkCompletion(CONTEXT, report, quoted);
+      assert.ok(Object.hasOwn(passed, "lateMinutes") && passed.lateMinutes === null);
+    }
+  });
   for (const [changes, code] of [
     [{ "/test_result": null, "/certificate_number": null }, "RESULT_MISSING"],
     [{ "/test_result": "fail" }, "CERTIFICATE_WITHOUT_PASS"],

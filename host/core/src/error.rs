@@ -88,9 +88,16 @@ pub enum CallFailure {
     /// The answer had another HTTP status than success.
     #[error("answered with HTTP status {0}")]
     HttpStatus(u16),
-    /// The partner wants a user's sign-in.
+    /// The partner did not accept the call's authorisation, and named no way to get one.
     #[error("the partner asks for authorisation")]
     Unauthorized,
+    /// The partner wants a user to sign in, or to grant more than so far, and says where (RFC 6750, 3; MCP,
+    /// Authorization).
+    #[error("the partner asks for a user's sign-in")]
+    SignInRequired {
+        /// The `Bearer` challenge of its `WWW-Authenticate` header, as the partner wrote it.
+        challenge: String,
+    },
     /// The partner asks to slow down.
     #[error("the partner asks to slow down")]
     RateLimited {
@@ -135,6 +142,7 @@ impl CallFailure {
             Self::Redirect(_) => "PARTNER_REDIRECT",
             Self::HttpStatus(_) => "PARTNER_HTTP_ERROR",
             Self::Unauthorized => "INVALID_AUTH",
+            Self::SignInRequired { .. } => "SIGN_IN_REQUIRED",
             Self::RateLimited { .. } => "RATE_LIMITED",
             Self::BodyTooLarge(_) => "PARTNER_BODY_TOO_LARGE",
             Self::Protocol(_) => "PARTNER_PROTOCOL_ERROR",

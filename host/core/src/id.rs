@@ -103,6 +103,12 @@ impl PartnerId {
     }
 }
 
+impl std::borrow::Borrow<str> for PartnerId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
 impl fmt::Display for PartnerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

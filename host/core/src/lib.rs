@@ -4,14 +4,20 @@
 //! Not here, on purpose: IO, an async runtime, wasmtime, rmcp, SQL, HTTP. A search is driven through the
 //! traits in [`ports`]; the crates beside this one implement them and never import each other.
 
+// What tests share with those of other crates names this one as they do.
+#[cfg(test)]
+extern crate self as intent_gateway_core;
+
 pub mod audit;
 pub mod availability;
+pub mod bookkeeping;
 pub mod classify;
 pub mod clock;
 pub mod completion;
 pub mod compliance;
 pub mod connection;
 pub mod contract;
+pub mod delivered;
 pub mod descriptors;
 pub mod digest;
 pub mod endpoint;
@@ -31,6 +37,7 @@ pub mod payload;
 pub mod place;
 pub mod ports;
 pub mod probe;
+pub mod receipt;
 pub mod reference;
 pub mod search;
 pub mod secret;

@@ -15,11 +15,13 @@ use crate::contract::{
 use crate::digest::Digest;
 use crate::endpoint::Endpoint;
 use crate::error::{CallFailure, ContractError, ContractFault};
-use crate::findings::Finding;
+use crate::findings::{Finding, KeptFinding};
 use crate::mail::{Mail, MailError};
 use crate::partner::Partner;
 use crate::probe::{FetchedPage, ProbeRecord, ProbeRequest};
+use crate::receipt::Receipt;
 use crate::secret::Secret;
+use crate::store::StoreError;
 
 /// One version of a contract, pinned: it stays what it is however often the live version changes.
 pub trait Contract: Send + Sync {
@@ -72,6 +74,9 @@ pub trait Contract: Send + Sync {
 pub trait Contracts: Send + Sync {
     /// The live version of an intent.
     fn live(&self, intent: &str) -> Option<Arc<dyn Contract>>;
+
+    /// A loaded version, live or not, by the digest of its component.
+    fn loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>>;
 
     /// All live versions of one snapshot, sorted by intent.
     fn all(&self) -> Vec<Arc<dyn Contract>>;
@@ -256,13 +261,37 @@ pub trait PageFetch: Send + Sync {
     fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<FetchedPage, CallFailure>>;
 }
 
-/// Where findings against partners are recorded.
-pub trait Findings: Send + Sync {
-    /// Records one finding.
+/// Takes down what searches show of partners, and what was ranked.
+///
+/// It is kept a moment later, for no search waits for the disk: a crash may cost the last moment's. Findings of completion
+/// reports do not go this way: they are kept together with the entry in the ledger (see
+/// [`Booking`](crate::ledger::Booking)).
+pub trait Journal: Send + Sync {
+    /// Takes down a finding. Never waits; when more come than can be kept, some are counted and lost.
     fn record(&self, finding: Finding);
 
-    /// The findings against a partner, newest first.
-    fn of(&self, partner: &str) -> Vec<Finding>;
+    /// Takes down a receipt, likewise.
+    fn keep(&self, receipt: Receipt);
+}
+
+/// What is kept of findings and rankings.
+pub trait Evidence: Send + Sync {
+    /// The findings against a partner, newest first: those with a number below `before`, at most `limit`.
+    fn findings<'a>(
+        &'a self,
+        partner: &'a str,
+        before: Option<u64>,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<KeptFinding>, StoreError>>;
+
+    /// A receipt by its identifier.
+    fn receipt<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Receipt>, StoreError>>;
+
+    /// Identifiers of the receipts of a request, newest first, at most `limit`.
+    fn receipts_of<'a>(&'a self, request_id: &'a str, limit: u32) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;
+
+    /// Forgets findings and receipts from before a time; how many there were.
+    fn forget(&self, before_ms: u64) -> BoxFuture<'_, Result<u64, StoreError>>;
 }
 
 /// Sends mail.

@@ -22,7 +22,8 @@ use crate::forbidden::ForbiddenFields;
 use crate::limits::{OPTION_ID_MAX_BYTES, REQUEST_ID_MAX_CHARS};
 use crate::partner::Partner;
 use crate::payload::{self, SearchPayload};
-use crate::ports::{Contract, Contracts, Findings, LeftOut, PartnerCalls, PartnerDirectory, ToolCall};
+use crate::ports::{Contract, Contracts, Journal, LeftOut, PartnerCalls, PartnerDirectory, ToolCall};
+use crate::receipt::{self, Receipt, ReceiptCandidate, ReceiptDrop, ReceiptPayload, ReceiptScore};
 use crate::reference::{OptionReference, ReferenceSealer};
 
 /// Runs searches over the ports.
@@ -33,8 +34,8 @@ pub struct Searcher {
     pub directory: Arc<dyn PartnerDirectory>,
     /// How they are called.
     pub calls: Arc<dyn PartnerCalls>,
-    /// Where findings go.
-    pub findings: Arc<dyn Findings>,
+    /// Where findings and receipts go.
+    pub journal: Arc<dyn Journal>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Seals option references.
@@ -50,6 +51,8 @@ pub struct SearchOutcome {
     pub request_id: String,
     /// The contract version that served the whole call.
     pub contract: PinnedContract,
+    /// Identifier of the ranking's receipt; absent where no partner gave anything to rank.
+    pub receipt: Option<String>,
     /// Set when there is no option: the intent's own code for "nothing matches", or [`NO_PARTNER_ANSWERED`].
     pub code: Option<String>,
     /// Best first.
@@ -173,6 +176,7 @@ impl Searcher {
 
         let mut search = Sorting::new(descriptor, &mut answers);
         let evaluation = self.evaluate(&*contract, &context, prepared.arguments.get(), &search).await?;
+        let receipt = self.receipt(&*contract, &context, prepared.arguments, &search, &evaluation);
         let ranked = search.take_ranked(evaluation);
         let Sorting { dropped, findings, .. } = search;
         self.record(&context, descriptor, &findings, &dropped, &answers);
@@ -195,6 +199,7 @@ impl Searcher {
             left_out_more: selection.left_out_more,
             notes: prepared.notes,
             contract: PinnedContract(contract.clone()),
+            receipt,
         })
     }
 
@@ -231,6 +236,38 @@ impl Searcher {
             ContractError::Refused(refusal) => SearchError::Refused(refusal),
             ContractError::Fault(fault) => SearchError::Contract(fault),
         })
+    }
+
+    /// Takes down what was ranked and how. Nothing is where nobody gave anything to rank.
+    fn receipt(
+        &self,
+        contract: &dyn Contract,
+        context: &CallContext,
+        arguments: Box<RawValue>,
+        search: &Sorting<'_>,
+        evaluation: &Evaluation,
+    ) -> Option<String> {
+        let payloads = search.receipt_payloads();
+        if payloads.is_empty() {
+            return None;
+        }
+        let (descriptor, outcome) = (contract.descriptor(), receipt::outcome(evaluation));
+        let receipt = Receipt {
+            id: receipt::identifier(context, contract.digest(), outcome),
+            at_ms: context.now_ms,
+            request_id: context.request_id.clone(),
+            intent: descriptor.intent.clone(),
+            version: descriptor.version.clone(),
+            contract: contract.digest(),
+            arguments,
+            payloads,
+            ranked: evaluation.ranked.iter().map(ReceiptScore::from).collect(),
+            dropped: evaluation.dropped.iter().map(ReceiptDrop::from).collect(),
+            outcome,
+        };
+        let id = receipt.id.clone();
+        self.journal.keep(receipt);
+        Some(id)
     }
 
     fn choices(
@@ -276,12 +313,13 @@ impl Searcher {
         answers: &[Answer],
     ) {
         let record = |partner: &Partner, option_id: Option<&String>, severity: Severity, violation: &Violation| {
-            self.findings.record(Finding {
+            self.journal.record(Finding {
                 at_ms: context.now_ms,
                 partner: partner.id.clone(),
                 intent: descriptor.intent.as_str().to_owned(),
                 request_id: context.request_id.clone(),
                 option_id: option_id.cloned(),
+                external_id: None,
                 severity,
                 violation: violation.clone(),
             });
@@ -427,6 +465,29 @@ impl<'a> Sorting<'a> {
         payload.options.get(origin.position).map(|option| &**option)
     }
 
+    /// The same as [`payloads`](Self::payloads), with the partners, to be kept.
+    fn receipt_payloads(&self) -> Vec<ReceiptPayload> {
+        let mut payloads: Vec<(usize, ReceiptPayload)> = Vec::new();
+        for (number, origin) in (0_u32..).zip(&self.origins) {
+            let Some(option) = self.option(origin) else { continue };
+            let candidate = ReceiptCandidate { number, json: option.to_owned() };
+            match payloads.last_mut() {
+                Some((answer, payload)) if *answer == origin.answer => payload.candidates.push(candidate),
+                _ => {
+                    let partner = self.answers[origin.answer].partner.id.clone();
+                    let declared = self.declared(origin);
+                    payloads.push((origin.answer, ReceiptPayload { partner, declared, candidates: vec![candidate] }));
+                }
+            }
+        }
+        payloads.into_iter().map(|(_, payload)| payload).collect()
+    }
+
+    fn declared(&self, origin: &Origin) -> Axes {
+        let listing = self.answers[origin.answer].partner.listing(self.intent);
+        listing.map_or(Axes::UNDECLARED, |listing| listing.declared)
+    }
+
     /// What the contract gets: per answer, the declared signals and the options under their numbers.
     fn payloads(&self) -> Vec<Payload<'a>> {
         let mut payloads: Vec<(usize, Payload<'a>)> = Vec::new();
@@ -436,9 +497,10 @@ impl<'a> Sorting<'a> {
             match payloads.last_mut() {
                 Some((answer, payload)) if *answer == origin.answer => payload.candidates.push(candidate),
                 _ => {
-                    let listing = self.answers[origin.answer].partner.listing(self.intent);
-                    let declared = listing.map_or(Axes::UNDECLARED, |listing| listing.declared);
-                    payloads.push((origin.answer, Payload { declared, candidates: vec![candidate] }));
+                    payloads.push((
+                        origin.answer,
+                        Payload { declared: self.declared(origin), candidates: vec![candidate] },
+                    ));
                 }
             }
         }

@@ -16,6 +16,7 @@ use intent_gateway_core::findings::{Finding, Severity};
 use intent_gateway_core::id::{IntentId, PartnerId};
 use intent_gateway_core::partner::{Listing, Partner};
 use intent_gateway_core::ports::*;
+use intent_gateway_core::receipt::{Difference, Receipt, ReplayError, replay};
 use intent_gateway_core::reference::ReferenceSealer;
 use intent_gateway_core::search::{NO_PARTNER_ANSWERED, PartnerStatus, SearchOutcome, Searcher};
 use intent_gateway_core::secret::Secret;
@@ -37,6 +38,18 @@ struct ScriptedContract {
     descriptor: Descriptor,
     fault: Option<ContractFault>,
     seen: Mutex<Vec<String>>,
+    /// What a later ranking is changed in; a real contract is a pure function.
+    impurity: Mutex<Option<Impurity>>,
+}
+
+/// Ways in which a second ranking may differ from the first.
+#[derive(Clone, Copy)]
+enum Impurity {
+    /// One unit in the last place of a total.
+    Score,
+    Drop,
+    Card,
+    Refusal,
 }
 
 fn descriptor() -> Descriptor {
@@ -112,6 +125,12 @@ impl ScriptedContract {
             });
         }
         evaluation.ranked.sort_by(|a, b| b.total.total_cmp(&a.total));
+        match *self.impurity.lock().expect("not poisoned") {
+            Some(Impurity::Score) => evaluation.ranked[1].total = evaluation.ranked[1].total.next_up(),
+            Some(Impurity::Drop) => evaluation.dropped.clear(),
+            Some(Impurity::Card) => evaluation.ranked[0].card = to_raw_value("another").expect("valid JSON"),
+            Some(Impurity::Refusal) | None => {}
+        }
         evaluation
     }
 }
@@ -150,12 +169,15 @@ impl Contract for ScriptedContract {
 
     fn evaluate<'a>(
         &'a self,
-        _: &'a CallContext,
-        _: &'a str,
+        context: &'a CallContext,
+        request: &'a str,
         payloads: &'a [Payload<'a>],
     ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
+        self.seen.lock().expect("not poisoned").push(format!("{} {} {request}", context.request_id, context.now_ms));
+        let refuses = matches!(*self.impurity.lock().expect("not poisoned"), Some(Impurity::Refusal));
         let outcome = match &self.fault {
             Some(fault) => Err(ContractError::Fault(fault.clone())),
+            None if refuses => Err(ContractError::Refused(Refusal { code: "LATER".into(), violations: vec![] })),
             None => Ok(self.judge(payloads)),
         };
         async { outcome }.boxed()
@@ -186,11 +208,30 @@ struct World {
     left_out_more: usize,
     answers: BTreeMap<String, Result<String, CallFailure>>,
     findings: Mutex<Vec<Finding>>,
+    receipts: Mutex<Vec<Receipt>>,
+}
+
+impl World {
+    fn of(&self, partner: &str) -> Vec<Finding> {
+        let findings = self.findings.lock().expect("not poisoned");
+        findings.iter().filter(|finding| finding.partner.as_str() == partner).cloned().collect()
+    }
+
+    /// The one receipt of a search.
+    fn receipt(&self) -> Receipt {
+        let receipts = self.receipts.lock().expect("not poisoned");
+        assert_eq!(receipts.len(), 1);
+        receipts[0].clone()
+    }
 }
 
 impl Contracts for World {
     fn live(&self, intent: &str) -> Option<Arc<dyn Contract>> {
         (intent == "test.find_things").then(|| self.contract.clone() as Arc<dyn Contract>)
+    }
+
+    fn loaded(&self, _: Digest) -> Option<Arc<dyn Contract>> {
+        unreachable!("a search takes the live version")
     }
 
     fn all(&self) -> Vec<Arc<dyn Contract>> {
@@ -224,14 +265,13 @@ impl PartnerCalls for World {
     }
 }
 
-impl Findings for World {
+impl Journal for World {
     fn record(&self, finding: Finding) {
         self.findings.lock().expect("not poisoned").push(finding);
     }
 
-    fn of(&self, partner: &str) -> Vec<Finding> {
-        let findings = self.findings.lock().expect("not poisoned");
-        findings.iter().filter(|finding| finding.partner.as_str() == partner).cloned().collect()
+    fn keep(&self, receipt: Receipt) {
+        self.receipts.lock().expect("not poisoned").push(receipt);
     }
 }
 
@@ -254,7 +294,12 @@ fn partner(id: &str) -> Arc<Partner> {
 
 fn world(answers: &[(&str, Result<Value, CallFailure>)]) -> World {
     World {
-        contract: Arc::new(ScriptedContract { descriptor: descriptor(), fault: None, seen: Mutex::default() }),
+        contract: Arc::new(ScriptedContract {
+            descriptor: descriptor(),
+            fault: None,
+            seen: Mutex::default(),
+            impurity: Mutex::default(),
+        }),
         partners: answers.iter().map(|(id, _)| partner(id)).collect(),
         left_out: Vec::new(),
         left_out_more: 0,
@@ -263,6 +308,7 @@ fn world(answers: &[(&str, Result<Value, CallFailure>)]) -> World {
             .map(|(id, answer)| ((*id).to_owned(), answer.clone().map(|payload| payload.to_string())))
             .collect(),
         findings: Mutex::default(),
+        receipts: Mutex::default(),
     }
 }
 
@@ -280,7 +326,7 @@ fn search(world: World, body: Value) -> (Result<SearchOutcome, SearchError>, Arc
         contracts: world.clone(),
         directory: world.clone(),
         calls: world.clone(),
-        findings: world.clone(),
+        journal: world.clone(),
         clock: Arc::new(FixedClock),
         references: sealer(),
         timeout: Duration::from_secs(1),
@@ -345,7 +391,8 @@ fn a_forbidden_field_in_an_option_drops_that_option_before_the_contract_sees_it(
         .map(|d| (d.option_id.as_deref(), d.position, d.strike, d.violations[0].pointer.as_str()))
         .collect();
     assert_eq!(dropped, [(Some("x"), 0, true, "/deep/0/ad_bid"), (Some("z"), 2, true, "/padded")]);
-    assert_eq!(*world.contract.seen.lock().expect("not poisoned"), [r#"{"id":"y"}"#]);
+    let context = format!(r#"made-up {NOW_MS} {{"request_id":"made-up"}}"#);
+    assert_eq!(*world.contract.seen.lock().expect("not poisoned"), [context.as_str(), r#"{"id":"y"}"#]);
     let findings = world.of("alpha");
     assert_eq!(findings.len(), 2);
     assert!(findings.iter().all(|f| f.severity == Severity::Strike && f.violation.code == "FORBIDDEN_FIELD"));
@@ -424,6 +471,7 @@ fn refusals_and_faults_are_told_apart() {
         descriptor: descriptor(),
         fault: Some(ContractFault::DeadlineExceeded(5)),
         seen: Mutex::default(),
+        impurity: Mutex::default(),
     });
     let (outcome, _) = search(failing, json!({}));
     assert!(matches!(outcome, Err(SearchError::Contract(ContractFault::DeadlineExceeded(5)))));
@@ -433,11 +481,129 @@ fn refusals_and_faults_are_told_apart() {
         contracts: world.clone(),
         directory: world.clone(),
         calls: world.clone(),
-        findings: world,
+        journal: world,
         clock: Arc::new(FixedClock),
         references: sealer(),
         timeout: Duration::from_secs(1),
     };
     let outcome = block_on(searcher.search("test.find_thing", "{}", "r".into()));
     assert!(matches!(outcome, Err(SearchError::InvalidIntent(intent)) if intent == "test.find_thing"));
+}
+
+/// Two partners of whose options two are ranked, one is dropped, one is noted, and one never reaches the contract.
+fn ranking() -> World {
+    world(&[
+        ("beta", things(json!([{"id": "b1", "rank": 0.1_f64 + 0.2, "note": true}, {"id": "b2", "ad_bid": 1}]))),
+        ("alpha", things(json!([{"id": "a1", "drop": true, "strike": true}, {"id": "a2", "rank": 0.9}]))),
+        ("slow", Err(CallFailure::Timeout(30_000))),
+    ])
+}
+
+#[test]
+fn a_receipt_holds_what_was_ranked_and_what_came_of_it() {
+    let (outcome, world) = search(ranking(), json!({"city": "Pune"}));
+    let outcome = outcome.expect("searched");
+    let receipt = world.receipt();
+    assert_eq!(outcome.receipt.as_deref(), Some(receipt.id.as_str()));
+    assert_eq!((receipt.at_ms, receipt.request_id.as_str()), (NOW_MS, "made-up"));
+    assert_eq!((receipt.intent.as_str(), receipt.version.to_string().as_str()), ("test.find_things", "1.2.3"));
+    assert_eq!(receipt.contract, world.contract.digest());
+    assert_eq!(receipt.arguments.get(), r#"{"city":"Pune","request_id":"made-up"}"#);
+    let payloads: Vec<_> = receipt
+        .payloads
+        .iter()
+        .map(|payload| {
+            let options =
+                payload.candidates.iter().map(|candidate| (candidate.number, candidate.json.get().to_owned()));
+            (payload.partner.as_str(), options.collect::<Vec<_>>())
+        })
+        .collect();
+    // The partner that gave nothing and the option that no contract may see are not there.
+    assert_eq!(
+        payloads,
+        [
+            ("beta", vec![(0, r#"{"id":"b1","note":true,"rank":0.30000000000000004}"#.to_owned())]),
+            (
+                "alpha",
+                vec![
+                    (1, r#"{"drop":true,"id":"a1","strike":true}"#.to_owned()),
+                    (2, r#"{"id":"a2","rank":0.9}"#.to_owned())
+                ]
+            )
+        ]
+    );
+    let ranked: Vec<_> = receipt.ranked.iter().map(|score| (score.number, score.id.as_str(), score.total)).collect();
+    assert_eq!(ranked, [(2, "a2", 0.9), (0, "b1", 0.1 + 0.2)]);
+    assert_eq!(receipt.dropped.len(), 1);
+    assert_eq!((receipt.dropped[0].number, receipt.dropped[0].strike), (1, true));
+    assert_eq!(receipt.dropped[0].codes, ["SCRIPTED"]);
+    let alpha = PartnerId::parse("alpha").expect("well formed");
+    let shown: Vec<_> = receipt.shown(&alpha).map(RawValue::get).collect();
+    assert_eq!(shown, [r#"{"id":"a2","rank":0.9}"#]);
+}
+
+#[test]
+fn nothing_to_rank_leaves_no_receipt() {
+    let cheat = things(json!([{"id": "x", "ad_bid": 1}]));
+    for answers in [("alpha", things(json!([]))), ("alpha", Err(CallFailure::HttpStatus(500))), ("alpha", cheat)] {
+        let (outcome, world) = search(world(&[answers]), json!({}));
+        assert_eq!(outcome.expect("searched").receipt, None);
+        assert_eq!(world.receipts.lock().expect("not poisoned").len(), 0);
+    }
+}
+
+#[test]
+fn a_receipt_that_was_kept_as_text_replays_to_the_same_outcome() {
+    let (_, world) = search(ranking(), json!({"city": "Pune"}));
+    let kept = serde_json::to_string(&world.receipt()).expect("serialises");
+    let receipt: Receipt = serde_json::from_str(&kept).expect("reads");
+    assert_eq!(receipt.ranked, world.receipt().ranked);
+    let first = std::mem::take(&mut *world.contract.seen.lock().expect("not poisoned"));
+    let replayed = block_on(replay(&receipt, &*world.contract)).expect("replayed");
+    assert!(replayed.same && replayed.difference.is_none(), "{replayed:?}");
+    assert_eq!((replayed.expected, replayed.found), (receipt.outcome, Some(receipt.outcome)));
+    assert_eq!(*world.contract.seen.lock().expect("not poisoned"), first, "it sees the very same again");
+}
+
+#[test]
+fn a_replay_says_where_the_outcomes_part() {
+    let (_, world) = search(ranking(), json!({}));
+    let receipt = world.receipt();
+    let difference = |impurity: Option<Impurity>, receipt: &Receipt| {
+        *world.contract.impurity.lock().expect("not poisoned") = impurity;
+        let replayed = block_on(replay(receipt, &*world.contract)).expect("replayed");
+        assert!(!replayed.same && replayed.found != Some(replayed.expected));
+        replayed.difference.expect("told")
+    };
+    let scored = difference(Some(Impurity::Score), &receipt);
+    let Difference::Ranked { place: 1, expected: Some(expected), found: Some(found) } = scored else {
+        panic!("{scored:?}")
+    };
+    assert_eq!((expected.total.next_up(), expected.id), (found.total, found.id));
+    let dropped = difference(Some(Impurity::Drop), &receipt);
+    assert!(matches!(dropped, Difference::Dropped { place: 0, expected: Some(_), found: None }), "{dropped:?}");
+    assert_eq!(difference(Some(Impurity::Card), &receipt), Difference::Remainder);
+    assert_eq!(difference(Some(Impurity::Refusal), &receipt), Difference::Request { code: "LATER".into() });
+
+    // The contract is as it was, and the receipt is not.
+    let mut altered = receipt.clone();
+    altered.payloads[0].candidates[0].json = to_raw_value(&json!({"id": "b1", "rank": 0.95})).expect("valid JSON");
+    let altered = difference(None, &altered);
+    assert!(matches!(altered, Difference::Ranked { place: 0, .. }), "{altered:?}");
+}
+
+#[test]
+fn a_replay_is_by_the_component_that_ranked_and_no_other() {
+    let (_, world) = search(ranking(), json!({}));
+    let receipt = Receipt { contract: Digest::of(b"another"), ..world.receipt() };
+    let refused = block_on(replay(&receipt, &*world.contract));
+    assert!(matches!(refused, Err(ReplayError::OtherContract { given, .. }) if given == world.contract.digest()));
+    let failing = ScriptedContract {
+        descriptor: descriptor(),
+        fault: Some(ContractFault::DeadlineExceeded(5)),
+        seen: Mutex::default(),
+        impurity: Mutex::default(),
+    };
+    let failed = block_on(replay(&world.receipt(), &failing));
+    assert!(matches!(failed, Err(ReplayError::Contract(ContractFault::DeadlineExceeded(5)))));
 }

@@ -1,11 +1,13 @@
-//! What the gateway does without being asked: it follows changes of who is routed, sends mail, probes live partners
-//! once a day, and forgets codes that are over.
+//! What the gateway does without being asked: it follows changes of who is routed and of signing keys, sends mail, probes
+//! live partners once a day, and forgets codes that are over and evidence that is old.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use intent_gateway_core::error::chain;
 use intent_gateway_core::onboarding::Onboarding;
+use intent_gateway_core::ports::Evidence as _;
+use intent_gateway_store::SqlStore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -15,6 +17,11 @@ const MAIL_POLL: Duration = Duration::from_millis(500);
 const PROBE_POLL: Duration = Duration::from_secs(60);
 /// How often codes that are over are forgotten.
 const SWEEP_POLL: Duration = Duration::from_secs(600);
+/// How often evidence that is too old is forgotten.
+const EVIDENCE_POLL: Duration = Duration::from_secs(3_600);
+/// How long a change is waited for before the store is asked whether there was none: the signing keys must be known to be
+/// the store's, well within [`STALE_AFTER_MS`](intent_gateway_core::completion::keyring::STALE_AFTER_MS).
+const COMPARE_POLL: Duration = Duration::from_secs(2);
 /// Pause after the store has failed.
 const STORE_PAUSE: Duration = Duration::from_secs(1);
 
@@ -22,7 +29,13 @@ const STORE_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct Background(JoinSet<()>);
 
 impl Background {
-    pub(crate) fn start(onboarding: &Arc<Onboarding>, seen: u64, stop: &CancellationToken) -> Self {
+    pub(crate) fn start(
+        onboarding: &Arc<Onboarding>,
+        store: Arc<SqlStore>,
+        seen: u64,
+        keep_ms: u64,
+        stop: &CancellationToken,
+    ) -> Self {
         let mut tasks = JoinSet::new();
         let until = |stop: &CancellationToken, work: futures_util::future::BoxFuture<'static, ()>| {
             let stop = stop.clone();
@@ -37,6 +50,7 @@ impl Background {
         tasks.spawn(until(stop, Box::pin(deliver(onboarding.clone()))));
         tasks.spawn(until(stop, Box::pin(probe(onboarding.clone()))));
         tasks.spawn(until(stop, Box::pin(sweep(onboarding.clone()))));
+        tasks.spawn(until(stop, Box::pin(forget(onboarding.clone(), store, keep_ms))));
         Self(tasks)
     }
 
@@ -46,21 +60,46 @@ impl Background {
     }
 }
 
-/// Puts every change of who is routed in force. While the store cannot be read, what was read last stays in force.
+/// Puts every change of who is routed, and of signing keys, in force. While the store cannot be read, who was routed last
+/// stays so; the keys grow stale, and completion reports are refused until they can be compared again.
 async fn follow(onboarding: Arc<Onboarding>, mut seen: u64) {
     loop {
-        let now = onboarding.store.changed(seen).await;
-        match onboarding.routing.refresh(&*onboarding.store).await {
-            Ok(partners) => {
-                tracing::debug!(partners, changes = now, "the partners were read anew");
-                seen = now;
-            }
-            Err(error) => {
-                let error = chain(&error);
-                tracing::error!(%error, "the partners could not be read; those read last stay in force");
-                tokio::time::sleep(STORE_PAUSE).await;
-            }
+        if let Err(error) = follow_once(&onboarding, &mut seen).await {
+            tracing::error!(%error, "the store could not be read; who was routed last stays so");
+            tokio::time::sleep(STORE_PAUSE).await;
         }
+    }
+}
+
+async fn follow_once(onboarding: &Onboarding, seen: &mut u64) -> Result<(), String> {
+    let store = &*onboarding.store;
+    let now = match tokio::time::timeout(COMPARE_POLL, store.changed(*seen)).await {
+        Ok(now) => now,
+        Err(_elapsed) => {
+            let asked_at_ms = onboarding.clock.now_ms();
+            let now = store.changes().await.map_err(|error| chain(&error))?;
+            if now == *seen {
+                onboarding.keys.compared(asked_at_ms);
+                return Ok(());
+            }
+            now
+        }
+    };
+    onboarding.refresh_keys().await.map_err(|error| chain(&error))?;
+    let partners = onboarding.routing.refresh(store).await.map_err(|error| chain(&error))?;
+    tracing::debug!(partners, changes = now, "the partners and their keys were read anew");
+    *seen = now;
+    Ok(())
+}
+
+async fn forget(onboarding: Arc<Onboarding>, store: Arc<SqlStore>, keep_ms: u64) {
+    loop {
+        match store.forget(onboarding.clock.now_ms().saturating_sub(keep_ms)).await {
+            Ok(0) => {}
+            Ok(forgotten) => tracing::info!(forgotten, "findings and receipts that are too old were forgotten"),
+            Err(error) => tracing::error!(error = %chain(&error), "old findings and receipts could not be forgotten"),
+        }
+        tokio::time::sleep(EVIDENCE_POLL).await;
     }
 }
 

@@ -10,9 +10,11 @@ use intent_gateway_http::auth::{Role, SUBJECT_MAX_CHARS, TTL_MAX_SECONDS};
 use crate::audit::AuditCommand;
 use crate::completion::CompletionCommand;
 use crate::config::Overrides;
+use crate::ledger::LedgerCommand;
 use crate::manifest::ManifestCommand;
 use crate::partner::{PartnerCommand, ReviewCommand};
 use crate::plugin::PluginCommand;
+use crate::receipt::ReceiptCommand;
 use crate::store_command::StoreCommand;
 
 /// Routes an assistant's requests by intent to partner businesses, under hot-loaded contracts.
@@ -58,6 +60,12 @@ pub(crate) enum Command {
     /// Sign completion reports, and check signatures of them.
     #[command(subcommand)]
     Completion(CompletionCommand),
+    /// Read the commission ledger, and verify that every entry of it holds.
+    #[command(subcommand)]
+    Ledger(LedgerCommand),
+    /// Look into rankings: what was ranked, how it came out, and whether it still does.
+    #[command(subcommand)]
+    Receipt(ReceiptCommand),
     /// Back up, restore and check the store.
     #[command(subcommand)]
     Store(StoreCommand),
@@ -179,7 +187,13 @@ impl Command {
             Self::Config(ConfigCommand::Check(file)) => Some(file),
             Self::Store(command) => Some(command.file()),
             Self::Audit(command) => command.file(),
-            Self::Plugin(_) | Self::Manifest(_) | Self::Partner(_) | Self::Review(_) | Self::Completion(_) => None,
+            Self::Ledger(command) => command.file(),
+            Self::Plugin(_)
+            | Self::Manifest(_)
+            | Self::Partner(_)
+            | Self::Review(_)
+            | Self::Completion(_)
+            | Self::Receipt(_) => None,
         }
     }
 }
@@ -275,7 +289,13 @@ mod tests {
             ("intent-gateway partner list --limit 501 --gateway http://g", E::ValueValidation),
             ("intent-gateway review show ../x --gateway http://g", E::ValueValidation),
             ("intent-gateway review reject rev_1 --gateway http://g", E::MissingRequiredArgument),
+            ("intent-gateway receipt show rev_1 --gateway http://g", E::ValueValidation),
+            ("intent-gateway receipt list --gateway http://g", E::MissingRequiredArgument),
             ("intent-gateway audit show --limit 0", E::ValueValidation),
+            ("intent-gateway ledger statement ptr_1", E::MissingRequiredArgument),
+            ("intent-gateway ledger statement ptr_1 2026-5", E::ValueValidation),
+            ("intent-gateway ledger statement ptr_1 2026-05 --format pdf", E::InvalidValue),
+            ("intent-gateway ledger verify --expect-head 2", E::ValueValidation),
             ("intent-gateway store backup", E::MissingRequiredArgument),
             ("intent-gateway completion sign r.json --key whsec_ab", E::UnknownArgument),
             ("intent-gateway completion sign r.json --timestamp 1000000000000000", E::ValueValidation),
@@ -295,6 +315,8 @@ mod tests {
         assert_eq!(file("intent-gateway store check --config g.toml").as_deref(), Some("g.toml"));
         assert_eq!(file("intent-gateway audit verify --config g.toml").as_deref(), Some("g.toml"));
         assert_eq!(file("intent-gateway audit verify --config g.toml --gateway http://g"), None);
+        assert_eq!(file("intent-gateway ledger balance --config g.toml").as_deref(), Some("g.toml"));
+        assert_eq!(file("intent-gateway ledger balance --config g.toml --gateway http://g"), None);
         assert_eq!(file("intent-gateway partner list --gateway http://g"), None);
     }
 

@@ -183,7 +183,18 @@ impl Gateway {
         self.exchange(&self.base, request.body(body))
     }
 
+    /// Reads what is at a path as it is written, whatever its form.
+    pub(crate) fn get_text(&self, path: &str) -> Result<String, GatewayError> {
+        self.ask(Method::GET, path, String::new())
+    }
+
     fn send<T: DeserializeOwned>(&self, method: Method, path: &str, body: String) -> Result<T, GatewayError> {
+        let text = self.ask(method, path, body)?;
+        let url = || format!("{}{path}", self.base);
+        serde_json::from_str(&text).map_err(|cause| GatewayError::Unexpected { url: url(), cause })
+    }
+
+    fn ask(&self, method: Method, path: &str, body: String) -> Result<String, GatewayError> {
         let url = format!("{}{path}", self.base);
         let mut request = http::Request::builder().method(method).uri(&url);
         if !body.is_empty() {
@@ -196,7 +207,7 @@ impl Gateway {
         if !status.is_success() {
             return Err(GatewayError::Refused(Box::new(refused(status, &text))));
         }
-        serde_json::from_str(&text).map_err(|cause| GatewayError::Unexpected { url, cause })
+        Ok(text)
     }
 
     fn exchange(

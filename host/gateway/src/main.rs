@@ -11,14 +11,15 @@ mod cli;
 mod client;
 mod completion;
 mod config;
-mod findings;
 mod issuer_keys;
 mod keys;
+mod ledger;
 mod logging;
 mod manifest;
 mod outcome;
 mod partner;
 mod plugin;
+mod receipt;
 mod serve;
 mod store_command;
 mod terminal;
@@ -46,9 +47,14 @@ fn main() -> ExitCode {
         Command::Partner(command) => partner::run(command),
         Command::Review(command) => partner::run_review(command),
         Command::Completion(command) => completion::run(command),
+        Command::Receipt(command) => receipt::run(command),
         Command::Audit(arguments) => match arguments.gateway() {
             Some(gateway) => audit::ask(gateway, arguments),
             None => with_config(&command, |config| audit::read(&config, arguments)),
+        },
+        Command::Ledger(arguments) => match arguments.gateway() {
+            Some(gateway) => ledger::ask(gateway, arguments),
+            None => with_config(&command, |config| ledger::read(&config, arguments)),
         },
         Command::Store(arguments) => with_config(&command, |config| store_command::run(&config, arguments)),
         Command::Serve(_) => with_config(&command, serve::run),

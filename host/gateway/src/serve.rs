@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use intent_gateway_core::bookkeeping::Bookkeeping;
 use intent_gateway_core::clock::{Clock, SystemClock};
+use intent_gateway_core::completion::intake::Intake;
+use intent_gateway_core::completion::keyring::KeyRing;
 use intent_gateway_core::onboarding::{Onboarding, Routing};
 use intent_gateway_core::partner::Partner;
 use intent_gateway_core::reference::ReferenceSealer;
@@ -13,13 +16,12 @@ use intent_gateway_http::{AppState, router};
 use intent_gateway_mail::mailer;
 use intent_gateway_partners::PartnerClient;
 use intent_gateway_sandbox::Sandbox;
-use intent_gateway_store::SqlStore;
+use intent_gateway_store::{Desk, Journal, SqlStore};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::background::Background;
-use crate::config::Config;
-use crate::findings::MemoryFindings;
+use crate::config::{Config, PartnerEntry};
 use crate::issuer_keys;
 use crate::keys::Keys;
 use crate::logging;
@@ -38,13 +40,14 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let draining = CancellationToken::new();
     let signals = Signals::new()?;
     let sandbox = start_sandbox(&config).await?;
-    let Parts { state, onboarding } = parts(&config, sandbox.clone(), &draining).await?;
-    // Before the first request: who was live before a restart is live after it.
+    let Parts { state, onboarding, store, desk, journal } = parts(&config, sandbox.clone(), &draining).await?;
+    // Before the first request: who was live before a restart is live after it, and may report.
     let seen = onboarding.store.changes().await.context("the store cannot be read")?;
     onboarding.routing.refresh(&*onboarding.store).await.context("the partners cannot be read")?;
+    onboarding.refresh_keys().await.context("the signing keys cannot be read")?;
     let server = Server::bind(config.server.listener(), router(state), draining.clone()).await?;
     let stop = CancellationToken::new();
-    let background = Background::start(&onboarding, seen, &stop);
+    let background = Background::start(&onboarding, store, seen, config.evidence.keep_ms(), &stop);
     crate::print(&format!("listening on http://{}", server.local_addr()));
     tracing::info!(address = %server.local_addr(), version = env!("CARGO_PKG_VERSION"), "serving");
 
@@ -52,6 +55,9 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let drained = server.run().await;
     stop.cancel();
     background.stopped().await;
+    // Whoever is still owed an answer was cut off; what was taken is written all the same.
+    desk.close().await;
+    journal.close().await;
     // Only now: requests under way needed contracts until the last of them was answered.
     sandbox.stop().await;
     match drained {
@@ -74,6 +80,9 @@ async fn start_sandbox(config: &Config) -> anyhow::Result<Arc<Sandbox>> {
 struct Parts {
     state: AppState,
     onboarding: Arc<Onboarding>,
+    store: Arc<SqlStore>,
+    desk: Arc<Desk>,
+    journal: Arc<Journal>,
 }
 
 /// The parts, each behind its port.
@@ -90,8 +99,9 @@ async fn parts(config: &Config, sandbox: Arc<Sandbox>, draining: &CancellationTo
     let store = open_store(config).await?;
     let partners = Arc::new(PartnerClient::new(&config.partner_client).context("partner calls could not be set up")?);
     let configured = config.partners.iter().cloned().map(|entry| Arc::new(Partner::from(entry))).collect();
+    let (desk, journal) = (Arc::new(Desk::open(store.clone())), Arc::new(Journal::open(store.clone())));
     let onboarding = Arc::new(Onboarding {
-        store,
+        store: store.clone(),
         vault: keys.vault(),
         clock: clock.clone(),
         contracts: sandbox.clone(),
@@ -100,27 +110,40 @@ async fn parts(config: &Config, sandbox: Arc<Sandbox>, draining: &CancellationTo
         pages: partners.clone(),
         mailer: mailer(&config.mail, &config.state_dir, clock.clone()).context("mail could not be set up")?,
         routing: Routing::new(configured),
+        keys: Arc::new(KeyRing::new(config.partners.iter().filter_map(PartnerEntry::signing_key))),
         settings: config.platform.settings(),
     });
     let searcher = Searcher {
         contracts: sandbox.clone(),
         directory: onboarding.routing.directory(),
         calls: partners,
-        findings: Arc::new(MemoryFindings::default()),
+        journal: journal.clone(),
         clock: clock.clone(),
         references: ReferenceSealer::new(&keys.reference),
         timeout: config.search.timeout(),
     };
+    let intake = Intake {
+        keys: onboarding.keys.clone(),
+        contracts: sandbox.clone(),
+        desk: desk.clone(),
+        clock: clock.clone(),
+        rate: config.platform.rate(),
+    };
+    let bookkeeping =
+        Bookkeeping { books: store.clone(), store: store.clone(), contracts: sandbox.clone(), clock: clock.clone() };
     let state = AppState {
         searcher: Arc::new(searcher),
         admin: sandbox,
         onboarding: onboarding.clone(),
+        intake: Arc::new(intake),
+        bookkeeping: Arc::new(bookkeeping),
+        evidence: store.clone(),
         issuers: Arc::new(issuer_keys::issuers(config, &clock)?),
         tokens: Arc::new(keys.tokens(&config.auth.audience, clock)?),
         limits: config.server.limits(),
         draining: draining.clone(),
     };
-    Ok(Parts { state, onboarding })
+    Ok(Parts { state, onboarding, store, desk, journal })
 }
 
 /// Opens the store of a configuration; the state folder is made if need be.

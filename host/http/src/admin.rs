@@ -9,13 +9,19 @@ use axum::extract::{Path, Query, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use intent_gateway_core::digest::Digest;
+use intent_gateway_core::findings::KeptFinding;
+use intent_gateway_core::id::PartnerId;
 use intent_gateway_core::limits::CONTRACT_MAX_BYTES;
+use intent_gateway_core::onboarding::OnboardingError;
+use intent_gateway_core::onboarding::records::Account;
 use intent_gateway_core::ports::Origin;
+use intent_gateway_core::store;
 use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
+use crate::acting::size;
 use crate::auth::Caller;
 use crate::body::{self, WASM};
 use crate::error::{Code, ErrorBody, Refusal};
@@ -26,6 +32,8 @@ use crate::wire::{self, PartnerEntry, PartnerList};
 pub(crate) const CONCURRENT_UPLOADS_MAX: usize = 2;
 /// Wait for the body of an upload.
 const UPLOAD_BODY_TIMEOUT: Duration = Duration::from_secs(120);
+/// About what a finding takes, bytes.
+const FINDING_BYTES: usize = 384;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default()
@@ -168,27 +176,63 @@ async fn list_partners(State(app): State<Arc<App>>) -> Result<Response, Refusal>
     wire::json(StatusCode::OK, &PartnerList { partners }, wire::SMALL_BYTES)
 }
 
-/// Lists what was found in a partner's answers.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FindingsQuery {
+    before: Option<u64>,
+    limit: Option<u32>,
+}
+
+/// Lists what was found in a partner's answers and completion reports.
 #[utoipa::path(
     get, path = "/api/v1/admin/partners/{partner}/findings", tag = "admin",
-    params(("partner" = String, Path, description = "Partner identifier")),
+    params(
+        ("partner" = String, Path, description = "Partner identifier"),
+        ("before" = Option<u64>, Query, description = "`next` of the page before"),
+        ("limit" = Option<u32>, Query, description = "Findings of a page, 1 to 500; 100 when absent"),
+    ),
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "Newest first", body = schema::PartnerFindings),
+        (status = 200, description = "A page of findings, newest first", body = schema::PartnerFindings),
+        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody<'static>),
         (status = 404, description = "`NOT_FOUND`: no such partner", body = ErrorBody<'static>),
     )
 )]
-async fn list_findings(State(app): State<Arc<App>>, Path(partner): Path<String>) -> Result<Response, Refusal> {
+async fn list_findings(
+    State(app): State<Arc<App>>,
+    Path(partner): Path<String>,
+    query: Result<Query<FindingsQuery>, QueryRejection>,
+) -> Result<Response, Refusal> {
     #[derive(Serialize)]
-    struct Answer<'a, T> {
+    struct Answer<'a> {
         partner: &'a str,
-        findings: T,
+        findings: &'a [KeptFinding],
+        next: Option<u64>,
     }
-    if !app.searcher.directory.all().iter().any(|known| known.id.as_str() == partner) {
+    let refused = || Refusal::new(Code::InvalidRequest).message("The query parameters are `before` and `limit`.");
+    let Query(FindingsQuery { before, limit }) = query.map_err(|_| refused())?;
+    let limit = size(limit)?;
+    // Numbers are kept as signed ones.
+    if before.is_some_and(|before| i64::try_from(before).is_err()) {
+        return Err(refused());
+    }
+    if !is_known(&app, &partner).await? {
         return Err(Refusal::new(Code::NotFound).message("There is no such partner."));
     }
-    let findings = app.searcher.findings.of(&partner);
-    wire::json(StatusCode::OK, &Answer { partner: &partner, findings }, wire::SMALL_BYTES)
+    let findings = app.evidence.findings(&partner, before, limit).await.map_err(OnboardingError::from)?;
+    let next = findings.last().filter(|_| findings.len() >= limit as usize).map(|finding| finding.number);
+    let bytes = wire::SMALL_BYTES + findings.len() * FINDING_BYTES;
+    wire::json(StatusCode::OK, &Answer { partner: &partner, findings: &findings, next }, bytes)
+}
+
+/// Whether there is such a partner: routed to now, or signed up at any time.
+async fn is_known(app: &App, partner: &str) -> Result<bool, Refusal> {
+    let Ok(id) = PartnerId::parse(partner) else { return Ok(false) };
+    if app.searcher.directory.all().iter().any(|routed| routed.id == id) {
+        return Ok(true);
+    }
+    let account = store::load::<Account>(&*app.onboarding.store, id.as_str()).await.map_err(OnboardingError::from)?;
+    Ok(account.is_some())
 }
 
 /// A task that panicked is a fault of the gateway like any other.

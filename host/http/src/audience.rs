@@ -28,6 +28,8 @@ pub(crate) enum Entry {
         /// Hops of `X-Forwarded-For` that are believed.
         trusted_proxies: usize,
     },
+    /// Whoever signs what it sends, which the handler verifies: it needs the whole body for that.
+    Signed,
     /// The bearer of any token, for what every role may know.
     Known {
         /// Knows the tokens.
@@ -86,6 +88,7 @@ impl Entry {
                 let network = client::network(request.headers(), request.extensions(), *trusted_proxies);
                 return limit.count(network).map_err(|wait| Refusal::new(Code::RateLimited).retry_after(wait));
             }
+            Self::Signed => return Ok(()),
             Self::Known { access } => {
                 let caller = access.known(request.headers()).await?;
                 request.extensions_mut().insert(caller);

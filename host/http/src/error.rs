@@ -4,7 +4,9 @@
 //! layer, which knows the request's identifier. What the caller reads and what the log gets are two things:
 //! `message` is public, `internal` never leaves the process.
 
+mod bookkeeping;
 mod onboarding;
+pub(crate) use onboarding::told;
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
@@ -173,6 +175,13 @@ impl Refusal {
             challenge: None,
             retry_after_seconds: (code == Code::Overloaded).then_some(RETRY_AFTER_SECONDS),
         }
+    }
+
+    /// With a code of its own, under the status of the one it was made with.
+    #[must_use]
+    pub(crate) fn coded(mut self, code: &'static str) -> Self {
+        self.code = code.into();
+        self
     }
 
     /// With a message of its own.

@@ -14,14 +14,17 @@ mod business;
 mod client;
 pub mod error;
 mod fields;
+pub mod ledger_wire;
 mod onboarding_wire;
 mod openapi;
 mod ops;
 mod orchestrator;
 mod platform;
+mod reports;
 pub mod request_id;
 pub mod schema;
 pub mod server;
+pub mod statements;
 pub mod wire;
 
 use std::num::NonZeroU32;
@@ -31,8 +34,10 @@ use std::time::Duration;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use bytes::Bytes;
+use intent_gateway_core::bookkeeping::Bookkeeping;
+use intent_gateway_core::completion::intake::Intake;
 use intent_gateway_core::onboarding::Onboarding;
-use intent_gateway_core::ports::ContractAdmin;
+use intent_gateway_core::ports::{ContractAdmin, Evidence};
 use intent_gateway_core::search::Searcher;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -55,6 +60,8 @@ const ADMIN_IN_FLIGHT_MAX: usize = 32;
 const PARTNERS_IN_FLIGHT_MAX: usize = 128;
 /// Requests without a token under way at once.
 const OPEN_IN_FLIGHT_MAX: usize = 32;
+/// Completion reports under way at once: as many as may wait to be booked.
+const REPORTS_IN_FLIGHT_MAX: usize = 4_096;
 
 /// Bounds on requests.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +86,12 @@ pub struct AppState {
     pub admin: Arc<dyn ContractAdmin>,
     /// Partners on their way to live traffic.
     pub onboarding: Arc<Onboarding>,
+    /// Takes completion reports.
+    pub intake: Arc<Intake>,
+    /// The ledger, for people.
+    pub bookkeeping: Arc<Bookkeeping>,
+    /// What is kept of findings and rankings.
+    pub evidence: Arc<dyn Evidence>,
     /// The gateway's own bearer tokens.
     pub tokens: Arc<Tokens>,
     /// Whose tokens are accepted besides.
@@ -94,10 +107,15 @@ pub(crate) struct App {
     pub(crate) searcher: Arc<Searcher>,
     pub(crate) admin: Arc<dyn ContractAdmin>,
     pub(crate) onboarding: Arc<Onboarding>,
+    pub(crate) intake: Arc<Intake>,
+    pub(crate) bookkeeping: Arc<Bookkeeping>,
+    pub(crate) evidence: Arc<dyn Evidence>,
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) limits: Limits,
     pub(crate) draining: CancellationToken,
     pub(crate) uploads: Semaphore,
+    /// Taken while the ledger is verified.
+    pub(crate) verification: Semaphore,
     pub(crate) openapi: Bytes,
 }
 
@@ -113,7 +131,7 @@ pub fn router(state: AppState) -> Router {
     let anyone = Entry::Anyone { limit: ClientLimit::per_minute(open_per_minute), trusted_proxies };
     let audience = |routes: OpenApiRouter<Arc<App>>, entry: Entry, deadline: Duration, max_in_flight: usize| {
         let no_store = match entry {
-            Entry::Anyone { .. } | Entry::Bearer { required: Role::Partner, .. } => true,
+            Entry::Anyone { .. } | Entry::Signed | Entry::Bearer { required: Role::Partner, .. } => true,
             Entry::Known { .. } | Entry::Bearer { required: Role::Orchestrator | Role::Admin, .. } => false,
         };
         let audience = Audience { entry, deadline, in_flight: Semaphore::new(max_in_flight), no_store };
@@ -125,6 +143,7 @@ pub fn router(state: AppState) -> Router {
         .merge(audience(orchestrator::routes(), bearer(Role::Orchestrator), request_timeout, max_in_flight))
         .merge(audience(business::open_routes(), anyone, request_timeout, OPEN_IN_FLIGHT_MAX))
         .merge(audience(business::routes(), bearer(Role::Partner), request_timeout, PARTNERS_IN_FLIGHT_MAX))
+        .merge(audience(reports::routes(), Entry::Signed, request_timeout, REPORTS_IN_FLIGHT_MAX))
         .merge(audience(team, bearer(Role::Admin), ADMIN_TIMEOUT, ADMIN_IN_FLIGHT_MAX))
         .merge(ops::routes())
         .split_for_parts();
@@ -133,10 +152,14 @@ pub fn router(state: AppState) -> Router {
         searcher: state.searcher,
         admin: state.admin,
         onboarding: state.onboarding,
+        intake: state.intake,
+        bookkeeping: state.bookkeeping,
+        evidence: state.evidence,
         tokens: state.tokens,
         limits: state.limits,
         draining: state.draining,
         uploads: Semaphore::new(admin::CONCURRENT_UPLOADS_MAX),
+        verification: Semaphore::new(platform::VERIFICATIONS_MAX),
         openapi: serde_json::to_vec(&api).expect("the document is made of strings and numbers").into(),
     });
     routes

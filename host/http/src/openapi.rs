@@ -6,7 +6,7 @@
 use serde_json::json;
 use utoipa::OpenApi as _;
 use utoipa::openapi::path::{Operation, PathItem};
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Response, ResponseBuilder};
 
 use crate::error::{Code, ErrorBody, ErrorDetail};
@@ -14,6 +14,9 @@ use crate::wire::Violation;
 
 /// Name of the security scheme.
 const BEARER: &str = "bearer";
+
+/// Name of the scheme of completion reports.
+const SIGNATURE: &str = "signature";
 
 /// Tag of the partners' routes.
 const BUSINESS: &str = "business";
@@ -24,7 +27,7 @@ const BUSINESS: &str = "business";
         title = "intent-gateway",
         description = "Routes an assistant's requests by intent to partner businesses, under hot-loaded contracts.\n\n\
             Routes under `/api` take a bearer token; each operation's `security` names the roles that may call it. A \
-            partner's token opens the routes of its own account alone. Open are the way to a partner's first token, \
+            partner's token opens the routes of its own account alone. Completion reports are signed instead. Open are the way to a partner's first token, \
             `/health`, `/ready` and `/openapi.json`. Every refusal has one shape, `ErrorBody`, with a \
             stable code. A request may bring an `x-request-id` of up to 128 visible ASCII characters; every answer \
             carries one.",
@@ -33,6 +36,7 @@ const BUSINESS: &str = "business";
     tags(
         (name = "orchestrator", description = "For assistants: intents, classification, search"),
         (name = "business", description = "For partners: sign-up, credentials, manifest, connection"),
+        (name = "reports", description = "For partners: completion reports, signed"),
         (name = "admin", description = "For the platform team: contracts, partners, reviews, the audit log"),
         (name = "operations", description = "For operators and load balancers; open"),
     ),
@@ -56,6 +60,10 @@ pub(crate) fn complete(api: &mut OpenApi) {
             .to_owned(),
     );
     components.add_security_scheme(BEARER, SecurityScheme::Http(scheme));
+    let signature = "HMAC-SHA256 over `<timestamp>.<raw body>` under the partner's `webhook_signing_key`, written \
+                     `sha256=<hex>`; the timestamp stands in `X-PLATFORM-Timestamp`.";
+    let signature = ApiKeyValue::with_description("X-PLATFORM-Signature", signature);
+    components.add_security_scheme(SIGNATURE, SecurityScheme::ApiKey(ApiKey::Header(signature)));
     for code in Code::ALL {
         components.responses.insert(code.as_str().to_owned(), RefOr::T(refusal(code)));
     }

@@ -3,6 +3,8 @@
 //! Nothing here is ever built: `intent-gateway-core` knows no OpenAPI, so its shapes are written down again. The
 //! router tests hold every answer against the document, which keeps the two together.
 
+pub mod receipt;
+
 use utoipa::ToSchema;
 
 use crate::wire::{Axes, Violation};
@@ -600,22 +602,30 @@ pub struct PartnerFindings {
     pub partner: String,
     /// Newest first.
     pub findings: Vec<Finding>,
+    /// What to ask the next page with, as `before`; null when this was the last.
+    #[schema(required)]
+    pub next: Option<u64>,
 }
 
-/// One thing found in a partner's answer.
+/// One thing found in a partner's answer or completion report.
 #[derive(ToSchema)]
 pub struct Finding {
+    /// Its number: greater than that of any finding before it.
+    pub number: u64,
     /// When, milliseconds since the epoch.
     pub at_ms: u64,
     /// Against whom.
     pub partner: String,
     /// The intent concerned.
     pub intent: String,
-    /// The request in whose answer it was found.
+    /// The request in whose answer it was found, or that the reported order came from.
     pub request_id: String,
     /// The option's identifier, where the finding concerns one.
     #[schema(required)]
     pub option_id: Option<String>,
+    /// The partner's identifier of the order, where the finding concerns a completion report.
+    #[schema(required)]
+    pub external_id: Option<String>,
     /// How grave.
     pub severity: Severity,
     /// What.
@@ -626,10 +636,56 @@ pub struct Finding {
 #[derive(ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub enum Severity {
-    /// The option stayed in the ranking.
+    /// The option stayed in the ranking; the report was booked.
     Note,
     /// The option, or the whole answer, was dropped.
     Drop,
     /// Dropped, and counts towards the partner's suspension.
     Strike,
+}
+
+/// A completion report: what every intent's has. Each contract adds members of its own.
+#[derive(ToSchema)]
+pub struct CompletionReport {
+    /// The intent that the order was made under.
+    #[schema(example = "auto.book_ac_service")]
+    pub intent: String,
+    /// The partner's identifier of the order, booking or policy.
+    #[schema(min_length = 1, max_length = 200)]
+    pub external_id: String,
+    /// The request that the order came from.
+    #[schema(min_length = 1, max_length = 200)]
+    pub request_id: String,
+    /// Net supplier revenue in INR, with at most two decimals; the base of the commission.
+    #[schema(minimum = 0)]
+    pub amount_inr: f64,
+    /// Tax.
+    #[schema(minimum = 0)]
+    pub gst_inr: f64,
+    /// Tips collected for staff.
+    #[schema(minimum = 0)]
+    pub tips_inr: f64,
+    /// Fees of others that the partner does not keep.
+    #[schema(minimum = 0)]
+    pub pass_through_inr: f64,
+    /// When the order closed, with an offset.
+    #[schema(format = DateTime, example = "2026-05-04T10:00:00+05:30")]
+    pub closed_at: String,
+    /// One of the statuses that the intent's contract lists.
+    #[schema(min_length = 1, max_length = 64, example = "completed")]
+    pub status: String,
+}
+
+/// The answer to a completion report that is in the ledger.
+#[derive(ToSchema)]
+pub struct ReportAcknowledgement {
+    /// The receipt of the booking.
+    #[schema(example = "rcpt_0f1e2d3c4b5a69788796a5b4")]
+    pub receipt_id: String,
+    /// The partner's identifier of the order.
+    pub external_id: String,
+    /// The commission charged, in INR.
+    pub commission_inr: f64,
+    /// The reported status.
+    pub status: String,
 }

@@ -84,10 +84,10 @@ impl From<contract::Axes> for Axes {
 pub struct ContractVersion {
     /// Semantic version.
     #[schema(example = "1.0.0")]
-    version: String,
+    pub(crate) version: String,
     /// SHA-256 of the component, 64 hexadecimal characters.
     #[schema(value_type = String)]
-    digest: Digest,
+    pub(crate) digest: Digest,
 }
 
 /// The widget that shows the options.
@@ -115,6 +115,10 @@ pub struct SearchAnswer<'a> {
     intent: &'a str,
     /// The contract version that checked the request, ranked the options and mapped the cards.
     contract: ContractVersion,
+    /// Identifier of the ranking's receipt, to name to the platform team when a ranking is in doubt; null where no
+    /// partner gave anything to rank.
+    #[schema(required)]
+    receipt: Option<&'a str>,
     /// What to show the cards with.
     widget: WidgetChoice<'a>,
     /// Why there is no option: the intent's own code, or `NO_PARTNER_ANSWERED`. Null when there are options.
@@ -216,6 +220,7 @@ impl<'a> From<&'a SearchOutcome> for SearchAnswer<'a> {
             request_id: &outcome.request_id,
             intent: descriptor.intent.as_str(),
             contract: ContractVersion { version: descriptor.version.to_string(), digest: contract.digest() },
+            receipt: outcome.receipt.as_deref(),
             widget: WidgetChoice::from(&descriptor.widget),
             code: outcome.code.as_deref(),
             options: outcome.options.iter().map(SearchOption::from).collect(),
@@ -310,6 +315,7 @@ fn public_message(failure: &CallFailure) -> Cow<'_, str> {
         | CallFailure::Redirect(_)
         | CallFailure::HttpStatus(_)
         | CallFailure::Unauthorized
+        | CallFailure::SignInRequired { .. }
         | CallFailure::RateLimited { .. }
         | CallFailure::BodyTooLarge(_)
         | CallFailure::Platform { .. }

@@ -136,7 +136,13 @@ pub(crate) struct ToolResult {
     is_error: Option<bool>,
     #[serde(default, rename = "_meta")]
     meta: Option<Box<RawValue>>,
+    /// Whether the call is done, since revision 2026-07-28.
+    #[serde(default)]
+    result_type: Option<String>,
 }
+
+/// What [`ToolResult::result_type`] says of a call that is done, and by its absence means.
+const COMPLETE: &str = "complete";
 
 impl ToolResult {
     /// The payload: the first text of the content (spec 1, JSON-RPC messages), or the structured content of a server
@@ -144,6 +150,9 @@ impl ToolResult {
     pub(crate) fn payload(self, retry_after_ms: Option<u64>) -> Result<String, CallFailure> {
         if self.is_error == Some(true) {
             return Err(self.failure(retry_after_ms));
+        }
+        if self.result_type.as_deref().is_some_and(|kind| kind != COMPLETE) {
+            return Err(protocol("a result that asks for more, which this client does not offer"));
         }
         let structured =
             || self.structured_content.filter(|raw| raw.get().starts_with('{')).map(|raw| raw.get().to_owned());
@@ -167,6 +176,11 @@ impl RpcError {
     /// HTTP status that it came with.
     pub(crate) fn is_specific(&self) -> bool {
         (-32_768..=-32_600).contains(&self.code) || self.detail().code.is_some()
+    }
+
+    /// Whether the code is one that MCP itself defines (MCP 2026-07-28, Error Codes).
+    pub(crate) fn is_of_mcp(&self) -> bool {
+        (-32_099..=-32_020).contains(&self.code)
     }
 
     /// The failure that the error stands for (spec 1, Errors).

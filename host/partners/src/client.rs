@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -17,12 +17,14 @@ use intent_gateway_core::error::CallFailure;
 use intent_gateway_core::id::PartnerId;
 use intent_gateway_core::partner::Partner;
 use intent_gateway_core::ports::{PartnerCalls, ToolAnswer, ToolCall};
+use intent_gateway_core::probe::Lifecycle;
 use rustls::RootCertStore;
 use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::answer::protocol;
 use crate::api;
 use crate::config::{PartnerClientConfig, PartnerClientError};
 use crate::exchange::ExchangeFailure;
@@ -99,6 +101,11 @@ impl PartnerClient {
     pub(crate) fn wire(&self) -> &Wire {
         &self.inner.wire
     }
+
+    /// How a partner is opened that nothing is known of.
+    pub(crate) fn first_opening(&self) -> Lifecycle {
+        lifecycle(self.inner.config.discover_first)
+    }
 }
 
 impl Drop for PartnerClient {
@@ -161,16 +168,18 @@ impl Inner {
             let session = slot.session(&self.wire, bearer.as_ref()).await?;
             match session.call_tool(call.tool, arguments, bearer.clone()).await {
                 Ok(text) => return Ok(ToolAnswer { text }),
-                Err(ExchangeFailure::SessionLost) if renewals < SESSION_RENEWALS_MAX => {
-                    tracing::debug!(partner = %partner.id, "the partner ended the session, a new one is opened");
+                Err(ExchangeFailure::SessionLost | ExchangeFailure::ToolChanged) if renewals < SESSION_RENEWALS_MAX => {
+                    tracing::debug!(partner = %partner.id, "what was known of the partner is over, it is opened anew");
                     slot.discard(&session);
                     renewals += 1;
                 }
                 Err(ExchangeFailure::SessionLost) => {
                     slot.discard(&session);
-                    return Err(CallFailure::Protocol(
-                        "the partner ended a session that it had just issued".to_owned(),
-                    ));
+                    return Err(protocol("the partner ended a session that it had just issued"));
+                }
+                Err(ExchangeFailure::ToolChanged) => {
+                    slot.discard(&session);
+                    return Err(protocol("the partner refuses the headers that it asked for itself"));
                 }
                 Err(ExchangeFailure::Failed(failure)) => {
                     // A partner that broke off may have restarted, and forgotten its sessions.
@@ -189,7 +198,8 @@ impl Inner {
         }
         let gate = Gate::new(self.config.max_concurrent_calls_per_partner, self.config.max_waiting_calls_per_partner);
         let contact = self.partners.entry(partner.clone());
-        Arc::clone(&contact.or_insert_with(|| Arc::new(Contact { gate, slots: Mutex::default() })))
+        let discovers = Arc::new(AtomicBool::new(self.config.discover_first));
+        Arc::clone(&contact.or_insert_with(|| Arc::new(Contact { gate, discovers, slots: Mutex::default() })))
     }
 
     /// Ends the sessions that nobody has used for a while, and forgets partners without any.
@@ -219,6 +229,9 @@ async fn sweep(inner: Weak<Inner>, idle: Duration) {
 /// What is kept about one partner.
 struct Contact {
     gate: Gate,
+    /// Whether the partner was last opened with a discovery. Each user's session is opened the same way, so that a
+    /// partner which refuses one is asked once.
+    discovers: Arc<AtomicBool>,
     /// Sessions by whose token they were opened with: a session is never used under another one, because what the
     /// partner keeps in it belongs to that user.
     slots: Mutex<HashMap<Option<Digest>, Arc<Slot>>>,
@@ -241,7 +254,7 @@ impl Contact {
         {
             slots.remove(&oldest);
         }
-        let slot = Arc::new(Slot::new(uri.clone()));
+        let slot = Arc::new(Slot::new(uri.clone(), Arc::clone(&self.discovers)));
         slots.insert(owner, Arc::clone(&slot));
         slot
     }
@@ -282,11 +295,17 @@ impl Gate {
     }
 }
 
+fn lifecycle(discovers: bool) -> Lifecycle {
+    if discovers { Lifecycle::Discover } else { Lifecycle::Initialize }
+}
+
 type Opening = BoxFuture<'static, Result<Arc<Session>, CallFailure>>;
 
 /// The place of one session: none yet, being opened, or ready.
 struct Slot {
     uri: Uri,
+    /// [`Contact::discovers`].
+    discovers: Arc<AtomicBool>,
     state: Mutex<SlotState>,
 }
 
@@ -304,8 +323,8 @@ enum Stage {
 }
 
 impl Slot {
-    fn new(uri: Uri) -> Self {
-        Self { uri, state: Mutex::new(SlotState { stage: Stage::Empty, last_used: Instant::now() }) }
+    fn new(uri: Uri, discovers: Arc<AtomicBool>) -> Self {
+        Self { uri, discovers, state: Mutex::new(SlotState { stage: Stage::Empty, last_used: Instant::now() }) }
     }
 
     fn state(&self) -> MutexGuard<'_, SlotState> {
@@ -341,7 +360,11 @@ impl Slot {
     fn open(self: &Arc<Self>, wire: Wire, bearer: Option<HeaderValue>) -> Shared<Opening> {
         let slot = Arc::clone(self);
         let opening: Opening = Box::pin(async move {
-            let outcome = Session::open(wire, slot.uri.clone(), bearer).await.map(Arc::new);
+            let first = lifecycle(slot.discovers.load(Ordering::Relaxed));
+            let outcome = Session::open(wire, slot.uri.clone(), bearer, first).await.map(Arc::new);
+            if let Ok(session) = &outcome {
+                slot.discovers.store(session.lifecycle() == Lifecycle::Discover, Ordering::Relaxed);
+            }
             let mut state = slot.state();
             state.last_used = Instant::now();
             state.stage = outcome.as_ref().map_or(Stage::Empty, |session| Stage::Ready(Arc::clone(session)));

@@ -27,6 +27,9 @@ pub struct PartnerClientConfig {
     pub pool_idle_secs: u64,
     /// How long an unused MCP session is kept, seconds.
     pub session_idle_secs: u64,
+    /// How a partner is opened that was not called before: with `server/discover`, as MCP has it since revision
+    /// 2026-07-28, instead of with `initialize` (spec 1, Endpoints). What a partner refuses, the other way is tried.
+    pub discover_first: bool,
 }
 
 impl Default for PartnerClientConfig {
@@ -38,6 +41,7 @@ impl Default for PartnerClientConfig {
             allow_loopback_http: false,
             pool_idle_secs: 60,
             session_idle_secs: 600,
+            discover_first: false,
         }
     }
 }

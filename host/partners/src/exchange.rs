@@ -17,7 +17,8 @@ use intent_gateway_core::limits::PARTNER_BODY_MAX_BYTES;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::answer::{Answer, Message, clean, protocol};
+use crate::answer::{Answer, Message, RpcError, clean, protocol};
+use crate::challenge::auth_failure;
 use crate::sse::EventReader;
 use crate::wire::{SESSION_ID, Target, Wire, retry_after_ms};
 
@@ -41,6 +42,8 @@ const RESERVE_MAX_BYTES: usize = 64 * 1024;
 const SESSION_ID_MAX_BYTES: usize = 1_024;
 /// The code with which servers on the official TypeScript SDK report an unknown session.
 const BAD_SESSION_CODE: i64 = -32_000;
+/// The code of a call whose headers do not repeat what the tool wants repeated (MCP 2026-07-28, Server Validation).
+const HEADER_MISMATCH_CODE: i64 = -32_020;
 
 /// Why an exchange gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -48,8 +51,25 @@ pub(crate) enum ExchangeFailure {
     /// The partner does not know the session any more; nothing was done.
     #[error("the partner ended the session")]
     SessionLost,
+    /// The partner has changed the tool since its list was read; nothing was done.
+    #[error("the partner wants other headers with the call")]
+    ToolChanged,
     #[error(transparent)]
     Failed(#[from] CallFailure),
+}
+
+/// Why a message was not taken.
+enum Refusal {
+    Exchange(ExchangeFailure),
+    /// With an error that MCP itself defines. It is an answer like one of status 200: whoever opens a session goes on from
+    /// it to a revision that the partner speaks.
+    Answer(RpcError),
+}
+
+impl<F: Into<ExchangeFailure>> From<F> for Refusal {
+    fn from(failure: F) -> Self {
+        Self::Exchange(failure.into())
+    }
 }
 
 /// Reads a message of which `R` is what is wanted of a result.
@@ -73,7 +93,14 @@ impl Wire {
         id: &str,
         parse: Parse<R>,
     ) -> Result<Reply<R>, ExchangeFailure> {
-        let response = self.success(target, body).await?;
+        let response = match self.success(target, body).await {
+            Ok(response) => response,
+            Err(Refusal::Exchange(failure)) => return Err(failure),
+            Err(Refusal::Answer(error)) => {
+                let answer = Answer { id: None, outcome: Err(error) };
+                return Ok(Reply { answer, session: None, retry_after_ms: None });
+            }
+        };
         let session = session_id(response.headers());
         let retry_after_ms = retry_after_ms(response.headers(), SystemTime::now());
         let answer = match media_type(response.headers()) {
@@ -93,12 +120,18 @@ impl Wire {
 
     /// Posts a message that gets no answer.
     pub(crate) async fn notify(&self, target: &Target, body: Bytes) -> Result<(), ExchangeFailure> {
-        release(self.success(target, body).await?.into_body());
-        Ok(())
+        match self.success(target, body).await {
+            Ok(response) => {
+                release(response.into_body());
+                Ok(())
+            }
+            Err(Refusal::Exchange(failure)) => Err(failure),
+            Err(Refusal::Answer(error)) => Err(error.failure(None).into()),
+        }
     }
 
     /// Posts a message and makes sure that the answer starts with success.
-    async fn success(&self, target: &Target, body: Bytes) -> Result<Response<Incoming>, ExchangeFailure> {
+    async fn success(&self, target: &Target, body: Bytes) -> Result<Response<Incoming>, Refusal> {
         let response = self.post(target, body).await?;
         let status = response.status();
         if status.is_success() {
@@ -107,18 +140,18 @@ impl Wire {
                 Some(_) => Err(protocol("a compressed answer, which was not asked for").into()),
             };
         }
-        let failure = match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => CallFailure::Unauthorized.into(),
+        let failure: ExchangeFailure = match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => auth_failure(status, response.headers()).into(),
             StatusCode::TOO_MANY_REQUESTS => {
                 CallFailure::RateLimited { retry_after_ms: retry_after_ms(response.headers(), SystemTime::now()) }
                     .into()
             }
             StatusCode::NOT_FOUND if target.session.is_some() => ExchangeFailure::SessionLost,
             status if status.is_redirection() => CallFailure::Redirect(status.as_u16()).into(),
-            status => return Err(error_answer(response, status, target.session.is_some()).await),
+            status => return Err(error_answer(response, status, target).await),
         };
         release(response.into_body());
-        Err(failure)
+        Err(failure.into())
     }
 
     /// Reads an event stream up to the answer, resuming it where the server allows that.
@@ -145,7 +178,9 @@ impl Wire {
                         if notices > STREAM_NOTICES_MAX {
                             return Err(protocol("too many messages before the answer"));
                         }
-                        if let Message::Request { id, method } = notice {
+                        if let Message::Request { id, method } = notice
+                            && !target.sessionless
+                        {
                             self.refuse_or_pong(target, &id, &method).await;
                         }
                         continue;
@@ -154,7 +189,8 @@ impl Wire {
                 Next::End(ended) => ended,
             };
             let after = stream.reader.last_id().and_then(|id| HeaderValue::from_str(id).ok());
-            let Some(after) = after.filter(|_| resumes < STREAM_RESUMES_MAX) else { return Err(ended) };
+            let may_resume = !target.sessionless && resumes < STREAM_RESUMES_MAX;
+            let Some(after) = after.filter(|_| may_resume) else { return Err(ended) };
             resumes += 1;
             tokio::time::sleep(stream.reader.retry().unwrap_or(STREAM_RESUME_WAIT)).await;
             let response = self.resume(target, after).await?;
@@ -182,25 +218,28 @@ impl Wire {
 }
 
 /// What an answer says that is no success: an error object that says more than the status, or the status.
-async fn error_answer(response: Response<Incoming>, status: StatusCode, in_session: bool) -> ExchangeFailure {
-    let plain = CallFailure::HttpStatus(status.as_u16()).into();
+async fn error_answer(response: Response<Incoming>, status: StatusCode, target: &Target) -> Refusal {
+    let plain = || Refusal::from(CallFailure::HttpStatus(status.as_u16()));
     if !matches!(media_type(response.headers()), MediaType::Json) {
         release(response.into_body());
-        return plain;
+        return plain();
     }
     let retry_after_ms = retry_after_ms(response.headers(), SystemTime::now());
-    let Ok(body) = read_body(response.into_body(), ERROR_BODY_MAX_BYTES).await else { return plain };
-    match Message::<IgnoredAny>::parse(&body) {
-        Ok(Message::Answer(Answer { outcome: Err(error), .. })) => {
-            if error.is_specific() {
-                error.failure(retry_after_ms).into()
-            } else if in_session && status == StatusCode::BAD_REQUEST && error.code == BAD_SESSION_CODE {
-                ExchangeFailure::SessionLost
-            } else {
-                plain
-            }
-        }
-        _ => plain,
+    let Ok(body) = read_body(response.into_body(), ERROR_BODY_MAX_BYTES).await else { return plain() };
+    let Ok(Message::Answer(Answer { outcome: Err(error), .. })) = Message::<IgnoredAny>::parse(&body) else {
+        return plain();
+    };
+    let bad_request = status == StatusCode::BAD_REQUEST;
+    if error.is_specific() {
+        error.failure(retry_after_ms).into()
+    } else if bad_request && target.session.is_some() && error.code == BAD_SESSION_CODE {
+        ExchangeFailure::SessionLost.into()
+    } else if bad_request && target.sessionless && error.code == HEADER_MISMATCH_CODE {
+        ExchangeFailure::ToolChanged.into()
+    } else if error.is_of_mcp() {
+        Refusal::Answer(error)
+    } else {
+        plain()
     }
 }
 

@@ -9,8 +9,9 @@
 //! leaves takes its request along, and the three tasks that rmcp passes a request through are paid for once.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,7 +20,7 @@ use http::header::{HeaderName, HeaderValue};
 use http::{StatusCode, Uri};
 use intent_gateway_core::error::CallFailure;
 use intent_gateway_core::limits::PROBE_CALL_TIMEOUT;
-use intent_gateway_core::probe::{Lifecycle, SessionMode};
+use intent_gateway_core::probe::{Lifecycle, PROBE_PAGES_MAX, PROBE_TOOLS_MAX, SessionMode};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ClientJsonRpcMessage,
     ClientRequest, ErrorCode, ErrorData, GetExtensions as _, Implementation, ListToolsRequest, ProgressToken,
@@ -35,11 +36,12 @@ use rmcp::{RoleClient, ServiceError};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OnceCell, Semaphore, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::answer::{Message, RpcError, parse_tool_answer, protocol};
 use crate::exchange::{ExchangeFailure, Reply};
+use crate::mirror::{MarkError, Mirror};
 use crate::wire::{Target, Wire};
 
 /// Wait for `initialize` and for each message around it (spec 1, Limits: a probe's call).
@@ -47,9 +49,15 @@ pub(crate) const INITIALIZE_TIMEOUT: Duration = PROBE_CALL_TIMEOUT;
 /// Requests that rmcp prepares at once for one session. They hold nothing but a place in its queue, and the bound on
 /// calls is the gate of [`crate::client`], so this only has to be out of the way.
 const PREPARED_AT_ONCE_MAX: usize = 1_024;
-/// Number of the first tool call of a session. Those below are rmcp's: it numbers from 0 what it sends itself, which
-/// is a handful of requests in the life of a session.
-const FIRST_CALL_NUMBER: i64 = 1_000_000;
+/// Smallest number of a request that does not travel through rmcp, which numbers from 0 what it sends itself: a handful
+/// of requests in the life of a session.
+const CALL_NUMBER_MIN: i64 = 1_000_000;
+/// Numbers of requests, unique in this process and begun anywhere, so that a partner without sessions can tell which
+/// call is meant by a note that it was given up. They stay where every JSON reader is exact.
+static NEXT_CALL_NUMBER: LazyLock<AtomicI64> = LazyLock::new(|| {
+    let somewhere = RandomState::new().hash_one(()) >> 13;
+    AtomicI64::new(CALL_NUMBER_MIN.saturating_add_unsigned(somewhere))
+});
 /// Tools whose outlines are kept for one session; intents have fewer than ten each.
 const OUTLINES_MAX: usize = 256;
 /// Wait for a partner to take note that a call was given up.
@@ -101,7 +109,7 @@ impl Messenger {
     }
 
     fn target(&self, headers: HashMap<HeaderName, HeaderValue>, session: Option<Arc<str>>) -> Target {
-        Target { uri: self.uri.clone(), headers, session, bearer: self.bearer.clone() }
+        Target { uri: self.uri.clone(), headers, session, bearer: self.bearer.clone(), sessionless: false }
     }
 
     async fn deliver(
@@ -116,6 +124,8 @@ impl Messenger {
         };
         let Reply { answer, session, .. } =
             self.wire.request(target, body, &request.id.to_string(), Message::<Box<RawValue>>::parse).await?;
+        // A server of both eras may name a session in any answer; in this one it means nothing.
+        let session = session.filter(|_| !matches!(request.request, ClientRequest::DiscoverRequest(_)));
         let message = match answer.outcome {
             Ok(result) => {
                 self.keep_opening(&request.request, session.as_deref(), &result);
@@ -177,7 +187,7 @@ impl StreamableHttpClient for Messenger {
             }
         };
         outcome.map_err(|failure| match failure {
-            ExchangeFailure::SessionLost => StreamableHttpError::SessionExpired,
+            ExchangeFailure::SessionLost | ExchangeFailure::ToolChanged => StreamableHttpError::SessionExpired,
             ExchangeFailure::Failed(failure) => {
                 self.note(&failure);
                 StreamableHttpError::Client(failure)
@@ -230,16 +240,26 @@ pub(crate) struct Session {
     service: RunningService<RoleClient, ClientConfig>,
     messenger: Messenger,
     outlines: Mutex<HashMap<String, Arc<Outline>>>,
-    next_number: AtomicI64,
+    /// Whether the revision is one without sessions (MCP 2026-07-28).
+    sessionless: bool,
+    mirrors: OnceCell<HashMap<String, Result<Mirror, MarkError>>>,
     cancels: Arc<Semaphore>,
     _stop: DropGuard,
 }
 
+fn next_id() -> RequestId {
+    RequestId::Number(NEXT_CALL_NUMBER.fetch_add(1, Ordering::Relaxed))
+}
+
 impl Session {
-    /// Opens a session: with `initialize`, as the platform's partners are told (spec 1, Endpoints), and where a partner
-    /// refuses that, with the discovery that replaced it in revision 2026-07-28.
-    pub(crate) async fn open(wire: Wire, uri: Uri, bearer: Option<HeaderValue>) -> Result<Self, CallFailure> {
-        Self::open_through(Messenger::new(wire, uri, bearer)).await
+    /// Opens a session in the order given, and says how it was opened.
+    pub(crate) async fn open(
+        wire: Wire,
+        uri: Uri,
+        bearer: Option<HeaderValue>,
+        first: Lifecycle,
+    ) -> Result<Self, CallFailure> {
+        Self::open_through(Messenger::new(wire, uri, bearer), first).await
     }
 
     /// Like [`Session::open`], with a copy of the partner's opening answer, whether rmcp accepts it or not.
@@ -247,28 +267,36 @@ impl Session {
         wire: Wire,
         uri: Uri,
         bearer: Option<HeaderValue>,
+        first: Lifecycle,
     ) -> (Result<Self, CallFailure>, Option<Opening>) {
         let opening = Arc::new(Mutex::new(None));
         let messenger = Messenger { opening: Some(Arc::clone(&opening)), ..Messenger::new(wire, uri, bearer) };
-        let outcome = Self::open_through(messenger).await;
+        let outcome = Self::open_through(messenger, first).await;
         let kept = opening.lock().unwrap_or_else(PoisonError::into_inner).take();
         (outcome, kept)
     }
 
-    async fn open_through(messenger: Messenger) -> Result<Self, CallFailure> {
-        let initialized = Self::open_with(&messenger, ClientLifecycleMode::Initialize).await;
-        match initialized {
-            Err(failure) if speaks_but_refuses(&failure) => {
-                let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
-                let discover = ClientLifecycleMode::Discover { preferred_versions };
-                // What a partner of today answers to `initialize` says more than its answer to a method it never heard of.
-                Self::open_with(&messenger, discover).await.map_err(|_| failure)
-            }
-            outcome => outcome,
+    /// With `initialize`, as the platform's partners are told (spec 1, Endpoints), and with the discovery that replaced
+    /// it in revision 2026-07-28, where a partner refuses that; or the other way round. What a partner answers to
+    /// `initialize` says more than its answer to a method that it may never have heard of.
+    async fn open_through(messenger: Messenger, first: Lifecycle) -> Result<Self, CallFailure> {
+        let failure = match Self::open_with(&messenger, first).await {
+            Err(failure) if refuses_opening(&failure, first) => failure,
+            outcome => return outcome,
+        };
+        match first {
+            Lifecycle::Initialize => Self::open_with(&messenger, Lifecycle::Discover).await.map_err(|_| failure),
+            Lifecycle::Discover => Self::open_with(&messenger, Lifecycle::Initialize).await,
         }
     }
 
-    async fn open_with(messenger: &Messenger, lifecycle: ClientLifecycleMode) -> Result<Self, CallFailure> {
+    async fn open_with(messenger: &Messenger, lifecycle: Lifecycle) -> Result<Self, CallFailure> {
+        let lifecycle = match lifecycle {
+            Lifecycle::Initialize => ClientLifecycleMode::Initialize,
+            Lifecycle::Discover => {
+                ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }
+            }
+        };
         let stop = CancellationToken::new();
         let guard = stop.clone().drop_guard();
         let messenger = Messenger { stop, failure: Arc::default(), ..messenger.clone() };
@@ -284,10 +312,11 @@ impl Session {
         let opening = tokio::time::timeout(INITIALIZE_TIMEOUT, client.serve_with_lifecycle(transport, lifecycle));
         match opening.await {
             Ok(Ok(service)) => Ok(Self {
+                sessionless: service.peer_info().is_some_and(|peer| !peer.protocol_version.has_initialize()),
                 service,
                 messenger,
                 outlines: Mutex::default(),
-                next_number: AtomicI64::new(FIRST_CALL_NUMBER),
+                mirrors: OnceCell::new(),
                 cancels: Arc::new(Semaphore::new(CANCELS_MAX)),
                 _stop: guard,
             }),
@@ -304,6 +333,11 @@ impl Session {
         self.service.is_transport_closed()
     }
 
+    /// How a session with this partner is best opened.
+    pub(crate) fn lifecycle(&self) -> Lifecycle {
+        if self.sessionless { Lifecycle::Discover } else { Lifecycle::Initialize }
+    }
+
     /// Calls a tool and returns the payload of its result.
     pub(crate) async fn call_tool(
         &self,
@@ -312,10 +346,14 @@ impl Session {
         bearer: Option<HeaderValue>,
     ) -> Result<String, ExchangeFailure> {
         let outline = self.outline(tool).await?;
-        let id = RequestId::Number(self.next_number.fetch_add(1, Ordering::Relaxed));
+        let mut headers = outline.headers.clone();
+        if self.sessionless {
+            self.mirror(tool, arguments, &mut headers).await?;
+        }
+        let id = next_id();
         let mut meta = outline.meta.clone();
         meta.set_progress_token(ProgressToken(id.clone()));
-        let target = Target { bearer, ..self.messenger.target(outline.headers.clone(), outline.session.clone()) };
+        let target = Target { bearer, ..self.target(headers, outline.session.clone()) };
         let params = ToolParams { meta: &meta, name: tool, arguments };
         let request = ToolRequest { jsonrpc: "2.0", id: &id, method: "tools/call", params };
         let body = serde_json::to_vec(&request).map_err(|error| protocol(&error.to_string()))?;
@@ -356,20 +394,68 @@ impl Session {
         receiver.await.map_err(|_| ExchangeFailure::SessionLost)
     }
 
+    /// Adds the headers that repeat arguments of a call, where the tool wants any. Which tools do is read once for a
+    /// session.
+    async fn mirror(
+        &self,
+        tool: &str,
+        arguments: &RawValue,
+        headers: &mut HashMap<HeaderName, HeaderValue>,
+    ) -> Result<(), ExchangeFailure> {
+        let mirrors = self.mirrors.get_or_try_init(|| self.read_mirrors()).await?;
+        match mirrors.get(tool) {
+            None => Ok(()),
+            Some(Err(error)) => Err(protocol(&format!("a tool that may not be called: {error}")).into()),
+            Some(Ok(mirror)) => {
+                let arguments: Value = serde_json::from_str(arguments.get()).map_err(|error| protocol(&error.to_string()))?;
+                headers.extend(mirror.headers(&arguments));
+                Ok(())
+            }
+        }
+    }
+
+    /// The tools that want arguments repeated in headers, and those that say so wrongly. What lies beyond the bounds of
+    /// a probe is not looked at: no partner is approved with more.
+    async fn read_mirrors(&self) -> Result<HashMap<String, Result<Mirror, MarkError>>, CallFailure> {
+        let mut mirrors = HashMap::new();
+        let mut cursor: Option<String> = None;
+        for _ in 0..PROBE_PAGES_MAX {
+            let page = self.list_tools(cursor.as_deref()).await?;
+            for tool in page["tools"].as_array().into_iter().flatten().take(PROBE_TOOLS_MAX) {
+                let mirror = Mirror::of(&tool["inputSchema"]);
+                if let Some(name) = tool["name"].as_str()
+                    && mirror.as_ref().map_or(true, |mirror| !mirror.is_empty())
+                {
+                    mirrors.insert(name.to_owned(), mirror);
+                }
+            }
+            cursor = page["nextCursor"].as_str().map(str::to_owned);
+            if cursor.is_none() || mirrors.len() >= PROBE_TOOLS_MAX {
+                break;
+            }
+        }
+        Ok(mirrors)
+    }
+
+    fn target(&self, headers: HashMap<HeaderName, HeaderValue>, session: Option<Arc<str>>) -> Target {
+        Target { sessionless: self.sessionless, ..self.messenger.target(headers, session) }
+    }
+
     /// One page of `tools/list`, as the partner wrote it.
     pub(crate) async fn list_tools(&self, cursor: Option<&str>) -> Result<Value, CallFailure> {
         let ended = |failure| match failure {
             ExchangeFailure::SessionLost => protocol("the partner ended a session that it had just issued"),
+            ExchangeFailure::ToolChanged => protocol("the partner wants other headers with `tools/list`"),
             ExchangeFailure::Failed(failure) => failure,
         };
         let prepare = ClientRequest::ListToolsRequest(ListToolsRequest::default());
         let Outline { session, headers, mut meta } = self.prepared(prepare).await.map_err(ended)?;
-        let id = RequestId::Number(self.next_number.fetch_add(1, Ordering::Relaxed));
+        let id = next_id();
         meta.set_progress_token(ProgressToken(id.clone()));
         let params = ListParams { meta: &meta, cursor };
         let request = ListRequest { jsonrpc: "2.0", id: &id, method: "tools/list", params };
         let body = serde_json::to_vec(&request).map_err(|error| protocol(&error.to_string()))?;
-        let target = self.messenger.target(headers, session);
+        let target = self.target(headers, session);
         let parse = Message::<Value>::parse;
         let Reply { answer, retry_after_ms, .. } =
             self.messenger.wire.request(&target, body.into(), &id.to_string(), parse).await.map_err(ended)?;
@@ -391,10 +477,10 @@ impl Session {
         self.outlines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the partner, in the background and without insisting, that a call was given up. With a session a closed
-    /// connection does not say so (MCP, Cancellation); without one there is nothing else that could.
+    /// Tells the partner, in the background and without insisting, that a call was given up. A closed connection says so
+    /// since revision 2026-07-28, and means nothing before (MCP, Cancellation).
     fn tell_given_up(&self, target: Target, id: &RequestId) {
-        if target.session.is_none() {
+        if self.sessionless {
             return;
         }
         let Ok(permit) = Arc::clone(&self.cancels).try_acquire_owned() else { return };
@@ -425,12 +511,13 @@ impl Drop for GivenUp<'_> {
     }
 }
 
-/// Whether a partner answers, but refuses to initialise: such a partner may speak the newer lifecycle alone. How it says
-/// so is not prescribed.
-fn speaks_but_refuses(failure: &CallFailure) -> bool {
+/// Whether a partner answers, but not to this way of opening: such a partner may speak the other one alone. How it says
+/// so is not prescribed; to the newer way, some older servers answer with an empty success.
+fn refuses_opening(failure: &CallFailure, tried: Lifecycle) -> bool {
     match failure {
         CallFailure::Platform { code, .. } => code != "PARTNER_MAINTENANCE",
         CallFailure::HttpStatus(status) => (400..500).contains(status),
+        CallFailure::Protocol(_) => tried == Lifecycle::Discover,
         _ => false,
     }
 }

@@ -61,6 +61,9 @@ pub(crate) struct Target {
     pub(crate) session: Option<Arc<str>>,
     /// Value of `Authorization`, marked sensitive.
     pub(crate) bearer: Option<HeaderValue>,
+    /// Whether the partner speaks a revision without sessions, in which streams are not resumed and a partner has no
+    /// requests of its own (MCP 2026-07-28).
+    pub(crate) sessionless: bool,
 }
 
 /// The `Authorization` value of a token.

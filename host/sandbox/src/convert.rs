@@ -135,6 +135,7 @@ pub(crate) fn completion(completion: wit::CheckedCompletion) -> domain::CheckedC
         status: completion.status,
         amount_paise: completion.amount_paise,
         charged: completion.charged,
+        late_minutes: completion.late_minutes,
         findings: violations(completion.findings),
     }
 }

@@ -405,6 +405,11 @@ impl Contracts for Sandbox {
         snapshot.live(intent).map(|version| Arc::clone(version) as Arc<dyn Contract>)
     }
 
+    fn loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
+        let snapshot = self.inner.snapshot.load();
+        snapshot.version(digest).map(|version| Arc::clone(version) as Arc<dyn Contract>)
+    }
+
     fn all(&self) -> Vec<Arc<dyn Contract>> {
         let snapshot = self.inner.snapshot.load();
         snapshot.all_live().map(|version| Arc::clone(version) as Arc<dyn Contract>).collect()

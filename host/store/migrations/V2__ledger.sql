@@ -3,6 +3,7 @@
 -- `turn` counts the entries of one order: 0 is its first booking, 1 the reversal of that, 2 the booking in its place. One
 -- unique index over order and turn therefore holds that at most one booking of an order stands.
 -- `kind`: 0 memorandum, 1 charge, 2 reversal of a memorandum, 3 reversal of a charge.
+-- `late_minutes` is missing where the report does not tell.
 -- The two legs are columns, for an entry has no others; `reverses` is 0 and `reason` empty where nothing is taken back.
 
 CREATE TABLE ledger (
@@ -20,6 +21,7 @@ CREATE TABLE ledger (
     rate BIGINT NOT NULL,
     judge TEXT NOT NULL,
     stand_in BIGINT NOT NULL CHECK (stand_in BETWEEN 0 AND 1),
+    late_minutes BIGINT,
     report TEXT NOT NULL,
     kind BIGINT NOT NULL CHECK (kind BETWEEN 0 AND 3),
     receivable BIGINT NOT NULL,

@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use intent_gateway_core::digest::Digest;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -44,7 +46,7 @@ pub(crate) struct Line {
     pub(crate) row: Vec<Cell>,
 }
 
-/// A column of a row.
+/// A column of a row; bytes are base64 text.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Cell {
@@ -76,11 +78,15 @@ impl From<End> for BackupReport {
     }
 }
 
-/// A table as a backup sees it: its rows in order of its first column.
+/// A table as a backup sees it: its rows in order of its key.
 pub(crate) struct Table {
     pub(crate) name: &'static str,
-    /// The columns that hold numbers; all others hold text.
+    /// How many columns, from the first on, are the key.
+    key: usize,
+    /// The columns that hold numbers; all others hold text or bytes.
     numbers: &'static [usize],
+    /// The columns that hold bytes, in the file as base64.
+    bytes: &'static [usize],
     /// The columns that may hold nothing.
     optional: &'static [usize],
     width: usize,
@@ -90,18 +96,32 @@ pub(crate) struct Table {
 }
 
 macro_rules! table {
-    ($name:literal, [$first:literal $(, $column:literal)*], [$($place:literal),*], numbers: $numbers:expr, optional: $optional:expr) => {
+    ($name:literal, [$first:literal $(, $column:literal)*], [$($place:literal),*], $($what:ident: $which:expr),*) => {
+        table!($name, key [$first] page "$1", "$2", [$first $(, $column)*], [$($place),*], $($what: $which),*)
+    };
+    (
+        $name:literal, key [$key:literal $(, $more:literal)*] page $after:literal, $limit:literal,
+        [$first:literal $(, $column:literal)*], [$($place:literal),*], $($what:ident: $which:expr),*
+    ) => {
         Table {
             name: $name,
-            numbers: &$numbers,
-            optional: &$optional,
+            key: [$key $(, $more)*].len(),
             width: [$first $(, $column)*].len(),
-            page: concat!("SELECT ", $first $(, ", ", $column)*, " FROM ", $name, " WHERE ", $first, " > $1 ORDER BY ", $first, " LIMIT $2"),
+            page: concat!(
+                "SELECT ", $first $(, ", ", $column)*, " FROM ", $name, " WHERE (", $key $(, ", ", $more)*, ") > (", $after,
+                ") ORDER BY ", $key $(, ", ", $more)*, " LIMIT ", $limit
+            ),
             first: concat!("SELECT ", $first, " FROM ", $name, " LIMIT 1"),
             insert: concat!("INSERT INTO ", $name, " (", $first $(, ", ", $column)*, ") VALUES (", $($place),*, ")"),
+            $($what: &$which,)*
+            ..NO_TABLE
         }
     };
 }
+
+/// What a table is not said to have.
+const NO_TABLE: Table =
+    Table { name: "", key: 0, numbers: &[], bytes: &[], optional: &[], width: 0, page: "", first: "", insert: "" };
 
 macro_rules! records {
     ($name:literal) => {
@@ -116,7 +136,7 @@ macro_rules! records {
 }
 
 /// All tables, in the order of the file.
-pub(crate) const TABLES: [Table; 11] = [
+pub(crate) const TABLES: [Table; 14] = [
     records!("accounts"),
     records!("email_codes"),
     records!("credentials"),
@@ -124,25 +144,51 @@ pub(crate) const TABLES: [Table; 11] = [
     records!("manifests"),
     records!("reviews"),
     records!("connections"),
-    table!("counters", ["name", "value"], ["$1, $2"], numbers: [1], optional: []),
-    table!("mail", ["id", "sealed", "not_before_ms", "tries"], ["$1, $2, $3, $4"], numbers: [2, 3], optional: []),
+    table!("counters", ["name", "value"], ["$1, $2"], numbers: [1]),
+    table!("mail", ["id", "sealed", "not_before_ms", "tries"], ["$1, $2, $3, $4"], numbers: [2, 3]),
     table!(
         "audit_log",
         ["seq", "at_ms", "role", "actor", "action", "subject", "detail", "hash"],
         ["$1, $2, $3, $4, $5, $6, $7, $8"],
-        numbers: [0, 1],
-        optional: []
+        numbers: [0, 1]
     ),
     table!(
         "ledger",
         [
             "number", "turn", "posted_at_ms", "closed_at_ms", "partner", "intent", "external_id", "request_id", "status",
-            "month", "amount", "rate", "judge", "stand_in", "report", "kind", "receivable", "revenue", "reverses",
-            "reason", "hash"
+            "month", "amount", "rate", "judge", "stand_in", "late_minutes", "report", "kind", "receivable", "revenue",
+            "reverses", "reason", "hash"
         ],
-        ["$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21"],
-        numbers: [0, 1, 2, 3, 10, 11, 13, 15, 16, 17, 18],
-        optional: []
+        [
+            "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22"
+        ],
+        numbers: [0, 1, 2, 3, 10, 11, 13, 14, 16, 17, 18, 19],
+        optional: [14]
+    ),
+    table!(
+        "findings",
+        [
+            "number", "at_ms", "partner", "intent", "request_id", "option_id", "external_id", "severity", "pointer",
+            "code", "message"
+        ],
+        ["$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11"],
+        numbers: [0, 1],
+        optional: [5, 6]
+    ),
+    table!(
+        "receipts",
+        ["number", "id", "at_ms", "request_id", "intent", "version", "contract", "outcome", "body"],
+        ["$1, $2, $3, $4, $5, $6, $7, $8, $9"],
+        numbers: [0, 2],
+        bytes: [8]
+    ),
+    table!(
+        "receipt_parts",
+        key ["receipt", "place"] page "$1, $2", "$3",
+        ["receipt", "place", "partner", "request_id", "intent", "at_ms", "shown", "quoted", "body"],
+        ["$1, $2, $3, $4, $5, $6, $7, $8, $9"],
+        numbers: [0, 1, 5, 6],
+        bytes: [7, 8]
     ),
 ];
 
@@ -150,18 +196,27 @@ impl Table {
     /// A row of the file as values, if it has this table's form.
     pub(crate) fn values(&self, row: Vec<Cell>) -> Option<Vec<Value>> {
         let value = |(at, cell)| match cell {
-            Cell::Number(number) => self.numbers.contains(&at).then_some(Value::Integer(number)),
-            Cell::Text(None) => self.optional.contains(&at).then_some(Value::Text(None)),
-            Cell::Text(Some(text)) => (!self.numbers.contains(&at)).then(|| text.into()),
+            Cell::Number(number) => self.numbers.contains(&at).then(|| number.into()),
+            Cell::Text(None) if !self.optional.contains(&at) => None,
+            Cell::Text(None) if self.numbers.contains(&at) => Some(Value::Integer(None)),
+            Cell::Text(None) => Some(Value::Text(None)),
+            Cell::Text(Some(_)) if self.numbers.contains(&at) => None,
+            Cell::Text(Some(text)) if self.bytes.contains(&at) => BASE64.decode(text).ok().map(Value::Bytes),
+            Cell::Text(Some(text)) => Some(text.into()),
         };
         let complete = row.len() == self.width;
         row.into_iter().enumerate().map(value).collect::<Option<_>>().filter(|_| complete)
     }
 
-    /// What comes before every row.
-    fn before_all(&self) -> Value {
-        // Keys are not empty, and the log and the ledger count from 1.
-        if self.numbers.contains(&0) { Value::Integer(0) } else { "".into() }
+    /// The key before that of every row.
+    fn before_all(&self) -> Vec<Value> {
+        // Texts that are keys are not empty, and numbers count from 1, or from 0 after one that does.
+        (0..self.key).map(|at| if self.numbers.contains(&at) { 0_u32.into() } else { "".into() }).collect()
+    }
+
+    /// The key of a row.
+    fn key_of(&self, row: &[Value]) -> Result<Vec<Value>, EngineError> {
+        row.get(..self.key).map(<[_]>::to_vec).ok_or_else(|| EngineError::failed("a row has no key"))
     }
 }
 
@@ -257,12 +312,14 @@ async fn write_rows(tx: &mut Tx, output: &mut Output, now_ms: u64) -> Result<BTr
     for table in &TABLES {
         let mut after = table.before_all();
         loop {
-            let rows = tx.query(table.page, vec![after.clone(), PAGE.into()]).await?;
+            let mut values = after.clone();
+            values.push(PAGE.into());
+            let rows = tx.query(table.page, values).await?;
             if rows.is_empty() {
                 break;
             }
             for values in rows.into_iter().map(Row::into_values) {
-                after = values.first().cloned().ok_or_else(|| EngineError::failed("a row has no columns"))?;
+                after = table.key_of(&values)?;
                 let row = values.into_iter().map(cell).collect();
                 output.line(&Line { table: table.name.to_owned(), row }).await?;
                 *counts.entry(table.name.to_owned()).or_insert(0) += 1;
@@ -274,8 +331,10 @@ async fn write_rows(tx: &mut Tx, output: &mut Output, now_ms: u64) -> Result<BTr
 
 fn cell(value: Value) -> Cell {
     match value {
-        Value::Integer(number) => Cell::Number(number),
+        Value::Integer(Some(number)) => Cell::Number(number),
+        Value::Integer(None) => Cell::Text(None),
         Value::Text(text) => Cell::Text(text),
+        Value::Bytes(bytes) => Cell::Text(Some(BASE64.encode(bytes))),
     }
 }
 

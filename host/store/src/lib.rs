@@ -1,8 +1,8 @@
 //! Keeps what the gateway knows: SQLite embedded, or PostgreSQL for several gateways at once.
 //!
 //! This crate is the only user of SQL. It implements the core's `Store` port once, in `records`, over what `engine`
-//! makes of the two databases, and likewise the port `Books` in `ledger`, above which `desk` gathers bookings into
-//! batches; `migrate` brings their tables up to date, `watch` tells when another process changed something, and
+//! makes of the two databases, and likewise the port `Books` in `ledger`, above which `desk` gathers reports into
+//! batches (`batching`), and the port `Evidence` in `evidence`, above which `journal` gathers what searches show; `migrate` brings their tables up to date, `watch` tells when another process changed something, and
 //! `backup` and `restore` move everything from any database to any other.
 //!
 //! Not here: what a record means and which change is allowed. The store takes every change whose expected revisions
@@ -10,9 +10,12 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod backup;
+mod batching;
 mod desk;
 mod engine;
 mod error;
+mod evidence;
+mod journal;
 mod ledger;
 mod location;
 mod migrate;
@@ -25,7 +28,8 @@ mod value;
 mod watch;
 
 pub use backup::BackupReport;
-pub use desk::{Desk, DeskError, QUEUE_MAX};
+pub use desk::{Desk, QUEUE_MAX};
 pub use error::{BackupError, OpenError};
+pub use journal::Journal;
 pub use location::Location;
 pub use records::SqlStore;

@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 2] = [
+const STEPS: [Step; 3] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -31,6 +31,12 @@ const STEPS: [Step; 2] = [
         both: include_str!("../migrations/V2__ledger.sql"),
         sqlite: include_str!("../migrations/V2__ledger.sqlite.sql"),
         postgres: include_str!("../migrations/V2__ledger.postgres.sql"),
+    },
+    Step {
+        name: "V3__evidence",
+        both: include_str!("../migrations/V3__evidence.sql"),
+        sqlite: include_str!("../migrations/V3__evidence.sqlite.sql"),
+        postgres: include_str!("../migrations/V3__evidence.postgres.sql"),
     },
 ];
 

@@ -1,13 +1,15 @@
-//! The values that travel between the store's logic and its engines: text and integers, and nothing else, for these
-//! mean the same on both.
+//! The values that travel between the store's logic and its engines: text, integers and bytes, and nothing else, for
+//! these mean the same on both.
 
 use crate::error::EngineError;
 
-/// A parameter of a statement, or a column of a row. Only text may be missing.
+/// A parameter of a statement, or a column of a row. What is missing in a row is missing text, whatever the column holds
+/// otherwise: SQLite does not tell the difference.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Value {
     Text(Option<String>),
-    Integer(i64),
+    Integer(Option<i64>),
+    Bytes(Vec<u8>),
 }
 
 impl Value {
@@ -22,7 +24,7 @@ impl Value {
     /// A count or a time. Figures above `i64::MAX` are refused: no column holds them.
     pub(crate) fn number(number: u64) -> Result<Self, EngineError> {
         let number = i64::try_from(number).map_err(|_| EngineError::failed("a number is too large to be kept"))?;
-        Ok(Self::Integer(number))
+        Ok(number.into())
     }
 }
 
@@ -38,16 +40,29 @@ impl From<String> for Value {
     }
 }
 
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Integer(Some(number))
+    }
+}
+
 impl From<u32> for Value {
     fn from(number: u32) -> Self {
-        Self::Integer(number.into())
+        i64::from(number).into()
+    }
+}
+
+impl From<Vec<u8>> for Value {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(bytes)
     }
 }
 
 /// A column of many rows, for a statement that takes all of them at once.
 pub(crate) enum Column {
     Text(Vec<Option<String>>),
-    Integer(Vec<i64>),
+    Integer(Vec<Option<i64>>),
+    Bytes(Vec<Vec<u8>>),
 }
 
 impl Column {
@@ -58,6 +73,7 @@ impl Column {
         let empty = |value: &Value| match value {
             Value::Text(_) => Self::Text(Vec::with_capacity(count)),
             Value::Integer(_) => Self::Integer(Vec::with_capacity(count)),
+            Value::Bytes(_) => Self::Bytes(Vec::with_capacity(count)),
         };
         let mut columns: Vec<Self> = rows.first().map(|row| row.iter().map(empty).collect()).unwrap_or_default();
         for row in rows {
@@ -68,6 +84,7 @@ impl Column {
                 match (column, value) {
                     (Self::Text(column), Value::Text(text)) => column.push(text),
                     (Self::Integer(column), Value::Integer(number)) => column.push(number),
+                    (Self::Bytes(column), Value::Bytes(bytes)) => column.push(bytes),
                     _ => return Err(uneven()),
                 }
             }
@@ -98,16 +115,30 @@ impl Row {
         self.optional_text(column)?.ok_or_else(|| EngineError::failed("a column holds no text"))
     }
 
-    /// A number that may be below zero.
-    pub(crate) fn integer(&self, column: usize) -> Result<i64, EngineError> {
+    /// A number that may be missing, and may be below zero.
+    pub(crate) fn optional_integer(&self, column: usize) -> Result<Option<i64>, EngineError> {
         match self.0.get(column) {
             Some(Value::Integer(number)) => Ok(*number),
+            Some(Value::Text(None)) => Ok(None),
             _ => Err(EngineError::failed("a column holds no number")),
         }
+    }
+
+    /// A number that may be below zero.
+    pub(crate) fn integer(&self, column: usize) -> Result<i64, EngineError> {
+        self.optional_integer(column)?.ok_or_else(|| EngineError::failed("a column holds no number"))
     }
 
     /// A count or a time.
     pub(crate) fn number(&self, column: usize) -> Result<u64, EngineError> {
         u64::try_from(self.integer(column)?).map_err(|_| EngineError::failed("a column holds a negative number"))
+    }
+
+    /// Bytes.
+    pub(crate) fn bytes(&self, column: usize) -> Result<&[u8], EngineError> {
+        match self.0.get(column) {
+            Some(Value::Bytes(bytes)) => Ok(bytes),
+            _ => Err(EngineError::failed("a column holds no bytes")),
+        }
     }
 }

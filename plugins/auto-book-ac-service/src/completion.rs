@@ -13,7 +13,7 @@ pub struct AcServiceReport {
 }
 
 /// The scope that was quoted must be the one that was performed; where it is not, the report is
-/// accepted and reviewed (spec 2, rule 5).
+/// accepted and reviewed (spec 2, rule 5). Lateness is never said: the report has no time at which the work began.
 pub(crate) fn report_rules(report: &AcServiceReport, quoted: Option<&AcServiceSlot<'_>>, rules: &mut ReportRules) {
     let Some(quoted) = quoted else {
         return;

@@ -1,7 +1,8 @@
 //! What a completion report carries beyond the common members, and the rules on it (spec 2, "Events").
 //!
 //! `amount_inr` is the partner's commission and never the premium; the premium is passed through. Whatever does not
-//! fit the quote is a finding: the report is accepted, posted, and reviewed.
+//! fit the quote is a finding: the report is accepted, posted, and reviewed. Lateness is never said: a policy has no
+//! appointment to be late for, and the report no time of issuance.
 
 use crate::cover::PolicyType;
 use crate::quote::MotorQuote;

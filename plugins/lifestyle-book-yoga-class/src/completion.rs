@@ -1,6 +1,6 @@
 //! What a completion report carries beyond the common members, and the rules on it (spec 3, "Events").
 
-use crate::option::{Offer, YogaClassOption};
+use crate::option::{Offer, YogaClassOption, YogaSlotOption};
 use crate::vocabulary::Prop;
 use contract_sdk::shape::{DateTime, Inr, Text};
 use contract_sdk::{Report, ReportRules, Shape};
@@ -30,7 +30,7 @@ pub struct YogaClassReport<'a> {
     pub instructor_id: Text<'a>,
     /// The class.
     pub class_id: Text<'a>,
-    /// When the class started.
+    /// When the class started. Against the start of its slot it tells how late the studio was.
     pub started_at: DateTime,
     /// When the class ended.
     pub ended_at: DateTime,
@@ -56,7 +56,8 @@ pub struct YogaClassReport<'a> {
 }
 
 /// A class ends after it starts. Where none took place the two times may be the same. What was booked is compared
-/// with what is reported; where they differ, the report is accepted and reviewed.
+/// with what is reported; where they differ, the report is accepted and reviewed. How late a class began is told where
+/// one took place and its slot is known.
 pub(crate) fn report_rules(
     report: &Report<'_, YogaClassReport<'_>>,
     quoted: Option<&Offer<'_>>,
@@ -73,7 +74,18 @@ pub(crate) fn report_rules(
     );
     if let Some(Offer { option, .. }) = quoted {
         compare(extra, option, rules);
+        if took_place && let Some(quoted_start) = quoted_start(extra, option) {
+            rules.late_by_minutes(extra.started_at.minutes_since(quoted_start));
+        }
     }
+}
+
+/// When the class should have started: the start nearest to the reported one among the slots of that class. The
+/// report does not name its slot, so of two that are equally near it is the earlier one: the class was late.
+fn quoted_start(report: &YogaClassReport<'_>, option: &YogaClassOption<'_>) -> Option<DateTime> {
+    let of_class = option.available_slots.iter().filter(|slot| *slot.class_id == *report.class_id);
+    let away_ms = |start: &DateTime| report.started_at.ms.abs_diff(start.ms);
+    of_class.filter_map(YogaSlotOption::starts).min_by_key(|start| (away_ms(start), start.ms))
 }
 
 fn compare(report: &YogaClassReport<'_>, option: &YogaClassOption<'_>, rules: &mut ReportRules) {

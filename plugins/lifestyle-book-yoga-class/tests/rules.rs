@@ -691,6 +691,20 @@ fn completion_reports() {
     }
 }
 
+/// Which slot counts, and when nothing is said, is told by `cases/completion-late.json`.
+#[test]
+fn lateness_is_told_against_the_quote() {
+    let report = parsed(include_str!("../samples/report.json"));
+    let late = |started: &str, quoted: Option<&Value>| {
+        let report = with(report.clone(), &[("/started_at", json!(started))]).to_string();
+        let quoted = quoted.map(Value::to_string);
+        engine::check_completion::<YogaClass>(&context(), &report, quoted.as_deref()).unwrap().late_minutes
+    };
+    let started = ["2026-05-04T07:30:00+05:30", "2026-05-04T02:12:00Z", "2026-05-04T07:25:00+05:30"];
+    assert_eq!(started.map(|at| late(at, Some(&option()))), [Some(0), Some(12), Some(-5)]);
+    assert_eq!(started.map(|at| late(at, None)), [None; 3]);
+}
+
 /// A class that did not take place has no duration; one that did, has one.
 #[test]
 fn times_of_a_report_are_in_order() {

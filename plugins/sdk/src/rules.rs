@@ -176,6 +176,7 @@ impl AnswerRules {
 pub struct ReportRules {
     pub(crate) refusals: Refusals,
     pub(crate) findings: Violations,
+    pub(crate) late_minutes: Option<i32>,
 }
 
 impl ReportRules {
@@ -194,6 +195,23 @@ impl ReportRules {
     #[inline]
     pub fn finding_if(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
         self.findings.add_if(broken, pointer, code, message);
+    }
+
+    /// Says by how many minutes the service began later than was quoted; below zero, by how many it began earlier.
+    /// It breaks no rule: the platform keeps the mean for each partner. To be called only where the report
+    /// tells, by itself or against the quote; without a call, the report counts for nothing in that mean.
+    ///
+    /// What the interface cannot carry counts as the most, or the least, that it can; a second call replaces the
+    /// first.
+    #[inline]
+    pub fn late_by_minutes(&mut self, minutes: i64) {
+        let carried = minutes.clamp(i64::from(i32::MIN), i64::from(i32::MAX));
+        self.late_minutes = Some(carried as i32);
+    }
+
+    /// What was said of lateness, for unit tests of rules.
+    pub fn late_minutes(&self) -> Option<i32> {
+        self.late_minutes
     }
 }
 
@@ -222,6 +240,21 @@ mod tests {
         assert_eq!(refused(&[holds, plain]), ("USUAL".to_owned(), 1));
         assert_eq!(refused(&[first, second, plain]), ("USUAL".to_owned(), 3));
         assert_eq!(refused(&[plain, first]), ("USUAL".to_owned(), 2));
+    }
+
+    #[test]
+    fn lateness_is_said_once_and_fits_the_interface() {
+        let said = |minutes: &[i64]| {
+            let mut rules = ReportRules::new();
+            minutes.iter().for_each(|minutes| rules.late_by_minutes(*minutes));
+            rules.late_minutes()
+        };
+        assert_eq!([said(&[]), said(&[0]), said(&[-7])], [None, Some(0), Some(-7)]);
+        assert_eq!(said(&[5, 12]), Some(12));
+        assert_eq!([said(&[i64::MAX]), said(&[i64::MIN])], [Some(i32::MAX), Some(i32::MIN)]);
+        let (most, least) = (i64::from(i32::MAX), i64::from(i32::MIN));
+        assert_eq!([said(&[most]), said(&[most + 1])], [Some(i32::MAX); 2]);
+        assert_eq!([said(&[least]), said(&[least - 1])], [Some(i32::MIN); 2]);
     }
 
     #[test]

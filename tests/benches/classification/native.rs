@@ -116,6 +116,10 @@ impl Contracts for Shipped {
         self.contracts.iter().find(|contract| contract.descriptor().intent.as_str() == intent).cloned()
     }
 
+    fn loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
+        self.contracts.iter().find(|contract| contract.digest() == digest).cloned()
+    }
+
     fn all(&self) -> Vec<Arc<dyn Contract>> {
         self.contracts.clone()
     }

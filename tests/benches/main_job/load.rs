@@ -8,6 +8,8 @@ use hyper::Request;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
+use crate::cpu;
+
 /// One kind of call, repeated.
 pub(crate) struct Call {
     /// `host:port`.
@@ -33,9 +35,9 @@ pub(crate) struct Run {
 pub(crate) async fn run(call: &Call, clients: usize, time: Duration) -> Run {
     // Connections and code are warm before anything counts.
     hammer(call, clients, time / 4).await;
-    let (cpu, start) = (cpu_time(call.process), Instant::now());
+    let (cpu, start) = (cpu::time_of(call.process), Instant::now());
     let mut latencies = hammer(call, clients, time).await;
-    let (elapsed, cpu) = (start.elapsed(), cpu_time(call.process).saturating_sub(cpu));
+    let (elapsed, cpu) = (start.elapsed(), cpu::time_of(call.process).saturating_sub(cpu));
     latencies.sort_unstable();
     let calls = latencies.len();
     let quantile = |share: f64| latencies[((calls - 1) as f64 * share) as usize];
@@ -75,15 +77,4 @@ async fn client(call: &Call, end: Instant) -> Vec<Duration> {
         assert!(status.is_success(), "{status}: {}", String::from_utf8_lossy(&body));
     }
     latencies
-}
-
-/// User and system time of a process so far, all threads.
-fn cpu_time(process: u32) -> Duration {
-    // Linux counts in ticks of 1/100 s (USER_HZ), the same on every configuration of the kernel.
-    const TICK: Duration = Duration::from_millis(10);
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("Linux tells");
-    let after_name = stat.rsplit_once(')').expect("the name is in brackets").1;
-    let fields: Vec<&str> = after_name.split_whitespace().collect();
-    let ticks: u32 = [11, 12].iter().map(|&field| fields[field].parse::<u32>().expect("a number")).sum();
-    TICK * ticks
 }

@@ -25,7 +25,7 @@ const SOON: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The stores that a test runs on; PostgreSQL where it is installed.
-fn stores() -> Vec<(&'static str, Option<String>)> {
+pub(crate) fn stores() -> Vec<(&'static str, Option<String>)> {
     let mut stores = vec![("SQLite", None)];
     match Postgres::shared() {
         Ok(Some(server)) => stores.push(("PostgreSQL", Some(server.database().expect("a database")))),
@@ -44,7 +44,7 @@ pub(crate) struct Platform {
 }
 
 impl Platform {
-    fn start(store: Option<&str>) -> Self {
+    pub(crate) fn start(store: Option<&str>) -> Self {
         let mails = tempfile::tempdir().expect("a temporary folder");
         let smtp = SmtpServer::start(mails.path(), &SmtpOptions::default()).expect("the SMTP server starts");
         let options = GatewayOptions {
@@ -56,7 +56,7 @@ impl Platform {
     }
 
     /// The same platform after its gateway was stopped and started again.
-    fn restart(self) -> Self {
+    pub(crate) fn restart(self) -> Self {
         Self { gateway: self.gateway.restart(), ..self }
     }
 
@@ -74,11 +74,11 @@ impl Platform {
         }
     }
 
-    async fn post(&self, path: &str, token: &str, body: Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, token: &str, body: Value) -> Answer {
         self.gateway.call("POST", path, Some(token), Some(&body)).await
     }
 
-    async fn put(&self, path: &str, token: &str, body: Value) -> Answer {
+    pub(crate) async fn put(&self, path: &str, token: &str, body: Value) -> Answer {
         self.gateway.call("PUT", path, Some(token), Some(&body)).await
     }
 
@@ -87,14 +87,14 @@ impl Platform {
     }
 
     /// What an admin does; it must succeed.
-    async fn admin(&self, path: &str, body: Value) -> Value {
+    pub(crate) async fn admin(&self, path: &str, body: Value) -> Value {
         let answer = self.post(path, self.gateway.admin_token(), body).await;
         assert!(answer.status < 300, "{path}: {} {}", answer.status, answer.body);
         answer.body
     }
 
     /// Opens an account.
-    async fn sign_up(&self, email: &str) -> Business {
+    pub(crate) async fn sign_up(&self, email: &str) -> Business {
         let body = json!({"email": email, "business_name": "CoolCar"});
         let sent = self.gateway.call("POST", "/api/v1/business/sign-up", None, Some(&body)).await;
         assert_eq!(sent.status, 202, "{}", sent.body);
@@ -108,7 +108,7 @@ impl Platform {
     }
 
     /// Waits until a search calls exactly these partners.
-    async fn routed(&self, expected: &[&str]) {
+    pub(crate) async fn routed(&self, expected: &[&str]) {
         let deadline = Instant::now() + SOON;
         loop {
             let answer = self.gateway.search(&crate::harness::request()).await;
@@ -147,11 +147,11 @@ pub(crate) struct Business {
 }
 
 impl Business {
-    fn path(&self, resource: &str) -> String {
+    pub(crate) fn path(&self, resource: &str) -> String {
         format!("/api/v1/business/tier1/{resource}/{}", self.id)
     }
 
-    fn admin_path(&self, step: &str) -> String {
+    pub(crate) fn admin_path(&self, step: &str) -> String {
         format!("/api/v1/mcp-admin/{}/{step}", self.id)
     }
 }

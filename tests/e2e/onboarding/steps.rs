@@ -7,8 +7,8 @@ use super::{Business, Platform, manifest};
 use crate::harness::{Server, rust_partner};
 
 /// A business that is approved, probed and tested, with the servers that it runs.
-pub(super) struct Ready {
-    pub(super) business: Business,
+pub(crate) struct Ready {
+    pub(crate) business: Business,
     #[expect(dead_code, reason = "it answers for as long as this lives")]
     server: Server,
     #[expect(dead_code, reason = "it answers for as long as this lives")]
@@ -17,7 +17,7 @@ pub(super) struct Ready {
 
 impl Platform {
     /// Takes a new business to the brink of live traffic.
-    pub(super) async fn ready(&self, email: &str) -> Ready {
+    pub(crate) async fn ready(&self, email: &str) -> Ready {
         let business = self.sign_up(email).await;
         let page = Page::start().await;
         let papers = profile(&format!("{}/privacy", page.url));

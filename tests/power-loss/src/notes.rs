@@ -9,7 +9,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::record::{MARKER, Record, WATCHED, link_name, log_name, notes_on, parse_log_name};
+use crate::record::{IGNORED, MARKER, Record, SYNCS, WATCHED, link_name, log_name, notes_on, parse_log_name};
 
 /// SQLite's index of its log. It is shared memory, and SQLite builds it anew after a crash.
 const IGNORED_SUFFIX: &str = "-shm";
@@ -49,6 +49,8 @@ struct State {
 pub(crate) struct Watcher {
     watched: PathBuf,
     notes: PathBuf,
+    /// Whether what was synced is lost all the same.
+    ignores_syncs: bool,
     /// Begins with the first change, so that programs that only inherit the shim leave no trace.
     state: Mutex<Option<State>>,
 }
@@ -57,7 +59,8 @@ impl Watcher {
     /// `None` where the environment names no folder.
     pub(crate) fn from_environment() -> Option<Self> {
         let watched = PathBuf::from(std::env::var_os(WATCHED)?);
-        Some(Self { notes: notes_on(&watched), watched, state: Mutex::new(None) })
+        let ignores_syncs = std::env::var_os(SYNCS).is_some_and(|syncs| syncs == IGNORED);
+        Some(Self { notes: notes_on(&watched), watched, ignores_syncs, state: Mutex::new(None) })
     }
 
     /// What an open descriptor is of, when that is watched.
@@ -122,8 +125,11 @@ impl Watcher {
         })
     }
 
-    /// Begins a sync.
+    /// Begins a sync; `None` where it settles nothing.
     pub(crate) fn begin_sync(&self, target: &Target) -> io::Result<Option<Sync>> {
+        if self.ignores_syncs {
+            return Ok(None);
+        }
         self.locked(|state| {
             let Some(log) = state.logs.get_mut(&target.inode) else { return Ok(None) };
             // What is changed from now on is not settled by this sync.

@@ -10,6 +10,10 @@ use std::path::{Path, PathBuf};
 
 /// Names the watched folder to the shim: an absolute path without symbolic links.
 pub const WATCHED: &str = "POWER_LOSS_FOLDER";
+/// What a sync is worth to the shim; [`IGNORED`] or absent.
+pub const SYNCS: &str = "POWER_LOSS_SYNCS";
+/// Nothing: what was synced is lost like everything else.
+pub const IGNORED: &str = "ignored";
 /// Is there once a process under the shim has touched the watched folder; locked while that process lives.
 pub const MARKER: &str = "watching";
 /// How a record begins: its kind, two figures, and how many bytes follow.

@@ -108,12 +108,19 @@ fn child() {
     }
 }
 
+/// How a program is put under the shim.
+type Watch = fn(&mut Command, &Path) -> Result<(), PowerLossError>;
+
 /// A program under the shim that has done its deed, and lives.
 fn start(deed: &str, watched: &Path) -> (Child, bool) {
+    start_under(power_loss::watch, deed, watched)
+}
+
+fn start_under(watch: Watch, deed: &str, watched: &Path) -> (Child, bool) {
     let mut command = Command::new("/proc/self/exe");
     command.args(["--exact", "child", "--nocapture", "--test-threads", "1"]).env(CHILD, deed).current_dir(watched);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    power_loss::watch(&mut command, watched).unwrap();
+    watch(&mut command, watched).unwrap();
     let mut child = command.spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let is_done = lines.map_while(Result::ok).any(|line| line.ends_with("done"));
@@ -132,15 +139,16 @@ fn folder() -> (TempDir, PathBuf) {
 
 /// Has the program do something to two files, kills it and cuts the power.
 fn lose_power_after(deed: &str) -> (TempDir, Result<Lost, PowerLossError>) {
-    lose_power(deed, power_loss::roll_back)
+    lose_power(power_loss::watch, deed, power_loss::roll_back)
 }
 
 fn lose_power(
+    watch: Watch,
     deed: &str,
     roll_back: impl FnOnce(&Path) -> Result<Lost, PowerLossError>,
 ) -> (TempDir, Result<Lost, PowerLossError>) {
     let (folder, watched) = folder();
-    let (mut child, is_done) = start(deed, &watched);
+    let (mut child, is_done) = start_under(watch, deed, &watched);
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(is_done, "the program failed");
@@ -182,6 +190,16 @@ fn what_was_synced_is_there_and_the_rest_is_gone() {
 }
 
 #[test]
+fn on_a_disk_that_ignores_syncs_everything_is_gone() {
+    for (deed, changes, entries) in [("overwrite", 4, 0), ("make", 2, 2), ("remove", 1, 2)] {
+        let (folder, lost) = lose_power(power_loss::watch_ignoring_syncs, deed, power_loss::roll_back);
+        let original = [("old", "one two three"), ("other", "other")].map(|(name, text)| (name.into(), text.into()));
+        assert_eq!(left(&folder), original, "{deed}");
+        assert_eq!(lost.unwrap(), Lost { changes, entries }, "{deed}");
+    }
+}
+
+#[test]
 fn threads_that_sync_the_same_file_lose_nothing_of_it() {
     let (folder, lost) = lose_power_after("threads");
     assert_eq!(fs::read(folder.path().join("watched/old")).unwrap(), b"\xc7\xc7e two three");
@@ -191,7 +209,8 @@ fn threads_that_sync_the_same_file_lose_nothing_of_it() {
 #[test]
 fn a_disk_that_writes_in_an_order_of_its_own_keeps_some_sectors_and_not_others() {
     let kept = |seed| {
-        let (folder, lost) = lose_power("sectors", |folder| power_loss::roll_back_in_part(folder, seed));
+        let in_part = |folder: &Path| power_loss::roll_back_in_part(folder, seed);
+        let (folder, lost) = lose_power(power_loss::watch, "sectors", in_part);
         assert_eq!(lost.unwrap(), Lost { changes: 1, entries: 0 });
         assert!(folder.path().join("watched/made").exists());
         let content = fs::read(folder.path().join("watched/old")).unwrap();

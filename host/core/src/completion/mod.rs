@@ -7,6 +7,8 @@
 mod amounts;
 mod closing;
 mod content;
+pub mod intake;
+pub mod keyring;
 pub mod signature;
 #[cfg(test)]
 mod tests;

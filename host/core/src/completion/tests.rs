@@ -263,6 +263,7 @@ fn a_contract_that_read_something_else_is_at_fault() {
         status: "completed".to_owned(),
         amount_paise: 149_950,
         charged: true,
+        late_minutes: None,
         findings: Vec::new(),
     };
     assert_eq!(read.confirm(&checked), Ok(()));

@@ -171,6 +171,9 @@ pub struct CheckedCompletion {
     pub amount_paise: i64,
     /// Whether commission is due.
     pub charged: bool,
+    /// By how many minutes the service began later than was quoted, below zero where earlier; absent where the report
+    /// does not tell.
+    pub late_minutes: Option<i32>,
     /// Accepted, but marked for review.
     pub findings: Vec<Violation>,
 }

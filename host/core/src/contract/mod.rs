@@ -64,7 +64,7 @@ impl Default for Axes {
 }
 
 /// The four TTBS axes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Axis {
     /// Speed of fulfilment.
@@ -75,6 +75,19 @@ pub enum Axis {
     Budget,
     /// Trust and verification.
     Safety,
+}
+
+impl Axis {
+    /// As it is named on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::Taste => "taste",
+            Self::Budget => "budget",
+            Self::Safety => "safety",
+        }
+    }
 }
 
 /// What a call may know of the world outside its payload.

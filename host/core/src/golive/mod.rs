@@ -24,7 +24,8 @@ use crate::findings::Finding;
 use crate::id::PartnerId;
 use crate::limits::REQUEST_BODY_MAX_BYTES;
 use crate::partner::Partner;
-use crate::ports::{Contract, Contracts, Findings, PartnerCalls, PartnerDirectory, Selection};
+use crate::ports::{Contract, Contracts, Journal, PartnerCalls, PartnerDirectory, Selection};
+use crate::receipt::Receipt;
 use crate::reference::ReferenceSealer;
 use crate::search::{PartnerStatus, SearchOutcome, Searcher};
 use crate::secret::Secret;
@@ -269,7 +270,7 @@ impl GoLiveRunner {
             contracts: Arc::new(OneContract(contract.clone())),
             directory: Arc::new(OnePartner(partner.clone())),
             calls: self.calls.clone(),
-            findings: found.clone(),
+            journal: found.clone(),
             clock: self.clock.clone(),
             // Nobody ever sees a reference of these searches, so its key protects nothing.
             references: ReferenceSealer::new(&Secret::new("go-live check")),
@@ -413,15 +414,13 @@ impl Breaches {
     }
 }
 
-impl Findings for Breaches {
+impl Journal for Breaches {
     fn record(&self, finding: Finding) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *counts.entry(finding.violation.code).or_default() += 1;
     }
 
-    fn of(&self, _: &str) -> Vec<Finding> {
-        Vec::new()
-    }
+    fn keep(&self, _: Receipt) {}
 }
 
 /// A catalogue of one contract.
@@ -430,6 +429,10 @@ struct OneContract(Arc<dyn Contract>);
 impl Contracts for OneContract {
     fn live(&self, intent: &str) -> Option<Arc<dyn Contract>> {
         (self.0.descriptor().intent.as_str() == intent).then(|| self.0.clone())
+    }
+
+    fn loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
+        (self.0.digest() == digest).then(|| self.0.clone())
     }
 
     fn all(&self) -> Vec<Arc<dyn Contract>> {

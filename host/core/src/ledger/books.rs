@@ -6,23 +6,36 @@
 
 use futures_util::future::BoxFuture;
 
-use super::{Account, Correction, Entry, EntryKind, Leg, Month, Posting};
+use std::sync::Arc;
+
+use super::{Account, Correction, Entry, EntryKind, Leg, Month, Posting, TrialBalance};
 use crate::completion::{AMOUNT_MAX, ReportKey};
+use crate::delivered::Tally;
 use crate::digest::Digest;
+use crate::findings::Finding;
 use crate::id::PartnerId;
 use crate::money::Paise;
+use crate::receipt::Quoted;
 use crate::store::StoreError;
 
 /// Bookings of one batch, at most.
 pub const BATCH_MAX: usize = 1_024;
 /// Entries of one answer, at most, whatever the caller asks for.
 pub const ENTRIES_READ_MAX: u32 = 1_000;
+/// Findings of one booking, at most; what a contract finds beyond is not kept.
+pub const FINDINGS_MAX: usize = 64;
+/// Months of one answer, at most: a hundred years.
+pub const MONTHS_READ_MAX: u32 = 1_200;
 /// Bytes of each text of a posting; what a report may hold is below it.
 const TEXT_MAX_BYTES: usize = 1_024;
 
-/// A posting for a report, which every store can keep. The digest of the report's content is part of it.
+/// A posting for a report, which every store can keep, and what was found in the report. The digest of the report's
+/// content is part of the posting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Booking(Posting);
+pub struct Booking {
+    posting: Posting,
+    findings: Vec<Finding>,
+}
 
 /// Why a posting is no booking. None that [`post`](super::post) makes of a sound report is refused; it is checked all the
 /// same, for what one engine cannot keep would take the rest of its batch with it.
@@ -46,11 +59,11 @@ pub enum Unbookable {
 }
 
 impl Booking {
-    /// Checks that a posting can be kept.
+    /// Checks that a posting can be kept. The findings are kept with it, the first [`FINDINGS_MAX`] of them.
     ///
     /// # Errors
     /// [`Unbookable`] says why not.
-    pub fn new(posting: Posting) -> Result<Self, Unbookable> {
+    pub fn new(posting: Posting, mut findings: Vec<Finding>) -> Result<Self, Unbookable> {
         let legs_fit = match (&posting.kind, posting.legs.as_slice()) {
             (EntryKind::Reversal { .. }, _) => return Err(Unbookable::Reversal),
             (EntryKind::Memorandum, legs) => legs.is_empty(),
@@ -78,26 +91,46 @@ impl Booking {
         if ![external_id, request_id, status, &version].iter().all(keepable) {
             return Err(Unbookable::Text);
         }
-        Ok(Self(posting))
+        findings.truncate(FINDINGS_MAX);
+        Ok(Self { posting, findings })
     }
 
     /// What is booked.
     #[must_use]
     pub fn posting(&self) -> &Posting {
-        &self.0
+        &self.posting
     }
 
-    /// The same, to be linked into the ledger.
+    /// What is booked, to be linked into the ledger, and what was found, to be kept if it is the first for its order.
     #[must_use]
-    pub fn into_posting(self) -> Posting {
-        self.0
+    pub fn into_parts(self) -> (Posting, Vec<Finding>) {
+        (self.posting, self.findings)
     }
 
     /// The order that it is about.
     #[must_use]
     pub fn order(&self) -> ReportKey {
-        self.0.order()
+        self.posting.order()
     }
+}
+
+/// A report before it is judged: what has to be known of its order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The order.
+    pub order: ReportKey,
+    /// The request that the order is said to come from.
+    pub request_id: String,
+}
+
+/// What is known of an order.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// The entry that last booked it, whether or not it was taken back since.
+    pub booked: Option<Entry>,
+    /// What the partner's options were in the latest rankings of the request, newest first, at most
+    /// [`RANKINGS_OF_REQUEST_MAX`](crate::receipt::RANKINGS_OF_REQUEST_MAX).
+    pub quoted: Vec<Quoted>,
 }
 
 /// What became of a booking.
@@ -127,6 +160,14 @@ pub trait Books: Send + Sync {
     /// for one order the first in this order counts.
     fn book(&self, bookings: Vec<Booking>) -> BoxFuture<'_, Result<Vec<Booked>, StoreError>>;
 
+    /// What is known of each order, in the order asked, at most [`BATCH_MAX`] at once. One that has just been booked by
+    /// another gateway may not be known yet; [`book`](Self::book) decides.
+    fn look_up(&self, asked: Vec<Asked>) -> BoxFuture<'_, Result<Vec<Known>, StoreError>>;
+
+    /// Takes an entry back, and books nothing in its place. `None`, and nothing is added, where that entry does not stand
+    /// or is not as the reversal has it.
+    fn take_back(&self, reversal: Posting) -> BoxFuture<'_, Result<Option<Entry>, StoreError>>;
+
     /// Takes an entry back and books what is right, in one transaction. `None`, and nothing is added, where that entry
     /// does not stand or is not as the reversal has it.
     fn correct(&self, correction: Correction) -> BoxFuture<'_, Result<Option<Corrected>, StoreError>>;
@@ -146,6 +187,43 @@ pub trait Books: Send + Sync {
         limit: u32,
     ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>>;
 
+    /// The months of which a partner has entries, latest first, at most [`MONTHS_READ_MAX`].
+    fn months_of<'a>(&'a self, partner: &'a PartnerId) -> BoxFuture<'a, Result<Vec<Month>, StoreError>>;
+
+    /// The balances of all accounts, as of one moment.
+    fn trial_balance(&self) -> BoxFuture<'_, Result<TrialBalance, StoreError>>;
+
+    /// What was delivered, by partner, intent and status, out of the entries that stand and were posted since a time;
+    /// of one partner alone if given.
+    fn delivered<'a>(
+        &'a self,
+        partner: Option<&'a PartnerId>,
+        since_ms: u64,
+    ) -> BoxFuture<'a, Result<Vec<Tally>, StoreError>>;
+
     /// Number and digest of the last entry; zero and [`genesis`](super::genesis) when there is none.
     fn head(&self) -> BoxFuture<'_, Result<(u64, Digest), StoreError>>;
+}
+
+/// Why a desk gave no answer.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum DeskError {
+    /// Too many wait; nothing was booked, and trying again later is in order.
+    #[error("too many completion reports are waiting to be booked")]
+    Full,
+    /// The gateway is shutting down; nothing was booked.
+    #[error("no more completion reports are taken: the gateway is shutting down")]
+    Closed,
+    /// The batch failed. Trying again is safe: what was booked all the same is not booked twice.
+    #[error("completion reports could not be booked")]
+    Store(#[source] Arc<StoreError>),
+}
+
+/// Hands reports one by one to [`Books`], which takes them in batches.
+pub trait ReportDesk: Send + Sync {
+    /// What is known of an order.
+    fn look_up(&self, asked: Asked) -> BoxFuture<'_, Result<Known, DeskError>>;
+
+    /// Books. Once it was taken it is carried out, whether or not this is waited for.
+    fn book(&self, booking: Booking) -> BoxFuture<'_, Result<Booked, DeskError>>;
 }

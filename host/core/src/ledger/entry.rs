@@ -1,7 +1,7 @@
 //! An entry, its legs, and the chain that ties it to the one before.
 
 use semver::Version;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::Month;
@@ -55,9 +55,9 @@ pub enum EntryKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judge {
     /// The version.
-    #[serde(serialize_with = "version_as_text", deserialize_with = "version_from_text")]
     pub version: Version,
-    /// The version that routed the order is gone, and this one, live at the time, stood in for it.
+    /// It is not known to be the version that routed the order: that one is gone, or no ranking of the request is kept.
+    /// This one was live at the time.
     pub stand_in: bool,
 }
 
@@ -86,6 +86,9 @@ pub struct Posting {
     pub rate: Rate,
     /// Who judged the report.
     pub judged_by: Judge,
+    /// By how many minutes the service began later than was quoted, below zero where earlier; absent where the report
+    /// does not tell.
+    pub late_minutes: Option<i32>,
     /// Digest of the report's content.
     pub report: Digest,
     /// What it is for.
@@ -159,6 +162,7 @@ fn digest(number: u64, posting: &Posting, previous: Digest) -> Digest {
         amount,
         rate,
         judged_by: Judge { version, stand_in },
+        late_minutes,
         report,
         kind,
         legs,
@@ -183,7 +187,8 @@ fn digest(number: u64, posting: &Posting, previous: Digest) -> Digest {
     hasher.update(month.number().to_be_bytes());
     hasher.update(amount.get().to_be_bytes());
     hasher.update(rate.basis_points().to_be_bytes());
-    hasher.update([u8::from(*stand_in), kind]);
+    hasher.update([u8::from(*stand_in), kind, u8::from(late_minutes.is_some())]);
+    hasher.update(late_minutes.unwrap_or_default().to_be_bytes());
     hasher.update(report.as_bytes());
     hasher.update(length(legs.len()));
     for Leg { account, amount } in legs {
@@ -232,12 +237,4 @@ impl ChainCheck {
     pub fn head(&self) -> (u64, Digest) {
         (self.number, self.hash)
     }
-}
-
-fn version_as_text<S: Serializer>(version: &Version, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(version)
-}
-
-fn version_from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Version, D::Error> {
-    String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
 }

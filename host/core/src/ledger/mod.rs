@@ -28,7 +28,10 @@ mod trial;
 mod verify;
 
 pub use crate::audit::BrokenChain;
-pub use books::{BATCH_MAX, Booked, Booking, Books, Corrected, ENTRIES_READ_MAX, Unbookable};
+pub use books::{
+    Asked, BATCH_MAX, Booked, Booking, Books, Corrected, DeskError, ENTRIES_READ_MAX, FINDINGS_MAX, Known,
+    MONTHS_READ_MAX, ReportDesk, Unbookable,
+};
 pub use entry::{Account, ChainCheck, Entry, EntryKind, Judge, Leg, Posting, genesis, link};
 pub use month::{InvalidMonth, Month};
 pub use posting::{Correction, CorrectionError, REASON_MAX_CHARS, Verdict, correct, post, reverse};

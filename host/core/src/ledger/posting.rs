@@ -16,6 +16,8 @@ pub struct Verdict {
     pub charged: bool,
     /// Which version judged.
     pub judged_by: Judge,
+    /// By how many minutes the service began later than was quoted, as far as the report tells.
+    pub late_minutes: Option<i32>,
     /// The rate of the listing agreement.
     pub rate: Rate,
 }
@@ -23,7 +25,7 @@ pub struct Verdict {
 /// Books a report that was accepted: a charge where commission is due, a memorandum otherwise.
 #[must_use]
 pub fn post(report: &Report, partner: &PartnerId, verdict: Verdict, posted_at_ms: u64) -> Posting {
-    let Verdict { charged, judged_by, rate } = verdict;
+    let Verdict { charged, judged_by, late_minutes, rate } = verdict;
     let amount = report.amounts.amount;
     let (kind, legs) =
         if charged { (EntryKind::Charge, charge_legs(amount, rate)) } else { (EntryKind::Memorandum, Vec::new()) };
@@ -39,6 +41,7 @@ pub fn post(report: &Report, partner: &PartnerId, verdict: Verdict, posted_at_ms
         amount,
         rate,
         judged_by,
+        late_minutes,
         report: report.content,
         kind,
         legs,

@@ -77,3 +77,10 @@ impl TrialBalance {
         self.partners.values().all(|balances| balances.sum() == Some(Paise::ZERO))
     }
 }
+
+/// Out of balances that a store has summed, each partner's once.
+impl FromIterator<(PartnerId, Balances)> for TrialBalance {
+    fn from_iter<I: IntoIterator<Item = (PartnerId, Balances)>>(balances: I) -> Self {
+        Self { partners: balances.into_iter().collect() }
+    }
+}

@@ -156,7 +156,7 @@ impl Onboarding {
         if let Err(refused) = self.probe.admits(&Endpoint::mcp(url)) {
             return Err(OnboardingError::invalid("/webhook_url", "INVALID_URL", refused.to_string()));
         }
-        self.retrying(async || {
+        let step = self.retrying(async || {
             self.existing::<Account>(account.as_str(), "account").await?;
             let kept = load::<Webhook>(&*self.store, account.as_str()).await?;
             if let Some(kept) = kept.as_ref().filter(|kept| kept.value.url == url) {
@@ -168,8 +168,10 @@ impl Onboarding {
             let mut kept = kept.unwrap_or_else(|| Versioned::new(webhook));
             url.clone_into(&mut kept.value.url);
             self.new_webhook_key(kept, false, "webhook.saved", actor).await
-        })
-        .await
+        });
+        let issued = step.await?;
+        self.rekey().await;
+        Ok(issued)
     }
 
     /// Replaces the webhook's signing key; the one before works for [`ROTATION_OVERLAP_MS`] more, or not at all when
@@ -184,11 +186,13 @@ impl Onboarding {
         at_once: bool,
         actor: &Actor,
     ) -> Result<IssuedWebhookKey, OnboardingError> {
-        self.retrying(async || {
+        let step = self.retrying(async || {
             let kept = self.existing::<Webhook>(account.as_str(), "webhook").await?;
             self.new_webhook_key(kept, at_once, "webhook.rotated", actor).await
-        })
-        .await
+        });
+        let issued = step.await?;
+        self.rekey().await;
+        Ok(issued)
     }
 
     /// The webhook of an account, without a key.

@@ -50,7 +50,9 @@ impl Onboarding {
                 notes: None,
             };
             let revision = kept.as_ref().map_or(0, |kept| kept.revision);
-            let (approved, open) = kept.map(|kept| (kept.value.approved, kept.value.review)).unwrap_or_default();
+            let (approved, open, inflation_reviews) = kept
+                .map(|Versioned { value, .. }| (value.approved, value.review, value.inflation_reviews))
+                .unwrap_or_default();
             let mut change = Change::default();
             self.supersede(open.as_deref(), &mut change).await?;
             let mut review = None;
@@ -62,7 +64,8 @@ impl Onboarding {
             let detail = json!({"number": submission.number, "status": status, "review": review});
             change.audit.push(self.record(actor, "manifest.submitted", account, detail));
             let latest = submission.clone();
-            let value = Manifests { account: account.clone(), latest, approved, review: review.clone() };
+            let (account, review_id) = (account.clone(), review.clone());
+            let value = Manifests { account, latest, approved, review: review_id, inflation_reviews };
             change.put(&Versioned { revision, value });
             self.commit(change, Submitted { submission, review }).await
         })

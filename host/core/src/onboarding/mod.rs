@@ -10,6 +10,7 @@ mod accounts;
 mod connections;
 mod credentials;
 mod error;
+mod inflation;
 mod manifests;
 mod overview;
 mod postman;
@@ -19,7 +20,7 @@ mod reviews;
 mod routing;
 mod sandbox_call;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::sync::Arc;
 
@@ -29,6 +30,7 @@ pub use accounts::{CODE_TRIES_MAX, CODE_TTL_MS, CODES_PER_WINDOW_MAX, CODES_WIND
 pub use connections::SwitchOn;
 pub use credentials::{IssuedCredentials, IssuedWebhookKey, ROTATION_OVERLAP_MS, URL_MAX_BYTES, VALID_AT_ONCE_MAX};
 pub use error::OnboardingError;
+pub use inflation::{Compared, REPORTS_BETWEEN_REVIEWS};
 pub use manifests::Submitted;
 pub use overview::{NextStep, Overview};
 pub use probing::TestOrder;
@@ -38,6 +40,8 @@ pub use sandbox_call::TestCall;
 
 use crate::audit::{Actor, AuditDraft};
 use crate::clock::Clock;
+use crate::completion::keyring::KeyRing;
+use crate::error::chain;
 use crate::id::PartnerId;
 use crate::mail::Mail;
 use crate::ports::{Contracts, Mailer, PageFetch, PartnerCalls, PartnerProbe};
@@ -72,6 +76,8 @@ pub struct Onboarding {
     pub mailer: Arc<dyn Mailer>,
     /// Who is routed.
     pub routing: Routing,
+    /// What completion reports are verified with.
+    pub keys: Arc<KeyRing>,
     /// How this gateway is configured.
     pub settings: Settings,
 }
@@ -96,6 +102,22 @@ enum Step<T> {
 impl Onboarding {
     fn now(&self) -> u64 {
         self.clock.now_ms()
+    }
+
+    /// Has a change of a signing key in force before its caller is told. Other processes follow within a second; so does
+    /// this one, should the store fail just now.
+    async fn rekey(&self) {
+        if let Err(error) = self.refresh_keys().await {
+            tracing::warn!(error = %chain(&error), "a change of a signing key is in force a moment later");
+        }
+    }
+
+    /// Reads the signing keys anew.
+    ///
+    /// # Errors
+    /// [`StoreError`]; the keys read last stay in force, until they are too old to be trusted.
+    pub async fn refresh_keys(&self) -> Result<(), StoreError> {
+        self.keys.refresh(&*self.store, &self.vault, self.now()).await
     }
 
     /// Commits; a conflict asks for another try, everything else is final.

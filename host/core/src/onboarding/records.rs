@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::audit::Actor;
 use crate::compliance::{ChecklistItem, PrivacyCheck, Profile};
 use crate::connection::ConnectionState;
-use crate::contract::Violation;
+use crate::contract::{Axes, Violation};
+use crate::delivered::Inflated;
 use crate::descriptors::{Drift, Pinned, ToolReport};
 use crate::endpoint::Endpoint;
 use crate::golive::GoLiveReport;
@@ -187,6 +188,9 @@ pub struct Manifests {
     pub approved: Option<Submission>,
     /// The review of the latest, where it was sent for one.
     pub review: Option<String>,
+    /// The last review of what was declared against what was delivered, of each intent that had one.
+    #[serde(default)]
+    pub inflation_reviews: BTreeMap<IntentId, String>,
 }
 
 impl Record for Manifests {
@@ -202,7 +206,7 @@ impl Record for Manifests {
 }
 
 /// What a review is about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum ReviewSubject {
     /// A submitted manifest, and with it the compliance of the business.
@@ -214,6 +218,15 @@ pub enum ReviewSubject {
     Drift {
         /// The intents that are out of service meanwhile.
         intents: BTreeSet<IntentId>,
+    },
+    /// Declared signals that claim more than was delivered.
+    Inflation {
+        /// Of which intent.
+        intent: IntentId,
+        /// The signals of the manifest in force.
+        declared: Axes,
+        /// Those that are inflated, as it was when the review was opened; never empty.
+        inflated: Vec<Inflated>,
     },
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::accounts::bounded_text;
 use super::records::{Account, Connection, Decision, Manifests, Review, ReviewStatus, ReviewSubject, Submission};
-use super::{Onboarding, OnboardingError, Step};
+use super::{Onboarding, OnboardingError, Step, inflation};
 use crate::audit::Actor;
 use crate::compliance::{self, CheckState, ChecklistItem, PrivacyCheck};
 use crate::contract::Violation;
@@ -158,6 +158,9 @@ impl Onboarding {
                     ReviewSubject::Drift { intents } => {
                         self.decide_drift(&kept.value, &intents, order.verdict, &mut change).await?;
                     }
+                    // Nothing changes of itself: what is in force stays so until the partner corrects it, or the team
+                    // suspends the connection.
+                    ReviewSubject::Inflation { .. } => {}
                 }
                 let (status, action) = match order.verdict {
                     Verdict::Approve => (ReviewStatus::Approved, "review.approved"),
@@ -277,14 +280,22 @@ fn ready(checklist: &[ChecklistItem]) -> Result<(), OnboardingError> {
 }
 
 fn outcome_mail(review: &Review, account: &Account, verdict: Verdict, notes: &str) -> (&'static str, String) {
-    let what = match review.subject {
-        ReviewSubject::Manifest { number } => format!("submission {number} of your manifest"),
-        ReviewSubject::Drift { .. } => "the change of your tools".to_owned(),
+    let what = match &review.subject {
+        ReviewSubject::Manifest { number } => outcome(&format!("submission {number} of your manifest"), verdict),
+        ReviewSubject::Drift { .. } => outcome("the change of your tools", verdict),
+        ReviewSubject::Inflation { intent, inflated, .. } => inflation::outcome(intent, inflated, verdict),
     };
-    let (subject, outcome) = match verdict {
-        Verdict::Approve => ("Your review is done: approved", "is approved. Approval alone sends no traffic."),
-        Verdict::Reject => ("Your review is done: changes needed", "was sent back."),
+    let subject = match verdict {
+        Verdict::Approve => "Your review is done: approved",
+        Verdict::Reject => "Your review is done: changes needed",
     };
     let notes = if notes.is_empty() { String::new() } else { format!("\n\nNotes:\n{notes}") };
-    (subject, format!("Hello {},\n\n{what} {outcome}{notes}\n", account.business_name))
+    (subject, format!("Hello {},\n\n{what}{notes}\n", account.business_name))
+}
+
+fn outcome(what: &str, verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Approve => format!("{what} is approved. Approval alone sends no traffic."),
+        Verdict::Reject => format!("{what} was sent back."),
+    }
 }

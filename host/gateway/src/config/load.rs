@@ -15,12 +15,13 @@ use super::Config;
 /// Prefix of environment variables; sections are set off by two underscores.
 const ENV_PREFIX: &str = "INTENT_GATEWAY__";
 /// Keys that stand outside every section.
-const TOP_LEVEL: [&str; 12] = [
+const TOP_LEVEL: [&str; 13] = [
     "state_dir",
     "server",
     "auth",
     "platform",
     "store",
+    "evidence",
     "mail",
     "contracts",
     "search",
@@ -87,6 +88,7 @@ fn read(figment: &Figment) -> Result<Config, Vec<String>> {
         auth: sections.table("auth"),
         platform: sections.table("platform"),
         store: sections.table("store"),
+        evidence: sections.table("evidence"),
         mail: sections.table("mail"),
         contracts: sections.table("contracts"),
         search: sections.table("search"),

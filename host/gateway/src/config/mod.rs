@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize, Serializer};
 pub(crate) use self::issuers::IssuerEntry;
 pub(crate) use self::load::{Overrides, load};
 pub(crate) use self::partners::PartnerEntry;
-pub(crate) use self::platform::{PlatformSection, StoreSection};
+pub(crate) use self::platform::{EvidenceSection, PlatformSection, StoreSection};
 
 /// Longest time that a setting of the server may name, milliseconds: an hour.
 const WAIT_MAX_MS: u64 = 60 * 60 * 1_000;
@@ -50,6 +50,7 @@ pub(crate) struct Config {
     pub(crate) auth: AuthSection,
     pub(crate) platform: PlatformSection,
     pub(crate) store: StoreSection,
+    pub(crate) evidence: EvidenceSection,
     pub(crate) mail: MailConfig,
     pub(crate) contracts: ContractsSection,
     pub(crate) search: SearchSection,
@@ -67,6 +68,7 @@ impl Default for Config {
             auth: AuthSection::default(),
             platform: PlatformSection::default(),
             store: StoreSection::default(),
+            evidence: EvidenceSection::default(),
             mail: MailConfig::default(),
             contracts: ContractsSection::default(),
             search: SearchSection::default(),
@@ -334,6 +336,7 @@ impl Config {
         self.auth.check(self.partner_client.allow_loopback_http, &mut problems);
         self.platform.check(&mut problems);
         self.store.check(&mut problems);
+        self.evidence.check(&mut problems);
         problems.extend(self.mail.validate().err().map(|error| format!("mail: {error}")));
         if self.store.is_shared() && (self.auth.master_key.is_none() || self.auth.signing_key.is_none()) {
             problems.push(
@@ -360,6 +363,7 @@ pub(crate) fn show(config: &Config) -> Result<String, toml::ser::Error> {
         auth,
         platform,
         store,
+        evidence,
         mail,
         contracts,
         search,
@@ -375,6 +379,7 @@ pub(crate) fn show(config: &Config) -> Result<String, toml::ser::Error> {
     insert("auth", toml::Value::try_from(auth)?);
     insert("platform", toml::Value::try_from(platform)?);
     insert("store", toml::Value::try_from(store)?);
+    insert("evidence", toml::Value::try_from(evidence)?);
     insert("mail", toml::Value::Table(show_mail(mail)?));
     insert("contracts", toml::Value::try_from(contracts)?);
     insert("search", toml::Value::try_from(search)?);
@@ -444,6 +449,7 @@ fn show_partner_client(config: &PartnerClientConfig) -> Result<toml::Table, toml
         allow_loopback_http,
         pool_idle_secs,
         session_idle_secs,
+        discover_first,
     } = config;
     let number = toml::Value::try_from::<u64>;
     let size = toml::Value::try_from::<usize>;
@@ -454,5 +460,6 @@ fn show_partner_client(config: &PartnerClientConfig) -> Result<toml::Table, toml
         ("allow_loopback_http".to_owned(), toml::Value::Boolean(*allow_loopback_http)),
         ("pool_idle_secs".to_owned(), number(*pool_idle_secs)?),
         ("session_idle_secs".to_owned(), number(*session_idle_secs)?),
+        ("discover_first".to_owned(), toml::Value::Boolean(*discover_first)),
     ]))
 }

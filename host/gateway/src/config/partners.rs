@@ -10,6 +10,9 @@ use intent_gateway_core::partner::{Listing, Partner};
 use intent_gateway_core::secret::Secret;
 use serde::{Deserialize, Serialize};
 
+/// Shortest key that completion reports may be signed with, bytes.
+const SIGNING_KEY_MIN_BYTES: usize = 32;
+
 /// One partner.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -23,8 +26,18 @@ pub(crate) struct PartnerEntry {
     /// Bearer token for calls without a user's own.
     #[serde(default, serialize_with = "super::redacted")]
     token: Option<Secret>,
+    /// Signs its completion reports.
+    #[serde(default, serialize_with = "super::redacted")]
+    webhook_signing_key: Option<Secret>,
     /// What it lists.
     listings: Vec<ListingEntry>,
+}
+
+impl PartnerEntry {
+    /// The partner and its signing key, where it has one.
+    pub(crate) fn signing_key(&self) -> Option<(PartnerId, Secret)> {
+        Some((self.id.clone(), self.webhook_signing_key.clone()?))
+    }
 }
 
 /// One intent that a partner lists.
@@ -64,7 +77,7 @@ impl From<PartnerEntry> for Partner {
             let Signals { time, taste, budget, safety } = ttbs_signals;
             Listing { intent, service_area, availability, declared: Axes { time, taste, budget, safety } }
         };
-        let PartnerEntry { id, name, url, token, listings } = entry;
+        let PartnerEntry { id, name, url, token, listings, webhook_signing_key: _ } = entry;
         let listings = listings.into_iter().map(listing).collect();
         Self { id, name, endpoint: Endpoint::mcp(url), mappings: Mappings::new(), listings, token }
     }
@@ -86,6 +99,11 @@ pub(super) fn check(partners: &[PartnerEntry], allow_loopback_http: bool, proble
         }
         if partner.token.as_ref().is_some_and(|token| !is_header_text(token.expose())) {
             wrong("`token` must be visible ASCII characters".to_owned());
+        }
+        if partner.webhook_signing_key.as_ref().is_some_and(|key| key.expose().len() < SIGNING_KEY_MIN_BYTES) {
+            wrong(format!(
+                "`webhook_signing_key` needs at least {SIGNING_KEY_MIN_BYTES} bytes (`openssl rand -hex 32`)"
+            ));
         }
         if partner.listings.is_empty() {
             wrong("it lists no intent; add `[[partners.listings]]`".to_owned());

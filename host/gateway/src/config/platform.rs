@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use intent_gateway_core::money::Rate;
 use intent_gateway_core::onboarding::Settings;
 use intent_gateway_core::secret::Secret;
 use intent_gateway_store::Location;
@@ -21,11 +22,17 @@ pub(crate) struct PlatformSection {
     pub(crate) base_url: String,
     /// Time between two scheduled probes of a live partner.
     pub(crate) reprobe_interval_hours: u64,
+    /// The rate of the listing agreement, in hundredths of a per cent of `amount_inr`; the same for every business.
+    pub(crate) commission_basis_points: u16,
 }
 
 impl Default for PlatformSection {
     fn default() -> Self {
-        Self { base_url: "http://localhost:8080".to_owned(), reprobe_interval_hours: 24 }
+        Self {
+            base_url: "http://localhost:8080".to_owned(),
+            reprobe_interval_hours: 24,
+            commission_basis_points: Rate::DEFAULT.basis_points(),
+        }
     }
 }
 
@@ -37,7 +44,15 @@ impl PlatformSection {
         }
     }
 
+    /// The rate of the listing agreement. It was checked when the configuration was loaded.
+    pub(crate) fn rate(&self) -> Rate {
+        Rate::from_basis_points(self.commission_basis_points).unwrap_or_default()
+    }
+
     pub(super) fn check(&self, problems: &mut Vec<String>) {
+        if let Err(error) = Rate::from_basis_points(self.commission_basis_points) {
+            problems.push(format!("`platform.commission_basis_points`: {error}"));
+        }
         let uri = self.base_url.parse::<http::Uri>().ok();
         let fits = |uri: &http::Uri| {
             matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some() && uri.query().is_none()
@@ -50,6 +65,36 @@ impl PlatformSection {
                 "`platform.reprobe_interval_hours` is {}; expected 1 to {REPROBE_MAX_HOURS}",
                 self.reprobe_interval_hours
             ));
+        }
+    }
+}
+
+/// Longest time that findings and receipts may be kept, days: ten years.
+const KEEP_MAX_DAYS: u64 = 10 * 366;
+const MS_PER_DAY: u64 = 24 * MS_PER_HOUR;
+
+/// What is kept of findings and rankings.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct EvidenceSection {
+    /// How long; a completion report that comes later is compared with nothing.
+    pub(crate) keep_days: u64,
+}
+
+impl Default for EvidenceSection {
+    fn default() -> Self {
+        Self { keep_days: 90 }
+    }
+}
+
+impl EvidenceSection {
+    pub(crate) fn keep_ms(&self) -> u64 {
+        self.keep_days * MS_PER_DAY
+    }
+
+    pub(super) fn check(&self, problems: &mut Vec<String>) {
+        if !(1..=KEEP_MAX_DAYS).contains(&self.keep_days) {
+            problems.push(format!("`evidence.keep_days` is {}; expected 1 to {KEEP_MAX_DAYS}", self.keep_days));
         }
     }
 }

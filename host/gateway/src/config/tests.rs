@@ -51,6 +51,7 @@ fn every_key() -> Vec<String> {
         ("auth", load::keys::<AuthSection>()),
         ("platform", load::keys::<PlatformSection>()),
         ("store", load::keys::<StoreSection>()),
+        ("evidence", load::keys::<EvidenceSection>()),
         ("mail", load::keys::<MailConfig>()),
         ("contracts", load::keys::<ContractsSection>()),
         ("search", load::keys::<SearchSection>()),

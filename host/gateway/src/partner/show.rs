@@ -2,6 +2,7 @@
 
 use intent_gateway_core::connection::ConnectionState;
 use intent_gateway_core::contract::Violation;
+use intent_gateway_core::delivered::{Inflated, Measure};
 use intent_gateway_core::descriptors::{DriftKind, ToolReport};
 use intent_gateway_core::endpoint::Endpoint;
 use intent_gateway_core::manifest::Status;
@@ -318,11 +319,28 @@ pub(super) fn reviews(Reviews { reviews, next }: &Reviews, _: Palette) -> String
 /// What a review is about, in a few words.
 fn about(review: &Review) -> String {
     let subject = &review.subject;
-    match (subject.number, &subject.intents) {
-        (Some(number), _) => format!("{} {number}", subject.kind),
-        (None, Some(intents)) => format!("{} of {}", subject.kind, intents.join(", ")),
-        (None, None) => subject.kind.clone(),
+    match (subject.number, &subject.intents, &subject.inflation) {
+        (Some(number), ..) => format!("{} {number}", subject.kind),
+        (None, Some(intents), _) => format!("{} of {}", subject.kind, intents.join(", ")),
+        (None, None, Some(inflation)) => format!("{} of {}", subject.kind, inflation.intent),
+        (None, None, None) => subject.kind.clone(),
     }
+}
+
+/// Declared signals, each beside what was delivered and the most that this bears out.
+fn inflated(signals: &[Inflated]) -> String {
+    let rows: Vec<[String; 5]> = signals
+        .iter()
+        .map(|Inflated { axis, declared, measure, delivered, at_most, reports }| {
+            let delivered = match measure {
+                Measure::CompletionRate => format!("{:.0} % completed", delivered * 100.0),
+                Measure::MeanLateMinutes => format!("{delivered:.0} min late on average"),
+            };
+            let at_most = at_most.map_or_else(|| "not all at the top".to_owned(), |at_most| format!("{at_most:.2}"));
+            [axis.as_str().to_owned(), declared.to_string(), delivered, at_most, reports.to_string()]
+        })
+        .collect();
+    table(["signal", "declared", "delivered", "borne out", "reports"], &rows)
 }
 
 pub(super) fn review(
@@ -346,8 +364,45 @@ pub(super) fn review(
     if let Some(submission) = submission {
         page.section(&format!("Submission {}", submission.number), self::submission(submission));
     }
+    if let Some(inflation) = &review.subject.inflation {
+        page.section("Signals", inflated(&inflation.inflated));
+    }
     if !checklist.is_empty() {
         page.section("Checklist", self::checklist(checklist, palette));
     }
     page.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_review_of_signals_shows_what_was_delivered() {
+        let at_top = json!({"axis": "taste", "declared": 1.0, "measure": "completion_rate", "delivered": 0.45,
+            "at_most": null, "reports": 40});
+        let late = json!({"axis": "time", "declared": 0.9, "measure": "mean_late_minutes", "delivered": 60.4,
+            "at_most": 0.631, "reports": 20});
+        let review: ReviewInFull = serde_json::from_value(json!({
+            "id": "rev_1", "account_id": "ptr_1", "status": "open", "opened_at": "a", "due_at": "b", "decision": null,
+            "subject": {"kind": "inflation", "number": null, "intents": null,
+                "inflation": {"intent": "test.find_things", "declared": {}, "inflated": [late, at_top]}},
+            "account": {"account_id": "ptr_1", "business_name": "CoolCar", "email": "a@b.example", "created_at": "c",
+                "has_profile": true},
+            "submission": null, "checklist": [],
+        }))
+        .expect("a review");
+        let text = super::review(&review, Palette::PLAIN);
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let lines: Vec<String> = text.lines().map(words).collect();
+        for line in [
+            "about inflation of test.find_things",
+            "time 0.9 60 min late on average 0.63 20",
+            "taste 1 45 % completed not all at the top 40",
+        ] {
+            assert!(lines.iter().any(|found| found == line), "{line}: {text}");
+        }
+    }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use intent_gateway_core::audit::Actor;
 use intent_gateway_core::connection::ConnectionState;
 use intent_gateway_core::contract::Violation;
+use intent_gateway_core::delivered::Inflated;
 use intent_gateway_core::descriptors::{DriftKind, ToolReport};
 use intent_gateway_core::endpoint::Endpoint;
 use intent_gateway_core::manifest::{Flag, Status};
@@ -201,6 +202,14 @@ pub(super) struct Subject {
     pub(super) kind: String,
     pub(super) number: Option<u32>,
     pub(super) intents: Option<Vec<String>>,
+    pub(super) inflation: Option<Inflation>,
+}
+
+/// Declared signals that claim more than was delivered.
+#[derive(Deserialize)]
+pub(super) struct Inflation {
+    pub(super) intent: String,
+    pub(super) inflated: Vec<Inflated>,
 }
 
 #[derive(Deserialize)]

@@ -1,4 +1,5 @@
-//! What a business does for itself: signs up, gets credentials, submits its manifest, registers its endpoint.
+//! What a business does for itself: signs up, gets credentials, submits its manifest, registers its endpoint, reads
+//! its statements.
 //!
 //! Four routes take no token, for they are the way to the first one; each client may use them so many times a
 //! minute. All others are about one account, which the path names and the token must be of (an admin may act in
@@ -7,6 +8,7 @@
 mod account;
 mod credentials;
 mod entry;
+mod statements;
 
 use std::sync::Arc;
 
@@ -29,6 +31,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default()
         .routes(routes!(account::overview))
         .routes(routes!(account::set_profile))
+        .routes(routes!(statements::months))
+        .routes(routes!(statements::statement))
         .routes(routes!(account::show_manifest, account::submit_manifest))
         .routes(routes!(account::show_connection, account::register_endpoint))
         .routes(routes!(credentials::show, credentials::issue))

@@ -50,7 +50,7 @@ impl From<OnboardingError> for Refusal {
 }
 
 /// A document that breaks rules. The message alone says what is wrong, for whoever reads no further.
-fn told(refusal: contract::Refusal) -> Refusal {
+pub(crate) fn told(refusal: contract::Refusal) -> Refusal {
     let contract::Refusal { code, violations } = refusal;
     let message = if violations.is_empty() {
         Code::InvalidRequest.message().to_owned()
@@ -109,7 +109,7 @@ fn summed_up(violations: &[Violation]) -> String {
 }
 
 /// A message of the domain as a sentence of its own.
-fn sentence(message: &str) -> String {
+pub(super) fn sentence(message: &str) -> String {
     let ended = message.ends_with(['.', '!', '?']);
     let mut characters = message.chars();
     // A message that begins with a name in the code, such as an intent, keeps it as it is.

@@ -5,6 +5,7 @@
 
 mod account;
 mod connection;
+mod delivered;
 mod manifest;
 mod team;
 
@@ -21,6 +22,7 @@ pub(crate) use self::connection::{
     ConnectionBody, ConnectionList, ConnectionStatus, EndpointRequest, ProbeAnswer, ReasonRequest, SwitchedOn,
     TestReport, TestRequest,
 };
+pub(crate) use self::delivered::{DeliveredBody, DeliveredList};
 pub(crate) use self::manifest::{ManifestsBody, SubmittedBody};
 pub(crate) use self::team::{
     AccountList, AccountSummary, AuditEntryBody, AuditPage, AuditVerified, DecisionRequest, ReviewBody, ReviewList,

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::account::ProfileBody;
+use super::delivered::InflationBody;
 use super::manifest::SubmissionBody;
 use super::{ActorBody, time};
 
@@ -115,7 +116,7 @@ pub(crate) struct ReviewSummary<'a> {
 /// What a review is about.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SubjectBody<'a> {
-    /// `manifest`, or `drift` of a live partner's tools.
+    /// `manifest`; `drift` of a live partner's tools; or `inflation` of its declared signals.
     kind: &'static str,
     /// Of a manifest: which submission.
     #[schema(required)]
@@ -123,6 +124,9 @@ pub(crate) struct SubjectBody<'a> {
     /// Of a drift: the intents that are out of service meanwhile.
     #[schema(value_type = Option<Vec<String>>, required)]
     intents: Option<&'a BTreeSet<IntentId>>,
+    /// Of an inflation: which signals claim more than was delivered.
+    #[schema(required)]
+    inflation: Option<InflationBody<'a>>,
 }
 
 /// Where a review stands.
@@ -144,9 +148,15 @@ impl<'a> From<&'a Review> for ReviewSummary<'a> {
     fn from(review: &'a Review) -> Self {
         let subject = match &review.subject {
             ReviewSubject::Manifest { number } => {
-                SubjectBody { kind: "manifest", number: Some(*number), intents: None }
+                SubjectBody { kind: "manifest", number: Some(*number), intents: None, inflation: None }
             }
-            ReviewSubject::Drift { intents } => SubjectBody { kind: "drift", number: None, intents: Some(intents) },
+            ReviewSubject::Drift { intents } => {
+                SubjectBody { kind: "drift", number: None, intents: Some(intents), inflation: None }
+            }
+            ReviewSubject::Inflation { intent, declared, inflated } => {
+                let inflation = Some(InflationBody::new(intent, *declared, inflated));
+                SubjectBody { kind: "inflation", number: None, intents: None, inflation }
+            }
         };
         Self {
             id: &review.id,

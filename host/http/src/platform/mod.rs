@@ -1,9 +1,13 @@
-//! What the platform team does for partners: reviews, probes, tests, switches on, suspends, and reads the audit log.
+//! What the platform team does for partners: reviews, probes, tests, switches on, suspends; reads the audit log, and the
+//! receipts of rankings.
 //!
 //! Contracts are not here; they are in [`crate::admin`].
 
 mod audit;
 mod connections;
+mod delivered;
+mod ledger;
+mod receipts;
 mod reviews;
 
 use std::sync::Arc;
@@ -12,6 +16,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
+
+pub(crate) use ledger::VERIFICATIONS_MAX;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default()
@@ -27,6 +33,18 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(connections::suspend))
         .routes(routes!(connections::lift))
         .routes(routes!(connections::accept_drift))
+        .routes(routes!(delivered::list_delivered))
         .routes(routes!(audit::list_entries))
         .routes(routes!(audit::verify))
+        .routes(routes!(ledger::months))
+        .routes(routes!(ledger::statement))
+        .routes(routes!(ledger::trial_balance))
+        .routes(routes!(ledger::list_entries))
+        .routes(routes!(ledger::show_entry))
+        .routes(routes!(ledger::take_back))
+        .routes(routes!(ledger::correct))
+        .routes(routes!(ledger::verify))
+        .routes(routes!(receipts::list_receipts))
+        .routes(routes!(receipts::show_receipt))
+        .routes(routes!(receipts::replay_receipt))
 }

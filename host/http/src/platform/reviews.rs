@@ -98,7 +98,8 @@ pub(super) async fn show_review(State(app): State<Arc<App>>, Path(review): Path<
 /// Decides a review. An approval needs every item of the checklist passed or confirmed.
 ///
 /// The partner is told by e-mail. Of a manifest, the approval puts it in force; of changed tools, it takes them as
-/// they are and puts their intents back into service.
+/// they are and puts their intents back into service. Of inflated signals, neither decision changes anything by itself;
+/// a rejection asks the partner to correct them.
 #[utoipa::path(
     post, path = "/api/v1/admin/reviews/{review}/decision", tag = "admin",
     params(("review" = String, Path, description = "The review")),

@@ -13,9 +13,9 @@ use crate::support::{Answer, Ask, Gateway, INTENT, LIMITS, NOW_MS, refused};
 const EMAIL: &str = "asha@coolcar.example";
 
 /// A partner with a token.
-struct Partner<'a> {
+pub(crate) struct Partner<'a> {
     gateway: &'a Gateway,
-    id: String,
+    pub(crate) id: String,
     token: String,
 }
 
@@ -34,7 +34,7 @@ async fn code(gateway: &Gateway, email: &str) -> String {
 }
 
 impl<'a> Partner<'a> {
-    async fn sign_up(gateway: &'a Gateway) -> Self {
+    pub(crate) async fn sign_up(gateway: &'a Gateway) -> Self {
         Self::of(gateway, EMAIL).await
     }
 
@@ -60,11 +60,11 @@ impl<'a> Partner<'a> {
         self.send(Ask::get(&self.path(path))).await
     }
 
-    async fn post(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
         self.send(Ask::json(&self.path(path), body.to_string())).await
     }
 
-    async fn put(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Answer {
         let ask = Ask::new(Method::PUT, &self.path(path)).header("content-type", "application/json");
         self.send(ask.body(body.to_string())).await
     }
@@ -85,7 +85,7 @@ impl<'a> Partner<'a> {
     }
 }
 
-fn profile() -> Value {
+pub(crate) fn profile() -> Value {
     json!({
         "legal_name": "CoolCar Service Private Limited",
         "legal_entity_type": "private_limited",
@@ -94,7 +94,7 @@ fn profile() -> Value {
     })
 }
 
-fn manifest() -> Value {
+pub(crate) fn manifest() -> Value {
     json!({
         "businessName": "CoolCar Service",
         "submitForReview": true,
@@ -107,18 +107,18 @@ fn manifest() -> Value {
     })
 }
 
-async fn team(gateway: &Gateway, path: &str, body: Value) -> Answer {
+pub(crate) async fn team(gateway: &Gateway, path: &str, body: Value) -> Answer {
     gateway.call(Ask::json(path, body.to_string()).role(Role::Admin)).await
 }
 
-async fn team_get(gateway: &Gateway, path: &str) -> Value {
+pub(crate) async fn team_get(gateway: &Gateway, path: &str) -> Value {
     let answer = gateway.call(Ask::get(path).role(Role::Admin)).await;
     assert_eq!(answer.status, StatusCode::OK, "{path}");
     answer.json()
 }
 
 /// Approves the open review of an account, confirming what a person has to look at.
-async fn approve(gateway: &Gateway) -> Value {
+pub(crate) async fn approve(gateway: &Gateway) -> Value {
     let open = team_get(gateway, "/api/v1/admin/reviews?status=open").await;
     let id = open["reviews"][0]["id"].as_str().expect("an open review").to_owned();
     let view = team_get(gateway, &format!("/api/v1/admin/reviews/{id}")).await;

@@ -93,6 +93,8 @@ fn every_code_is_documented() {
         "NO_PROBE",
         "ENDPOINT_CHANGED",
         "NO_DRIFT",
+        "ENTRY_TAKEN_BACK",
+        "ENTRY_IS_REVERSAL",
     ] {
         assert!(row(code).is_some_and(|row| row.contains("409")), "{code} is not documented");
     }
@@ -112,6 +114,7 @@ fn every_code_is_documented() {
         CallFailure::Redirect(0),
         CallFailure::HttpStatus(0),
         CallFailure::Unauthorized,
+        CallFailure::SignInRequired { challenge: text() },
         CallFailure::RateLimited { retry_after_ms: None },
         CallFailure::BodyTooLarge(0),
         CallFailure::Protocol(text()),

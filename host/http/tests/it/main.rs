@@ -1,10 +1,16 @@
 //! The HTTP surface over fakes of the domain's ports: every route, every refusal, and the listener's bounds.
 
+#[path = "../../../core/tests/books/mod.rs"]
+mod books;
 mod business;
 mod conform;
+mod delivered;
 mod document;
+mod evidence;
 mod guards;
 mod keeping;
+mod ledger;
 mod listener;
+mod receipts;
 mod routes;
 mod support;

@@ -12,14 +12,18 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
+use intent_gateway_core::bookkeeping::Bookkeeping;
 use intent_gateway_core::classify::CueIndex;
 use intent_gateway_core::clock::Clock;
+use intent_gateway_core::completion::intake::Intake;
+use intent_gateway_core::completion::keyring::KeyRing;
 use intent_gateway_core::contract::*;
 use intent_gateway_core::digest::Digest;
 use intent_gateway_core::endpoint::{Endpoint, Mappings};
 use intent_gateway_core::error::{CallFailure, ContractError, ContractFault};
-use intent_gateway_core::findings::Finding;
 use intent_gateway_core::id::{IntentId, PartnerId};
+use intent_gateway_core::ledger::{Asked, Booked, Booking, DeskError, Known, ReportDesk};
+use intent_gateway_core::money::Rate;
 use intent_gateway_core::onboarding::{Onboarding, Routing, Settings};
 use intent_gateway_core::partner::{Listing, Partner};
 use intent_gateway_core::ports::*;
@@ -35,7 +39,9 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
+use crate::books::MemoryBooks;
 use crate::conform::differences;
+use crate::evidence::MemoryEvidence;
 use crate::keeping::{Counting, Kept, Letterbox, MemoryStore, Pages, Seen};
 
 pub(crate) const INTENT: &str = "test.find_things";
@@ -281,6 +287,10 @@ impl Contracts for FakeContracts {
         contracts.iter().find(|contract| contract.descriptor().intent.as_str() == intent).cloned()
     }
 
+    fn loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
+        self.all().into_iter().find(|contract| contract.digest() == digest)
+    }
+
     fn all(&self) -> Vec<Arc<dyn Contract>> {
         self.0.lock().expect("no test panics in it").clone()
     }
@@ -415,17 +425,16 @@ impl PartnerCalls for FakeCalls {
     }
 }
 
-#[derive(Default)]
-struct FakeFindings(Mutex<Vec<Finding>>);
+/// Where no report arrives.
+struct ClosedDesk;
 
-impl Findings for FakeFindings {
-    fn record(&self, finding: Finding) {
-        self.0.lock().expect("no test panics in it").push(finding);
+impl ReportDesk for ClosedDesk {
+    fn look_up(&self, _asked: Asked) -> BoxFuture<'_, Result<Known, DeskError>> {
+        std::future::ready(Err(DeskError::Closed)).boxed()
     }
 
-    fn of(&self, partner: &str) -> Vec<Finding> {
-        let findings = self.0.lock().expect("no test panics in it");
-        findings.iter().rev().filter(|finding| finding.partner.as_str() == partner).cloned().collect()
+    fn book(&self, _booking: Booking) -> BoxFuture<'_, Result<Booked, DeskError>> {
+        std::future::ready(Err(DeskError::Closed)).boxed()
     }
 }
 
@@ -455,6 +464,8 @@ pub(crate) struct Gateway {
     pub(crate) draining: CancellationToken,
     pub(crate) onboarding: Arc<Onboarding>,
     pub(crate) kept: Kept,
+    pub(crate) evidence: Arc<MemoryEvidence>,
+    pub(crate) books: Arc<MemoryBooks>,
     pub(crate) document: Value,
 }
 
@@ -494,13 +505,29 @@ impl Gateway {
             pages: Arc::new(Pages),
             mailer: kept.letters.clone(),
             routing: Routing::new(Vec::new()),
+            keys: Arc::new(KeyRing::new([])),
             settings: Settings { base_url: "https://gateway.example".to_owned(), reprobe_interval_ms: 86_400_000 },
         });
+        let evidence = Arc::new(MemoryEvidence::default());
+        let intake = Intake {
+            keys: onboarding.keys.clone(),
+            contracts: contracts.clone(),
+            desk: Arc::new(ClosedDesk),
+            clock: clock.clone(),
+            rate: Rate::default(),
+        };
+        let books = Arc::new(MemoryBooks::default());
+        let bookkeeping = Bookkeeping {
+            books: books.clone(),
+            store: kept.store.clone(),
+            contracts: contracts.clone(),
+            clock: clock.clone(),
+        };
         let searcher = Searcher {
             contracts,
             directory: Arc::new(FakeDirectory(vec![partner("broken"), partner("faraway"), partner("good")])),
             calls: Arc::new(FakeCalls),
-            findings: Arc::new(FakeFindings::default()),
+            journal: evidence.clone(),
             clock: clock.clone(),
             references: ReferenceSealer::new(&Secret::new("references")),
             timeout: Duration::from_secs(5),
@@ -510,12 +537,26 @@ impl Gateway {
             admin: admin.clone(),
             tokens: tokens.clone(),
             onboarding: onboarding.clone(),
+            intake: Arc::new(intake),
+            bookkeeping: Arc::new(bookkeeping),
+            evidence: evidence.clone(),
             issuers: Arc::default(),
             limits,
             draining: draining.clone(),
         });
-        let mut gateway =
-            Self { router, admin, tokens, clock, gate, draining, onboarding, kept, document: Value::Null };
+        let mut gateway = Self {
+            router,
+            admin,
+            tokens,
+            clock,
+            gate,
+            draining,
+            onboarding,
+            kept,
+            evidence,
+            books,
+            document: Value::Null,
+        };
         gateway.document = gateway.call(Ask::get("/openapi.json")).await.json();
         gateway
     }
@@ -558,7 +599,12 @@ impl Gateway {
         if let Some(reference) = response.get("$ref").and_then(Value::as_str) {
             response = self.document.pointer(&reference[1..]).expect("the response").clone();
         }
-        if let Some(schema) = response.pointer("/content/application~1json/schema") {
+        let media_type = answer.headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let media_type = media_type.split(';').next().unwrap_or_default();
+        if !matches!(media_type, "" | "application/json") {
+            let content = response["content"].as_object().expect("content");
+            assert!(content.contains_key(media_type), "{method} {path} is not documented to answer {media_type}");
+        } else if let Some(schema) = response.pointer("/content/application~1json/schema") {
             let found = differences(&self.document, schema, &answer.json());
             assert_eq!(found, Vec::<String>::new(), "{method} {path}: {}", answer.json());
         } else {

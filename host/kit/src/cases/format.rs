@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 /// Values by JSON Pointer. The value `{"$remove": true}` takes the place out.
@@ -110,6 +110,14 @@ pub(super) struct Rule {
     pub(super) strike: bool,
     /// The code of the refusal itself, where it matters.
     pub(super) code: Option<String>,
+    /// `check-completion`: what is said of lateness, in minutes, where it matters; `null` where nothing may be said.
+    #[serde(default, deserialize_with = "stated")]
+    pub(super) late_minutes: Option<Option<i32>>,
+}
+
+/// A member that is there, even as `null`.
+fn stated<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<i32>>, D::Error> {
+    Option::deserialize(from).map(Some)
 }
 
 /// A ranking of several options made from the sample.
@@ -153,7 +161,7 @@ impl CaseFile {
             row.check().map_err(|problem| format!("field `{pointer}`: {problem}"))?;
         }
         for rule in &self.rules {
-            rule.check().map_err(|problem| format!("rule `{}`: {problem}", rule.name))?;
+            rule.check(self.call).map_err(|problem| format!("rule `{}`: {problem}", rule.name))?;
         }
         let cases = self.fields.len() + self.rules.len() + self.orders.len() + spoken;
         needs("fields, rules, orders or utterances", cases > 0)
@@ -173,7 +181,10 @@ impl Row {
 }
 
 impl Rule {
-    fn check(&self) -> Result<(), String> {
+    fn check(&self, call: Call) -> Result<(), String> {
+        if self.late_minutes.is_some() && (call != Call::CheckCompletion || !self.refused.is_empty()) {
+            return Err("`late_minutes` needs the call `check-completion` and a report that passes".to_owned());
+        }
         let finds =
             !(self.refused.is_empty() && self.findings.is_empty() && self.notes.is_empty()) || self.advisory.is_some();
         if finds == self.accepted {

@@ -19,6 +19,9 @@ pub(super) struct Outcome {
     pub(super) notes: Vec<Found>,
     pub(super) advisory: Option<String>,
     pub(super) strike: bool,
+    /// What is said of lateness, in minutes. `None` where a case does not ask, and where nothing was judged that
+    /// could say it.
+    pub(super) late_minutes: Option<Option<i32>>,
 }
 
 impl Outcome {
@@ -27,7 +30,8 @@ impl Outcome {
         Self { refused: vec![(pointer.to_owned(), code.to_owned())], ..Self::default() }
     }
 
-    /// Whether this is what was expected; order does not matter, and the refusal's own code only where it is given.
+    /// Whether this is what was expected; order does not matter, and the refusal's own code and lateness only where
+    /// they are given.
     pub(super) fn meets(&self, expected: &Self) -> bool {
         let same = |left: &[Found], right: &[Found]| {
             let sorted = |list: &[Found]| {
@@ -43,6 +47,7 @@ impl Outcome {
             && self.advisory == expected.advisory
             && self.strike == expected.strike
             && (expected.code.is_none() || self.code == expected.code)
+            && (expected.late_minutes.is_none() || self.late_minutes == expected.late_minutes)
     }
 }
 
@@ -55,6 +60,7 @@ impl From<&Rule> for Outcome {
             notes: rule.notes.clone(),
             advisory: rule.advisory.clone(),
             strike: rule.strike,
+            late_minutes: rule.late_minutes,
         }
     }
 }
@@ -74,8 +80,12 @@ impl fmt::Display for Outcome {
             parts.push("a strike".to_owned());
         }
         if parts.is_empty() {
-            return f.write_str("accepted, nothing found");
+            parts.push("accepted, nothing found".to_owned());
         }
+        parts.extend(self.late_minutes.map(|said| match said {
+            Some(minutes) => format!("{minutes} minutes late"),
+            None => "no lateness".to_owned(),
+        }));
         f.write_str(&parts.join(", "))
     }
 }
@@ -109,10 +119,9 @@ pub(super) async fn call(
                 ..Outcome::default()
             })
         }
-        Call::CheckCompletion => contract
-            .check_completion(context, &sample, quoted.as_deref())
-            .await
-            .map(|passed| Outcome { findings: found(passed.findings), ..Outcome::default() }),
+        Call::CheckCompletion => contract.check_completion(context, &sample, quoted.as_deref()).await.map(|passed| {
+            Outcome { findings: found(passed.findings), late_minutes: Some(passed.late_minutes), ..Outcome::default() }
+        }),
         Call::Classify => return Err("utterances have no document".to_owned()),
     };
     match judged {

@@ -149,10 +149,28 @@ impl Contract for Offers {
     fn check_completion<'a>(
         &'a self,
         _: &'a CallContext,
-        _: &'a str,
-        _: Option<&'a str>,
+        report: &'a str,
+        quoted: Option<&'a str>,
     ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
-        ready(Err(ContractError::Fault(ContractFault::Trap("unreachable".to_owned())))).boxed()
+        let report: Value = serde_json::from_str(report).unwrap();
+        let answer = match report.get("minutes") {
+            None => Err(ContractFault::Trap("unreachable".to_owned()).into()),
+            Some(Value::Bool(_)) => {
+                let violations = vec![violation("/minutes", "WRONG_TYPE")];
+                Err(ContractError::Refused(Refusal { code: "INVALID_REQUEST".to_owned(), violations }))
+            }
+            // Minutes are told against a quote alone, and many are a finding.
+            Some(minutes) => Ok(CheckedCompletion {
+                external_id: "b-1".to_owned(),
+                request_id: "r-1".to_owned(),
+                status: "completed".to_owned(),
+                amount_paise: 0,
+                charged: true,
+                late_minutes: quoted.and(minutes.as_i64()).and_then(|minutes| minutes.try_into().ok()),
+                findings: if *minutes == json!(99) { vec![violation("/minutes", "LATE")] } else { Vec::new() },
+            }),
+        };
+        ready(answer).boxed()
     }
 }
 
@@ -263,6 +281,40 @@ fn requests_answers_and_faults() {
 }
 
 #[test]
+fn lateness_of_a_report() {
+    // The sample, which is no report with minutes, traps; what is asked here is the rule alone.
+    let wrong = |mut rule: Value, quoted: Option<&str>| -> Option<(String, String)> {
+        rule["name"] = json!("rule");
+        let mut file = json!({"about": "x", "call": "check-completion", "sample": "../offers.json", "rules": [rule]});
+        if let Some(quoted) = quoted {
+            file["quoted"] = json!(quoted);
+        }
+        let failures = tried(&file).failures.into_iter().filter(|failure| failure.case == "rule");
+        failures.map(|failure| (failure.expected, failure.found)).next()
+    };
+    let quoted = Some("../offers.json");
+    let told = |expected: &str, found: &str| Some((expected.to_owned(), found.to_owned()));
+    let twelve = |late: Value| json!({"set": {"/minutes": 12}, "accepted": true, "late_minutes": late});
+    assert_eq!(wrong(twelve(json!(12)), quoted), None);
+    assert_eq!(wrong(twelve(json!(null)), None), None);
+    let accepted = |lateness: &str| format!("accepted, nothing found, {lateness}");
+    let (late, early, unsaid) = (accepted("12 minutes late"), accepted("-12 minutes late"), accepted("no lateness"));
+    assert_eq!(wrong(twelve(json!(-12)), quoted), told(&early, &late));
+    assert_eq!(wrong(twelve(json!(null)), quoted), told(&unsaid, &late));
+    assert_eq!(wrong(twelve(json!(12)), None), told(&late, &unsaid));
+    // Whoever does not ask gets no answer, right or wrong.
+    assert_eq!(wrong(json!({"set": {"/minutes": 12}, "accepted": true}), quoted), None);
+    let many = json!({"set": {"/minutes": 99}, "accepted": true});
+    assert_eq!(wrong(many, quoted), told("accepted, nothing found", "finding: LATE at `/minutes`"));
+    let both = json!({"set": {"/minutes": 99}, "findings": [["/minutes", "LATE"]], "late_minutes": 99});
+    assert_eq!(wrong(both, quoted), None);
+    // A refusal tells none.
+    let refused = told(&late, "refused: WRONG_TYPE at `/minutes`, refusal INVALID_REQUEST");
+    let rule = json!({"set": {"/minutes": true}, "accepted": true, "late_minutes": 12});
+    assert_eq!(wrong(rule, quoted), refused);
+}
+
+#[test]
 fn utterances() {
     let said = |key: &str, utterances: Value| {
         tried(&json!({"about": "x", "call": "classify", key: utterances})).failures.is_empty()
@@ -287,6 +339,14 @@ fn files_that_make_no_sense_are_refused() {
         offers(json!({"rules": [{"name": "x"}]})),
         offers(json!({"rules": [{"name": "x", "accepted": true, "findings": [["", "X"]]}]})),
         offers(json!({"rules": [{"name": "x", "accepted": true, "typo": 1}]})),
+        offers(json!({"rules": [{"name": "x", "accepted": true, "late_minutes": 1}]})),
+        offers(json!({"rules": [{"name": "x", "accepted": true, "late_minutes": null}]})),
+        json!({"about": "x", "call": "check-completion", "sample": "../offers.json", "rules": [
+            {"name": "x", "refused": [["", "X"]], "late_minutes": 1}]}),
+        json!({"about": "x", "call": "check-completion", "sample": "../offers.json", "rules": [
+            {"name": "x", "accepted": true, "late_minutes": 1.5}]}),
+        json!({"about": "x", "call": "check-completion", "sample": "../offers.json", "rules": [
+            {"name": "x", "late_minutes": 1}]}),
         json!({"about": "x", "call": "classify"}),
         json!({"about": "x", "call": "check-request", "sample": "../offers.json", "orders": [
             {"name": "x", "options": {}, "order": []}]}),

@@ -154,10 +154,11 @@ mod tests {
 
     use super::*;
 
-    /// Traps on a number beyond all floats, is late once, and counts utterances, which no contract may.
+    /// Traps on a number beyond all floats, is late once, and counts utterances and quotes, which no contract may.
     struct Weak {
         descriptor: Descriptor,
         utterances: AtomicU32,
+        quotes: AtomicU32,
         late: AtomicU32,
     }
 
@@ -213,9 +214,19 @@ mod tests {
             &'a self,
             _: &'a CallContext,
             _: &'a str,
-            _: Option<&'a str>,
+            quoted: Option<&'a str>,
         ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
-            Box::pin(ready(Err(ContractFault::DeadlineExceeded(200).into())))
+            // The count shows in the lateness alone: that member is compared as well.
+            let counted = |_| CheckedCompletion {
+                external_id: "order".to_owned(),
+                request_id: "request".to_owned(),
+                status: "completed".to_owned(),
+                amount_paise: 0,
+                charged: true,
+                late_minutes: i32::try_from(self.quotes.fetch_add(1, Ordering::Relaxed)).ok(),
+                findings: Vec::new(),
+            };
+            Box::pin(ready(quoted.map(counted).ok_or_else(|| ContractFault::DeadlineExceeded(200).into())))
         }
     }
 
@@ -229,7 +240,7 @@ mod tests {
 
     fn weak() -> Weak {
         let descriptor = crate::testing::descriptor();
-        Weak { descriptor, utterances: AtomicU32::new(0), late: AtomicU32::new(0) }
+        Weak { descriptor, utterances: AtomicU32::new(0), quotes: AtomicU32::new(0), late: AtomicU32::new(0) }
     }
 
     fn corpus() -> Corpus {
@@ -261,11 +272,12 @@ mod tests {
         for expected in [
             ("check-request", "CONTRACT_TRAP"),
             ("check-completion", "CONTRACT_DEADLINE"),
+            ("check-completion", "NOT_DETERMINISTIC"),
             ("classify", "NOT_DETERMINISTIC"),
         ] {
             assert!(found.contains(&expected), "{expected:?} is not among {found:?}");
         }
-        assert_eq!(found.len(), 3, "once each, and not for a call that is late once: {found:?}");
+        assert_eq!(found.len(), 4, "once each, and not for a call that is late once: {found:?}");
         let trap = report.failures.iter().find(|one| one.code == "CONTRACT_TRAP").expect("found");
         assert!(serde_json::to_string(&trap.input).expect("JSON").contains("1e400"));
         assert_eq!((report.by_entry.len(), report.executions), (5, EXECUTIONS));

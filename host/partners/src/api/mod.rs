@@ -22,6 +22,7 @@ use intent_gateway_core::ports::ToolCall;
 use serde_json::Value;
 
 use crate::answer::protocol;
+use crate::challenge::auth_failure;
 use crate::exchange::{read_body, release};
 use crate::guard::AddressPolicy;
 use crate::wire::{Wire, retry_after_ms};
@@ -66,6 +67,8 @@ pub(crate) struct Answered {
     /// The body, where it is JSON; null where there is none.
     pub(crate) body: Option<Value>,
     pub(crate) retry_after_ms: Option<u64>,
+    /// What an answer of 401 or 403 stands for.
+    refused: Option<CallFailure>,
 }
 
 impl Api<'_> {
@@ -105,16 +108,20 @@ impl Api<'_> {
             release(response.into_body());
             return Err(protocol("a compressed answer, which was not asked for"));
         }
+        let is_refusal = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        let refused = is_refusal.then(|| auth_failure(status, response.headers()));
         let body = body(response, status).await?;
-        Ok(Answered { status, body, retry_after_ms })
+        Ok(Answered { status, body, retry_after_ms, refused })
     }
 }
 
 impl Answered {
     /// The failure that the status alone stands for; the same as of an MCP server.
     pub(crate) fn status_failure(&self) -> CallFailure {
+        if let Some(refused) = &self.refused {
+            return refused.clone();
+        }
         match self.status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => CallFailure::Unauthorized,
             StatusCode::TOO_MANY_REQUESTS => CallFailure::RateLimited { retry_after_ms: self.retry_after_ms },
             status => CallFailure::HttpStatus(status.as_u16()),
         }

@@ -6,7 +6,7 @@ use http::header::HeaderValue;
 use intent_gateway_core::error::CallFailure;
 use intent_gateway_core::limits::PROBE_CALL_TIMEOUT;
 use intent_gateway_core::probe::{
-    PROBE_CAPABILITIES_MAX_BYTES, PROBE_PAGES_MAX, PROBE_TEXT_MAX_CHARS, PROBE_TOOLS_MAX, PROBE_TOOLS_MAX_BYTES,
+    Lifecycle, PROBE_CAPABILITIES_MAX_BYTES, PROBE_PAGES_MAX, PROBE_TEXT_MAX_CHARS, PROBE_TOOLS_MAX, PROBE_TOOLS_MAX_BYTES,
     ServerInfo, Step,
 };
 use serde_json::Value;
@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::{Failed, Fault, Probing, millis};
 use crate::answer::{clean, protocol};
 use crate::client::PartnerClient;
+use crate::mirror::Mirror;
 use crate::session::{Opening, Session};
 
 /// Bytes of a cursor, which travels back to the server.
@@ -34,7 +35,7 @@ impl PartnerClient {
             Ok(uri) => uri,
             Err(failure) => return probing.step(Step::Initialize, begun, Err(failure.into())),
         };
-        let (outcome, opening) = Session::open_watched(self.wire().clone(), uri, bearer).await;
+        let (outcome, opening) = Session::open_watched(self.wire().clone(), uri, bearer, self.first_opening()).await;
         let described = probing.describe(opening.as_ref());
         let opened = match (outcome, described) {
             // What is missing in the partner's own words says more than that rmcp could not read them.
@@ -100,7 +101,7 @@ impl Probing {
             let begun = Instant::now();
             let answer = tokio::time::timeout(PROBE_CALL_TIMEOUT, session.list_tools(cursor.as_deref())).await;
             let page = match answer {
-                Ok(Ok(page)) => self.take_page(page, &mut bytes),
+                Ok(Ok(page)) => self.take_page(page, &mut bytes, session.lifecycle()),
                 Ok(Err(failure)) => Err(failure.into()),
                 Err(_) => Err(CallFailure::Timeout(millis(PROBE_CALL_TIMEOUT)).into()),
             };
@@ -120,7 +121,12 @@ impl Probing {
     }
 
     /// Takes the tools of one page; returns where the next one is.
-    fn take_page(&mut self, mut page: Value, bytes: &mut usize) -> Result<Option<String>, Fault> {
+    fn take_page(
+        &mut self,
+        mut page: Value,
+        bytes: &mut usize,
+        lifecycle: Lifecycle,
+    ) -> Result<Option<String>, Fault> {
         let Some(Value::Array(tools)) = page.get_mut("tools").map(Value::take) else {
             return Err(protocol("a `tools/list` result without an array `tools`").into());
         };
@@ -132,7 +138,14 @@ impl Probing {
                 );
                 return Err(Fault::new("TOOL_LIST_TOO_LARGE", message));
             }
-            self.record.tools.push(tool);
+            match Mirror::of(&tool["inputSchema"]) {
+                // As the protocol has it, such a tool is none (MCP 2026-07-28, Schema Extension).
+                Err(error) if lifecycle == Lifecycle::Discover => {
+                    let name = tool["name"].as_str().unwrap_or_default();
+                    self.note(format!("the tool `{name}` is passed over: {error}"));
+                }
+                _ => self.record.tools.push(tool),
+            }
         }
         match page.get("nextCursor") {
             None | Some(Value::Null) => Ok(None),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::Response;
+use intent_gateway_core::digest::Digest;
 use intent_gateway_core::endpoint::{Endpoint, Mappings};
 use intent_gateway_core::id::PartnerId;
 use intent_gateway_core::ports::{Contract, Contracts, PartnerProbe as _};
@@ -29,6 +30,10 @@ impl Contracts for NoContracts {
 
     fn woken(&self, _: &str) -> Vec<Arc<dyn Contract>> {
         Vec::new()
+    }
+
+    fn loaded(&self, _: Digest) -> Option<Arc<dyn Contract>> {
+        None
     }
 }
 

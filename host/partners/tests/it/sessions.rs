@@ -270,6 +270,7 @@ async fn a_partner_without_initialize_is_discovered() {
                     "cacheScope": "private",
                 }),
             ),
+            "tools/list" => answer("result", json!({"resultType": "complete", "tools": []})),
             "tools/call" => json_response(&result(&seen, "modern")),
             _ => status(202),
         }

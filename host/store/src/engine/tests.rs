@@ -9,7 +9,7 @@ use test_servers::postgres::Postgres;
 use super::{Engine, Patience};
 use crate::error::EngineError;
 use crate::location::Location;
-use crate::value::Value;
+use crate::value::{Column, Value};
 
 /// Longer than any test takes.
 const LONG: Duration = Duration::from_secs(60);
@@ -43,7 +43,7 @@ async fn open(location: &Location, patience: Patience) -> Engine {
 const INSERT: &str = "INSERT INTO things (name, size) VALUES ($1, $2)";
 
 fn thing(name: &str) -> Vec<Value> {
-    vec![name.into(), Value::Integer(i64::MIN)]
+    vec![name.into(), i64::MIN.into()]
 }
 
 async fn names(engine: &Engine) -> Vec<String> {
@@ -103,7 +103,7 @@ async fn a_taken_name_is_told_from_other_failures() {
         assert!(matches!(tx.execute(INSERT, thing("a")).await, Err(EngineError::Taken)));
         drop(tx);
         let mut tx = engine.write().await.unwrap();
-        let null = tx.execute(INSERT, vec![Value::Text(None), Value::Integer(1)]).await;
+        let null = tx.execute(INSERT, vec![Value::Text(None), 1_u32.into()]).await;
         assert!(matches!(null, Err(EngineError::Failed { .. })), "{null:?}");
         drop(tx);
         assert!(matches!(engine.query("SELECT nonsense", Vec::new()).await, Err(EngineError::Failed { .. })));
@@ -147,6 +147,12 @@ async fn broken_connections_are_replaced() {
         tx.commit().await.unwrap();
         break_connections(&engine).await;
         assert_eq!(names(&engine).await.len(), round + 1);
+        break_connections(&engine).await;
+        let Engine::Postgres(database) = &engine else { unreachable!("it is PostgreSQL") };
+        let wanted = Column::of_rows(vec![vec!["0".into()], vec!["nothing".into()]]).unwrap();
+        let sql = "SELECT name FROM things JOIN UNNEST($1) AS wanted ON name = wanted";
+        let (one, other) = database.query_columns_of_two((sql, &wanted), (sql, &wanted)).await.unwrap();
+        assert_eq!((one.len(), other.len()), (1, 1));
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use intent_gateway_core::completion::ReportKey;
 use intent_gateway_core::digest::Digest;
+use intent_gateway_core::findings::Finding;
 use intent_gateway_core::ledger::{Booked, Booking, Entry, link};
 
 /// A batch in the order of its keys, and within a key in the order in which they came. Every gateway goes through its
@@ -23,6 +24,8 @@ struct Sorted {
 pub(super) struct Outcome {
     /// New entries, in the order of the ledger.
     pub(super) new: Vec<Entry>,
+    /// What was found in the reports that made them.
+    pub(super) findings: Vec<Finding>,
     /// An answer to each booking, in the order in which they came.
     pub(super) answers: Vec<Booked>,
 }
@@ -43,7 +46,7 @@ impl Batch {
     /// Decides, by what was last booked for these orders and by the number and the digest of the ledger's last entry.
     pub(super) fn decide(self, mut booked: HashMap<ReportKey, Entry>, head: (u64, Digest)) -> Outcome {
         let (mut number, mut hash) = head;
-        let mut new = Vec::new();
+        let (mut new, mut findings) = (Vec::new(), Vec::new());
         let mut answers: Vec<(usize, Booked)> = Vec::with_capacity(self.bookings.len());
         for Sorted { order, came, booking } in self.bookings {
             let answer = match booked.get(&order) {
@@ -51,7 +54,9 @@ impl Batch {
                 Some(before) => Booked::Conflict(before.receipt_id()),
                 None => {
                     number += 1;
-                    let entry = link(booking.into_posting(), number, hash);
+                    let (posting, found) = booking.into_parts();
+                    findings.extend(found);
+                    let entry = link(posting, number, hash);
                     hash = entry.hash;
                     new.push(entry.clone());
                     booked.insert(order, entry.clone());
@@ -61,6 +66,6 @@ impl Batch {
             answers.push((came, answer));
         }
         answers.sort_unstable_by_key(|(came, _)| *came);
-        Outcome { new, answers: answers.into_iter().map(|(_, answer)| answer).collect() }
+        Outcome { new, findings, answers: answers.into_iter().map(|(_, answer)| answer).collect() }
     }
 }

@@ -2,26 +2,31 @@
 //!
 //! A batch of bookings is one transaction: what was booked before for its orders is looked up, the rest is numbered and
 //! linked after the last entry, and added. On SQLite all of it is one job of the thread that writes; on PostgreSQL it
-//! is four round trips, whatever the size of the batch. Both hold the lock of all writers meanwhile.
+//! is four round trips, whatever the size of the batch, and one more where something was found in its reports. Both hold
+//! the lock of all writers meanwhile. Look-ups hold no lock and wait for none.
 
 mod batch;
+mod known;
 mod row;
+mod sums;
 
 use std::collections::HashMap;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use intent_gateway_core::completion::ReportKey;
+use intent_gateway_core::delivered::Tally;
 use intent_gateway_core::digest::Digest;
 use intent_gateway_core::id::PartnerId;
 use intent_gateway_core::ledger::{
-    BATCH_MAX, Booked, Booking, Books, Corrected, Correction, ENTRIES_READ_MAX, Entry, EntryKind, Month, Posting,
-    Verification, Verifier, genesis, link, reverse,
+    Asked, BATCH_MAX, Booked, Booking, Books, Corrected, Correction, ENTRIES_READ_MAX, Entry, EntryKind, Known, Month,
+    Posting, TrialBalance, Verification, Verifier, genesis, link, reverse,
 };
 use intent_gateway_core::store::StoreError;
 
 use crate::engine::{Engine, Tx};
 use crate::error::EngineError;
+use crate::evidence;
 use crate::postgres::Postgres;
 use crate::records::SqlStore;
 use crate::sqlite;
@@ -63,13 +68,13 @@ const HEAD_AND_LAST_BOOKED: &str = concat!(
 const INSERT: &str = concat!(
     "INSERT INTO ledger (",
     columns!(),
-    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)"
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)"
 );
 const INSERT_MANY: &str = concat!(
     "INSERT INTO ledger (",
     columns!(),
     ") SELECT * FROM UNNEST($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
-     $20, $21)"
+     $20, $21, $22)"
 );
 
 impl SqlStore {
@@ -99,19 +104,17 @@ impl SqlStore {
     }
 
     async fn carry_out_correction(&self, correction: Correction) -> Result<Option<Corrected>, EngineError> {
-        let replacement = Booking::new(correction.replacement)
+        let replacement = Booking::new(correction.replacement, Vec::new())
             .map_err(|error| EngineError::because("the replacement cannot be kept", error))?;
         let mut tx = self.engine.write().await?;
-        match correct(&mut tx, correction.reversal, replacement).await {
-            Ok(Some(done)) => {
-                tx.commit().await?;
-                Ok(Some(done))
-            }
-            other => {
-                tx.rollback().await;
-                other
-            }
-        }
+        let done = correct(&mut tx, correction.reversal, replacement).await;
+        finish(tx, done).await
+    }
+
+    async fn carry_out_reversal(&self, reversal: Posting) -> Result<Option<Entry>, EngineError> {
+        let mut tx = self.engine.write().await?;
+        let done = take_back(&mut tx, reversal).await;
+        finish(tx, done).await
     }
 
     async fn read_entries(&self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Entry>, EngineError> {
@@ -128,6 +131,14 @@ impl SqlStore {
 impl Books for SqlStore {
     fn book(&self, bookings: Vec<Booking>) -> BoxFuture<'_, Result<Vec<Booked>, StoreError>> {
         self.book_batch(bookings).map(|booked| booked.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn look_up(&self, asked: Vec<Asked>) -> BoxFuture<'_, Result<Vec<Known>, StoreError>> {
+        self.look_up_batch(asked).map(|known| known.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn take_back(&self, reversal: Posting) -> BoxFuture<'_, Result<Option<Entry>, StoreError>> {
+        self.carry_out_reversal(reversal).map(|done| done.map_err(EngineError::into_store)).boxed()
     }
 
     fn correct(&self, correction: Correction) -> BoxFuture<'_, Result<Option<Corrected>, StoreError>> {
@@ -161,6 +172,22 @@ impl Books for SqlStore {
         read.map(|entries| entries.map_err(EngineError::into_store)).boxed()
     }
 
+    fn months_of<'a>(&'a self, partner: &'a PartnerId) -> BoxFuture<'a, Result<Vec<Month>, StoreError>> {
+        self.find_months(partner).map(|months| months.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn trial_balance(&self) -> BoxFuture<'_, Result<TrialBalance, StoreError>> {
+        self.sum_balances().map(|trial| trial.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn delivered<'a>(
+        &'a self,
+        partner: Option<&'a PartnerId>,
+        since_ms: u64,
+    ) -> BoxFuture<'a, Result<Vec<Tally>, StoreError>> {
+        self.count_delivered(partner, since_ms).map(|tallies| tallies.map_err(EngineError::into_store)).boxed()
+    }
+
     fn head(&self) -> BoxFuture<'_, Result<(u64, Digest), StoreError>> {
         let read = async move { head(self.engine.query(HEAD, Vec::new()).await?.first()) };
         read.map(|head| head.map_err(EngineError::into_store)).boxed()
@@ -187,10 +214,12 @@ fn book_on_sqlite(tx: &sqlite::Batch<'_>, batch: Batch) -> Result<Vec<Booked>, E
         }
     }
     let head = head(tx.query(HEAD, &[])?.first())?;
-    let Outcome { new, answers } = batch.decide(booked, head);
+    let Outcome { new, findings, answers } = batch.decide(booked, head);
     for entry in &new {
         tx.execute(INSERT, &values(entry, 0)?)?;
     }
+    let findings: Vec<_> = findings.iter().map(evidence::finding_values).collect();
+    evidence::keep_findings_on_sqlite(tx, &findings)?;
     Ok(answers)
 }
 
@@ -207,20 +236,52 @@ async fn book_on_postgres(engine: &Postgres, batch: Batch) -> Result<Vec<Booked>
             booked.insert(entry.posting.order(), entry);
         }
     }
-    let Outcome { new, answers } = batch.decide(booked, head);
+    let Outcome { new, findings, answers } = batch.decide(booked, head);
     if new.is_empty() {
         tx.rollback().await;
         return Ok(answers);
     }
     let rows = new.iter().map(|entry| values(entry, 0)).collect::<Result<_, _>>()?;
     tx.query_columns(INSERT_MANY, &Column::of_rows(rows)?).await?;
+    let findings = findings.iter().map(evidence::finding_values).collect();
+    evidence::keep_findings_on_postgres(&mut tx, findings).await?;
     tx.commit().await?;
     Ok(answers)
 }
 
+/// Commits what was done, or gives up what was not.
+async fn finish<T>(tx: Tx, done: Result<Option<T>, EngineError>) -> Result<Option<T>, EngineError> {
+    match done {
+        Ok(Some(done)) => {
+            tx.commit().await?;
+            Ok(Some(done))
+        }
+        other => {
+            tx.rollback().await;
+            other
+        }
+    }
+}
+
 async fn correct(tx: &mut Tx, reversal: Posting, replacement: Booking) -> Result<Option<Corrected>, EngineError> {
-    let order = replacement.order();
-    let rows = tx.query(LATEST, key(&order)).await?;
+    let (replacement, _) = replacement.into_parts();
+    let Some((reversal, turn)) = reversible(tx, &replacement.order(), reversal).await? else { return Ok(None) };
+    let replacement = link(replacement, reversal.number + 1, reversal.hash);
+    tx.execute(INSERT, values(&reversal, turn)?).await?;
+    tx.execute(INSERT, values(&replacement, turn + 1)?).await?;
+    Ok(Some(Corrected { reversal, replacement }))
+}
+
+async fn take_back(tx: &mut Tx, reversal: Posting) -> Result<Option<Entry>, EngineError> {
+    let order = reversal.order();
+    let Some((reversal, turn)) = reversible(tx, &order, reversal).await? else { return Ok(None) };
+    tx.execute(INSERT, values(&reversal, turn)?).await?;
+    Ok(Some(reversal))
+}
+
+/// A reversal with its place in the ledger and its turn, if it takes back what stands for the order.
+async fn reversible(tx: &mut Tx, order: &ReportKey, reversal: Posting) -> Result<Option<(Entry, u64)>, EngineError> {
+    let rows = tx.query(LATEST, key(order)).await?;
     let Some(latest) = rows.first() else { return Ok(None) };
     let (standing, turn) = (row::entry(latest)?, row::turn(latest)?);
     // What stands, taken back for the same reason at the same time, must be what is to be booked.
@@ -232,11 +293,7 @@ async fn correct(tx: &mut Tx, reversal: Posting, replacement: Booking) -> Result
         return Ok(None);
     }
     let (number, hash) = head(tx.query(HEAD, Vec::new()).await?.first())?;
-    let reversal = link(reversal, number + 1, hash);
-    let replacement = link(replacement.into_posting(), number + 2, reversal.hash);
-    tx.execute(INSERT, values(&reversal, turn + 1)?).await?;
-    tx.execute(INSERT, values(&replacement, turn + 2)?).await?;
-    Ok(Some(Corrected { reversal, replacement }))
+    Ok(Some((link(reversal, number + 1, hash), turn + 1)))
 }
 
 /// Follows the ledger as a transaction sees it.

@@ -12,13 +12,13 @@ use crate::value::{Row, Value};
 macro_rules! columns {
     () => {
         "number, turn, posted_at_ms, closed_at_ms, partner, intent, external_id, request_id, status, month, amount, \
-         rate, judge, stand_in, report, kind, receivable, revenue, reverses, reason, hash"
+         rate, judge, stand_in, late_minutes, report, kind, receivable, revenue, reverses, reason, hash"
     };
 }
 pub(super) use columns;
 
 /// How many they are.
-pub(super) const WIDTH: usize = 21;
+pub(super) const WIDTH: usize = 22;
 
 /// What the column `kind` holds.
 const MEMORANDUM: i64 = 0;
@@ -56,14 +56,15 @@ pub(super) fn values(entry: &Entry, turn: u64) -> Result<Vec<Value>, EngineError
         posting.request_id.as_str().into(),
         posting.status.as_str().into(),
         posting.month.to_string().into(),
-        Value::Integer(posting.amount.get()),
-        Value::Integer(posting.rate.basis_points().into()),
+        posting.amount.get().into(),
+        i64::from(posting.rate.basis_points()).into(),
         version.to_string().into(),
-        Value::Integer((*stand_in).into()),
+        i64::from(*stand_in).into(),
+        Value::Integer(posting.late_minutes.map(i64::from)),
         posting.report.to_string().into(),
-        Value::Integer(kind),
-        Value::Integer(receivable.get()),
-        Value::Integer(revenue.get()),
+        kind.into(),
+        receivable.get().into(),
+        revenue.get().into(),
         Value::number(reverses)?,
         reason.into(),
         hash.to_string().into(),
@@ -73,11 +74,11 @@ pub(super) fn values(entry: &Entry, turn: u64) -> Result<Vec<Value>, EngineError
 /// An entry out of its row.
 pub(super) fn entry(row: &Row) -> Result<Entry, EngineError> {
     let unreadable = |error: Cause| EngineError::because("an entry of the ledger cannot be read", error);
-    let legs = [(Account::PartnerReceivable, 16), (Account::CommissionRevenue, 17)];
+    let legs = [(Account::PartnerReceivable, 17), (Account::CommissionRevenue, 18)];
     let legs = legs.map(|(account, column)| Ok(Leg { account, amount: Paise::new(row.integer(column)?) }));
     let legs = || legs.into_iter().collect::<Result<Vec<_>, EngineError>>();
-    let reversal = || Ok::<_, EngineError>(EntryKind::Reversal { of: row.number(18)?, reason: row.text(19)? });
-    let (kind, legs) = match row.integer(15)? {
+    let reversal = || Ok::<_, EngineError>(EntryKind::Reversal { of: row.number(19)?, reason: row.text(20)? });
+    let (kind, legs) = match row.integer(16)? {
         MEMORANDUM => (EntryKind::Memorandum, Vec::new()),
         CHARGE => (EntryKind::Charge, legs()?),
         REVERSAL_OF_MEMORANDUM => (reversal()?, Vec::new()),
@@ -103,11 +104,17 @@ pub(super) fn entry(row: &Row) -> Result<Entry, EngineError> {
             version: row.text(12)?.parse().map_err(|error| EngineError::because("a version cannot be read", error))?,
             stand_in: row.number(13)? != 0,
         },
-        report: digest(&row.text(14)?)?,
+        late_minutes: minutes(row.optional_integer(14)?)?,
+        report: digest(&row.text(15)?)?,
         kind,
         legs,
     };
-    Ok(Entry { number: row.number(0)?, posting, hash: digest(&row.text(20)?)? })
+    Ok(Entry { number: row.number(0)?, posting, hash: digest(&row.text(21)?)? })
+}
+
+fn minutes(number: Option<i64>) -> Result<Option<i32>, EngineError> {
+    let minutes = number.map(i32::try_from).transpose();
+    minutes.map_err(|error| EngineError::because("a lateness of the ledger cannot be read", error))
 }
 
 /// How many entries of its order come before that of a row.

@@ -87,6 +87,29 @@ impl Postgres {
         Ok(query(&client, sql, &values).await?)
     }
 
+    /// Two statements that read, each in a transaction of its own, whose parameters are columns of many rows. Both are sent
+    /// before either is answered: one round trip.
+    pub(crate) async fn query_columns_of_two(
+        &self,
+        (one, its_columns): (&'static str, &[Column]),
+        (other, others_columns): (&'static str, &[Column]),
+    ) -> Result<(Vec<Row>, Vec<Row>), EngineError> {
+        let mut attempts = 0;
+        loop {
+            let client = self.connection().await?;
+            let both = futures_util::future::try_join(
+                query_with(&client, one, its_columns.iter().map(column).unzip()),
+                query_with(&client, other, others_columns.iter().map(column).unzip()),
+            );
+            attempts += 1;
+            match both.await {
+                // Reading twice does no harm, so a connection that broke meanwhile is replaced.
+                Err(Broken::Connection(_)) if attempts <= CONNECTIONS_MAX => discard(client),
+                done => return Ok(done?),
+            }
+        }
+    }
+
     /// See [`Engine::read`](crate::engine::Engine::read).
     pub(crate) async fn read(&self) -> Result<PostgresTx, EngineError> {
         self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned()).await
@@ -202,6 +225,7 @@ fn parameter(value: &Value) -> (Type, &(dyn ToSql + Sync)) {
     match value {
         Value::Text(text) => (Type::TEXT, text),
         Value::Integer(number) => (Type::INT8, number),
+        Value::Bytes(bytes) => (Type::BYTEA, bytes),
     }
 }
 
@@ -209,6 +233,7 @@ fn column(column: &Column) -> (Type, &(dyn ToSql + Sync)) {
     match column {
         Column::Text(texts) => (Type::TEXT_ARRAY, texts),
         Column::Integer(numbers) => (Type::INT8_ARRAY, numbers),
+        Column::Bytes(bytes) => (Type::BYTEA_ARRAY, bytes),
     }
 }
 
@@ -238,8 +263,9 @@ fn read(row: &tokio_postgres::Row) -> Result<Row, EngineError> {
     let unreadable = |error| EngineError::because("a column cannot be read", error);
     let value = |(at, column): (usize, &tokio_postgres::Column)| match *column.type_() {
         Type::INT8 => row.try_get(at).map(Value::Integer).map_err(unreadable),
+        Type::BYTEA => row.try_get(at).map(Value::Bytes).map_err(unreadable),
         Type::TEXT | Type::VARCHAR => row.try_get(at).map(Value::Text).map_err(unreadable),
-        _ => Err(EngineError::failed("a column is neither text nor a number")),
+        _ => Err(EngineError::failed("a column is neither text nor a number nor bytes")),
     };
     row.columns().iter().enumerate().map(value).collect::<Result<_, _>>().map(Row)
 }

@@ -77,6 +77,22 @@ impl Sqlite {
         &self,
         work: impl FnOnce(&Batch<'_>) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
+        self.carry_out(&self.writer, work).await
+    }
+
+    /// The same for a transaction that reads, beside the one that writes.
+    pub(crate) async fn read_batch<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Batch<'_>) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        self.carry_out(&self.readers, work).await
+    }
+
+    async fn carry_out<T: Send + 'static>(
+        &self,
+        jobs: &mpsc::Sender<Job>,
+        work: impl FnOnce(&Batch<'_>) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, EngineError> {
         let (begun, ready) = oneshot::channel();
         let (reply, answer) = oneshot::channel();
         let work = move |batch: &Batch<'_>| {
@@ -84,7 +100,7 @@ impl Sqlite {
             // An owner that does not wait any more is no failure.
             drop(reply.send(done));
         };
-        self.admit(&self.writer, Job::Batch { begun, work: Box::new(work) }, ready).await?;
+        self.admit(jobs, Job::Batch { begun, work: Box::new(work) }, ready).await?;
         answer.await.map_err(|_| stopped())?
     }
 

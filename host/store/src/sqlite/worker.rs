@@ -40,7 +40,11 @@ pub(crate) struct Batch<'c> {
 
 impl Batch<'_> {
     /// Runs a statement; its rows.
-    pub(crate) fn query(&self, sql: &'static str, values: &[Value]) -> Result<Vec<Row>, EngineError> {
+    pub(crate) fn query<'v>(
+        &self,
+        sql: &'static str,
+        values: impl IntoIterator<Item = &'v Value>,
+    ) -> Result<Vec<Row>, EngineError> {
         let run = || {
             let mut prepared = self.connection.prepare_cached(sql)?;
             bind_in_order(&mut prepared, values)?;
@@ -49,14 +53,18 @@ impl Batch<'_> {
         run().map_err(|error| failed("a query failed", error))
     }
 
-    /// Runs a statement.
-    pub(crate) fn execute(&self, sql: &'static str, values: &[Value]) -> Result<(), EngineError> {
+    /// Runs a statement; the number of rows that it changed.
+    pub(crate) fn execute<'v>(
+        &self,
+        sql: &'static str,
+        values: impl IntoIterator<Item = &'v Value>,
+    ) -> Result<usize, EngineError> {
         let run = || {
             let mut prepared = self.connection.prepare_cached(sql)?;
             bind_in_order(&mut prepared, values)?;
             prepared.raw_execute()
         };
-        run().map(drop).map_err(|error| failed("a statement failed", error))
+        run().map_err(|error| failed("a statement failed", error))
     }
 
     /// Makes it hold. What is not committed when the work ends is rolled back.
@@ -201,7 +209,10 @@ fn bind(prepared: &mut rusqlite::Statement<'_>, values: &[Value]) -> rusqlite::R
     Ok(())
 }
 
-fn bind_in_order(prepared: &mut rusqlite::Statement<'_>, values: &[Value]) -> rusqlite::Result<()> {
+fn bind_in_order<'v>(
+    prepared: &mut rusqlite::Statement<'_>,
+    values: impl IntoIterator<Item = &'v Value>,
+) -> rusqlite::Result<()> {
     (1..).zip(values).try_for_each(|(index, value)| bind_one(prepared, index, value))
 }
 
@@ -209,20 +220,20 @@ fn bind_one(prepared: &mut rusqlite::Statement<'_>, index: usize, value: &Value)
     match value {
         Value::Text(text) => prepared.raw_bind_parameter(index, text.as_deref()),
         Value::Integer(number) => prepared.raw_bind_parameter(index, number),
+        Value::Bytes(bytes) => prepared.raw_bind_parameter(index, bytes),
     }
 }
 
 fn read(column: usize, value: ValueRef<'_>) -> rusqlite::Result<Value> {
     match value {
         ValueRef::Null => Ok(Value::Text(None)),
-        ValueRef::Integer(number) => Ok(Value::Integer(number)),
+        ValueRef::Integer(number) => Ok(number.into()),
+        ValueRef::Blob(bytes) => Ok(bytes.to_vec().into()),
         ValueRef::Text(text) => {
             let text = std::str::from_utf8(text).map_err(|error| rusqlite::Error::Utf8Error(column, error))?;
             Ok(Value::Text(Some(text.into())))
         }
-        ValueRef::Real(_) | ValueRef::Blob(_) => {
-            Err(rusqlite::Error::InvalidColumnType(column, String::new(), value.data_type()))
-        }
+        ValueRef::Real(_) => Err(rusqlite::Error::InvalidColumnType(column, String::new(), value.data_type())),
     }
 }
 

@@ -140,8 +140,8 @@ async fn a_damaged_backup_changes_nothing(database: Database) {
         assert_eq!(target.changes().await.unwrap(), 0, "{what}");
     }
     let bad = folder.path().join("newer");
-    std::fs::write(&bad, good.replacen("\"schema_version\":2", "\"schema_version\":3", 1)).unwrap();
-    assert!(matches!(target.restore(&bad).await, Err(BackupError::Newer { found: 3, known: 2 })));
+    std::fs::write(&bad, good.replacen("\"schema_version\":3", "\"schema_version\":4", 1)).unwrap();
+    assert!(matches!(target.restore(&bad).await, Err(BackupError::Newer { found: 4, known: 3 })));
     forged_log_is_refused(&target, &folder.path().join("forged"), &good).await;
     target.restore(&file).await.expect("it is still empty");
 }

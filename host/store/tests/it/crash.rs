@@ -6,10 +6,11 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use intent_gateway_core::ledger::Booked;
+use intent_gateway_core::ledger::{Booked, Booking, ReportDesk as _};
 use intent_gateway_core::store::{Change, Kind, Store as _, Write};
 use intent_gateway_store::{Desk, Location, SqlStore};
 
+use crate::evidence::{finding, findings};
 use crate::ledger::{charge, sound};
 use crate::support::{Database, entry, on_both_engines, record};
 
@@ -60,13 +61,19 @@ async fn child_that_books() {
         async move {
             for at in 0_u32.. {
                 let order = format!("round_{round}_{client}_{at:06}");
-                let booked = desk.book(charge(&order, 100)).await.expect("it books");
+                let booked = desk.book(found(&order)).await.expect("it books");
                 let Booked::First(entry) = booked else { panic!("{booked:?}") };
                 writeln!(std::io::stdout(), "kept {order} {}", entry.receipt_id()).expect("the parent listens");
             }
         }
     };
     futures_util::future::join_all((0..CLIENTS).map(client)).await;
+}
+
+/// A booking in whose report something was found.
+fn found(order: &str) -> Booking {
+    let (posting, _) = charge(order, 100).into_parts();
+    Booking::new(posting, vec![finding("ptr_1", order)]).expect("it can be booked")
 }
 
 async fn no_acknowledged_booking_is_lost_by_a_kill(database: Database) {
@@ -80,6 +87,12 @@ async fn no_acknowledged_booking_is_lost_by_a_kill(database: Database) {
             let before = receipts.insert(entry.posting.external_id.clone(), entry.receipt_id());
             assert_eq!(before, None, "{} is there twice", entry.posting.external_id);
         }
+        let mut found: Vec<String> =
+            findings(&store, "ptr_1").await.into_iter().filter_map(|found| found.finding.external_id).collect();
+        found.sort_unstable();
+        let mut booked: Vec<String> = receipts.keys().cloned().collect();
+        booked.sort_unstable();
+        assert_eq!(found, booked, "an entry is there without its finding, or the other way round");
         for kept in &acknowledged {
             let (order, receipt) = kept.split_once(' ').expect("an order and a receipt");
             assert_eq!(receipts.get(order).map(String::as_str), Some(receipt), "{order} was acknowledged");

@@ -5,19 +5,21 @@ use std::sync::{Arc, Mutex};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use intent_gateway_core::completion::ReportKey;
+use intent_gateway_core::delivered::Tally;
 use intent_gateway_core::digest::Digest;
 use intent_gateway_core::id::PartnerId;
 use intent_gateway_core::ledger::{
-    BATCH_MAX, Booked, Booking, Books, Corrected, Correction, Entry, Month, genesis, link,
+    Asked, BATCH_MAX, Booked, Booking, Books, Corrected, Correction, DeskError, Entry, Known, Month, Posting,
+    ReportDesk as _, TrialBalance, genesis, link,
 };
 use intent_gateway_core::store::StoreError;
-use intent_gateway_store::{Desk, DeskError, QUEUE_MAX};
+use intent_gateway_store::{Desk, QUEUE_MAX};
 use tokio::sync::{Semaphore, mpsc};
 
-use crate::ledger::{charge, sound};
+use crate::ledger::{asked, charge, sound};
 use crate::support::{Database, on_both_engines};
 
-on_both_engines!(many_clients_share_a_transaction, two_desks_charge_each_order_once);
+on_both_engines!(many_clients_share_a_transaction, many_clients_look_up_together, two_desks_charge_each_order_once);
 
 /// Books that tell of each batch and wait for leave to keep it; or that pass it on.
 struct Told {
@@ -25,12 +27,14 @@ struct Told {
     leave: Option<Semaphore>,
     to: Option<Arc<dyn Books>>,
     fails: Mutex<bool>,
+    /// Sizes of the batches that were looked up; for these nobody waits.
+    looked_up: Mutex<Vec<usize>>,
 }
 
 impl Told {
     fn new(leave: Option<Semaphore>, to: Option<Arc<dyn Books>>) -> (Arc<Self>, mpsc::UnboundedReceiver<usize>) {
         let (sizes, told) = mpsc::unbounded_channel();
-        (Arc::new(Self { sizes, leave, to, fails: Mutex::new(false) }), told)
+        (Arc::new(Self { sizes, leave, to, fails: Mutex::new(false), looked_up: Mutex::default() }), told)
     }
 
     fn let_pass(&self, batches: usize) {
@@ -51,10 +55,37 @@ impl Books for Told {
             if *self.fails.lock().expect("sound") {
                 return Err(StoreError::Busy);
             }
-            let booked = |booking: Booking| Booked::First(link(booking.into_posting(), 1, genesis()));
+            let booked = |booking: Booking| Booked::First(link(booking.into_parts().0, 1, genesis()));
             Ok(bookings.into_iter().map(booked).collect())
         }
         .boxed()
+    }
+
+    fn look_up(&self, asked: Vec<Asked>) -> BoxFuture<'_, Result<Vec<Known>, StoreError>> {
+        async move {
+            self.looked_up.lock().expect("sound").push(asked.len());
+            match &self.to {
+                Some(books) => books.look_up(asked).await,
+                None => Ok(asked.into_iter().map(|_| Known::default()).collect()),
+            }
+        }
+        .boxed()
+    }
+
+    fn take_back(&self, _: Posting) -> BoxFuture<'_, Result<Option<Entry>, StoreError>> {
+        unreachable!("the desk only books")
+    }
+
+    fn months_of<'a>(&'a self, _: &'a PartnerId) -> BoxFuture<'a, Result<Vec<Month>, StoreError>> {
+        unreachable!("the desk only books")
+    }
+
+    fn trial_balance(&self) -> BoxFuture<'_, Result<TrialBalance, StoreError>> {
+        unreachable!("the desk only books")
+    }
+
+    fn delivered<'a>(&'a self, _: Option<&'a PartnerId>, _: u64) -> BoxFuture<'a, Result<Vec<Tally>, StoreError>> {
+        unreachable!("the desk only books")
     }
 
     fn correct(&self, _: Correction) -> BoxFuture<'_, Result<Option<Corrected>, StoreError>> {
@@ -222,6 +253,38 @@ async fn many_clients_share_a_transaction(database: Database) {
     }
     assert_eq!(sound(&store).await.len(), CLIENTS * EACH);
     assert!(batches <= CLIENTS * EACH / 4, "{batches} transactions");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_looks_up_does_not_wait_for_who_books() {
+    let (books, mut told) = Told::new(Some(Semaphore::new(0)), None);
+    let desk = Arc::new(Desk::open(books.clone()));
+    let booking = hand_in(&desk, bookings(1));
+    told.recv().await.expect("it is under way");
+    for _ in 0..3 {
+        desk.look_up(asked("BK-1")).await.expect("it is answered");
+    }
+    assert_eq!(*books.looked_up.lock().expect("sound"), [1, 1, 1]);
+    books.let_pass(1);
+    assert!(join_all(booking).await.iter().all(Result::is_ok));
+    desk.close().await;
+    assert!(matches!(desk.look_up(asked("BK-1")).await, Err(DeskError::Closed)));
+}
+
+async fn many_clients_look_up_together(database: Database) {
+    const CLIENTS: usize = 600;
+    let store = database.open_shared().await;
+    let bookings = (0..CLIENTS).step_by(2).map(|at| charge(&format!("BK-{at}"), 100));
+    store.book(bookings.collect()).await.expect("it books");
+    let (books, _told) = Told::new(None, Some(store.clone()));
+    let desk = Desk::open(books.clone());
+    let answers = join_all((0..CLIENTS).map(|at| desk.look_up(asked(&format!("BK-{at}"))))).await;
+    for (at, answer) in answers.into_iter().enumerate() {
+        let booked = answer.expect("it is answered").booked.map(|entry| entry.posting.external_id);
+        assert_eq!(booked, (at % 2 == 0).then(|| format!("BK-{at}")));
+    }
+    let batches = books.looked_up.lock().expect("sound").len();
+    assert!(batches <= 5, "{batches} batches");
 }
 
 async fn two_desks_charge_each_order_once(database: Database) {

@@ -4,8 +4,8 @@ use intent_gateway_core::completion::{Amounts, Report, ReportKey};
 use intent_gateway_core::digest::Digest;
 use intent_gateway_core::id::{IntentId, PartnerId};
 use intent_gateway_core::ledger::{
-    BATCH_MAX, Booked, Booking, Books, Corrected, Entry, EntryKind, Judge, Month, Posting, Verdict, correct, genesis,
-    post, verify,
+    Asked, BATCH_MAX, Booked, Booking, Books, Corrected, Entry, EntryKind, Judge, Month, Posting, Verdict, correct,
+    genesis, post, verify,
 };
 use intent_gateway_core::money::{Paise, Rate};
 use intent_gateway_core::store::StoreError;
@@ -30,8 +30,8 @@ on_both_engines!(
 );
 
 /// 2026-05-20T00:00:00Z.
-const MAY: u64 = 1_779_235_200_000;
-const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+pub(crate) const MAY: u64 = 1_779_235_200_000;
+pub(crate) const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 pub(crate) fn posting(partner: &str, external_id: &str, paise: i64, charged: bool) -> Posting {
     let report = Report {
@@ -44,12 +44,23 @@ pub(crate) fn posting(partner: &str, external_id: &str, paise: i64, charged: boo
         content: Digest::of(format!("{external_id} {paise} {charged}").as_bytes()),
     };
     let judged_by = Judge { version: "1.2.3-rc.1".parse().expect("a version"), stand_in: !charged };
-    let verdict = Verdict { charged, judged_by, rate: Rate::DEFAULT };
+    let late_minutes = charged.then_some(i32::try_from(paise % 100).expect("small") - 50);
+    let verdict = Verdict { charged, judged_by, late_minutes, rate: Rate::DEFAULT };
     post(&report, &PartnerId::parse(partner).expect("sound"), verdict, MAY + 5)
 }
 
 pub(crate) fn charge(external_id: &str, paise: i64) -> Booking {
-    Booking::new(posting("ptr_1", external_id, paise, true)).expect("it can be booked")
+    booking(posting("ptr_1", external_id, paise, true))
+}
+
+pub(crate) fn booking(posting: Posting) -> Booking {
+    Booking::new(posting, Vec::new()).expect("it can be booked")
+}
+
+/// What is asked of an order of `ptr_1`.
+pub(crate) fn asked(external_id: &str) -> Asked {
+    let posting = posting("ptr_1", external_id, 1, true);
+    Asked { order: posting.order(), request_id: posting.request_id }
 }
 
 async fn book(store: &SqlStore, bookings: Vec<Booking>) -> Vec<Booked> {
@@ -101,7 +112,7 @@ async fn a_booking_is_kept_as_it_was_booked(database: Database) {
     ];
     let mut entries = Vec::new();
     for posting in &booked {
-        let entry = book_first(&store, Booking::new(posting.clone()).unwrap()).await;
+        let entry = book_first(&store, booking(posting.clone())).await;
         assert_eq!(&entry.posting, posting);
         entries.push(entry);
     }
@@ -118,8 +129,8 @@ async fn a_booking_is_kept_as_it_was_booked(database: Database) {
 async fn what_comes_again_is_answered_by_what_was_booked(database: Database) {
     let store = database.open().await;
     let first = book_first(&store, charge("BK-1", 100)).await;
-    let later = Posting { posted_at_ms: MAY + DAY_MS, ..charge("BK-1", 100).into_posting() };
-    let again = vec![Booking::new(later).unwrap(), charge("BK-1", 101), charge("BK-2", 100)];
+    let later = Posting { posted_at_ms: MAY + DAY_MS, ..charge("BK-1", 100).into_parts().0 };
+    let again = vec![booking(later), charge("BK-1", 101), charge("BK-2", 100)];
     let answers = book(&store, again.clone()).await;
     assert_eq!(answers[..2], [Booked::Repeat(first.clone()), Booked::Conflict(first.receipt_id())]);
     let Booked::First(second) = &answers[2] else { panic!("{answers:?}") };
@@ -202,7 +213,7 @@ async fn entries_are_read_by_page_partner_and_month(database: Database) {
         let (posted_at_ms, closed_at_ms) = if at < 4 { (MAY + 5, MAY) } else { (MAY + 40 * DAY_MS, MAY + 39 * DAY_MS) };
         let month = Month::of_order(closed_at_ms, posted_at_ms);
         let posting = Posting { posted_at_ms, closed_at_ms, month, ..posting(partner, &format!("BK-{at}"), 100, true) };
-        book_first(&store, Booking::new(posting).unwrap()).await;
+        book_first(&store, booking(posting)).await;
     }
     let numbers = |entries: Result<Vec<Entry>, StoreError>| {
         entries.expect("it reads").iter().map(|entry| entry.number).collect::<Vec<_>>()
@@ -236,7 +247,7 @@ async fn a_correction_takes_back_and_books_anew(database: Database) {
     assert_eq!(entries.len(), 6);
     assert!(matches!(entries[4].posting.kind, EntryKind::Reversal { of: 4, .. }));
     // What comes now is compared with what was last booked.
-    let same = Booking::new(posting("ptr_1", "BK-1", 90_000, false)).unwrap();
+    let same = booking(posting("ptr_1", "BK-1", 90_000, false));
     let answers = book(&store, vec![same, charge("BK-1", 149_950)]).await;
     assert_eq!(answers, [Booked::Repeat(standing.clone()), Booked::Conflict(standing.receipt_id())]);
 }
@@ -285,7 +296,7 @@ async fn the_ledger_is_append_only(database: Database) {
 fn row(number: u32, turn: u32, kind: u32, receivable: i64, reverses: u32) -> String {
     format!(
         "INSERT INTO ledger VALUES ({number}, {turn}, {MAY}, {MAY}, 'ptr_1', 'auto.book_ac_service', 'BK-1', 'r', 's', \
-         '2026-05', 100, 1000, '1.2.3', 0, '{zeros}', {kind}, {receivable}, -10, {reverses}, '', '{zeros}')",
+         '2026-05', 100, 1000, '1.2.3', 0, NULL, '{zeros}', {kind}, {receivable}, -10, {reverses}, '', '{zeros}')",
         zeros = "0".repeat(64)
     )
 }
@@ -319,7 +330,9 @@ async fn a_forged_entry_is_found(database: Database) {
     } else {
         ("ALTER TABLE ledger DISABLE TRIGGER ALL;", "ALTER TABLE ledger ENABLE TRIGGER ALL;")
     };
-    for change in ["receivable = 1, revenue = -1", "status = 'x'", "month = '2026-06'", "rate = 1"] {
+    for change in
+        ["receivable = 1, revenue = -1", "status = 'x'", "month = '2026-06'", "rate = 1", "late_minutes = NULL"]
+    {
         let sql = format!("{off} UPDATE ledger SET {change} WHERE number = 2; {on}");
         let fresh = if database.file().is_some() { Database::sqlite() } else { Database::postgres().expect("it runs") };
         let forged = fresh.open().await;
@@ -401,7 +414,7 @@ fn what_no_engine_can_keep_is_no_booking() {
         Posting { kind: EntryKind::Reversal { of: 1, reason: "x".to_owned() }, ..sound() },
     ];
     for posting in bad {
-        assert!(Booking::new(posting.clone()).is_err(), "{posting:?}");
+        assert!(Booking::new(posting.clone(), Vec::new()).is_err(), "{posting:?}");
     }
-    assert_eq!(Booking::new(sound()).expect("it is sound").into_posting(), sound());
+    assert_eq!(booking(sound()).into_parts(), (sound(), Vec::new()));
 }

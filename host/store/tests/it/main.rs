@@ -3,8 +3,10 @@
 
 mod audit;
 mod backup;
+mod books;
 mod crash;
 mod desk;
+mod evidence;
 mod ledger;
 mod mail;
 mod opening;

@@ -14,11 +14,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use intent_gateway_core::ledger::Booked;
+use intent_gateway_core::ledger::{Booked, Booking, ReportDesk as _};
 use intent_gateway_core::store::{Change, Kind, List, Store as _, Write};
 use intent_gateway_store::{Desk, Location, SqlStore};
 use test_servers::power_loss::{self, Lost};
 
+use crate::evidence::{finding, findings};
 use crate::ledger::{all, charge};
 use crate::support::{Database, entry, record};
 
@@ -83,6 +84,12 @@ fn keys(round: &str) -> impl Iterator<Item = String> {
     (0_u32..).map(move |at| format!("round_{round}_{at:06}"))
 }
 
+/// A booking in whose report something was found.
+fn found(order: &str) -> Booking {
+    let (posting, _) = charge(order, 100).into_parts();
+    Booking::new(posting, vec![finding("ptr_1", order)]).expect("it can be booked")
+}
+
 /// Several clients book at one desk.
 async fn book(store: SqlStore, round: &str, is_early: bool) {
     let desk = &Desk::open(Arc::new(store));
@@ -91,7 +98,7 @@ async fn book(store: SqlStore, round: &str, is_early: bool) {
             if is_early {
                 acknowledge(&key);
             }
-            let booked = desk.book(charge(&key, 100)).await.expect("it books");
+            let booked = desk.book(found(&key)).await.expect("it books");
             assert!(matches!(booked, Booked::First(_)), "{booked:?}");
             if !is_early {
                 acknowledge(&key);
@@ -198,7 +205,12 @@ async fn lost(database: &Database, way: Way, keys: &[String]) -> Result<Vec<Stri
     let there = match way {
         // That none is there twice is part of what the ledger was held against.
         Way::Desk | Way::Early => {
-            all(&store).await.into_iter().map(|entry| entry.posting.external_id).collect::<HashSet<_>>()
+            let booked: HashSet<_> = all(&store).await.into_iter().map(|entry| entry.posting.external_id).collect();
+            let found = findings(&store, "ptr_1").await.into_iter().filter_map(|found| found.finding.external_id);
+            if booked != found.collect::<HashSet<_>>() {
+                return Err("an entry is there without its finding, or the other way round".to_owned());
+            }
+            booked
         }
         Way::Records | Way::Full | Way::Off => {
             let records = [kept(&store, KINDS[0]).await?, kept(&store, KINDS[1]).await?];

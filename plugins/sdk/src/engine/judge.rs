@@ -125,6 +125,7 @@ pub fn check_completion<C: Contract>(
     if !rules.refusals.is_empty() {
         return Err(rules.refusals.into_refusal(code::INVALID_REQUEST));
     }
+    let late_minutes = rules.late_minutes();
     let mut findings: Vec<Violation> = rules.findings.into_list();
     findings.extend(quoted.err());
     Ok(CheckedCompletion {
@@ -133,6 +134,7 @@ pub fn check_completion<C: Contract>(
         status: common.status.to_string(),
         amount_paise: common.amount_inr.paise,
         charged: <C::Intent as Intent>::CHARGED.contains(&&*common.status),
+        late_minutes,
         findings,
     })
 }

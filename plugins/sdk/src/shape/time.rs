@@ -73,6 +73,11 @@ impl DateTime {
     pub fn hours_since(self, earlier: Self) -> f64 {
         (self.ms - earlier.ms) as f64 / (60 * MS_PER_MINUTE) as f64
     }
+
+    /// Whole minutes from another instant to this one, rounded towards zero; below zero if the other is later.
+    pub fn minutes_since(self, other: Self) -> i64 {
+        (self.ms - other.ms) / MS_PER_MINUTE
+    }
 }
 
 /// For cards: the local day and time as written, `Mon 4 May, 10:00`.
@@ -288,6 +293,28 @@ mod tests {
         assert_eq!(shown("2026-05-04T09:05:00+05:30").as_deref(), Some("Mon 4 May, 09:05"));
         assert_eq!(shown("1969-12-31T23:59:00-01:00").as_deref(), Some("Wed 31 Dec, 23:59"));
         assert_eq!(shown("2000-02-29T00:00:00Z").as_deref(), Some("Tue 29 Feb, 00:00"));
+    }
+
+    #[test]
+    fn minutes_are_whole_and_rounded_towards_zero() {
+        let minutes = |from, until| {
+            let at = |text| DateTime::parse(text).expect("a datetime");
+            at(until).minutes_since(at(from))
+        };
+        let start = "2026-05-04T07:30:00+05:30";
+        for (until, expected) in [
+            ("2026-05-04T02:00:00Z", 0),
+            ("2026-05-04T02:00:59.999Z", 0),
+            ("2026-05-04T02:01:00Z", 1),
+            ("2026-05-04T01:59:00.001Z", 0),
+            ("2026-05-04T01:59:00Z", -1),
+            ("2026-05-04T01:57:01Z", -2),
+            ("2026-05-05T02:00:00Z", 24 * 60),
+        ] {
+            assert_eq!(minutes(start, until), expected, "{until}");
+        }
+        // The whole calendar is more than the interface's 32 bits; see `ReportRules::late_by_minutes`.
+        assert_eq!(minutes("0000-01-01T00:00Z", "9999-12-31T23:59Z"), 3_652_425 * MINUTES_PER_DAY - 1);
     }
 
     proptest! {

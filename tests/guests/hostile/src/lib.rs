@@ -158,6 +158,7 @@ impl Guest for Hostile {
             status: status.to_owned(),
             amount_paise,
             charged: true,
+            late_minutes: None,
             findings: Vec::new(),
         })
     }

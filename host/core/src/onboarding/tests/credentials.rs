@@ -1,7 +1,9 @@
 use futures_executor::block_on;
 
 use super::world::{World, actor};
-use crate::onboarding::{OnboardingError, ROTATION_OVERLAP_MS, VALID_AT_ONCE_MAX, webhook_context};
+use crate::completion::signature::{Presented, Signer};
+use crate::onboarding::{IssuedWebhookKey, OnboardingError, ROTATION_OVERLAP_MS, VALID_AT_ONCE_MAX, webhook_context};
+use crate::secret::Secret;
 
 const HOOK: &str = "https://coolcar.example/hook";
 
@@ -109,6 +111,30 @@ fn a_webhook_has_a_key_of_its_own() {
     let rotated = block_on(world.onboarding.rotate_webhook_key(&account, true, &actor("partner"))).expect("rotated");
     assert_eq!(rotated.webhook.keys.len(), 1, "at once means that no other key is left");
     assert_eq!(rotated.webhook.url, moved);
+}
+
+#[test]
+fn a_signing_key_is_in_force_and_out_of_it_when_its_step_is_done() {
+    let world = World::new();
+    let (account, stranger) = (world.account(), "ptr_stranger");
+    let holds = |partner: &str, key: &Secret| {
+        let now = world.onboarding.clock.now_ms();
+        let (timestamp, signature) = (now.to_string(), Signer::new(key).sign(now, b"{}"));
+        let presented = Presented { timestamp: Some(timestamp.as_bytes()), signature: Some(signature.as_bytes()) };
+        world.onboarding.keys.with(partner, now, |keys| keys.verify(presented, b"{}", now).is_ok())
+    };
+    let partner = actor("partner");
+    let issued = |issued: IssuedWebhookKey| issued.webhook_signing_key.expect("a new key");
+    assert!(holds(account.as_str(), &Secret::new("x")).is_err(), "stale until it was read");
+    let first = issued(block_on(world.onboarding.set_webhook(&account, HOOK, &partner)).expect("saved"));
+    assert_eq!(holds(account.as_str(), &first), Ok(true));
+    assert_eq!(holds(stranger, &first), Ok(false));
+    let second = issued(block_on(world.onboarding.rotate_webhook_key(&account, false, &partner)).expect("rotated"));
+    assert_eq!((holds(account.as_str(), &first), holds(account.as_str(), &second)), (Ok(true), Ok(true)));
+    let third = issued(block_on(world.onboarding.rotate_webhook_key(&account, true, &partner)).expect("rotated"));
+    for (key, expected) in [(&first, false), (&second, false), (&third, true)] {
+        assert_eq!(holds(account.as_str(), key), Ok(expected));
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ struct Kept {
 }
 
 #[derive(Default)]
-pub(super) struct MemoryStore(Mutex<Kept>);
+pub(crate) struct MemoryStore(Mutex<Kept>);
 
 impl MemoryStore {
     fn kept(&self) -> MutexGuard<'_, Kept> {

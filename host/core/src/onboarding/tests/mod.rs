@@ -3,7 +3,16 @@
 mod accounts;
 mod connections;
 mod credentials;
+mod inflation;
 mod mail;
-mod memory;
+pub(crate) mod memory;
 mod reviews;
 mod world;
+
+pub(crate) use memory::MemoryStore;
+
+/// A vault for tests beside those of onboarding.
+pub(crate) fn vault() -> crate::vault::Vault {
+    let entropy = std::sync::Arc::new(world::Counting::default());
+    crate::vault::Vault::new(&crate::secret::Secret::new("m".repeat(32)), &[], entropy)
+}

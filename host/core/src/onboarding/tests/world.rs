@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::memory::MemoryStore;
 use crate::audit::Actor;
 use crate::clock::Clock;
+use crate::completion::keyring::KeyRing;
 use crate::compliance::{LegalEntityType, Profile};
 use crate::contract::test_support::descriptor;
 use crate::contract::{
@@ -37,7 +38,7 @@ pub(super) const INTENT: &str = "test.find_things";
 pub(super) const START_MS: u64 = 1_767_225_600_000;
 
 #[derive(Default)]
-struct Counting(AtomicU64);
+pub(crate) struct Counting(AtomicU64);
 
 impl Entropy for Counting {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
@@ -179,6 +180,10 @@ impl Contracts for Live {
         found.map(|contract| contract.clone() as Arc<dyn Contract>)
     }
 
+    fn loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
+        self.all().into_iter().find(|contract| contract.digest() == digest)
+    }
+
     fn all(&self) -> Vec<Arc<dyn Contract>> {
         self.0.iter().map(|contract| contract.clone() as Arc<dyn Contract>).collect()
     }
@@ -210,6 +215,7 @@ impl World {
             during_probe: Mutex::default(),
         });
         let mut contract = descriptor("1.0.0");
+        contract.completion.charged_statuses = vec!["completed".to_owned()];
         contract.go_live = vec![Requirement {
             code: "CERTIFICATE_SEEN".to_owned(),
             text: "The certificate was looked at.".to_owned(),
@@ -229,6 +235,7 @@ impl World {
             pages: outside.clone(),
             mailer: outside.clone(),
             routing: Routing::new(Vec::new()),
+            keys: Arc::new(KeyRing::new([])),
             settings: Settings {
                 base_url: "https://gateway.example".to_owned(),
                 reprobe_interval_ms: 24 * 60 * 60 * 1_000,

@@ -2,6 +2,7 @@
 
 use crate::option::Offer;
 use crate::request::Kind;
+use contract_sdk::shape::DateTime;
 use contract_sdk::{ReportRules, Shape, Vocabulary};
 
 /// Members of a report beyond the common ones.
@@ -9,9 +10,12 @@ use contract_sdk::{ReportRules, Shape, Vocabulary};
 pub struct Extra {
     /// The kind of service that was given.
     pub kind_performed: Kind,
+    /// When the service started.
+    pub started_at: DateTime,
 }
 
-/// What was offered must be what was given; where it is not, the report is accepted and reviewed.
+/// What was offered must be what was given; where it is not, the report is accepted and reviewed. How late the service
+/// started is told against the offer.
 pub(crate) fn report_rules(report: &Extra, quoted: Option<&Offer<'_>>, rules: &mut ReportRules) {
     let Some(quoted) = quoted else {
         return;
@@ -22,4 +26,5 @@ pub(crate) fn report_rules(report: &Extra, quoted: Option<&Offer<'_>>, rules: &m
         "/kind_performed",
         format_args!("{} was offered, {} was given.", quoted.kind.value(), report.kind_performed.value()),
     );
+    rules.late_by_minutes(report.started_at.minutes_since(quoted.starts_at));
 }

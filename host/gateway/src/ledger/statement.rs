@@ -1,0 +1,177 @@
+//! What a partner owes for a month.
+
+use std::io::{self, Write as _};
+
+use anyhow::{Context as _, anyhow};
+use intent_gateway_core::bookkeeping::{self, Outline};
+use intent_gateway_core::ledger::Books;
+use intent_gateway_core::onboarding::records::Account;
+use intent_gateway_core::store::load;
+use intent_gateway_http::statements::Format;
+use intent_gateway_store::SqlStore;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::arguments::{FormatArg, StatementArgs};
+use crate::client::Gateway;
+use crate::outcome::{Stopped, Verdict, failed};
+use crate::print;
+use crate::terminal::{pairs, table};
+
+/// Lines shown on a terminal.
+const LINES_SHOWN_MAX: usize = 1_000;
+
+/// A statement as a gateway writes it. Amounts stay as they are written.
+#[derive(Debug, Deserialize)]
+struct Statement {
+    partner: String,
+    business_name: Option<String>,
+    month: String,
+    totals: Totals,
+    lines: Vec<Line>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Totals {
+    charges: u64,
+    memoranda: u64,
+    reversals: u64,
+    charged_amount_inr: Box<RawValue>,
+    commission_inr: Box<RawValue>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Line {
+    number: u64,
+    closed_at: String,
+    intent: String,
+    external_id: String,
+    status: String,
+    kind: String,
+    reverses: Option<u64>,
+    amount_inr: Box<RawValue>,
+    commission_inr: Box<RawValue>,
+}
+
+/// Draws a statement up out of a store.
+pub(super) async fn read(store: &SqlStore, arguments: &StatementArgs) -> anyhow::Result<()> {
+    let StatementArgs { partner, month, format, .. } = arguments;
+    let account = load::<Account>(store, partner.as_str()).await.context("the store cannot be read")?;
+    let drawn_up = bookkeeping::outline(store, partner, *month).await.context("the ledger cannot be read")?;
+    let outline = Outline { business_name: account.map(|account| account.value.business_name), ..drawn_up };
+    match form(*format) {
+        Some(form) => write(store, &outline, form).await,
+        None => {
+            let lines = bookkeeping::lines(store, &outline, 0).await.context("the ledger cannot be read")?;
+            let body = [Format::Json.head(&outline)?, Format::Json.lines(&outline, lines, true)?];
+            let text = body.concat() + Format::Json.end();
+            print(&shown(&serde_json::from_str(&text).context("the result cannot be read")?));
+            Ok(())
+        }
+    }
+}
+
+/// Writes a statement page by page, however long it is.
+async fn write(books: &dyn Books, outline: &Outline, format: Format) -> anyhow::Result<()> {
+    emit(&format.head(outline)?)?;
+    let mut after = 0;
+    loop {
+        let page = bookkeeping::lines(books, outline, after).await.context("the ledger cannot be read")?;
+        let Some(last) = page.last().map(|line| line.number) else { break };
+        emit(&format.lines(outline, page, after == 0)?)?;
+        after = last;
+    }
+    emit(format.end())?;
+    if format == Format::Json { emit("\n") } else { Ok(()) }
+}
+
+/// Asks a gateway.
+pub(super) fn ask(gateway: &Gateway, arguments: &StatementArgs) -> Result<Verdict, Stopped> {
+    let StatementArgs { partner, month, format, .. } = arguments;
+    let path = format!("/api/v1/admin/partners/{partner}/statements/{month}?format=");
+    match form(*format) {
+        Some(form) => {
+            let text = gateway.get_text(&format!("{path}{}", form.name())).map_err(failed)?;
+            emit(&text).map_err(failed)?;
+        }
+        None => print(&shown(&gateway.get(&format!("{path}json")).map_err(failed)?)),
+    }
+    Ok(Verdict::Well)
+}
+
+/// The form as it is sent; none for the table.
+fn form(format: FormatArg) -> Option<Format> {
+    match format {
+        FormatArg::Text => None,
+        FormatArg::Json => Some(Format::Json),
+        FormatArg::Csv => Some(Format::Csv),
+        FormatArg::Html => Some(Format::Html),
+    }
+}
+
+/// Writes to standard output byte for byte. Who has read enough, as `head` does, may leave.
+fn emit(text: &str) -> anyhow::Result<()> {
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+        written => written.map_err(|error| anyhow!(error).context("the statement could not be written")),
+    }
+}
+
+fn shown(statement: &Statement) -> String {
+    let Statement { partner, business_name, month, totals, lines } = statement;
+    let mut head: Vec<(&str, String)> = business_name.iter().map(|name| ("business", name.clone())).collect();
+    head.extend([
+        ("partner", partner.clone()),
+        ("month", month.clone()),
+        ("charges", totals.charges.to_string()),
+        ("no commission", totals.memoranda.to_string()),
+        ("taken back", totals.reversals.to_string()),
+        ("charged, INR", totals.charged_amount_inr.to_string()),
+        ("commission, INR", totals.commission_inr.to_string()),
+    ]);
+    if lines.is_empty() {
+        return pairs(&head);
+    }
+    let rows: Vec<[String; 8]> = lines.iter().take(LINES_SHOWN_MAX).map(row).collect();
+    let names = ["entry", "closed", "intent", "order", "status", "kind", "amount", "commission"];
+    let mut text = format!("{}\n\n{}", pairs(&head), table(names, &rows));
+    let in_all = totals.charges + totals.memoranda + totals.reversals;
+    let left = in_all.saturating_sub(rows.len() as u64);
+    if left > 0 {
+        text.push_str(&format!("\nand {left} more; --format csv writes all of them"));
+    }
+    text
+}
+
+fn row(line: &Line) -> [String; 8] {
+    let kind = line.reverses.map_or_else(|| line.kind.clone(), |of| format!("{} of {of}", line.kind));
+    [
+        line.number.to_string(),
+        line.closed_at.clone(),
+        line.intent.clone(),
+        line.external_id.clone(),
+        line.status.clone(),
+        kind,
+        line.amount_inr.to_string(),
+        line.commission_inr.to_string(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_is_shown_with_its_totals_and_says_what_it_leaves_out() {
+        let text = r#"{"partner":"ptr_1","business_name":"Cool\u001b[2JCar","month":"2026-05","rule":"",
+            "totals":{"charges":2000,"memoranda":0,"reversals":1,"charged_amount_inr":100000000000000.10,"commission_inr":1.00},
+            "lines":[{"number":9,"posted_at":"","closed_at":"2026-05-20T00:00:00Z","intent":"auto.fix","external_id":"BK",
+            "request_id":"r","status":"completed","kind":"reversal","reverses":7,"reason":"x","amount_inr":5.00,
+            "rate_basis_points":1000,"commission_inr":-0.50}]}"#;
+        let shown = shown(&serde_json::from_str(text).expect("reads"));
+        for part in ["charged, INR     100000000000000.10\n", "reversal of 7", "-0.50\nand 2000 more; "] {
+            assert!(shown.contains(part), "{part}\n{shown}");
+        }
+        assert!(!shown.contains('\u{1b}'));
+    }
+}

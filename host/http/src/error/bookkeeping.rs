@@ -1,0 +1,34 @@
+//! What bookkeeping refuses, as HTTP says it.
+
+use intent_gateway_core::bookkeeping::BookkeepingError;
+use intent_gateway_core::error::chain;
+use intent_gateway_core::store::StoreError;
+
+use super::onboarding::sentence;
+use super::{Code, Refusal, told};
+
+/// The entry was taken back before.
+const ENTRY_TAKEN_BACK: &str = "ENTRY_TAKEN_BACK";
+/// The entry takes another one back.
+const ENTRY_IS_REVERSAL: &str = "ENTRY_IS_REVERSAL";
+
+impl From<BookkeepingError> for Refusal {
+    fn from(error: BookkeepingError) -> Self {
+        let (said, detail) = (sentence(&error.to_string()), chain(&error));
+        match error {
+            BookkeepingError::UnknownEntry(_) | BookkeepingError::UnknownPartner => {
+                Self::new(Code::NotFound).message(said)
+            }
+            BookkeepingError::IsReversal(_) => Self::conflict(ENTRY_IS_REVERSAL, said),
+            BookkeepingError::NotStanding { .. } => Self::conflict(ENTRY_TAKEN_BACK, said),
+            BookkeepingError::Refused(refusal) => told(refusal),
+            BookkeepingError::UnknownIntent(_) => {
+                Self::new(Code::InvalidRequest).message(said).coded(Code::InvalidIntent.as_str())
+            }
+            BookkeepingError::Store(StoreError::Busy) => Self::new(Code::Overloaded).internal(detail),
+            BookkeepingError::Unsound(_) | BookkeepingError::Statement(_) | BookkeepingError::Store(_) => {
+                Self::new(Code::InternalError).internal(detail)
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What partners deliver, against what they declare.
+
+use std::sync::Arc;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use http::StatusCode;
+use intent_gateway_core::delivered::DELIVERED_WINDOW_MS;
+use intent_gateway_core::id::PartnerId;
+use serde::Deserialize;
+
+use crate::App;
+use crate::error::{Code, ErrorBody, Refusal};
+use crate::onboarding_wire::{DeliveredBody, DeliveredList, time};
+use crate::wire;
+
+/// About what a partner and an intent take, bytes.
+const ENTRY_BYTES: usize = 512;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DeliveredQuery {
+    partner: Option<PartnerId>,
+}
+
+/// Shows what was delivered in the last 90 days, out of completion reports, beside the signals that are declared.
+#[utoipa::path(
+    get, path = "/api/v1/admin/delivered", tag = "admin",
+    params(("partner" = Option<String>, Query, description = "Only what this partner delivered")),
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "By partner and intent; empty where nothing was reported", body = DeliveredList<'static>),
+        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody<'static>),
+    )
+)]
+pub(super) async fn list_delivered(
+    State(app): State<Arc<App>>,
+    query: Result<Query<DeliveredQuery>, QueryRejection>,
+) -> Result<Response, Refusal> {
+    let Query(DeliveredQuery { partner }) = query.map_err(|_| {
+        Refusal::new(Code::InvalidRequest).message("The one query parameter is `partner`, a partner's identifier.")
+    })?;
+    let since = app.onboarding.clock.now_ms().saturating_sub(DELIVERED_WINDOW_MS);
+    let compared = app.onboarding.delivered(&*app.bookkeeping.books, partner.as_ref()).await?;
+    let delivered = compared.iter().map(DeliveredBody::from).collect();
+    wire::json(StatusCode::OK, &DeliveredList { since: time(since), delivered }, compared.len() * ENTRY_BYTES)
+}

@@ -1,0 +1,285 @@
+//! The commission ledger, as the platform team reads it, puts entries right and verifies it.
+
+use std::sync::Arc;
+
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use intent_gateway_core::bookkeeping::{Amendment, BookkeepingError, Mark};
+use intent_gateway_core::completion::AMOUNT_MAX;
+use intent_gateway_core::id::PartnerId;
+use intent_gateway_core::money::{InvalidAmount, Paise};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::App;
+use crate::acting::{Team, no_account, size};
+use crate::body::JsonText;
+use crate::error::{Code, ErrorBody, Refusal};
+use crate::fields::Fields;
+use crate::ledger_wire::{
+    CorrectedBody, CorrectionRequest, EntryBody, EntryDetail, EntryPage, MonthsBody, StatementBody, TrialBalanceBody,
+    VerifiedBody,
+};
+use crate::onboarding_wire::ReasonRequest;
+use crate::statements::answer::{self, FormatQuery, Wanted};
+use crate::wire;
+
+/// Verifications of the ledger under way at once: each keeps something of every order in memory.
+pub(crate) const VERIFICATIONS_MAX: usize = 1;
+/// About what an entry takes, bytes.
+const ENTRY_BYTES: usize = 1_024;
+/// About what a partner's balances take, bytes.
+const BALANCE_BYTES: usize = 128;
+
+/// Lists the months of which a partner has statements with lines.
+#[utoipa::path(
+    get, path = "/api/v1/admin/partners/{partner}/statements", tag = "admin",
+    params(("partner" = String, Path, description = "The partner")),
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "The months, latest first", body = MonthsBody),
+        (status = 404, description = "`NOT_FOUND`: no such partner", body = ErrorBody<'static>),
+    )
+)]
+pub(super) async fn months(
+    State(app): State<Arc<App>>,
+    partner: Result<Path<String>, PathRejection>,
+) -> Result<Response, Refusal> {
+    let partner = partner.ok().and_then(|Path(partner)| PartnerId::parse(&partner).ok()).ok_or_else(no_account)?;
+    let months = app.bookkeeping.months(&partner).await?.iter().map(ToString::to_string).collect();
+    wire::json(StatusCode::OK, &MonthsBody { partner: partner.to_string(), months }, wire::SMALL_BYTES)
+}
+
+/// Draws up a partner's statement of one month, as JSON, as CSV, or as a page to print.
+#[utoipa::path(
+    get, path = "/api/v1/admin/partners/{partner}/statements/{month}", tag = "admin",
+    params(
+        ("partner" = String, Path, description = "The partner"),
+        ("month" = String, Path, description = "The month, by Indian Standard Time", example = "2026-05"),
+        ("format" = Option<String>, Query, description = "`json`, `csv` or `html`; by `Accept` when absent, then JSON"),
+    ),
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "The statement", content(
+            (StatementBody<'static> = "application/json"),
+            (String = "text/csv"),
+            (String = "text/html"),
+        )),
+        (status = 400, description = "`INVALID_REQUEST`: the month or the form", body = ErrorBody<'static>),
+        (status = 404, description = "`NOT_FOUND`: no such partner", body = ErrorBody<'static>),
+    )
+)]
+pub(super) async fn statement(
+    State(app): State<Arc<App>>,
+    path: Result<Path<(String, String)>, PathRejection>,
+    query: Result<Query<FormatQuery>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let Path((partner, month)) = path.map_err(|_| no_account())?;
+    let partner = PartnerId::parse(&partner).map_err(|_| no_account())?;
+    let wanted = Wanted { partner: &partner, month: &month, query, headers: &headers };
+    answer::statement(&app.bookkeeping, wanted).await
+}
+
+/// Shows the balances of all accounts, as of one moment.
+#[utoipa::path(
+    get, path = "/api/v1/admin/ledger/trial-balance", tag = "admin",
+    security(("bearer" = ["admin"])),
+    responses((status = 200, description = "The balances, and whether they sum to zero", body = TrialBalanceBody<'static>))
+)]
+pub(super) async fn trial_balance(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
+    let trial = app.bookkeeping.books.trial_balance().await.map_err(BookkeepingError::from)?;
+    let body = TrialBalanceBody::from(&trial);
+    wire::json(StatusCode::OK, &body, wire::SMALL_BYTES + trial.partners().count() * BALANCE_BYTES)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EntriesQuery {
+    after: Option<u64>,
+    limit: Option<u32>,
+}
+
+/// Reads the ledger, in its order.
+#[utoipa::path(
+    get, path = "/api/v1/admin/ledger/entries", tag = "admin",
+    params(
+        ("after" = Option<u64>, Query, description = "`next` of the page before"),
+        ("limit" = Option<u32>, Query, description = "Entries of a page, 1 to 500; 100 when absent"),
+    ),
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "A page of the ledger", body = EntryPage<'static>),
+        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody<'static>),
+    )
+)]
+pub(super) async fn list_entries(
+    State(app): State<Arc<App>>,
+    query: Result<Query<EntriesQuery>, QueryRejection>,
+) -> Result<Response, Refusal> {
+    let refused = || Refusal::new(Code::InvalidRequest).message("The query parameters are `after` and `limit`.");
+    let Query(EntriesQuery { after, limit }) = query.map_err(|_| refused())?;
+    let (after, limit) = (after.unwrap_or(0), size(limit)?);
+    // Numbers are kept as signed ones.
+    if i64::try_from(after).is_err() {
+        return Err(refused());
+    }
+    let entries = app.bookkeeping.books.entries(after, limit).await.map_err(BookkeepingError::from)?;
+    let next = entries.last().filter(|_| entries.len() >= limit as usize).map(|entry| entry.number);
+    let body = EntryPage { entries: entries.iter().map(EntryBody::from).collect(), next };
+    wire::json(StatusCode::OK, &body, entries.len() * ENTRY_BYTES)
+}
+
+/// Shows an entry, and whether it was taken back.
+#[utoipa::path(
+    get, path = "/api/v1/admin/ledger/entries/{number}", tag = "admin",
+    params(("number" = u64, Path, description = "The entry")),
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "The entry", body = EntryDetail<'static>),
+        (status = 404, description = "`NOT_FOUND`: no such entry", body = ErrorBody<'static>),
+    )
+)]
+pub(super) async fn show_entry(
+    State(app): State<Arc<App>>,
+    number: Result<Path<u64>, PathRejection>,
+) -> Result<Response, Refusal> {
+    let entry = app.bookkeeping.entry(entry_number(number)?).await?;
+    let taken_back_by = app.bookkeeping.taken_back_by(&entry).await?;
+    wire::json(StatusCode::OK, &EntryDetail { entry: EntryBody::from(&entry), taken_back_by }, ENTRY_BYTES)
+}
+
+/// Takes an entry back, and books nothing in its place.
+///
+/// Its order is not booked again, however often the partner sends the report.
+#[utoipa::path(
+    post, path = "/api/v1/admin/ledger/entries/{number}/reversal", tag = "admin",
+    params(("number" = u64, Path, description = "The entry")),
+    request_body = ReasonRequest,
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "The reversal", body = EntryBody<'static>),
+        (status = 400, description = "`INVALID_REQUEST`: the reason", body = ErrorBody<'static>),
+        (status = 404, description = "`NOT_FOUND`: no such entry", body = ErrorBody<'static>),
+        (status = 409, description = "`ENTRY_TAKEN_BACK`; `ENTRY_IS_REVERSAL`; nothing changed", body = ErrorBody<'static>),
+    )
+)]
+pub(super) async fn take_back(
+    State(app): State<Arc<App>>,
+    Team(actor): Team,
+    number: Result<Path<u64>, PathRejection>,
+    JsonText(body): JsonText,
+) -> Result<Response, Refusal> {
+    let number = entry_number(number)?;
+    let mut fields = Fields::of(&body);
+    let reason = fields.text("reason");
+    fields.finish()?;
+    let reversal = app.bookkeeping.take_back(number, &reason, &actor).await?;
+    wire::json(StatusCode::OK, &EntryBody::from(&reversal), ENTRY_BYTES)
+}
+
+/// Takes an entry back and books what is right in its place, both or neither.
+///
+/// The rate stays as it was. Whether commission is due on another status is for the live contract to say. The same report
+/// sent again is still a repeat, and gets the receipt of the replacement.
+#[utoipa::path(
+    post, path = "/api/v1/admin/ledger/entries/{number}/correction", tag = "admin",
+    params(("number" = u64, Path, description = "The entry")),
+    request_body = CorrectionRequest,
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "What was booked", body = CorrectedBody<'static>),
+        (status = 400, description = "`INVALID_REQUEST`, with every violation; `INVALID_INTENT`: a status is to be \
+            corrected and no contract of the intent is live", body = ErrorBody<'static>),
+        (status = 404, description = "`NOT_FOUND`: no such entry", body = ErrorBody<'static>),
+        (status = 409, description = "`ENTRY_TAKEN_BACK`; `ENTRY_IS_REVERSAL`; nothing changed", body = ErrorBody<'static>),
+    )
+)]
+pub(super) async fn correct(
+    State(app): State<Arc<App>>,
+    Team(actor): Team,
+    number: Result<Path<u64>, PathRejection>,
+    JsonText(body): JsonText,
+) -> Result<Response, Refusal> {
+    let number = entry_number(number)?;
+    let mut fields = Fields::of(&body);
+    let reason = fields.text("reason");
+    let status = fields.optional_text("status");
+    let amount = read_amount(&body, &mut fields);
+    fields.finish()?;
+    let corrected = app.bookkeeping.amend(number, &Amendment { amount, status }, &reason, &actor).await?;
+    let body = CorrectedBody {
+        reversal: EntryBody::from(&corrected.reversal),
+        replacement: EntryBody::from(&corrected.replacement),
+    };
+    wire::json(StatusCode::OK, &body, 2 * ENTRY_BYTES)
+}
+
+/// The number as it is written, for an amount is not to pass through a float.
+fn read_amount(body: &str, fields: &mut Fields) -> Option<Paise> {
+    #[derive(Deserialize)]
+    struct Written<'a> {
+        #[serde(borrow)]
+        amount_inr: Option<&'a RawValue>,
+    }
+    if !body.trim_start().starts_with('{') {
+        // That it is no object has been told.
+        return None;
+    }
+    let mut refuse = |code: &str, message: String| {
+        fields.breach("/amount_inr", code, message);
+        None
+    };
+    let Ok(Written { amount_inr }) = serde_json::from_str(body) else {
+        return refuse("DUPLICATE_KEY", "the member occurs twice in its object; once is expected".to_owned());
+    };
+    let written = amount_inr?.get();
+    match Paise::from_inr(written) {
+        Ok(paise) => Some(paise),
+        Err(InvalidAmount::NotANumber) => refuse("WRONG_TYPE", "expected a number".to_owned()),
+        Err(InvalidAmount::TooFine) => refuse("BAD_FORMAT", "expected at most two decimals".to_owned()),
+        Err(InvalidAmount::TooLarge) => refuse("OUT_OF_RANGE", format!("expected at most {AMOUNT_MAX}")),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct VerifyQuery {
+    expect_head: Option<String>,
+}
+
+/// Verifies the ledger: every invariant, from the stored entries alone.
+///
+/// What is wrong is an answer like any other: `sound` is false and `faults` says why.
+#[utoipa::path(
+    get, path = "/api/v1/admin/ledger/verify", tag = "admin",
+    params(("expect_head" = Option<String>, Query, description = "`head` of an earlier verification; it must still be an entry")),
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "Whether the ledger is sound", body = VerifiedBody),
+        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody<'static>),
+    )
+)]
+pub(super) async fn verify(
+    State(app): State<Arc<App>>,
+    query: Result<Query<VerifyQuery>, QueryRejection>,
+) -> Result<Response, Refusal> {
+    let refused = || {
+        let message = "The query parameter is `expect_head`, the `head` of an earlier verification.";
+        Refusal::new(Code::InvalidRequest).message(message)
+    };
+    let Query(VerifyQuery { expect_head }) = query.map_err(|_| refused())?;
+    let expected = expect_head.map(|head| head.parse::<Mark>().map_err(|_| refused())).transpose()?;
+    let _turn = app.verification.try_acquire().map_err(|_| {
+        Refusal::new(Code::Overloaded).message("The ledger is being verified; try again when that is done.")
+    })?;
+    let soundness = app.bookkeeping.verify(expected).await?;
+    let body = VerifiedBody::from(&soundness);
+    wire::json(StatusCode::OK, &body, wire::SMALL_BYTES)
+}
+
+fn entry_number(path: Result<Path<u64>, PathRejection>) -> Result<u64, Refusal> {
+    path.map(|Path(number)| number).map_err(|_| Refusal::new(Code::NotFound).message("There is no such entry."))
+}

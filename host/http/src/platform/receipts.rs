@@ -1,0 +1,148 @@
+//! Receipts of rankings: found by their request, shown whole, replayed.
+//!
+//! For the platform team alone: a receipt holds what the user asked for and what every partner offered. An orchestrator
+//! gets no more than its identifier, and a partner nothing of it.
+
+use std::sync::Arc;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use http::{HeaderValue, StatusCode, header};
+use intent_gateway_core::limits::REQUEST_ID_MAX_CHARS;
+use intent_gateway_core::onboarding::OnboardingError;
+use intent_gateway_core::receipt::{ID_MAX_CHARS, Receipt, Replay, ReplayError, replay};
+use serde::{Deserialize, Serialize};
+
+use crate::App;
+use crate::error::{Code, ErrorBody, Refusal};
+use crate::schema::receipt as schema;
+use crate::wire::{self, ContractVersion};
+
+/// Receipts that are listed of one request; it may have been searched for more often.
+const LISTED_MAX: u32 = 100;
+/// About what a receipt takes beside its options, bytes.
+const RECEIPT_BYTES: usize = 4 * 1024;
+/// The component that ranked is not loaded any more.
+const CONTRACT_GONE: &str = "CONTRACT_GONE";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReceiptsQuery {
+    request_id: String,
+}
+
+/// Lists the receipts of a request, newest first, at most 100.
+///
+/// A receipt is kept a moment after its search was answered.
+#[utoipa::path(
+    get, path = "/api/v1/admin/receipts", tag = "admin",
+    params(("request_id" = String, Query, description = "The request, as its search was answered", max_length = 200)),
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "Identifiers, newest first; none where none is kept", body = schema::RankingReceipts),
+        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody<'static>),
+    )
+)]
+pub(super) async fn list_receipts(
+    State(app): State<Arc<App>>,
+    query: Result<Query<ReceiptsQuery>, QueryRejection>,
+) -> Result<Response, Refusal> {
+    #[derive(Serialize)]
+    struct Answer<'a> {
+        request_id: &'a str,
+        receipts: Vec<String>,
+    }
+    let fits = |id: &str| (1..=REQUEST_ID_MAX_CHARS).contains(&id.chars().count()) && !id.contains('\0');
+    let request_id = query.ok().map(|Query(query)| query.request_id).filter(|id| fits(id)).ok_or_else(|| {
+        let message = format!(
+            "The query parameter is `request_id`, 1 to {REQUEST_ID_MAX_CHARS} characters that a text may hold."
+        );
+        Refusal::new(Code::InvalidRequest).message(message)
+    })?;
+    let receipts = app.evidence.receipts_of(&request_id, LISTED_MAX).await.map_err(OnboardingError::from)?;
+    wire::json(StatusCode::OK, &Answer { request_id: &request_id, receipts }, wire::SMALL_BYTES)
+}
+
+/// Shows a receipt whole: the request's arguments, every partner's options, and what came of them.
+#[utoipa::path(
+    get, path = "/api/v1/admin/receipts/{receipt}", tag = "admin",
+    params(("receipt" = String, Path, description = "The receipt", example = "rank_0f1e2d3c4b5a69788796a5b4")),
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "The receipt", body = schema::RankingReceipt),
+        (status = 404, description = "`NOT_FOUND`: no such receipt is kept", body = ErrorBody<'static>),
+    )
+)]
+pub(super) async fn show_receipt(
+    State(app): State<Arc<App>>,
+    Path(receipt): Path<String>,
+) -> Result<Response, Refusal> {
+    let receipt = find(&app, &receipt).await?;
+    let mut response = wire::json(StatusCode::OK, &receipt, estimate_bytes(&receipt))?;
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// Ranks anew what a receipt holds, by the very component that ranked it, and compares the outcomes. Nobody is asked
+/// and nothing is kept.
+#[utoipa::path(
+    post, path = "/api/v1/admin/receipts/{receipt}/replay", tag = "admin",
+    params(("receipt" = String, Path, description = "The receipt", example = "rank_0f1e2d3c4b5a69788796a5b4")),
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "Whether the outcome is the same, and where it parts if not", body = schema::RankingReplay),
+        (status = 404, description = "`NOT_FOUND`: no such receipt is kept", body = ErrorBody<'static>),
+        (status = 409, description = "`CONTRACT_GONE`: the component is not loaded; the message names it", body = ErrorBody<'static>),
+        (status = 502, description = "`CONTRACT_*`: the contract itself failed", body = ErrorBody<'static>),
+    )
+)]
+pub(super) async fn replay_receipt(
+    State(app): State<Arc<App>>,
+    Path(receipt): Path<String>,
+) -> Result<Response, Refusal> {
+    #[derive(Serialize)]
+    struct Answer<'a> {
+        receipt: &'a str,
+        intent: &'a str,
+        contract: ContractVersion,
+        #[serde(flatten)]
+        replay: Replay,
+    }
+    let receipt = find(&app, &receipt).await?;
+    let contract = app.searcher.contracts.loaded(receipt.contract).ok_or_else(|| gone(&receipt))?;
+    let replay = replay(&receipt, &*contract).await.map_err(|error| match error {
+        ReplayError::OtherContract { .. } => gone(&receipt).internal(error.to_string()),
+        ReplayError::Contract(fault) => fault.into(),
+    })?;
+    if !replay.same {
+        tracing::error!(
+            receipt = receipt.id, intent = %receipt.intent, version = %receipt.version, contract = %receipt.contract,
+            "a ranking was replayed to another outcome"
+        );
+    }
+    let contract = ContractVersion { version: receipt.version.to_string(), digest: receipt.contract };
+    let answer = Answer { receipt: &receipt.id, intent: receipt.intent.as_str(), contract, replay };
+    wire::json(StatusCode::OK, &answer, wire::SMALL_BYTES)
+}
+
+/// A receipt by an identifier that is written as they are.
+async fn find(app: &App, id: &str) -> Result<Receipt, Refusal> {
+    let fits =
+        (1..=ID_MAX_CHARS).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let found = if fits { app.evidence.receipt(id).await.map_err(OnboardingError::from)? } else { None };
+    found.ok_or_else(|| Refusal::new(Code::NotFound).message("No such receipt is kept."))
+}
+
+fn gone(receipt: &Receipt) -> Refusal {
+    let Receipt { intent, version, contract, .. } = receipt;
+    let message = format!("{intent} {version} is not loaded as the component {contract}; load it again to replay.");
+    Refusal::conflict(CONTRACT_GONE, message)
+}
+
+/// About how long a receipt is as JSON, bytes.
+fn estimate_bytes(receipt: &Receipt) -> usize {
+    let candidates = receipt.payloads.iter().flat_map(|payload| &payload.candidates);
+    let options: usize = candidates.map(|candidate| candidate.json.get().len()).sum();
+    options + receipt.arguments.get().len() + RECEIPT_BYTES
+}

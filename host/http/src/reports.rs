@@ -1,0 +1,126 @@
+//! Where partners report: one endpoint, which takes a signature in place of a token.
+//!
+//! The body is read as bytes, up to a bound, and handed on with the two headers; nothing looks into it before the
+//! signature holds. Not here: what is judged and booked ([`intake`](intent_gateway_core::completion::intake)).
+
+use std::sync::Arc;
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, Request, State};
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use intent_gateway_core::completion::REPORT_MAX_BYTES;
+use intent_gateway_core::completion::intake::{Acknowledgement, Delivery, IntakeError};
+use intent_gateway_core::completion::signature::{Presented, SIGNATURE_HEADER, TIMESTAMP_HEADER};
+use intent_gateway_core::error::chain;
+use intent_gateway_core::ledger::DeskError;
+use intent_gateway_core::store::StoreError;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::App;
+use crate::body;
+use crate::error::{Code, ErrorBody, Refusal, told};
+use crate::schema;
+use crate::wire;
+
+/// The scheme that a refused signature is answered with: RFC 9110 wants one of every 401.
+const CHALLENGE: &str = "X-PLATFORM-Signature";
+/// Another report was booked under the same key.
+const IDEMPOTENCY_CONFLICT: &str = "IDEMPOTENCY_CONFLICT";
+/// A header that stands for one that is there twice: it has no one value, and no reading of it is right.
+const AMBIGUOUS: &[u8] = b"";
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::default().routes(routes!(take_report))
+}
+
+/// Takes a completion report.
+///
+/// Signed with HMAC-SHA256 over `<timestamp>.<raw body>` under the partner's `webhook_signing_key`. The same report may be
+/// sent again: it is booked once, and answered alike. An answer with status 200 means that it is in the ledger.
+#[utoipa::path(
+    post, path = "/api/v1/cpc/mcp_provider/{partner_id}", tag = "reports",
+    params(
+        ("partner_id" = String, Path, description = "The partner that reports"),
+        ("X-PLATFORM-Timestamp" = u64, Header, description = "Time of signing, milliseconds since the epoch"),
+        ("X-PLATFORM-Signature" = String, Header, description = "`sha256=` and 64 hexadecimal digits"),
+    ),
+    request_body(
+        content = schema::CompletionReport, content_type = "application/json",
+        description = "The report: the members that every intent has, and those that its contract adds"
+    ),
+    security(("signature" = [])),
+    responses(
+        (status = 200, description = "Booked, now or before", body = schema::ReportAcknowledgement),
+        (
+            status = 400,
+            description = "`INVALID_REQUEST`: malformed, every violation is listed; `INVALID_INTENT`: no such intent",
+            body = ErrorBody<'static>
+        ),
+        (
+            status = 401,
+            description = "`SIGNATURE_INVALID`, whatever is wrong with it; `TIMESTAMP_OUT_OF_WINDOW`: signed, and more \
+                than five minutes from the gateway's clock",
+            body = ErrorBody<'static>
+        ),
+        (
+            status = 409,
+            description = "`IDEMPOTENCY_CONFLICT`: another report was booked under the same intent and `external_id`",
+            body = ErrorBody<'static>
+        ),
+        (status = "5XX", description = "Nothing is known to be booked; send it again", body = ErrorBody<'static>),
+    )
+)]
+async fn take_report(
+    State(app): State<Arc<App>>,
+    partner: Result<Path<String>, PathRejection>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let (head, body) = request.into_parts();
+    let body = body::read(body, REPORT_MAX_BYTES, app.limits.body_timeout).await?;
+    // A path that is no text names nobody, like any other name that nobody has.
+    let partner = partner.map_or_else(|_| String::new(), |Path(partner)| partner);
+    let presented = Presented {
+        timestamp: only(&head.headers, TIMESTAMP_HEADER),
+        signature: only(&head.headers, SIGNATURE_HEADER),
+    };
+    let delivery = Delivery { partner: &partner, presented, body: &body };
+    let acknowledgement: Acknowledgement = app.intake.take(delivery).await?;
+    wire::json(StatusCode::OK, &acknowledgement, wire::SMALL_BYTES)
+}
+
+/// The value of a header that is there once.
+fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a [u8]> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next()?;
+    Some(if values.next().is_some() { AMBIGUOUS } else { first.as_bytes() })
+}
+
+impl From<IntakeError> for Refusal {
+    fn from(error: IntakeError) -> Self {
+        let detail = chain(&error);
+        match error {
+            IntakeError::Signature(error) => {
+                let refused = Self::new(Code::InvalidAuth).message(error.public_message()).challenge(CHALLENGE);
+                refused.coded(error.code()).internal(detail)
+            }
+            IntakeError::Refused(refusal) => told(refusal),
+            IntakeError::UnknownIntent(intent) => {
+                let refused = Self::new(Code::InvalidRequest).message(format!("There is no intent `{intent}`."));
+                refused.coded(Code::InvalidIntent.as_str())
+            }
+            IntakeError::Conflict(receipt) => Self::conflict(
+                IDEMPOTENCY_CONFLICT,
+                format!("Another report was booked under the same intent and `external_id`, with receipt {receipt}."),
+            ),
+            IntakeError::Contract(fault) => fault.into(),
+            IntakeError::Desk(DeskError::Closed) => Self::new(Code::Draining).internal(detail),
+            IntakeError::Desk(DeskError::Store(error)) if !matches!(*error, StoreError::Busy) => {
+                Self::new(Code::InternalError).internal(detail)
+            }
+            IntakeError::Stale(_) | IntakeError::Desk(_) => Self::new(Code::Overloaded).internal(detail),
+            IntakeError::Unbookable(_) | IntakeError::Unsound(_) => Self::new(Code::InternalError).internal(detail),
+        }
+    }
+}

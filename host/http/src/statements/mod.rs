@@ -1,0 +1,122 @@
+//! How a statement is written: JSON, CSV, or a page to print; part by part, so that none is held in memory as a whole.
+//!
+//! The commands write statements by this module too. Not here: what is on a statement (`core::ledger`), who may read it
+//! (the routes), what sends it (`answer`).
+
+pub(crate) mod answer;
+mod page;
+
+use intent_gateway_core::bookkeeping::Outline;
+use intent_gateway_core::ledger::{Line, Statement, Totals};
+
+use crate::ledger_wire::{LineBody, StatementHead};
+
+/// Written above the lines of every statement.
+pub(crate) const RULE: &str = "The commission of a line is its rate of its amount, the net supplier revenue, rounded \
+                               half up to the paisa. It is due on the statuses that the intent's contract charges; \
+                               other reports are listed without commission.";
+
+/// A form of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// One JSON object.
+    Json,
+    /// One row for each line under a row of names (RFC 4180).
+    Csv,
+    /// A page to print, without scripts and without anything from elsewhere.
+    Html,
+}
+
+/// A statement could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    /// JSON.
+    #[error("a part of a statement did not serialise")]
+    Json(#[from] serde_json::Error),
+    /// The page.
+    #[error("a part of a page did not render")]
+    Page(#[from] askama::Error),
+}
+
+impl Format {
+    /// All of them, the one that is used where nothing is asked for first.
+    pub const ALL: [Self; 3] = [Self::Json, Self::Csv, Self::Html];
+
+    /// Its name, in a query and as the ending of a file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Csv => "csv",
+            Self::Html => "html",
+        }
+    }
+
+    /// Its media type.
+    #[must_use]
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Csv => "text/csv; charset=utf-8; header=present",
+            Self::Html => "text/html; charset=utf-8",
+        }
+    }
+
+    /// What stands before the lines.
+    ///
+    /// # Errors
+    /// [`RenderError`].
+    pub fn head(self, outline: &Outline) -> Result<String, RenderError> {
+        match self {
+            Self::Json => {
+                let mut head = serde_json::to_string(&StatementHead::from(outline))?;
+                // The lines follow as the last member.
+                head.truncate(head.len() - 1);
+                head.push_str(",\"lines\":[");
+                Ok(head)
+            }
+            Self::Csv => Ok(csv(outline, Vec::new())),
+            Self::Html => page::head(outline),
+        }
+    }
+
+    /// The next lines; `first` when none were written before.
+    ///
+    /// # Errors
+    /// [`RenderError`].
+    pub fn lines(self, outline: &Outline, lines: Vec<Line>, first: bool) -> Result<String, RenderError> {
+        match self {
+            Self::Json => {
+                let mut text = String::new();
+                for (index, line) in lines.iter().enumerate() {
+                    if index > 0 || !first {
+                        text.push(',');
+                    }
+                    text.push_str(&serde_json::to_string(&LineBody::from(line))?);
+                }
+                Ok(text)
+            }
+            Self::Csv => {
+                let names = csv(outline, Vec::new()).len();
+                Ok(csv(outline, lines).split_off(names))
+            }
+            Self::Html => page::lines(&lines),
+        }
+    }
+
+    /// What stands after them.
+    #[must_use]
+    pub fn end(self) -> &'static str {
+        match self {
+            Self::Json => "]}",
+            Self::Csv => "",
+            Self::Html => page::END,
+        }
+    }
+}
+
+/// The row of names, and these lines below it.
+fn csv(outline: &Outline, lines: Vec<Line>) -> String {
+    let Outline { partner, month, .. } = outline;
+    Statement { partner: partner.clone(), month: *month, totals: Totals::default(), lines }.to_csv()
+}

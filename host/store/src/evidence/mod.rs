@@ -1,0 +1,136 @@
+//! What is kept of findings and of rankings, over either engine: read here, written by `page`.
+//!
+//! Not here: when it is written (`journal`, and the ledger for what was found in completion reports).
+
+mod body;
+mod finding;
+mod page;
+mod receipt;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use intent_gateway_core::findings::KeptFinding;
+use intent_gateway_core::limits::REQUEST_ID_MAX_CHARS;
+use intent_gateway_core::ports::Evidence;
+use intent_gateway_core::receipt::Receipt;
+use intent_gateway_core::store::StoreError;
+
+use crate::engine::Tx;
+use crate::error::EngineError;
+use crate::records::SqlStore;
+use crate::value::Value;
+
+pub(crate) use finding::values as finding_values;
+pub(crate) use page::{Page, keep_findings_on_postgres, keep_findings_on_sqlite};
+pub(crate) use receipt::quoted;
+
+/// Findings and identifiers of one answer, at most, whatever the caller asks for.
+const READ_MAX: u32 = 1_000;
+/// Findings forgotten in one transaction.
+const FINDINGS_FORGOTTEN_AT_ONCE: u32 = 1_000;
+/// Receipts forgotten in one transaction: their bodies are overwritten, and nobody else writes meanwhile.
+const RECEIPTS_FORGOTTEN_AT_ONCE: u32 = 50;
+
+const FINDINGS: &str = concat!(
+    "SELECT ",
+    finding::columns!(),
+    " FROM findings WHERE partner = $1 AND number < $2 ORDER BY number DESC LIMIT $3"
+);
+const RECEIPT: &str = concat!("SELECT ", receipt::columns!(), " FROM receipts WHERE id = $1");
+const PARTS: &str =
+    concat!("SELECT ", receipt::part_columns!(), " FROM receipt_parts WHERE receipt = $1 ORDER BY place");
+const RECEIPTS_OF: &str = "SELECT id FROM receipts WHERE request_id = $1 ORDER BY at_ms DESC, number DESC LIMIT $2";
+const FORGET_FINDINGS: &str = "DELETE FROM findings WHERE number IN (SELECT number FROM findings WHERE at_ms < $1 ORDER BY at_ms, number LIMIT $2)";
+/// The same receipts as the next: nobody else writes in between.
+const FORGET_PARTS: &str = "DELETE FROM receipt_parts WHERE receipt IN \
+                            (SELECT number FROM receipts WHERE at_ms < $1 ORDER BY at_ms, number LIMIT $2)";
+const FORGET_RECEIPTS: &str = "DELETE FROM receipts WHERE number IN (SELECT number FROM receipts WHERE at_ms < $1 ORDER BY at_ms, number LIMIT $2)";
+
+/// Text that both engines keep, cut to a length. A NUL character, which PostgreSQL cannot keep, is replaced.
+fn keepable(text: &str, max_bytes: usize) -> String {
+    text[..text.floor_char_boundary(max_bytes)].replace('\0', "\u{fffd}")
+}
+
+/// A request's identifier as it is kept and looked for.
+pub(crate) fn keepable_name(name: &str) -> String {
+    // Of up to four bytes a character.
+    keepable(name, 4 * REQUEST_ID_MAX_CHARS)
+}
+
+/// A time, for what must not fail for it: later than any clock tells is the latest that is kept.
+fn time(ms: u64) -> Value {
+    i64::try_from(ms).unwrap_or(i64::MAX).into()
+}
+
+impl SqlStore {
+    async fn read_receipt(&self, id: &str) -> Result<Option<Receipt>, EngineError> {
+        let mut tx = self.engine.read().await?;
+        let read = receipt_of(&mut tx, id).await;
+        tx.rollback().await;
+        read
+    }
+
+    async fn forget_in_chunks(&self, before_ms: u64) -> Result<u64, EngineError> {
+        let mut forgotten = 0;
+        loop {
+            let values = || vec![time(before_ms), FINDINGS_FORGOTTEN_AT_ONCE.into()];
+            let mut tx = self.engine.write().await?;
+            let rows = tx.execute(FORGET_FINDINGS, values()).await?;
+            tx.commit().await?;
+            forgotten += rows;
+            if rows < u64::from(FINDINGS_FORGOTTEN_AT_ONCE) {
+                break;
+            }
+        }
+        loop {
+            let values = || vec![time(before_ms), RECEIPTS_FORGOTTEN_AT_ONCE.into()];
+            let mut tx = self.engine.write().await?;
+            tx.execute(FORGET_PARTS, values()).await?;
+            let rows = tx.execute(FORGET_RECEIPTS, values()).await?;
+            tx.commit().await?;
+            forgotten += rows;
+            if rows < u64::from(RECEIPTS_FORGOTTEN_AT_ONCE) {
+                return Ok(forgotten);
+            }
+        }
+    }
+}
+
+async fn receipt_of(tx: &mut Tx, id: &str) -> Result<Option<Receipt>, EngineError> {
+    let rows = tx.query(RECEIPT, vec![keepable_name(id).into()]).await?;
+    let Some(header) = rows.first() else { return Ok(None) };
+    let parts = tx.query(PARTS, vec![header.integer(0)?.into()]).await?;
+    receipt::receipt(header, &parts).map(Some)
+}
+
+impl Evidence for SqlStore {
+    fn findings<'a>(
+        &'a self,
+        partner: &'a str,
+        before: Option<u64>,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<KeptFinding>, StoreError>> {
+        let read = async move {
+            let values =
+                vec![keepable_name(partner).into(), time(before.unwrap_or(u64::MAX)), limit.min(READ_MAX).into()];
+            self.engine.query(FINDINGS, values).await?.iter().map(finding::kept).collect()
+        };
+        read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn receipt<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Receipt>, StoreError>> {
+        self.read_receipt(id).map(|found| found.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn receipts_of<'a>(&'a self, request_id: &'a str, limit: u32) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
+        let read = async move {
+            let values = vec![keepable_name(request_id).into(), limit.min(READ_MAX).into()];
+            self.engine.query(RECEIPTS_OF, values).await?.iter().map(|row| row.text(0)).collect()
+        };
+        read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn forget(&self, before_ms: u64) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.forget_in_chunks(before_ms).map(|done| done.map_err(EngineError::into_store)).boxed()
+    }
+}

@@ -1,0 +1,222 @@
+//! The journal: takes findings and receipts of searches, and keeps them a moment later, many in one transaction.
+//!
+//! Nobody waits for it. One task holds the queue, gathers for a moment, compresses and writes; a transaction of it is
+//! small, for on both engines the bookings of completion reports wait for it. What cannot be kept is counted, told in the
+//! log from time to time, and lost.
+//!
+//! Not here: findings of completion reports, which are kept with their entry in the ledger.
+
+mod load;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use intent_gateway_core::findings::Finding;
+use intent_gateway_core::ports;
+use intent_gateway_core::receipt::Receipt;
+use intent_gateway_core::store::StoreError;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::batching;
+use crate::error::EngineError;
+use crate::evidence::Page;
+use crate::records::SqlStore;
+use load::Load;
+
+/// Findings and receipts that wait, at most.
+const QUEUE_MAX: usize = 8_192;
+/// Bytes that those hold, about, at most.
+const HELD_MAX_BYTES: usize = 64 * 1024 * 1024;
+/// Bytes of one receipt before it is compressed, about; a larger one is lost.
+const RECEIPT_MAX_BYTES: usize = 8 * 1024 * 1024;
+/// What makes a batch, whichever is reached first. The last one taken may exceed the bytes.
+const BATCH_MAX: usize = 256;
+const BATCH_MAX_BYTES: usize = 1024 * 1024;
+/// How long to gather after the first of a batch has come.
+const GATHER: Duration = Duration::from_millis(20);
+/// How often a batch is tried, and how long after a failure it is tried again.
+const TRIES: u32 = 4;
+const TRY_AGAIN: Duration = Duration::from_millis(500);
+
+/// Where findings and receipts are handed in. Dropped, it writes what it has taken and ends.
+pub struct Journal {
+    queue: mpsc::Sender<Taken>,
+    load: Arc<Load>,
+    closing: CancellationToken,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What was taken down.
+enum Item {
+    Finding(Finding),
+    Receipt(Box<Receipt>),
+}
+
+/// The same, with the bytes that it holds, about.
+struct Taken {
+    item: Item,
+    bytes: usize,
+}
+
+/// What keeps pages: the store, or a test.
+trait Keep: Send + Sync {
+    fn keep(&self, page: Arc<Page>) -> BoxFuture<'_, Result<(), StoreError>>;
+}
+
+impl Keep for SqlStore {
+    fn keep(&self, page: Arc<Page>) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.keep_page(page).map(|kept| kept.map_err(EngineError::into_store)).boxed()
+    }
+}
+
+impl fmt::Debug for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Journal")
+    }
+}
+
+impl Journal {
+    /// Opens the journal of a store, on the runtime that this is called from.
+    #[must_use]
+    pub fn open(store: Arc<SqlStore>) -> Self {
+        Self::over(store)
+    }
+
+    fn over(keep: Arc<dyn Keep>) -> Self {
+        let (queue, taken) = mpsc::channel(QUEUE_MAX);
+        let (load, closing) = (Arc::new(Load::default()), CancellationToken::new());
+        let task = tokio::spawn(serve(keep, taken, Arc::clone(&load), closing.clone()));
+        Self { queue, load, closing, task: Mutex::new(Some(task)) }
+    }
+
+    /// How many findings and receipts were lost since it was opened.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.load.lost()
+    }
+
+    /// Takes no more, and returns once all that was taken is kept or lost.
+    pub async fn close(&self) {
+        self.closing.cancel();
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task
+            && let Err(error) = task.await
+        {
+            tracing::error!(%error, "the journal ended badly");
+        }
+    }
+
+    fn take(&self, item: Item) {
+        let bytes = size(&item);
+        if bytes > RECEIPT_MAX_BYTES || !self.load.take(bytes, HELD_MAX_BYTES) {
+            self.load.lose(1);
+        } else if self.queue.try_send(Taken { item, bytes }).is_err() {
+            self.load.release(bytes);
+            self.load.lose(1);
+        }
+    }
+}
+
+impl ports::Journal for Journal {
+    fn record(&self, finding: Finding) {
+        self.take(Item::Finding(finding));
+    }
+
+    fn keep(&self, receipt: Receipt) {
+        self.take(Item::Receipt(Box::new(receipt)));
+    }
+}
+
+/// Bytes that something holds: its texts, and about as much for the rest of it.
+fn size(item: &Item) -> usize {
+    const FIXED: usize = 512;
+    FIXED
+        + match item {
+            Item::Finding(finding) => {
+                let Finding { intent, request_id, option_id, external_id, violation, .. } = finding;
+                let optional = [option_id, external_id].into_iter().flatten().map(String::len).sum::<usize>();
+                let violation = violation.pointer.len() + violation.code.len() + violation.message.len();
+                intent.len() + request_id.len() + optional + violation
+            }
+            Item::Receipt(receipt) => {
+                let candidates = receipt.payloads.iter().flat_map(|payload| &payload.candidates);
+                let options: usize = candidates.map(|one| one.json.get().len() + size_of_val(one)).sum();
+                let ranked: usize = receipt.ranked.iter().map(|one| one.id.len() + size_of_val(one)).sum();
+                let codes = receipt.dropped.iter().flat_map(|one| &one.codes);
+                let dropped: usize = codes.map(|code| code.len() + size_of_val(code)).sum();
+                receipt.arguments.get().len() + options + ranked + dropped
+            }
+        }
+}
+
+/// Writes batch after batch, until nobody can hand in any more and all is written.
+async fn serve(keep: Arc<dyn Keep>, mut queue: mpsc::Receiver<Taken>, load: Arc<Load>, closing: CancellationToken) {
+    while let Some(first) = batching::next(&mut queue, &closing).await {
+        let batch = gather(first, &mut queue, &closing).await;
+        let bytes = batch.iter().map(|taken| taken.bytes).sum();
+        write(&*keep, batch, &load).await;
+        load.release(bytes);
+    }
+    load.tell();
+}
+
+/// A batch: what comes within a moment, or what waits already when the journal closes.
+async fn gather(first: Taken, queue: &mut mpsc::Receiver<Taken>, closing: &CancellationToken) -> Vec<Taken> {
+    let until = Instant::now() + GATHER;
+    let mut bytes = first.bytes;
+    let mut batch = vec![first];
+    while batch.len() < BATCH_MAX && bytes < BATCH_MAX_BYTES {
+        let Ok(Some(taken)) = tokio::time::timeout_at(until, batching::next(queue, closing)).await else { break };
+        bytes += taken.bytes;
+        batch.push(taken);
+    }
+    batch
+}
+
+/// Writes a batch, trying again a few times; after that it is lost.
+async fn write(keep: &dyn Keep, batch: Vec<Taken>, load: &Load) {
+    let count = u64::try_from(batch.len()).unwrap_or(u64::MAX);
+    // Compressing is work, and not for a thread that serves.
+    let Ok((page, refused)) = tokio::task::spawn_blocking(move || page_of(batch)).await else {
+        return load.lose(count);
+    };
+    load.lose(refused);
+    let page = Arc::new(page);
+    for tried in 1..=TRIES {
+        match keep.keep(Arc::clone(&page)).await {
+            Ok(()) => return,
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, tried, "a batch of the journal was not kept");
+            }
+        }
+        if tried < TRIES {
+            tokio::time::sleep(TRY_AGAIN).await;
+        }
+    }
+    load.lose(count - refused);
+}
+
+/// A batch as a page, and how many of it are in no form to be kept.
+fn page_of(batch: Vec<Taken>) -> (Page, u64) {
+    let (mut page, mut refused) = (Page::default(), 0);
+    for Taken { item, .. } in batch {
+        match item {
+            Item::Finding(finding) => page.add_finding(&finding),
+            Item::Receipt(receipt) => {
+                if let Err(error) = page.add_receipt(*receipt) {
+                    tracing::warn!(error = &error as &dyn std::error::Error, "a receipt cannot be kept");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    (page, refused)
+}

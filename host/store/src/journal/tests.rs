@@ -1,0 +1,155 @@
+//! What the journal does when the store is slow, full or broken. That it keeps what it takes is told by the store's suite.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use intent_gateway_core::contract::{Axes, Violation};
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::findings::Severity;
+use intent_gateway_core::id::{IntentId, PartnerId};
+use intent_gateway_core::ports::Journal as _;
+use intent_gateway_core::receipt::{ReceiptCandidate, ReceiptPayload};
+use serde_json::value::RawValue;
+use tokio::sync::{Semaphore, mpsc};
+
+use super::*;
+
+/// A store that tells how much is on each page, waits for leave, and fails as often as it is told.
+struct Told {
+    pages: mpsc::UnboundedSender<usize>,
+    leave: Semaphore,
+    failures: AtomicUsize,
+}
+
+impl Told {
+    fn new(failures: usize) -> (Arc<Self>, mpsc::UnboundedReceiver<usize>) {
+        let (pages, told) = mpsc::unbounded_channel();
+        (Arc::new(Self { pages, leave: Semaphore::new(0), failures: AtomicUsize::new(failures) }), told)
+    }
+}
+
+impl Keep for Told {
+    fn keep(&self, page: Arc<Page>) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move {
+            // The test may have heard enough.
+            let _ = self.pages.send(page.len());
+            self.leave.acquire().await.expect("it is open").forget();
+            let fails = |left: usize| left.checked_sub(1);
+            match self.failures.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fails) {
+                Ok(_) => Err(StoreError::Busy),
+                Err(_) => Ok(()),
+            }
+        }
+        .boxed()
+    }
+}
+
+fn finding() -> Finding {
+    Finding {
+        at_ms: 1,
+        partner: PartnerId::parse("ptr_1").expect("sound"),
+        intent: "auto.book_ac_service".to_owned(),
+        request_id: "r".to_owned(),
+        option_id: None,
+        external_id: None,
+        severity: Severity::Note,
+        violation: Violation { pointer: String::new(), code: "X".to_owned(), message: String::new() },
+    }
+}
+
+fn receipt(bytes: usize) -> Receipt {
+    let json = RawValue::from_string(format!("\"{}\"", "x".repeat(bytes))).expect("JSON");
+    Receipt {
+        id: "rank_1".to_owned(),
+        at_ms: 1,
+        request_id: "r".to_owned(),
+        intent: IntentId::parse("auto.book_ac_service").expect("sound"),
+        version: semver::Version::new(1, 0, 0),
+        contract: Digest::of(b""),
+        arguments: RawValue::NULL.to_owned(),
+        payloads: vec![ReceiptPayload {
+            partner: PartnerId::parse("ptr_1").expect("sound"),
+            declared: Axes::UNDECLARED,
+            candidates: vec![ReceiptCandidate { number: 0, json }],
+        }],
+        ranked: Vec::new(),
+        dropped: Vec::new(),
+        outcome: Digest::of(b""),
+    }
+}
+
+#[tokio::test]
+async fn a_full_queue_loses_and_nobody_waits() {
+    let (keep, mut pages) = Told::new(0);
+    let journal = Journal::over(keep.clone());
+    journal.record(finding());
+    assert_eq!(pages.recv().await, Some(1));
+    for _ in 0..QUEUE_MAX + 3 {
+        journal.record(finding());
+    }
+    assert_eq!(journal.lost(), 3);
+    keep.leave.add_permits(QUEUE_MAX);
+    journal.close().await;
+    journal.record(finding());
+    assert_eq!(journal.lost(), 4, "what comes after the end is lost as well");
+    drop((journal, keep));
+    let mut kept = 0;
+    while let Some(items) = pages.recv().await {
+        assert!(items <= BATCH_MAX);
+        kept += items;
+    }
+    assert_eq!(kept, QUEUE_MAX);
+}
+
+#[tokio::test]
+async fn bytes_are_bounded_and_given_back() {
+    let (keep, mut pages) = Told::new(0);
+    let journal = Journal::over(keep.clone());
+    journal.keep(receipt(RECEIPT_MAX_BYTES));
+    assert_eq!(journal.lost(), 1, "one is too large");
+    let large = RECEIPT_MAX_BYTES / 2;
+    let room = HELD_MAX_BYTES / size(&Item::Receipt(Box::new(receipt(large))));
+    for _ in 0..room + 2 {
+        journal.keep(receipt(large));
+    }
+    assert_eq!(journal.lost(), 3);
+    for _ in 0..room {
+        assert_eq!(pages.recv().await, Some(1), "a batch is bounded by its bytes");
+        keep.leave.add_permits(1);
+    }
+    journal.record(finding());
+    assert_eq!(pages.recv().await, Some(1));
+    journal.keep(receipt(large));
+    assert_eq!(journal.lost(), 3, "there is room again");
+    keep.leave.add_permits(2);
+    journal.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_that_fails_is_tried_again_and_then_lost() {
+    let tries = usize::try_from(TRIES).expect("few");
+    let (keep, mut pages) = Told::new(tries - 1 + tries);
+    keep.leave.add_permits(3 * tries);
+    let journal = Journal::over(keep.clone());
+    journal.record(finding());
+    for _ in 0..tries {
+        assert_eq!(pages.recv().await, Some(1));
+    }
+    journal.record(finding());
+    journal.record(finding());
+    for _ in 0..tries {
+        assert_eq!(pages.recv().await, Some(2));
+    }
+    journal.close().await;
+    assert_eq!(journal.lost(), 1, "the second was kept at last");
+}
+
+#[tokio::test]
+async fn a_dropped_journal_writes_what_it_has_taken() {
+    let (keep, mut pages) = Told::new(0);
+    keep.leave.add_permits(1);
+    let journal = Journal::over(keep);
+    journal.record(finding());
+    journal.keep(receipt(10));
+    drop(journal);
+    assert_eq!((pages.recv().await, pages.recv().await), (Some(2), None));
+}

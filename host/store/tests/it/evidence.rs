@@ -1,0 +1,349 @@
+//! Findings and receipts: kept as they came, found by what they are looked for by, forgotten when they are old.
+
+use std::sync::Arc;
+
+use intent_gateway_core::contract::{Axes, Violation};
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::findings::{Finding, KeptFinding, Severity};
+use intent_gateway_core::id::{IntentId, PartnerId};
+use intent_gateway_core::ledger::{Asked, Booked, Booking, Books as _, FINDINGS_MAX, Known};
+use intent_gateway_core::ports::{Evidence as _, Journal as _};
+use intent_gateway_core::receipt::{Quoted, Receipt, ReceiptCandidate, ReceiptDrop, ReceiptPayload, ReceiptScore};
+use intent_gateway_core::store::StoreError;
+use intent_gateway_store::{BackupError, Journal, SqlStore};
+use serde_json::value::RawValue;
+
+use crate::ledger::{booking, posting, sound};
+use crate::support::{Database, on_both_engines};
+
+on_both_engines!(
+    a_receipt_is_kept_as_it_was,
+    the_same_ranking_is_kept_once,
+    a_damaged_receipt_is_no_receipt,
+    findings_are_read_newest_first,
+    what_was_found_in_a_report_is_kept_with_its_entry,
+    a_report_is_compared_with_what_its_partner_has_quoted,
+    no_more_is_compared_than_fits,
+    what_is_old_is_forgotten,
+    a_backup_holds_the_evidence,
+);
+
+const NOW: u64 = 1_779_235_200_000;
+const REQUEST: &str = "6d1f0a57-3a0e-4c39-9d1b-2f6f6f2c8a10";
+const INTENT: &str = "auto.book_ac_service";
+
+pub(crate) fn finding(partner: &str, external_id: &str) -> Finding {
+    Finding {
+        at_ms: NOW,
+        partner: PartnerId::parse(partner).expect("sound"),
+        intent: INTENT.to_owned(),
+        request_id: REQUEST.to_owned(),
+        option_id: None,
+        external_id: Some(external_id.to_owned()),
+        severity: Severity::Note,
+        violation: Violation {
+            pointer: "/scope".to_owned(),
+            code: "SCOPE_MISMATCH".to_owned(),
+            message: "Another scope was quoted.".to_owned(),
+        },
+    }
+}
+
+/// Every finding against a partner, newest first, page by page.
+pub(crate) async fn findings(store: &SqlStore, partner: &str) -> Vec<KeptFinding> {
+    let mut found: Vec<KeptFinding> = Vec::new();
+    loop {
+        let before = found.last().map(|last| last.number);
+        let page = store.findings(partner, before, 700).await.expect("it reads");
+        if page.is_empty() {
+            return found;
+        }
+        found.extend(page);
+    }
+}
+
+fn raw(json: &str) -> Box<RawValue> {
+    RawValue::from_string(json.to_owned()).expect("JSON")
+}
+
+/// A ranking of two partners: of `ptr_1` the options 2 and 0 are shown, in this order, of `ptr_2` option 3.
+fn receipt(id: &str, at_ms: u64) -> Receipt {
+    let option = |number: u32| ReceiptCandidate {
+        number,
+        json: raw(&format!("{{ \"slot_id\" : \"{id}-{number}\",\n \"total_inr\": 1e3, \"note\": \"\\u0000 ☂\" }}")),
+    };
+    let payload = |partner: &str, numbers: &[u32]| ReceiptPayload {
+        partner: PartnerId::parse(partner).expect("sound"),
+        declared: Axes { time: 0.1 + 0.2, taste: 1.0, budget: 0.0, safety: 1.0 / 3.0 },
+        candidates: numbers.iter().map(|number| option(*number)).collect(),
+    };
+    let score = |number: u32| ReceiptScore {
+        number,
+        id: format!("slot {number}"),
+        total: 0.1 * f64::from(number) + 0.2,
+        axes: Axes::UNDECLARED,
+        completeness: 2.0 / 3.0,
+    };
+    Receipt {
+        id: id.to_owned(),
+        at_ms,
+        request_id: REQUEST.to_owned(),
+        intent: IntentId::parse(INTENT).expect("sound"),
+        version: "1.2.3-rc.1".parse().expect("a version"),
+        contract: Digest::of(id.as_bytes()),
+        arguments: raw("{\"city\" : \"Bengaluru\"}"),
+        payloads: vec![payload("ptr_2", &[3]), payload("ptr_1", &[0, 1, 2]), payload("ptr_3", &[4])],
+        ranked: vec![score(2), score(3), score(0)],
+        dropped: vec![ReceiptDrop { number: 1, strike: true, codes: vec!["X".to_owned(), "Y".to_owned()] }],
+        outcome: Digest::of(b"outcome"),
+    }
+}
+
+fn shown(receipt: &Receipt) -> String {
+    serde_json::to_string(receipt).expect("JSON")
+}
+
+async fn keep(store: &Arc<SqlStore>, receipts: impl IntoIterator<Item = Receipt>) {
+    let journal = Journal::open(Arc::clone(store));
+    receipts.into_iter().for_each(|receipt| journal.keep(receipt));
+    journal.close().await;
+    assert_eq!(journal.lost(), 0);
+}
+
+async fn read(store: &SqlStore, id: &str) -> Option<Receipt> {
+    store.receipt(id).await.expect("it reads")
+}
+
+async fn a_receipt_is_kept_as_it_was(database: Database) {
+    let store = database.open_shared().await;
+    let receipts = [receipt("rank_1", NOW), receipt("rank_2", NOW + 2), receipt("rank_3", NOW + 1)];
+    let mut elsewhere = receipt("rank_4", NOW);
+    elsewhere.request_id = "another \u{0} request".to_owned();
+    elsewhere.payloads[2].candidates[0].json = raw("null");
+    keep(&store, receipts.iter().cloned().chain([elsewhere.clone()])).await;
+    for receipt in &receipts {
+        assert_eq!(read(&store, &receipt.id).await.as_ref().map(shown), Some(shown(receipt)));
+    }
+    let found = read(&store, "rank_4").await.expect("it is there");
+    elsewhere.request_id = "another \u{fffd} request".to_owned();
+    assert_eq!(shown(&found), shown(&elsewhere), "but for what PostgreSQL cannot keep");
+    assert!(read(&store, "rank_5").await.is_none());
+    assert!(read(&store, "rank_\0").await.is_none());
+    assert_eq!(store.receipts_of(REQUEST, 2).await.unwrap(), ["rank_2", "rank_3"], "newest first");
+    assert_eq!(store.receipts_of(REQUEST, u32::MAX).await.unwrap().len(), 3);
+    assert_eq!(store.receipts_of("another \u{0} request", 9).await.unwrap(), ["rank_4"]);
+    assert_eq!(store.receipts_of("nobody's", 9).await.unwrap(), [""; 0]);
+}
+
+async fn the_same_ranking_is_kept_once(database: Database) {
+    let store = database.open_shared().await;
+    let again = || receipt("rank_1", NOW);
+    keep(&store, [again(), receipt("rank_2", NOW + 1), again()]).await;
+    keep(&store, [again(), receipt("rank_3", NOW + 2)]).await;
+    assert_eq!(store.receipts_of(REQUEST, 9).await.unwrap(), ["rank_3", "rank_2", "rank_1"]);
+    assert_eq!(read(&store, "rank_1").await.as_ref().map(shown), Some(shown(&again())));
+    assert_eq!(quoted(&store, "ptr_2").await.len(), 3);
+    let folder = tempfile::tempdir().unwrap();
+    let rows = store.backup(&folder.path().join("gateway.backup"), 1).await.unwrap().rows;
+    assert_eq!((rows["receipts"], rows["receipt_parts"]), (3, 9));
+}
+
+async fn a_damaged_receipt_is_no_receipt(database: Database) {
+    let store = database.open_shared().await;
+    keep(&store, [receipt("rank_1", NOW)]).await;
+    let bytes = |hex: &str| {
+        if database.file().is_some() { format!("X'{hex}'") } else { format!("'\\x{hex}'::bytea") }
+    };
+    // One that claims to be of four gigabytes, and one that is cut.
+    for (table, column, hex) in [("receipts", "body", "ffffffff00"), ("receipt_parts", "quoted", "0400")] {
+        database.run(&format!("UPDATE {table} SET {column} = {}", bytes(hex))).await.expect("it is changed");
+        let refused = store.receipt("rank_1").await;
+        assert!(matches!(refused, Err(StoreError::Engine(..))), "{refused:?}");
+    }
+    assert!(quoted(&store, "ptr_1").await.is_empty(), "a report does not fail for it");
+}
+
+async fn findings_are_read_newest_first(database: Database) {
+    let store = database.open_shared().await;
+    let journal = Journal::open(Arc::clone(&store));
+    let mut odd = finding("ptr_1", "odd");
+    odd.option_id = Some("a\0b".to_owned());
+    odd.external_id = None;
+    odd.severity = Severity::Strike;
+    odd.violation.message = "é".repeat(5_000);
+    journal.record(odd.clone());
+    for at in 0..9 {
+        journal.record(finding(if at % 3 == 2 { "ptr_2" } else { "ptr_1" }, &format!("BK-{at}")));
+    }
+    journal.close().await;
+    let all = findings(&store, "ptr_1").await;
+    let numbers: Vec<u64> = all.iter().map(|found| found.number).collect();
+    assert!(numbers.is_sorted_by(|one, next| one > next), "{numbers:?}");
+    let orders: Vec<_> = all.iter().map(|found| found.finding.external_id.as_deref()).collect();
+    let expected = ["BK-7", "BK-6", "BK-4", "BK-3", "BK-1", "BK-0"].map(Some);
+    assert_eq!((&orders[..6], orders[6]), (&expected[..], None));
+    odd.option_id = Some("a\u{fffd}b".to_owned());
+    odd.violation.message = "é".repeat(1_024);
+    assert_eq!(all[6].finding, odd, "cut, and without what PostgreSQL cannot keep");
+    assert_eq!(all[5].finding, finding("ptr_1", "BK-0"));
+    let page = store.findings("ptr_1", Some(numbers[1]), 2).await.unwrap();
+    assert_eq!(page, all[2..4]);
+    assert_eq!(store.findings("ptr_1", Some(u64::MAX), u32::MAX).await.unwrap(), all);
+    assert_eq!(store.findings("ptr_\0", None, 9).await.unwrap(), []);
+}
+
+async fn what_was_found_in_a_report_is_kept_with_its_entry(database: Database) {
+    let store = database.open_shared().await;
+    let found = |order: &str, count: usize| {
+        let posting = posting("ptr_1", order, 100, true);
+        Booking::new(posting, vec![finding("ptr_1", order); count]).expect("it can be booked")
+    };
+    let other = Booking::new(posting("ptr_1", "BK-1", 101, true), vec![finding("ptr_1", "BK-1")]).unwrap();
+    let first = vec![found("BK-2", 0), found("BK-1", 2), found("BK-1", 2), other.clone(), found("BK-3", 1)];
+    let answers = store.book(first.clone()).await.unwrap();
+    assert!(matches!(&answers[..], [Booked::First(_), Booked::First(_), Booked::Repeat(_), Booked::Conflict(_), ..]));
+    let orders = |found: &[KeptFinding]| {
+        found.iter().map(|found| found.finding.external_id.clone().expect("an order")).collect::<Vec<_>>()
+    };
+    assert_eq!(orders(&findings(&store, "ptr_1").await), ["BK-3", "BK-1", "BK-1"]);
+    store.book(first).await.unwrap();
+    store.book(vec![other]).await.unwrap();
+    assert_eq!(findings(&store, "ptr_1").await.len(), 3, "what comes again is not found again");
+    store.book(vec![found("BK-4", 1_000)]).await.unwrap();
+    assert_eq!(findings(&store, "ptr_1").await.len(), 3 + FINDINGS_MAX);
+    let mut odd = finding("ptr_1", "BK-5");
+    (odd.at_ms, odd.violation.message) = (u64::MAX, "\0".to_owned());
+    let answers = store.book(vec![Booking::new(posting("ptr_1", "BK-5", 1, true), vec![odd]).unwrap()]).await.unwrap();
+    assert!(matches!(&answers[..], [Booked::First(_)]), "no report fails for what was found in it");
+    assert_eq!(sound(&store).await.len(), 5);
+}
+
+fn asked(partner: &str) -> Asked {
+    Asked { order: posting(partner, "BK-1", 1, true).order(), request_id: REQUEST.to_owned() }
+}
+
+async fn quoted(store: &SqlStore, partner: &str) -> Vec<Quoted> {
+    let mut known = store.look_up(vec![asked(partner)]).await.expect("it is looked up");
+    assert_eq!(known.len(), 1);
+    known.remove(0).quoted
+}
+
+async fn a_report_is_compared_with_what_its_partner_has_quoted(database: Database) {
+    let store = database.open_shared().await;
+    let rankings = [("rank_2", NOW + 1), ("rank_1", NOW), ("rank_4", NOW + 3), ("rank_3", NOW + 3)];
+    let mut of_another_intent = receipt("rank_5", NOW + 9);
+    of_another_intent.intent = IntentId::parse("lifestyle.book_yoga_class").unwrap();
+    let mut of_another_request = receipt("rank_6", NOW + 9);
+    of_another_request.request_id = "another".to_owned();
+    let mut not_shown = receipt("rank_7", NOW + 9);
+    not_shown.ranked.retain(|score| score.number == 3);
+    let others = [of_another_intent, of_another_request, not_shown];
+    keep(&store, rankings.map(|(id, at_ms)| receipt(id, at_ms)).into_iter().chain(others)).await;
+    let first = store.book(vec![booking(posting("ptr_2", "BK-1", 7, true))]).await.unwrap().remove(0);
+    let partners = ["ptr_1", "ptr_2", "ptr_3", "ptr_1"];
+    let mut questions = partners.map(asked).to_vec();
+    questions.push(Asked { request_id: "no\0thing".to_owned(), ..asked("ptr_2") });
+    let mut impossible = asked("ptr_1");
+    impossible.order.external_id = "\0".to_owned();
+    questions.push(impossible);
+    let known = store.look_up(questions).await.unwrap();
+    let ids = |known: &Known| known.quoted.iter().map(|quoted| quoted.receipt.clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&known[0]), ["rank_3", "rank_4", "rank_2"], "the latest three, newest first");
+    assert_eq!((ids(&known[3]), ids(&known[5])), (ids(&known[0]), ids(&known[0])));
+    assert_eq!(ids(&known[1]), ["rank_7", "rank_3", "rank_4"]);
+    assert_eq!((ids(&known[2]), ids(&known[4])), (Vec::new(), Vec::new()), "nothing was shown");
+    let booked: Vec<_> = known.iter().map(|known| known.booked.clone().map(Booked::First)).collect();
+    assert_eq!(booked, [None, Some(first.clone()), None, None, Some(first), None]);
+    let whole = receipt("rank_3", NOW + 3);
+    let Quoted { at_ms, version, contract, options, .. } = &known[0].quoted[0];
+    assert_eq!((*at_ms, version, *contract), (whole.at_ms, &whole.version, whole.contract));
+    let options: Vec<&str> = options.iter().map(|option| option.get()).collect();
+    let partner = PartnerId::parse("ptr_1").unwrap();
+    let expected: Vec<&str> = whole.shown(&partner).map(RawValue::get).collect();
+    assert_eq!(options, expected, "best first");
+    assert_eq!(options.len(), 2);
+    assert!(store.look_up(Vec::new()).await.unwrap().is_empty());
+    assert!(matches!(store.look_up(vec![asked("ptr_1"); 1_025]).await, Err(StoreError::Engine(..))));
+}
+
+async fn no_more_is_compared_than_fits(database: Database) {
+    let store = database.open_shared().await;
+    let mut large = receipt("rank_1", NOW);
+    // The second of those shown does not fit, and the first alone does.
+    large.payloads[1].candidates[0].json = raw(&format!("\"{}\"", "x".repeat(256 * 1024)));
+    // Nothing of this partner fits.
+    large.payloads[0].candidates[0].json = raw(&format!("\"{}\"", "x".repeat(257 * 1024)));
+    keep(&store, [large.clone()]).await;
+    let known = quoted(&store, "ptr_1").await;
+    let options: Vec<&str> = known[0].options.iter().map(|option| option.get()).collect();
+    assert_eq!(options, [large.payloads[1].candidates[2].json.get()]);
+    let known = quoted(&store, "ptr_2").await;
+    assert_eq!((known.len(), known[0].options.len()), (1, 0), "it is known all the same that it was shown");
+    assert_eq!(read(&store, "rank_1").await.as_ref().map(shown), Some(shown(&large)), "and all of it is kept");
+}
+
+async fn what_is_old_is_forgotten(database: Database) {
+    let store = database.open_shared().await;
+    let old = |at: u64| Finding { at_ms: NOW - 1 - at % 7, ..finding("ptr_1", "old") };
+    let journal = Journal::open(Arc::clone(&store));
+    (0..2_100).for_each(|at| journal.record(old(at)));
+    (0..120).for_each(|at| journal.keep(receipt(&format!("rank_{at}"), NOW - 1 - at % 7)));
+    journal.close().await;
+    let newest = findings(&store, "ptr_1").await[0].number;
+    assert_eq!(store.forget(NOW - 100).await.unwrap(), 0);
+    let journal = Journal::open(Arc::clone(&store));
+    journal.record(finding("ptr_1", "new"));
+    journal.keep(receipt("rank_new", NOW));
+    journal.close().await;
+    assert_eq!(store.forget(NOW).await.unwrap(), 2_220);
+    let left = findings(&store, "ptr_1").await;
+    assert_eq!((left.len(), left[0].number), (1, newest + 1));
+    assert_eq!(store.receipts_of(REQUEST, 9).await.unwrap(), ["rank_new"]);
+    assert_eq!(read(&store, "rank_new").await.map(|receipt| receipt.payloads.len()), Some(3));
+    assert_eq!(quoted(&store, "ptr_1").await.len(), 1);
+    assert_eq!(store.forget(u64::MAX).await.unwrap(), 2);
+    assert_eq!(store.forget(u64::MAX).await.unwrap(), 0);
+    let folder = tempfile::tempdir().unwrap();
+    let rows = store.backup(&folder.path().join("gateway.backup"), 1).await.unwrap().rows;
+    assert_eq!(rows.keys().collect::<Vec<_>>(), ["counters"], "nothing of it is left");
+    // No number comes again, even of what is forgotten whole.
+    let journal = Journal::open(Arc::clone(&store));
+    journal.record(finding("ptr_1", "newer"));
+    journal.close().await;
+    assert_eq!(findings(&store, "ptr_1").await[0].number, newest + 2);
+}
+
+async fn a_backup_holds_the_evidence(database: Database) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.backup");
+    let store = database.open_shared().await;
+    let journal = Journal::open(Arc::clone(&store));
+    (0..60).for_each(|at| journal.record(finding("ptr_1", &format!("BK-{at}"))));
+    (0..60).for_each(|at| journal.keep(receipt(&format!("rank_{at}"), NOW + at)));
+    journal.close().await;
+    let written = store.backup(&file, 1).await.unwrap();
+    assert_eq!((written.rows["findings"], written.rows["receipts"], written.rows["receipt_parts"]), (60, 60, 180));
+    for other in [Some(Database::sqlite()), Database::postgres()].into_iter().flatten() {
+        let restored = other.open_shared().await;
+        assert_eq!(restored.restore(&file).await.unwrap(), written);
+        assert_eq!(findings(&restored, "ptr_1").await, findings(&store, "ptr_1").await);
+        for at in [0, 49, 59] {
+            let id = format!("rank_{at}");
+            assert_eq!(read(&restored, &id).await.as_ref().map(shown), read(&store, &id).await.as_ref().map(shown));
+        }
+        assert_eq!(quoted(&restored, "ptr_1").await[0].receipt, "rank_59");
+        assert!(matches!(restored.restore(&file).await, Err(BackupError::NotEmpty("findings"))));
+        // It goes on where it was.
+        keep(&restored, [receipt("rank_60", NOW + 60)]).await;
+        let again = folder.path().join("again");
+        assert_eq!(restored.backup(&again, 1).await.unwrap().rows["receipt_parts"], 183);
+        std::fs::remove_file(&again).unwrap();
+    }
+    let text = std::fs::read_to_string(&file).unwrap();
+    let at = text.find("\"receipts\",\"row\":").expect("a row of a receipt");
+    let damaged = format!("{}{}", &text[..at], text[at..].replacen("\"]}", "!\"]}", 1));
+    let bad = folder.path().join("damaged");
+    std::fs::write(&bad, damaged).unwrap();
+    let refused = Database::sqlite().open().await.restore(&bad).await;
+    assert!(matches!(refused, Err(BackupError::Damaged { .. })), "{refused:?}");
+}

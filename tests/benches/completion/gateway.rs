@@ -1,0 +1,105 @@
+//! The gateway as it is deployed: the optimised binary on its defaults, the AC contract, a partner that signs, and rankings
+//! that the reports are compared with.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use intent_gateway_core::ledger::Books as _;
+use intent_gateway_core::ports::Evidence as _;
+use intent_gateway_store::{Location, SqlStore};
+use serde_json::Value;
+use test_servers::Server;
+
+use crate::reports::{INTENT, PARTNER, SEARCHES, SIGNING_KEY, request_id};
+use crate::{root, start};
+
+/// The contract's crate, whose samples are used.
+const PACKAGE: &str = "auto-book-ac-service";
+/// The tool that searches.
+const TOOL: &str = "search_ac_service_slots";
+
+/// A gateway's folder and where it keeps its records.
+pub(crate) struct Gateway {
+    config: PathBuf,
+    store_url: String,
+}
+
+impl Gateway {
+    /// Prepares a gateway in a folder, with its records at `store_url` or in SQLite.
+    pub(crate) fn prepare(folder: &Path, partner: &Server, store_url: Option<String>) -> Self {
+        let (config, state) = (folder.join("gateway.toml"), folder.join("state"));
+        let contracts = folder.join("contracts");
+        std::fs::create_dir(&contracts).expect("writable");
+        std::fs::write(contracts.join("contract.wasm"), component()).expect("writable");
+        let store_url = store_url.unwrap_or_else(|| format!("sqlite://{}", state.join("gateway.db").display()));
+        let text = format!(
+            "state_dir = {state:?}\n[server]\nlisten = \"127.0.0.1:0\"\n[store]\nurl = {store_url:?}\n\
+             [contracts]\ndir = {contracts:?}\n[partner_client]\nallow_loopback_http = true\n[log]\nlevel = \"warn\"\n\
+             [[partners]]\nid = {PARTNER:?}\nname = \"Bench\"\nurl = {:?}\nwebhook_signing_key = {SIGNING_KEY:?}\n\
+             [[partners.listings]]\nintent = {INTENT:?}\nservice_area = [\"IN_ALL\"]\n",
+            partner.url
+        );
+        std::fs::write(&config, text).expect("writable");
+        Self { config, store_url }
+    }
+
+    pub(crate) fn start(&self) -> Server {
+        start("the gateway", Command::new(program()).arg("serve").arg("--config").arg(&self.config))
+    }
+
+    /// Makes every search that a report may name; what the best option of the last one quotes to be done.
+    pub(crate) async fn search(&self, server: &Server) -> String {
+        let mut token = Command::new(program());
+        let token = token.args(["token", "--role", "orchestrator", "--config"]).arg(&self.config).output();
+        let token = String::from_utf8(token.expect("the gateway issues a token").stdout).expect("ASCII");
+        let (client, url) = (reqwest::Client::new(), format!("{}/api/v1/intents/{INTENT}/search", server.url));
+        let mut request = sample("request.json");
+        let mut scope = None;
+        for number in 0..SEARCHES {
+            request["request_id"] = request_id(number).into();
+            let asked = client.post(&url).bearer_auth(token.trim()).json(&request).send().await;
+            let answer: Value = asked.expect("the gateway answers").json().await.expect("JSON");
+            scope = answer["options"][0]["option"]["service_scope"]["code"].as_str().map(str::to_owned);
+            assert!(scope.is_some(), "the search found nothing: {answer}");
+        }
+        scope.expect("there are searches")
+    }
+
+    /// Sees to it that what was measured is what was meant: every acknowledged report is in the ledger, and none differs
+    /// from what was quoted.
+    pub(crate) async fn check(&self, acknowledged: u64) {
+        let location = Location::parse(&self.store_url).expect("the store's address");
+        let store = SqlStore::open(&location).await.expect("the store opens");
+        let (last, _) = store.head().await.expect("the ledger can be read");
+        assert!(last >= acknowledged, "{acknowledged} were acknowledged, and the ledger ends with {last}");
+        let findings = store.findings(PARTNER, None, 1).await.expect("findings can be read");
+        assert!(findings.is_empty(), "a report was found fault with: {findings:?}");
+        store.close().await;
+    }
+}
+
+fn program() -> PathBuf {
+    root().join("target/release/intent-gateway")
+}
+
+/// The contract.
+pub(crate) fn component() -> Vec<u8> {
+    let path = root().join("target/contracts").join(PACKAGE).with_extension("wasm");
+    let problem = |error| panic!("{}: {error}; `cargo xtask guests` builds it", path.display());
+    std::fs::read(&path).unwrap_or_else(problem)
+}
+
+/// A sample of the contract.
+pub(crate) fn sample(name: &str) -> Value {
+    let path = root().join("plugins").join(PACKAGE).join("samples").join(name);
+    let text = std::fs::read(&path).unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()));
+    serde_json::from_slice(&text).expect("the sample is JSON")
+}
+
+/// A partner that answers each search with the contract's sample of a payload.
+pub(crate) fn start_partner() -> Server {
+    let answer = root().join("plugins").join(PACKAGE).join("samples/payload.json");
+    let mut command = Command::new(root().join("target/release/partner-canned"));
+    command.args(["--port", "0", "--intent", INTENT, "--tool", &format!("{TOOL}={}", answer.display())]);
+    start("the partner", &mut command)
+}

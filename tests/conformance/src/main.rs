@@ -1,0 +1,152 @@
+//! The client that the MCP conformance suite tests: the gateway's partner client, as it probes and calls a partner.
+//!
+//! The suite starts a server for each scenario and runs this program with the server's URL as its last argument. The
+//! environment says the rest: which revision of the protocol the server speaks, and in some scenarios which calls to
+//! make. Whether what then went over the wire is right is judged by the suite, and whether that is as expected by
+//! `cargo xtask`, from `scenarios.toml`.
+//!
+//! Not here: any MCP. What a scenario wants and the partner client does not do is said in `scenarios.toml`.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context as _, bail};
+use intent_gateway_core::digest::Digest;
+use intent_gateway_core::endpoint::{Endpoint, Mappings};
+use intent_gateway_core::id::PartnerId;
+use intent_gateway_core::partner::Partner;
+use intent_gateway_core::ports::{Contract, Contracts, PartnerCalls as _, PartnerProbe as _, ToolCall};
+use intent_gateway_core::probe::{ProbeRecord, ProbeRequest};
+use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// Where the suite says which revision its server speaks.
+const REVISION: &str = "MCP_CONFORMANCE_PROTOCOL_VERSION";
+/// Where it gives a scenario's own data, a JSON object.
+const CONTEXT: &str = "MCP_CONFORMANCE_CONTEXT";
+/// The first revision without `initialize`.
+const DISCOVERY_SINCE: &str = "2026-07-28";
+/// A fault that a probe finds by the platform's rules and not by MCP's.
+const RULE_OF_THE_PLATFORM: &str = "TOOLS_CAPABILITY_MISSING";
+/// Everything that one call may take. The suite's servers are on this machine.
+const CALL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What a scenario may want in particular.
+#[derive(Default, Deserialize)]
+struct Wishes {
+    #[serde(default, rename = "toolCalls")]
+    calls: Vec<Wish>,
+}
+
+/// One call that a scenario asks for.
+#[derive(Deserialize)]
+struct Wish {
+    name: String,
+    arguments: Value,
+}
+
+/// No contract: a probe of an MCP server asks for none.
+struct NoContracts;
+
+impl Contracts for NoContracts {
+    fn live(&self, _: &str) -> Option<Arc<dyn Contract>> {
+        None
+    }
+
+    fn all(&self) -> Vec<Arc<dyn Contract>> {
+        Vec::new()
+    }
+
+    fn woken(&self, _: &str) -> Vec<Arc<dyn Contract>> {
+        Vec::new()
+    }
+
+    fn loaded(&self, _: Digest) -> Option<Arc<dyn Contract>> {
+        None
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> anyhow::Result<()> {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
+    let url = std::env::args().next_back().context("the last argument is the server's URL")?;
+    let partner = Arc::new(Partner {
+        id: PartnerId::parse("conformance").context("an identifier")?,
+        name: "the conformance suite".to_owned(),
+        endpoint: Endpoint::mcp(url),
+        mappings: Mappings::new(),
+        listings: Vec::new(),
+        token: None,
+    });
+    let discover_first = std::env::var(REVISION).is_ok_and(|revision| revision.as_str() >= DISCOVERY_SINCE);
+    let config = PartnerClientConfig { allow_loopback_http: true, discover_first, ..Default::default() };
+    let client = PartnerClient::new(&config)?;
+    let record = probe(&client, &partner).await?;
+    match &record.failure {
+        None => call_all(&client, &partner, &record.tools).await,
+        Some(failure) if failure.code == RULE_OF_THE_PLATFORM => Ok(()),
+        Some(failure) => bail!("the probe failed: {failure:?}"),
+    }
+}
+
+async fn probe(client: &PartnerClient, partner: &Partner) -> anyhow::Result<ProbeRecord> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
+    let request = ProbeRequest {
+        partner: &partner.id,
+        endpoint: &partner.endpoint,
+        mappings: &partner.mappings,
+        contracts: &NoContracts,
+        bearer: None,
+        now_ms: u64::try_from(now.as_millis())?,
+    };
+    Ok(client.probe(request).await)
+}
+
+/// Makes the calls that the scenario asks for, or one of each tool. Every call is made, and the first failure is told.
+async fn call_all(client: &PartnerClient, partner: &Arc<Partner>, tools: &[Value]) -> anyhow::Result<()> {
+    let wishes: Wishes = match std::env::var(CONTEXT) {
+        Ok(context) => serde_json::from_str(&context).context("the scenario's own data")?,
+        Err(_) => Wishes::default(),
+    };
+    let calls = if wishes.calls.is_empty() { one_of_each(tools) } else { wishes.calls };
+    let mut outcome = Ok(());
+    for Wish { name, arguments } in calls {
+        let arguments = arguments.to_string();
+        let call = ToolCall {
+            intent: "conformance.call",
+            tool: &name,
+            arguments: &arguments,
+            bearer: None,
+            timeout: CALL_TIMEOUT,
+        };
+        let called = client.call(partner, call).await.with_context(|| format!("the call of `{name}` failed"));
+        outcome = outcome.and(called.map(drop));
+    }
+    outcome
+}
+
+/// A call of each tool, with arguments that its schema takes.
+fn one_of_each(tools: &[Value]) -> Vec<Wish> {
+    let calls = tools.iter().filter_map(|tool| {
+        let name = tool["name"].as_str()?.to_owned();
+        let properties = tool["inputSchema"]["properties"].as_object();
+        let arguments = properties.into_iter().flatten().filter_map(|(name, schema)| {
+            // The one object that a scenario wants: the schema of the first tool, as the client got it.
+            let object = (name == "schema").then(|| tools[0]["inputSchema"].clone());
+            Some((name.clone(), sample(schema).or(object)?))
+        });
+        Some(Wish { name, arguments: Value::Object(arguments.collect::<Map<_, _>>()) })
+    });
+    calls.collect()
+}
+
+/// A value of a simple type.
+fn sample(schema: &Value) -> Option<Value> {
+    match schema["type"].as_str()? {
+        "string" => Some(json!("text")),
+        "number" | "integer" => Some(json!(5)),
+        "boolean" => Some(json!(true)),
+        _ => None,
+    }
+}

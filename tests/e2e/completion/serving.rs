@@ -1,0 +1,181 @@
+//! The gateway's parts, put together by this program as the gateway puts them together, so that one of them can be
+//! spoilt: a desk that answers before it has booked. The gateway itself has no such setting, and needs none.
+//!
+//! This program starts itself for it, so that the process can be killed.
+
+use std::io::Write as _;
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, ready};
+use intent_gateway_core::bookkeeping::Bookkeeping;
+use intent_gateway_core::clock::SystemClock;
+use intent_gateway_core::completion::intake::Intake;
+use intent_gateway_core::completion::keyring::KeyRing;
+use intent_gateway_core::id::PartnerId;
+use intent_gateway_core::ledger::{Asked, Booked, Booking, DeskError, Known, ReportDesk, genesis, link};
+use intent_gateway_core::money::Rate;
+use intent_gateway_core::onboarding::{Onboarding, Routing, Settings};
+use intent_gateway_core::reference::ReferenceSealer;
+use intent_gateway_core::search::Searcher;
+use intent_gateway_core::secret::Secret;
+use intent_gateway_core::vault::{Entropy, NoEntropy, Vault};
+use intent_gateway_http::auth::Tokens;
+use intent_gateway_http::server::{Server, ServerConfig};
+use intent_gateway_http::{AppState, Limits, router};
+use intent_gateway_mail::{MailConfig, mailer};
+use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
+use intent_gateway_sandbox::{Sandbox, SandboxConfig};
+use intent_gateway_store::{Desk, Journal, Location, SqlStore};
+use tokio_util::sync::CancellationToken;
+
+use super::crash::REPORTERS;
+use super::{key_of, load::CONNECTIONS};
+use crate::onboarding::{MASTER_KEY, SIGNING_KEY};
+
+/// Set for the process that serves: how, on which store, and in which folder.
+const CHILD: &str = "INTENT_GATEWAY_TEST_PARTS";
+/// What stands there for a desk that answers before it has booked, and for the real one.
+const EARLY: &str = "early";
+const SOUND: &str = "sound";
+/// How often the signing keys are compared with the store.
+const COMPARE_POLL: Duration = Duration::from_secs(2);
+
+/// The command that serves on a store, in a folder with the contracts.
+pub(super) fn command(is_early: bool, store: &str, folder: &Path) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(["--exact", "completion::serving::child", "--nocapture", "--test-threads", "1"]);
+    let way = if is_early { EARLY } else { SOUND };
+    command.env(CHILD, format!("{way} {store} {}", folder.display()));
+    command
+}
+
+/// Not a test of itself: the process that serves.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn child() {
+    let Ok(told) = std::env::var(CHILD) else { return };
+    let mut told = told.splitn(3, ' ');
+    let mut next = || told.next().expect("a way, a store and a folder");
+    let (way, store, folder) = (next(), next(), Path::new(next()));
+    let store = Arc::new(SqlStore::open(&Location::parse(store).expect("an address")).await.expect("it opens"));
+    let sandbox = Sandbox::start(
+        SandboxConfig::default(),
+        folder.join("state"),
+        Some(folder.join("contracts")),
+        Arc::new(SystemClock),
+        CancellationToken::new(),
+    );
+    let state = state(way == EARLY, store, sandbox.await.expect("it starts"), folder).await;
+    let onboarding = Arc::clone(&state.onboarding);
+    let listener = ServerConfig {
+        listen: (Ipv4Addr::LOCALHOST, 0).into(),
+        max_connections: 2 * CONNECTIONS,
+        max_header_bytes: 16 * 1024,
+        header_read_timeout: Duration::from_secs(10),
+        idle_timeout: Duration::from_secs(60),
+        drain_timeout: Duration::from_secs(5),
+    };
+    let server = Server::bind(listener, router(state), CancellationToken::new()).await.expect("a free port");
+    // On a line of its own: the test's name stands before it without an end.
+    writeln!(std::io::stdout(), "\nlistening on http://{}", server.local_addr()).expect("the parent listens");
+    let compare = async {
+        let mut ticks = tokio::time::interval(COMPARE_POLL);
+        loop {
+            ticks.tick().await;
+            onboarding.refresh_keys().await.expect("the store is read");
+        }
+    };
+    tokio::join!(server.run(), compare);
+}
+
+/// The parts, each behind its port.
+async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, folder: &Path) -> AppState {
+    let clock = Arc::new(SystemClock);
+    let partners = Arc::new(PartnerClient::new(&PartnerClientConfig::default()).expect("it is set up"));
+    let keys = REPORTERS.map(|id| (PartnerId::parse(id).expect("well formed"), Secret::new(key_of(id))));
+    let onboarding = Arc::new(Onboarding {
+        store: store.clone(),
+        vault: Vault::new(&Secret::new(MASTER_KEY), &[], Arc::new(Entropyless)),
+        clock: clock.clone(),
+        contracts: sandbox.clone(),
+        probe: partners.clone(),
+        calls: partners.clone(),
+        pages: partners.clone(),
+        mailer: mailer(&MailConfig::default(), &folder.join("state"), clock.clone()).expect("an outbox"),
+        routing: Routing::new(Vec::new()),
+        keys: Arc::new(KeyRing::new(keys)),
+        settings: Settings { base_url: "https://gateway.example".to_owned(), reprobe_interval_ms: u64::MAX },
+    });
+    onboarding.refresh_keys().await.expect("the store is read");
+    let desk = Arc::new(Desk::open(store.clone()));
+    let desk: Arc<dyn ReportDesk> = if is_early { Arc::new(EarlyDesk(desk)) } else { desk };
+    let searcher = Searcher {
+        contracts: sandbox.clone(),
+        directory: onboarding.routing.directory(),
+        calls: partners,
+        journal: Arc::new(Journal::open(store.clone())),
+        clock: clock.clone(),
+        references: ReferenceSealer::new(&Secret::new(SIGNING_KEY)),
+        timeout: Duration::from_secs(5),
+    };
+    let intake = Intake {
+        keys: onboarding.keys.clone(),
+        contracts: sandbox.clone(),
+        desk,
+        clock: clock.clone(),
+        rate: Rate::default(),
+    };
+    let bookkeeping = Bookkeeping {
+        books: store.clone(),
+        store: store.clone(),
+        contracts: sandbox.clone(),
+        clock: clock.clone(),
+    };
+    AppState {
+        bookkeeping: Arc::new(bookkeeping),
+        searcher: Arc::new(searcher),
+        admin: sandbox,
+        onboarding,
+        intake: Arc::new(intake),
+        evidence: store,
+        issuers: Arc::default(),
+        tokens: Arc::new(Tokens::new(&[Secret::new(SIGNING_KEY)], "tests", clock).expect("a usable key")),
+        limits: Limits {
+            request_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(10),
+            max_in_flight: 2 * CONNECTIONS,
+            open_per_minute: std::num::NonZeroU32::MIN,
+            trusted_proxies: 0,
+        },
+        draining: CancellationToken::new(),
+    }
+}
+
+/// Nothing is issued here.
+struct Entropyless;
+
+impl Entropy for Entropyless {
+    fn fill(&self, _bytes: &mut [u8]) -> Result<(), NoEntropy> {
+        Err(NoEntropy)
+    }
+}
+
+/// Answers before it has booked.
+struct EarlyDesk(Arc<Desk>);
+
+impl ReportDesk for EarlyDesk {
+    fn look_up(&self, asked: Asked) -> BoxFuture<'_, Result<Known, DeskError>> {
+        self.0.look_up(asked)
+    }
+
+    fn book(&self, booking: Booking) -> BoxFuture<'_, Result<Booked, DeskError>> {
+        let promised = link(booking.posting().clone(), 1, genesis());
+        let desk = Arc::clone(&self.0);
+        tokio::spawn(async move { desk.book(booking).await });
+        ready(Ok(Booked::First(promised))).boxed()
+    }
+}
