@@ -19,6 +19,8 @@ const PROBE_POLL: Duration = Duration::from_secs(60);
 const SWEEP_POLL: Duration = Duration::from_secs(600);
 /// How often evidence that is too old is forgotten.
 const EVIDENCE_POLL: Duration = Duration::from_secs(3_600);
+/// How often what partners deliver is compared with what they declare.
+const INFLATION_POLL: Duration = Duration::from_secs(3_600);
 /// How long a change is waited for before the store is asked whether there was none: the signing keys must be known to be
 /// the store's, well within [`STALE_AFTER_MS`](intent_gateway_core::completion::keyring::STALE_AFTER_MS).
 const COMPARE_POLL: Duration = Duration::from_secs(2);
@@ -50,6 +52,7 @@ impl Background {
         tasks.spawn(until(stop, Box::pin(deliver(onboarding.clone()))));
         tasks.spawn(until(stop, Box::pin(probe(onboarding.clone()))));
         tasks.spawn(until(stop, Box::pin(sweep(onboarding.clone()))));
+        tasks.spawn(until(stop, Box::pin(review_inflation(onboarding.clone(), store.clone()))));
         tasks.spawn(until(stop, Box::pin(forget(onboarding.clone(), store, keep_ms))));
         Self(tasks)
     }
@@ -90,6 +93,17 @@ async fn follow_once(onboarding: &Onboarding, seen: &mut u64) -> Result<(), Stri
     tracing::debug!(partners, changes = now, "the partners and their keys were read anew");
     *seen = now;
     Ok(())
+}
+
+async fn review_inflation(onboarding: Arc<Onboarding>, store: Arc<SqlStore>) {
+    loop {
+        match onboarding.review_inflation(&*store).await {
+            Ok(0) => {}
+            Ok(raised) => tracing::warn!(raised, "declared signals are far from what was delivered; see the reviews"),
+            Err(error) => tracing::error!(error = %chain(&error), "delivered results could not be compared"),
+        }
+        tokio::time::sleep(INFLATION_POLL).await;
+    }
 }
 
 async fn forget(onboarding: Arc<Onboarding>, store: Arc<SqlStore>, keep_ms: u64) {

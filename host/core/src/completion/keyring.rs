@@ -94,7 +94,7 @@ impl KeyRing {
 fn opened(account: &PartnerId, keys: &[crate::onboarding::records::SigningKey], vault: &Vault) -> Keys {
     let context = webhook_context(account);
     let key = |key: &crate::onboarding::records::SigningKey| match vault.open(&context, &key.sealed) {
-        Ok(secret) => Some(VerifyingKey::new(&*key.id, &secret, key.not_before_ms, key.not_after_ms)),
+        Ok(secret) => Some(VerifyingKey::new(&key.id, &secret, key.not_before_ms, key.not_after_ms)),
         Err(error) => {
             tracing::error!(partner = %account, key = %key.id, %error, "a signing key cannot be opened and is not used");
             None
