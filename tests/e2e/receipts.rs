@@ -184,7 +184,7 @@ async fn replays(package: &str, pointer: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_car_ac_service_replay() {
-    replays("auto-book-ac-service", "/ratings/avg_rating").await;
+    replays("auto-book-ac-service", "/provider/distance_from_user_km").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -194,7 +194,7 @@ async fn of_motor_insurance_replay() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_yoga_classes_replay() {
-    replays("lifestyle-book-yoga-class", "/yoga_studio/ratings/overall_score").await;
+    replays("lifestyle-book-yoga-class", "/yoga_studio/ratings/recent_30day_score").await;
 }
 
 /// Runs `intent-gateway receipt` as the platform team: exit code and standard output.
