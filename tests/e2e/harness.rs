@@ -71,9 +71,18 @@ impl Server {
 
     /// Kills the process (SIGKILL) at once, wherever it stands in its work.
     pub(crate) fn kill(&self) {
+        self.signal(rustix::process::Signal::KILL);
+    }
+
+    /// Tells the process to stop (SIGTERM), and does not wait for it.
+    pub(crate) fn terminate(&self) {
+        self.signal(rustix::process::Signal::TERM);
+    }
+
+    fn signal(&self, signal: rustix::process::Signal) {
         let id = i32::try_from(self.inner.id()).ok().and_then(rustix::process::Pid::from_raw);
         let id = id.expect("a process has an identifier");
-        rustix::process::kill_process(id, rustix::process::Signal::KILL).expect("the process is there");
+        rustix::process::kill_process(id, signal).expect("the process is there");
     }
 
     /// Number of open file descriptors of the process.

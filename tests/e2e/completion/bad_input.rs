@@ -308,9 +308,8 @@ fn no_reports() -> Vec<Row> {
 fn no_posts() -> Vec<Row> {
     let body = report().to_string();
     let too_large = format!("{body}{}", " ".repeat(REPORT_MAX_BYTES));
-    let methods = ["GET", "PUT", "PATCH", "DELETE"].map(|method| {
-        row(method, Ask { method, ..signed(body.clone()) }, (405, "METHOD_NOT_ALLOWED"))
-    });
+    let methods = ["GET", "PUT", "PATCH", "DELETE"]
+        .map(|method| row(method, Ask { method, ..signed(body.clone()) }, (405, "METHOD_NOT_ALLOWED")));
     let mut rows = vec![
         row("a byte more than a body may have", signed(&too_large[..=REPORT_MAX_BYTES]), (413, "PAYLOAD_TOO_LARGE")),
         row("no partner", signed(body.clone()).to(""), (404, "NOT_FOUND")),
@@ -370,7 +369,9 @@ async fn what_is_sent_again_to_the_byte_is_booked_once() {
 
 /// A report with blanks at its end, to so many bytes.
 fn padded(report: &Value, bytes: usize) -> String {
-    format!("{:<bytes$}", report.to_string())
+    let text = report.to_string();
+    let blanks = " ".repeat(bytes - text.len());
+    text + &blanks
 }
 
 /// Sends raw bytes, and whatever comes after them for as long as it is taken; status and code of the answer.

@@ -12,14 +12,8 @@ use crate::harness::{Gateway, built, request};
 use crate::onboarding::{INTENT, Platform, stores};
 
 /// What an AC service may be, by the vocabulary of the contract.
-const SCOPES: [&str; 6] = [
-    "basic_check",
-    "refrigerant_topup",
-    "leak_diagnosis",
-    "compressor_service",
-    "full_overhaul",
-    "cabin_filter_only",
-];
+const SCOPES: [&str; 6] =
+    ["basic_check", "refrigerant_topup", "leak_diagnosis", "compressor_service", "full_overhaul", "cabin_filter_only"];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn from_a_search_to_the_ledger() {
@@ -68,10 +62,8 @@ async fn report_on(platform: Platform, store: Option<&str>) {
 
     // What is reported: once, again in other words, again with other content.
     let partner = Reporter::new(&platform.gateway.server.url, &business.id, key);
-    let report = with(
-        ac_report("BK/1", "flow-1"),
-        &[("service_scope_performed", json!(scope)), ("amount_inr", json!(1499.5))],
-    );
+    let report =
+        with(ac_report("BK/1", "flow-1"), &[("service_scope_performed", json!(scope)), ("amount_inr", json!(1499.5))]);
     let first = partner.report(&report).await;
     let booked = receipt(&first).to_owned();
     assert!(booked.starts_with("rcpt_"), "{booked}");
@@ -79,7 +71,8 @@ async fn report_on(platform: Platform, store: Option<&str>) {
     for again in [report.to_string(), respelled(&report)] {
         assert_eq!(partner.text(&again).await.body, first.body, "{again}");
     }
-    for other in [with(report.clone(), &[("amount_inr", json!(1499.49))]), with(report.clone(), &[("notes", json!("x"))])]
+    for other in
+        [with(report.clone(), &[("amount_inr", json!(1499.49))]), with(report.clone(), &[("notes", json!("x"))])]
     {
         let refused = partner.report(&other).await;
         assert_eq!(refusal(&refused), (409, "IDEMPOTENCY_CONFLICT"));
@@ -134,5 +127,8 @@ async fn in_the_ledger(kept: &Kept, partner: &str, first: &str) {
         assert_eq!((posting.judged_by.version.to_string().as_str(), posting.judged_by.stand_in), ("1.0.0", false));
     }
     assert_eq!(kept.found(partner, "BK/1").await, BTreeSet::new());
-    assert_eq!(kept.found(partner, "BK/2").await, BTreeSet::from([finding("/service_scope_performed", "SCOPE_MISMATCH")]));
+    assert_eq!(
+        kept.found(partner, "BK/2").await,
+        BTreeSet::from([finding("/service_scope_performed", "SCOPE_MISMATCH")])
+    );
 }

@@ -1,4 +1,4 @@
-//! Partners that report on many connections at once, until the gateway is killed, and what they know afterwards.
+//! Partners that report on many connections at once, until the gateway is gone, and what they know afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher as _, RandomState};
@@ -15,8 +15,8 @@ use crate::harness::Server;
 pub(super) const CONNECTIONS: usize = 64;
 /// Every so often a client sends its report again.
 const REPEAT_EVERY: usize = 8;
-/// The gateway is killed within this time after enough was acknowledged, microseconds.
-const KILL_WITHIN_US: u64 = 30_000;
+/// The gateway is ended within this time after enough was acknowledged, microseconds.
+const END_WITHIN_US: u64 = 30_000;
 
 /// What partners know of their reports.
 #[derive(Default)]
@@ -52,11 +52,11 @@ pub(super) struct Load<'a> {
     server: &'a Server,
     reporters: Vec<Reporter>,
     acknowledged: AtomicUsize,
-    /// Acknowledgements to wait for before the kill.
+    /// Acknowledgements to wait for before the end.
     wanted: usize,
     reached: Notify,
-    /// Set before the kill: from then on, an answer may be missing.
-    killed: AtomicBool,
+    /// Set before the end: from then on, an answer may be missing.
+    ended: AtomicBool,
 }
 
 impl<'a> Load<'a> {
@@ -69,7 +69,7 @@ impl<'a> Load<'a> {
             acknowledged: AtomicUsize::new(0),
             wanted: 0,
             reached: Notify::new(),
-            killed: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
         }
     }
 
@@ -79,7 +79,7 @@ impl<'a> Load<'a> {
         &self.reporters[sum % self.reporters.len()]
     }
 
-    /// Reports an order until there is an answer; the receipt, or nothing when the gateway was killed.
+    /// Reports an order until there is an answer; the receipt, or nothing when the gateway is gone.
     async fn report(&self, order: &str) -> Option<String> {
         let text = ac_report(order, &format!("request of {order}")).to_string();
         loop {
@@ -93,7 +93,7 @@ impl<'a> Load<'a> {
                     return Some(receipt(&answer).to_owned());
                 }
                 Err(error) => {
-                    assert!(self.killed.load(Ordering::Acquire), "{order}: {error}");
+                    assert!(self.ended.load(Ordering::Acquire), "{order}: {error}");
                     return None;
                 }
             }
@@ -119,21 +119,21 @@ impl<'a> Load<'a> {
         known
     }
 
-    /// Reports on all connections until, some time after so many acknowledgements, the gateway is killed.
-    pub(super) async fn until_killed(mut self, series: &str, wanted: usize) -> Known {
+    /// Reports on all connections until, some time after so many acknowledgements, the gateway is ended.
+    pub(super) async fn until(mut self, end: fn(&Server), series: &str, wanted: usize) -> Known {
         self.wanted = wanted;
         let load = &self;
-        let kill = async {
+        let end = async {
             load.reached.notified().await;
             tokio::time::sleep(random_moment()).await;
-            load.killed.store(true, Ordering::Release);
-            load.server.kill();
+            load.ended.store(true, Ordering::Release);
+            end(load.server);
         };
         let clients = join_all((0..CONNECTIONS).map(|client| {
             let series = format!("{series}-{client}");
             async move { load.client(&series).await }
         }));
-        let (all, ()) = tokio::join!(clients, kill);
+        let (all, ()) = tokio::join!(clients, end);
         let mut known = Known::default();
         all.into_iter().for_each(|one| known.add(one));
         known
@@ -145,7 +145,7 @@ impl<'a> Load<'a> {
         for some in asked.chunks(CONNECTIONS) {
             let receipts = join_all(some.iter().map(|order| self.report(order))).await;
             for (order, receipt) in some.iter().zip(receipts) {
-                known.take(order, &receipt.expect("nobody kills it"));
+                known.take(order, &receipt.expect("nobody ends it"));
             }
         }
     }
@@ -153,5 +153,5 @@ impl<'a> Load<'a> {
 
 /// Another one each time.
 fn random_moment() -> Duration {
-    Duration::from_micros(RandomState::new().hash_one("kill") % KILL_WITHIN_US)
+    Duration::from_micros(RandomState::new().hash_one("moment") % END_WITHIN_US)
 }

@@ -51,7 +51,7 @@ static AC_REPORT: LazyLock<Value> = LazyLock::new(|| {
 
 /// The key of a partner of the configuration.
 pub(crate) fn key_of(partner: &str) -> String {
-    format!("whsec_{}_of_an_end_to_end_test_and_long_enough", partner)
+    format!("whsec_{partner}_of_an_end_to_end_test_and_long_enough")
 }
 
 /// Where a partner reports.

@@ -74,11 +74,8 @@ impl Subject {
     /// The sample's report of an order.
     fn report(&self, order: &str, request_id: &str, changes: &[(&str, Value)]) -> Value {
         let closed_at = &ac_report(order, request_id)["closed_at"];
-        let common = [
-            ("external_id", json!(order)),
-            ("request_id", json!(request_id)),
-            ("closed_at", closed_at.clone()),
-        ];
+        let common =
+            [("external_id", json!(order)), ("request_id", json!(request_id)), ("closed_at", closed_at.clone())];
         with(with(sample(self.package, self.report), &common), changes)
     }
 
@@ -96,11 +93,15 @@ const MISMATCHES: [Mismatch; 17] = [
     (&AC, &[("service_scope_performed", "\"full_overhaul\"")], &[("/service_scope_performed", "SCOPE_MISMATCH")]),
     (&INSURANCE, &[], &[]),
     (&INSURANCE, &[("amount_inr", "14014")], &[("/amount_inr", "PREMIUM_AS_AMOUNT")]),
-    (&INSURANCE, &[("pass_through_inr", "1")], &[
-        // The amount, a commission, is more than the one rupee that was passed through.
-        ("/amount_inr", "PREMIUM_AS_AMOUNT"),
-        ("/pass_through_inr", "PASS_THROUGH_MISMATCH"),
-    ]),
+    (
+        &INSURANCE,
+        &[("pass_through_inr", "1")],
+        &[
+            // The amount, a commission, is more than the one rupee that was passed through.
+            ("/amount_inr", "PREMIUM_AS_AMOUNT"),
+            ("/pass_through_inr", "PASS_THROUGH_MISMATCH"),
+        ],
+    ),
     (&INSURANCE, &[("pass_through_inr", "0")], &[("/pass_through_inr", "PASS_THROUGH_MISMATCH")]),
     (&INSURANCE, &[("insurer_id", "\"ins_other\"")], &[("/insurer_id", "INSURER_MISMATCH")]),
     (&INSURANCE, &[("product_uin", "\"EX-OTHER\"")], &[("/product_uin", "PRODUCT_MISMATCH")]),
@@ -112,10 +113,11 @@ const MISMATCHES: [Mismatch; 17] = [
     (&YOGA, &[("yoga_studio_id", "\"studio_other\"")], &[("/yoga_studio_id", "STUDIO_MISMATCH")]),
     (&YOGA, &[("instructor_id", "\"inst_other\"")], &[("/instructor_id", "INSTRUCTOR_MISMATCH")]),
     (&YOGA, &[("status", "\"no_show\""), ("class_id", "\"class_other\"")], &[("/class_id", "CLASS_MISMATCH")]),
-    (&YOGA, &[("class_id", "\"x\""), ("instructor_id", "\"x\"")], &[
-        ("/class_id", "CLASS_MISMATCH"),
-        ("/instructor_id", "INSTRUCTOR_MISMATCH"),
-    ]),
+    (
+        &YOGA,
+        &[("class_id", "\"x\""), ("instructor_id", "\"x\"")],
+        &[("/class_id", "CLASS_MISMATCH"), ("/instructor_id", "INSTRUCTOR_MISMATCH")],
+    ),
 ];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -136,10 +138,8 @@ async fn what_is_reported_is_compared_with_what_was_quoted() {
 
     for (number, (subject, changes, expected)) in MISMATCHES.into_iter().enumerate() {
         let order = format!("order-{number}");
-        let changes: Vec<_> = changes
-            .iter()
-            .map(|(member, value)| (*member, serde_json::from_str(value).expect("JSON")))
-            .collect();
+        let changes: Vec<_> =
+            changes.iter().map(|(member, value)| (*member, serde_json::from_str(value).expect("JSON"))).collect();
         let report = subject.report(&order, &format!("quoted-{}", subject.partner), &changes);
         let answer = subject.reporter(&gateway).report(&report).await;
         // It is accepted and booked, whatever was found.

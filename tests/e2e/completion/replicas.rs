@@ -122,7 +122,9 @@ async fn what_is_reported_to_both_is_charged_once() {
         second_won += usize::from(one.answer.status == 409);
         receipts.insert(one_receipt([&one.answer, &other.answer], differs(one.order)));
     }
-    eprintln!("{ORDERS} orders twice in {elapsed:?}; {overlapping} at the same moment, {second_won} of the conflicts to the second");
+    eprintln!(
+        "{ORDERS} orders twice in {elapsed:?}; {overlapping} at the same moment, {second_won} of the conflicts to the second"
+    );
     assert_eq!(receipts.len(), ORDERS, "each order has a receipt of its own");
     assert!(overlapping > ORDERS / OVERLAP_MIN, "{overlapping} were at both at the same moment");
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use intent_gateway_core::bookkeeping::Bookkeeping;
+use intent_gateway_core::calling::Caller;
 use intent_gateway_core::clock::SystemClock;
 use intent_gateway_core::completion::intake::Intake;
 use intent_gateway_core::completion::keyring::KeyRing;
@@ -129,14 +130,11 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         clock: clock.clone(),
         rate: Rate::default(),
     };
-    let bookkeeping = Bookkeeping {
-        books: store.clone(),
-        store: store.clone(),
-        contracts: sandbox.clone(),
-        clock: clock.clone(),
-    };
+    let bookkeeping =
+        Bookkeeping { books: store.clone(), store: store.clone(), contracts: sandbox.clone(), clock: clock.clone() };
     AppState {
         bookkeeping: Arc::new(bookkeeping),
+        caller: Arc::new(Caller::beside(&searcher, store.clone())),
         searcher: Arc::new(searcher),
         admin: sandbox,
         onboarding,

@@ -1,4 +1,5 @@
-//! Where the tools are that only tests need: a Python environment made from `tests/tools/requirements.txt`.
+//! Where the tools are that only tests need: Python environments made from lists of packages, and a folder with Node and
+//! what runs on it.
 
 use std::path::{Path, PathBuf};
 
@@ -8,12 +9,38 @@ use crate::ServerError;
 pub const ENVIRONMENT: &str = "target/test-tools/venv";
 /// What is installed into it, from the project's root.
 pub const REQUIREMENTS: &str = "tests/tools/requirements.txt";
+/// The environment of the Python MCP SDKs, apart from the other tools, whose dependencies may differ.
+pub const MCP_ENVIRONMENT: &str = "target/test-tools/mcp";
+/// What is installed into it, from the project's root.
+pub const MCP_REQUIREMENTS: &str = "tests/conformance/requirements.txt";
+/// The folder of MCP's conformance suite, the Node SDKs and the Node that they run on. `npm ci` fills it.
+pub const MCP_NODE_PROJECT: &str = "tests/conformance";
 
 /// A program of the environment, for example `python`.
 ///
 /// # Errors
 /// [`ServerError::NoTools`] when it is not installed.
 pub fn program(name: &str) -> Result<PathBuf, ServerError> {
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(ENVIRONMENT).join("bin").join(name);
+    installed(&format!("{ENVIRONMENT}/bin/{name}"))
+}
+
+/// The interpreter of the Python MCP SDKs.
+///
+/// # Errors
+/// [`ServerError::NoTools`] when it is not installed.
+pub fn mcp_python() -> Result<PathBuf, ServerError> {
+    installed(&format!("{MCP_ENVIRONMENT}/bin/python"))
+}
+
+/// The Node that the conformance suite and the Node SDKs run on.
+///
+/// # Errors
+/// [`ServerError::NoTools`] when it is not installed.
+pub fn mcp_node() -> Result<PathBuf, ServerError> {
+    installed(&format!("{MCP_NODE_PROJECT}/node_modules/node/bin/node"))
+}
+
+fn installed(path: &str) -> Result<PathBuf, ServerError> {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
     if program.exists() { Ok(program) } else { Err(ServerError::NoTools(program)) }
 }
