@@ -6,6 +6,7 @@
 mod accounts;
 mod bench;
 mod command;
+mod conformance;
 mod demo;
 mod foreign;
 mod fuzz;

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::command::{cargo, root, run, step};
-use crate::{demo, foreign, fuzz, gateway, guests, readme, tools};
+use crate::{conformance, demo, foreign, fuzz, gateway, guests, readme, tools};
 
 /// One named part of the run.
 struct Part {
@@ -12,7 +12,7 @@ struct Part {
     run: fn() -> anyhow::Result<()>,
 }
 
-const PARTS: [Part; 13] = [
+const PARTS: [Part; 14] = [
     Part { name: "formatting", run: formatting },
     Part { name: "contracts", run: guests::build_all },
     Part { name: "contract in JavaScript", run: foreign::build_all },
@@ -20,6 +20,7 @@ const PARTS: [Part; 13] = [
     Part { name: "example partners", run: example_partners },
     Part { name: "test tools", run: tools::install },
     Part { name: "tests", run: tests },
+    Part { name: "MCP conformance", run: conformance::run_all },
     Part { name: "contract checks", run: contract_checks },
     Part { name: "API fuzz", run: fuzz::run_all },
     Part { name: "demo", run: demo_runs },

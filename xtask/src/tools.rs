@@ -1,11 +1,11 @@
-//! Installs what only the tests need and Cargo does not bring: a Python environment with an SMTP server and a fuzzer, and
-//! PostgreSQL.
+//! Installs what only the tests need and Cargo does not bring: a Python environment with an SMTP server and a fuzzer,
+//! MCP's conformance suite and the servers of its SDKs, and PostgreSQL.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context as _, bail};
-use test_servers::tools::{ENVIRONMENT, REQUIREMENTS};
+use test_servers::tools::{ENVIRONMENT, MCP_ENVIRONMENT, MCP_NODE_PROJECT, MCP_REQUIREMENTS, REQUIREMENTS, mcp_node};
 
 use crate::command::{exists, output, root, run, step};
 
@@ -20,26 +20,50 @@ const POSTGRES_PACKAGE: &str = "postgresql";
 pub(crate) fn install() -> anyhow::Result<()> {
     step("Tools of the tests");
     install_python()?;
+    install_environment(MCP_ENVIRONMENT, MCP_REQUIREMENTS)?;
+    install_mcp_node()?;
     install_postgres()
 }
 
-/// Makes the Python environment, unless it was made from the same list.
+/// Makes the Python environment of the tests' own tools.
 pub(crate) fn install_python() -> anyhow::Result<()> {
+    install_environment(ENVIRONMENT, REQUIREMENTS)
+}
+
+/// Makes a Python environment, unless it was made from the same list.
+fn install_environment(folder: &str, list: &str) -> anyhow::Result<()> {
     if !exists("python3") {
-        bail!("Python 3.11 or later runs the tests' SMTP server and the fuzzer of the API; install it");
+        bail!("Python 3.11 or later runs servers of the tests and the fuzzer of the API; install it");
     }
-    let requirements = root().join(REQUIREMENTS);
-    let wanted = std::fs::read(&requirements).with_context(|| format!("cannot read {REQUIREMENTS}"))?;
-    let environment = root().join(ENVIRONMENT);
+    let requirements = root().join(list);
+    let wanted = std::fs::read(&requirements).with_context(|| format!("cannot read {list}"))?;
+    let environment = root().join(folder);
     // Written last: what was installed in part is made anew.
     let installed = environment.join("installed.txt");
     if std::fs::read(&installed).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
-    eprintln!("   installing {REQUIREMENTS} into {ENVIRONMENT}");
+    eprintln!("   installing {list} into {folder}");
     run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];
     run(Command::new(environment.join("bin/python")).args(pip).arg(&requirements))?;
+    std::fs::write(&installed, wanted).with_context(|| format!("cannot write {}", installed.display()))
+}
+
+/// Installs MCP's conformance suite, the Node SDKs and their Node, unless that was done from the same list.
+pub(crate) fn install_mcp_node() -> anyhow::Result<()> {
+    if !exists("npm") {
+        bail!("npm installs MCP's conformance suite and the servers of its Node SDKs; install it");
+    }
+    let home = root().join(MCP_NODE_PROJECT);
+    let lock = home.join("package-lock.json");
+    let wanted = std::fs::read(&lock).with_context(|| format!("cannot read {}", lock.display()))?;
+    let installed = home.join("node_modules/installed-lock.json");
+    if std::fs::read(&installed).is_ok_and(|installed| installed == wanted) && mcp_node().is_ok() {
+        return Ok(());
+    }
+    eprintln!("   installing {MCP_NODE_PROJECT}/package-lock.json");
+    run(Command::new("npm").current_dir(&home).args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]))?;
     std::fs::write(&installed, wanted).with_context(|| format!("cannot write {}", installed.display()))
 }
 

@@ -70,7 +70,8 @@ mod tests {
 
     #[test]
     fn a_bearer_challenge_asks_for_a_sign_in() {
-        let metadata = r#"Bearer resource_metadata="https://p.example/.well-known/oauth-protected-resource", scope="book""#;
+        let metadata =
+            r#"Bearer resource_metadata="https://p.example/.well-known/oauth-protected-resource", scope="book""#;
         assert_eq!(failure(401, &[metadata]), sign_in(metadata));
         assert_eq!(failure(401, &["bearer"]), sign_in("bearer"));
         assert_eq!(failure(401, &["Basic realm=\"x\"", metadata]), sign_in(metadata));

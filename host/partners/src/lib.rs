@@ -1,10 +1,11 @@
 //! Calls partners' tools, through guarded addresses, within bounds: MCP over Streamable HTTP, or a REST or GraphQL API that
 //! stands in for it.
 //!
-//! The way of a call: `client` admits it and finds or opens the session, `session` has rmcp prepare the request,
-//! `exchange` posts it over `wire` and reads the answer from JSON or from an event stream (`sse`), and `answer`
-//! takes the payload out of it, with `lift` to make that quick. `mirror` repeats arguments in headers for tools that want
-//! it, `challenge` reads what a partner says that wants a sign-in. `guard` decides which addresses may be connected to at all.
+//! The way of a call: `client` admits it and finds or opens the session, `session` has rmcp prepare the request through
+//! its `messenger`, `exchange` posts it over `wire` and reads the answer from JSON or from an event stream (`sse`), and
+//! `answer` takes the payload out of it, with `lift` to make that quick. `mirror` repeats arguments in headers for tools
+//! that want it, and `challenge` reads what a partner says that wants a sign-in. `guard` decides which addresses may be
+//! connected to at all.
 //!
 //! A partner without an MCP server is called through `api`, which makes a request of the arguments and a payload of the
 //! answer, as the mapping in its manifest says. `probe` looks at a partner without calling any tool; `page` fetches a page
@@ -21,6 +22,7 @@ mod config;
 mod exchange;
 mod guard;
 mod lift;
+mod messenger;
 mod mirror;
 mod page;
 mod probe;

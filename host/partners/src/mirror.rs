@@ -209,7 +209,9 @@ mod tests {
             (marked("number", "A"), MarkError::Type("a".to_owned())),
             (marked("object", "A"), MarkError::Type("a".to_owned())),
             (
-                schema(&json!({"a": {"type": "string", "x-mcp-header": "A"}, "b": {"type": "string", "x-mcp-header": "a"}})),
+                schema(
+                    &json!({"a": {"type": "string", "x-mcp-header": "A"}, "b": {"type": "string", "x-mcp-header": "a"}}),
+                ),
                 MarkError::Duplicate("b".to_owned()),
             ),
             (schema(&json!({"a": {"type": "array", "items": inner}})), MarkError::Place),

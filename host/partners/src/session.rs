@@ -1,7 +1,7 @@
 //! One MCP session with one partner, kept for many calls.
 //!
 //! rmcp holds the session: it negotiates the protocol revision, numbers the requests, knows which headers and which
-//! metadata each must carry, and ends the session when it is dropped. Its transport here is [`Messenger`].
+//! metadata each must carry, and ends the session when it is dropped. Its transport here is [`Messenger`](crate::messenger).
 //!
 //! A tool call does not travel through rmcp. The first call of a tool has rmcp prepare it and keeps what it learns, an
 //! [`Outline`]; this call and all later ones of the tool then talk HTTP in the caller's own future. So a payload never
@@ -15,23 +15,17 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream::BoxStream;
+use http::Uri;
 use http::header::{HeaderName, HeaderValue};
-use http::{StatusCode, Uri};
 use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::limits::PROBE_CALL_TIMEOUT;
-use intent_gateway_core::probe::{Lifecycle, PROBE_PAGES_MAX, PROBE_TOOLS_MAX, SessionMode};
+use intent_gateway_core::probe::{Lifecycle, PROBE_PAGES_MAX, PROBE_TOOLS_MAX};
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ClientJsonRpcMessage,
-    ClientRequest, ErrorCode, ErrorData, GetExtensions as _, Implementation, ListToolsRequest, ProgressToken,
-    ProtocolVersion, RequestId, RequestMetaObject, ServerJsonRpcMessage, ServerPeerInfo, ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest, GetExtensions as _,
+    Implementation, ListToolsRequest, ProgressToken, ProtocolVersion, RequestId, RequestMetaObject, ServerPeerInfo,
 };
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::{
-    SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
-    StreamableHttpPostResponse,
-};
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{RoleClient, ServiceError};
 use serde::Serialize;
 use serde_json::Value;
@@ -41,11 +35,10 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::answer::{Message, RpcError, parse_tool_answer, protocol};
 use crate::exchange::{ExchangeFailure, Reply};
+use crate::messenger::{HandOver, INITIALIZE_TIMEOUT, Messenger, Opening, Outline, initialize_timeout};
 use crate::mirror::{MarkError, Mirror};
 use crate::wire::{Target, Wire};
 
-/// Wait for `initialize` and for each message around it (spec 1, Limits: a probe's call).
-pub(crate) const INITIALIZE_TIMEOUT: Duration = PROBE_CALL_TIMEOUT;
 /// Requests that rmcp prepares at once for one session. They hold nothing but a place in its queue, and the bound on
 /// calls is the gate of [`crate::client`], so this only has to be out of the way.
 const PREPARED_AT_ONCE_MAX: usize = 1_024;
@@ -66,174 +59,6 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 const CANCELS_MAX: usize = 8;
 /// Wait for the end of a session that was opened for a probe.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// What rmcp knows about a tool's call by the time it would send it. Only the number of the request and its progress
-/// token change from call to call.
-#[derive(Debug)]
-struct Outline {
-    session: Option<Arc<str>>,
-    headers: HashMap<HeaderName, HeaderValue>,
-    meta: RequestMetaObject,
-}
-
-/// Travels in the extensions of a request, which are not serialised, and brings an [`Outline`] back to the caller.
-#[derive(Clone)]
-struct HandOver(Arc<Mutex<Option<oneshot::Sender<Outline>>>>);
-
-/// rmcp's way to the partner: everything but tool calls goes through here.
-#[derive(Clone)]
-struct Messenger {
-    wire: Wire,
-    uri: Uri,
-    bearer: Option<HeaderValue>,
-    /// Cancelled when nobody needs the session any more. rmcp does not give up a first message that is never
-    /// answered.
-    stop: CancellationToken,
-    /// The last failure as it is to be reported; rmcp keeps only its text.
-    failure: Arc<Mutex<Option<CallFailure>>>,
-    /// Where a probe wants the partner's own words; nothing is kept otherwise.
-    opening: Option<Arc<Mutex<Option<Opening>>>>,
-}
-
-/// How a partner answered the opening of a session, in its own words: rmcp drops members that it does not know.
-#[derive(Debug)]
-pub(crate) struct Opening {
-    pub(crate) lifecycle: Lifecycle,
-    pub(crate) session: SessionMode,
-    pub(crate) result: Box<RawValue>,
-}
-
-impl Messenger {
-    fn new(wire: Wire, uri: Uri, bearer: Option<HeaderValue>) -> Self {
-        Self { wire, uri, bearer, stop: CancellationToken::new(), failure: Arc::default(), opening: None }
-    }
-
-    fn target(&self, headers: HashMap<HeaderName, HeaderValue>, session: Option<Arc<str>>) -> Target {
-        Target { uri: self.uri.clone(), headers, session, bearer: self.bearer.clone(), sessionless: false }
-    }
-
-    async fn deliver(
-        &self,
-        message: &ClientJsonRpcMessage,
-        target: &Target,
-    ) -> Result<StreamableHttpPostResponse, ExchangeFailure> {
-        let body = serde_json::to_vec(message).map_err(|error| protocol(&error.to_string()))?.into();
-        let ClientJsonRpcMessage::Request(request) = message else {
-            self.wire.notify(target, body).await?;
-            return Ok(StreamableHttpPostResponse::Accepted);
-        };
-        let Reply { answer, session, .. } =
-            self.wire.request(target, body, &request.id.to_string(), Message::<Box<RawValue>>::parse).await?;
-        // A server of both eras may name a session in any answer; in this one it means nothing.
-        let session = session.filter(|_| !matches!(request.request, ClientRequest::DiscoverRequest(_)));
-        let message = match answer.outcome {
-            Ok(result) => {
-                self.keep_opening(&request.request, session.as_deref(), &result);
-                let result: ServerResult =
-                    serde_json::from_str(result.get()).map_err(|error| protocol(&error.to_string()))?;
-                ServerJsonRpcMessage::response(result, request.id.clone())
-            }
-            Err(error) => ServerJsonRpcMessage::error(error_data(&error), Some(request.id.clone())),
-        };
-        Ok(StreamableHttpPostResponse::Json(message, session))
-    }
-
-    fn keep_opening(&self, request: &ClientRequest, session: Option<&str>, result: &RawValue) {
-        let Some(kept) = &self.opening else { return };
-        let lifecycle = match request {
-            ClientRequest::InitializeRequest(_) => Lifecycle::Initialize,
-            ClientRequest::DiscoverRequest(_) => Lifecycle::Discover,
-            _ => return,
-        };
-        let session = if session.is_some() { SessionMode::Stateful } else { SessionMode::Stateless };
-        let opening = Opening { lifecycle, session, result: result.to_owned() };
-        *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(opening);
-    }
-
-    fn note(&self, failure: &CallFailure) {
-        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure.clone());
-    }
-}
-
-impl StreamableHttpClient for Messenger {
-    type Error = CallFailure;
-
-    async fn post_message(
-        &self,
-        _uri: Arc<str>,
-        message: ClientJsonRpcMessage,
-        session: Option<Arc<str>>,
-        _auth_header: Option<String>,
-        headers: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<StreamableHttpPostResponse, StreamableHttpError<CallFailure>> {
-        if let ClientJsonRpcMessage::Request(request) = &message
-            && let Some(HandOver(slot)) = request.request.extensions().get::<HandOver>()
-        {
-            let meta = request.request.extensions().get::<RequestMetaObject>().cloned().unwrap_or_default();
-            if let Some(caller) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                // The caller may have left already; then there is nothing to do.
-                let _ = caller.send(Outline { session, headers, meta });
-            }
-            // rmcp is done with this request; its own result is empty and nobody reads it.
-            let empty = ServerResult::CallToolResult(CallToolResult::success(Vec::new()));
-            let done = ServerJsonRpcMessage::response(empty, request.id.clone());
-            return Ok(StreamableHttpPostResponse::Json(done, None));
-        }
-        let target = self.target(headers, session);
-        let outcome = tokio::select! {
-            () = self.stop.cancelled() => Err(CallFailure::Unreachable("the session was given up".to_owned()).into()),
-            outcome = tokio::time::timeout(INITIALIZE_TIMEOUT, self.deliver(&message, &target)) => {
-                outcome.unwrap_or_else(|_| Err(initialize_timeout().into()))
-            }
-        };
-        outcome.map_err(|failure| match failure {
-            ExchangeFailure::SessionLost | ExchangeFailure::ToolChanged => StreamableHttpError::SessionExpired,
-            ExchangeFailure::Failed(failure) => {
-                self.note(&failure);
-                StreamableHttpError::Client(failure)
-            }
-        })
-    }
-
-    async fn delete_session(
-        &self,
-        _uri: Arc<str>,
-        session: Arc<str>,
-        _auth_header: Option<String>,
-        headers: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<(), StreamableHttpError<CallFailure>> {
-        let status =
-            self.wire.delete(&self.target(headers, Some(session))).await.map_err(StreamableHttpError::Client)?.status();
-        match status {
-            // Not found: the partner ended it first, which is as good.
-            status if status.is_success() || status == StatusCode::NOT_FOUND => Ok(()),
-            StatusCode::METHOD_NOT_ALLOWED => Err(StreamableHttpError::ServerDoesNotSupportDeleteSession),
-            status => Err(StreamableHttpError::Client(CallFailure::HttpStatus(status.as_u16()))),
-        }
-    }
-
-    async fn get_stream(
-        &self,
-        _uri: Arc<str>,
-        _session: Option<Arc<str>>,
-        _last_event_id: Option<String>,
-        _auth_header: Option<String>,
-        _headers: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<BoxStream<'static, Result<sse_stream::Sse, SseError>>, StreamableHttpError<CallFailure>> {
-        // A standing stream would cost every partner an open connection, for messages that the gateway never needs.
-        Err(StreamableHttpError::ServerDoesNotSupportSse)
-    }
-}
-
-fn initialize_timeout() -> CallFailure {
-    CallFailure::Timeout(u64::try_from(INITIALIZE_TIMEOUT.as_millis()).unwrap_or(u64::MAX))
-}
-
-fn error_data(error: &RpcError) -> ErrorData {
-    let code = ErrorCode(i32::try_from(error.code).unwrap_or(ErrorCode::INTERNAL_ERROR.0));
-    let data = error.data.as_deref().and_then(|data| serde_json::from_str(data.get()).ok());
-    ErrorData::new(code, error.message.clone(), data)
-}
 
 /// A session that is ready for calls.
 pub(crate) struct Session {
@@ -407,7 +232,8 @@ impl Session {
             None => Ok(()),
             Some(Err(error)) => Err(protocol(&format!("a tool that may not be called: {error}")).into()),
             Some(Ok(mirror)) => {
-                let arguments: Value = serde_json::from_str(arguments.get()).map_err(|error| protocol(&error.to_string()))?;
+                let arguments: Value =
+                    serde_json::from_str(arguments.get()).map_err(|error| protocol(&error.to_string()))?;
                 headers.extend(mirror.headers(&arguments));
                 Ok(())
             }

@@ -8,15 +8,12 @@
 //! Not here: any MCP. What a scenario wants and the partner client does not do is said in `scenarios.toml`.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::endpoint::{Endpoint, Mappings};
-use intent_gateway_core::id::PartnerId;
+use conformance_client::{partner, probe};
 use intent_gateway_core::partner::Partner;
-use intent_gateway_core::ports::{Contract, Contracts, PartnerCalls as _, PartnerProbe as _, ToolCall};
-use intent_gateway_core::probe::{ProbeRecord, ProbeRequest};
+use intent_gateway_core::ports::{PartnerCalls as _, ToolCall};
 use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -46,39 +43,11 @@ struct Wish {
     arguments: Value,
 }
 
-/// No contract: a probe of an MCP server asks for none.
-struct NoContracts;
-
-impl Contracts for NoContracts {
-    fn live(&self, _: &str) -> Option<Arc<dyn Contract>> {
-        None
-    }
-
-    fn all(&self) -> Vec<Arc<dyn Contract>> {
-        Vec::new()
-    }
-
-    fn woken(&self, _: &str) -> Vec<Arc<dyn Contract>> {
-        Vec::new()
-    }
-
-    fn loaded(&self, _: Digest) -> Option<Arc<dyn Contract>> {
-        None
-    }
-}
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let url = std::env::args().next_back().context("the last argument is the server's URL")?;
-    let partner = Arc::new(Partner {
-        id: PartnerId::parse("conformance").context("an identifier")?,
-        name: "the conformance suite".to_owned(),
-        endpoint: Endpoint::mcp(url),
-        mappings: Mappings::new(),
-        listings: Vec::new(),
-        token: None,
-    });
+    let partner = partner(&url)?;
     let discover_first = std::env::var(REVISION).is_ok_and(|revision| revision.as_str() >= DISCOVERY_SINCE);
     let config = PartnerClientConfig { allow_loopback_http: true, discover_first, ..Default::default() };
     let client = PartnerClient::new(&config)?;
@@ -88,19 +57,6 @@ async fn main() -> anyhow::Result<()> {
         Some(failure) if failure.code == RULE_OF_THE_PLATFORM => Ok(()),
         Some(failure) => bail!("the probe failed: {failure:?}"),
     }
-}
-
-async fn probe(client: &PartnerClient, partner: &Partner) -> anyhow::Result<ProbeRecord> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
-    let request = ProbeRequest {
-        partner: &partner.id,
-        endpoint: &partner.endpoint,
-        mappings: &partner.mappings,
-        contracts: &NoContracts,
-        bearer: None,
-        now_ms: u64::try_from(now.as_millis())?,
-    };
-    Ok(client.probe(request).await)
 }
 
 /// Makes the calls that the scenario asks for, or one of each tool. Every call is made, and the first failure is told.

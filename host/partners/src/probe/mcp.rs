@@ -6,8 +6,8 @@ use http::header::HeaderValue;
 use intent_gateway_core::error::CallFailure;
 use intent_gateway_core::limits::PROBE_CALL_TIMEOUT;
 use intent_gateway_core::probe::{
-    Lifecycle, PROBE_CAPABILITIES_MAX_BYTES, PROBE_PAGES_MAX, PROBE_TEXT_MAX_CHARS, PROBE_TOOLS_MAX, PROBE_TOOLS_MAX_BYTES,
-    ServerInfo, Step,
+    Lifecycle, PROBE_CAPABILITIES_MAX_BYTES, PROBE_PAGES_MAX, PROBE_TEXT_MAX_CHARS, PROBE_TOOLS_MAX,
+    PROBE_TOOLS_MAX_BYTES, ServerInfo, Step,
 };
 use serde_json::Value;
 use tokio::time::Instant;
@@ -15,8 +15,9 @@ use tokio::time::Instant;
 use super::{Failed, Fault, Probing, millis};
 use crate::answer::{clean, protocol};
 use crate::client::PartnerClient;
+use crate::messenger::Opening;
 use crate::mirror::Mirror;
-use crate::session::{Opening, Session};
+use crate::session::Session;
 
 /// Bytes of a cursor, which travels back to the server.
 const CURSOR_MAX_BYTES: usize = 4 * 1024;
@@ -121,12 +122,7 @@ impl Probing {
     }
 
     /// Takes the tools of one page; returns where the next one is.
-    fn take_page(
-        &mut self,
-        mut page: Value,
-        bytes: &mut usize,
-        lifecycle: Lifecycle,
-    ) -> Result<Option<String>, Fault> {
+    fn take_page(&mut self, mut page: Value, bytes: &mut usize, lifecycle: Lifecycle) -> Result<Option<String>, Fault> {
         let Some(Value::Array(tools)) = page.get_mut("tools").map(Value::take) else {
             return Err(protocol("a `tools/list` result without an array `tools`").into());
         };

@@ -222,6 +222,18 @@ async fn the_wait_that_an_api_asks_for_is_passed_on() {
     assert_eq!(ask(&client(), &rest(&server, plain()), None).await, expected);
 }
 
+#[tokio::test]
+async fn an_api_that_wants_a_sign_in_says_where() {
+    let server = Server::scripted(|_| async {
+        let mut response = status(401);
+        response.headers_mut().insert("www-authenticate", "Bearer scope=\"book\"".parse().expect("a header"));
+        response
+    })
+    .await;
+    let expected = CallFailure::SignInRequired { challenge: "Bearer scope=\"book\"".to_owned() };
+    assert_eq!(ask(&client(), &rest(&server, plain()), None).await, Err(expected));
+}
+
 /// Answers that are no JSON, or too much of it.
 #[tokio::test]
 async fn bodies_are_checked_and_bounded() {

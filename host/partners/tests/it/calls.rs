@@ -7,6 +7,7 @@ use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt as _};
 use intent_gateway_core::error::CallFailure;
 use intent_gateway_core::ports::{PartnerCalls as _, ToolCall};
+use intent_gateway_core::secret::Secret;
 use intent_gateway_partners::PartnerClientConfig;
 use serde_json::json;
 use tokio::sync::Notify;
@@ -218,6 +219,50 @@ async fn http_statuses_become_failures() {
         assert_eq!(call(&client, &partner).await, Err(expected));
         assert_eq!(server.state().accepted, 1, "status {code}");
     }
+}
+
+#[tokio::test]
+async fn a_partner_that_wants_a_sign_in_says_where() {
+    const CHALLENGE: &str = r#"Bearer resource_metadata="https://p.example/meta", scope="book""#;
+    const STEP_UP: &str = r#"Bearer error="insufficient_scope", scope="book pay""#;
+    for (at, code, challenge) in
+        [("tools/call", 401, CHALLENGE), ("initialize", 401, CHALLENGE), ("tools/call", 403, STEP_UP)]
+    {
+        let server = Server::scripted(move |seen| async move {
+            if seen.rpc() != at {
+                return lifecycle(&seen, None);
+            }
+            let mut response = status(code);
+            response.headers_mut().insert("www-authenticate", challenge.parse().expect("a header"));
+            response
+        })
+        .await;
+        let outcome = call(&client(), &partner("p", &server.url)).await;
+        let expected = CallFailure::SignInRequired { challenge: challenge.to_owned() };
+        assert_eq!(outcome, Err(expected.clone()), "{at}");
+        assert_eq!(expected.code(), "SIGN_IN_REQUIRED");
+        assert!(!expected.to_string().contains("p.example"), "what is shown does not repeat it");
+    }
+}
+
+/// However many users call, in whichever revision and however answered: one call after the other needs one connection.
+#[tokio::test]
+async fn no_connection_is_opened_for_a_call() {
+    let server = Server::with_tool(|seen| async move {
+        let answer = result(&seen, "{}");
+        let number = seen.message["id"].as_i64().expect("a number");
+        if number % 2 == 0 { json_response(&answer) } else { events(pieces([event(&answer)])) }
+    })
+    .await;
+    let (client, partner) = (client(), partner("p", &server.url));
+    let users: Vec<_> = (0..5).map(|user| Secret::new(format!("user-{user}"))).collect();
+    for turn in 0..100 {
+        assert!(call_within(&client, &partner, users.get(turn % 6), CALL).await.is_ok());
+    }
+    let state = server.state();
+    assert_eq!(state.count("initialize"), 6, "a session for each user, and one for nobody");
+    assert_eq!(state.count("tools/call"), 100);
+    assert!(state.accepted <= 5, "{} connections for 100 calls one after the other", state.accepted);
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ mod api_probe;
 mod calls;
 mod harness;
 mod hostile;
+mod modern;
 mod page;
 mod probe;
 mod real;

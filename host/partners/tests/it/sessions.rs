@@ -227,28 +227,47 @@ async fn an_idle_session_is_ended() {
 
 #[tokio::test]
 async fn a_call_that_is_given_up_ends_its_request_and_says_so() {
-    let server = Server::scripted(|seen| async move {
-        match seen.rpc() {
-            "tools/call" => std::future::pending().await,
-            _ => lifecycle(&seen, Some("s")),
-        }
-    })
-    .await;
-    let client = Arc::new(client());
-    let calling = tokio::spawn({
-        let (client, partner) = (Arc::clone(&client), partner("p", &server.url));
-        async move { call(&client, &partner).await }
-    });
-    server.until("the call has arrived", |state| state.count("tools/call") == 1).await;
-    let before = server.state().open;
-    calling.abort();
-    server.until("its connection is closed", |state| state.open < before.max(2)).await;
-    server.until("the partner is told", |state| state.count("notifications/cancelled") == 1).await;
+    for session in [Some("s"), None] {
+        let server = Server::scripted(move |seen| async move {
+            match seen.rpc() {
+                "tools/call" => std::future::pending().await,
+                _ => lifecycle(&seen, session),
+            }
+        })
+        .await;
+        let client = Arc::new(client());
+        let calling = tokio::spawn({
+            let (client, partner) = (Arc::clone(&client), partner("p", &server.url));
+            async move { call_within(&client, &partner, Some(&Secret::new("user")), CALL).await }
+        });
+        server.until("the call has arrived", |state| state.count("tools/call") == 1).await;
+        let before = server.state().open;
+        calling.abort();
+        server.until("its connection is closed", |state| state.open < before.max(2)).await;
+        server.until("the partner is told", |state| state.count("notifications/cancelled") == 1).await;
+        let state = server.state();
+        let seen = |rpc: &str| state.seen.iter().find(|seen| seen.rpc() == rpc).expect("it was seen");
+        let (note, call) = (seen("notifications/cancelled"), seen("tools/call"));
+        assert_eq!(note.message["params"]["requestId"], call.message["id"]);
+        assert_eq!(note.header("mcp-session-id"), session);
+        assert_eq!(note.header("authorization"), Some("Bearer user"));
+    }
+}
+
+#[tokio::test]
+async fn no_two_calls_share_a_number() {
+    let server = Server::answering("{}").await;
+    let clients = [client(), client()];
+    let partner = partner("p", &server.url);
+    let users = [Secret::new("one"), Secret::new("two")];
+    let calls = (0..40).map(|turn| call_within(&clients[turn % 2], &partner, users.get(turn % 3), CALL));
+    assert!(join_all(calls).await.iter().all(Result::is_ok));
     let state = server.state();
-    let id_of = |rpc: &str, pointer: &str| {
-        state.seen.iter().find(|seen| seen.rpc() == rpc).and_then(|seen| seen.message.pointer(pointer).cloned())
-    };
-    assert_eq!(id_of("notifications/cancelled", "/params/requestId"), id_of("tools/call", "/id"));
+    let numbers: Vec<_> = state.seen.iter().filter(|seen| seen.rpc() == "tools/call").collect();
+    let distinct: std::collections::BTreeSet<_> =
+        numbers.iter().map(|seen| seen.message["id"].as_i64().expect("a number")).collect();
+    assert_eq!(distinct.len(), 40);
+    assert!(distinct.iter().all(|number| (1_000_000..1 << 53).contains(number)), "{distinct:?}");
 }
 
 #[tokio::test]

@@ -1,0 +1,200 @@
+//! rmcp's way to a partner: opens sessions and ends them over [`Wire`], and hands tool calls back to their callers.
+//!
+//! Everything that rmcp sends goes through [`Messenger`]. What it would send for a tool call is not sent at all but
+//! brought back as an [`Outline`], from which [`crate::session`] makes the calls itself.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::stream::BoxStream;
+use http::header::{HeaderName, HeaderValue};
+use http::{StatusCode, Uri};
+use intent_gateway_core::error::CallFailure;
+use intent_gateway_core::limits::PROBE_CALL_TIMEOUT;
+use intent_gateway_core::probe::{Lifecycle, SessionMode};
+use rmcp::model::{
+    CallToolResult, ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, GetExtensions as _, RequestMetaObject,
+    ServerJsonRpcMessage, ServerResult,
+};
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+};
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use crate::answer::{Message, RpcError, protocol};
+use crate::exchange::{ExchangeFailure, Reply};
+use crate::wire::{Target, Wire};
+
+/// Wait for `initialize` and for each message around it (spec 1, Limits: a probe's call).
+pub(crate) const INITIALIZE_TIMEOUT: Duration = PROBE_CALL_TIMEOUT;
+
+/// What rmcp knows about a tool's call by the time it would send it. Only the number of the request and its progress
+/// token change from call to call.
+#[derive(Debug)]
+pub(crate) struct Outline {
+    pub(crate) session: Option<Arc<str>>,
+    pub(crate) headers: HashMap<HeaderName, HeaderValue>,
+    pub(crate) meta: RequestMetaObject,
+}
+
+/// Travels in the extensions of a request, which are not serialised, and brings an [`Outline`] back to the caller.
+#[derive(Clone)]
+pub(crate) struct HandOver(pub(crate) Arc<Mutex<Option<oneshot::Sender<Outline>>>>);
+
+/// rmcp's way to the partner: everything but tool calls goes through here.
+#[derive(Clone)]
+pub(crate) struct Messenger {
+    pub(crate) wire: Wire,
+    pub(crate) uri: Uri,
+    pub(crate) bearer: Option<HeaderValue>,
+    /// Cancelled when nobody needs the session any more. rmcp does not give up a first message that is never
+    /// answered.
+    pub(crate) stop: CancellationToken,
+    /// The last failure as it is to be reported; rmcp keeps only its text.
+    pub(crate) failure: Arc<Mutex<Option<CallFailure>>>,
+    /// Where a probe wants the partner's own words; nothing is kept otherwise.
+    pub(crate) opening: Option<Arc<Mutex<Option<Opening>>>>,
+}
+
+/// How a partner answered the opening of a session, in its own words: rmcp drops members that it does not know.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    pub(crate) lifecycle: Lifecycle,
+    pub(crate) session: SessionMode,
+    pub(crate) result: Box<RawValue>,
+}
+
+impl Messenger {
+    pub(crate) fn new(wire: Wire, uri: Uri, bearer: Option<HeaderValue>) -> Self {
+        Self { wire, uri, bearer, stop: CancellationToken::new(), failure: Arc::default(), opening: None }
+    }
+
+    pub(crate) fn target(&self, headers: HashMap<HeaderName, HeaderValue>, session: Option<Arc<str>>) -> Target {
+        Target { uri: self.uri.clone(), headers, session, bearer: self.bearer.clone(), sessionless: false }
+    }
+
+    async fn deliver(
+        &self,
+        message: &ClientJsonRpcMessage,
+        target: &Target,
+    ) -> Result<StreamableHttpPostResponse, ExchangeFailure> {
+        let body = serde_json::to_vec(message).map_err(|error| protocol(&error.to_string()))?.into();
+        let ClientJsonRpcMessage::Request(request) = message else {
+            self.wire.notify(target, body).await?;
+            return Ok(StreamableHttpPostResponse::Accepted);
+        };
+        let Reply { answer, session, .. } =
+            self.wire.request(target, body, &request.id.to_string(), Message::<Box<RawValue>>::parse).await?;
+        // A server of both eras may name a session in any answer; in this one it means nothing.
+        let session = session.filter(|_| !matches!(request.request, ClientRequest::DiscoverRequest(_)));
+        let message = match answer.outcome {
+            Ok(result) => {
+                self.keep_opening(&request.request, session.as_deref(), &result);
+                let result: ServerResult =
+                    serde_json::from_str(result.get()).map_err(|error| protocol(&error.to_string()))?;
+                ServerJsonRpcMessage::response(result, request.id.clone())
+            }
+            Err(error) => ServerJsonRpcMessage::error(error_data(&error), Some(request.id.clone())),
+        };
+        Ok(StreamableHttpPostResponse::Json(message, session))
+    }
+
+    fn keep_opening(&self, request: &ClientRequest, session: Option<&str>, result: &RawValue) {
+        let Some(kept) = &self.opening else { return };
+        let lifecycle = match request {
+            ClientRequest::InitializeRequest(_) => Lifecycle::Initialize,
+            ClientRequest::DiscoverRequest(_) => Lifecycle::Discover,
+            _ => return,
+        };
+        let session = if session.is_some() { SessionMode::Stateful } else { SessionMode::Stateless };
+        let opening = Opening { lifecycle, session, result: result.to_owned() };
+        *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(opening);
+    }
+
+    fn note(&self, failure: &CallFailure) {
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure.clone());
+    }
+}
+
+impl StreamableHttpClient for Messenger {
+    type Error = CallFailure;
+
+    async fn post_message(
+        &self,
+        _uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        _auth_header: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<StreamableHttpPostResponse, StreamableHttpError<CallFailure>> {
+        if let ClientJsonRpcMessage::Request(request) = &message
+            && let Some(HandOver(slot)) = request.request.extensions().get::<HandOver>()
+        {
+            let meta = request.request.extensions().get::<RequestMetaObject>().cloned().unwrap_or_default();
+            if let Some(caller) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                // The caller may have left already; then there is nothing to do.
+                let _ = caller.send(Outline { session, headers, meta });
+            }
+            // rmcp is done with this request; its own result is empty and nobody reads it.
+            let empty = ServerResult::CallToolResult(CallToolResult::success(Vec::new()));
+            let done = ServerJsonRpcMessage::response(empty, request.id.clone());
+            return Ok(StreamableHttpPostResponse::Json(done, None));
+        }
+        let target = self.target(headers, session);
+        let outcome = tokio::select! {
+            () = self.stop.cancelled() => Err(CallFailure::Unreachable("the session was given up".to_owned()).into()),
+            outcome = tokio::time::timeout(INITIALIZE_TIMEOUT, self.deliver(&message, &target)) => {
+                outcome.unwrap_or_else(|_| Err(initialize_timeout().into()))
+            }
+        };
+        outcome.map_err(|failure| match failure {
+            ExchangeFailure::SessionLost | ExchangeFailure::ToolChanged => StreamableHttpError::SessionExpired,
+            ExchangeFailure::Failed(failure) => {
+                self.note(&failure);
+                StreamableHttpError::Client(failure)
+            }
+        })
+    }
+
+    async fn delete_session(
+        &self,
+        _uri: Arc<str>,
+        session: Arc<str>,
+        _auth_header: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<(), StreamableHttpError<CallFailure>> {
+        let status =
+            self.wire.delete(&self.target(headers, Some(session))).await.map_err(StreamableHttpError::Client)?.status();
+        match status {
+            // Not found: the partner ended it first, which is as good.
+            status if status.is_success() || status == StatusCode::NOT_FOUND => Ok(()),
+            StatusCode::METHOD_NOT_ALLOWED => Err(StreamableHttpError::ServerDoesNotSupportDeleteSession),
+            status => Err(StreamableHttpError::Client(CallFailure::HttpStatus(status.as_u16()))),
+        }
+    }
+
+    async fn get_stream(
+        &self,
+        _uri: Arc<str>,
+        _session: Option<Arc<str>>,
+        _last_event_id: Option<String>,
+        _auth_header: Option<String>,
+        _headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<BoxStream<'static, Result<sse_stream::Sse, SseError>>, StreamableHttpError<CallFailure>> {
+        // A standing stream would cost every partner an open connection, for messages that the gateway never needs.
+        Err(StreamableHttpError::ServerDoesNotSupportSse)
+    }
+}
+
+pub(crate) fn initialize_timeout() -> CallFailure {
+    CallFailure::Timeout(u64::try_from(INITIALIZE_TIMEOUT.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn error_data(error: &RpcError) -> ErrorData {
+    let code = ErrorCode(i32::try_from(error.code).unwrap_or(ErrorCode::INTERNAL_ERROR.0));
+    let data = error.data.as_deref().and_then(|data| serde_json::from_str(data.get()).ok());
+    ErrorData::new(code, error.message.clone(), data)
+}
