@@ -15,6 +15,8 @@ use crate::{root, start};
 
 /// The contract's crate, whose samples are used.
 const PACKAGE: &str = "auto-book-ac-service";
+/// Signs tokens and seals secrets; PostgreSQL, which others may share, wants it said.
+const KEY: &str = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0";
 /// The tool that searches.
 const TOOL: &str = "search_ac_service_slots";
 
@@ -34,7 +36,8 @@ impl Gateway {
         let store_url = store_url.unwrap_or_else(|| format!("sqlite://{}", state.join("gateway.db").display()));
         let text = format!(
             "state_dir = {state:?}\n[server]\nlisten = \"127.0.0.1:0\"\n[store]\nurl = {store_url:?}\n\
-             [contracts]\ndir = {contracts:?}\n[partner_client]\nallow_loopback_http = true\n[log]\nlevel = \"warn\"\n\
+             [contracts]\ndir = {contracts:?}\n[partner_client]\nallow_loopback_http = true\n[log]\nlevel = \"error\"\n\
+             [auth]\nsigning_key = {KEY:?}\nmaster_key = {KEY:?}\n\
              [[partners]]\nid = {PARTNER:?}\nname = \"Bench\"\nurl = {:?}\nwebhook_signing_key = {SIGNING_KEY:?}\n\
              [[partners.listings]]\nintent = {INTENT:?}\nservice_area = [\"IN_ALL\"]\n",
             partner.url

@@ -80,13 +80,8 @@ impl Fleet {
         let folder = TempDir::new_in(root().join("target")).expect("a temporary folder");
         let partner = start_partner();
         let wanted = |name: &str| name.contains(wanted);
-        let mut fleet = Self {
-            subjects: Vec::new(),
-            scope: "refrigerant_topup".to_owned(),
-            partner,
-            _postgres: None,
-            folder,
-        };
+        let mut fleet =
+            Self { subjects: Vec::new(), scope: "refrigerant_topup".to_owned(), partner, _postgres: None, folder };
         for (name, argument) in [(BARE, "serve-bare"), (VERIFYING, "serve-verifying")] {
             if wanted(name) {
                 fleet.subjects.push(Subject::new(name, start_own(&[argument])));
