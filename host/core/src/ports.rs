@@ -16,6 +16,7 @@ use crate::digest::Digest;
 use crate::endpoint::Endpoint;
 use crate::error::{CallFailure, ContractError, ContractFault};
 use crate::findings::{Finding, KeptFinding};
+use crate::id::PartnerId;
 use crate::mail::{Mail, MailError};
 use crate::partner::Partner;
 use crate::probe::{FetchedPage, ProbeRecord, ProbeRequest};
@@ -205,6 +206,11 @@ pub trait PartnerDirectory: Send + Sync {
     /// The live partners that list the intent, serve the place and are open at the hour that counts; see
     /// [`selection`](crate::selection).
     fn select(&self, intent: &str, need: &Need, now_ms: u64) -> Selection;
+
+    /// A partner by its identifier.
+    fn find(&self, id: &PartnerId) -> Option<Arc<Partner>> {
+        self.all().into_iter().find(|partner| partner.id == *id)
+    }
 
     /// All partners, sorted by identifier.
     fn all(&self) -> Vec<Arc<Partner>>;

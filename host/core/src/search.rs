@@ -16,15 +16,17 @@ use crate::contract::{
     Axes, CallContext, Candidate, Descriptor, DroppedOption, Evaluation, Payload, RankedOption, Refusal, SearchShape,
     Violation,
 };
+use crate::digest::Digest;
 use crate::error::{CallFailure, ContractError, ContractFault, SearchError};
 use crate::findings::{Finding, Severity};
 use crate::forbidden::ForbiddenFields;
+use crate::id::UserId;
 use crate::limits::{OPTION_ID_MAX_BYTES, REQUEST_ID_MAX_CHARS};
 use crate::partner::Partner;
 use crate::payload::{self, SearchPayload};
 use crate::ports::{Contract, Contracts, Journal, LeftOut, PartnerCalls, PartnerDirectory, ToolCall};
 use crate::receipt::{self, Receipt, ReceiptCandidate, ReceiptDrop, ReceiptPayload, ReceiptScore};
-use crate::reference::{OptionReference, ReferenceSealer};
+use crate::reference::{OptionReference, ReferenceSealer, UserMark};
 
 /// Runs searches over the ports.
 pub struct Searcher {
@@ -137,6 +139,14 @@ pub enum PartnerStatus {
     LeftOut(LeftOut),
 }
 
+/// What the references of one search are bound to, besides their options.
+#[derive(Clone, Copy)]
+struct Bound<'a> {
+    contract: Digest,
+    receipt: Option<&'a str>,
+    user: Option<&'a UserId>,
+}
+
 /// Which option of which answer a number stands for.
 struct Origin {
     answer: usize,
@@ -150,12 +160,26 @@ struct Answer {
 }
 
 impl Searcher {
-    /// Runs one search. `fallback_request_id` is used when the body brings none.
+    /// Runs one search for nobody in particular. `fallback_request_id` is used when the body brings none.
+    ///
+    /// # Errors
+    /// As [`search_for`](Self::search_for).
+    pub async fn search(
+        &self,
+        intent: &str,
+        body: &str,
+        fallback_request_id: String,
+    ) -> Result<SearchOutcome, SearchError> {
+        self.search_for(None, intent, body, fallback_request_id).await
+    }
+
+    /// Runs one search for a user, to whom the references of its options are bound.
     ///
     /// # Errors
     /// [`SearchError`] when there is no such intent, the request is refused, or the contract fails.
-    pub async fn search(
+    pub async fn search_for(
         &self,
+        user: Option<&UserId>,
         intent: &str,
         body: &str,
         fallback_request_id: String,
@@ -181,7 +205,8 @@ impl Searcher {
         let Sorting { dropped, findings, .. } = search;
         self.record(&context, descriptor, &findings, &dropped, &answers);
 
-        let options = self.choices(descriptor, &context, ranked, &answers);
+        let bound = Bound { contract: contract.digest(), receipt: receipt.as_deref(), user };
+        let options = self.choices(descriptor, &context, ranked, &answers, bound);
         let mut partners: Vec<PartnerOutcome> = answers.into_iter().map(PartnerOutcome::of).collect();
         partners.extend(selection.left_out.into_iter().map(|(partner, reason)| PartnerOutcome {
             partner,
@@ -276,8 +301,9 @@ impl Searcher {
         context: &CallContext,
         ranked: Vec<(RankedOption, Origin, Box<RawValue>)>,
         answers: &[Answer],
+        bound: Bound<'_>,
     ) -> Vec<RankedChoice> {
-        let version = descriptor.version.to_string();
+        let Bound { contract, receipt, user } = bound;
         ranked
             .into_iter()
             .map(|(ranked, origin, option)| {
@@ -286,9 +312,12 @@ impl Searcher {
                 let reference = self.references.seal(&OptionReference {
                     partner: answer.partner.id.as_str().to_owned(),
                     intent: descriptor.intent.as_str().to_owned(),
-                    version: version.clone(),
+                    contract,
                     request_id: context.request_id.clone(),
                     option_id: ranked.id.clone(),
+                    number: ranked.number,
+                    receipt: receipt.map(str::to_owned),
+                    user: user.map(UserMark::of),
                     result_token: token.map(|token| token.result_token.clone()),
                     expires_at_ms: token.map(|token| token.expires_at_ms),
                 });

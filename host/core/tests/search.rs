@@ -17,7 +17,7 @@ use intent_gateway_core::id::{IntentId, PartnerId};
 use intent_gateway_core::partner::{Listing, Partner};
 use intent_gateway_core::ports::*;
 use intent_gateway_core::receipt::{Difference, Receipt, ReplayError, replay};
-use intent_gateway_core::reference::ReferenceSealer;
+use intent_gateway_core::reference::{Reference, ReferenceSealer};
 use intent_gateway_core::search::{NO_PARTNER_ANSWERED, PartnerStatus, SearchOutcome, Searcher};
 use intent_gateway_core::secret::Secret;
 use serde_json::value::{RawValue, to_raw_value};
@@ -439,10 +439,13 @@ fn a_reference_carries_what_a_booking_needs() {
     let (outcome, world) = search(world(&[("alpha", expired), ("beta", bare), ("gamma", fresh)]), json!({}));
     let outcome = outcome.expect("searched");
     for choice in &outcome.options {
-        let reference = sealer().open(&choice.reference).expect("sealed by the same key");
+        let opened = sealer().open(&choice.reference).expect("sealed by the same key");
+        let Reference::Option(reference) = opened else { panic!("{opened:?}") };
         assert_eq!(reference.option_id, choice.ranked.id);
         assert_eq!(reference.partner, choice.partner.id.as_str());
-        assert_eq!((reference.version.as_str(), reference.request_id.as_str()), ("1.2.3", "made-up"));
+        assert_eq!((reference.contract, &*reference.request_id), (outcome.contract.0.digest(), "made-up"));
+        assert_eq!((reference.receipt.as_ref(), reference.number), (outcome.receipt.as_ref(), choice.ranked.number));
+        assert_eq!(reference.user, None);
         assert_eq!(choice.bookable, choice.ranked.id == "new");
         assert_eq!(reference.result_token.is_some(), choice.ranked.id != "bare");
     }

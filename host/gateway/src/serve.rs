@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use intent_gateway_core::bookkeeping::Bookkeeping;
+use intent_gateway_core::calling::Caller;
 use intent_gateway_core::clock::{Clock, SystemClock};
 use intent_gateway_core::completion::intake::Intake;
 use intent_gateway_core::completion::keyring::KeyRing;
@@ -132,6 +133,7 @@ async fn parts(config: &Config, sandbox: Arc<Sandbox>, draining: &CancellationTo
     let bookkeeping =
         Bookkeeping { books: store.clone(), store: store.clone(), contracts: sandbox.clone(), clock: clock.clone() };
     let state = AppState {
+        caller: Arc::new(Caller::beside(&searcher, store.clone())),
         searcher: Arc::new(searcher),
         admin: sandbox,
         onboarding: onboarding.clone(),

@@ -5,6 +5,7 @@
 //! `message` is public, `internal` never leaves the process.
 
 mod bookkeeping;
+mod calling;
 mod onboarding;
 pub(crate) use onboarding::told;
 

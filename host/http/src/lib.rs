@@ -25,6 +25,7 @@ pub mod request_id;
 pub mod schema;
 pub mod server;
 pub mod statements;
+mod tools;
 pub mod wire;
 
 use std::num::NonZeroU32;
@@ -35,6 +36,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use bytes::Bytes;
 use intent_gateway_core::bookkeeping::Bookkeeping;
+use intent_gateway_core::calling::Caller;
 use intent_gateway_core::completion::intake::Intake;
 use intent_gateway_core::onboarding::Onboarding;
 use intent_gateway_core::ports::{ContractAdmin, Evidence};
@@ -82,6 +84,8 @@ pub struct Limits {
 pub struct AppState {
     /// Runs searches; its ports serve the other routes as well.
     pub searcher: Arc<Searcher>,
+    /// Calls tools by reference.
+    pub caller: Arc<Caller>,
     /// Contracts, for the platform team.
     pub admin: Arc<dyn ContractAdmin>,
     /// Partners on their way to live traffic.
@@ -105,6 +109,7 @@ pub struct AppState {
 /// The state as handlers see it.
 pub(crate) struct App {
     pub(crate) searcher: Arc<Searcher>,
+    pub(crate) caller: Arc<Caller>,
     pub(crate) admin: Arc<dyn ContractAdmin>,
     pub(crate) onboarding: Arc<Onboarding>,
     pub(crate) intake: Arc<Intake>,
@@ -140,7 +145,12 @@ pub fn router(state: AppState) -> Router {
     let team = admin::routes().merge(platform::routes());
     let (routes, mut api) = OpenApiRouter::with_openapi(openapi::base())
         .merge(audience(orchestrator::catalogue_routes(), known, request_timeout, max_in_flight))
-        .merge(audience(orchestrator::routes(), bearer(Role::Orchestrator), request_timeout, max_in_flight))
+        .merge(audience(
+            orchestrator::routes().merge(tools::routes()),
+            bearer(Role::Orchestrator),
+            request_timeout,
+            max_in_flight,
+        ))
         .merge(audience(business::open_routes(), anyone, request_timeout, OPEN_IN_FLIGHT_MAX))
         .merge(audience(business::routes(), bearer(Role::Partner), request_timeout, PARTNERS_IN_FLIGHT_MAX))
         .merge(audience(reports::routes(), Entry::Signed, request_timeout, REPORTS_IN_FLIGHT_MAX))
@@ -150,6 +160,7 @@ pub fn router(state: AppState) -> Router {
     openapi::complete(&mut api);
     let app = Arc::new(App {
         searcher: state.searcher,
+        caller: state.caller,
         admin: state.admin,
         onboarding: state.onboarding,
         intake: state.intake,

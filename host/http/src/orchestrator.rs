@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use intent_gateway_core::classify::classify as classify_utterance;
 use intent_gateway_core::contract::Violation;
 use intent_gateway_core::limits::UTTERANCE_MAX_CHARS;
@@ -18,6 +18,7 @@ use crate::body::JsonText;
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::request_id::RequestId;
 use crate::schema::{Classified, ClassifyRequest};
+use crate::tools;
 use crate::wire::{self, IntentDetail, IntentList, IntentSummary, SearchAnswer};
 
 /// Locale of an utterance that names none.
@@ -145,7 +146,11 @@ fn is_language_tag(text: &str) -> bool {
 /// never sinks the search: `partners` says who answered, failed or was left out, and why.
 #[utoipa::path(
     post, path = "/api/v1/intents/{intent}/search", tag = "orchestrator",
-    params(("intent" = String, Path, description = "Intent identifier", example = "auto.book_ac_service")),
+    params(
+        ("intent" = String, Path, description = "Intent identifier", example = "auto.book_ac_service"),
+        ("x-user-id" = Option<String>, Header, description = "The user, by a pseudonym of the orchestrator's own: 1 to 128 \
+            visible ASCII characters. References are then good for this user alone"),
+    ),
     request_body(content = Object, content_type = "application/json", description = "The intent's input"),
     security(("bearer" = ["orchestrator"]), ("bearer" = ["admin"])),
     responses(
@@ -161,9 +166,12 @@ async fn search(
     State(app): State<Arc<App>>,
     Path(intent): Path<String>,
     Extension(request_id): Extension<RequestId>,
+    headers: HeaderMap,
     JsonText(body): JsonText,
 ) -> Result<Response, Refusal> {
-    let outcome = app.searcher.search(&intent, &body, request_id.as_str().to_owned()).await.map_err(|error| {
+    let user = tools::user(&headers)?;
+    let search = app.searcher.search_for(user.as_ref(), &intent, &body, request_id.as_str().to_owned());
+    let outcome = search.await.map_err(|error| {
         let contract = app.searcher.contracts.live(&intent);
         Refusal::of_search(error, contract.as_deref().map(|contract| contract.descriptor()))
     })?;

@@ -13,6 +13,7 @@ use futures_util::future::BoxFuture;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use intent_gateway_core::bookkeeping::Bookkeeping;
+use intent_gateway_core::calling::Caller;
 use intent_gateway_core::classify::CueIndex;
 use intent_gateway_core::clock::Clock;
 use intent_gateway_core::completion::intake::Intake;
@@ -533,6 +534,7 @@ impl Gateway {
             timeout: Duration::from_secs(5),
         };
         let router = router(AppState {
+            caller: Arc::new(Caller::beside(&searcher, evidence.clone())),
             searcher: Arc::new(searcher),
             admin: admin.clone(),
             tokens: tokens.clone(),

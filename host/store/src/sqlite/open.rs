@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt 
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, OpenFlags};
 
@@ -66,6 +67,9 @@ fn connect(path: &Path, busy_max: Duration) -> Result<Connection, OpenError> {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(busy_max)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+        // Otherwise some statements are planned anew for each value that is bound to them, which took a quarter of the
+        // time of a report.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         Ok(connection)
     };
     open().map_err(|error: rusqlite::Error| OpenError::Engine(error.into()))

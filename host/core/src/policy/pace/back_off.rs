@@ -1,0 +1,155 @@
+//! Leaving a partner alone that asked to slow down (spec 1, "Planned outbound rate targets").
+//!
+//! After a RATE_LIMITED nobody calls the partner for 1 s; if the next call meets with it again, for 4 s, then for 16 s each
+//! time. When the fifth try has met with it too, the partner is left alone for a minute, the span in which rates are stated,
+//! and the next round begins. Only a call that began after the last wait tells anything about it: what was under way
+//! when the wait began neither lengthens the next one nor ends the round.
+
+use super::super::keyed::Ends;
+
+/// Waits after the first, second and every later RATE_LIMITED, milliseconds.
+pub const BACK_OFF_MS: [u64; 3] = [1_000, 4_000, 16_000];
+/// Tries after the first RATE_LIMITED before the partner is left alone for longer.
+pub const BACK_OFF_TRIES: u32 = 5;
+/// How long it is left alone then, milliseconds.
+pub const LEFT_ALONE_MS: u64 = 60_000;
+/// The longest `Retry-After` that is believed, milliseconds.
+pub const RETRY_AFTER_MAX_MS: u64 = 600_000;
+/// A partner that has not asked again this long after a wait starts from the first one, milliseconds.
+const FORGOTTEN_MS: u64 = 60_000;
+
+/// What is known of a partner that asked to slow down.
+#[derive(Debug, Default)]
+pub(super) struct BackOff {
+    /// RATE_LIMITED answers of this round.
+    times: u32,
+    since_ms: u64,
+    until_ms: u64,
+}
+
+impl BackOff {
+    /// How long the partner is still left alone, milliseconds; zero is not at all.
+    pub(super) fn wait_ms(&self, now_ms: u64) -> u64 {
+        // A clock that was set back does not prolong what was told.
+        if now_ms < self.since_ms { 0 } else { self.until_ms.saturating_sub(now_ms) }
+    }
+
+    /// A call that began at `started_ms` met with RATE_LIMITED.
+    pub(super) fn limited(&mut self, started_ms: u64, retry_after_ms: Option<u64>, now_ms: u64) {
+        let asked_ms = now_ms.saturating_add(retry_after_ms.unwrap_or(0).min(RETRY_AFTER_MAX_MS));
+        if now_ms < self.since_ms || now_ms >= self.ends_ms() {
+            *self = Self::default();
+        }
+        if started_ms < self.until_ms {
+            self.until_ms = self.until_ms.max(asked_ms);
+            return;
+        }
+        let step = usize::try_from(self.times).unwrap_or(usize::MAX).min(BACK_OFF_MS.len() - 1);
+        let left_alone = self.times >= BACK_OFF_TRIES;
+        let wait_ms = if left_alone { LEFT_ALONE_MS } else { BACK_OFF_MS[step] };
+        self.times = if left_alone { 0 } else { self.times + 1 };
+        self.since_ms = now_ms;
+        self.until_ms = now_ms.saturating_add(wait_ms).max(asked_ms);
+    }
+
+    /// A call that began at `started_ms` was answered with something else than RATE_LIMITED.
+    pub(super) fn answered(&mut self, started_ms: u64) {
+        if started_ms >= self.until_ms {
+            *self = Self::default();
+        }
+    }
+}
+
+impl Ends for BackOff {
+    fn ends_ms(&self) -> u64 {
+        self.until_ms.saturating_add(FORGOTTEN_MS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const START_MS: u64 = 1_000_000;
+
+    /// The waits that a partner causes that is tried again as soon as each is over, and always asks to slow down.
+    fn waits(number: usize, asked_ms: Option<u64>) -> Vec<u64> {
+        let (mut back_off, mut now_ms) = (BackOff::default(), START_MS);
+        let step = |_| {
+            back_off.limited(now_ms, asked_ms, now_ms);
+            let wait_ms = back_off.wait_ms(now_ms);
+            now_ms += wait_ms;
+            wait_ms
+        };
+        (0..number).map(step).collect()
+    }
+
+    #[test]
+    fn one_four_sixteen_then_a_minute_alone_and_anew() {
+        let round = [1_000, 4_000, 16_000, 16_000, 16_000, 60_000];
+        assert_eq!(waits(8, None), [&round[..], &round[..2]].concat());
+        assert_eq!(waits(3, Some(5_000)), [5_000, 5_000, 16_000]);
+        assert_eq!(waits(1, Some(u64::MAX)), [RETRY_AFTER_MAX_MS]);
+    }
+
+    #[test]
+    fn calls_of_before_the_wait_tell_nothing_about_it() {
+        let mut back_off = BackOff::default();
+        for _ in 0..10 {
+            back_off.limited(START_MS, None, START_MS + 100);
+        }
+        assert_eq!(back_off.wait_ms(START_MS + 100), 1_000);
+        back_off.answered(START_MS);
+        assert_eq!(back_off.wait_ms(START_MS + 100), 1_000);
+        // They may still ask for more time.
+        back_off.limited(START_MS, Some(3_000), START_MS + 200);
+        assert_eq!(back_off.wait_ms(START_MS + 200), 3_000);
+    }
+
+    #[test]
+    fn an_answer_or_a_quiet_minute_ends_the_round() {
+        let mut back_off = BackOff::default();
+        back_off.limited(START_MS, None, START_MS);
+        back_off.answered(START_MS + 1_000);
+        back_off.limited(START_MS + 2_000, None, START_MS + 2_000);
+        assert_eq!(back_off.wait_ms(START_MS + 2_000), 1_000);
+        let later_ms = START_MS + 3_000 + FORGOTTEN_MS;
+        back_off.limited(later_ms, None, later_ms);
+        assert_eq!(back_off.wait_ms(later_ms), 1_000);
+        back_off.limited(later_ms + 1_000, None, later_ms + 1_000);
+        assert_eq!(back_off.wait_ms(later_ms + 1_000), 4_000);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_ends_the_wait() {
+        let mut back_off = BackOff::default();
+        back_off.limited(START_MS, None, START_MS);
+        assert_eq!(back_off.wait_ms(START_MS - 500_000), 0);
+        back_off.limited(1_000, None, 1_000);
+        assert_eq!(back_off.wait_ms(1_000), 1_000);
+    }
+
+    proptest! {
+        #[test]
+        fn no_wait_is_longer_than_believed_or_shorter_than_asked(
+            steps in prop::collection::vec(
+                (0_u64..100_000, prop::option::of(prop_oneof![0_u64..700_000, Just(u64::MAX)]), any::<bool>()), 1..50),
+        ) {
+            let (mut back_off, mut now_ms) = (BackOff::default(), START_MS);
+            for (step_ms, asked_ms, limited) in steps {
+                let started_ms = now_ms;
+                now_ms += step_ms;
+                if limited {
+                    back_off.limited(started_ms, asked_ms, now_ms);
+                    let wait_ms = back_off.wait_ms(now_ms);
+                    prop_assert!(wait_ms >= asked_ms.unwrap_or(0).min(RETRY_AFTER_MAX_MS));
+                    prop_assert!(wait_ms <= RETRY_AFTER_MAX_MS);
+                } else {
+                    back_off.answered(started_ms);
+                }
+            }
+        }
+    }
+}

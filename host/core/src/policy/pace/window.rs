@@ -1,0 +1,155 @@
+//! A limit of so many calls in any span of so long.
+//!
+//! Calls are remembered, not refilled: a bucket that refills lets nearly twice its limit through within one span, and a
+//! partner that counts by the minute would answer the excess with a 429.
+
+use std::collections::VecDeque;
+
+use super::super::keyed::Ends;
+
+/// At most so many calls within any span of so many milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limit {
+    pub(super) calls: u32,
+    pub(super) per_ms: u64,
+}
+
+/// Entries that one window remembers. Up to so many calls each has its own; of a greater limit, calls that are close to each
+/// other share one, which counts until the last of them has left the span. So the limit holds, and a window stays
+/// small; it may bite late by this share of the span.
+const ENTRIES: u32 = 64;
+
+/// The calls of the last span.
+#[derive(Debug, Default)]
+pub(super) struct Window {
+    /// Oldest first.
+    recent: VecDeque<Entry>,
+    calls: u32,
+    ends_ms: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    first_ms: u64,
+    last_ms: u64,
+    calls: u32,
+}
+
+impl Window {
+    /// How long until another call fits, milliseconds; zero is now.
+    pub(super) fn wait_ms(&mut self, limit: Limit, now_ms: u64) -> u64 {
+        self.forget(limit, now_ms);
+        match self.recent.front() {
+            Some(oldest) if self.calls >= limit.calls.max(1) => oldest.last_ms + limit.per_ms - now_ms,
+            _ => 0,
+        }
+    }
+
+    /// Counts a call that fits.
+    pub(super) fn take(&mut self, limit: Limit, now_ms: u64) {
+        self.calls += 1;
+        self.ends_ms = now_ms.saturating_add(limit.per_ms);
+        let grain_ms = if limit.calls <= ENTRIES { 0 } else { limit.per_ms / u64::from(ENTRIES) };
+        match self.recent.back_mut() {
+            Some(entry) if now_ms < entry.first_ms + grain_ms => {
+                entry.last_ms = now_ms;
+                entry.calls += 1;
+            }
+            _ => self.recent.push_back(Entry { first_ms: now_ms, last_ms: now_ms, calls: 1 }),
+        }
+    }
+
+    fn forget(&mut self, limit: Limit, now_ms: u64) {
+        // A clock that was set back makes calls lie ahead. They count as made now: no wait is longer than a span.
+        for entry in self.recent.iter_mut().rev().take_while(|entry| entry.last_ms > now_ms) {
+            entry.first_ms = entry.first_ms.min(now_ms);
+            entry.last_ms = now_ms;
+        }
+        while let Some(oldest) = self.recent.front()
+            && oldest.last_ms.saturating_add(limit.per_ms) <= now_ms
+        {
+            self.calls -= oldest.calls;
+            self.recent.pop_front();
+        }
+    }
+}
+
+impl Ends for Window {
+    fn ends_ms(&self) -> u64 {
+        self.ends_ms
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MINUTE_MS: u64 = 60_000;
+
+    fn admit(window: &mut Window, limit: Limit, now_ms: u64) -> u64 {
+        let wait_ms = window.wait_ms(limit, now_ms);
+        if wait_ms == 0 {
+            window.take(limit, now_ms);
+        }
+        wait_ms
+    }
+
+    #[test]
+    fn a_span_holds_its_calls_and_no_more() {
+        let limit = Limit { calls: 3, per_ms: 1_000 };
+        let mut window = Window::default();
+        let waits = [5_000, 5_100, 5_900, 5_950, 6_000, 6_050, 6_100].map(|at_ms| admit(&mut window, limit, at_ms));
+        assert_eq!(waits, [0, 0, 0, 50, 0, 50, 0]);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_costs_one_span_at_most() {
+        let limit = Limit { calls: 1, per_ms: 1_000 };
+        let mut window = Window::default();
+        assert_eq!(admit(&mut window, limit, 1_000_000), 0);
+        assert_eq!(admit(&mut window, limit, 5_000), 1_000);
+        assert_eq!(admit(&mut window, limit, 6_000), 0);
+    }
+
+    #[test]
+    fn a_limit_of_nothing_lets_one_through() {
+        let limit = Limit { calls: 0, per_ms: MINUTE_MS };
+        let mut window = Window::default();
+        assert_eq!(admit(&mut window, limit, 0), 0);
+        assert_eq!(admit(&mut window, limit, 0), MINUTE_MS);
+    }
+
+    proptest! {
+        #[test]
+        fn no_span_holds_more_than_its_limit(
+            calls in prop_oneof![1_u32..10, 60_u32..400],
+            steps in prop::collection::vec(prop_oneof![4 => 0_u64..60, 1 => 0_u64..20_000], 1..1_500),
+        ) {
+            let limit = Limit { calls, per_ms: MINUTE_MS };
+            let mut window = Window::default();
+            let (mut now_ms, mut made) = (MINUTE_MS, Vec::new());
+            for step in steps {
+                now_ms += step;
+                let wait_ms = admit(&mut window, limit, now_ms);
+                prop_assert!(wait_ms <= MINUTE_MS);
+                let within = made.iter().filter(|at_ms| **at_ms + MINUTE_MS > now_ms).count();
+                if wait_ms == 0 {
+                    made.push(now_ms);
+                    prop_assert!(within < calls as usize);
+                } else if calls <= ENTRIES {
+                    // Nobody waits in vain, and after the wait there is room.
+                    prop_assert_eq!(within, calls as usize);
+                    let after = made.iter().filter(|at_ms| **at_ms + MINUTE_MS > now_ms + wait_ms).count();
+                    prop_assert!(after < calls as usize);
+                } else {
+                    let grain_ms = MINUTE_MS / u64::from(ENTRIES);
+                    let within = made.iter().filter(|at_ms| **at_ms + MINUTE_MS + grain_ms > now_ms).count();
+                    prop_assert!(within >= calls as usize);
+                }
+                prop_assert!(window.recent.len() <= ENTRIES as usize + 1, "{}", window.recent.len());
+            }
+        }
+    }
+}

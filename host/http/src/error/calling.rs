@@ -1,0 +1,111 @@
+//! What a call of a tool refuses, as HTTP says it.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use http::StatusCode;
+use intent_gateway_core::calling::CallError;
+use intent_gateway_core::contract::Descriptor;
+use intent_gateway_core::error::{CallFailure, SearchError, chain};
+
+use super::{Code, Refusal};
+
+/// The reference was not issued here, or is another intent's or user's.
+const INVALID_REFERENCE: &str = "INVALID_REFERENCE";
+/// The option was shown without a token to book it by.
+const NOT_BOOKABLE: &str = "NOT_BOOKABLE";
+/// The option is no longer bookable, and the intent has no code of its own for that.
+const OPTION_EXPIRED: &str = "OPTION_EXPIRED";
+/// Requests of the intent are no longer routed to the partner.
+const PARTNER_GONE: &str = "PARTNER_GONE";
+/// The contract refuses what the partner answered.
+const PARTNER_ANSWER_INVALID: &str = "PARTNER_ANSWER_INVALID";
+
+impl Refusal {
+    /// What came of a call that gave no answer. `descriptor` is that of the live contract, for the status that its error
+    /// table gives to a code.
+    pub(crate) fn of_call(error: CallError, descriptor: Option<&Descriptor>) -> Self {
+        let detail = chain(&error);
+        match error {
+            CallError::InvalidIntent(_) => Self::new(Code::InvalidIntent),
+            CallError::UnknownTool(tool) => Self::new(Code::NotFound)
+                .message(format!("The intent has no tool `{tool}` that is called by reference.")),
+            CallError::InvalidReference => Self::new(Code::InvalidRequest)
+                .message("The reference is not one that this gateway issued for this intent and user.")
+                .coded(INVALID_REFERENCE),
+            CallError::NotBookable => Self::conflict(NOT_BOOKABLE, "The partner has not committed to this option."),
+            CallError::Expired(code) => {
+                let refused = Self::conflict(OPTION_EXPIRED, "The option is no longer bookable; search again.");
+                match code {
+                    Some(code) => refused.listed(descriptor, code),
+                    None => refused,
+                }
+            }
+            CallError::PartnerGone(_) => {
+                Self::conflict(PARTNER_GONE, "The partner does not serve the intent at the moment; search again.")
+            }
+            CallError::Refused(refusal) => Self::of_search(SearchError::Refused(refusal), descriptor),
+            CallError::Partner { code, failure } => {
+                let refused = Self::of_failure(&failure).internal(detail);
+                match code {
+                    Some(code) => refused.listed(descriptor, code),
+                    None => refused,
+                }
+            }
+            CallError::Answer(refusal) => {
+                let refused = Self::new(Code::InternalError)
+                    .message("The partner's answer breaks the intent's contract; it is recorded against the partner.")
+                    .violations(refusal.violations);
+                Self { status: StatusCode::BAD_GATEWAY, code: PARTNER_ANSWER_INVALID.into(), ..refused }
+            }
+            CallError::Contract(fault) => fault.into(),
+        }
+    }
+
+    /// A failure at the partner's side, under its own code.
+    fn of_failure(failure: &CallFailure) -> Self {
+        let refused = Self::new(Code::InternalError).message("The partner gave no sound answer.");
+        let status = match failure {
+            CallFailure::Timeout(_) => StatusCode::GATEWAY_TIMEOUT,
+            CallFailure::RateLimited { .. } => StatusCode::TOO_MANY_REQUESTS,
+            CallFailure::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            _ => StatusCode::BAD_GATEWAY,
+        };
+        let refused = Self { status, code: failure.code().to_owned().into(), ..refused };
+        match failure {
+            CallFailure::RateLimited { retry_after_ms: Some(wait) } => {
+                refused.retry_after(Duration::from_millis(*wait))
+            }
+            _ => refused,
+        }
+    }
+
+    /// Under a code of the intent's error table with its status and meaning, or of the platform's own (spec 1, Errors).
+    fn listed(self, descriptor: Option<&Descriptor>, code: String) -> Self {
+        let row = descriptor.and_then(|descriptor| descriptor.error(&code));
+        // A table may give an advisory status to a code; a failure is an error whatever the table says.
+        let status = row
+            .and_then(|row| StatusCode::from_u16(row.http_status).ok())
+            .filter(|status| status.is_client_error() || status.is_server_error())
+            .unwrap_or_else(|| of_platform(&code).unwrap_or(self.status));
+        let message = match row {
+            Some(row) if !row.meaning.is_empty() => Cow::Owned(row.meaning.clone()),
+            _ => self.message.clone(),
+        };
+        Self { status, code: code.into(), message, ..self }
+    }
+}
+
+/// The status of a code that every intent may use.
+fn of_platform(code: &str) -> Option<StatusCode> {
+    Some(match code {
+        "INVALID_REQUEST" => StatusCode::BAD_REQUEST,
+        "METHOD_NOT_FOUND" => StatusCode::NOT_FOUND,
+        "INTERNAL_ERROR" => StatusCode::INTERNAL_SERVER_ERROR,
+        "RATE_LIMITED" => StatusCode::TOO_MANY_REQUESTS,
+        "PARTNER_MAINTENANCE" => StatusCode::SERVICE_UNAVAILABLE,
+        "IDEMPOTENCY_CONFLICT" => StatusCode::CONFLICT,
+        // A 401 would say that the caller's own token is at fault.
+        _ => return None,
+    })
+}
