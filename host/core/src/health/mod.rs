@@ -254,20 +254,19 @@ impl Health {
         events.extend(both.into_iter().flatten().map(event));
     }
 
-    /// Whether any other partner serves the intent and, where none does, the least slow of those that are out.
+    /// Whether any other partner serves the intent and, where none does, the least slow of those that are out; of equals
+    /// the first by name, for the map has no order that two runs share.
     fn others(&self, partner: &PartnerId, intent: &IntentId, now_ms: u64) -> (bool, Option<(PartnerId, Slowness)>) {
-        let mut least_slow: Option<(PartnerId, Slowness)> = None;
+        let mut out: Vec<(PartnerId, Slowness)> = Vec::new();
         for other in self.partners.iter().filter(|other| other.key() != partner) {
             match other.standing(intent, now_ms) {
                 Standing::Serves => return (true, None),
-                Standing::Out(slowness)
-                    if least_slow.as_ref().is_none_or(|(_, least)| slowness.is_less_than(least)) =>
-                {
-                    least_slow = Some((other.key().clone(), slowness));
-                }
-                Standing::Out(_) | Standing::Elsewhere => {}
+                Standing::Out(slowness) => out.push((other.key().clone(), slowness)),
+                Standing::Elsewhere => {}
             }
         }
+        out.sort_by(|a, b| a.0.cmp(&b.0));
+        let least_slow = out.into_iter().reduce(|least, next| if next.1.is_less_than(&least.1) { next } else { least });
         (false, least_slow)
     }
 }
