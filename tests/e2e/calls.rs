@@ -67,7 +67,8 @@ async fn a_booking_is_made_and_cancelled_by_reference() {
     let taken = call(&gateway, CREATE, reference, booking("r2")).await;
     assert_eq!((taken.status, taken.body["error"]["code"].as_str()), (409, Some("SLOT_GONE")), "{}", taken.body);
 
-    let (reference, booking_id) = (booked.body["reference"].as_str().expect("a text"), &booked.body["payload"]["booking_id"]);
+    let (reference, booking_id) =
+        (booked.body["reference"].as_str().expect("a text"), &booked.body["payload"]["booking_id"]);
     let cancel = json!({"request_id": "r3", "reason_code": "changed_plans"});
     let other = with(cancel.clone(), "booking_id", "another");
     let refused = call(&gateway, CANCEL, reference, other).await;
