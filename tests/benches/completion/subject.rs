@@ -54,7 +54,7 @@ impl Subject {
     /// Stops the server, which folds logs into files; bytes on the disk for each acknowledged report.
     pub(crate) async fn finish(self) -> Option<f64> {
         let acknowledged = self.runs.iter().map(|(_, run)| run.acknowledged).sum::<u64>();
-        let Some(Kept { folder, bytes_before }) = self.kept else { return None };
+        let Kept { folder, bytes_before } = self.kept?;
         self.server.stop().unwrap_or_else(|error| panic!("{error}"));
         let bytes = bytes_below(&folder).saturating_sub(bytes_before) as f64 / acknowledged as f64;
         if let Some(gateway) = self.gateway {
