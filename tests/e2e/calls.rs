@@ -13,7 +13,7 @@ async fn call(gateway: &Gateway, tool: &str, reference: &str, arguments: Value) 
 }
 
 /// Arguments of a booking, without the slot.
-fn booking(request_id: &str) -> Value {
+pub(crate) fn booking(request_id: &str) -> Value {
     let request = request();
     json!({
         "request_id": request_id,

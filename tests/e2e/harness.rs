@@ -223,6 +223,20 @@ impl Gateway {
         answer.body
     }
 
+    /// The findings against a partner, once there are any: those of a search are kept a moment after its answer, all
+    /// together.
+    pub(crate) async fn findings(&self, partner: &str) -> Vec<Value> {
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        loop {
+            let kept = self.admin_get(&format!("/partners/{partner}/findings")).await;
+            let findings = kept["findings"].as_array().expect("a list");
+            if !findings.is_empty() || std::time::Instant::now() > deadline {
+                return findings.clone();
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    }
+
     /// A call with whatever token, or none.
     pub(crate) async fn call(&self, method: &str, path: &str, token: Option<&str>, body: Option<&Value>) -> Answer {
         self.try_call(method, path, token, body).await.expect("the gateway answers")

@@ -162,10 +162,9 @@ async fn a_search_ranks_shows_and_drops() {
         json!(["wordy", "WRONG_TYPE", "/price/gst_inr", false]),
     ];
     assert_eq!(reasons, expected.map(|reason| reason.to_string()));
-    let findings = gateway.admin_get("/partners/scripted/findings").await;
-    let has =
-        |code: &str| findings["findings"].as_array().expect("a list").iter().any(|f| f["violation"]["code"] == code);
-    assert!(has("PRICE_SUM") && has("VALIDITY_OVERSTATED"), "{findings}");
+    let findings = gateway.findings("scripted").await;
+    let has = |code: &str| findings.iter().any(|finding| finding["violation"]["code"] == code);
+    assert!(has("PRICE_SUM") && has("VALIDITY_OVERSTATED"), "{findings:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

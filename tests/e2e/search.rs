@@ -102,8 +102,7 @@ async fn a_search_ranks_shows_drops_and_refers() {
     assert_eq!(answer["partners"][0]["status"], "answered");
     assert_eq!(answer["partners"][0]["options"], 7);
 
-    let findings = gateway.admin_get("/partners/scripted/findings").await;
-    let findings = findings["findings"].as_array().expect("a list");
+    let findings = gateway.findings("scripted").await;
     let has = |code: &str, severity: &str| {
         findings.iter().any(|f| f["violation"]["code"] == code && f["severity"] == severity)
     };

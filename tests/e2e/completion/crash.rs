@@ -231,8 +231,10 @@ async fn no_acknowledged_report_is_lost() {
     let begun = Instant::now();
     let outcome = Subject::new(Way::Gateway, None).run().await;
     assert!(outcome.is_sound(), "{outcome:?}");
-    // The power went while something was under way.
-    assert!(outcome.unanswered > 0 && outcome.undone.changes > 0, "{outcome:?}");
+    // The power went while something was under way. Whether anything was unsynced at that moment is chance in three
+    // rounds, and certain in twenty; that the shim undoes it is shown by the sabotaged settings.
+    assert!(outcome.unanswered > 0, "{outcome:?}");
+    assert!(outcome.rounds < 20 || outcome.undone.changes > 0, "{outcome:?}");
     eprintln!("on SQLite: {:?}", begun.elapsed());
 }
 

@@ -88,20 +88,20 @@ fn with(mut document: Value, changes: &[(&str, Value)]) -> Value {
 }
 
 /// Sends reports as one partner does.
-struct Reporter {
+pub(crate) struct Reporter {
     url: String,
     signer: Signer,
     client: reqwest::Client,
 }
 
 impl Reporter {
-    fn new(base_url: &str, partner: &str, key: &str) -> Self {
+    pub(crate) fn new(base_url: &str, partner: &str, key: &str) -> Self {
         let signer = Signer::new(&Secret::new(key));
         Self { url: endpoint(base_url, partner), signer, client: reqwest::Client::new() }
     }
 
     /// Signs now, and sends.
-    async fn report(&self, report: &Value) -> Answer {
+    pub(crate) async fn report(&self, report: &Value) -> Answer {
         self.text(&report.to_string()).await
     }
 

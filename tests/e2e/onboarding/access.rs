@@ -9,12 +9,14 @@ use serde_json::{Value, json};
 use super::flow::profile;
 use super::steps::Ready;
 use super::{Business, INTENT, Platform, SIGNING_KEY, manifest};
+use crate::calls::booking;
+use crate::completion::{Reporter, ac_report};
 use crate::harness::{Answer, request};
 
 /// A key that the gateway does not know.
 const FOREIGN_KEY: &str = "a-key-of-somebody-else-of-more-than-32-bytes";
 /// The operations that take no token.
-const OPEN: [&str; 7] = [
+const OPEN: [&str; 8] = [
     "GET /health",
     "GET /openapi.json",
     "GET /ready",
@@ -22,6 +24,8 @@ const OPEN: [&str; 7] = [
     "POST /api/v1/business/sign-up",
     "POST /api/v1/business/sign-up/verify",
     "POST /api/v1/business/token",
+    // It takes a signature instead.
+    "POST /api/v1/cpc/mcp_provider/{partner_id}",
 ];
 
 /// What an operation must be answered with.
@@ -156,7 +160,10 @@ async fn operations(
                 let parameter = part.strip_prefix('{').and_then(|part| part.strip_suffix('}'));
                 parameter.map_or_else(|| part.to_owned(), &fill)
             });
-            let path = parts.collect::<Vec<_>>().join("/");
+            let mut path = parts.collect::<Vec<_>>().join("/");
+            if template.ends_with("/receipts") {
+                path.push_str("?request_id=r1");
+            }
             let body = (method != "GET" && method != "DELETE").then(|| body(&name));
             operations.push(Operation { name, method, path, roles, body });
         }
@@ -165,7 +172,7 @@ async fn operations(
 }
 
 /// A body that the operation would take.
-fn body(name: &str, endpoint: &str) -> Value {
+fn body(name: &str, reference: &str) -> Value {
     match name.rsplit('/').next().expect("a last part") {
         "search" => request(),
         "classify" => json!({"utterance": "my car's AC blows warm air"}),
@@ -176,7 +183,12 @@ fn body(name: &str, endpoint: &str) -> Value {
         "test" => json!({"intent": INTENT, "confirmed": []}),
         "suspend" | "lift" | "accept-drift" => json!({"reason": "by a stranger"}),
         "{account_id}" if name.contains("/manifest/") => manifest(true),
-        "{account_id}" if name.contains("/connection/") => json!({"kind": "mcp", "url": endpoint}),
+        "{account_id}" if name.contains("/connection/") => {
+            json!({"kind": "mcp", "url": "https://stranger.example/mcp"})
+        }
+        "{tool}" => json!({"reference": reference, "arguments": booking("by-a-stranger")}),
+        "reversal" => json!({"reason": "by a stranger"}),
+        "correction" => json!({"reason": "by a stranger", "amount_inr": 1}),
         _ => json!({}),
     }
 }
@@ -217,7 +229,19 @@ async fn no_operation_opens_to_a_token_that_is_not_for_it() {
     platform.admin(&own.admin_path("switch-on"), json!({})).await;
     platform.post(&own.path("credentials"), &own.token, json!({})).await;
     let webhook = format!("{}/webhook", own.path("credentials"));
-    platform.put(&webhook, &own.token, json!({"webhook_url": "https://coolcar.example/hook"})).await;
+    let hook = platform.put(&webhook, &own.token, json!({"webhook_url": "https://coolcar.example/hook"})).await;
+    let key = hook.body["webhook_signing_key"].as_str().unwrap_or_else(|| panic!("{}", hook.body));
+    platform.routed(&[&own.id]).await;
+    let found = platform.gateway.found(&request()).await;
+    let receipt = found["receipt"].as_str().unwrap_or_else(|| panic!("{found}")).to_owned();
+    let option = found["options"].as_array().expect("a list").iter().find(|option| option["bookable"] == true);
+    let reference = option.unwrap_or_else(|| panic!("{found}"))["reference"].as_str().expect("a text").to_owned();
+    let request_id = found["request_id"].as_str().expect("a text");
+    let reporter = Reporter::new(&platform.gateway.server.url, &own.id, key);
+    let reported = reporter.report(&ac_report("BK-1", request_id)).await;
+    assert_eq!(reported.status, 200, "{}", reported.body);
+    let statement = platform.gateway.admin_get("/ledger/entries").await["entries"][0]["month"].clone();
+    let month = statement.as_str().expect("a month").to_owned();
     let sent = platform.post(&own.path("manifest"), &own.token, manifest(true)).await;
     let review = sent.body["review"].as_str().unwrap_or_else(|| panic!("{}", sent.body)).to_owned();
     let other = platform.sign_up("ops@warmcar.example").await;
@@ -229,9 +253,14 @@ async fn no_operation_opens_to_a_token_that_is_not_for_it() {
         "review" => review.clone(),
         "intent" => INTENT.to_owned(),
         "digest" => digest.clone(),
+        "partner_id" => own.id.clone(),
+        "number" => "1".to_owned(),
+        "month" => month.clone(),
+        "receipt" => receipt.clone(),
+        "tool" => "create_ac_service_booking".to_owned(),
         other => panic!("no value is known for the parameter `{other}`"),
     };
-    let operations = operations(&platform, fill, |name| body(name, "https://stranger.example/mcp")).await;
+    let operations = operations(&platform, fill, |name| body(name, &reference)).await;
     let open: Vec<&str> =
         operations.iter().filter(|one| one.roles.is_empty()).map(|operation| operation.name.as_str()).collect();
     let mut expected = OPEN.to_vec();
