@@ -13,8 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::clock::Clock;
 use crate::contract::{
-    Axes, CallContext, Candidate, Descriptor, DroppedOption, Evaluation, Payload, RankedOption, Refusal, SearchShape,
-    Violation,
+    Axes, CallContext, Descriptor, DroppedOption, Evaluation, Payload, RankedOption, Refusal, SearchShape, Violation,
 };
 use crate::digest::Digest;
 use crate::error::{CallFailure, ContractError, ContractFault, SearchError};
@@ -144,7 +143,7 @@ pub enum PartnerStatus {
 struct Bound<'a> {
     contract: Digest,
     receipt: Option<&'a str>,
-    user: Option<&'a UserId>,
+    user: Option<&'a UserMark>,
 }
 
 /// Which option of which answer a number stands for.
@@ -199,13 +198,15 @@ impl Searcher {
         let mut answers = join_all(calls).await;
 
         let mut search = Sorting::new(descriptor, &mut answers);
-        let evaluation = self.evaluate(&*contract, &context, prepared.arguments.get(), &search).await?;
-        let receipt = self.receipt(&*contract, &context, prepared.arguments, &search, &evaluation);
+        let payloads = search.payloads();
+        let evaluation = self.evaluate(&*contract, &context, prepared.arguments.get(), &payloads).await?;
+        let receipt = self.receipt(&*contract, &context, prepared.arguments, payloads, &evaluation);
         let ranked = search.take_ranked(evaluation);
         let Sorting { dropped, findings, .. } = search;
         self.record(&context, descriptor, &findings, &dropped, &answers);
 
-        let bound = Bound { contract: contract.digest(), receipt: receipt.as_deref(), user };
+        let user = user.map(UserMark::of);
+        let bound = Bound { contract: contract.digest(), receipt: receipt.as_deref(), user: user.as_ref() };
         let options = self.choices(descriptor, &context, ranked, &answers, bound);
         let mut partners: Vec<PartnerOutcome> = answers.into_iter().map(PartnerOutcome::of).collect();
         partners.extend(selection.left_out.into_iter().map(|(partner, reason)| PartnerOutcome {
@@ -251,12 +252,12 @@ impl Searcher {
         contract: &dyn Contract,
         context: &CallContext,
         request: &str,
-        search: &Sorting<'_>,
+        payloads: &[ReceiptPayload],
     ) -> Result<Evaluation, SearchError> {
-        let payloads = search.payloads();
         if payloads.is_empty() {
             return Ok(Evaluation::default());
         }
+        let payloads: Vec<Payload<'_>> = payloads.iter().map(ReceiptPayload::for_contract).collect();
         contract.evaluate(context, request, &payloads).await.map_err(|error| match error {
             ContractError::Refused(refusal) => SearchError::Refused(refusal),
             ContractError::Fault(fault) => SearchError::Contract(fault),
@@ -269,10 +270,9 @@ impl Searcher {
         contract: &dyn Contract,
         context: &CallContext,
         arguments: Box<RawValue>,
-        search: &Sorting<'_>,
+        payloads: Vec<ReceiptPayload>,
         evaluation: &Evaluation,
     ) -> Option<String> {
-        let payloads = search.receipt_payloads();
         if payloads.is_empty() {
             return None;
         }
@@ -317,7 +317,7 @@ impl Searcher {
                     option_id: ranked.id.clone(),
                     number: ranked.number,
                     receipt: receipt.map(str::to_owned),
-                    user: user.map(UserMark::of),
+                    user: user.cloned(),
                     result_token: token.map(|token| token.result_token.clone()),
                     expires_at_ms: token.map(|token| token.expires_at_ms),
                 });
@@ -494,8 +494,8 @@ impl<'a> Sorting<'a> {
         payload.options.get(origin.position).map(|option| &**option)
     }
 
-    /// The same as [`payloads`](Self::payloads), with the partners, to be kept.
-    fn receipt_payloads(&self) -> Vec<ReceiptPayload> {
+    /// What the contract gets and the receipt keeps: per answer, the declared signals and the options under their numbers.
+    fn payloads(&self) -> Vec<ReceiptPayload> {
         let mut payloads: Vec<(usize, ReceiptPayload)> = Vec::new();
         for (number, origin) in (0_u32..).zip(&self.origins) {
             let Some(option) = self.option(origin) else { continue };
@@ -503,33 +503,10 @@ impl<'a> Sorting<'a> {
             match payloads.last_mut() {
                 Some((answer, payload)) if *answer == origin.answer => payload.candidates.push(candidate),
                 _ => {
-                    let partner = self.answers[origin.answer].partner.id.clone();
-                    let declared = self.declared(origin);
-                    payloads.push((origin.answer, ReceiptPayload { partner, declared, candidates: vec![candidate] }));
-                }
-            }
-        }
-        payloads.into_iter().map(|(_, payload)| payload).collect()
-    }
-
-    fn declared(&self, origin: &Origin) -> Axes {
-        let listing = self.answers[origin.answer].partner.listing(self.intent);
-        listing.map_or(Axes::UNDECLARED, |listing| listing.declared)
-    }
-
-    /// What the contract gets: per answer, the declared signals and the options under their numbers.
-    fn payloads(&self) -> Vec<Payload<'a>> {
-        let mut payloads: Vec<(usize, Payload<'a>)> = Vec::new();
-        for (number, origin) in (0_u32..).zip(&self.origins) {
-            let Some(option) = self.option(origin) else { continue };
-            let candidate = Candidate { number, json: option.get() };
-            match payloads.last_mut() {
-                Some((answer, payload)) if *answer == origin.answer => payload.candidates.push(candidate),
-                _ => {
-                    payloads.push((
-                        origin.answer,
-                        Payload { declared: self.declared(origin), candidates: vec![candidate] },
-                    ));
+                    let partner = &self.answers[origin.answer].partner;
+                    let declared = partner.listing(self.intent).map_or(Axes::UNDECLARED, |listing| listing.declared);
+                    let (partner, candidates) = (partner.id.clone(), vec![candidate]);
+                    payloads.push((origin.answer, ReceiptPayload { partner, declared, candidates }));
                 }
             }
         }

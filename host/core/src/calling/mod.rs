@@ -20,6 +20,7 @@ pub use error::CallError;
 
 use crate::clock::Clock;
 use crate::contract::{CallContext, CheckedResponse, Descriptor, Exchange, Tool, ToolRole, Violation};
+use crate::digest::Digest;
 use crate::error::{CallFailure, ContractError, chain};
 use crate::findings::{Finding, Severity};
 use crate::forbidden::ForbiddenFields;
@@ -136,8 +137,8 @@ impl Caller {
         let now_ms = self.clock.now_ms();
         let live =
             self.contracts.live(order.intent).ok_or_else(|| CallError::InvalidIntent(order.intent.to_owned()))?;
-        let (bound, pinned) = self.open(&order, now_ms, &*live)?;
-        let contract = pinned.and_then(|digest| self.contracts.loaded(digest)).unwrap_or(live);
+        let (bound, digest) = self.open(&order, now_ms, &*live)?;
+        let contract = self.contracts.loaded(digest).unwrap_or(live);
         let tool = callable(contract.descriptor(), order.tool)?;
         let partner = self.partner(&bound.partner, order.intent)?;
         let mut context = CallContext { request_id: order.fallback_request_id.to_owned(), now_ms };
@@ -177,12 +178,7 @@ impl Caller {
     }
 
     /// Opens the reference, and says which contract it was made under.
-    fn open(
-        &self,
-        order: &Order<'_>,
-        now_ms: u64,
-        live: &dyn Contract,
-    ) -> Result<(Bound, Option<crate::digest::Digest>), CallError> {
+    fn open(&self, order: &Order<'_>, now_ms: u64, live: &dyn Contract) -> Result<(Bound, Digest), CallError> {
         let opened = self.references.open(order.reference).map_err(|_| CallError::InvalidReference)?;
         let (bound, intent, contract) = match opened {
             Reference::Option(OptionReference {
@@ -214,7 +210,7 @@ impl Caller {
         if intent != order.intent || bound.user != order.user.map(UserMark::of) {
             return Err(CallError::InvalidReference);
         }
-        Ok((bound, Some(contract)))
+        Ok((bound, contract))
     }
 
     /// The partner, if requests of the intent are still routed to it.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
-use crate::contract::{Axes, CallContext, DroppedOption, Evaluation, RankedOption};
+use crate::contract::{Axes, CallContext, Candidate, DroppedOption, Evaluation, Payload, RankedOption};
 use crate::digest::Digest;
 use crate::id::{IntentId, PartnerId};
 use crate::vault::hex;
@@ -127,6 +127,16 @@ impl From<&DroppedOption> for ReceiptDrop {
     fn from(dropped: &DroppedOption) -> Self {
         let codes = dropped.violations.iter().map(|violation| violation.code.clone()).collect();
         Self { number: dropped.number, strike: dropped.strike, codes }
+    }
+}
+
+impl ReceiptPayload {
+    /// What the contract is shown of it: everything but who answered.
+    #[must_use]
+    pub fn for_contract(&self) -> Payload<'_> {
+        let candidates = self.candidates.iter();
+        let candidates = candidates.map(|candidate| Candidate { number: candidate.number, json: candidate.json.get() });
+        Payload { declared: self.declared, candidates: candidates.collect() }
     }
 }
 

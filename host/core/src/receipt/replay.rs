@@ -9,8 +9,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Receipt, ReceiptDrop, ReceiptScore, outcome};
-use crate::contract::{Axes, CallContext, Candidate, Evaluation, Payload};
+use super::{Receipt, ReceiptDrop, ReceiptPayload, ReceiptScore, outcome};
+use crate::contract::{Axes, CallContext, Evaluation, Payload};
 use crate::digest::Digest;
 use crate::error::{ContractError, ContractFault};
 use crate::ports::Contract;
@@ -85,7 +85,8 @@ pub async fn replay(receipt: &Receipt, contract: &dyn Contract) -> Result<Replay
     }
     let context = CallContext { request_id: receipt.request_id.clone(), now_ms: receipt.at_ms };
     let expected = receipt.outcome;
-    match contract.evaluate(&context, receipt.arguments.get(), &payloads(receipt)).await {
+    let payloads: Vec<Payload<'_>> = receipt.payloads.iter().map(ReceiptPayload::for_contract).collect();
+    match contract.evaluate(&context, receipt.arguments.get(), &payloads).await {
         Ok(evaluation) => {
             let found = outcome(&evaluation);
             let same = found == expected;
@@ -98,16 +99,6 @@ pub async fn replay(receipt: &Receipt, contract: &dyn Contract) -> Result<Replay
         }
         Err(ContractError::Fault(fault)) => Err(ReplayError::Contract(fault)),
     }
-}
-
-/// What the contract saw.
-fn payloads(receipt: &Receipt) -> Vec<Payload<'_>> {
-    let payloads = receipt.payloads.iter().map(|payload| {
-        let candidates = payload.candidates.iter();
-        let candidates = candidates.map(|candidate| Candidate { number: candidate.number, json: candidate.json.get() });
-        Payload { declared: payload.declared, candidates: candidates.collect() }
-    });
-    payloads.collect()
 }
 
 fn first_difference(receipt: &Receipt, evaluation: &Evaluation) -> Difference {
