@@ -23,6 +23,7 @@ use crate::probe::{FetchedPage, ProbeRecord, ProbeRequest};
 use crate::receipt::Receipt;
 use crate::secret::Secret;
 use crate::store::StoreError;
+use crate::trace::Trace;
 
 /// One version of a contract, pinned: it stays what it is however often the live version changes.
 pub trait Contract: Send + Sync {
@@ -229,6 +230,25 @@ pub struct ToolCall<'a> {
     pub bearer: Option<&'a Secret>,
     /// Everything, connecting included, must be over within this time.
     pub timeout: Duration,
+    /// The request that it belongs to, where it serves one.
+    pub trace: Option<&'a Trace>,
+    /// Who is told of progress that the partner sends before its answer; each word of it begins the time that it may be
+    /// silent anew.
+    pub progress: Option<&'a dyn Progress>,
+}
+
+impl<'a> ToolCall<'a> {
+    /// A call for nobody in particular.
+    #[must_use]
+    pub fn new(intent: &'a str, tool: &'a str, arguments: &'a str, timeout: Duration) -> Self {
+        Self { intent, tool, arguments, bearer: None, timeout, trace: None, progress: None }
+    }
+}
+
+/// Takes what a partner sends of a call's progress (MCP, `notifications/progress`).
+pub trait Progress: std::fmt::Debug + Send + Sync {
+    /// The partner's `params`, JSON text as it came. Never waits.
+    fn came(&self, params: &str);
 }
 
 /// A partner's answer: the text content of the tool result, not yet looked into.

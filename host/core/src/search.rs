@@ -233,7 +233,7 @@ impl Searcher {
     async fn ask(&self, partner: Arc<Partner>, descriptor: &Descriptor, arguments: &str) -> Answer {
         let start = Instant::now();
         let (intent, tool) = (descriptor.intent.as_str(), &descriptor.search.tool);
-        let call = ToolCall { intent, tool, arguments, bearer: None, timeout: self.timeout };
+        let call = ToolCall::new(intent, tool, arguments, self.timeout);
         let result = match self.calls.call(&partner, call).await {
             Ok(answer) => open_payload(&answer.text, descriptor),
             Err(failure) => Err(failure),

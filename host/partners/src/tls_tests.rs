@@ -113,7 +113,7 @@ async fn call(client: &PartnerClient, host: &str, port: u16) -> Result<String, C
         listings: Vec::new(),
         token: None,
     });
-    let call = ToolCall { intent: "test.search", tool: "search", arguments: "{}", bearer: None, timeout: CALL };
+    let call = ToolCall::new("test.search", "search", "{}", CALL);
     client.call(&partner, call).await.map(|answer| answer.text)
 }
 

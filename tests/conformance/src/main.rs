@@ -69,13 +69,7 @@ async fn call_all(client: &PartnerClient, partner: &Arc<Partner>, tools: &[Value
     let mut outcome = Ok(());
     for Wish { name, arguments } in calls {
         let arguments = arguments.to_string();
-        let call = ToolCall {
-            intent: "conformance.call",
-            tool: &name,
-            arguments: &arguments,
-            bearer: None,
-            timeout: CALL_TIMEOUT,
-        };
+        let call = ToolCall::new("conformance.call", &name, &arguments, CALL_TIMEOUT);
         let called = client.call(partner, call).await.with_context(|| format!("the call of `{name}` failed"));
         outcome = outcome.and(called.map(drop));
     }

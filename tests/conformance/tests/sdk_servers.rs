@@ -78,7 +78,7 @@ async fn try_out(program: &Path, script: &str, case: &Case) -> Vec<String> {
             async move {
                 let arguments = json!({"message": format!("turn {turn}")}).to_string();
                 let (intent, bearer) = ("sdk.echo", users.get(turn % 4));
-                let call = ToolCall { intent, tool: "echo", arguments: &arguments, bearer, timeout: CALL_TIMEOUT };
+                let call = ToolCall { bearer, ..ToolCall::new(intent, "echo", &arguments, CALL_TIMEOUT) };
                 match client.call(partner, call).await {
                     Ok(answer) if answer.text.contains(&format!("turn {turn}")) => None,
                     other => Some(format!("turn {turn}: {other:?}")),

@@ -146,13 +146,7 @@ impl Caller {
         let prepared = contract.check_request(&context, order.tool, &arguments).await.map_err(CallError::of_request)?;
         context.request_id = binding::request_id(prepared.arguments.get())?;
         let start = Instant::now();
-        let call = ToolCall {
-            intent: order.intent,
-            tool: order.tool,
-            arguments: prepared.arguments.get(),
-            bearer: None,
-            timeout: self.timeout,
-        };
+        let call = ToolCall::new(order.intent, order.tool, prepared.arguments.get(), self.timeout);
         let answered = self.calls.call(&partner, call).await;
         let elapsed = start.elapsed();
         let call = Pinned { contract, context, order, partner, bound };

@@ -50,7 +50,7 @@ fn graphql(server: &Server, tools: Value) -> Arc<Partner> {
 }
 
 async fn ask(client: &PartnerClient, partner: &Arc<Partner>, bearer: Option<&Secret>) -> Result<Value, CallFailure> {
-    let call = ToolCall { intent: INTENT, tool: "find_slots", arguments: ARGUMENTS, bearer, timeout: CALL };
+    let call = ToolCall { bearer, ..ToolCall::new(INTENT, "find_slots", ARGUMENTS, CALL) };
     let answer = client.call(partner, call).await?;
     Ok(serde_json::from_str(&answer.text).expect("JSON"))
 }
@@ -319,7 +319,7 @@ async fn the_guard_and_the_gate_hold_for_apis_too() {
     });
     let partner = rest(&server, plain());
     let timeout = Duration::from_millis(300);
-    let call = ToolCall { intent: INTENT, tool: "find_slots", arguments: "{}", bearer: None, timeout };
+    let call = ToolCall::new(INTENT, "find_slots", "{}", timeout);
     let outcomes = join_all((0..3).map(|_| narrow.call(&partner, call))).await;
     let count = |wanted: &CallFailure| outcomes.iter().filter(|outcome| outcome.as_ref().err() == Some(wanted)).count();
     assert!(count(&CallFailure::Timeout(300)) >= 1, "{outcomes:?}");

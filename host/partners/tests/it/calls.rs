@@ -270,7 +270,7 @@ async fn arguments_must_be_an_object() {
     let server = Server::answering("{}").await;
     let (client, partner) = (client(), partner("p", &server.url));
     for arguments in ["", "[]", "5", "{", "{} {}"] {
-        let call = ToolCall { intent: "test.search", tool: "search", arguments, bearer: None, timeout: CALL };
+        let call = ToolCall::new("test.search", "search", arguments, CALL);
         assert!(matches!(client.call(&partner, call).await, Err(CallFailure::Payload(_))), "{arguments}");
     }
     assert_eq!(server.state().accepted, 0);

@@ -271,6 +271,6 @@ pub(crate) async fn call_within(
     timeout: Duration,
 ) -> Result<String, CallFailure> {
     let arguments = r#"{"city": "Pune", "big": 12345678901234567890123}"#;
-    let call = ToolCall { intent: "test.search", tool: "search", arguments, bearer, timeout };
+    let call = ToolCall { bearer, ..ToolCall::new("test.search", "search", arguments, timeout) };
     client.call(partner, call).await.map(|answer| answer.text)
 }

@@ -78,7 +78,7 @@ impl Wrapped {
     async fn call(&self, tool: &str, arguments: &Value, bearer: Option<&str>) -> Result<String, CallFailure> {
         let arguments = arguments.to_string();
         let bearer = bearer.map(Secret::new);
-        let call = ToolCall { intent: INTENT, tool, arguments: &arguments, bearer: bearer.as_ref(), timeout: CALL };
+        let call = ToolCall { bearer: bearer.as_ref(), ..ToolCall::new(INTENT, tool, &arguments, CALL) };
         self.client.call(&self.partner, call).await.map(|answer| answer.text)
     }
 
