@@ -14,6 +14,7 @@ use intent_gateway_core::endpoint::{Endpoint, Mappings};
 use intent_gateway_core::error::CallFailure;
 use intent_gateway_core::findings::Finding;
 use intent_gateway_core::id::{IntentId, PartnerId};
+use intent_gateway_core::outbound::Outbound;
 use intent_gateway_core::partner::{Listing, Partner};
 use intent_gateway_core::ports::{
     Contract, Contracts, Journal, PartnerCalls, PartnerDirectory, Selection, ToolAnswer, ToolCall,
@@ -136,7 +137,7 @@ async fn ranked(package: &str) -> (Arc<World>, Receipt) {
     let searcher = Searcher {
         contracts: world.clone(),
         directory: world.clone(),
-        calls: world.clone(),
+        outbound: Arc::new(Outbound::plain(world.clone(), Arc::new(FixedClock))),
         journal: world.clone(),
         clock: Arc::new(FixedClock),
         references: ReferenceSealer::new(&Secret::new("test key")),

@@ -26,6 +26,8 @@ pub(crate) enum Behaviour {
     Text(String),
     /// A proper result whose payload is computed from the arguments.
     Computed(Arc<dyn Fn(&Value) -> Value + Send + Sync>),
+    /// A JSON-RPC error: this one.
+    Fails(Value),
     /// This body instead of a JSON-RPC message.
     Body(&'static str),
     /// This HTTP status with an empty body.
@@ -103,6 +105,9 @@ async fn answer(State(script): State<Arc<Script>>, body: Bytes) -> Response {
                 Behaviour::Payload(payload) => content(payload.to_string()),
                 Behaviour::Text(text) => content(text.clone()),
                 Behaviour::Computed(compute) => content(compute(&message["params"]["arguments"]).to_string()),
+                Behaviour::Fails(error) => {
+                    axum::Json(json!({"jsonrpc": "2.0", "id": id, "error": error})).into_response()
+                }
                 other => misbehave(other).await,
             }
         }

@@ -21,13 +21,17 @@ pub(crate) const CONTRACTS: &str = "contracts";
 pub(crate) const EXAMPLES: &str = "example-contracts";
 /// Guests that are broken on purpose.
 pub(crate) const HOSTILE: &str = "hostile-guests";
+/// Small contracts for tests of what no contract that ships has.
+pub(crate) const TESTS: &str = "test-contracts";
 
-const GUESTS: [Guest; 5] = [
+const GUESTS: [Guest; 7] = [
     Guest { home: "plugins/auto-book-ac-service", folder: CONTRACTS },
     Guest { home: "plugins/finance-buy-motor-insurance", folder: CONTRACTS },
     Guest { home: "plugins/lifestyle-book-yoga-class", folder: CONTRACTS },
     Guest { home: "examples/contract-safety-first", folder: EXAMPLES },
     Guest { home: "tests/guests/hostile", folder: HOSTILE },
+    Guest { home: "tests/guests/dining", folder: TESTS },
+    Guest { home: "tests/guests/ride", folder: TESTS },
 ];
 
 /// Builds all guests.

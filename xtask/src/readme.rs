@@ -44,6 +44,16 @@ pub(crate) fn run_onboarding() -> anyhow::Result<()> {
     })
 }
 
+/// Runs the commands for operators.
+pub(crate) fn run_observability() -> anyhow::Result<()> {
+    run(&Document {
+        name: "the commands for operators",
+        path: "docs/observability.md",
+        heading: "Try it",
+        cleared: "target/observability",
+    })
+}
+
 fn run(document: &Document) -> anyhow::Result<()> {
     let Document { name, path, heading, cleared } = document;
     step(&format!("Running {name}"));

@@ -12,7 +12,7 @@ struct Part {
     run: fn() -> anyhow::Result<()>,
 }
 
-const PARTS: [Part; 14] = [
+const PARTS: [Part; 15] = [
     Part { name: "formatting", run: formatting },
     Part { name: "contracts", run: guests::build_all },
     Part { name: "contract in JavaScript", run: foreign::build_all },
@@ -27,6 +27,7 @@ const PARTS: [Part; 14] = [
     Part { name: "README", run: readme::run_tour },
     Part { name: "walk-through", run: readme::run_walk_through },
     Part { name: "onboarding", run: readme::run_onboarding },
+    Part { name: "observability", run: readme::run_observability },
 ];
 
 /// How long each contract is fuzzed. Long runs are for `plugin check` by hand.

@@ -1,11 +1,14 @@
 //! Installs what only the tests need and Cargo does not bring: a Python environment with an SMTP server and a fuzzer,
-//! MCP's conformance suite and the servers of its SDKs, and PostgreSQL.
+//! MCP's conformance suite and the servers of its SDKs, an authorization server, and PostgreSQL.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context as _, bail};
-use test_servers::tools::{ENVIRONMENT, MCP_ENVIRONMENT, MCP_NODE_PROJECT, MCP_REQUIREMENTS, REQUIREMENTS, mcp_node};
+use test_servers::tools::{
+    ENVIRONMENT, LINKING_NODE_PROJECT, MCP_ENVIRONMENT, MCP_NODE_PROJECT, MCP_REQUIREMENTS, REQUIREMENTS,
+    linking_provider, mcp_node,
+};
 
 use crate::command::{exists, output, root, run, step};
 
@@ -22,6 +25,7 @@ pub(crate) fn install() -> anyhow::Result<()> {
     install_python()?;
     install_environment(MCP_ENVIRONMENT, MCP_REQUIREMENTS)?;
     install_mcp_node()?;
+    install_node_project(LINKING_NODE_PROJECT, || linking_provider().is_ok())?;
     install_postgres()
 }
 
@@ -52,17 +56,22 @@ fn install_environment(folder: &str, list: &str) -> anyhow::Result<()> {
 
 /// Installs MCP's conformance suite, the Node SDKs and their Node, unless that was done from the same list.
 pub(crate) fn install_mcp_node() -> anyhow::Result<()> {
+    install_node_project(MCP_NODE_PROJECT, || mcp_node().is_ok())
+}
+
+/// Installs what a folder's lock file lists, unless that was done from the same list and is there.
+fn install_node_project(project: &str, is_there: fn() -> bool) -> anyhow::Result<()> {
     if !exists("npm") {
-        bail!("npm installs MCP's conformance suite and the servers of its Node SDKs; install it");
+        bail!("npm installs MCP's conformance suite, the servers of its Node SDKs and an authorization server; install it");
     }
-    let home = root().join(MCP_NODE_PROJECT);
+    let home = root().join(project);
     let lock = home.join("package-lock.json");
     let wanted = std::fs::read(&lock).with_context(|| format!("cannot read {}", lock.display()))?;
     let installed = home.join("node_modules/installed-lock.json");
-    if std::fs::read(&installed).is_ok_and(|installed| installed == wanted) && mcp_node().is_ok() {
+    if std::fs::read(&installed).is_ok_and(|installed| installed == wanted) && is_there() {
         return Ok(());
     }
-    eprintln!("   installing {MCP_NODE_PROJECT}/package-lock.json");
+    eprintln!("   installing {project}/package-lock.json");
     run(Command::new("npm").current_dir(&home).args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]))?;
     std::fs::write(&installed, wanted).with_context(|| format!("cannot write {}", installed.display()))
 }

@@ -29,6 +29,7 @@ const SEARCH = {
   idempotencyKey: "request_id",
   retry: { onRateLimited: 1, onServerError: 2 },
   cacheSeconds: SEARCH_CACHE_SECONDS,
+  ordersTool: null,
   requestSchema: schema(REQUEST),
   responseSchema: schema(PUC_CENTRE),
 };
@@ -42,6 +43,7 @@ const BOOK = {
   idempotencyKey: "request_id",
   retry: { onRateLimited: 0, onServerError: 0 },
   cacheSeconds: null,
+  ordersTool: null,
   requestSchema: schema(BOOK_ARGUMENTS),
   responseSchema: schema(PUC_BOOKING),
 };

@@ -129,6 +129,41 @@ pub enum CallFailure {
     /// Too many calls to this partner are under way.
     #[error("too many calls to this partner are under way")]
     Busy,
+    /// The partner was not called: a rate, its own request to slow down, or its health forbids it for now.
+    #[error("the partner is not called at the moment: {why}")]
+    NotCalled {
+        /// What forbids it.
+        why: NotCalled,
+        /// When to ask again, milliseconds from now, where that is known.
+        wait_ms: Option<u64>,
+    },
+}
+
+/// Why a partner is not called at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotCalled {
+    /// It asked to slow down.
+    BackOff,
+    /// The contract's rate for the tool.
+    PartnerRate,
+    /// The user's own rate.
+    UserRate,
+    /// More partners and users are active than are counted.
+    Crowded,
+    /// Its server is down: its breaker is open.
+    Down,
+}
+
+impl std::fmt::Display for NotCalled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::BackOff => "it asked to slow down",
+            Self::PartnerRate => "the contract's rate for the tool is used up",
+            Self::UserRate => "the user's rate is used up",
+            Self::Crowded => "too many partners and users are active",
+            Self::Down => "its server is down",
+        })
+    }
 }
 
 impl CallFailure {
@@ -150,6 +185,8 @@ impl CallFailure {
             Self::Payload(_) => "PARTNER_PAYLOAD_INVALID",
             Self::Forbidden(_) => "FORBIDDEN_FIELD",
             Self::Busy => "PARTNER_BUSY",
+            Self::NotCalled { why: NotCalled::Down, .. } => "PARTNER_DOWN",
+            Self::NotCalled { .. } => "RATE_LIMITED",
         }
     }
 }

@@ -14,8 +14,9 @@ use crate::contract::{
 };
 use crate::digest::Digest;
 use crate::endpoint::Endpoint;
-use crate::error::{CallFailure, ContractError, ContractFault};
+use crate::error::{CallFailure, ContractError, ContractFault, NotCalled};
 use crate::findings::{Finding, KeptFinding};
+use crate::health::HealthEvent;
 use crate::id::PartnerId;
 use crate::mail::{Mail, MailError};
 use crate::partner::Partner;
@@ -189,6 +190,32 @@ pub enum LeftOut {
     ClosedAtHour,
     /// More partners would do than one search may call.
     FanOutLimit,
+    /// It has been too slow for the intent of late.
+    TooSlow,
+    /// Its server is down.
+    Down,
+    /// It has asked to slow down.
+    BackedOff,
+    /// A rate is used up: the contract's for the tool, or the user's own.
+    RateLimited,
+}
+
+impl LeftOut {
+    /// Whether the partner might have answered, and may do so again in a while.
+    #[must_use]
+    pub fn is_passing(self) -> bool {
+        matches!(self, Self::TooSlow | Self::Down | Self::BackedOff | Self::RateLimited)
+    }
+}
+
+impl From<NotCalled> for LeftOut {
+    fn from(why: NotCalled) -> Self {
+        match why {
+            NotCalled::BackOff => Self::BackedOff,
+            NotCalled::PartnerRate | NotCalled::UserRate | NotCalled::Crowded => Self::RateLimited,
+            NotCalled::Down => Self::Down,
+        }
+    }
 }
 
 /// Who is called for a search, and who is not.
@@ -268,6 +295,18 @@ pub trait PartnerCalls: Send + Sync {
     ) -> BoxFuture<'a, Result<ToolAnswer, CallFailure>>;
 }
 
+/// Waits. A port, so that tests run in virtual time.
+pub trait Timer: Send + Sync {
+    /// Is ready when so much time has passed.
+    fn wait(&self, time: Duration) -> BoxFuture<'static, ()>;
+}
+
+/// Is told when a partner's health changes.
+pub trait HealthLog: Send + Sync {
+    /// Takes the change. Never waits.
+    fn changed(&self, event: HealthEvent);
+}
+
 /// Looks at a partner without calling any of its tools.
 pub trait PartnerProbe: Send + Sync {
     /// Whether an endpoint is one that the gateway may call at all, as far as that shows without asking anybody:
@@ -309,6 +348,11 @@ pub trait Evidence: Send + Sync {
         before: Option<u64>,
         limit: u32,
     ) -> BoxFuture<'a, Result<Vec<KeptFinding>, StoreError>>;
+
+    /// The findings that are strikes, against all partners, in order of their number: those with a number above `after`
+    /// that were found at `since_ms` or later, at most `limit`. Of two, the one kept first has the lower number and is
+    /// seen first, whichever process has kept it: whoever remembers the last number misses none.
+    fn strikes(&self, after: u64, since_ms: u64, limit: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>>;
 
     /// A receipt by its identifier.
     fn receipt<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Receipt>, StoreError>>;

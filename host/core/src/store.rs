@@ -30,11 +30,20 @@ pub enum Kind {
     Reviews,
     /// Connections to partners' servers. Key: account; status: the connection's state.
     Connections,
+    /// Accounts at partners that users have linked. Key: the user's mark and the partner.
+    Links,
+    /// Links that a browser has begun. Key: mark of the request's state.
+    PendingLinks,
+    /// The gateway's registrations at partners' authorization servers. Key: digest of the issuer and of where browsers
+    /// come back to.
+    LinkClients,
+    /// Writes at partners under the key that names each. Key: the attempt's own digest.
+    Attempts,
 }
 
 impl Kind {
     /// All of them, in the order of a backup.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 11] = [
         Self::Accounts,
         Self::EmailCodes,
         Self::Credentials,
@@ -42,6 +51,10 @@ impl Kind {
         Self::Manifests,
         Self::Reviews,
         Self::Connections,
+        Self::Links,
+        Self::PendingLinks,
+        Self::LinkClients,
+        Self::Attempts,
     ];
 
     /// Name of the table, and of the kind in a backup.
@@ -55,6 +68,10 @@ impl Kind {
             Self::Manifests => "manifests",
             Self::Reviews => "reviews",
             Self::Connections => "connections",
+            Self::Links => "links",
+            Self::PendingLinks => "pending_links",
+            Self::LinkClients => "link_clients",
+            Self::Attempts => "attempts",
         }
     }
 

@@ -84,6 +84,14 @@ impl fmt::Debug for Sealed {
 #[serde(transparent)]
 pub struct Mark(String);
 
+impl Mark {
+    /// As text, for a record that is kept under its mark.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 impl fmt::Debug for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Mark")
@@ -184,6 +192,13 @@ impl Vault {
         Mark(mark(&self.keys[0], context, secret))
     }
 
+    /// The marks of a secret in a context under every master key, the current one first: what was kept under its mark before
+    /// a rotation is found by one of them.
+    #[must_use]
+    pub fn marks(&self, context: &str, secret: &str) -> Vec<Mark> {
+        self.keys.iter().map(|key| Mark(mark(key, context, secret))).collect()
+    }
+
     /// Whether a presented text is the secret that was marked, in constant time.
     #[must_use]
     pub fn recognises(&self, context: &str, kept: &Mark, presented: &str) -> bool {
@@ -252,5 +267,7 @@ mod tests {
         assert!(!ours.recognises("code/a@b.example1", &mark, "23456"));
         assert!(vault("second", &["first"]).recognises("code/a@b.example", &mark, "123456"));
         assert!(!vault("second", &[]).recognises("code/a@b.example", &mark, "123456"));
+        let rotated = vault("second", &["first"]);
+        assert_eq!(rotated.marks("code/a@b.example", "123456"), [rotated.mark("code/a@b.example", "123456"), mark]);
     }
 }

@@ -46,6 +46,7 @@ fn tool(name: &str, role: ToolRole, p95_ms: u32) -> Tool {
         idempotency_key: None,
         retry: RetryPolicy { on_rate_limited: 0, on_server_error: 0 },
         cache_seconds: None,
+        orders_tool: None,
         request_schema: raw(),
         response_schema: raw(),
     }

@@ -14,6 +14,7 @@ use intent_gateway_core::endpoint::{Endpoint, Mappings};
 use intent_gateway_core::error::{CallFailure, ContractError, ContractFault, SearchError};
 use intent_gateway_core::findings::{Finding, Severity};
 use intent_gateway_core::id::{IntentId, PartnerId};
+use intent_gateway_core::outbound::Outbound;
 use intent_gateway_core::partner::{Listing, Partner};
 use intent_gateway_core::ports::*;
 use intent_gateway_core::receipt::{Difference, Receipt, ReplayError, replay};
@@ -325,7 +326,7 @@ fn search(world: World, body: Value) -> (Result<SearchOutcome, SearchError>, Arc
     let searcher = Searcher {
         contracts: world.clone(),
         directory: world.clone(),
-        calls: world.clone(),
+        outbound: Arc::new(Outbound::plain(world.clone(), Arc::new(FixedClock))),
         journal: world.clone(),
         clock: Arc::new(FixedClock),
         references: sealer(),
@@ -483,7 +484,7 @@ fn refusals_and_faults_are_told_apart() {
     let searcher = Searcher {
         contracts: world.clone(),
         directory: world.clone(),
-        calls: world.clone(),
+        outbound: Arc::new(Outbound::plain(world.clone(), Arc::new(FixedClock))),
         journal: world,
         clock: Arc::new(FixedClock),
         references: sealer(),

@@ -1,15 +1,21 @@
 //! What the gateway does without being asked: it follows changes of who is routed and of signing keys, sends mail, probes
-//! live partners once a day, and forgets codes that are over and evidence that is old.
+//! live partners once a day, writes down changes of partners' health, suspends whoever is struck out, and forgets codes
+//! that are over and evidence that is old.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use intent_gateway_core::calling::forget_attempts;
 use intent_gateway_core::error::chain;
-use intent_gateway_core::onboarding::Onboarding;
+use intent_gateway_core::health::Health;
+use intent_gateway_core::linking::Linking;
+use intent_gateway_core::onboarding::{Onboarding, StrikeWatch};
 use intent_gateway_core::ports::Evidence as _;
 use intent_gateway_store::SqlStore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+
+use crate::health::{self, Changes, HealthJournal};
 
 /// How often the store is asked for mail that is due.
 const MAIL_POLL: Duration = Duration::from_millis(500);
@@ -27,17 +33,28 @@ const COMPARE_POLL: Duration = Duration::from_secs(2);
 /// Pause after the store has failed.
 const STORE_PAUSE: Duration = Duration::from_secs(1);
 
+/// What there is to do, and what it is done with.
+pub(crate) struct Work {
+    pub(crate) onboarding: Arc<Onboarding>,
+    pub(crate) store: Arc<SqlStore>,
+    pub(crate) health: Arc<Health>,
+    /// The last change of who is routed that was taken in.
+    pub(crate) seen: u64,
+    /// How long evidence is kept, milliseconds.
+    pub(crate) keep_ms: u64,
+    /// The strikes that were read.
+    pub(crate) strikes: StrikeWatch,
+    pub(crate) health_journal: Arc<HealthJournal>,
+    pub(crate) changes: Changes,
+    pub(crate) linking: Linking,
+}
+
 /// The tasks; they end when told to, or when this is dropped.
 pub(crate) struct Background(JoinSet<()>);
 
 impl Background {
-    pub(crate) fn start(
-        onboarding: &Arc<Onboarding>,
-        store: Arc<SqlStore>,
-        seen: u64,
-        keep_ms: u64,
-        stop: &CancellationToken,
-    ) -> Self {
+    pub(crate) fn start(work: Work, stop: &CancellationToken) -> Self {
+        let Work { onboarding, store, health, seen, keep_ms, strikes, health_journal, changes, linking } = work;
         let mut tasks = JoinSet::new();
         let until = |stop: &CancellationToken, work: futures_util::future::BoxFuture<'static, ()>| {
             let stop = stop.clone();
@@ -48,12 +65,16 @@ impl Background {
                 }
             }
         };
-        tasks.spawn(until(stop, Box::pin(follow(onboarding.clone(), seen))));
+        tasks.spawn(until(stop, Box::pin(follow(onboarding.clone(), health.clone(), seen))));
         tasks.spawn(until(stop, Box::pin(deliver(onboarding.clone()))));
         tasks.spawn(until(stop, Box::pin(probe(onboarding.clone()))));
-        tasks.spawn(until(stop, Box::pin(sweep(onboarding.clone()))));
+        tasks.spawn(until(stop, Box::pin(sweep(onboarding.clone(), linking))));
         tasks.spawn(until(stop, Box::pin(review_inflation(onboarding.clone(), store.clone()))));
-        tasks.spawn(until(stop, Box::pin(forget(onboarding.clone(), store, keep_ms))));
+        tasks.spawn(until(stop, Box::pin(forget(onboarding.clone(), store.clone(), keep_ms))));
+        let following = health::follow_strikes(onboarding.clone(), store, health, strikes, health_journal.clone());
+        tasks.spawn(until(stop, Box::pin(following)));
+        // Ends by itself, once what came before the end is written.
+        tasks.spawn(health::write(changes, health_journal, onboarding, stop.clone()));
         Self(tasks)
     }
 
@@ -65,16 +86,16 @@ impl Background {
 
 /// Puts every change of who is routed, and of signing keys, in force. While the store cannot be read, who was routed last
 /// stays so; the keys grow stale, and completion reports are refused until they can be compared again.
-async fn follow(onboarding: Arc<Onboarding>, mut seen: u64) {
+async fn follow(onboarding: Arc<Onboarding>, health: Arc<Health>, mut seen: u64) {
     loop {
-        if let Err(error) = follow_once(&onboarding, &mut seen).await {
+        if let Err(error) = follow_once(&onboarding, &health, &mut seen).await {
             tracing::error!(%error, "the store could not be read; who was routed last stays so");
             tokio::time::sleep(STORE_PAUSE).await;
         }
     }
 }
 
-async fn follow_once(onboarding: &Onboarding, seen: &mut u64) -> Result<(), String> {
+async fn follow_once(onboarding: &Onboarding, health: &Health, seen: &mut u64) -> Result<(), String> {
     let store = &*onboarding.store;
     let now = match tokio::time::timeout(COMPARE_POLL, store.changed(*seen)).await {
         Ok(now) => now,
@@ -90,6 +111,7 @@ async fn follow_once(onboarding: &Onboarding, seen: &mut u64) -> Result<(), Stri
     };
     onboarding.refresh_keys().await.map_err(|error| chain(&error))?;
     let partners = onboarding.routing.refresh(store).await.map_err(|error| chain(&error))?;
+    onboarding.settle_health(health).await.map_err(|error| chain(&error))?;
     tracing::debug!(partners, changes = now, "the partners and their keys were read anew");
     *seen = now;
     Ok(())
@@ -141,10 +163,16 @@ async fn probe(onboarding: Arc<Onboarding>) {
     }
 }
 
-async fn sweep(onboarding: Arc<Onboarding>) {
+async fn sweep(onboarding: Arc<Onboarding>, linking: Linking) {
     loop {
         if let Err(error) = onboarding.forget_codes().await {
             tracing::error!(error = %chain(&error), "codes that are over could not be forgotten");
+        }
+        if let Err(error) = forget_attempts(&*onboarding.store, onboarding.clock.now_ms()).await {
+            tracing::error!(error = %chain(&error), "writes whose keys are free again could not be forgotten");
+        }
+        if let Err(error) = linking.forget_pending().await {
+            tracing::error!(error = %chain(&error), "links that nobody has ended could not be forgotten");
         }
         tokio::time::sleep(SWEEP_POLL).await;
     }

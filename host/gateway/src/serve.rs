@@ -4,15 +4,25 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use intent_gateway_core::bookkeeping::Bookkeeping;
-use intent_gateway_core::calling::Caller;
+use intent_gateway_core::calling::{Caller, Memory};
 use intent_gateway_core::clock::{Clock, SystemClock};
 use intent_gateway_core::completion::intake::Intake;
 use intent_gateway_core::completion::keyring::KeyRing;
-use intent_gateway_core::onboarding::{Onboarding, Routing};
+use intent_gateway_core::following::Following;
+use intent_gateway_core::health::Health;
+use intent_gateway_core::linking::Linking;
+use intent_gateway_core::onboarding::{Onboarding, Routing, StrikeWatch};
+use intent_gateway_core::outbound::{Outbound, Policies};
 use intent_gateway_core::partner::Partner;
+use intent_gateway_core::policy::cache::AnswerCache;
+use intent_gateway_core::policy::pace::Pace;
+use intent_gateway_core::policy::sign_in::SignIns;
+use intent_gateway_core::ports::Contracts as _;
 use intent_gateway_core::reference::ReferenceSealer;
 use intent_gateway_core::search::Searcher;
+use intent_gateway_core::telemetry;
 use intent_gateway_http::server::{Drained, Server};
+use intent_gateway_http::streams::Streams;
 use intent_gateway_http::{AppState, router};
 use intent_gateway_mail::mailer;
 use intent_gateway_partners::PartnerClient;
@@ -21,34 +31,47 @@ use intent_gateway_store::{Desk, Journal, SqlStore};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::background::Background;
+use crate::background::{Background, Work};
 use crate::config::{Config, PartnerEntry};
+use crate::health::{Changes, HealthJournal};
 use crate::issuer_keys;
 use crate::keys::Keys;
-use crate::logging;
+use crate::linking::{LinkingTasks, linking};
+use crate::telemetry::{Sizes, Telemetry};
+use crate::timer::RuntimeTimer;
 
 /// Exit code when a second signal cuts the drain short, as a shell counts an interrupt.
 const EXIT_INTERRUPTED: i32 = 130;
 
 /// Serves until a signal.
 pub(crate) fn run(config: Config) -> anyhow::Result<()> {
-    logging::start(&config.log)?;
+    let telemetry = Telemetry::start(&config.log, &config.telemetry)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no runtime")?;
-    runtime.block_on(serve(config))
+    let served = runtime.block_on(serve(config, &telemetry));
+    telemetry.stop();
+    served
 }
 
-async fn serve(config: Config) -> anyhow::Result<()> {
+async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     let draining = CancellationToken::new();
     let signals = Signals::new()?;
     let sandbox = start_sandbox(&config).await?;
-    let Parts { state, onboarding, store, desk, journal } = parts(&config, sandbox.clone(), &draining).await?;
+    let Parts { state, onboarding, store, desk, journal, health, linking, linking_tasks } =
+        parts(&config, telemetry, sandbox.clone(), &draining).await?;
     // Before the first request: who was live before a restart is live after it, and may report.
     let seen = onboarding.store.changes().await.context("the store cannot be read")?;
     onboarding.routing.refresh(&*onboarding.store).await.context("the partners cannot be read")?;
     onboarding.refresh_keys().await.context("the signing keys cannot be read")?;
+    let mut strikes = StrikeWatch::default();
+    let recalled = onboarding.recall_strikes(&*store, &health.of, &mut strikes).await;
+    recalled.context("the strikes against partners cannot be read")?;
     let server = Server::bind(config.server.listener(), router(state), draining.clone()).await?;
     let stop = CancellationToken::new();
-    let background = Background::start(&onboarding, store, seen, config.evidence.keep_ms(), &stop);
+    let watchers = telemetry.serve(&config, &stop).await?;
+    let keep_ms = config.evidence.keep_ms();
+    let HealthParts { of, journal: health_journal, changes } = health;
+    let work = Work { onboarding, store, health: of, seen, keep_ms, strikes, health_journal, changes, linking };
+    let background = Background::start(work, &stop);
     crate::print(&format!("listening on http://{}", server.local_addr()));
     tracing::info!(address = %server.local_addr(), version = env!("CARGO_PKG_VERSION"), "serving");
 
@@ -57,8 +80,10 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     stop.cancel();
     background.stopped().await;
     // Whoever is still owed an answer was cut off; what was taken is written all the same.
+    linking_tasks.close().await;
     desk.close().await;
     journal.close().await;
+    drop(watchers);
     // Only now: requests under way needed contracts until the last of them was answered.
     sandbox.stop().await;
     match drained {
@@ -84,10 +109,25 @@ struct Parts {
     store: Arc<SqlStore>,
     desk: Arc<Desk>,
     journal: Arc<Journal>,
+    health: HealthParts,
+    linking: Linking,
+    linking_tasks: LinkingTasks,
+}
+
+/// Partners' health, and where changes in it go.
+struct HealthParts {
+    of: Arc<Health>,
+    journal: Arc<HealthJournal>,
+    changes: Changes,
 }
 
 /// The parts, each behind its port.
-async fn parts(config: &Config, sandbox: Arc<Sandbox>, draining: &CancellationToken) -> anyhow::Result<Parts> {
+async fn parts(
+    config: &Config,
+    telemetry: &Telemetry,
+    sandbox: Arc<Sandbox>,
+    draining: &CancellationToken,
+) -> anyhow::Result<Parts> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let keys = Keys::of(config)?;
     for path in &keys.development {
@@ -114,10 +154,23 @@ async fn parts(config: &Config, sandbox: Arc<Sandbox>, draining: &CancellationTo
         keys: Arc::new(KeyRing::new(config.partners.iter().filter_map(PartnerEntry::signing_key))),
         settings: config.platform.settings(),
     });
+    let linking_tasks = LinkingTasks::default();
+    let linking = linking(config, &onboarding, &partners, &clock, &linking_tasks);
+    let (health_journal, changes) = HealthJournal::new();
+    let health = HealthParts { of: Arc::new(Health::new(clock.now_ms())), journal: health_journal, changes };
+    let policies = Policies {
+        timer: Arc::new(RuntimeTimer),
+        health: health.of.clone(),
+        log: health.journal.clone(),
+        tokens: Arc::new(linking.clone()),
+        sign_ins: SignIns::default(),
+        pace: config.outbound.rate_limits.then(Pace::default),
+        cache: config.outbound.search_cache.then(|| AnswerCache::new(clock.clone())),
+    };
     let searcher = Searcher {
         contracts: sandbox.clone(),
         directory: onboarding.routing.directory(),
-        calls: partners,
+        outbound: Arc::new(Outbound::new(partners, clock.clone(), policies)),
         journal: journal.clone(),
         clock: clock.clone(),
         references: ReferenceSealer::new(&keys.reference),
@@ -132,20 +185,51 @@ async fn parts(config: &Config, sandbox: Arc<Sandbox>, draining: &CancellationTo
     };
     let bookkeeping =
         Bookkeeping { books: store.clone(), store: store.clone(), contracts: sandbox.clone(), clock: clock.clone() };
+    telemetry.watch(sizes(&sandbox, &desk, &journal));
+    let memory = Memory { store: store.clone(), vault: keys.vault(), timer: Arc::new(RuntimeTimer) };
+    let caller = Arc::new(Caller::beside(&searcher, store.clone(), memory));
     let state = AppState {
-        caller: Arc::new(Caller::beside(&searcher, store.clone())),
+        streams: streams(config, &caller, &clock),
+        caller,
         searcher: Arc::new(searcher),
         admin: sandbox,
         onboarding: onboarding.clone(),
+        linking: linking.clone(),
         intake: Arc::new(intake),
         bookkeeping: Arc::new(bookkeeping),
+        health: health.of.clone(),
         evidence: store.clone(),
         issuers: Arc::new(issuer_keys::issuers(config, &clock)?),
         tokens: Arc::new(keys.tokens(&config.auth.audience, clock)?),
+        metrics: telemetry.exposition(),
         limits: config.server.limits(),
         draining: draining.clone(),
     };
-    Ok(Parts { state, onboarding, store, desk, journal })
+    Ok(Parts { state, onboarding, store, desk, journal, health, linking, linking_tasks })
+}
+
+/// What answers that come in pieces work on.
+fn streams(config: &Config, caller: &Arc<Caller>, clock: &Arc<dyn Clock>) -> Streams {
+    let timer = Arc::new(RuntimeTimer);
+    Streams {
+        following: Following::new(caller.clone(), clock.clone(), timer.clone()),
+        timer,
+        heartbeat: config.streams.heartbeat(),
+        max_open: config.streams.max_open,
+    }
+}
+
+/// What is looked at whenever somebody asks for the metrics.
+fn sizes(sandbox: &Arc<Sandbox>, desk: &Arc<Desk>, journal: &Arc<Journal>) -> Sizes {
+    let (sandbox, desk, journal) = (sandbox.clone(), desk.clone(), journal.clone());
+    Box::new(move || {
+        telemetry::live_intents(sandbox.all().len());
+        for (queue, length) in desk.waiting() {
+            telemetry::queue_length(queue, length);
+        }
+        telemetry::queue_length("journal", journal.waiting());
+        telemetry::journal_lost(journal.lost());
+    })
 }
 
 /// Opens the store of a configuration; the state folder is made if need be.

@@ -226,7 +226,7 @@ async fn list_findings(
 }
 
 /// Whether there is such a partner: routed to now, or signed up at any time.
-async fn is_known(app: &App, partner: &str) -> Result<bool, Refusal> {
+pub(crate) async fn is_known(app: &App, partner: &str) -> Result<bool, Refusal> {
     let Ok(id) = PartnerId::parse(partner) else { return Ok(false) };
     if app.searcher.directory.all().iter().any(|routed| routed.id == id) {
         return Ok(true);

@@ -6,6 +6,7 @@
 
 mod bookkeeping;
 mod calling;
+mod linking;
 mod onboarding;
 pub(crate) use onboarding::told;
 
@@ -161,6 +162,10 @@ pub struct Refusal {
     challenge: Option<&'static str>,
     /// Seconds after which it is worth trying again.
     retry_after_seconds: Option<NonZeroU32>,
+    /// Where the user signs in at the partner.
+    link: Option<String>,
+    /// Whether a person reads it in a browser.
+    for_browsers: bool,
 }
 
 impl Refusal {
@@ -175,6 +180,8 @@ impl Refusal {
             internal: None,
             challenge: None,
             retry_after_seconds: (code == Code::Overloaded).then_some(RETRY_AFTER_SECONDS),
+            link: None,
+            for_browsers: false,
         }
     }
 
@@ -221,6 +228,20 @@ impl Refusal {
         self
     }
 
+    /// With where the user signs in at the partner.
+    #[must_use]
+    pub(crate) fn link(mut self, link: Option<String>) -> Self {
+        self.link = link;
+        self
+    }
+
+    /// As a page for a person.
+    #[must_use]
+    pub(crate) fn for_browsers(mut self) -> Self {
+        self.for_browsers = true;
+        self
+    }
+
     /// For an answer that something below the handlers refused without a [`Refusal`], by its status.
     pub(crate) fn of_status(status: StatusCode) -> Self {
         let code = Code::ALL.into_iter().find(|code| code.status() == status);
@@ -259,22 +280,27 @@ impl Refusal {
         self.internal.as_deref()
     }
 
-    /// Writes the refusal out. `Allow` is added by the router, outside every layer.
-    pub(crate) fn render(self, request_id: &str) -> Response {
-        let body = ErrorBody {
+    /// What the caller reads.
+    pub(crate) fn body<'a>(&'a self, request_id: &'a str) -> ErrorBody<'a> {
+        ErrorBody {
             error: ErrorDetail {
                 code: &self.code,
                 message: &self.message,
                 request_id,
                 violations: self.violations.iter().map(wire::Violation::from).collect(),
+                link_url: self.link.as_deref(),
             },
+        }
+    }
+
+    /// Writes the refusal out. `Allow` is added by the router, outside every layer.
+    pub(crate) fn render(self, request_id: &str) -> Response {
+        let mut response = if self.for_browsers {
+            crate::linking::refused(self.status, &self.code, &self.message, request_id)
+        } else {
+            self.json(request_id)
         };
-        // Strings and vectors of strings always serialise.
-        let body = serde_json::to_vec(&body).unwrap_or_default();
-        let mut response = Response::new(axum::body::Body::from(body));
-        *response.status_mut() = self.status;
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(challenge) = self.challenge {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
@@ -283,6 +309,16 @@ impl Refusal {
         }
         // Some statuses may be kept by default (RFC 9110, section 15.1); what is refused now may be granted next.
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        response
+    }
+
+    fn json(&self, request_id: &str) -> Response {
+        let body = self.body(request_id);
+        // Strings and vectors of strings always serialise.
+        let body = serde_json::to_vec(&body).unwrap_or_default();
+        let mut response = Response::new(axum::body::Body::from(body));
+        *response.status_mut() = self.status;
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         response
     }
 }
@@ -351,4 +387,9 @@ pub struct ErrorDetail<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     violations: Vec<wire::Violation<'a>>,
+    /// With `SIGN_IN_REQUIRED` and `INVALID_AUTH` of a partner: where the user links the account there, for the user's
+    /// browser; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false)]
+    link_url: Option<&'a str>,
 }

@@ -15,6 +15,8 @@ mod client;
 pub mod error;
 mod fields;
 pub mod ledger_wire;
+mod linking;
+mod metrics;
 mod onboarding_wire;
 mod openapi;
 mod ops;
@@ -25,6 +27,7 @@ pub mod request_id;
 pub mod schema;
 pub mod server;
 pub mod statements;
+pub mod streams;
 mod tools;
 pub mod wire;
 
@@ -38,9 +41,12 @@ use bytes::Bytes;
 use intent_gateway_core::bookkeeping::Bookkeeping;
 use intent_gateway_core::calling::Caller;
 use intent_gateway_core::completion::intake::Intake;
+use intent_gateway_core::health::Health;
+use intent_gateway_core::linking::Linking;
 use intent_gateway_core::onboarding::Onboarding;
 use intent_gateway_core::ports::{ContractAdmin, Evidence};
 use intent_gateway_core::search::Searcher;
+use intent_gateway_core::telemetry::Exposition;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
@@ -51,6 +57,8 @@ use crate::auth::{Access, Role, Tokens};
 use crate::client::ClientLimit;
 pub use crate::client::TRUSTED_PROXIES_MAX;
 use crate::error::{Code, Refusal};
+pub use crate::metrics::scrape_router;
+use crate::streams::Streams;
 
 /// Target of the one log line that each request leaves.
 pub const ACCESS_LOG: &str = "intent_gateway_http::access";
@@ -62,6 +70,8 @@ const ADMIN_IN_FLIGHT_MAX: usize = 32;
 const PARTNERS_IN_FLIGHT_MAX: usize = 128;
 /// Requests without a token under way at once.
 const OPEN_IN_FLIGHT_MAX: usize = 32;
+/// Users' browsers under way at once; each may wait for a partner's authorization server.
+const BROWSERS_IN_FLIGHT_MAX: usize = 256;
 /// Completion reports under way at once: as many as may wait to be booked.
 const REPORTS_IN_FLIGHT_MAX: usize = 4_096;
 
@@ -90,16 +100,24 @@ pub struct AppState {
     pub admin: Arc<dyn ContractAdmin>,
     /// Partners on their way to live traffic.
     pub onboarding: Arc<Onboarding>,
+    /// The accounts that users link at partners.
+    pub linking: Linking,
     /// Takes completion reports.
     pub intake: Arc<Intake>,
     /// The ledger, for people.
     pub bookkeeping: Arc<Bookkeeping>,
+    /// How partners fare in service.
+    pub health: Arc<Health>,
     /// What is kept of findings and rankings.
     pub evidence: Arc<dyn Evidence>,
     /// The gateway's own bearer tokens.
     pub tokens: Arc<Tokens>,
     /// Whose tokens are accepted besides.
     pub issuers: Arc<Issuers>,
+    /// What was counted.
+    pub metrics: Arc<dyn Exposition>,
+    /// Answers that come in pieces.
+    pub streams: Streams,
     /// Bounds.
     pub limits: Limits,
     /// Cancelled when a shutdown begins.
@@ -112,10 +130,14 @@ pub(crate) struct App {
     pub(crate) caller: Arc<Caller>,
     pub(crate) admin: Arc<dyn ContractAdmin>,
     pub(crate) onboarding: Arc<Onboarding>,
+    pub(crate) linking: Linking,
     pub(crate) intake: Arc<Intake>,
     pub(crate) bookkeeping: Arc<Bookkeeping>,
+    pub(crate) health: Arc<Health>,
     pub(crate) evidence: Arc<dyn Evidence>,
     pub(crate) tokens: Arc<Tokens>,
+    pub(crate) metrics: Arc<dyn Exposition>,
+    pub(crate) streams: streams::Open,
     pub(crate) limits: Limits,
     pub(crate) draining: CancellationToken,
     pub(crate) uploads: Semaphore,
@@ -133,7 +155,7 @@ pub fn router(state: AppState) -> Router {
     let Limits { request_timeout, max_in_flight, open_per_minute, trusted_proxies, .. } = state.limits;
     let bearer = |required: Role| Entry::Bearer { access: access.clone(), required };
     let known = Entry::Known { access: access.clone() };
-    let anyone = Entry::Anyone { limit: ClientLimit::per_minute(open_per_minute), trusted_proxies };
+    let anyone = || Entry::Anyone { limit: ClientLimit::per_minute(open_per_minute), trusted_proxies };
     let audience = |routes: OpenApiRouter<Arc<App>>, entry: Entry, deadline: Duration, max_in_flight: usize| {
         let no_store = match entry {
             Entry::Anyone { .. } | Entry::Signed | Entry::Bearer { required: Role::Partner, .. } => true,
@@ -142,19 +164,22 @@ pub fn router(state: AppState) -> Router {
         let audience = Audience { entry, deadline, in_flight: Semaphore::new(max_in_flight), no_store };
         routes.route_layer(from_fn_with_state(Arc::new(audience), admitted))
     };
-    let team = admin::routes().merge(platform::routes());
+    let browsers = audience(linking::browser_routes(), anyone(), request_timeout, BROWSERS_IN_FLIGHT_MAX);
+    let team = admin::routes().merge(metrics::routes()).merge(platform::routes());
     let (routes, mut api) = OpenApiRouter::with_openapi(openapi::base())
         .merge(audience(orchestrator::catalogue_routes(), known, request_timeout, max_in_flight))
         .merge(audience(
-            orchestrator::routes().merge(tools::routes()),
+            orchestrator::routes().merge(tools::routes()).merge(streams::routes()).merge(linking::routes()),
             bearer(Role::Orchestrator),
             request_timeout,
             max_in_flight,
         ))
-        .merge(audience(business::open_routes(), anyone, request_timeout, OPEN_IN_FLIGHT_MAX))
+        .merge(audience(business::open_routes(), anyone(), request_timeout, OPEN_IN_FLIGHT_MAX))
         .merge(audience(business::routes(), bearer(Role::Partner), request_timeout, PARTNERS_IN_FLIGHT_MAX))
         .merge(audience(reports::routes(), Entry::Signed, request_timeout, REPORTS_IN_FLIGHT_MAX))
         .merge(audience(team, bearer(Role::Admin), ADMIN_TIMEOUT, ADMIN_IN_FLIGHT_MAX))
+        .merge(browsers.route_layer(axum::middleware::from_fn(linking::in_pages)))
+        .merge(linking::document_routes())
         .merge(ops::routes())
         .split_for_parts();
     openapi::complete(&mut api);
@@ -163,10 +188,14 @@ pub fn router(state: AppState) -> Router {
         caller: state.caller,
         admin: state.admin,
         onboarding: state.onboarding,
+        linking: state.linking,
         intake: state.intake,
         bookkeeping: state.bookkeeping,
+        health: state.health,
         evidence: state.evidence,
         tokens: state.tokens,
+        metrics: state.metrics,
+        streams: state.streams.into(),
         limits: state.limits,
         draining: state.draining,
         uploads: Semaphore::new(admin::CONCURRENT_UPLOADS_MAX),

@@ -36,6 +36,7 @@ const BUSINESS: &str = "business";
     tags(
         (name = "orchestrator", description = "For assistants: intents, classification, search"),
         (name = "business", description = "For partners: sign-up, credentials, manifest, connection"),
+        (name = "linking", description = "For users' browsers: the way to a linked account; open"),
         (name = "reports", description = "For partners: completion reports, signed"),
         (name = "admin", description = "For the platform team: contracts, partners, reviews, the audit log"),
         (name = "operations", description = "For operators and load balancers; open"),

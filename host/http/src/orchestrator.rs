@@ -9,6 +9,8 @@ use http::{HeaderMap, StatusCode};
 use intent_gateway_core::classify::classify as classify_utterance;
 use intent_gateway_core::contract::Violation;
 use intent_gateway_core::limits::UTTERANCE_MAX_CHARS;
+use intent_gateway_core::search::Request;
+use intent_gateway_core::trace::Trace;
 use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -18,6 +20,8 @@ use crate::body::JsonText;
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::request_id::RequestId;
 use crate::schema::{Classified, ClassifyRequest};
+use crate::server::Reading;
+use crate::streams;
 use crate::tools;
 use crate::wire::{self, IntentDetail, IntentList, IntentSummary, SearchAnswer};
 
@@ -144,6 +148,10 @@ fn is_language_tag(text: &str) -> bool {
 ///
 /// The body is the intent's own input; its JSON Schema is `request_schema` of the intent. One partner's trouble
 /// never sinks the search: `partners` says who answered, failed or was left out, and why.
+///
+/// With `Accept: text/event-stream` the answer is a stream of server-sent events: after a partner's answer a `snapshot` with the
+/// whole ranked answer so far, `complete: false` and, under `awaited`, the partners that have not answered; the last one
+/// is `complete` and what the plain answer would have been. Then comes `end`.
 #[utoipa::path(
     post, path = "/api/v1/intents/{intent}/search", tag = "orchestrator",
     params(
@@ -154,7 +162,11 @@ fn is_language_tag(text: &str) -> bool {
     request_body(content = Object, content_type = "application/json", description = "The intent's input"),
     security(("bearer" = ["orchestrator"]), ("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "Ranked options, or none with a `code`", body = SearchAnswer<'static>),
+        (
+            status = 200,
+            description = "Ranked options, or none with a `code`; or events",
+            content((SearchAnswer<'static> = "application/json"), (String = "text/event-stream"))
+        ),
         (status = 400, description = "`INVALID_REQUEST`, with every violation", body = ErrorBody<'static>),
         (status = "4XX", description = "Another code of the intent's error table, with the status that it gives", body = ErrorBody<'static>),
         (status = "5XX", description = "Likewise", body = ErrorBody<'static>),
@@ -166,12 +178,24 @@ async fn search(
     State(app): State<Arc<App>>,
     Path(intent): Path<String>,
     Extension(request_id): Extension<RequestId>,
+    Extension(trace): Extension<Arc<Trace>>,
+    reading: Option<Extension<Reading>>,
     headers: HeaderMap,
     JsonText(body): JsonText,
 ) -> Result<Response, Refusal> {
     let user = tools::user(&headers)?;
-    let search = app.searcher.search_for(user.as_ref(), &intent, &body, request_id.as_str().to_owned());
-    let outcome = search.await.map_err(|error| {
+    let request = Request {
+        intent: &intent,
+        body: &body,
+        user: user.as_ref(),
+        fallback_request_id: request_id.as_str().to_owned(),
+        trace: Some(trace),
+    };
+    if streams::wants_events(&headers) {
+        let reading = reading.map(|Extension(reading)| reading);
+        return streams::search(Arc::clone(&app), request, request_id, reading).await;
+    }
+    let outcome = app.searcher.search_for(request).await.map_err(|error| {
         let contract = app.searcher.contracts.live(&intent);
         Refusal::of_search(error, contract.as_deref().map(|contract| contract.descriptor()))
     })?;

@@ -1,4 +1,5 @@
-//! The outermost layer: gives every request an identifier, a span and, if it is refused, its body.
+//! The outermost layer: gives every request an identifier, its place in a trace, a span and, if it is refused, its body;
+//! and counts it.
 //!
 //! Nothing of a body, a token or a user's data reaches the log from here.
 
@@ -11,7 +12,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use tracing::Instrument as _;
+use intent_gateway_core::telemetry::HttpRequest;
+use intent_gateway_core::trace::{self, SpanContext, TRACEPARENT, TRACESTATE, Trace};
+use tracing::{Instrument as _, Span};
 use uuid::Uuid;
 
 use crate::error::{Code, Refusal};
@@ -49,19 +52,26 @@ pub(crate) async fn layer(mut request: Request, next: Next) -> Response {
     let start = Instant::now();
     let request_id = RequestId::of(request.headers());
     let route = request.extensions().get::<MatchedPath>().cloned();
+    let route = route.as_ref().map_or(UNMATCHED, MatchedPath::as_str);
+    let observed = HttpRequest::begin(request.method().as_str(), route, request_id.as_str());
+    let trace = trace(request.headers(), &request_id, observed.span());
     let span = tracing::info_span!(
         "request",
         request_id = request_id.as_str(),
+        trace_id = format_args!("{:032x}", trace.span.trace_id),
         method = %request.method(),
-        route = route.as_ref().map_or(UNMATCHED, MatchedPath::as_str),
+        route,
     );
     request.extensions_mut().insert(request_id.clone());
+    request.extensions_mut().insert(Arc::new(trace));
+    let exported = observed.span().clone();
     async move {
         let mut response = caught(request, next).await;
         let refusal = response.extensions_mut().remove::<Refusal>().or_else(|| {
             let status = response.status();
             (status.is_client_error() || status.is_server_error()).then(|| Refusal::of_status(status))
         });
+        observed.answered(response.status().as_u16());
         report(response.status(), refusal.as_ref(), start.elapsed());
         if let Some(refusal) = refusal {
             response = refusal.render(request_id.as_str());
@@ -73,7 +83,23 @@ pub(crate) async fn layer(mut request: Request, next: Next) -> Response {
         response
     }
     .instrument(span)
+    .instrument(exported)
     .await
+}
+
+/// The trace that the request belongs to, under the span that the gateway has for it.
+fn trace(headers: &HeaderMap, request_id: &RequestId, exported: &Span) -> Trace {
+    let mut parents = headers.get_all(TRACEPARENT).iter();
+    // One that stands twice names no one caller.
+    let parent = parents.next().filter(|_| parents.next().is_none()).and_then(|value| value.to_str().ok());
+    if let Some(parent) = parent.and_then(SpanContext::parse) {
+        trace::continue_from(exported, &parent);
+    }
+    // This one may stand in several headers, and is one list (W3C Trace Context, 3.3.1.5).
+    let state: Option<Vec<&str>> = headers.get_all(TRACESTATE).iter().map(|value| value.to_str().ok()).collect();
+    let state = state.filter(|values| !values.is_empty()).map(|values| values.join(","));
+    let trace = Trace::of_caller(request_id.as_str(), parent, state.as_deref());
+    Trace { span: trace::exported(exported).unwrap_or(trace.span), ..trace }
 }
 
 /// Runs the handler; a panic is a refusal like any other, and the connection lives on.
@@ -103,6 +129,31 @@ fn report(status: StatusCode, refusal: Option<&Refusal>, elapsed: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn headers(given: &[(&'static str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in given {
+            headers.append(HeaderName::from_static(name), value.parse().expect("a value"));
+        }
+        headers
+    }
+
+    #[test]
+    fn goes_on_with_the_callers_trace() {
+        const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let request_id = RequestId::of(&headers(&[("x-request-id", "r1")]));
+        let of = |given: &[(&'static str, &str)]| trace(&headers(given), &request_id, &Span::none());
+        let parent = SpanContext::parse(PARENT).expect("sound");
+
+        let joined = of(&[("traceparent", PARENT), ("tracestate", "a=1"), ("tracestate", "b=2")]);
+        assert_eq!((joined.request_id.as_str(), joined.span.trace_id), ("r1", parent.trace_id));
+        assert_ne!(joined.span.span_id, parent.span_id);
+        assert_eq!(joined.tracestate.as_deref(), Some("a=1,b=2"));
+        assert_eq!(of(&[("traceparent", PARENT), ("tracestate", "=")]).tracestate, None);
+        for bad in [&[("traceparent", PARENT), ("traceparent", PARENT)][..], &[("traceparent", "x")], &[]] {
+            assert_ne!(of(bad).span.trace_id, parent.trace_id, "{bad:?}");
+        }
+    }
 
     #[test]
     fn takes_over_only_what_is_well_formed() {

@@ -236,6 +236,9 @@ pub struct Tool {
     /// How long an answer may be served again, seconds; null means never.
     #[schema(required)]
     pub cache_seconds: Option<u32>,
+    /// The tool by which is seen, after a failed call of this one, whether an order was made all the same.
+    #[schema(required)]
+    pub orders_tool: Option<String>,
     /// JSON Schema (2020-12) of the arguments.
     #[schema(value_type = Object)]
     pub request_schema: (),

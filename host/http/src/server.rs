@@ -192,6 +192,7 @@ async fn serve(shared: &Shared, stream: TcpStream, peer: SocketAddr) {
     let activity = Arc::new(Activity::new());
     let service = service_fn(|mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(Peer(peer.ip()));
+        request.extensions_mut().insert(Reading(activity.clone()));
         let asked = activity.ask();
         let mut router = shared.router.clone();
         async move {
@@ -266,6 +267,17 @@ impl Activity {
     fn update<T>(&self, change: impl FnOnce(&mut Use) -> T) -> T {
         // Nothing panics while the lock is held, so a poisoned one still holds good numbers.
         change(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}
+
+/// Tells the connection that an answer which takes long is being read, so that it is no idle one.
+#[derive(Clone)]
+pub(crate) struct Reading(Arc<Activity>);
+
+impl Reading {
+    /// More of the answer was taken.
+    pub(crate) fn goes_on(&self) {
+        self.0.update(|usage| usage.last = Instant::now());
     }
 }
 

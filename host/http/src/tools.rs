@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderName, StatusCode};
 use intent_gateway_core::calling::{Called, Order};
 use intent_gateway_core::contract::Violation;
 use intent_gateway_core::id::UserId;
+use intent_gateway_core::trace::Trace;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -45,13 +46,26 @@ pub(crate) fn user(headers: &HeaderMap) -> Result<Option<UserId>, Refusal> {
 /// What is to be called.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct ToolRequest {
+pub(crate) struct ToolRequest {
     /// The `reference` of an option of a search, or of an earlier call's answer.
-    reference: String,
+    pub(crate) reference: String,
     /// The tool's arguments; their JSON Schema is the tool's `request_schema`. The identifier that the reference is about
     /// may be left out.
     #[schema(value_type = Object)]
-    arguments: Box<RawValue>,
+    pub(crate) arguments: Box<RawValue>,
+}
+
+impl ToolRequest {
+    /// Reads a body.
+    ///
+    /// # Errors
+    /// `INVALID_REQUEST` where it is another.
+    pub(crate) fn read(body: &str) -> Result<Self, Refusal> {
+        serde_json::from_str(body).map_err(|error| {
+            let (pointer, code, message) = (String::new(), "WRONG_TYPE".to_owned(), error.to_string());
+            Refusal::new(Code::InvalidRequest).violations(vec![Violation { pointer, code, message }])
+        })
+    }
 }
 
 /// An answer that passed.
@@ -80,6 +94,30 @@ pub(crate) struct ToolAnswer<'a> {
     notes: Vec<WireViolation<'a>>,
     /// How long the partner took, milliseconds.
     elapsed_ms: u64,
+}
+
+impl<'a> ToolAnswer<'a> {
+    pub(crate) fn of(intent: &'a str, tool: &'a str, called: &'a Called) -> Self {
+        let Called { request_id, contract, partner, payload, reference, advisory, notes, elapsed } = called;
+        let version = contract.0.descriptor().version.to_string();
+        Self {
+            request_id,
+            intent,
+            tool,
+            contract: ContractVersion { version, digest: contract.0.digest() },
+            partner: partner.id.as_str(),
+            reference: reference.as_deref(),
+            advisory: advisory.as_deref(),
+            payload,
+            notes: notes.iter().map(WireViolation::from).collect(),
+            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// About how long the answer is, bytes.
+    pub(crate) fn estimate_bytes(&self) -> usize {
+        self.payload.get().len() + wire::SMALL_BYTES
+    }
 }
 
 /// Calls a tool of an intent that is no search: books, follows, cancels.
@@ -115,14 +153,12 @@ async fn call_tool(
     State(app): State<Arc<App>>,
     Path((intent, tool)): Path<(String, String)>,
     Extension(request_id): Extension<RequestId>,
+    Extension(trace): Extension<Arc<Trace>>,
     headers: HeaderMap,
     JsonText(body): JsonText,
 ) -> Result<Response, Refusal> {
     let user = user(&headers)?;
-    let request: ToolRequest = serde_json::from_str(&body).map_err(|error| {
-        let violation = Violation { pointer: String::new(), code: "WRONG_TYPE".to_owned(), message: error.to_string() };
-        Refusal::new(Code::InvalidRequest).violations(vec![violation])
-    })?;
+    let request = ToolRequest::read(&body)?;
     let order = Order {
         intent: &intent,
         tool: &tool,
@@ -130,23 +166,13 @@ async fn call_tool(
         arguments: request.arguments.get(),
         user: user.as_ref(),
         fallback_request_id: request_id.as_str(),
+        trace: Some(&trace),
+        progress: None,
     };
     let called = app.caller.call(order).await.map_err(|error| {
         let contract = app.searcher.contracts.live(&intent);
         Refusal::of_call(error, contract.as_deref().map(|contract| contract.descriptor()))
     })?;
-    let Called { request_id, contract, partner, payload, reference, advisory, notes, elapsed } = &called;
-    let answer = ToolAnswer {
-        request_id,
-        intent: &intent,
-        tool: &tool,
-        contract: ContractVersion { version: contract.0.descriptor().version.to_string(), digest: contract.0.digest() },
-        partner: partner.id.as_str(),
-        reference: reference.as_deref(),
-        advisory: advisory.as_deref(),
-        payload,
-        notes: notes.iter().map(WireViolation::from).collect(),
-        elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
-    };
-    wire::json(StatusCode::OK, &answer, payload.get().len() + wire::SMALL_BYTES)
+    let answer = ToolAnswer::of(&intent, &tool, &called);
+    wire::json(StatusCode::OK, &answer, answer.estimate_bytes())
 }

@@ -210,6 +210,9 @@ pub struct PartnerReport<'a> {
     /// How long its call took, milliseconds; null when it was not called.
     #[schema(required)]
     elapsed_ms: Option<u64>,
+    /// Where the user signs in, where the partner asks for that: an address for the user's browser.
+    #[schema(required)]
+    link_url: Option<&'a str>,
 }
 
 impl<'a> From<&'a SearchOutcome> for SearchAnswer<'a> {
@@ -286,6 +289,7 @@ impl<'a> From<&'a PartnerOutcome> for PartnerReport<'a> {
             code: None,
             message: None,
             elapsed_ms: elapsed,
+            link_url: outcome.link.as_deref(),
         };
         match &outcome.status {
             PartnerStatus::Answered { options, notes } => {
@@ -321,7 +325,8 @@ fn public_message(failure: &CallFailure) -> Cow<'_, str> {
         | CallFailure::Platform { .. }
         | CallFailure::Payload(_)
         | CallFailure::Forbidden(_)
-        | CallFailure::Busy => failure.to_string().into(),
+        | CallFailure::Busy
+        | CallFailure::NotCalled { .. } => failure.to_string().into(),
     }
 }
 
@@ -331,6 +336,10 @@ pub(crate) fn left_out(reason: LeftOut) -> (&'static str, &'static str) {
         LeftOut::OutsideServiceArea => ("OUTSIDE_SERVICE_AREA", "it does not serve the place"),
         LeftOut::ClosedAtHour => ("CLOSED_AT_HOUR", "it is closed at the hour asked for"),
         LeftOut::FanOutLimit => ("FAN_OUT_LIMIT", "more partners would do than one search may call"),
+        LeftOut::TooSlow => ("TOO_SLOW", "it has been too slow of late"),
+        LeftOut::Down => ("PARTNER_DOWN", "its server is down"),
+        LeftOut::BackedOff => ("BACKED_OFF", "it has asked to slow down"),
+        LeftOut::RateLimited => ("RATE_LIMITED", "it is not called more often than its rate or the user's allows"),
     }
 }
 

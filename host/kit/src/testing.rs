@@ -24,6 +24,7 @@ fn tool(name: &str, role: ToolRole) -> Tool {
         idempotency_key: Some("request_id".to_owned()),
         retry: RetryPolicy { on_rate_limited: 1, on_server_error: 2 },
         cache_seconds: Some(60),
+        orders_tool: None,
         request_schema: raw(&json!({"type": "object", "required": ["leaf"], "properties": {
             "leaf": {"type": "string", "enum": ["green", "black"], "description": "The kind of tea."},
             "note": {"type": "string", "maxLength": 80, "description": "Anything else."},

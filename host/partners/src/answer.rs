@@ -22,6 +22,8 @@ const ERROR_DETAIL_MAX_BYTES: usize = 64 * 1024;
 const ERROR_DETAIL_MAX_DEPTH: u8 = 3;
 /// Bytes of a platform code.
 const PLATFORM_CODE_MAX_BYTES: usize = 64;
+/// The notification that tells of a call's progress (MCP, Progress).
+const PROGRESS: &str = "notifications/progress";
 /// What an error without a usable code stands for (spec 1, Errors).
 const INTERNAL_ERROR: &str = "INTERNAL_ERROR";
 
@@ -36,7 +38,9 @@ pub(crate) enum Message<R> {
         id: Box<RawValue>,
         method: String,
     },
-    /// Progress, a log line, or another notification.
+    /// What the partner tells of a call's progress: the `params` as it wrote them.
+    Progress(Box<RawValue>),
+    /// A log line, or another notification.
     Notification,
 }
 
@@ -67,6 +71,8 @@ struct Envelope<'a, R> {
     id: Option<Box<RawValue>>,
     #[serde(borrow, default)]
     method: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
     #[serde(default = "none")]
     result: Option<R>,
     #[serde(default)]
@@ -88,6 +94,9 @@ impl<R: DeserializeOwned> Message<R> {
         match envelope {
             Envelope { method: Some(method), id: Some(id), .. } => {
                 Ok(Self::Request { id, method: method.into_owned() })
+            }
+            Envelope { method: Some(method), params: Some(params), .. } if method == PROGRESS => {
+                Ok(Self::Progress(params.to_owned()))
             }
             Envelope { method: Some(_), .. } => Ok(Self::Notification),
             Envelope { result: Some(result), error: None, id, .. } => {

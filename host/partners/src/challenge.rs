@@ -1,9 +1,10 @@
 //! What a partner answers that lets nobody in: a way to sign in (RFC 6750, 3; MCP, Authorization), or a plain no.
 //!
-//! Not here: following that way. Whoever links accounts reads the challenge.
+//! Not here: following that way, which [`crate::oauth`] does for whoever links accounts.
 
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, StatusCode};
+use http_auth::parser::ChallengeParser;
 use intent_gateway_core::error::CallFailure;
 
 /// Bytes of a challenge. One that is longer holds no address that anybody could follow.
@@ -23,6 +24,25 @@ pub(crate) fn auth_failure(status: StatusCode, headers: &HeaderMap) -> CallFailu
         }
         _ => CallFailure::Unauthorized,
     }
+}
+
+/// What a challenge says of the way to a token.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Parameters {
+    /// Where the resource describes itself (RFC 9728, 5.1).
+    pub(crate) resource_metadata: Option<String>,
+    /// The scopes that are needed, separated by spaces (RFC 6750, 3).
+    pub(crate) scope: Option<String>,
+}
+
+/// The parameters of a challenge. One that is not well formed says nothing.
+pub(crate) fn parameters(challenge: &str) -> Parameters {
+    let Some(Ok(first)) = ChallengeParser::new(challenge).next() else { return Parameters::default() };
+    let value = |wanted: &str| {
+        let (_, value) = first.params.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted))?;
+        Some(value.to_unescaped())
+    };
+    Parameters { resource_metadata: value("resource_metadata"), scope: value("scope") }
 }
 
 /// The part of a header from its first `Bearer` challenge on. Several challenges may share one header, and their
@@ -55,6 +75,7 @@ fn is_bearer(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -83,6 +104,36 @@ mod tests {
         let scope = r#"Bearer error="insufficient_scope", scope="book""#;
         assert_eq!(failure(403, &[scope]), sign_in(scope));
         assert_eq!(failure(403, &[r#"Bearer realm="x""#]), CallFailure::Unauthorized);
+    }
+
+    #[test]
+    fn the_parameters_of_the_first_challenge_are_read() {
+        let read = |text| {
+            let Parameters { resource_metadata, scope } = parameters(text);
+            (resource_metadata, scope)
+        };
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            read(r#"Bearer realm="a, scope=\"x\"", Scope="book \"it\"", resource_metadata="https://p.example/a,b""#),
+            (text("https://p.example/a,b"), text(r#"book "it""#))
+        );
+        assert_eq!(read("Bearer scope=book , error=invalid_token"), (None, text("book")));
+        assert_eq!(read(r#"Bearer realm="x", Basic scope="y""#), (None, None));
+        for nothing in ["Bearer", "Bearer, Basic", "Bearer abc==", r#"Bearer scope="book"#, "", "="] {
+            assert_eq!(read(nothing), (None, None), "{nothing}");
+        }
+    }
+
+    proptest! {
+        /// Whatever a partner writes is read or passed over, and what is quoted by the rules is read as it was.
+        #[test]
+        fn any_challenge_is_read(text in "\\PC{0,80}", scope in "[ -~]{0,40}") {
+            parameters(&text);
+            parameters(&format!("Bearer {text}"));
+            let quoted = scope.replace('\\', r"\\").replace('"', "\\\"");
+            let read = parameters(&format!(r#"Bearer realm="x", scope="{quoted}", error="y""#));
+            prop_assert_eq!(read.scope, Some(scope));
+        }
     }
 
     #[test]

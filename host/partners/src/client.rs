@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -16,13 +17,15 @@ use intent_gateway_core::endpoint::Endpoint;
 use intent_gateway_core::error::CallFailure;
 use intent_gateway_core::id::PartnerId;
 use intent_gateway_core::partner::Partner;
-use intent_gateway_core::ports::{PartnerCalls, ToolAnswer, ToolCall};
+use intent_gateway_core::ports::{PartnerCalls, Progress, ToolAnswer, ToolCall};
 use intent_gateway_core::probe::Lifecycle;
+use intent_gateway_core::telemetry::PartnerCall;
 use rustls::RootCertStore;
 use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use crate::answer::protocol;
 use crate::api;
@@ -36,6 +39,8 @@ use crate::wire::{Wire, bearer};
 const SESSIONS_PER_PARTNER_MAX: usize = 1_000;
 /// How often a call is tried anew because its session was lost before the call was done.
 const SESSION_RENEWALS_MAX: usize = 1;
+/// A call whose progress is wanted, as a whole, however much the partner has to tell.
+const PROGRESS_CALL_MAX: Duration = Duration::from_secs(600);
 /// Longest pause between two looks for idle sessions.
 const SWEEP_INTERVAL_MAX: Duration = Duration::from_secs(30);
 
@@ -94,6 +99,19 @@ impl PartnerClient {
 }
 
 impl PartnerClient {
+    async fn within_time(&self, partner: &Partner, call: ToolCall<'_>) -> Result<ToolAnswer, CallFailure> {
+        let deadline = Instant::now() + call.timeout;
+        if let Some(progress) = call.progress {
+            let heard = Heard::new(progress, call.timeout);
+            let call = ToolCall { progress: Some(&heard), ..call };
+            return heard.wait_for(self.inner.call(partner, call, deadline)).await;
+        }
+        match tokio::time::timeout_at(deadline, self.inner.call(partner, call, deadline)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(timed_out(call.timeout)),
+        }
+    }
+
     pub(crate) fn policy(&self) -> AddressPolicy {
         self.inner.policy
     }
@@ -127,12 +145,59 @@ impl PartnerCalls for PartnerClient {
         call: ToolCall<'a>,
     ) -> BoxFuture<'a, Result<ToolAnswer, CallFailure>> {
         Box::pin(async move {
-            let deadline = Instant::now() + call.timeout;
-            match tokio::time::timeout_at(deadline, self.inner.call(partner, call, deadline)).await {
-                Ok(outcome) => outcome,
-                Err(_) => Err(CallFailure::Timeout(u64::try_from(call.timeout.as_millis()).unwrap_or(u64::MAX))),
-            }
+            let observed = PartnerCall::begin(call.intent, call.tool, &partner.id, call.trace);
+            let span = observed.span().clone();
+            let outcome = self.within_time(partner, call).instrument(span).await;
+            observed.end(&outcome);
+            outcome
         })
+    }
+}
+
+fn timed_out(after: Duration) -> CallFailure {
+    CallFailure::Timeout(u64::try_from(after.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Passes progress on, and gives the partner more time with each word of it.
+#[derive(Debug)]
+struct Heard<'a> {
+    progress: &'a dyn Progress,
+    /// How long the partner may be silent.
+    silence: Duration,
+    began: Instant,
+    last: Mutex<Instant>,
+}
+
+impl<'a> Heard<'a> {
+    fn new(progress: &'a dyn Progress, silence: Duration) -> Self {
+        let began = Instant::now();
+        Self { progress, silence, began, last: Mutex::new(began) }
+    }
+
+    /// Waits for a call as long as it tells of itself, and not beyond [`PROGRESS_CALL_MAX`].
+    async fn wait_for<T>(&self, call: impl Future<Output = Result<T, CallFailure>>) -> Result<T, CallFailure> {
+        let mut call = pin!(call);
+        let until = self.began + PROGRESS_CALL_MAX.max(self.silence);
+        loop {
+            let deadline = until.min(*self.last() + self.silence);
+            match tokio::time::timeout_at(deadline, call.as_mut()).await {
+                Ok(outcome) => return outcome,
+                Err(_) if deadline == until => return Err(timed_out(until - self.began)),
+                Err(_) if *self.last() + self.silence <= deadline => return Err(timed_out(self.silence)),
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn last(&self) -> MutexGuard<'_, Instant> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Progress for Heard<'_> {
+    fn came(&self, params: &str) {
+        *self.last() = Instant::now();
+        self.progress.came(params);
     }
 }
 
@@ -166,7 +231,7 @@ impl Inner {
         let mut renewals = 0;
         loop {
             let session = slot.session(&self.wire, bearer.as_ref()).await?;
-            match session.call_tool(call.tool, arguments, bearer.clone()).await {
+            match session.call_tool(&call, arguments, bearer.clone()).await {
                 Ok(text) => return Ok(ToolAnswer { text }),
                 Err(ExchangeFailure::SessionLost | ExchangeFailure::ToolChanged) if renewals < SESSION_RENEWALS_MAX => {
                     tracing::debug!(partner = %partner.id, "what was known of the partner is over, it is opened anew");
@@ -379,5 +444,44 @@ impl Slot {
         if matches!(&state.stage, Stage::Ready(session) if Arc::ptr_eq(session, lost)) {
             state.stage = Stage::Empty;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Nobody;
+
+    impl Progress for Nobody {
+        fn came(&self, _params: &str) {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_call_goes_on_for_ever_however_much_it_tells() {
+        let heard = Heard::new(&Nobody, Duration::from_secs(30));
+        let endless = async {
+            loop {
+                tokio::time::sleep(Duration::from_secs(29)).await;
+                heard.came("{}");
+            }
+        };
+        let start = Instant::now();
+        assert_eq!(heard.wait_for::<()>(endless).await, Err(CallFailure::Timeout(600_000)));
+        assert_eq!(start.elapsed(), PROGRESS_CALL_MAX);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_is_counted_from_the_last_word() {
+        let heard = Heard::new(&Nobody, Duration::from_secs(30));
+        let one_word = async {
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            heard.came("{}");
+            std::future::pending::<Result<(), CallFailure>>().await
+        };
+        let start = Instant::now();
+        assert_eq!(heard.wait_for(one_word).await, Err(CallFailure::Timeout(30_000)));
+        assert_eq!(start.elapsed(), Duration::from_secs(50));
     }
 }

@@ -14,6 +14,8 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use intent_gateway_core::error::CallFailure;
 use intent_gateway_core::limits::PARTNER_BODY_MAX_BYTES;
+use intent_gateway_core::ports::Progress;
+use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
@@ -28,6 +30,10 @@ const ERROR_BODY_MAX_BYTES: usize = 64 * 1024;
 const STREAM_MAX_BYTES: usize = 4 * PARTNER_BODY_MAX_BYTES;
 /// Messages of one event stream that are no answer.
 const STREAM_NOTICES_MAX: usize = 1_000;
+/// The same of a call whose progress is wanted: about 16 a second for as long as such a call may last.
+const PROGRESS_NOTICES_MAX: usize = 10_000;
+/// Bytes of what is told of a call's progress at a time; more is not handed on.
+const PROGRESS_MAX_BYTES: usize = 16 * 1024;
 /// How often one event stream is resumed.
 const STREAM_RESUMES_MAX: usize = 3;
 /// Wait before a stream is resumed whose server named none.
@@ -73,7 +79,24 @@ impl<F: Into<ExchangeFailure>> From<F> for Refusal {
 }
 
 /// Reads a message of which `R` is what is wanted of a result.
-type Parse<R> = fn(&[u8]) -> Result<Message<R>, CallFailure>;
+pub(crate) type Parse<R> = fn(&[u8]) -> Result<Message<R>, CallFailure>;
+
+/// What is wanted of an exchange.
+pub(crate) struct Wanted<'a, R> {
+    /// The request's identifier as text; also the token of its progress.
+    pub(crate) id: &'a str,
+    /// Reads a message.
+    pub(crate) parse: Parse<R>,
+    /// Who is told of progress before the answer.
+    pub(crate) progress: Option<&'a dyn Progress>,
+}
+
+impl<'a, R> Wanted<'a, R> {
+    /// The answer alone.
+    pub(crate) fn answer(id: &'a str, parse: Parse<R>) -> Self {
+        Self { id, parse, progress: None }
+    }
+}
 
 /// What came back.
 #[derive(Debug)]
@@ -85,13 +108,12 @@ pub(crate) struct Reply<R> {
 }
 
 impl Wire {
-    /// Posts a request and waits for its answer. `id` is the request's identifier as text, `parse` reads a message.
+    /// Posts a request and waits for its answer.
     pub(crate) async fn request<R>(
         &self,
         target: &Target,
         body: Bytes,
-        id: &str,
-        parse: Parse<R>,
+        wanted: Wanted<'_, R>,
     ) -> Result<Reply<R>, ExchangeFailure> {
         let response = match self.success(target, body).await {
             Ok(response) => response,
@@ -106,13 +128,13 @@ impl Wire {
         let answer = match media_type(response.headers()) {
             MediaType::Json => {
                 let body = read_body(response.into_body(), PARTNER_BODY_MAX_BYTES).await?;
-                match parse(&body)? {
-                    Message::Answer(answer) if answer.answers(id) => answer,
+                match (wanted.parse)(&body)? {
+                    Message::Answer(answer) if answer.answers(wanted.id) => answer,
                     Message::Answer(_) => return Err(protocol("an answer to another request").into()),
                     _ => return Err(protocol("a message that is no answer").into()),
                 }
             }
-            MediaType::Events => self.read_stream(target, response.into_body(), id, parse).await?,
+            MediaType::Events => self.read_stream(target, response.into_body(), wanted).await?,
             MediaType::Other(found) => return Err(protocol(&format!("an answer of content type `{found}`")).into()),
         };
         Ok(Reply { answer, session, retry_after_ms })
@@ -159,9 +181,10 @@ impl Wire {
         &self,
         target: &Target,
         body: Incoming,
-        id: &str,
-        parse: Parse<R>,
+        wanted: Wanted<'_, R>,
     ) -> Result<Answer<R>, CallFailure> {
+        let Wanted { id, parse, progress } = wanted;
+        let notices_max = if progress.is_some() { PROGRESS_NOTICES_MAX } else { STREAM_NOTICES_MAX };
         let mut stream = EventStream::new(body);
         let mut notices = 0;
         let mut resumes = 0;
@@ -175,13 +198,19 @@ impl Wire {
                     Message::Answer(_) => return Err(protocol("an answer to another request")),
                     notice => {
                         notices += 1;
-                        if notices > STREAM_NOTICES_MAX {
+                        if notices > notices_max {
                             return Err(protocol("too many messages before the answer"));
                         }
-                        if let Message::Request { id, method } = notice
-                            && !target.sessionless
-                        {
-                            self.refuse_or_pong(target, &id, &method).await;
+                        match (notice, progress) {
+                            (Message::Progress(params), Some(progress)) if tells_of(&params, id) => {
+                                // A stream that goes on telling may be broken off more often.
+                                resumes = 0;
+                                progress.came(params.get());
+                            }
+                            (Message::Request { id, method }, _) if !target.sessionless => {
+                                self.refuse_or_pong(target, &id, &method).await;
+                            }
+                            _ => {}
                         }
                         continue;
                     }
@@ -211,10 +240,23 @@ impl Wire {
             _ => r#""error":{"code":-32601,"message":"not offered by this client"}"#,
         };
         let body = format!(r#"{{"jsonrpc":"2.0","id":{id},{outcome}}}"#);
-        if let Err(error) = self.notify(target, body.into()).await {
-            tracing::debug!(%error, method = clean(method), "a partner's own request could not be answered");
+        // Neither what the partner asked nor what it said to this goes into the log: both are its own words.
+        if self.notify(target, body.into()).await.is_err() {
+            tracing::debug!("a partner's own request could not be answered");
         }
     }
+}
+
+/// Whether these are the parameters of a note on the progress of this request, and of a size that is handed on.
+fn tells_of(params: &RawValue, id: &str) -> bool {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Params<'a> {
+        #[serde(borrow)]
+        progress_token: &'a RawValue,
+    }
+    let token = serde_json::from_str(params.get()).map(|params: Params<'_>| params.progress_token.get());
+    params.get().len() <= PROGRESS_MAX_BYTES && token.is_ok_and(|token| token.trim_matches('"') == id)
 }
 
 /// What an answer says that is no success: an error object that says more than the status, or the status.

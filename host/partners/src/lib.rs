@@ -4,7 +4,8 @@
 //! The way of a call: `client` admits it and finds or opens the session, `session` has rmcp prepare the request through
 //! its `messenger`, `exchange` posts it over `wire` and reads the answer from JSON or from an event stream (`sse`), and
 //! `answer` takes the payload out of it, with `lift` to make that quick. `mirror` repeats arguments in headers for tools
-//! that want it, and `challenge` reads what a partner says that wants a sign-in. `guard` decides which addresses may be
+//! that want it, `carried` adds which request and trace a call belongs to, and `challenge` reads what a partner says that
+//! wants a sign-in. `oauth` speaks to the authorization server that it leads to. `guard` decides which addresses may be
 //! connected to at all.
 //!
 //! A partner without an MCP server is called through `api`, which makes a request of the arguments and a payload of the
@@ -16,6 +17,7 @@
 
 mod answer;
 mod api;
+mod carried;
 mod challenge;
 mod client;
 mod config;
@@ -24,6 +26,7 @@ mod guard;
 mod lift;
 mod messenger;
 mod mirror;
+mod oauth;
 mod page;
 mod probe;
 mod session;

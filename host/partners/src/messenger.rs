@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Message, RpcError, protocol};
-use crate::exchange::{ExchangeFailure, Reply};
+use crate::exchange::{ExchangeFailure, Reply, Wanted};
 use crate::wire::{Target, Wire};
 
 /// Wait for `initialize` and for each message around it (spec 1, Limits: a probe's call).
@@ -86,8 +86,10 @@ impl Messenger {
             self.wire.notify(target, body).await?;
             return Ok(StreamableHttpPostResponse::Accepted);
         };
-        let Reply { answer, session, .. } =
-            self.wire.request(target, body, &request.id.to_string(), Message::<Box<RawValue>>::parse).await?;
+        let Reply { answer, session, .. } = self
+            .wire
+            .request(target, body, Wanted::answer(&request.id.to_string(), Message::<Box<RawValue>>::parse))
+            .await?;
         // A server of both eras may name a session in any answer; in this one it means nothing.
         let session = session.filter(|_| !matches!(request.request, ClientRequest::DiscoverRequest(_)));
         let message = match answer.outcome {

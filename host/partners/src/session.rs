@@ -18,6 +18,7 @@ use bytes::Bytes;
 use http::Uri;
 use http::header::{HeaderName, HeaderValue};
 use intent_gateway_core::error::CallFailure;
+use intent_gateway_core::ports::ToolCall;
 use intent_gateway_core::probe::{Lifecycle, PROBE_PAGES_MAX, PROBE_TOOLS_MAX};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest, GetExtensions as _,
@@ -34,7 +35,8 @@ use tokio::sync::{OnceCell, Semaphore, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::answer::{Message, RpcError, parse_tool_answer, protocol};
-use crate::exchange::{ExchangeFailure, Reply};
+use crate::carried;
+use crate::exchange::{ExchangeFailure, Reply, Wanted};
 use crate::messenger::{HandOver, INITIALIZE_TIMEOUT, Messenger, Opening, Outline, initialize_timeout};
 use crate::mirror::{MarkError, Mirror};
 use crate::wire::{Target, Wire};
@@ -166,15 +168,17 @@ impl Session {
     /// Calls a tool and returns the payload of its result.
     pub(crate) async fn call_tool(
         &self,
-        tool: &str,
+        call: &ToolCall<'_>,
         arguments: &RawValue,
         bearer: Option<HeaderValue>,
     ) -> Result<String, ExchangeFailure> {
+        let tool = call.tool;
         let outline = self.outline(tool).await?;
         let mut headers = outline.headers.clone();
         if self.sessionless {
             self.mirror(tool, arguments, &mut headers).await?;
         }
+        headers.extend(carried::headers(call.trace));
         let id = next_id();
         let mut meta = outline.meta.clone();
         meta.set_progress_token(ProgressToken(id.clone()));
@@ -184,7 +188,9 @@ impl Session {
         let body = serde_json::to_vec(&request).map_err(|error| protocol(&error.to_string()))?;
         let mut given_up = GivenUp { session: self, call: Some((target, id)) };
         let Some((target, id)) = &given_up.call else { return Err(ExchangeFailure::SessionLost) };
-        let reply = self.messenger.wire.request(target, body.into(), &id.to_string(), parse_tool_answer).await;
+        let id = id.to_string();
+        let wanted = Wanted { id: &id, parse: parse_tool_answer, progress: call.progress };
+        let reply = self.messenger.wire.request(target, body.into(), wanted).await;
         given_up.call = None;
         let Reply { answer, retry_after_ms, .. } = reply?;
         let payload = match answer.outcome {
@@ -282,9 +288,10 @@ impl Session {
         let request = ListRequest { jsonrpc: "2.0", id: &id, method: "tools/list", params };
         let body = serde_json::to_vec(&request).map_err(|error| protocol(&error.to_string()))?;
         let target = self.target(headers, session);
-        let parse = Message::<Value>::parse;
+        let id = id.to_string();
+        let wanted = Wanted::answer(&id, Message::<Value>::parse);
         let Reply { answer, retry_after_ms, .. } =
-            self.messenger.wire.request(&target, body.into(), &id.to_string(), parse).await.map_err(ended)?;
+            self.messenger.wire.request(&target, body.into(), wanted).await.map_err(ended)?;
         answer.outcome.map_err(|error| error.failure(retry_after_ms))
     }
 

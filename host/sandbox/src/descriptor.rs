@@ -40,6 +40,7 @@ pub(crate) fn checked(descriptor: wit::Descriptor) -> Result<domain::Descriptor,
     search(&descriptor.search, &descriptor.tools, &mut problems);
     ranking(&descriptor.ranking, &mut problems);
     names(&descriptor, &mut problems);
+    orders_tools(&descriptor.tools, &mut problems);
     errors(&descriptor, &mut problems);
     cues(&descriptor.cues, &mut problems);
     for other in descriptor.pairs.iter().chain(&descriptor.elsewhere) {
@@ -126,6 +127,28 @@ fn search(shape: &wit::SearchShape, tools: &[wit::Tool], problems: &mut Problems
     problems.unless((1..=most).contains(&shape.max_options), || {
         format!("`search.max-options` is {}; expected 1 to {most}", shape.max_options)
     });
+}
+
+/// After a failed write, orders are read by a tool that reads, and is there.
+fn orders_tools(tools: &[wit::Tool], problems: &mut Problems) {
+    for tool in tools {
+        let Some(name) = &tool.orders_tool else { continue };
+        problems.unless(writes(tool.role), || {
+            format!("`{}` names the orders tool `{name}`, and writes nothing itself", tool.name)
+        });
+        let reads = tools.iter().any(|other| other.name == *name && other.role == wit::ToolRole::GetDetail);
+        problems.unless(reads, || {
+            format!("the orders tool `{name}` of `{}` is no tool of role get-detail", tool.name)
+        });
+    }
+}
+
+fn writes(role: wit::ToolRole) -> bool {
+    use wit::ToolRole as R;
+    match role {
+        R::Create | R::Modify | R::Cancel | R::Rate => true,
+        R::Search | R::GetDetail | R::Track | R::Utility => false,
+    }
 }
 
 fn ranking(ranking: &wit::Ranking, problems: &mut Problems) {
@@ -247,6 +270,7 @@ fn convert_tool(tool: wit::Tool, problems: &mut Problems) -> Option<domain::Tool
             on_server_error: tool.retry.on_server_error,
         },
         cache_seconds: tool.cache_seconds,
+        orders_tool: tool.orders_tool,
         request_schema: request_schema?,
         response_schema: response_schema?,
     })
@@ -360,6 +384,39 @@ fn convert_lifetime(lifetime: wit::DataLifetime) -> domain::DataLifetime {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn orders_are_read_by_a_tool_that_reads() {
+        let tool = |name: &str, role, orders_tool: Option<&str>| wit::Tool {
+            name: name.to_owned(),
+            role,
+            purpose: "For tests.".to_owned(),
+            latency: wit::LatencyTargets { p50_ms: 1, p95_ms: 2, p99_ms: None },
+            rate_per_minute: 60,
+            idempotency_key: None,
+            retry: wit::RetryPolicy { on_rate_limited: 0, on_server_error: 0 },
+            cache_seconds: None,
+            orders_tool: orders_tool.map(str::to_owned),
+            request_schema: "{}".to_owned(),
+            response_schema: "{}".to_owned(),
+        };
+        let found = |role, orders_tool, reader| {
+            let mut problems = Problems::default();
+            orders_tools(&[tool("book", role, orders_tool), tool("list_orders", reader, None)], &mut problems);
+            problems.0
+        };
+        use wit::ToolRole as R;
+        for role in [R::Create, R::Modify, R::Cancel, R::Rate] {
+            assert_eq!(found(role, Some("list_orders"), R::GetDetail), [] as [String; 0]);
+        }
+        assert_eq!(found(R::Search, None, R::Track), [] as [String; 0]);
+        for role in [R::Search, R::GetDetail, R::Track, R::Utility] {
+            assert!(found(role, Some("list_orders"), R::GetDetail)[0].contains("writes nothing itself"));
+        }
+        for (name, reader) in [("list_orders", R::Track), ("list_order", R::GetDetail), ("book", R::GetDetail)] {
+            assert!(found(R::Create, Some(name), reader)[0].contains("is no tool of role get-detail"), "{name}");
+        }
+    }
 
     #[test]
     fn every_problem_with_the_cues_is_named() {

@@ -20,6 +20,7 @@ use intent_gateway_core::error::{ContractError, ContractFault};
 use intent_gateway_core::id::IntentId;
 use intent_gateway_core::ports::{Contract, LoadedVersion, Origin};
 use intent_gateway_core::succession::{self, SuccessionError};
+use intent_gateway_core::telemetry;
 use tokio::sync::mpsc;
 
 use crate::contract::LoadedContract;
@@ -127,6 +128,7 @@ impl Version {
             in_a_row,
             "a contract call failed: {fault}"
         );
+        telemetry::contract_fault(descriptor, fault);
         if in_a_row.is_multiple_of(self.faults_before_rollback) {
             // A full channel means that take-outs are being worked on; the next multiple reports again.
             let _ = self.failing.try_send(self.contract.digest());

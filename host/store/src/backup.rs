@@ -136,7 +136,7 @@ macro_rules! records {
 }
 
 /// All tables, in the order of the file.
-pub(crate) const TABLES: [Table; 14] = [
+pub(crate) const TABLES: [Table; 18] = [
     records!("accounts"),
     records!("email_codes"),
     records!("credentials"),
@@ -144,6 +144,10 @@ pub(crate) const TABLES: [Table; 14] = [
     records!("manifests"),
     records!("reviews"),
     records!("connections"),
+    records!("links"),
+    records!("pending_links"),
+    records!("link_clients"),
+    records!("attempts"),
     table!("counters", ["name", "value"], ["$1, $2"], numbers: [1]),
     table!("mail", ["id", "sealed", "not_before_ms", "tries"], ["$1, $2, $3, $4"], numbers: [2, 3]),
     table!(

@@ -65,6 +65,11 @@ impl<Q: Send + 'static, A: Send + 'static> Queue<Q, A> {
         answer.await.unwrap_or_else(|_| Err(unanswered()))
     }
 
+    /// What it is called, and how much waits in it.
+    pub(crate) fn waiting(&self) -> (&'static str, usize) {
+        (self.name, self.submissions.max_capacity() - self.submissions.capacity())
+    }
+
     /// Returns once all that was taken has its answer. It is closed by then.
     pub(crate) async fn finish(&self) {
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -56,6 +56,12 @@ impl Desk {
         }
     }
 
+    /// Each queue by name, and how much waits in it.
+    #[must_use]
+    pub fn waiting(&self) -> [(&'static str, usize); 2] {
+        [self.look_ups.waiting(), self.bookings.waiting()]
+    }
+
     /// Takes no more, and returns once all that was taken has its answer.
     pub async fn close(&self) {
         self.closing.cancel();

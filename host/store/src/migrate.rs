@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 3] = [
+const STEPS: [Step; 6] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -37,6 +37,24 @@ const STEPS: [Step; 3] = [
         both: include_str!("../migrations/V3__evidence.sql"),
         sqlite: include_str!("../migrations/V3__evidence.sqlite.sql"),
         postgres: include_str!("../migrations/V3__evidence.postgres.sql"),
+    },
+    Step {
+        name: "V4__strikes",
+        both: include_str!("../migrations/V4__strikes.sql"),
+        sqlite: include_str!("../migrations/V4__strikes.sqlite.sql"),
+        postgres: include_str!("../migrations/V4__strikes.postgres.sql"),
+    },
+    Step {
+        name: "V5__linking",
+        both: include_str!("../migrations/V5__linking.sql"),
+        sqlite: include_str!("../migrations/V5__linking.sqlite.sql"),
+        postgres: include_str!("../migrations/V5__linking.postgres.sql"),
+    },
+    Step {
+        name: "V6__attempts",
+        both: include_str!("../migrations/V6__attempts.sql"),
+        sqlite: include_str!("../migrations/V6__attempts.sqlite.sql"),
+        postgres: include_str!("../migrations/V6__attempts.postgres.sql"),
     },
 ];
 

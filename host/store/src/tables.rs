@@ -62,6 +62,10 @@ pub(crate) fn of(kind: Kind) -> &'static Statements {
         Kind::Manifests => statements!("manifests"),
         Kind::Reviews => statements!("reviews"),
         Kind::Connections => statements!("connections"),
+        Kind::Links => statements!("links"),
+        Kind::PendingLinks => statements!("pending_links"),
+        Kind::LinkClients => statements!("link_clients"),
+        Kind::Attempts => statements!("attempts"),
     }
 }
 

@@ -29,6 +29,7 @@ pub const SEARCH: Search = Search {
         retries_on_rate_limited: 1,
         retries_on_server_error: 2,
         cache_seconds: Some(60),
+        orders_tool: None,
     },
     options_key: "slots",
     id_key: "slot_id",
@@ -50,6 +51,7 @@ pub(crate) const CREATE: ToolPolicy = ToolPolicy {
     retries_on_rate_limited: 0,
     retries_on_server_error: 0,
     cache_seconds: None,
+    orders_tool: None,
 };
 
 /// Policy of `cancel_ac_service_booking`.
@@ -65,6 +67,7 @@ pub(crate) const CANCEL: ToolPolicy = ToolPolicy {
     retries_on_rate_limited: 0,
     retries_on_server_error: 1,
     cache_seconds: None,
+    orders_tool: None,
 };
 
 /// The tools that are no search.

@@ -32,6 +32,7 @@ pub const SEARCH: Search = Search {
         retries_on_rate_limited: 1,
         retries_on_server_error: 2,
         cache_seconds: Some(30),
+        orders_tool: None,
     },
     options_key: "quotes",
     id_key: "quote_id",
@@ -54,6 +55,7 @@ const STEP: ToolPolicy = ToolPolicy {
     retries_on_rate_limited: 0,
     retries_on_server_error: 0,
     cache_seconds: None,
+    orders_tool: None,
 };
 
 /// Policy of `confirm_quote_and_kyc`.

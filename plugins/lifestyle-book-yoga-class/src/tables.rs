@@ -36,6 +36,7 @@ const fn policy(
         retries_on_rate_limited: 0,
         retries_on_server_error: 0,
         cache_seconds: None,
+        orders_tool: None,
     }
 }
 
@@ -62,6 +63,7 @@ pub const SEARCH: Search = Search {
     policy: ToolPolicy {
         idempotency_key: Some("request_id"),
         cache_seconds: Some(SEARCH_CACHE_SECONDS),
+        orders_tool: None,
         ..policy(
             "search_providers",
             ToolRole::Search,

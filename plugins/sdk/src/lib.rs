@@ -116,6 +116,7 @@
 //!             retries_on_rate_limited: 1,
 //!             retries_on_server_error: 2,
 //!             cache_seconds: Some(60),
+//!             orders_tool: None,
 //!         },
 //!         options_key: "offers",
 //!         id_key: "offer_id",

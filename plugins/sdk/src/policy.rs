@@ -48,6 +48,9 @@ pub struct ToolPolicy {
     pub retries_on_server_error: u32,
     /// How long an answer may be served again; absent means never cached.
     pub cache_seconds: Option<u32>,
+    /// For a tool that writes: the tool of role get-detail that reads the caller's orders. After a failed call the host asks
+    /// it whether an order was made all the same, and calls again only if not.
+    pub orders_tool: Option<&'static str>,
 }
 
 /// The search tool, and how its payload is taken apart.

@@ -2,6 +2,8 @@
 //!
 //! Not here: any MCP.
 
+pub mod sign_in;
+
 use std::sync::Arc;
 use std::time::SystemTime;
 

@@ -2,7 +2,7 @@
 //!
 //! The suite starts a server for each scenario and runs this program with the server's URL as its last argument. The
 //! environment says the rest: which revision of the protocol the server speaks, and in some scenarios which calls to
-//! make. Whether what then went over the wire is right is judged by the suite, and whether that is as expected by
+//! make or which credentials to use. A server that wants a sign-in gets one. Whether what then went over the wire is right is judged by the suite, and whether that is as expected by
 //! `cargo xtask`, from `scenarios.toml`.
 //!
 //! Not here: any MCP. What a scenario wants and the partner client does not do is said in `scenarios.toml`.
@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use conformance_client::sign_in::{Agreed, Identity, User};
 use conformance_client::{partner, probe};
 use intent_gateway_core::partner::Partner;
 use intent_gateway_core::ports::{PartnerCalls as _, ToolCall};
@@ -22,10 +23,20 @@ use serde_json::{Map, Value, json};
 const REVISION: &str = "MCP_CONFORMANCE_PROTOCOL_VERSION";
 /// Where it gives a scenario's own data, a JSON object.
 const CONTEXT: &str = "MCP_CONFORMANCE_CONTEXT";
+/// Where it gives the scenario's name.
+const SCENARIO: &str = "MCP_CONFORMANCE_SCENARIO";
+/// The scenario in which the gateway is known by a document, and the document that it wants. Nobody serves that, so it is
+/// of no use elsewhere.
+const DOCUMENT_SCENARIO: &str = "auth/basic-cimd";
+const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
 /// The first revision without `initialize`.
 const DISCOVERY_SINCE: &str = "2026-07-28";
 /// A fault that a probe finds by the platform's rules and not by MCP's.
 const RULE_OF_THE_PLATFORM: &str = "TOOLS_CAPABILITY_MISSING";
+/// A partner that lets nobody in before a sign-in.
+const SIGN_IN_REQUIRED: &str = "SIGN_IN_REQUIRED";
+/// The tool of every server of that kind.
+const TOOL: &str = "test-tool";
 /// Everything that one call may take. The suite's servers are on this machine.
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -34,6 +45,8 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 struct Wishes {
     #[serde(default, rename = "toolCalls")]
     calls: Vec<Wish>,
+    #[serde(flatten)]
+    agreed: Option<Agreed>,
 }
 
 /// One call that a scenario asks for.
@@ -51,21 +64,35 @@ async fn main() -> anyhow::Result<()> {
     let discover_first = std::env::var(REVISION).is_ok_and(|revision| revision.as_str() >= DISCOVERY_SINCE);
     let config = PartnerClientConfig { allow_loopback_http: true, discover_first, ..Default::default() };
     let client = PartnerClient::new(&config)?;
+    let wishes: Wishes = match std::env::var(CONTEXT) {
+        Ok(context) => serde_json::from_str(&context).context("the scenario's own data")?,
+        Err(_) => Wishes::default(),
+    };
     let record = probe(&client, &partner).await?;
     match &record.failure {
-        None => call_all(&client, &partner, &record.tools).await,
+        None => call_all(&client, &partner, wishes.calls, &record.tools).await,
+        Some(failure) if failure.code == SIGN_IN_REQUIRED => {
+            let identity = Identity { agreed: wishes.agreed, document: document() };
+            User::new(&client, &partner, &url, identity).call(TOOL, "{}", CALL_TIMEOUT).await.map(drop)
+        }
         Some(failure) if failure.code == RULE_OF_THE_PLATFORM => Ok(()),
         Some(failure) => bail!("the probe failed: {failure:?}"),
     }
 }
 
+/// The gateway's metadata document, in the scenario that wants one.
+fn document() -> Option<String> {
+    std::env::var(SCENARIO).is_ok_and(|name| name == DOCUMENT_SCENARIO).then(|| DOCUMENT.to_owned())
+}
+
 /// Makes the calls that the scenario asks for, or one of each tool. Every call is made, and the first failure is told.
-async fn call_all(client: &PartnerClient, partner: &Arc<Partner>, tools: &[Value]) -> anyhow::Result<()> {
-    let wishes: Wishes = match std::env::var(CONTEXT) {
-        Ok(context) => serde_json::from_str(&context).context("the scenario's own data")?,
-        Err(_) => Wishes::default(),
-    };
-    let calls = if wishes.calls.is_empty() { one_of_each(tools) } else { wishes.calls };
+async fn call_all(
+    client: &PartnerClient,
+    partner: &Arc<Partner>,
+    wished: Vec<Wish>,
+    tools: &[Value],
+) -> anyhow::Result<()> {
+    let calls = if wished.is_empty() { one_of_each(tools) } else { wished };
     let mut outcome = Ok(());
     for Wish { name, arguments } in calls {
         let arguments = arguments.to_string();

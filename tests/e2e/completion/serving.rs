@@ -13,20 +13,27 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use intent_gateway_core::bookkeeping::Bookkeeping;
-use intent_gateway_core::calling::Caller;
+use intent_gateway_core::calling::{Caller, Memory};
 use intent_gateway_core::clock::SystemClock;
 use intent_gateway_core::completion::intake::Intake;
 use intent_gateway_core::completion::keyring::KeyRing;
+use intent_gateway_core::following::Following;
+use intent_gateway_core::health::Health;
 use intent_gateway_core::id::PartnerId;
 use intent_gateway_core::ledger::{Asked, Booked, Booking, DeskError, Known, ReportDesk, genesis, link};
+use intent_gateway_core::linking::{self, Background, Linking, Parts};
 use intent_gateway_core::money::Rate;
 use intent_gateway_core::onboarding::{Onboarding, Routing, Settings};
+use intent_gateway_core::outbound::Outbound;
+use intent_gateway_core::ports::Timer;
 use intent_gateway_core::reference::ReferenceSealer;
 use intent_gateway_core::search::Searcher;
+use intent_gateway_core::telemetry::Exposition;
 use intent_gateway_core::secret::Secret;
 use intent_gateway_core::vault::{Entropy, NoEntropy, Vault};
 use intent_gateway_http::auth::Tokens;
 use intent_gateway_http::server::{Server, ServerConfig};
+use intent_gateway_http::streams::Streams;
 use intent_gateway_http::{AppState, Limits, router};
 use intent_gateway_mail::{MailConfig, mailer};
 use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
@@ -37,6 +44,22 @@ use tokio_util::sync::CancellationToken;
 use super::crash::REPORTERS;
 use super::{key_of, load::CONNECTIONS};
 use crate::onboarding::{MASTER_KEY, SIGNING_KEY};
+
+/// Nothing here waits for a time.
+struct NoTimer;
+
+impl Timer for NoTimer {
+    fn wait(&self, _: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(ready(()))
+    }
+}
+
+/// No account is linked here.
+struct NoBackground;
+
+impl Background for NoBackground {
+    fn run(&self, _: BoxFuture<'static, ()>) {}
+}
 
 /// Set for the process that serves: how, on which store, and in which folder.
 const CHILD: &str = "INTENT_GATEWAY_TEST_PARTS";
@@ -117,7 +140,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
     let searcher = Searcher {
         contracts: sandbox.clone(),
         directory: onboarding.routing.directory(),
-        calls: partners,
+        outbound: Arc::new(Outbound::plain(partners.clone(), clock.clone())),
         journal: Arc::new(Journal::open(store.clone())),
         clock: clock.clone(),
         references: ReferenceSealer::new(&Secret::new(SIGNING_KEY)),
@@ -132,15 +155,41 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
     };
     let bookkeeping =
         Bookkeeping { books: store.clone(), store: store.clone(), contracts: sandbox.clone(), clock: clock.clone() };
+    let vault = onboarding.vault.clone();
+    let memory = Memory { store: store.clone(), vault: vault.clone(), timer: Arc::new(NoTimer) };
+    let linking = Linking::new(Parts {
+        store: store.clone(),
+        vault,
+        clock: clock.clone(),
+        timer: Arc::new(NoTimer),
+        directory: onboarding.routing.directory(),
+        authorizer: partners,
+        background: Arc::new(NoBackground),
+        settings: linking::Settings {
+            base_url: "https://gateway.example".to_owned(),
+            client_name: "Gateway".to_owned(),
+            clients: Vec::new(),
+        },
+    });
+    let caller = Arc::new(Caller::beside(&searcher, store.clone(), memory));
     AppState {
         bookkeeping: Arc::new(bookkeeping),
-        caller: Arc::new(Caller::beside(&searcher, store.clone())),
+        streams: Streams {
+            following: Following::new(caller.clone(), clock.clone(), Arc::new(NoTimer)),
+            timer: Arc::new(NoTimer),
+            heartbeat: Duration::from_secs(15),
+            max_open: std::num::NonZeroU32::MIN,
+        },
+        linking,
+        caller,
         searcher: Arc::new(searcher),
         admin: sandbox,
         onboarding,
         intake: Arc::new(intake),
+        health: Arc::new(Health::new(0)),
         evidence: store,
         issuers: Arc::default(),
+        metrics: Arc::new(NoMetrics),
         tokens: Arc::new(Tokens::new(&[Secret::new(SIGNING_KEY)], "tests", clock).expect("a usable key")),
         limits: Limits {
             request_timeout: Duration::from_secs(30),
@@ -150,6 +199,15 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
             trusted_proxies: 0,
         },
         draining: CancellationToken::new(),
+    }
+}
+
+/// Nothing is counted here.
+struct NoMetrics;
+
+impl Exposition for NoMetrics {
+    fn render(&self) -> String {
+        String::new()
     }
 }
 

@@ -181,6 +181,10 @@ fn body(name: &str, reference: &str) -> Value {
         "test-call" => json!({"user_intent": INTENT}),
         "decision" => json!({"decision": "reject", "notes": "by a stranger"}),
         "test" => json!({"intent": INTENT, "confirmed": []}),
+        "strikes" => {
+            let (code, order) = ("WARRANTY_DECLINED", "BK-1");
+            json!({"intent": INTENT, "code": code, "external_id": order, "reason": "by a stranger"})
+        }
         "suspend" | "lift" | "accept-drift" => json!({"reason": "by a stranger"}),
         "{account_id}" if name.contains("/manifest/") => manifest(true),
         "{account_id}" if name.contains("/connection/") => {

@@ -61,7 +61,7 @@ impl Platform {
     }
 
     /// Waits for a mail to an address, the `nth` of all, and returns its text.
-    async fn mail(&self, to: &str, nth: usize) -> String {
+    pub(crate) async fn mail(&self, to: &str, nth: usize) -> String {
         let deadline = Instant::now() + SOON;
         loop {
             let mails = self.smtp.mails().expect("readable");
@@ -135,6 +135,12 @@ pub(crate) fn settings(store: Option<&str>, smtp_port: u16) -> String {
     )
 }
 
+/// Another gateway on a platform's store, with a folder of its own.
+pub(crate) fn replica(platform: &Platform, store: &str) -> Gateway {
+    let extra = settings(Some(store), platform.smtp.port());
+    Gateway::start(&GatewayOptions { contracts: vec![ac_contract()], extra, ..GatewayOptions::default() })
+}
+
 pub(crate) const SIGNING_KEY: &str = "end-to-end-signing-key-of-more-than-32-bytes";
 pub(crate) const MASTER_KEY: &str = "end-to-end-master-key-of-more-than-32-bytes-too";
 
@@ -142,7 +148,7 @@ pub(crate) const MASTER_KEY: &str = "end-to-end-master-key-of-more-than-32-bytes
 pub(crate) struct Business {
     pub(crate) id: String,
     pub(crate) token: String,
-    email: String,
+    pub(crate) email: String,
     code: String,
 }
 

@@ -18,6 +18,13 @@ pub(crate) struct Ready {
 impl Platform {
     /// Takes a new business to the brink of live traffic.
     pub(crate) async fn ready(&self, email: &str) -> Ready {
+        let server = rust_partner("oem", self.gateway.folder.path());
+        let url = server.url.clone();
+        self.ready_at(email, server, &url).await
+    }
+
+    /// The same, called at another address than the server's own: something may stand in front of it.
+    pub(crate) async fn ready_at(&self, email: &str, server: Server, url: &str) -> Ready {
         let business = self.sign_up(email).await;
         let page = Page::start().await;
         let papers = profile(&format!("{}/privacy", page.url));
@@ -25,16 +32,28 @@ impl Platform {
         assert_eq!(kept.status, 200, "{}", kept.body);
         let sent = self.post(&business.path("manifest"), &business.token, manifest(true)).await;
         let review = sent.body["review"].as_str().unwrap_or_else(|| panic!("{}", sent.body));
-        let server = rust_partner("oem", self.gateway.folder.path());
-        let endpoint = json!({"kind": "mcp", "url": server.url});
+        let endpoint = json!({"kind": "mcp", "url": url});
         let registered = self.put(&business.path("connection"), &business.token, endpoint).await;
         assert_eq!(registered.status, 200, "{}", registered.body);
+        self.judge(&business, review).await;
+        Ready { business, server, page }
+    }
+
+    /// Probes and tests a connection, and approves the manifest.
+    async fn judge(&self, business: &Business, review: &str) {
         let probed = self.admin(&business.admin_path("probe"), json!({})).await;
         assert_eq!(probed["ok"], true, "{probed}");
-        let tested = self.test(&business).await;
+        let tested = self.test(business).await;
         assert_eq!(tested["passed"], true, "{tested}");
         let decided = self.decide(review, "approve").await;
         assert_eq!(decided.status, 200, "{}", decided.body);
-        Ready { business, server, page }
+    }
+
+    /// Takes a business whose suspension was lifted back to live traffic.
+    pub(crate) async fn back(&self, ready: &Ready) {
+        let open = self.gateway.admin_get("/reviews?status=open").await;
+        let review = open["reviews"][0]["id"].as_str().unwrap_or_else(|| panic!("{open}"));
+        self.judge(&ready.business, review).await;
+        self.admin(&ready.business.admin_path("switch-on"), json!({})).await;
     }
 }

@@ -16,6 +16,10 @@ pub const MCP_REQUIREMENTS: &str = "tests/conformance/requirements.txt";
 /// The folder of MCP's conformance suite, the Node SDKs and the Node that they run on. `npm ci` fills it.
 pub const MCP_NODE_PROJECT: &str = "tests/conformance";
 
+/// The folder of the authorization server that account linking is tried on. `npm ci` fills it; it runs on the Node of
+/// [`MCP_NODE_PROJECT`].
+pub const LINKING_NODE_PROJECT: &str = "tests/e2e/linking/provider";
+
 /// A program of the environment, for example `python`.
 ///
 /// # Errors
@@ -38,6 +42,15 @@ pub fn mcp_python() -> Result<PathBuf, ServerError> {
 /// [`ServerError::NoTools`] when it is not installed.
 pub fn mcp_node() -> Result<PathBuf, ServerError> {
     installed(&format!("{MCP_NODE_PROJECT}/node_modules/node/bin/node"))
+}
+
+/// The program of the authorization server that account linking is tried on.
+///
+/// # Errors
+/// [`ServerError::NoTools`] when what it needs is not installed.
+pub fn linking_provider() -> Result<PathBuf, ServerError> {
+    installed(&format!("{LINKING_NODE_PROJECT}/node_modules/oidc-provider/package.json"))?;
+    installed(&format!("{LINKING_NODE_PROJECT}/server.mjs"))
 }
 
 fn installed(path: &str) -> Result<PathBuf, ServerError> {

@@ -55,8 +55,8 @@ fn takes(tool: &Tool, name: &str) -> bool {
     schema.is_some_and(|schema| schema["properties"].get(name).is_some())
 }
 
-/// The request identifier of prepared arguments; the tool may take none.
-pub(super) fn request_id(arguments: &str) -> Result<String, CallError> {
+/// The request identifier of prepared arguments, where the tool takes one and it is not empty.
+pub(super) fn request_id(arguments: &str) -> Result<Option<String>, CallError> {
     let arguments: Value = serde_json::from_str(arguments).map_err(|_| {
         CallError::Contract(ContractFault::InvalidOutput("prepared arguments that are no JSON".to_owned()))
     })?;
@@ -65,7 +65,7 @@ pub(super) fn request_id(arguments: &str) -> Result<String, CallError> {
         let message = format!("expected at most {REQUEST_ID_MAX_CHARS} characters");
         return Err(refused("/request_id", "TOO_LONG", &message));
     }
-    Ok(request_id.to_owned())
+    Ok(Some(request_id).filter(|id| !id.is_empty()).map(str::to_owned))
 }
 
 fn refused(pointer: &str, code: &str, message: &str) -> CallError {

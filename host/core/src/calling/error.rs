@@ -1,8 +1,10 @@
 //! Why a call gave no answer, and which code the caller is told.
 
-use crate::contract::{Descriptor, Refusal};
-use crate::error::{CallFailure, ContractError, ContractFault};
+use crate::contract::{Descriptor, Refusal, Tool, Violation};
+use crate::error::{CallFailure, ContractError, ContractFault, chain};
 use crate::id::PartnerId;
+use crate::policy::idempotency::KeyError;
+use crate::violations::child;
 
 /// A finding: the partner answered with a code that the intent's error table does not have, or with text alone.
 pub(super) const UNLISTED_CODE: &str = "UNLISTED_ERROR_CODE";
@@ -51,7 +53,21 @@ pub enum CallError {
         /// What happened.
         #[source]
         failure: CallFailure,
+        /// Where the user signs in, where the partner asked for that.
+        link: Option<String>,
     },
+    /// The key was used with other arguments.
+    #[error("the key was used before with other arguments")]
+    KeyUsed,
+    /// The same write is under way.
+    #[error("the same call is under way")]
+    UnderWay {
+        /// When to ask again, milliseconds from now.
+        wait_ms: u64,
+    },
+    /// What was done under the key cannot be looked up or taken down, so nothing was called.
+    #[error("the store failed: {0}")]
+    Store(String),
     /// The contract refuses the partner's answer.
     #[error("the partner's answer was refused with {}", .0.code)]
     Answer(Refusal),
@@ -67,6 +83,16 @@ impl CallError {
             ContractError::Fault(fault) => Self::Contract(fault),
         }
     }
+}
+
+/// Arguments whose key cannot be taken.
+pub(super) fn of_key(error: &KeyError, tool: &Tool) -> CallError {
+    let pointer = match (error, &tool.idempotency_key) {
+        (KeyError::Key(_), Some(name)) => child("", name),
+        _ => String::new(),
+    };
+    let violation = Violation { pointer, code: "INVALID_KEY".to_owned(), message: chain(error) };
+    CallError::Refused(Refusal { code: "INVALID_REQUEST".to_owned(), violations: vec![violation] })
 }
 
 /// Whether a partner may answer with this code: the intent's table lists it, or it is the platform's.

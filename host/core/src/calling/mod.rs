@@ -4,12 +4,18 @@
 //! reference is about, call the one partner, scan the answer for forbidden fields, have the contract judge it. Each step
 //! comes only after the one before, so nothing reaches a partner for an altered, foreign or expired reference.
 //!
-//! Not here: retries, pace, caches and idempotency ([`policy`](crate::policy)), and HTTP.
+//! A write that names its key is made once ([`once`]); an order is followed at the pace that its partner bears
+//! ([`Tracker`]). Retries, rates, health and the user's token are the business of [`outbound`](crate::outbound).
+//!
+//! Not here: HTTP.
 
 mod binding;
 mod error;
+mod judging;
+mod once;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,19 +23,27 @@ use std::time::{Duration, Instant};
 use serde_json::value::RawValue;
 
 pub use error::CallError;
+pub use once::forget_attempts;
 
+use self::words::Words;
 use crate::clock::Clock;
-use crate::contract::{CallContext, CheckedResponse, Descriptor, Exchange, Tool, ToolRole, Violation};
+use crate::contract::{CallContext, Descriptor, PreparedRequest, Tool, ToolRole, Violation};
 use crate::digest::Digest;
-use crate::error::{CallFailure, ContractError, chain};
-use crate::findings::{Finding, Severity};
-use crate::forbidden::ForbiddenFields;
+use crate::error::{CallFailure, NotCalled};
+use crate::findings::Severity;
 use crate::id::{PartnerId, UserId};
-use crate::limits::{PAYLOAD_MAX_DEPTH, TOOL_CALL_TIMEOUT};
+use crate::limits::TOOL_CALL_TIMEOUT;
+use crate::outbound::{Errand, Outbound, Sent};
 use crate::partner::Partner;
-use crate::ports::{Contract, Contracts, Evidence, Journal, PartnerCalls, PartnerDirectory, ToolCall};
+use crate::policy::idempotency::Asked;
+use crate::policy::pace::track::{ASK_AGAIN_MS, Track, Tracker};
+use crate::ports::{Contract, Contracts, Evidence, Journal, PartnerDirectory, Progress, Timer};
 use crate::reference::{BookingReference, OptionReference, Reference, ReferenceSealer, UserMark};
 use crate::search::{PinnedContract, Searcher};
+use crate::store::Store;
+use crate::telemetry::{self, Stage};
+use crate::trace::Trace;
+use crate::vault::Vault;
 
 /// Calls tools over the ports.
 pub struct Caller {
@@ -38,7 +52,7 @@ pub struct Caller {
     /// Who may be called.
     pub directory: Arc<dyn PartnerDirectory>,
     /// How they are called.
-    pub calls: Arc<dyn PartnerCalls>,
+    pub outbound: Arc<Outbound>,
     /// Where findings go.
     pub journal: Arc<dyn Journal>,
     /// What was quoted.
@@ -47,8 +61,23 @@ pub struct Caller {
     pub clock: Arc<dyn Clock>,
     /// Opens and seals references.
     pub references: ReferenceSealer,
+    /// What is kept of writes under their keys.
+    pub memory: Memory,
+    /// The answers of those who follow orders.
+    pub tracker: Tracker<Judged>,
     /// A call as a whole (spec 1, Limits: 30 seconds).
     pub timeout: Duration,
+}
+
+/// Where writes are kept under their keys, and how it is waited for one that is under way.
+#[derive(Clone)]
+pub struct Memory {
+    /// Keeps them.
+    pub store: Arc<dyn Store>,
+    /// Seals what partners answered.
+    pub vault: Vault,
+    /// Waits.
+    pub timer: Arc<dyn Timer>,
 }
 
 /// What is to be called.
@@ -66,6 +95,10 @@ pub struct Order<'a> {
     pub user: Option<&'a UserId>,
     /// Used when the arguments bring no `request_id`.
     pub fallback_request_id: &'a str,
+    /// What the call belongs to.
+    pub trace: Option<&'a Arc<Trace>>,
+    /// Who is told of the partner's progress before its answer.
+    pub progress: Option<&'a dyn Progress>,
 }
 
 /// A call whose answer passed.
@@ -103,6 +136,15 @@ struct Bound {
     is_option: bool,
 }
 
+/// A reference that was opened.
+struct Opened {
+    bound: Bound,
+    /// The contract that it was made under.
+    contract: Digest,
+    /// Set when the option's time is over.
+    expired: Option<CallError>,
+}
+
 /// A call on its way, pinned.
 struct Pinned<'a> {
     contract: Arc<dyn Contract>,
@@ -110,21 +152,43 @@ struct Pinned<'a> {
     order: Order<'a>,
     partner: Arc<Partner>,
     bound: Bound,
+    arguments: Box<RawValue>,
+    notes: Vec<Violation>,
+    /// The whole of it is over by then, milliseconds since the epoch.
+    deadline_ms: u64,
+}
+
+impl Pinned<'_> {
+    fn tool(&self) -> Result<&Tool, CallError> {
+        callable(self.contract.descriptor(), self.order.tool)
+    }
+}
+
+/// An answer that passed the scan and the contract.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    payload: Box<RawValue>,
+    /// The identifier of what the answer is about, where it has one.
+    booking: Option<String>,
+    advisory: Option<String>,
+    elapsed: Duration,
 }
 
 impl Caller {
     /// One that works beside a searcher: with the same contracts, partners and references.
     #[must_use]
-    pub fn beside(searcher: &Searcher, evidence: Arc<dyn Evidence>) -> Self {
-        let Searcher { contracts, directory, calls, journal, clock, references, timeout: _ } = searcher;
+    pub fn beside(searcher: &Searcher, evidence: Arc<dyn Evidence>, memory: Memory) -> Self {
+        let Searcher { contracts, directory, outbound, journal, clock, references, timeout: _ } = searcher;
         Self {
             contracts: contracts.clone(),
             directory: directory.clone(),
-            calls: calls.clone(),
+            outbound: outbound.clone(),
             journal: journal.clone(),
             evidence,
             clock: clock.clone(),
             references: references.clone(),
+            memory,
+            tracker: Tracker::default(),
             timeout: TOOL_CALL_TIMEOUT,
         }
     }
@@ -134,47 +198,155 @@ impl Caller {
     /// # Errors
     /// [`CallError`]; for those that come before the call, the partner was not asked.
     pub async fn call(&self, order: Order<'_>) -> Result<Called, CallError> {
-        let now_ms = self.clock.now_ms();
-        let live =
-            self.contracts.live(order.intent).ok_or_else(|| CallError::InvalidIntent(order.intent.to_owned()))?;
-        let (bound, digest) = self.open(&order, now_ms, &*live)?;
-        let contract = self.contracts.loaded(digest).unwrap_or(live);
-        let tool = callable(contract.descriptor(), order.tool)?;
-        let partner = self.partner(&bound.partner, order.intent)?;
-        let mut context = CallContext { request_id: order.fallback_request_id.to_owned(), now_ms };
-        let arguments = binding::bound(order.arguments, tool, &bound)?;
-        let prepared = contract.check_request(&context, order.tool, &arguments).await.map_err(CallError::of_request)?;
-        context.request_id = binding::request_id(prepared.arguments.get())?;
-        let start = Instant::now();
-        let call = ToolCall::new(order.intent, order.tool, prepared.arguments.get(), self.timeout);
-        let answered = self.calls.call(&partner, call).await;
-        let elapsed = start.elapsed();
-        let call = Pinned { contract, context, order, partner, bound };
-        let (payload, checked) = match answered {
-            Ok(answer) => self.judge(&call, prepared.arguments.get(), answer.text).await?,
-            Err(failure) => return Err(self.failed(&call, failure)),
+        let (intent, tool) = (order.intent, order.tool);
+        let outcome = self.called(order).await;
+        self.count(intent, tool, &outcome);
+        outcome
+    }
+
+    async fn called(&self, order: Order<'_>) -> Result<Called, CallError> {
+        let (call, expired) = self.prepare(order).await?;
+        let tool = call.tool()?;
+        let asked = Asked::read(&call.partner.id, order.intent, tool, call.arguments.get(), order.user)
+            .map_err(|error| error::of_key(&error, tool))?;
+        let judged = match (asked, expired) {
+            (Some(asked), expired) => self.once(&call, &asked, expired).await?,
+            (None, Some(expired)) => return Err(expired),
+            (None, None) if tool.role == ToolRole::Track => self.track(&call).await?,
+            (None, None) => self.make(&call, false).await?,
         };
-        for violation in checked.findings {
-            self.record(&call, Severity::Note, violation);
-        }
-        let reference = checked.reference.map(|booking_id| self.booking(&call, booking_id, payload.get()));
-        let Pinned { contract, context, partner, .. } = call;
+        let reference =
+            judged.booking.as_ref().map(|booking| self.booking(&call, booking.clone(), judged.payload.get()));
+        let Pinned { contract, context, partner, notes, .. } = call;
+        let Judged { payload, advisory, elapsed, .. } = judged;
         Ok(Called {
             request_id: context.request_id,
             contract: PinnedContract(contract),
             partner,
             payload,
             reference,
-            advisory: checked.advisory,
-            notes: prepared.notes,
+            advisory,
+            notes,
             elapsed,
         })
     }
 
-    /// Opens the reference, and says which contract it was made under.
-    fn open(&self, order: &Order<'_>, now_ms: u64, live: &dyn Contract) -> Result<(Bound, Digest), CallError> {
+    /// Counts a call by what came of it. One of a tool or an intent that nobody knows is nobody's.
+    fn count(&self, intent: &str, tool: &str, outcome: &Result<Called, CallError>) {
+        let Some(contract) = self.contracts.live(intent) else { return };
+        let descriptor = contract.descriptor();
+        let Some(tool) = descriptor.tool(tool) else { return };
+        let outcome = match outcome {
+            Ok(_) => telemetry::Outcome::Ok,
+            Err(CallError::Partner { .. } | CallError::Answer(_) | CallError::Contract(_) | CallError::Store(_)) => {
+                telemetry::Outcome::Failed
+            }
+            Err(_) => telemetry::Outcome::Refused,
+        };
+        telemetry::tool_call(descriptor, &tool.name, outcome);
+    }
+
+    /// Everything that comes before a call. An option whose time is over comes back as such beside the call: what was
+    /// booked of it in time may still be asked for under its key.
+    async fn prepare<'a>(&self, order: Order<'a>) -> Result<(Pinned<'a>, Option<CallError>), CallError> {
+        let start = Instant::now();
+        let now_ms = self.clock.now_ms();
+        let live =
+            self.contracts.live(order.intent).ok_or_else(|| CallError::InvalidIntent(order.intent.to_owned()))?;
+        let Opened { bound, contract, expired } = self.open(&order, now_ms, &*live)?;
+        let contract = self.contracts.loaded(contract).unwrap_or(live);
+        let tool = callable(contract.descriptor(), order.tool)?;
+        let expired = match expired {
+            Some(expired) if tool.idempotency_key.is_none() => return Err(expired),
+            expired => expired,
+        };
+        let partner = self.partner(&bound.partner, order.intent)?;
+        let mut context = CallContext { request_id: order.fallback_request_id.to_owned(), now_ms };
+        let checked = self.check(&*contract, &context, order.tool, tool, order.arguments, &bound).await;
+        // Arguments for an option that cannot be had are not worth complaining of.
+        let prepared = match (checked, &expired) {
+            (Err(_), Some(expired)) => return Err(expired.clone()),
+            (checked, _) => checked?,
+        };
+        if let Some(request_id) = binding::request_id(prepared.arguments.get())? {
+            context.request_id = request_id;
+        }
+        telemetry::stage(Stage::Check, contract.descriptor(), start.elapsed());
+        let within_ms = u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX);
+        let PreparedRequest { arguments, notes, .. } = prepared;
+        let deadline_ms = now_ms.saturating_add(within_ms);
+        Ok((Pinned { contract, context, order, partner, bound, arguments, notes, deadline_ms }, expired))
+    }
+
+    async fn check(
+        &self,
+        contract: &dyn Contract,
+        context: &CallContext,
+        name: &str,
+        tool: &Tool,
+        arguments: &str,
+        bound: &Bound,
+    ) -> Result<PreparedRequest, CallError> {
+        let arguments = binding::bound(arguments, tool, bound)?;
+        contract.check_request(context, name, &arguments).await.map_err(CallError::of_request)
+    }
+
+    /// Calls the partner, and has its answer judged.
+    async fn make(&self, call: &Pinned<'_>, again: bool) -> Result<Judged, CallError> {
+        let left_ms = call.deadline_ms.saturating_sub(self.clock.now_ms());
+        let errand = Errand {
+            contract: call.contract.clone(),
+            context: call.context.clone(),
+            partner: call.partner.clone(),
+            tool: Arc::from(call.order.tool),
+            sent: Arc::new(Sent::new(call.arguments.get(), call.tool()?)),
+            user: call.order.user.cloned(),
+            within: Duration::from_millis(left_ms),
+            again,
+            trace: call.order.trace.cloned(),
+        };
+        let start = Instant::now();
+        let words = call.order.progress.map(|to| Words::new(self, call, to));
+        let answered = self.outbound.call(&errand, words.as_ref().map(|words| words as &dyn Progress)).await;
+        let elapsed = start.elapsed();
+        telemetry::partner_stage(Stage::Call, call.contract.descriptor(), &call.partner.id, elapsed);
+        let (payload, checked) = match answered {
+            Ok(answered) => {
+                let text = Arc::try_unwrap(answered.text).unwrap_or_else(|shared| shared.as_str().to_owned());
+                self.judge(call, text).await?
+            }
+            Err(failure) => return Err(self.failed(call, failure)),
+        };
+        for violation in checked.findings {
+            self.record(call, Severity::Note, violation);
+        }
+        Ok(Judged { payload, booking: checked.reference, advisory: checked.advisory, elapsed })
+    }
+
+    /// Calls a track tool at the pace that an order bears; in between, the last answer is served.
+    async fn track(&self, call: &Pinned<'_>) -> Result<Judged, CallError> {
+        // Two tools that follow one order answer different things.
+        let order = format!("{} {}", call.order.tool, call.bound.identifier);
+        loop {
+            let now_ms = self.clock.now_ms();
+            match self.tracker.ask(&call.partner.id, &order, call.order.user, now_ms) {
+                Track::Serve(judged) => return Ok(Judged::clone(&judged)),
+                Track::Call(turn) => {
+                    return self.in_turn(call, turn).await;
+                }
+                Track::Wait(wait_ms) if wait_ms > ASK_AGAIN_MS || now_ms.saturating_add(wait_ms) > call.deadline_ms => {
+                    let failure = CallFailure::NotCalled { why: NotCalled::PartnerRate, wait_ms: Some(wait_ms) };
+                    return Err(CallError::Partner { code: None, failure, link: None });
+                }
+                Track::Wait(wait_ms) => self.memory.timer.wait(Duration::from_millis(wait_ms)).await,
+            }
+        }
+    }
+
+    /// Opens the reference.
+    fn open(&self, order: &Order<'_>, now_ms: u64, live: &dyn Contract) -> Result<Opened, CallError> {
         let opened = self.references.open(order.reference).map_err(|_| CallError::InvalidReference)?;
-        let (bound, intent, contract) = match opened {
+        let (bound, intent, contract, expired) = match opened {
             Reference::Option(OptionReference {
                 partner,
                 intent,
@@ -186,25 +358,31 @@ impl Caller {
                 expires_at_ms,
                 ..
             }) => {
-                let Some(expires_at_ms) = expires_at_ms else { return Err(CallError::NotBookable) };
-                if expires_at_ms <= now_ms {
-                    return Err(CallError::Expired(live.descriptor().search.gone_code.clone()));
-                }
+                let expired = match expires_at_ms {
+                    None => Some(CallError::NotBookable),
+                    Some(expires_at_ms) if expires_at_ms <= now_ms => {
+                        Some(CallError::Expired(live.descriptor().search.gone_code.clone()))
+                    }
+                    Some(_) => None,
+                };
                 let option = receipt.map(|receipt| (receipt, number));
                 let member = live.descriptor().search.id_key.rsplit('/').next().map(str::to_owned);
                 let bound = Bound { partner, identifier: option_id, member, option, user, is_option: true };
-                (bound, intent, contract)
+                (bound, intent, contract, expired)
             }
             Reference::Booking(BookingReference { partner, intent, contract, booking_id, member, user, option }) => {
                 let bound = Bound { partner, identifier: booking_id, member, option, user, is_option: false };
-                (bound, intent, contract)
+                (bound, intent, contract, None)
             }
         };
         // What is another intent's or another user's is as good as made up: nothing more is told.
         if intent != order.intent || bound.user != order.user.map(UserMark::of) {
             return Err(CallError::InvalidReference);
         }
-        Ok((bound, contract))
+        match expired {
+            Some(CallError::NotBookable) => Err(CallError::NotBookable),
+            expired => Ok(Opened { bound, contract, expired }),
+        }
     }
 
     /// The partner, if requests of the intent are still routed to it.
@@ -214,84 +392,6 @@ impl Caller {
             .find(&id)
             .filter(|partner| partner.listing(intent).is_some())
             .ok_or_else(|| CallError::PartnerGone(id.clone()))
-    }
-
-    /// Scans an answer and has the contract judge it.
-    async fn judge(
-        &self,
-        call: &Pinned<'_>,
-        arguments: &str,
-        text: String,
-    ) -> Result<(Box<RawValue>, CheckedResponse), CallError> {
-        let fields = ForbiddenFields::new(&call.contract.descriptor().forbidden_fields);
-        let structure = fields.inspect(&text);
-        if structure.depth > PAYLOAD_MAX_DEPTH {
-            let message = format!("it nests {} levels deep; {PAYLOAD_MAX_DEPTH} are allowed", structure.depth);
-            return Err(self.failed(call, CallFailure::Payload(message)));
-        }
-        let payload = RawValue::from_string(text)
-            .map_err(|error| self.failed(call, CallFailure::Payload(format!("it is not valid JSON: {error}"))))?;
-        if structure.suspicious
-            && let Some(violation) = first_breach(&fields, payload.get())
-        {
-            let pointer = violation.pointer.clone();
-            self.record(call, Severity::Strike, violation);
-            return Err(CallError::Partner { code: None, failure: CallFailure::Forbidden(pointer) });
-        }
-        let quoted = self.quoted(call).await;
-        let exchange = Exchange {
-            tool: call.order.tool,
-            arguments,
-            payload: payload.get(),
-            quoted: quoted.as_deref().map(RawValue::get),
-        };
-        match call.contract.check_response(&call.context, exchange).await {
-            Ok(checked) => Ok((payload, checked)),
-            Err(ContractError::Refused(refusal)) => {
-                for violation in &refusal.violations {
-                    self.record(call, Severity::Drop, violation.clone());
-                }
-                Err(CallError::Answer(refusal))
-            }
-            Err(ContractError::Fault(fault)) => Err(CallError::Contract(fault)),
-        }
-    }
-
-    /// The option that the call is about, as the search returned it, where its receipt is still kept.
-    async fn quoted(&self, call: &Pinned<'_>) -> Option<Box<RawValue>> {
-        let (receipt, number) = call.bound.option.as_ref()?;
-        match self.evidence.receipt(receipt).await {
-            Ok(receipt) => {
-                let payloads = receipt?.payloads.into_iter();
-                let mut candidates = payloads.flat_map(|payload| payload.candidates);
-                candidates.find(|candidate| candidate.number == *number).map(|candidate| candidate.json)
-            }
-            Err(error) => {
-                tracing::warn!(error = %chain(&error), "an answer is judged without what was quoted");
-                None
-            }
-        }
-    }
-
-    /// Notes a failure against the partner where it is the partner's fault, and says what the caller is told.
-    fn failed(&self, call: &Pinned<'_>, failure: CallFailure) -> CallError {
-        let descriptor = call.contract.descriptor();
-        tracing::warn!(
-            partner = %call.partner.id, intent = %descriptor.intent, tool = call.order.tool, code = failure.code(),
-            error = %failure, "a call of a tool failed"
-        );
-        let at_fault = matches!(failure, CallFailure::Payload(_) | CallFailure::Protocol(_));
-        let unlisted = match &failure {
-            CallFailure::Platform { code, .. } => !error::is_known(descriptor, code),
-            _ => false,
-        };
-        if at_fault || unlisted {
-            let code = if unlisted { error::UNLISTED_CODE } else { failure.code() };
-            let violation = Violation { pointer: String::new(), code: code.to_owned(), message: failure.to_string() };
-            self.record(call, Severity::Drop, violation);
-        }
-        let code = error::told(descriptor, &failure);
-        CallError::Partner { code, failure }
     }
 
     fn booking(&self, call: &Pinned<'_>, booking_id: String, payload: &str) -> String {
@@ -305,19 +405,6 @@ impl Caller {
             option: call.bound.option.clone(),
         })
     }
-
-    fn record(&self, call: &Pinned<'_>, severity: Severity, violation: Violation) {
-        self.journal.record(Finding {
-            at_ms: call.context.now_ms,
-            partner: call.partner.id.clone(),
-            intent: call.order.intent.to_owned(),
-            request_id: call.context.request_id.clone(),
-            option_id: call.bound.is_option.then(|| call.bound.identifier.clone()),
-            external_id: (!call.bound.is_option).then(|| call.bound.identifier.clone()),
-            severity,
-            violation,
-        });
-    }
 }
 
 /// The tool, if it is one that is called by reference.
@@ -326,10 +413,4 @@ fn callable<'a>(descriptor: &'a Descriptor, name: &str) -> Result<&'a Tool, Call
         .tool(name)
         .filter(|tool| tool.role != ToolRole::Search)
         .ok_or_else(|| CallError::UnknownTool(name.to_owned()))
-}
-
-fn first_breach(fields: &ForbiddenFields<'_>, payload: &str) -> Option<Violation> {
-    // An answer has no options: whatever breaks the rule breaks the whole of it.
-    let breaches = fields.breaches(payload, "").ok()?;
-    breaches.outside.into_iter().chain(breaches.options.into_values().flatten()).next()
 }

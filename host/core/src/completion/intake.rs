@@ -23,6 +23,7 @@ use crate::ledger::{Asked, Booked, Booking, DeskError, Entry, Judge, Known, Repo
 use crate::money::{Paise, Rate};
 use crate::ports::{Contract, Contracts};
 use crate::receipt::Quoted;
+use crate::telemetry;
 
 /// A finding: no ranking of the request that is kept has shown an option of the partner.
 pub const REQUEST_NOT_ROUTED: &str = "REQUEST_NOT_ROUTED";
@@ -87,6 +88,19 @@ pub enum IntakeError {
     Unsound(u64),
 }
 
+impl IntakeError {
+    /// As the metric says it.
+    fn outcome(&self) -> &'static str {
+        match self {
+            Self::Signature(_) => "signature",
+            Self::Refused(_) => "refused",
+            Self::UnknownIntent(_) => "unknown_intent",
+            Self::Conflict(_) => "conflict",
+            Self::Stale(_) | Self::Contract(_) | Self::Desk(_) | Self::Unbookable(_) | Self::Unsound(_) => "failed",
+        }
+    }
+}
+
 /// A report as the wire brought it.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery<'a> {
@@ -111,6 +125,10 @@ impl Intake {
     /// [`IntakeError`]; nothing was booked then, except that after [`DeskError::Store`] it is not known. Sending the
     /// report again is always safe.
     pub async fn take(&self, delivery: Delivery<'_>) -> Result<Acknowledgement, IntakeError> {
+        self.taken(delivery).await.inspect_err(|error| telemetry::completion_refused(error.outcome()))
+    }
+
+    async fn taken(&self, delivery: Delivery<'_>) -> Result<Acknowledgement, IntakeError> {
         let now_ms = self.clock.now_ms();
         let Delivery { partner, presented, body } = delivery;
         let Verified { .. } = self.keys.with(partner, now_ms, |keys| keys.verify(presented, body, now_ms))??;
@@ -121,7 +139,10 @@ impl Intake {
         let Known { booked, quoted } = self.desk.look_up(asked).await?;
         if let Some(entry) = booked {
             return match Arrival::of(&report, Some(entry.posting.report)) {
-                Arrival::First | Arrival::Repeat => acknowledge(&entry),
+                Arrival::First | Arrival::Repeat => {
+                    telemetry::completion(entry.posting.intent.as_str(), "repeat");
+                    acknowledge(&entry)
+                }
                 Arrival::Conflict => Err(IntakeError::Conflict(entry.receipt_id())),
             };
         }
@@ -131,7 +152,15 @@ impl Intake {
         let posting = post(&report, &partner, verdict, now_ms);
         let findings = findings.into_iter().map(|violation| finding(&report, &partner, violation, now_ms)).collect();
         match self.desk.book(Booking::new(posting, findings)?).await? {
-            Booked::First(entry) | Booked::Repeat(entry) => acknowledge(&entry),
+            Booked::First(entry) => {
+                telemetry::completion(entry.posting.intent.as_str(), "booked");
+                telemetry::booked(entry.number);
+                acknowledge(&entry)
+            }
+            Booked::Repeat(entry) => {
+                telemetry::completion(entry.posting.intent.as_str(), "repeat");
+                acknowledge(&entry)
+            }
             Booked::Conflict(receipt) => Err(IntakeError::Conflict(receipt)),
         }
     }

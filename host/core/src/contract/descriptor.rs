@@ -66,6 +66,8 @@ pub struct Tool {
     pub retry: RetryPolicy,
     /// How long an answer may be served again, seconds; absent means never.
     pub cache_seconds: Option<u32>,
+    /// The tool by which is seen, after a failed call of this one, whether an order was made all the same.
+    pub orders_tool: Option<String>,
     /// JSON Schema of the arguments.
     pub request_schema: Box<RawValue>,
     /// JSON Schema of one option (search) or of the payload.

@@ -1,8 +1,12 @@
 //! A small valid descriptor for the tests of this crate.
 
+use futures_util::future::BoxFuture;
 use serde_json::value::RawValue;
 
 use super::*;
+use crate::digest::Digest;
+use crate::error::{ContractError, ContractFault};
+use crate::ports::Contract;
 
 fn raw(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.to_owned()).expect("valid JSON")
@@ -34,6 +38,7 @@ pub(crate) fn descriptor(version: &str) -> Descriptor {
             idempotency_key: None,
             retry: RetryPolicy { on_rate_limited: 0, on_server_error: 0 },
             cache_seconds: None,
+            orders_tool: None,
             request_schema: raw("{}"),
             response_schema: raw("{}"),
         }],
@@ -59,5 +64,57 @@ pub(crate) fn descriptor(version: &str) -> Descriptor {
         cues: vec!["thing".to_owned()],
         pairs: Vec::new(),
         elsewhere: Vec::new(),
+    }
+}
+
+/// A contract that declares and judges nothing.
+pub(crate) struct Inert(pub(crate) Descriptor);
+
+impl Contract for Inert {
+    fn descriptor(&self) -> &Descriptor {
+        &self.0
+    }
+
+    fn digest(&self) -> Digest {
+        Digest::of(b"inert")
+    }
+
+    fn classify<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<Classification, ContractFault>> {
+        unreachable!("nothing is classified here")
+    }
+
+    fn check_request<'a>(
+        &'a self,
+        _: &'a CallContext,
+        _: &'a str,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
+        unreachable!("no request is checked here")
+    }
+
+    fn evaluate<'a>(
+        &'a self,
+        _: &'a CallContext,
+        _: &'a str,
+        _: &'a [Payload<'a>],
+    ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
+        unreachable!("nothing is ranked here")
+    }
+
+    fn check_response<'a>(
+        &'a self,
+        _: &'a CallContext,
+        _: Exchange<'a>,
+    ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
+        unreachable!("no answer is judged here")
+    }
+
+    fn check_completion<'a>(
+        &'a self,
+        _: &'a CallContext,
+        _: &'a str,
+        _: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
+        unreachable!("nothing is reported here")
     }
 }

@@ -23,6 +23,7 @@ use crate::error::{ContractFault, SearchError};
 use crate::findings::Finding;
 use crate::id::PartnerId;
 use crate::limits::REQUEST_BODY_MAX_BYTES;
+use crate::outbound::Outbound;
 use crate::partner::Partner;
 use crate::ports::{Contract, Contracts, Journal, PartnerCalls, PartnerDirectory, Selection};
 use crate::receipt::Receipt;
@@ -269,7 +270,7 @@ impl GoLiveRunner {
         Searcher {
             contracts: Arc::new(OneContract(contract.clone())),
             directory: Arc::new(OnePartner(partner.clone())),
-            calls: self.calls.clone(),
+            outbound: Arc::new(Outbound::plain(self.calls.clone(), self.clock.clone())),
             journal: found.clone(),
             clock: self.clock.clone(),
             // Nobody ever sees a reference of these searches, so its key protects nothing.

@@ -171,9 +171,23 @@ impl Health {
         }
     }
 
-    /// Forgets a partner that is no more.
-    pub fn forget(&self, partner: &PartnerId) {
-        self.partners.remove(partner);
+    /// Forgets how partners were called that are not routed any more: should one come back, it begins anew. The strikes
+    /// against it stay.
+    pub fn forget_calls(&self, is_routed: impl Fn(&PartnerId) -> bool) {
+        self.partners.retain(|id, partner| {
+            let stays = is_routed(id);
+            if !stays {
+                partner.forget_calls(self.seed_of(id));
+            }
+            stays || !partner.strikes.is_blank()
+        });
+    }
+
+    /// Partners that any incident is held against.
+    #[must_use]
+    pub fn struck(&self) -> Vec<PartnerId> {
+        let struck = self.partners.iter().filter(|partner| partner.strikes.holds_any());
+        struck.map(|partner| partner.key().clone()).collect()
     }
 
     /// Everything, sorted by partner.
@@ -198,8 +212,11 @@ impl Health {
         if self.partners.len() >= PARTNERS_MAX && !self.sweep(now_ms) {
             return None;
         }
-        let seed = partner.as_str().bytes().fold(self.seed, |seed, byte| breaker::spread(seed ^ u64::from(byte)));
-        Some(self.partners.entry(partner.clone()).or_insert_with(|| PartnerHealth::new(seed)))
+        Some(self.partners.entry(partner.clone()).or_insert_with(|| PartnerHealth::new(self.seed_of(partner))))
+    }
+
+    fn seed_of(&self, partner: &PartnerId) -> u64 {
+        partner.as_str().bytes().fold(self.seed, |seed, byte| breaker::spread(seed ^ u64::from(byte)))
     }
 
     /// Forgets idle partners, at most once in a while; says whether there is room.

@@ -38,7 +38,9 @@ impl Outcome {
             Some(F::Platform { code, .. }) if code == RATE_LIMITED => Self::Unsaid,
             Some(F::Platform { .. }) => Self::Answered,
             Some(F::HttpStatus(500..) | F::Unreachable(_) | F::Protocol(_) | F::Redirect(_)) => Self::Broken,
-            Some(F::HttpStatus(429) | F::RateLimited { .. } | F::AddressRefused(_) | F::Busy) => Self::Unsaid,
+            Some(F::HttpStatus(429) | F::RateLimited { .. } | F::AddressRefused(_) | F::Busy | F::NotCalled { .. }) => {
+                Self::Unsaid
+            }
             Some(F::HttpStatus(_) | F::Unauthorized | F::SignInRequired { .. }) => Self::TurnedAway,
             Some(F::Timeout(_)) => Self::TimedOut,
         }

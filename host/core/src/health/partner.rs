@@ -61,9 +61,22 @@ pub struct IntentView {
     pub tools: Vec<ToolView>,
 }
 
+impl PartnerView {
+    /// Of a partner that nothing is known of: it is well.
+    #[must_use]
+    pub fn unheard(partner: &PartnerId, now_ms: u64) -> Self {
+        PartnerHealth::new(0).view(partner, now_ms)
+    }
+}
+
 impl PartnerHealth {
     pub(super) fn new(seed: u64) -> Self {
         Self { breaker: Breaker::new(seed), pools: BTreeMap::new(), strikes: Tally::default(), heard_ms: 0 }
+    }
+
+    /// Forgets how it was called; what counts towards its suspension stays.
+    pub(super) fn forget_calls(&mut self, seed: u64) {
+        *self = Self { strikes: std::mem::take(&mut self.strikes), ..Self::new(seed) };
     }
 
     /// Whether a call may go, whatever the pool says of searches.

@@ -91,14 +91,23 @@ impl Tally {
         self.codes.last_mut()
     }
 
-    /// Forgets what happened until then: the platform team has lifted the suspension.
+    /// Forgets what happened until then: the platform team has lifted the suspension. What was pardoned already changes
+    /// nothing, so that it can be told again and again.
     pub(super) fn pardon(&mut self, until_ms: u64) {
-        self.pardoned_ms = self.pardoned_ms.max(Some(until_ms));
+        if self.pardoned_ms >= Some(until_ms) {
+            return;
+        }
+        self.pardoned_ms = Some(until_ms);
         for strikes in &mut self.codes {
             strikes.incidents.retain(|incident| incident.at_ms > until_ms);
         }
         self.codes.retain(|strikes| !strikes.incidents.is_empty());
         self.is_out = false;
+    }
+
+    /// Whether any incident is held against the partner.
+    pub(super) fn holds_any(&self) -> bool {
+        !self.codes.is_empty()
     }
 
     /// Whether there is nothing to remember.
@@ -175,7 +184,10 @@ mod tests {
         assert!(incidents.iter().all(|(id, day)| tally.strike(WARRANTY, id, day * DAY_MS).is_none()));
         let told = [("d", 6), ("e", 7), ("f", 8)].map(|(id, day)| tally.strike(WARRANTY, id, day * DAY_MS).is_some());
         assert_eq!(told, [false, false, true]);
+        tally.pardon(5 * DAY_MS);
+        assert!(tally.strike(WARRANTY, "g", 8 * DAY_MS).is_none(), "an old pardon, told again, undoes nothing");
         tally.pardon(7 * DAY_MS);
+        tally.codes[0].incidents.retain(|incident| incident.id != "g");
         assert_eq!(tally.view(8 * DAY_MS)[0].incidents, [Incident { at_ms: 8 * DAY_MS, id: "f".to_owned() }]);
         assert!(tally.view(100 * DAY_MS).is_empty(), "and that expires");
     }

@@ -263,8 +263,29 @@ fn three_strikes_are_told_once_with_their_incidents() {
     for (id, at_ms) in [("r1", START_MS), ("r2", START_MS + 1), ("r3", START_MS + 3), ("r5", START_MS + 11)] {
         assert_eq!(health.strike(&who, "FORBIDDEN_FIELD", id, at_ms), None);
     }
-    health.forget(&who);
-    assert!(health.view_of(&who, START_MS).is_none());
+    assert_eq!(health.struck(), [who.clone()]);
+    health.forget_calls(|_| false);
+    assert_eq!(health.view_of(&who, START_MS + 11).map(|view| view.strikes.len()), Some(1), "strikes stay");
+    assert_eq!(health.strike(&who, "FORBIDDEN_FIELD", "r3", START_MS + 3), None, "and so does the pardon");
+}
+
+#[test]
+fn whoever_is_not_routed_any_more_begins_anew() {
+    let mut town = Town::new(&["stays", "goes"]);
+    town.minutes(0..6, &[300, 4_000]);
+    let now_ms = START_MS + 6 * MINUTE_MS;
+    for who in ["stays", "goes"].map(partner) {
+        for _ in 0..CONSECUTIVE_MAX {
+            town.health.record(&seen(&who, &town.intent, Outcome::Broken, 0), now_ms);
+        }
+    }
+    assert!(town.is_all_broken(now_ms));
+    town.health.forget_calls(|id| id.as_str() == "stays");
+    assert_eq!(town.health.view_of(&partner("goes"), now_ms).map(|view| view.intents.len()), None);
+    assert_eq!(town.health.admit_call(&partner("goes"), now_ms).0, Admission::Go);
+    assert_eq!(town.health.admit_call(&partner("stays"), now_ms).0, Admission::LeftOut(Cause::Broken));
+    let unheard = PartnerView::unheard(&partner("goes"), now_ms);
+    assert_eq!((unheard.breaker.state, unheard.intents.len(), unheard.strikes.len()), (BreakerState::Closed, 0, 0));
 }
 
 #[test]

@@ -99,6 +99,7 @@ impl Onboarding {
                         drift_review: None,
                         tests: BTreeMap::new(),
                         suspension: None,
+                        pardoned_at_ms: None,
                         next_probe_at_ms: None,
                     }),
                 };
@@ -168,24 +169,36 @@ impl Onboarding {
         let done = self
             .retrying(async || {
                 let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
-                self.after(&mut kept.value, ConnectionEvent::Suspended)?;
-                let owner = self.existing::<Account>(account.as_str(), "account").await?.value;
-                kept.value.suspension =
-                    Some(Suspension { reason: reason.clone(), at_ms: self.now(), by: actor.clone() });
-                kept.value.next_probe_at_ms = None;
                 let mut change = Change::default();
-                change.put(&kept);
-                change.audit.push(self.record(actor, "connection.suspended", account, json!({"reason": reason})));
-                let text = format!(
-                    "Hello {},\n\nyour connection was suspended; no requests are routed to it.\n\nReason:\n{reason}\n",
-                    owner.business_name
-                );
-                change.mail.push(self.outgoing(&owner.email, "Your connection was suspended", text)?);
+                self.take_out(&mut kept, reason.clone(), actor, &mut change).await?;
                 self.commit(change, kept.value).await
             })
             .await?;
         self.reroute().await;
         Ok(done)
+    }
+
+    /// Suspends a connection within a change, which also tells the partner.
+    pub(super) async fn take_out(
+        &self,
+        kept: &mut Versioned<Connection>,
+        reason: String,
+        actor: &Actor,
+        change: &mut Change,
+    ) -> Result<(), OnboardingError> {
+        self.after(&mut kept.value, ConnectionEvent::Suspended)?;
+        let account = kept.value.account.clone();
+        let owner = self.existing::<Account>(account.as_str(), "account").await?.value;
+        change.audit.push(self.record(actor, "connection.suspended", &account, json!({"reason": reason})));
+        let text = format!(
+            "Hello {},\n\nyour connection was suspended; no requests are routed to it.\n\nReason:\n{reason}\n",
+            owner.business_name
+        );
+        change.mail.push(self.outgoing(&owner.email, "Your connection was suspended", text)?);
+        kept.value.suspension = Some(Suspension { reason, at_ms: self.now(), by: actor.clone() });
+        kept.value.next_probe_at_ms = None;
+        change.put(kept);
+        Ok(())
     }
 
     /// Lifts a suspension: back to the sandbox, through probe, test and approval again.
@@ -199,6 +212,7 @@ impl Onboarding {
                 let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
                 self.after(&mut kept.value, ConnectionEvent::Lifted)?;
                 kept.value.suspension = None;
+                kept.value.pardoned_at_ms = Some(self.now());
                 kept.value.reset();
                 let mut change = Change::default();
                 change.put(&kept);

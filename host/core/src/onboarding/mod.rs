@@ -10,6 +10,7 @@ mod accounts;
 mod connections;
 mod credentials;
 mod error;
+mod health;
 mod inflation;
 mod manifests;
 mod overview;
@@ -30,6 +31,7 @@ pub use accounts::{CODE_TRIES_MAX, CODE_TTL_MS, CODES_PER_WINDOW_MAX, CODES_WIND
 pub use connections::SwitchOn;
 pub use credentials::{IssuedCredentials, IssuedWebhookKey, ROTATION_OVERLAP_MS, URL_MAX_BYTES, VALID_AT_ONCE_MAX};
 pub use error::OnboardingError;
+pub use health::{StrikeOrder, StrikeWatch};
 pub use inflation::{Compared, REPORTS_BETWEEN_REVIEWS};
 pub use manifests::Submitted;
 pub use overview::{NextStep, Overview};

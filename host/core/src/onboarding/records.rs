@@ -350,6 +350,10 @@ pub struct Connection {
     pub tests: BTreeMap<IntentId, GoLiveReport>,
     /// Present while suspended.
     pub suspension: Option<Suspension>,
+    /// When a suspension was last lifted, milliseconds since the epoch: what the partner did until then is not held
+    /// against it again.
+    #[serde(default)]
+    pub pardoned_at_ms: Option<u64>,
     /// The scheduled probe of a live connection, milliseconds since the epoch.
     pub next_probe_at_ms: Option<u64>,
 }

@@ -38,6 +38,12 @@ impl Routing {
         self.directory.clone()
     }
 
+    /// Whether a partner is one of the configuration.
+    #[must_use]
+    pub fn is_configured(&self, id: &PartnerId) -> bool {
+        self.configured.iter().any(|partner| partner.id == *id)
+    }
+
     /// Reads the store and puts a new index in place; the number of partners in it. Should the store hold a partner of
     /// the same identifier as the configuration, the configuration's counts.
     ///
@@ -45,9 +51,9 @@ impl Routing {
     /// [`OnboardingError::Store`]; what was read last stays in force.
     pub async fn refresh(&self, store: &dyn Store) -> Result<usize, OnboardingError> {
         let _refreshing = self.refreshing.lock().await;
-        let taken = |partner: &Partner| self.configured.iter().any(|configured| configured.id == partner.id);
         let mut partners = self.configured.clone();
-        partners.extend(routed(store).await?.into_iter().filter(|partner| !taken(partner)).map(Arc::new));
+        partners
+            .extend(routed(store).await?.into_iter().filter(|partner| !self.is_configured(&partner.id)).map(Arc::new));
         let count = partners.len();
         self.directory.replace(partners);
         Ok(count)

@@ -2,8 +2,8 @@
 //! partner-hosted endpoint: at most 60 seconds, or less as the intent says).
 //!
 //! Two questions are the same when partner, intent, tool and arguments are, and the user where the partner is called
-//! with that user's token. `request_id` alone is left out of the arguments: it names the request, not what is asked, and
-//! is another one each time. An answer ends with its tool's time or at its own `expires_at`, whichever comes first.
+//! with that user's token. `request_id` is one of the arguments: the contracts name it as the key by which a search is the
+//! same one (spec 2, Tools), and what was quoted for one request is not passed off as quoted for another. An answer ends with its tool's time or at its own `expires_at`, whichever comes first.
 //!
 //! A call is driven by whoever waits for it. When one of them leaves, the others drive it on; when all have left it is dropped,
 //! and with it the call to the partner. A failure goes to all who wait and is not kept. Writes have no key, so nothing
@@ -16,7 +16,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
 
-use super::arguments::Arguments;
 use super::keyed;
 use crate::clock::Clock;
 use crate::contract::{Tool, ToolRole};
@@ -33,9 +32,6 @@ pub const ENTRIES_MAX_BYTES: usize = 64 * 1024 * 1024;
 /// A larger answer is not kept, bytes: a few of them would push out everything else.
 pub const ENTRY_MAX_BYTES: usize = 1024 * 1024;
 
-/// The member of the arguments that says nothing of what is asked.
-const REQUEST_ID: &str = "request_id";
-
 /// A question whose answer may be served again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
@@ -44,24 +40,23 @@ pub struct Question {
 }
 
 impl Question {
-    /// The question that a call asks; none where its answer may not be served again. `signed_in` is the user with whose token
-    /// the partner is called.
+    /// The question that a call asks; none where its answer may not be served again. `arguments` is their digest as a value
+    /// ([`Arguments::digest`](super::arguments::Arguments::digest)), `signed_in` the user with whose token the partner is
+    /// called.
     #[must_use]
     pub fn of(
         partner: &PartnerId,
         intent: &str,
         tool: &Tool,
-        arguments: &str,
+        arguments: Digest,
         signed_in: Option<&UserId>,
     ) -> Option<Self> {
         if !matches!(tool.role, ToolRole::Search | ToolRole::GetDetail) {
             return None;
         }
         let seconds = tool.cache_seconds.filter(|seconds| *seconds > 0)?.min(CACHE_MAX_SECONDS);
-        // What cannot be read as one value may mean different things to different partners: it is asked each time.
-        let asked = Arguments::read(arguments).ok()?.without(REQUEST_ID).digest().to_string();
         let (kind, user) = signed_in.map_or(("anybody", ""), |user| ("user", user.as_str()));
-        let key = keyed::key(&[partner.as_str(), intent, &tool.name, &asked, kind, user]);
+        let key = keyed::key(&[partner.as_str(), intent, &tool.name, &arguments.to_string(), kind, user]);
         Some(Self { key, keep_ms: u64::from(seconds) * 1_000 })
     }
 }
@@ -73,8 +68,6 @@ pub struct Fetched<T> {
     pub answer: T,
     /// What it takes to keep it, bytes.
     pub bytes: usize,
-    /// Its own `expires_at`, milliseconds since the epoch.
-    pub expires_at_ms: Option<u64>,
 }
 
 /// Where an answer came from.
@@ -191,12 +184,23 @@ impl<T: Send + Sync + 'static> AnswerCache<T> {
         Found::Begun(flight)
     }
 
+    /// Whoever has read the answer says when its own time ends, milliseconds since the epoch: it is not served after that.
+    pub fn end_by(&self, question: Question, ends_ms: u64) {
+        let mut kept = self.kept();
+        if let Some(entry) = kept.entries.get(&question.key).filter(|entry| entry.ends_ms > ends_ms) {
+            let (was_ms, shorter) = (entry.ends_ms, Entry { answer: Arc::clone(&entry.answer), ends_ms, ..*entry });
+            kept.by_end.remove(&(was_ms, question.key));
+            kept.by_end.insert((ends_ms, question.key));
+            kept.entries.insert(question.key, shorter);
+        }
+    }
+
     fn keep(&self, question: Question, fetched: Fetched<T>) -> Arc<T> {
-        let Fetched { answer, bytes, expires_at_ms } = fetched;
+        let Fetched { answer, bytes } = fetched;
         let answer = Arc::new(answer);
         let now_ms = self.clock.now_ms();
-        let ends_ms = now_ms.saturating_add(question.keep_ms).min(expires_at_ms.unwrap_or(u64::MAX));
-        if bytes <= ENTRY_MAX_BYTES && ends_ms > now_ms {
+        let ends_ms = now_ms.saturating_add(question.keep_ms);
+        if bytes <= ENTRY_MAX_BYTES {
             let entry = Entry { answer: Arc::clone(&answer), bytes, kept_at_ms: now_ms, ends_ms };
             self.kept().insert(question.key, entry);
         }

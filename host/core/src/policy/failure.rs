@@ -60,7 +60,8 @@ impl<'a> Reading<'a> {
             | CallFailure::Protocol(_)
             | CallFailure::Payload(_)
             | CallFailure::Forbidden(_)
-            | CallFailure::Busy => (None, None),
+            | CallFailure::Busy
+            | CallFailure::NotCalled { .. } => (None, None),
         };
         let retry_after_ms = match failure {
             CallFailure::RateLimited { retry_after_ms } => *retry_after_ms,
@@ -70,7 +71,13 @@ impl<'a> Reading<'a> {
             // The partner says that it was the caller's fault: it did nothing. 408 alone is said of what is still coming.
             (Some(status), _) => !(300..500).contains(&status) || status == 408,
             // Never sent, or sent back unread.
-            (None, CallFailure::AddressRefused(_) | CallFailure::Redirect(_) | CallFailure::Busy) => false,
+            (
+                None,
+                CallFailure::AddressRefused(_)
+                | CallFailure::Redirect(_)
+                | CallFailure::Busy
+                | CallFailure::NotCalled { .. },
+            ) => false,
             // No answer, or one that cannot be used.
             (None, _) => true,
         };

@@ -10,9 +10,11 @@
 //! | under way | wait | conflict |
 //! | under way longer than a call can last: its process is gone | goes out again | conflict |
 //! | its fate is unknown | goes out again | conflict |
-//! | done | the answer again | conflict |
+//! | done | the same booking, with its current status | conflict |
 //!
-//! It goes out again under the same key, by which the partner knows it. A call that certainly did nothing leaves nothing behind
+//! It goes out again under the same key, by which the partner knows it; so it does where it is done, for the partner alone
+//! knows the current status, and what was answered first is kept for when the partner cannot be asked, or names another
+//! booking. A call that certainly did nothing leaves nothing behind
 //! ([`Fate::Nothing`]): its key is free for better arguments. But a refusal of what goes out again tells nothing of the
 //! call before, which may be why it was refused: that attempt stays.
 //!
@@ -31,6 +33,8 @@ use crate::digest::Digest;
 use crate::error::CallFailure;
 use crate::id::{PartnerId, UserId};
 use crate::limits::{REQUEST_ID_MAX_CHARS, TOOL_CALL_TIMEOUT};
+use crate::store::{Kind, Record};
+use crate::vault::Sealed;
 
 /// How long an attempt is kept, milliseconds: 24 hours from its beginning.
 pub const KEPT_MS: u64 = 24 * 60 * 60 * 1_000;
@@ -95,14 +99,10 @@ pub enum State {
     Done(Answer),
 }
 
-/// What the caller was answered.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
-    /// HTTP status.
-    pub status: u16,
-    /// JSON text.
-    pub body: String,
-}
+/// What the partner answered, sealed: it is a user's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Answer(pub Sealed);
 
 /// What a write gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ pub enum Verdict<'a> {
     },
     /// The same is under way; it is over after so many milliseconds at the latest.
     UnderWay(u64),
-    /// The same was done: the same answer.
+    /// The same was done, with this answer then.
     Done(&'a Answer),
     /// The key was used with other arguments: IDEMPOTENCY_CONFLICT.
     Conflict,
@@ -204,13 +204,15 @@ impl Asked {
     }
 }
 
-impl Attempt {
-    /// Its key as a record.
-    #[must_use]
-    pub fn key(&self) -> String {
+impl Record for Attempt {
+    const KIND: Kind = Kind::Attempts;
+
+    fn key(&self) -> String {
         self.id.to_string()
     }
+}
 
+impl Attempt {
     /// Whether its time is over: it decides nothing any more and can be removed. One whose call is under way goes on.
     #[must_use]
     pub fn is_over(&self, now_ms: u64) -> bool {
@@ -238,13 +240,6 @@ impl fmt::Debug for Attempt {
             .field("tool", &self.tool)
             .field("state", &self.state)
             .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Answer {
-    /// Without the body, which is a user's.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answer").field("status", &self.status).finish_non_exhaustive()
     }
 }
 

@@ -15,6 +15,7 @@ pub mod idempotency;
 mod keyed;
 pub mod pace;
 pub mod retry;
+pub mod sign_in;
 
 #[cfg(test)]
 mod test_support;

@@ -15,19 +15,23 @@ use super::Config;
 /// Prefix of environment variables; sections are set off by two underscores.
 const ENV_PREFIX: &str = "INTENT_GATEWAY__";
 /// Keys that stand outside every section.
-const TOP_LEVEL: [&str; 13] = [
+const TOP_LEVEL: [&str; 17] = [
     "state_dir",
     "server",
     "auth",
     "platform",
     "store",
     "evidence",
+    "outbound",
+    "linking",
     "mail",
     "contracts",
     "search",
+    "streams",
     "sandbox",
     "partner_client",
     "log",
+    "telemetry",
     "partners",
 ];
 
@@ -89,12 +93,16 @@ fn read(figment: &Figment) -> Result<Config, Vec<String>> {
         platform: sections.table("platform"),
         store: sections.table("store"),
         evidence: sections.table("evidence"),
+        outbound: sections.table("outbound"),
+        linking: sections.table("linking"),
         mail: sections.table("mail"),
         contracts: sections.table("contracts"),
         search: sections.table("search"),
+        streams: sections.table("streams"),
         sandbox: sections.table("sandbox"),
         partner_client: sections.table("partner_client"),
         log: sections.table("log"),
+        telemetry: sections.table("telemetry"),
         partners: sections.plain("partners").unwrap_or(defaults.partners),
     };
     problems.extend(config.problems());

@@ -4,9 +4,12 @@
 //! is described in `docs/configuration.md`, which a test holds against this module.
 
 mod issuers;
+mod linking;
 mod load;
 mod partners;
 mod platform;
+mod streams;
+mod telemetry;
 #[cfg(test)]
 mod tests;
 
@@ -26,9 +29,12 @@ use intent_gateway_sandbox::SandboxConfig;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub(crate) use self::issuers::IssuerEntry;
+pub(crate) use self::linking::LinkingSection;
 pub(crate) use self::load::{Overrides, load};
 pub(crate) use self::partners::PartnerEntry;
-pub(crate) use self::platform::{EvidenceSection, PlatformSection, StoreSection};
+pub(crate) use self::platform::{EvidenceSection, OutboundSection, PlatformSection, StoreSection};
+pub(crate) use self::streams::StreamsSection;
+pub(crate) use self::telemetry::TelemetrySection;
 
 /// Longest time that a setting of the server may name, milliseconds: an hour.
 const WAIT_MAX_MS: u64 = 60 * 60 * 1_000;
@@ -51,12 +57,16 @@ pub(crate) struct Config {
     pub(crate) platform: PlatformSection,
     pub(crate) store: StoreSection,
     pub(crate) evidence: EvidenceSection,
+    pub(crate) outbound: OutboundSection,
+    pub(crate) linking: LinkingSection,
     pub(crate) mail: MailConfig,
     pub(crate) contracts: ContractsSection,
     pub(crate) search: SearchSection,
+    pub(crate) streams: StreamsSection,
     pub(crate) sandbox: SandboxConfig,
     pub(crate) partner_client: PartnerClientConfig,
     pub(crate) log: LogSection,
+    pub(crate) telemetry: TelemetrySection,
     pub(crate) partners: Vec<PartnerEntry>,
 }
 
@@ -69,12 +79,16 @@ impl Default for Config {
             platform: PlatformSection::default(),
             store: StoreSection::default(),
             evidence: EvidenceSection::default(),
+            outbound: OutboundSection::default(),
+            linking: LinkingSection::default(),
             mail: MailConfig::default(),
             contracts: ContractsSection::default(),
             search: SearchSection::default(),
+            streams: StreamsSection::default(),
             sandbox: SandboxConfig::default(),
             partner_client: PartnerClientConfig::default(),
             log: LogSection::default(),
+            telemetry: TelemetrySection::default(),
             partners: Vec::new(),
         }
     }
@@ -309,7 +323,7 @@ impl Default for LogSection {
 
 impl LogSection {
     fn check(&self, problems: &mut Vec<String>) {
-        if let Err(error) = crate::logging::filter(&self.level) {
+        if let Err(error) = crate::telemetry::log::filter(&self.level) {
             problems.push(format!("`log.level` is no list of log directives: {error}"));
         }
     }
@@ -337,6 +351,7 @@ impl Config {
         self.platform.check(&mut problems);
         self.store.check(&mut problems);
         self.evidence.check(&mut problems);
+        self.linking.check(&mut problems);
         problems.extend(self.mail.validate().err().map(|error| format!("mail: {error}")));
         if self.store.is_shared() && (self.auth.master_key.is_none() || self.auth.signing_key.is_none()) {
             problems.push(
@@ -347,7 +362,9 @@ impl Config {
         }
         self.contracts.check(&mut problems);
         self.search.check(&self.server, &mut problems);
+        self.streams.check(&self.server, &mut problems);
         self.log.check(&mut problems);
+        self.telemetry.check(&self.server, &mut problems);
         problems.extend(self.sandbox.validate().err().map(|error| error.to_string()));
         problems.extend(self.partner_client.validate().err().map(|error| format!("partner_client: {error}")));
         partners::check(&self.partners, self.partner_client.allow_loopback_http, &mut problems);
@@ -364,12 +381,16 @@ pub(crate) fn show(config: &Config) -> Result<String, toml::ser::Error> {
         platform,
         store,
         evidence,
+        outbound,
+        linking,
         mail,
         contracts,
         search,
+        streams,
         sandbox,
         partner_client,
         log,
+        telemetry,
         partners,
     } = config;
     let mut table = toml::Table::new();
@@ -380,12 +401,16 @@ pub(crate) fn show(config: &Config) -> Result<String, toml::ser::Error> {
     insert("platform", toml::Value::try_from(platform)?);
     insert("store", toml::Value::try_from(store)?);
     insert("evidence", toml::Value::try_from(evidence)?);
+    insert("outbound", toml::Value::try_from(outbound)?);
+    insert("linking", toml::Value::try_from(linking)?);
     insert("mail", toml::Value::Table(show_mail(mail)?));
     insert("contracts", toml::Value::try_from(contracts)?);
     insert("search", toml::Value::try_from(search)?);
+    insert("streams", toml::Value::try_from(streams)?);
     insert("sandbox", toml::Value::Table(show_sandbox(sandbox)?));
     insert("partner_client", toml::Value::Table(show_partner_client(partner_client)?));
     insert("log", toml::Value::try_from(log)?);
+    insert("telemetry", toml::Value::try_from(telemetry)?);
     if !partners.is_empty() {
         insert("partners", toml::Value::try_from(partners)?);
     }

@@ -99,6 +99,22 @@ impl EvidenceSection {
     }
 }
 
+/// The policies of calls to partners that can be switched off, for tests under load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct OutboundSection {
+    /// The contracts' rates a tool, the users' own, and leaving a partner alone that asked to slow down.
+    pub(crate) rate_limits: bool,
+    /// Serving a partner's answer again, as long as the contract says.
+    pub(crate) search_cache: bool,
+}
+
+impl Default for OutboundSection {
+    fn default() -> Self {
+        Self { rate_limits: true, search_cache: true }
+    }
+}
+
 /// Where records are kept.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]

@@ -52,12 +52,16 @@ fn every_key() -> Vec<String> {
         ("platform", load::keys::<PlatformSection>()),
         ("store", load::keys::<StoreSection>()),
         ("evidence", load::keys::<EvidenceSection>()),
+        ("outbound", load::keys::<OutboundSection>()),
+        ("linking", load::keys::<LinkingSection>()),
         ("mail", load::keys::<MailConfig>()),
         ("contracts", load::keys::<ContractsSection>()),
         ("search", load::keys::<SearchSection>()),
+        ("streams", load::keys::<StreamsSection>()),
         ("sandbox", load::keys::<SandboxConfig>()),
         ("partner_client", load::keys::<PartnerClientConfig>()),
         ("log", load::keys::<LogSection>()),
+        ("telemetry", load::keys::<TelemetrySection>()),
     ];
     let mut keys = vec!["state_dir".to_owned()];
     for (section, names) in sections {
@@ -145,8 +149,16 @@ fn all_wrong_values_are_told_at_once() {
         timeout_ms = 30001
         [sandbox]
         deadline_ms = "fast"
+        [streams]
+        heartbeat_ms = 40000
+        max_open = 4000000000
         [log]
         level = "info,,=loud"
+        [telemetry]
+        metrics_address = "127.0.0.1:8080"
+        otlp_endpoint = "collector:4318"
+        trace_sampling_ratio = 1.5
+        service_name = " "
         [contracts]
         dir = "/nowhere/at/all"
         [partner_client]
@@ -169,7 +181,13 @@ fn all_wrong_values_are_told_at_once() {
         "`auth.signing_key` has 5 bytes; at least 32 are needed",
         "`contracts.dir` is `/nowhere/at/all`, which is no folder",
         "`search.timeout_ms` is 30001; expected 1 to 30000",
+        "`streams.heartbeat_ms` is 40000",
+        "`streams.max_open` is 4000000000; expected 1 to 1000000",
         "`log.level` is no list of log directives",
+        "`telemetry.metrics_address` is `server.listen`",
+        "`telemetry.otlp_endpoint` is no address of a collector",
+        "`telemetry.trace_sampling_ratio` is 1.5; expected 0 to 1",
+        "`telemetry.service_name` is empty",
         "`pool_idle_secs` must lie in",
         "partner `a`: `name` is empty",
         "HTTPS is required",

@@ -46,6 +46,17 @@ pub(crate) enum PartnerCommand {
         Example:\n  intent-gateway partner switch-on ptr_0123456789abcdef"
     )]
     SwitchOn(PartnerArgs),
+    /// Show how partners fare in service: how long they take, who is out of a pool, the strikes against them.
+    #[command(after_help = "Calls are those of the gateway that is asked, since it started; strikes are those of all \
+        gateways.\n\n\
+        Examples:\n  intent-gateway partner health\n  intent-gateway partner health ptr_0123456789abcdef --json")]
+    Health(HealthArgs),
+    /// Take down a strike that no answer and no report shows. Three of one code within 90 days suspend the partner.
+    #[command(
+        after_help = "Example:\n  intent-gateway partner strike ptr_0123456789abcdef --intent auto.book_ac_service \
+        --code WARRANTY_DECLINED --order BK-2026-0042 --reason 'the user was asked to pay for the re-service'"
+    )]
+    Strike(StrikeArgs),
     /// Take a live connection out. The partner is told the reason by mail.
     #[command(
         after_help = "Example:\n  intent-gateway partner suspend ptr_0123456789abcdef --reason 'paid placement in answers'"
@@ -171,6 +182,42 @@ pub(crate) struct ListArgs {
     /// At most so many.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=PAGE_MAX))]
     pub(crate) limit: u32,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct HealthArgs {
+    /// The partner; without it, all of them.
+    #[arg(value_name = "ID", value_parser = parse_partner, conflicts_with_all = ["after", "limit"])]
+    pub(crate) id: Option<PartnerId>,
+    /// Only what comes after this partner.
+    #[arg(long, value_name = "ID", value_parser = parse_partner)]
+    pub(crate) after: Option<PartnerId>,
+    /// At most so many.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=PAGE_MAX))]
+    pub(crate) limit: u32,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct StrikeArgs {
+    /// The partner.
+    #[arg(value_name = "ID", value_parser = parse_partner)]
+    pub(crate) id: PartnerId,
+    /// The intent that the rule belongs to.
+    #[arg(long, value_name = "INTENT", value_parser = parse_intent)]
+    pub(crate) intent: IntentId,
+    /// Code of the rule that was broken.
+    #[arg(long, value_name = "CODE")]
+    pub(crate) code: String,
+    /// The order concerned, as the partner names it: one incident, however often it is told.
+    #[arg(long, value_name = "ID")]
+    pub(crate) order: String,
+    /// What was seen.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: String,
     #[command(flatten)]
     pub(crate) common: Common,
 }

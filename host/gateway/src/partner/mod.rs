@@ -2,6 +2,7 @@
 //! HTTP interface. What a command prints for people is in `show`; `--json` prints the gateway's own answer.
 
 mod arguments;
+mod health;
 mod show;
 mod wire;
 
@@ -15,8 +16,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use self::arguments::{
-    ApproveArgs, Common, ListArgs, PartnerArgs, ReasonArgs, RejectArgs, ReviewArgs, ReviewListArgs, StatusArgs,
-    TestArgs,
+    ApproveArgs, Common, HealthArgs, ListArgs, PartnerArgs, ReasonArgs, RejectArgs, ReviewArgs, ReviewListArgs,
+    StatusArgs, StrikeArgs, TestArgs,
 };
 pub(crate) use self::arguments::{PartnerCommand, ReviewCommand};
 use crate::access;
@@ -36,6 +37,8 @@ pub(crate) fn run(command: &PartnerCommand) -> ExitCode {
         PartnerCommand::Probe(arguments) => probe(arguments),
         PartnerCommand::Test(arguments) => test(arguments),
         PartnerCommand::SwitchOn(arguments) => switch_on(arguments),
+        PartnerCommand::Health(arguments) => health(arguments),
+        PartnerCommand::Strike(arguments) => strike(arguments),
         PartnerCommand::Suspend(arguments) => change_state(arguments, "suspend"),
         PartnerCommand::Lift(arguments) => change_state(arguments, "lift"),
         PartnerCommand::AcceptDrift(arguments) => change_state(arguments, "accept-drift"),
@@ -157,6 +160,31 @@ fn switch_on(arguments: &PartnerArgs) -> Result<Verdict, Stopped> {
     let PartnerArgs { id, common } = arguments;
     let answer = open(common)?.post(&route(id, "switch-on"), None);
     tell(answer, common.json, show::switched_on)?;
+    Ok(Verdict::Well)
+}
+
+fn health(arguments: &HealthArgs) -> Result<Verdict, Stopped> {
+    let HealthArgs { id, after, limit, common } = arguments;
+    let gateway = open(common)?;
+    match id {
+        Some(id) => {
+            let answer = gateway.get(&format!("/api/v1/admin/partners/{id}/health"));
+            tell(answer, common.json, health::partner).map(drop)?;
+        }
+        None => {
+            let after = after.as_ref().map(|after| format!("&after={after}")).unwrap_or_default();
+            let answer = gateway.get(&format!("/api/v1/admin/health?limit={limit}{after}"));
+            tell(answer, common.json, health::partners).map(drop)?;
+        }
+    }
+    Ok(Verdict::Well)
+}
+
+fn strike(arguments: &StrikeArgs) -> Result<Verdict, Stopped> {
+    let StrikeArgs { id, intent, code, order, reason, common } = arguments;
+    let body = json!({"intent": intent, "code": code, "external_id": order, "reason": reason});
+    let answer = open(common)?.post(&format!("/api/v1/admin/partners/{id}/strikes"), Some(&body));
+    tell(answer, common.json, health::taken)?;
     Ok(Verdict::Well)
 }
 

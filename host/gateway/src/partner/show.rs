@@ -18,14 +18,14 @@ const PLACES_SHOWN_MAX: usize = 8;
 
 /// A text that grows section by section.
 #[derive(Default)]
-struct Page(Vec<String>);
+pub(super) struct Page(Vec<String>);
 
 impl Page {
-    fn section(&mut self, heading: &str, text: String) {
+    pub(super) fn section(&mut self, heading: &str, text: String) {
         self.0.push(format!("{heading}\n{}", indented(&text)));
     }
 
-    fn finish(self) -> String {
+    pub(super) fn finish(self) -> String {
         self.0.join("\n\n")
     }
 }
@@ -71,7 +71,7 @@ pub(super) fn connections(Connections { connections, next }: &Connections, _: Pa
 }
 
 /// A list that goes on says how.
-fn with_next(table: String, next: Option<&str>) -> String {
+pub(super) fn with_next(table: String, next: Option<&str>) -> String {
     match next {
         Some(next) => format!("{table}\nmore: --after {}", harmless(next)),
         None => table,

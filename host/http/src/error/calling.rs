@@ -6,7 +6,8 @@ use std::time::Duration;
 use http::StatusCode;
 use intent_gateway_core::calling::CallError;
 use intent_gateway_core::contract::Descriptor;
-use intent_gateway_core::error::{CallFailure, SearchError, chain};
+use intent_gateway_core::error::{CallFailure, NotCalled, SearchError, chain};
+use intent_gateway_core::telemetry::ForLog;
 
 use super::{Code, Refusal};
 
@@ -18,6 +19,12 @@ const NOT_BOOKABLE: &str = "NOT_BOOKABLE";
 const OPTION_EXPIRED: &str = "OPTION_EXPIRED";
 /// Requests of the intent are no longer routed to the partner.
 const PARTNER_GONE: &str = "PARTNER_GONE";
+/// The key was used before with other arguments (spec 1, Errors).
+const IDEMPOTENCY_CONFLICT: &str = "IDEMPOTENCY_CONFLICT";
+/// The same write is under way.
+const CALL_UNDER_WAY: &str = "CALL_UNDER_WAY";
+/// Whose sign-in is missing (RFC 9110, section 11.6.1, wants a challenge with every 401).
+const AT_PARTNER: &str = "Bearer realm=\"partner\"";
 /// The contract refuses what the partner answered.
 const PARTNER_ANSWER_INVALID: &str = "PARTNER_ANSWER_INVALID";
 
@@ -45,12 +52,21 @@ impl Refusal {
                 Self::conflict(PARTNER_GONE, "The partner does not serve the intent at the moment; search again.")
             }
             CallError::Refused(refusal) => Self::of_search(SearchError::Refused(refusal), descriptor),
-            CallError::Partner { code, failure } => {
-                let refused = Self::of_failure(&failure).internal(detail);
-                match code {
+            CallError::KeyUsed => Self::conflict(IDEMPOTENCY_CONFLICT, "The key was used before with other arguments.")
+                .listed(descriptor, IDEMPOTENCY_CONFLICT.to_owned()),
+            CallError::UnderWay { wait_ms } => Self::conflict(CALL_UNDER_WAY, "The same call is under way.")
+                .retry_after(Duration::from_millis(wait_ms)),
+            CallError::Store(_) => Self { status: StatusCode::SERVICE_UNAVAILABLE, ..Self::new(Code::InternalError) }
+                .message("What was done under the key cannot be looked up; nobody was called.")
+                .internal(detail),
+            CallError::Partner { code, failure, link } => {
+                let refused = Self::of_failure(&failure).internal(ForLog(&failure).to_string()).link(link);
+                let refused = match code {
                     Some(code) => refused.listed(descriptor, code),
                     None => refused,
-                }
+                };
+                // Not the caller's token is at fault, but the user's at the partner.
+                if refused.status == StatusCode::UNAUTHORIZED { refused.challenge(AT_PARTNER) } else { refused }
             }
             CallError::Answer(refusal) => {
                 let refused = Self::new(Code::InternalError)
@@ -68,14 +84,15 @@ impl Refusal {
         let status = match failure {
             CallFailure::Timeout(_) => StatusCode::GATEWAY_TIMEOUT,
             CallFailure::RateLimited { .. } => StatusCode::TOO_MANY_REQUESTS,
-            CallFailure::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            CallFailure::NotCalled { why: NotCalled::Down, .. } | CallFailure::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            CallFailure::NotCalled { .. } => StatusCode::TOO_MANY_REQUESTS,
+            CallFailure::Unauthorized | CallFailure::SignInRequired { .. } => StatusCode::UNAUTHORIZED,
             _ => StatusCode::BAD_GATEWAY,
         };
         let refused = Self { status, code: failure.code().to_owned().into(), ..refused };
         match failure {
-            CallFailure::RateLimited { retry_after_ms: Some(wait) } => {
-                refused.retry_after(Duration::from_millis(*wait))
-            }
+            CallFailure::RateLimited { retry_after_ms: Some(wait) }
+            | CallFailure::NotCalled { wait_ms: Some(wait), .. } => refused.retry_after(Duration::from_millis(*wait)),
             _ => refused,
         }
     }
@@ -105,7 +122,7 @@ fn of_platform(code: &str) -> Option<StatusCode> {
         "RATE_LIMITED" => StatusCode::TOO_MANY_REQUESTS,
         "PARTNER_MAINTENANCE" => StatusCode::SERVICE_UNAVAILABLE,
         "IDEMPOTENCY_CONFLICT" => StatusCode::CONFLICT,
-        // A 401 would say that the caller's own token is at fault.
+        "INVALID_AUTH" => StatusCode::UNAUTHORIZED,
         _ => return None,
     })
 }

@@ -6,6 +6,7 @@
 mod account;
 mod connection;
 mod delivered;
+mod health;
 mod manifest;
 mod team;
 
@@ -23,6 +24,7 @@ pub(crate) use self::connection::{
     TestReport, TestRequest,
 };
 pub(crate) use self::delivered::{DeliveredBody, DeliveredList};
+pub(crate) use self::health::{HealthBody, HealthList, StrikeRequest, StrikeTaken};
 pub(crate) use self::manifest::{ManifestsBody, SubmittedBody};
 pub(crate) use self::team::{
     AccountList, AccountSummary, AuditEntryBody, AuditPage, AuditVerified, DecisionRequest, ReviewBody, ReviewList,

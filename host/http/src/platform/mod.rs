@@ -1,11 +1,12 @@
-//! What the platform team does for partners: reviews, probes, tests, switches on, suspends; reads the audit log, and the
-//! receipts of rankings.
+//! What the platform team does for partners: reviews, probes, tests, switches on, suspends; sees how they fare in service;
+//! reads the audit log, and the receipts of rankings.
 //!
 //! Contracts are not here; they are in [`crate::admin`].
 
 mod audit;
 mod connections;
 mod delivered;
+mod health;
 mod ledger;
 mod receipts;
 mod reviews;
@@ -34,6 +35,9 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(connections::lift))
         .routes(routes!(connections::accept_drift))
         .routes(routes!(delivered::list_delivered))
+        .routes(routes!(health::list_health))
+        .routes(routes!(health::show_health))
+        .routes(routes!(health::strike))
         .routes(routes!(audit::list_entries))
         .routes(routes!(audit::verify))
         .routes(routes!(ledger::months))

@@ -46,6 +46,10 @@ impl Evidence for MemoryEvidence {
         ready(page.collect())
     }
 
+    fn strikes(&self, _: u64, _: u64, _: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>> {
+        unreachable!("no route looks for new strikes")
+    }
+
     fn receipt<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Receipt>, StoreError>> {
         let receipts = self.receipts.lock().expect("no test panics in it");
         ready(receipts.iter().find(|receipt| receipt.id == id).cloned())

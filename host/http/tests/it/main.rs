@@ -8,6 +8,7 @@ mod delivered;
 mod document;
 mod evidence;
 mod guards;
+mod health;
 mod keeping;
 mod ledger;
 mod listener;

@@ -9,7 +9,7 @@ use intent_gateway_http::Limits;
 use intent_gateway_http::auth::Role;
 use serde_json::{Value, json};
 
-use crate::support::{Ask, CROWDED_CITY, Gateway, INTENT, LIMITS, OPTION_TEXT, refused};
+use crate::support::{Ask, CROWDED_CITY, Gateway, INTENT, LIMITS, METRICS, OPTION_TEXT, refused};
 
 const SEARCH: &str = "/api/v1/intents/test.find_things/search";
 
@@ -250,6 +250,15 @@ async fn health_and_readiness() {
     gateway.draining.cancel();
     assert_eq!(gateway.call(Ask::get("/ready")).await.refusal(), refused(503, "DRAINING"));
     assert_eq!(gateway.call(Ask::get("/health")).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn metrics_are_shown_to_admins() {
+    let gateway = Gateway::new().await;
+    let answer = gateway.call(Ask::get("/api/v1/admin/metrics").role(Role::Admin)).await;
+    assert_eq!((answer.status, answer.text()), (StatusCode::OK, METRICS));
+    assert_eq!(answer.headers["content-type"], "text/plain; version=0.0.4; charset=utf-8");
+    assert_eq!(gateway.call(Ask::get("/metrics")).await.refusal(), refused(404, "NOT_FOUND"));
 }
 
 #[tokio::test]

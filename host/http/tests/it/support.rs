@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use intent_gateway_core::bookkeeping::Bookkeeping;
-use intent_gateway_core::calling::Caller;
+use intent_gateway_core::calling::{Caller, Memory};
 use intent_gateway_core::classify::CueIndex;
 use intent_gateway_core::clock::Clock;
 use intent_gateway_core::completion::intake::Intake;
@@ -22,17 +22,22 @@ use intent_gateway_core::contract::*;
 use intent_gateway_core::digest::Digest;
 use intent_gateway_core::endpoint::{Endpoint, Mappings};
 use intent_gateway_core::error::{CallFailure, ContractError, ContractFault};
+use intent_gateway_core::following::Following;
+use intent_gateway_core::health::Health;
 use intent_gateway_core::id::{IntentId, PartnerId};
 use intent_gateway_core::ledger::{Asked, Booked, Booking, DeskError, Known, ReportDesk};
 use intent_gateway_core::money::Rate;
 use intent_gateway_core::onboarding::{Onboarding, Routing, Settings};
+use intent_gateway_core::outbound::Outbound;
 use intent_gateway_core::partner::{Listing, Partner};
 use intent_gateway_core::ports::*;
 use intent_gateway_core::reference::ReferenceSealer;
 use intent_gateway_core::search::Searcher;
 use intent_gateway_core::secret::Secret;
+use intent_gateway_core::telemetry::Exposition;
 use intent_gateway_core::vault::Vault;
 use intent_gateway_http::auth::{Role, Tokens};
+use intent_gateway_http::streams::Streams;
 use intent_gateway_http::{AppState, Limits, router};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -93,6 +98,7 @@ fn descriptor() -> Descriptor {
             idempotency_key: None,
             retry: RetryPolicy { on_rate_limited: 0, on_server_error: 1 },
             cache_seconds: Some(60),
+            orders_tool: None,
             request_schema: raw(&json!({ "type": "object" })),
             response_schema: raw(&json!({ "type": "object" })),
         }],
@@ -397,10 +403,31 @@ impl PartnerDirectory for FakeDirectory {
     }
 }
 
+/// What [`FixedMetrics`] shows.
+pub(crate) const METRICS: &str = "# TYPE up gauge\nup 1\n";
+
+/// Metrics that never change.
+struct FixedMetrics;
+
+impl Exposition for FixedMetrics {
+    fn render(&self) -> String {
+        METRICS.to_owned()
+    }
+}
+
 struct FakeCalls;
 
 /// The option as its partner writes it: the order of keys and the white space must survive.
 pub(crate) const OPTION_TEXT: &str = r#"{ "thing_id":"t1",  "name":"One", "big":12345678901234567890 }"#;
+
+/// No route waits for a time here.
+struct NoTimer;
+
+impl Timer for NoTimer {
+    fn wait(&self, _: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
 
 impl PartnerCalls for FakeCalls {
     fn call<'a>(
@@ -466,6 +493,7 @@ pub(crate) struct Gateway {
     pub(crate) onboarding: Arc<Onboarding>,
     pub(crate) kept: Kept,
     pub(crate) evidence: Arc<MemoryEvidence>,
+    pub(crate) health: Arc<Health>,
     pub(crate) books: Arc<MemoryBooks>,
     pub(crate) document: Value,
 }
@@ -496,9 +524,10 @@ impl Gateway {
             letters: Arc::new(Letterbox::default()),
             seen: Arc::new(Seen::default()),
         };
+        let vault = Vault::new(&Secret::new("m".repeat(32)), &[], Arc::new(Counting::default()));
         let onboarding = Arc::new(Onboarding {
             store: kept.store.clone(),
-            vault: Vault::new(&Secret::new("m".repeat(32)), &[], Arc::new(Counting::default())),
+            vault: vault.clone(),
             clock: clock.clone(),
             contracts: contracts.clone(),
             probe: kept.seen.clone(),
@@ -510,6 +539,7 @@ impl Gateway {
             settings: Settings { base_url: "https://gateway.example".to_owned(), reprobe_interval_ms: 86_400_000 },
         });
         let evidence = Arc::new(MemoryEvidence::default());
+        let health = Arc::new(Health::new(1));
         let intake = Intake {
             keys: onboarding.keys.clone(),
             contracts: contracts.clone(),
@@ -527,22 +557,33 @@ impl Gateway {
         let searcher = Searcher {
             contracts,
             directory: Arc::new(FakeDirectory(vec![partner("broken"), partner("faraway"), partner("good")])),
-            calls: Arc::new(FakeCalls),
+            outbound: Arc::new(Outbound::plain(Arc::new(FakeCalls), clock.clone())),
             journal: evidence.clone(),
             clock: clock.clone(),
             references: ReferenceSealer::new(&Secret::new("references")),
             timeout: Duration::from_secs(5),
         };
+        let memory = Memory { store: kept.store.clone(), vault, timer: Arc::new(NoTimer) };
+        let caller = Arc::new(Caller::beside(&searcher, evidence.clone(), memory));
+        let streams = Streams {
+            following: Following::new(caller.clone(), clock.clone(), Arc::new(NoTimer)),
+            timer: Arc::new(NoTimer),
+            heartbeat: Duration::from_secs(15),
+            max_open: NonZeroU32::MIN,
+        };
         let router = router(AppState {
-            caller: Arc::new(Caller::beside(&searcher, evidence.clone())),
+            caller,
+            streams,
             searcher: Arc::new(searcher),
             admin: admin.clone(),
             tokens: tokens.clone(),
             onboarding: onboarding.clone(),
             intake: Arc::new(intake),
             bookkeeping: Arc::new(bookkeeping),
+            health: health.clone(),
             evidence: evidence.clone(),
             issuers: Arc::default(),
+            metrics: Arc::new(FixedMetrics),
             limits,
             draining: draining.clone(),
         });
@@ -556,6 +597,7 @@ impl Gateway {
             onboarding,
             kept,
             evidence,
+            health,
             books,
             document: Value::Null,
         };

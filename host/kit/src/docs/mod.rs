@@ -147,6 +147,12 @@ fn one_tool(page: &mut Markdown, descriptor: &Descriptor, tool: &Tool, sample: O
     let fields = Fields { vocabularies: &descriptor.vocabularies };
     page.heading(2, &format!("`{}`", tool.name));
     page.paragraph(&tool.purpose);
+    if let Some(orders) = &tool.orders_tool {
+        page.paragraph(&format!(
+            "After a call that failed, the platform asks `{orders}`, with those of the arguments that it takes, whether an \
+             order was made all the same, and calls again only where none was."
+        ));
+    }
     page.heading(3, "Arguments");
     page.table(FIELD_HEAD, &fields.of(tool.request_schema.get()));
     if tool.name != descriptor.search.tool {

@@ -10,7 +10,7 @@ mod rest;
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -22,6 +22,7 @@ use intent_gateway_core::ports::ToolCall;
 use serde_json::Value;
 
 use crate::answer::protocol;
+use crate::carried;
 use crate::challenge::auth_failure;
 use crate::exchange::{read_body, release};
 use crate::guard::AddressPolicy;
@@ -43,7 +44,7 @@ pub(crate) async fn call(
     let tool = partner.mappings.get(call.intent).and_then(|mapping| mapping.tool(call.tool)).ok_or_else(unmapped)?;
     let arguments: Value = serde_json::from_str(call.arguments)
         .map_err(|_| CallFailure::Payload("the arguments of the call are no JSON".to_owned()))?;
-    let api = Api { wire, policy, bearer };
+    let api = Api { wire, policy, bearer, carried: carried::headers(call.trace) };
     match (&partner.endpoint, tool) {
         (Endpoint::Rest { base_url, .. }, ToolMapping::Rest(tool)) => {
             rest::call(&api, base_url, tool, &arguments).await
@@ -59,6 +60,8 @@ pub(crate) struct Api<'a> {
     pub(crate) policy: AddressPolicy,
     /// Value of `Authorization`, marked sensitive.
     pub(crate) bearer: Option<HeaderValue>,
+    /// What goes along with every request.
+    pub(crate) carried: Vec<(HeaderName, HeaderValue)>,
 }
 
 /// An answer that was read to its end.
@@ -85,6 +88,7 @@ impl Api<'_> {
         *request.method_mut() = method;
         *request.uri_mut() = uri;
         let headers = request.headers_mut();
+        headers.extend(self.carried.iter().cloned());
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
         if has_body {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -44,6 +44,7 @@ pub(crate) struct Seen {
     pub(crate) headers: HeaderMap,
     /// The JSON-RPC message, or null.
     pub(crate) message: Value,
+    pub(crate) body: Bytes,
 }
 
 impl Seen {
@@ -163,7 +164,7 @@ async fn see(request: Request<Incoming>) -> Seen {
     let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let message = serde_json::from_slice(&body).unwrap_or_default();
     let (path, query) = (head.uri.path().to_owned(), head.uri.query().unwrap_or_default().to_owned());
-    Seen { method: head.method, path, query, headers: head.headers, message }
+    Seen { method: head.method, path, query, headers: head.headers, message, body }
 }
 
 /// The answer to everything around tool calls.

@@ -36,6 +36,12 @@ const FINDINGS: &str = concat!(
     finding::columns!(),
     " FROM findings WHERE partner = $1 AND number < $2 ORDER BY number DESC LIMIT $3"
 );
+/// The severity stands there as the index has it, or the index would not be used.
+const STRIKES: &str = concat!(
+    "SELECT ",
+    finding::columns!(),
+    " FROM findings WHERE severity = 'strike' AND number > $1 AND at_ms >= $2 ORDER BY number LIMIT $3"
+);
 const RECEIPT: &str = concat!("SELECT ", receipt::columns!(), " FROM receipts WHERE id = $1");
 const PARTS: &str =
     concat!("SELECT ", receipt::part_columns!(), " FROM receipt_parts WHERE receipt = $1 ORDER BY place");
@@ -114,6 +120,14 @@ impl Evidence for SqlStore {
             let values =
                 vec![keepable_name(partner).into(), time(before.unwrap_or(u64::MAX)), limit.min(READ_MAX).into()];
             self.engine.query(FINDINGS, values).await?.iter().map(finding::kept).collect()
+        };
+        read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn strikes(&self, after: u64, since_ms: u64, limit: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>> {
+        let read = async move {
+            let values = vec![time(after), time(since_ms), limit.min(READ_MAX).into()];
+            self.engine.query(STRIKES, values).await?.iter().map(finding::kept).collect()
         };
         read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
     }

@@ -97,6 +97,12 @@ impl Journal {
         Self { queue, load, closing, task: Mutex::new(Some(task)) }
     }
 
+    /// How many findings and receipts wait to be gathered.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.queue.max_capacity() - self.queue.capacity()
+    }
+
     /// How many findings and receipts were lost since it was opened.
     #[must_use]
     pub fn lost(&self) -> u64 {

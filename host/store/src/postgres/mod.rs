@@ -16,7 +16,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 
 use crate::engine::Patience;
-use crate::error::{EngineError, OpenError};
+use crate::error::{Cause, EngineError, OpenError};
 use crate::value::{Column, Row, Value};
 
 pub(crate) use listen::Listener;
@@ -211,8 +211,16 @@ fn broken(what: &'static str, error: tokio_postgres::Error) -> Broken {
     match error.code() {
         Some(&SqlState::UNIQUE_VIOLATION) => Broken::Statement(EngineError::Taken),
         Some(&SqlState::LOCK_NOT_AVAILABLE | &SqlState::QUERY_CANCELED) => Broken::Statement(EngineError::Busy),
-        _ if gone => Broken::Connection(EngineError::because(what, error)),
-        _ => Broken::Statement(EngineError::because(what, error)),
+        _ if gone => Broken::Connection(EngineError::because(what, without_rows(error))),
+        _ => Broken::Statement(EngineError::because(what, without_rows(error))),
+    }
+}
+
+/// The server's words without its details: those quote rows, which are about people, and this goes to the log.
+fn without_rows(error: tokio_postgres::Error) -> Cause {
+    match error.as_db_error() {
+        Some(told) => format!("{} {}: {}", told.severity(), told.code().code(), told.message()).into(),
+        None => error.into(),
     }
 }
 

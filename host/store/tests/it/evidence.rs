@@ -21,6 +21,8 @@ on_both_engines!(
     the_same_ranking_is_kept_once,
     a_damaged_receipt_is_no_receipt,
     findings_are_read_newest_first,
+    strikes_are_read_in_the_order_in_which_they_were_kept,
+    strikes_are_found_without_reading_the_rest,
     what_was_found_in_a_report_is_kept_with_its_entry,
     a_report_is_compared_with_what_its_partner_has_quoted,
     no_more_is_compared_than_fits,
@@ -190,6 +192,76 @@ async fn findings_are_read_newest_first(database: Database) {
     assert_eq!(page, all[2..4]);
     assert_eq!(store.findings("ptr_1", Some(u64::MAX), u32::MAX).await.unwrap(), all);
     assert_eq!(store.findings("ptr_\0", None, 9).await.unwrap(), []);
+}
+
+fn strike(partner: &str, at_ms: u64, order: &str) -> Finding {
+    Finding { severity: Severity::Strike, at_ms, ..finding(partner, order) }
+}
+
+async fn strikes_are_read_in_the_order_in_which_they_were_kept(database: Database) {
+    let store = database.open_shared().await;
+    let journal = Journal::open(Arc::clone(&store));
+    journal.record(strike("ptr_2", NOW + 5, "BK-0"));
+    journal.record(finding("ptr_1", "BK-1"));
+    journal.record(strike("ptr_1", NOW - 1, "BK-2"));
+    journal.record(Finding { severity: Severity::Drop, ..finding("ptr_1", "BK-3") });
+    journal.record(strike("ptr_1", NOW, "BK-4"));
+    journal.close().await;
+    let found = vec![finding("ptr_1", "BK-5"), strike("ptr_1", NOW + 1, "BK-5")];
+    store.book(vec![Booking::new(posting("ptr_1", "BK-5", 100, true), found).unwrap()]).await.unwrap();
+    let read = async |after, since_ms, limit| {
+        let strikes = store.strikes(after, since_ms, limit).await.expect("it reads");
+        assert!(strikes.is_sorted_by_key(|found| found.number), "{strikes:?}");
+        assert!(strikes.iter().all(|found| found.finding.severity == Severity::Strike), "{strikes:?}");
+        let orders = strikes.iter().map(|found| found.finding.external_id.clone().expect("an order"));
+        (strikes.last().map(|last| last.number), orders.collect::<Vec<_>>())
+    };
+    let (last, all) = read(0, 0, u32::MAX).await;
+    assert_eq!(all, ["BK-0", "BK-2", "BK-4", "BK-5"], "of all partners, reports' as well");
+    assert_eq!(read(0, NOW, 9).await.1, ["BK-0", "BK-4", "BK-5"]);
+    let (middle, page) = read(0, NOW, 2).await;
+    assert_eq!(page, ["BK-0", "BK-4"]);
+    assert_eq!(read(middle.expect("a number"), NOW, 2).await, (last, vec!["BK-5".to_owned()]));
+    assert_eq!(read(last.expect("a number"), 0, 9).await, (None, Vec::new()));
+    assert_eq!(read(u64::MAX, u64::MAX, 9).await, (None, Vec::new()));
+    // Of what another process keeps meanwhile, none comes in below what was seen.
+    let other = database.open_shared().await;
+    let (one, two) = (Journal::open(Arc::clone(&store)), Journal::open(other));
+    for at in 0..200 {
+        one.record(strike("ptr_3", NOW, &format!("one-{at}")));
+        two.record(strike("ptr_3", NOW, &format!("two-{at}")));
+    }
+    let (mut after, mut seen) = (last.expect("a number"), Vec::new());
+    while seen.len() < 400 {
+        let (last, page) = read(after, 0, 7).await;
+        after = last.unwrap_or(after);
+        seen.extend(page);
+        tokio::task::yield_now().await;
+    }
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), 400, "each once");
+    one.close().await;
+    two.close().await;
+}
+
+async fn strikes_are_found_without_reading_the_rest(database: Database) {
+    let store = database.open_shared().await;
+    let journal = Journal::open(Arc::clone(&store));
+    for at in 0..2_000 {
+        journal.record(finding("ptr_1", &format!("BK-{at}")));
+    }
+    journal.record(strike("ptr_1", NOW, "BK-1"));
+    journal.close().await;
+    let explain = if database.file().is_some() { "EXPLAIN QUERY PLAN" } else { "EXPLAIN" };
+    if database.file().is_none() {
+        database.run("ANALYZE findings").await.expect("it counts");
+    }
+    let question = "SELECT number, message FROM findings WHERE severity = 'strike' AND number > 0 AND at_ms >= 0 \
+                    ORDER BY number LIMIT 100";
+    let plan = database.lines(&format!("{explain} {question}")).await;
+    assert!(plan.iter().any(|line| line.contains("findings_strikes")), "{plan:?}");
+    assert!(!plan.iter().any(|line| line.contains("TEMP B-TREE")), "{plan:?}");
 }
 
 async fn what_was_found_in_a_report_is_kept_with_its_entry(database: Database) {

@@ -68,6 +68,33 @@ impl Database {
         }
     }
 
+    /// What the database says to a question, asked behind the store's back: the last column of each row.
+    pub(crate) async fn lines(&self, sql: &str) -> Vec<String> {
+        match &self.engine {
+            Engine::Sqlite { path, .. } => {
+                let connection = rusqlite::Connection::open(path).expect("the file opens");
+                let mut statement = connection.prepare(sql).expect("it is understood");
+                let last = statement.column_count() - 1;
+                let rows = statement.query_map([], |row| row.get(last)).expect("it is asked");
+                rows.map(|row| row.expect("a text")).collect()
+            }
+            Engine::Postgres { url } => {
+                let (client, connection) =
+                    tokio_postgres::connect(url, tokio_postgres::NoTls).await.expect("a connection");
+                let driver = tokio::spawn(connection);
+                let said = client.simple_query(sql).await.expect("it is asked");
+                drop(client);
+                driver.await.expect("it ends").expect("it ends well");
+                let text = |row: &tokio_postgres::SimpleQueryRow| row.get(row.len() - 1).unwrap_or_default().to_owned();
+                let lines = said.iter().filter_map(|message| match message {
+                    tokio_postgres::SimpleQueryMessage::Row(row) => Some(text(row)),
+                    _ => None,
+                });
+                lines.collect()
+            }
+        }
+    }
+
     /// The URL, for a process of its own.
     pub(crate) fn url(&self) -> String {
         match &self.engine {

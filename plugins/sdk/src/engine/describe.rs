@@ -82,6 +82,7 @@ fn tool(policy: &ToolPolicy, arguments: &ValueDesc, answer: &ValueDesc) -> Tool 
             on_server_error: policy.retries_on_server_error,
         },
         cache_seconds: policy.cache_seconds,
+        orders_tool: policy.orders_tool.map(str::to_owned),
         request_schema: schema::of(arguments).to_string(),
         response_schema: schema::of(answer).to_string(),
     }

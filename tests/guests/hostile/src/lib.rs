@@ -221,6 +221,7 @@ fn tools(bad: bool) -> Vec<Tool> {
         idempotency_key: None,
         retry: RetryPolicy { on_rate_limited: 0, on_server_error: 0 },
         cache_seconds: None,
+        orders_tool: None,
         request_schema: if bad { "no JSON" } else { "{}" }.to_owned(),
         response_schema: "{}".to_owned(),
     };

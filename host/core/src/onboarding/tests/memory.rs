@@ -25,7 +25,7 @@ impl MemoryStore {
     }
 
     /// Every text that is kept, for a look at what must not be there.
-    pub(super) fn everything(&self) -> String {
+    pub(crate) fn everything(&self) -> String {
         let kept = self.kept();
         let records =
             kept.records.values().map(|document| format!("{} {:?} {}\n", document.key, document.lookup, document.body));
@@ -34,7 +34,7 @@ impl MemoryStore {
         records.chain(audit).chain(mail).collect()
     }
 
-    pub(super) fn log(&self) -> Vec<AuditEntry> {
+    pub(crate) fn log(&self) -> Vec<AuditEntry> {
         self.kept().audit.clone()
     }
 }

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::super::test_support::{self, descriptor, platform, row};
 use super::*;
+use crate::vault::Sealed;
 
 const START_MS: u64 = 1_000_000_000;
 const CALL_MS: u64 = 30_000 + SETTLING_MS;
@@ -30,7 +31,7 @@ fn unknown(attempt: &Attempt) -> Attempt {
 }
 
 fn answer() -> Answer {
-    Answer { status: 200, body: r#"{"booking_id":"b1"}"#.to_owned() }
+    Answer(Sealed::from_text("sealed".to_owned()))
 }
 
 #[test]

@@ -31,6 +31,7 @@ pub const SEARCH: Search = Search {
         retries_on_rate_limited: 1,
         retries_on_server_error: 2,
         cache_seconds: Some(60),
+        orders_tool: None,
     },
     options_key: "offers",
     id_key: "offer_id",
@@ -52,6 +53,7 @@ pub(crate) const CREATE: ToolPolicy = ToolPolicy {
     retries_on_rate_limited: 0,
     retries_on_server_error: 0,
     cache_seconds: None,
+    orders_tool: None,
 };
 
 /// The tools that are no search.

@@ -13,19 +13,28 @@ use serde_json::value::RawValue;
 
 use crate::clock::Clock;
 use crate::contract::{
-    Axes, CallContext, Descriptor, DroppedOption, Evaluation, Payload, RankedOption, Refusal, SearchShape, Violation,
+    CallContext, Descriptor, Evaluation, Payload, PreparedRequest, RankedOption, Refusal, Violation,
 };
 use crate::digest::Digest;
 use crate::error::{CallFailure, ContractError, ContractFault, SearchError};
 use crate::findings::{Finding, Severity};
 use crate::forbidden::ForbiddenFields;
-use crate::id::UserId;
-use crate::limits::{OPTION_ID_MAX_BYTES, REQUEST_ID_MAX_CHARS};
+use crate::id::{IntentId, UserId};
+use crate::limits::REQUEST_ID_MAX_CHARS;
+use crate::outbound::{Errand, Outbound, Sent, Turn};
 use crate::partner::Partner;
 use crate::payload::{self, SearchPayload};
-use crate::ports::{Contract, Contracts, Journal, LeftOut, PartnerCalls, PartnerDirectory, ToolCall};
-use crate::receipt::{self, Receipt, ReceiptCandidate, ReceiptDrop, ReceiptPayload, ReceiptScore};
+use crate::ports::{Contract, Contracts, Journal, LeftOut, PartnerDirectory, Selection};
+use crate::receipt::{self, Receipt, ReceiptDrop, ReceiptPayload, ReceiptScore};
 use crate::reference::{OptionReference, ReferenceSealer, UserMark};
+use crate::telemetry::{self, ForLog, Stage};
+use crate::trace::Trace;
+
+mod progressive;
+mod sorting;
+
+pub use self::progressive::{Snapshot, Snapshots};
+use self::sorting::{OptionNote, Origin, Sorting};
 
 /// Runs searches over the ports.
 pub struct Searcher {
@@ -34,7 +43,7 @@ pub struct Searcher {
     /// Who may be called.
     pub directory: Arc<dyn PartnerDirectory>,
     /// How they are called.
-    pub calls: Arc<dyn PartnerCalls>,
+    pub outbound: Arc<Outbound>,
     /// Where findings and receipts go.
     pub journal: Arc<dyn Journal>,
     /// The time of day.
@@ -43,6 +52,21 @@ pub struct Searcher {
     pub references: ReferenceSealer,
     /// One deadline for all partners of a search.
     pub timeout: Duration,
+}
+
+/// What is searched, and for whom.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The intent.
+    pub intent: &'a str,
+    /// The orchestrator's body, JSON text.
+    pub body: &'a str,
+    /// The user, to whom the references of the options are bound.
+    pub user: Option<&'a UserId>,
+    /// Used when the body brings no `request_id`.
+    pub fallback_request_id: String,
+    /// What the calls to partners belong to.
+    pub trace: Option<Arc<Trace>>,
 }
 
 /// What came of a search.
@@ -68,7 +92,7 @@ pub struct SearchOutcome {
     pub notes: Vec<Violation>,
 }
 
-/// Code of an empty answer when every partner that was called failed.
+/// Code of an empty answer when every partner that might have answered failed, or is not called at the moment.
 pub const NO_PARTNER_ANSWERED: &str = "NO_PARTNER_ANSWERED";
 
 /// The contract version that a call was pinned to.
@@ -120,6 +144,8 @@ pub struct PartnerOutcome {
     pub status: PartnerStatus,
     /// How long its call took; absent when it was not called.
     pub elapsed: Option<Duration>,
+    /// Where the user signs in, where the partner asks for it and linking is set up.
+    pub link: Option<String>,
 }
 
 /// Ways in which a partner can take part in a search.
@@ -146,15 +172,32 @@ struct Bound<'a> {
     user: Option<&'a UserMark>,
 }
 
-/// Which option of which answer a number stands for.
-struct Origin {
-    answer: usize,
-    position: usize,
+/// A search on its way, pinned.
+struct Prepared {
+    contract: Arc<dyn Contract>,
+    context: CallContext,
+    arguments: Box<RawValue>,
+    notes: Vec<Violation>,
+    left_out: Vec<(Arc<Partner>, LeftOut)>,
+    left_out_more: usize,
+    sent: Arc<Sent>,
+    tool: Arc<str>,
+    user: Option<UserId>,
+    trace: Option<Arc<Trace>>,
 }
 
+impl Prepared {
+    fn descriptor(&self) -> &Descriptor {
+        self.contract.descriptor()
+    }
+}
+
+/// What came of asking one partner.
 struct Answer {
     partner: Arc<Partner>,
     result: Result<SearchPayload, CallFailure>,
+    /// Where the user signs in, where the partner asked for it.
+    link: Option<String>,
     elapsed: Duration,
 }
 
@@ -169,82 +212,175 @@ impl Searcher {
         body: &str,
         fallback_request_id: String,
     ) -> Result<SearchOutcome, SearchError> {
-        self.search_for(None, intent, body, fallback_request_id).await
+        self.search_for(Request { intent, body, user: None, fallback_request_id, trace: None }).await
     }
 
-    /// Runs one search for a user, to whom the references of its options are bound.
+    /// Runs one search.
     ///
     /// # Errors
     /// [`SearchError`] when there is no such intent, the request is refused, or the contract fails.
-    pub async fn search_for(
-        &self,
-        user: Option<&UserId>,
-        intent: &str,
-        body: &str,
-        fallback_request_id: String,
-    ) -> Result<SearchOutcome, SearchError> {
+    pub async fn search_for(&self, request: Request<'_>) -> Result<SearchOutcome, SearchError> {
+        let intent = request.intent;
+        let outcome = self.searched(request).await;
+        self.count(intent, &outcome);
+        outcome
+    }
+
+    async fn searched(&self, request: Request<'_>) -> Result<SearchOutcome, SearchError> {
+        let (prepared, chosen) = self.prepare(request).await?;
+        let answers = join_all(chosen.into_iter().map(|partner| self.ask(&prepared, partner))).await;
+        self.rank(&prepared, &answers, true).await
+    }
+
+    /// Counts a search by what came of it. One for an intent that nobody knows is nobody's.
+    fn count(&self, intent: &str, outcome: &Result<SearchOutcome, SearchError>) {
+        let Some(contract) = self.contracts.live(intent) else { return };
+        let outcome = match outcome {
+            Ok(outcome) if outcome.options.is_empty() => telemetry::Outcome::Empty,
+            Ok(_) => telemetry::Outcome::Ok,
+            Err(SearchError::InvalidIntent(_) | SearchError::Refused(_)) => telemetry::Outcome::Refused,
+            Err(SearchError::Contract(_)) => telemetry::Outcome::Failed,
+        };
+        telemetry::search(contract.descriptor(), outcome);
+    }
+
+    /// Checks the request and chooses whom to ask.
+    async fn prepare(&self, request: Request<'_>) -> Result<(Prepared, Vec<Arc<Partner>>), SearchError> {
+        let Request { intent, body, user, fallback_request_id, trace } = request;
         let contract = self.contracts.live(intent).ok_or_else(|| SearchError::InvalidIntent(intent.to_owned()))?;
         let descriptor = contract.descriptor();
+        let start = Instant::now();
         let mut context = CallContext { request_id: fallback_request_id, now_ms: self.clock.now_ms() };
-        let prepared =
+        let PreparedRequest { arguments, need, notes } =
             contract.check_request(&context, &descriptor.search.tool, body).await.map_err(|error| match error {
                 ContractError::Refused(refusal) => SearchError::Refused(refusal),
                 ContractError::Fault(fault) => SearchError::Contract(fault),
             })?;
-        context.request_id = request_id(prepared.arguments.get())?;
+        context.request_id = request_id(arguments.get())?;
+        let checked = Instant::now();
+        telemetry::stage(Stage::Check, descriptor, checked - start);
 
-        let selection = self.directory.select(intent, &prepared.need, context.now_ms);
-        let calls = selection.chosen.into_iter().map(|partner| self.ask(partner, descriptor, prepared.arguments.get()));
-        let mut answers = join_all(calls).await;
+        let Selection { chosen, mut left_out, left_out_more } = self.directory.select(intent, &need, context.now_ms);
+        let chosen = self.well(&descriptor.intent, chosen, &mut left_out);
+        telemetry::stage(Stage::Select, descriptor, checked.elapsed());
+        let tool = descriptor.tool(&descriptor.search.tool).ok_or_else(|| {
+            SearchError::Contract(ContractFault::InvalidOutput("a descriptor without its search tool".to_owned()))
+        })?;
+        let (sent, tool) = (Arc::new(Sent::new(arguments.get(), tool)), Arc::from(tool.name.as_str()));
+        let user = user.cloned();
+        let prepared = Prepared {
+            context,
+            arguments,
+            notes,
+            left_out,
+            left_out_more,
+            sent,
+            tool,
+            user,
+            trace,
+            contract: contract.clone(),
+        };
+        Ok((prepared, chosen))
+    }
 
-        let mut search = Sorting::new(descriptor, &mut answers);
-        let payloads = search.payloads();
-        let evaluation = self.evaluate(&*contract, &context, prepared.arguments.get(), &payloads).await?;
-        let receipt = self.receipt(&*contract, &context, prepared.arguments, payloads, &evaluation);
-        let ranked = search.take_ranked(evaluation);
-        let Sorting { dropped, findings, .. } = search;
-        self.record(&context, descriptor, &findings, &dropped, &answers);
+    /// Those of the chosen partners whose health allows a call; the others are left out.
+    fn well(
+        &self,
+        intent: &IntentId,
+        chosen: Vec<Arc<Partner>>,
+        left_out: &mut Vec<(Arc<Partner>, LeftOut)>,
+    ) -> Vec<Arc<Partner>> {
+        let turns = self.outbound.admit(intent, chosen.iter().map(|partner| &partner.id));
+        let mut called = Vec::with_capacity(chosen.len());
+        for (partner, turn) in chosen.into_iter().zip(turns) {
+            match turn {
+                Turn::Called => called.push(partner),
+                Turn::TooSlow => left_out.push((partner, LeftOut::TooSlow)),
+                Turn::Down => left_out.push((partner, LeftOut::Down)),
+            }
+        }
+        called
+    }
 
-        let user = user.map(UserMark::of);
-        let bound = Bound { contract: contract.digest(), receipt: receipt.as_deref(), user: user.as_ref() };
-        let options = self.choices(descriptor, &context, ranked, &answers, bound);
-        let mut partners: Vec<PartnerOutcome> = answers.into_iter().map(PartnerOutcome::of).collect();
-        partners.extend(selection.left_out.into_iter().map(|(partner, reason)| PartnerOutcome {
-            partner,
-            status: PartnerStatus::LeftOut(reason),
+    /// Asks one partner and takes its answer apart.
+    async fn ask(&self, search: &Prepared, partner: Arc<Partner>) -> Answer {
+        let start = Instant::now();
+        let errand = Errand {
+            contract: search.contract.clone(),
+            context: search.context.clone(),
+            partner: partner.clone(),
+            tool: search.tool.clone(),
+            sent: search.sent.clone(),
+            user: search.user.clone(),
+            within: self.timeout,
+            again: false,
+            trace: search.trace.clone(),
+        };
+        let answered = self.outbound.call(&errand, None).await;
+        let called = Instant::now();
+        telemetry::partner_stage(Stage::Call, search.descriptor(), &partner.id, called - start);
+        let result = match answered {
+            Ok(answered) => {
+                let answer = open_payload(&answered.text, search.descriptor());
+                telemetry::partner_stage(Stage::Scan, search.descriptor(), &partner.id, called.elapsed());
+                if let Some(token) = answer.as_ref().ok().and_then(|payload| payload.token.as_ref()) {
+                    self.outbound.ends(&answered, token.expires_at_ms);
+                }
+                answer
+            }
+            Err(failure) => Err(failure),
+        };
+        let link = result.as_ref().err().and_then(|failure| {
+            tracing::warn!(
+                partner = %partner.id, intent = %search.descriptor().intent, outcome = telemetry::failure(failure),
+                error = %ForLog(failure),
+                "a partner's answer is missing from a search"
+            );
+            self.outbound.link(&partner.id, search.user.as_ref(), failure)
+        });
+        Answer { partner, result, link, elapsed: start.elapsed() }
+    }
+
+    /// Has the contract rank what has come, and keeps the receipt; findings are taken down once, when all has come.
+    async fn rank(&self, search: &Prepared, answers: &[Answer], is_all: bool) -> Result<SearchOutcome, SearchError> {
+        let (descriptor, context) = (search.descriptor(), &search.context);
+        let start = Instant::now();
+        let mut sorting = Sorting::new(descriptor, answers);
+        let payloads = sorting.payloads();
+        let evaluation = self.evaluate(&*search.contract, context, search.arguments.get(), &payloads).await?;
+        let evaluated = Instant::now();
+        telemetry::stage(Stage::Evaluate, descriptor, evaluated - start);
+        let receipt = self.receipt(search, payloads, &evaluation);
+        let ranked = sorting.take_ranked(evaluation);
+        let Sorting { dropped, findings, .. } = sorting;
+        if is_all {
+            self.record(context, descriptor, &findings, &dropped, answers);
+        }
+
+        let user = search.user.as_ref().map(UserMark::of);
+        let bound = Bound { contract: search.contract.digest(), receipt: receipt.as_deref(), user: user.as_ref() };
+        let options = self.choices(descriptor, context, ranked, answers, bound);
+        let mut partners: Vec<PartnerOutcome> = answers.iter().map(PartnerOutcome::of).collect();
+        partners.extend(search.left_out.iter().map(|(partner, reason)| PartnerOutcome {
+            partner: partner.clone(),
+            status: PartnerStatus::LeftOut(*reason),
             elapsed: None,
+            link: None,
         }));
         partners.sort_by(|a, b| a.partner.id.cmp(&b.partner.id));
-        let code = if options.is_empty() { empty_code(descriptor, &partners) } else { None };
+        let code = if options.is_empty() && is_all { empty_code(descriptor, &partners) } else { None };
+        telemetry::stage(Stage::Respond, descriptor, evaluated.elapsed());
         Ok(SearchOutcome {
-            request_id: context.request_id,
+            request_id: context.request_id.clone(),
             code,
             options,
             dropped,
             partners,
-            left_out_more: selection.left_out_more,
-            notes: prepared.notes,
-            contract: PinnedContract(contract.clone()),
+            left_out_more: search.left_out_more,
+            notes: search.notes.clone(),
+            contract: PinnedContract(search.contract.clone()),
             receipt,
         })
-    }
-
-    /// Asks one partner and takes its answer apart.
-    async fn ask(&self, partner: Arc<Partner>, descriptor: &Descriptor, arguments: &str) -> Answer {
-        let start = Instant::now();
-        let (intent, tool) = (descriptor.intent.as_str(), &descriptor.search.tool);
-        let call = ToolCall::new(intent, tool, arguments, self.timeout);
-        let result = match self.calls.call(&partner, call).await {
-            Ok(answer) => open_payload(&answer.text, descriptor),
-            Err(failure) => Err(failure),
-        };
-        if let Err(failure) = &result {
-            tracing::warn!(
-                partner = %partner.id, intent = %descriptor.intent, code = failure.code(), error = %failure,
-                "a partner's answer is missing from a search"
-            );
-        }
-        Answer { partner, result, elapsed: start.elapsed() }
     }
 
     async fn evaluate(
@@ -265,17 +401,11 @@ impl Searcher {
     }
 
     /// Takes down what was ranked and how. Nothing is where nobody gave anything to rank.
-    fn receipt(
-        &self,
-        contract: &dyn Contract,
-        context: &CallContext,
-        arguments: Box<RawValue>,
-        payloads: Vec<ReceiptPayload>,
-        evaluation: &Evaluation,
-    ) -> Option<String> {
+    fn receipt(&self, search: &Prepared, payloads: Vec<ReceiptPayload>, evaluation: &Evaluation) -> Option<String> {
         if payloads.is_empty() {
             return None;
         }
+        let Prepared { contract, context, arguments, .. } = search;
         let (descriptor, outcome) = (contract.descriptor(), receipt::outcome(evaluation));
         let receipt = Receipt {
             id: receipt::identifier(context, contract.digest(), outcome),
@@ -284,7 +414,7 @@ impl Searcher {
             intent: descriptor.intent.clone(),
             version: descriptor.version.clone(),
             contract: contract.digest(),
-            arguments,
+            arguments: arguments.clone(),
             payloads,
             ranked: evaluation.ranked.iter().map(ReceiptScore::from).collect(),
             dropped: evaluation.dropped.iter().map(ReceiptDrop::from).collect(),
@@ -417,145 +547,30 @@ fn open_payload(text: &str, descriptor: &Descriptor) -> Result<SearchPayload, Ca
 }
 
 fn empty_code(descriptor: &Descriptor, partners: &[PartnerOutcome]) -> Option<String> {
-    let failed = partners.iter().any(|outcome| matches!(outcome.status, PartnerStatus::Failed(_)));
+    let missed = partners.iter().any(|outcome| match outcome.status {
+        PartnerStatus::Failed(_) => true,
+        PartnerStatus::LeftOut(reason) => reason.is_passing(),
+        PartnerStatus::Answered { .. } => false,
+    });
     let answered = partners.iter().any(|outcome| matches!(outcome.status, PartnerStatus::Answered { .. }));
-    if failed && !answered {
+    if missed && !answered {
         return Some(NO_PARTNER_ANSWERED.to_owned());
     }
     descriptor.search.empty_code.clone()
 }
 
 impl PartnerOutcome {
-    fn of(answer: Answer) -> Self {
-        let status = match answer.result {
-            Ok(payload) => {
-                PartnerStatus::Answered { options: payload.options.len() + payload.unread, notes: payload.notes }
-            }
-            Err(failure) => PartnerStatus::Failed(failure),
+    fn of(answer: &Answer) -> Self {
+        let Answer { partner, result, link, elapsed } = answer;
+        let status = match result {
+            Ok(payload) => PartnerStatus::Answered {
+                options: payload.options.len() + payload.unread,
+                notes: payload.notes.clone(),
+            },
+            Err(CallFailure::NotCalled { why, .. }) => PartnerStatus::LeftOut(LeftOut::from(*why)),
+            Err(failure) => PartnerStatus::Failed(failure.clone()),
         };
-        Self { partner: answer.partner, status, elapsed: Some(answer.elapsed) }
+        let elapsed = (!matches!(status, PartnerStatus::LeftOut(_))).then_some(*elapsed);
+        Self { partner: partner.clone(), status, elapsed, link: link.clone() }
     }
-}
-
-/// A note against an option that stays.
-struct OptionNote {
-    partner: Arc<Partner>,
-    option_id: Option<String>,
-    violation: Violation,
-}
-
-/// The options of one search on their way through the contract: numbered, dropped, noted.
-struct Sorting<'a> {
-    answers: &'a [Answer],
-    /// By number.
-    origins: Vec<Origin>,
-    dropped: Vec<DroppedChoice>,
-    findings: Vec<OptionNote>,
-    intent: &'a str,
-}
-
-impl<'a> Sorting<'a> {
-    /// Numbers what the contract may see; drops what it may not.
-    fn new(descriptor: &'a Descriptor, answers: &'a mut [Answer]) -> Self {
-        let answers: &'a [Answer] = answers;
-        let max_options = usize::try_from(descriptor.search.max_options).unwrap_or(usize::MAX);
-        let mut sorting = Self {
-            answers,
-            origins: Vec::new(),
-            dropped: Vec::new(),
-            findings: Vec::new(),
-            intent: descriptor.intent.as_str(),
-        };
-        for (index, answer) in answers.iter().enumerate() {
-            let Ok(payload) = &answer.result else { continue };
-            for (position, option) in payload.options.iter().enumerate() {
-                let (strike, violations) = if position >= max_options {
-                    (false, vec![too_many(max_options)])
-                } else if let Some(violations) = payload.breaches.options.get(&position) {
-                    (true, violations.clone())
-                } else {
-                    sorting.origins.push(Origin { answer: index, position });
-                    continue;
-                };
-                sorting.dropped.push(DroppedChoice {
-                    partner: answer.partner.clone(),
-                    position,
-                    option_id: option_id(option, &descriptor.search),
-                    strike,
-                    violations,
-                });
-            }
-        }
-        sorting
-    }
-
-    fn option(&self, origin: &Origin) -> Option<&'a RawValue> {
-        let payload = self.answers[origin.answer].result.as_ref().ok()?;
-        payload.options.get(origin.position).map(|option| &**option)
-    }
-
-    /// What the contract gets and the receipt keeps: per answer, the declared signals and the options under their numbers.
-    fn payloads(&self) -> Vec<ReceiptPayload> {
-        let mut payloads: Vec<(usize, ReceiptPayload)> = Vec::new();
-        for (number, origin) in (0_u32..).zip(&self.origins) {
-            let Some(option) = self.option(origin) else { continue };
-            let candidate = ReceiptCandidate { number, json: option.to_owned() };
-            match payloads.last_mut() {
-                Some((answer, payload)) if *answer == origin.answer => payload.candidates.push(candidate),
-                _ => {
-                    let partner = &self.answers[origin.answer].partner;
-                    let declared = partner.listing(self.intent).map_or(Axes::UNDECLARED, |listing| listing.declared);
-                    let (partner, candidates) = (partner.id.clone(), vec![candidate]);
-                    payloads.push((origin.answer, ReceiptPayload { partner, declared, candidates }));
-                }
-            }
-        }
-        payloads.into_iter().map(|(_, payload)| payload).collect()
-    }
-
-    /// Turns the contract's numbers back into options; its drops and findings join the host's.
-    fn take_ranked(&mut self, evaluation: Evaluation) -> Vec<(RankedOption, Origin, Box<RawValue>)> {
-        let origin = |number: u32| usize::try_from(number).ok().and_then(|number| self.origins.get(number));
-        for DroppedOption { number, id, strike, violations } in evaluation.dropped {
-            let Some(origin) = origin(number) else { continue };
-            self.dropped.push(DroppedChoice {
-                partner: self.answers[origin.answer].partner.clone(),
-                position: origin.position,
-                option_id: id.filter(|id| id.len() <= OPTION_ID_MAX_BYTES),
-                strike,
-                violations,
-            });
-        }
-        for finding in evaluation.findings {
-            let Some(origin) = origin(finding.number) else { continue };
-            let id = evaluation.ranked.iter().find(|ranked| ranked.number == finding.number);
-            self.findings.push(OptionNote {
-                partner: self.answers[origin.answer].partner.clone(),
-                option_id: id.map(|ranked| ranked.id.clone()),
-                violation: finding.violation,
-            });
-        }
-        let ranked = evaluation.ranked.into_iter().filter_map(|ranked| {
-            let Origin { answer, position } = *origin(ranked.number)?;
-            let origin = Origin { answer, position };
-            let option = self.option(&origin)?.to_owned();
-            Some((ranked, origin, option))
-        });
-        ranked.collect()
-    }
-}
-
-fn too_many(max_options: usize) -> Violation {
-    Violation {
-        pointer: String::new(),
-        code: "TOO_MANY_OPTIONS".to_owned(),
-        message: format!("an answer may hold {max_options} options; this one lies beyond"),
-    }
-}
-
-/// The identifier of an option that the contract never sees.
-fn option_id(option: &RawValue, shape: &SearchShape) -> Option<String> {
-    let option: serde_json::Value = serde_json::from_str(option.get()).ok()?;
-    let id = option.pointer(&shape.id_pointer())?;
-    id.as_str().filter(|id| id.len() <= OPTION_ID_MAX_BYTES).map(str::to_owned)
 }

@@ -1,10 +1,12 @@
 //! Calls of tools over played ports: what a reference opens, what reaches a partner, and what is made of its answer.
 
+mod once;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::calling::{CallError, Called, Caller, Order};
+use crate::calling::{CallError, Called, Caller, Judged, Memory, Order, forget_attempts};
 use crate::clock::Clock;
 use crate::contract::test_support::descriptor;
 use crate::contract::{
@@ -16,14 +18,19 @@ use crate::endpoint::{Endpoint, Mappings};
 use crate::error::{CallFailure, ContractError, ContractFault};
 use crate::findings::{Finding, KeptFinding, Severity};
 use crate::id::{IntentId, PartnerId, UserId};
+use crate::onboarding::tests::memory::MemoryStore;
+use crate::onboarding::tests::vault;
+use crate::outbound::Outbound;
 use crate::partner::{Listing, Partner};
+use crate::policy::idempotency::Asked;
+use crate::policy::pace::track::Tracker;
 use crate::ports::{
-    Contract, Contracts, Evidence, Journal, PartnerCalls, PartnerDirectory, Selection, ToolAnswer, ToolCall,
+    Contract, Contracts, Evidence, Journal, PartnerCalls, PartnerDirectory, Selection, Timer, ToolAnswer, ToolCall,
 };
 use crate::receipt::{Receipt, ReceiptCandidate, ReceiptPayload};
 use crate::reference::{OptionReference, Reference, ReferenceSealer, UserMark};
 use crate::secret::Secret;
-use crate::store::StoreError;
+use crate::store::{Change, Store as _, StoreError, Versioned};
 use futures_executor::block_on;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -51,6 +58,11 @@ fn with_booking_tools() -> Descriptor {
         tool(BOOK, ToolRole::Create, json!({"thing_id": {}, "note": {}})),
         tool(CANCEL, ToolRole::Cancel, json!({"booking_id": {}})),
         tool("rate_thing", ToolRole::Rate, json!({"order": {}, "stars": {}})),
+        Tool {
+            idempotency_key: Some("request_id".to_owned()),
+            ..tool(KEYED, ToolRole::Create, json!({"thing_id": {}, "note": {}, "request_id": {}}))
+        },
+        tool(TRACK, ToolRole::Track, json!({"booking_id": {}})),
     ];
     descriptor.tools.extend(tools);
     descriptor.search.gone_code = Some("THING_GONE".to_owned());
@@ -148,6 +160,16 @@ struct World {
     called: Mutex<Vec<(String, Value)>>,
     findings: Mutex<Vec<Finding>>,
     partners: Mutex<Vec<Arc<Partner>>>,
+    store: Arc<MemoryStore>,
+    tracker: Tracker<Judged>,
+}
+
+/// Waiting lets the virtual time pass.
+impl Timer for World {
+    fn wait(&self, time: Duration) -> BoxFuture<'static, ()> {
+        self.now_ms.fetch_add(u64::try_from(time.as_millis()).expect("short"), Ordering::Relaxed);
+        async {}.boxed()
+    }
 }
 
 impl Contracts for World {
@@ -207,6 +229,10 @@ impl Evidence for World {
         _: u32,
     ) -> BoxFuture<'a, Result<Vec<KeptFinding>, StoreError>> {
         async { Ok(Vec::new()) }.boxed()
+    }
+
+    fn strikes(&self, _: u64, _: u64, _: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>> {
+        unreachable!("no call looks for strikes")
     }
 
     fn receipt<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Receipt>, StoreError>> {
@@ -280,6 +306,8 @@ impl World {
             called: Mutex::default(),
             findings: Mutex::default(),
             partners: Mutex::new(vec![partner("alpha"), partner("beta")]),
+            store: Arc::default(),
+            tracker: Tracker::default(),
         })
     }
 
@@ -313,15 +341,26 @@ impl World {
         let caller = Caller {
             contracts: self.clone(),
             directory: self.clone(),
-            calls: self.clone(),
+            outbound: Arc::new(Outbound::plain(self.clone(), self.clone())),
             journal: self.clone(),
             evidence: self.clone(),
             clock: self.clone(),
             references: sealer(),
+            memory: Memory { store: self.store.clone(), vault: vault(), timer: self.clone() },
+            tracker: self.tracker.clone(),
             timeout: Duration::from_secs(30),
         };
         let arguments = arguments.to_string();
-        let order = Order { intent, tool, reference, arguments: &arguments, user, fallback_request_id: "made-up" };
+        let order = Order {
+            intent,
+            tool,
+            reference,
+            arguments: &arguments,
+            user,
+            fallback_request_id: "made-up",
+            trace: None,
+            progress: None,
+        };
         block_on(caller.call(order))
     }
 
@@ -341,6 +380,8 @@ impl World {
 
 const BOOK: &str = "book_thing";
 const CANCEL: &str = "cancel_thing";
+const KEYED: &str = "book_thing_once";
+const TRACK: &str = "track_thing";
 
 #[test]
 fn a_call_goes_to_the_partner_of_its_reference_and_gives_one_in_turn() {

@@ -1,0 +1,64 @@
+//! Sets account linking up, and carries its work on when whoever began it has gone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use intent_gateway_core::clock::Clock;
+use intent_gateway_core::linking::{Background, Linking, Parts};
+use intent_gateway_core::onboarding::Onboarding;
+use intent_gateway_partners::PartnerClient;
+use tokio_util::task::TaskTracker;
+
+use crate::config::Config;
+use crate::timer::RuntimeTimer;
+
+/// How long work under way is waited for at shutdown: a token that was granted and not kept would be lost.
+const CLOSE_MAX: Duration = Duration::from_secs(45);
+
+/// Work that is carried on.
+#[derive(Clone, Default)]
+pub(crate) struct LinkingTasks(TaskTracker);
+
+impl Background for LinkingTasks {
+    fn run(&self, work: BoxFuture<'static, ()>) {
+        self.0.spawn(work);
+    }
+}
+
+impl LinkingTasks {
+    /// Waits until all of it has ended.
+    pub(crate) async fn close(self) {
+        self.0.close();
+        if tokio::time::timeout(CLOSE_MAX, self.0.wait()).await.is_err() {
+            tracing::warn!(left = self.0.len(), "renewals of users' tokens were cut off");
+        }
+    }
+}
+
+/// Linking over the gateway's parts.
+pub(crate) fn linking(
+    config: &Config,
+    onboarding: &Onboarding,
+    partners: &Arc<PartnerClient>,
+    clock: &Arc<dyn Clock>,
+    tasks: &LinkingTasks,
+) -> Linking {
+    let settings = config.linking.settings(&config.platform);
+    if !settings.is_https() {
+        tracing::warn!(
+            base_url = settings.base_url,
+            "users link accounts over plain HTTP; set `linking.base_url` to an HTTPS address in production"
+        );
+    }
+    Linking::new(Parts {
+        store: onboarding.store.clone(),
+        vault: onboarding.vault.clone(),
+        clock: clock.clone(),
+        timer: Arc::new(RuntimeTimer),
+        directory: onboarding.routing.directory(),
+        authorizer: partners.clone(),
+        background: Arc::new(tasks.clone()),
+        settings,
+    })
+}

@@ -1,0 +1,224 @@
+//! Partners' health as a text for people: who is in trouble, and by which numbers.
+
+use serde::Deserialize;
+
+use super::show::{Page, with_next};
+use crate::terminal::{Palette, Tone, count, harmless, table};
+
+#[derive(Deserialize)]
+pub(super) struct Partners {
+    partners: Vec<Partner>,
+    next: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Partner {
+    partner: String,
+    routed: bool,
+    breaker: Breaker,
+    strikes: Vec<Strikes>,
+    intents: Vec<Intent>,
+}
+
+#[derive(Deserialize)]
+struct Breaker {
+    state: String,
+    consecutive: u32,
+    failed: u32,
+    calls: u32,
+    until: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Strikes {
+    code: String,
+    incidents: Vec<Incident>,
+    suspends_at: usize,
+    within_days: u64,
+}
+
+#[derive(Deserialize)]
+struct Incident {
+    at: String,
+    id: String,
+}
+
+#[derive(Deserialize)]
+struct Intent {
+    intent: String,
+    out: Option<Out>,
+    tools: Vec<Tool>,
+}
+
+#[derive(Deserialize)]
+struct Out {
+    since: String,
+    tool: String,
+    target_p95_ms: u32,
+    p95_ms: u64,
+    next_trial: String,
+    good_calls: u32,
+}
+
+#[derive(Deserialize)]
+struct Tool {
+    tool: String,
+    targets: Targets,
+    calls: u32,
+    slow: u32,
+    p50_ms: u64,
+    p95_ms: u64,
+    p99_ms: u64,
+}
+
+#[derive(Deserialize)]
+struct Targets {
+    p50_ms: u32,
+    p95_ms: u32,
+    p99_ms: Option<u32>,
+}
+
+/// A strike that was taken down.
+#[derive(Deserialize)]
+pub(super) struct Taken {
+    partner: String,
+    code: String,
+    external_id: String,
+}
+
+/// One line a partner.
+pub(super) fn partners(Partners { partners, next }: &Partners, _: Palette) -> String {
+    let rows: Vec<[String; 5]> = partners
+        .iter()
+        .map(|partner| {
+            let out: Vec<&str> = of_those_out(partner).map(|intent| intent.intent.as_str()).collect();
+            let strikes = partner.strikes.iter().map(|held| format!("{} {}", held.incidents.len(), held.code));
+            [
+                partner.partner.clone(),
+                if partner.routed { "yes" } else { "no" }.to_owned(),
+                partner.breaker.state.clone(),
+                if out.is_empty() { "-".to_owned() } else { out.join(", ") },
+                none_or(strikes.collect::<Vec<_>>().join(", ")),
+            ]
+        })
+        .collect();
+    with_next(table(["partner", "routed", "breaker", "too slow for", "strikes"], &rows), next.as_deref())
+}
+
+fn of_those_out(partner: &Partner) -> impl Iterator<Item = &Intent> {
+    partner.intents.iter().filter(|intent| intent.out.is_some())
+}
+
+fn none_or(text: String) -> String {
+    if text.is_empty() { "-".to_owned() } else { text }
+}
+
+/// All that is known of one.
+pub(super) fn partner(partner: &Partner, palette: Palette) -> String {
+    let Partner { partner: id, routed, breaker, strikes, intents } = partner;
+    let mut page = Page::default();
+    let tone = match breaker.state.as_str() {
+        "closed" => Tone::Good,
+        "half_open" => Tone::Doubtful,
+        _ => Tone::Bad,
+    };
+    let until = breaker.until.as_ref().map(|until| format!(" until {}", harmless(until))).unwrap_or_default();
+    let lines = [
+        format!("{}: requests are {}routed to it", harmless(id), if *routed { "" } else { "not " }),
+        format!("breaker: {}{until}", palette.paint(tone, &harmless(&breaker.state))),
+        format!(
+            "{} of {} failed within the last minute, {} in a row",
+            breaker.failed,
+            count(breaker.calls as usize, "call"),
+            breaker.consecutive
+        ),
+    ];
+    page.section("Partner", lines.join("\n"));
+    for held in strikes {
+        page.section("Strikes", self::strikes(held));
+    }
+    for Intent { intent, out, tools } in intents {
+        let pool = out.as_ref().map_or_else(|| palette.paint(Tone::Good, "in the pool"), |out| left(out, palette));
+        page.section(&harmless(intent), format!("{pool}\n{}", self::tools(tools)));
+    }
+    page.finish()
+}
+
+fn left(Out { since, tool, target_p95_ms, p95_ms, next_trial, good_calls }: &Out, palette: Palette) -> String {
+    let out = palette.paint(Tone::Bad, "out of the pool");
+    format!(
+        "{out} since {}: {} took {p95_ms} ms at the 95th percentile, target {target_p95_ms}\n\
+         next trial at {}, {good_calls} good in a row",
+        harmless(since),
+        harmless(tool),
+        harmless(next_trial)
+    )
+}
+
+fn strikes(Strikes { code, incidents, suspends_at, within_days }: &Strikes) -> String {
+    let head = format!("{} of {suspends_at} within {within_days} days: {}", incidents.len(), harmless(code));
+    let lines = incidents.iter().map(|Incident { at, id }| format!("{}  {}", harmless(at), harmless(id)));
+    std::iter::once(head).chain(lines).collect::<Vec<_>>().join("\n")
+}
+
+/// Each tool's last five minutes beside its targets, milliseconds.
+fn tools(tools: &[Tool]) -> String {
+    let rows: Vec<[String; 6]> = tools
+        .iter()
+        .map(|Tool { tool, targets, calls, slow, p50_ms, p95_ms, p99_ms }| {
+            let p99 = targets.p99_ms.map_or_else(|| format!("{p99_ms}"), |target| format!("{p99_ms} / {target}"));
+            [
+                tool.clone(),
+                calls.to_string(),
+                slow.to_string(),
+                format!("{p50_ms} / {}", targets.p50_ms),
+                format!("{p95_ms} / {}", targets.p95_ms),
+                p99,
+            ]
+        })
+        .collect();
+    table(["tool", "calls", "slow", "p50 / target", "p95 / target", "p99 / target"], &rows)
+}
+
+/// What a strike became.
+pub(super) fn taken(Taken { partner, code, external_id }: &Taken, _: Palette) -> String {
+    format!("taken down: {} against {}, order {}", harmless(code), harmless(partner), harmless(external_id))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_partner_stands_out() {
+        let tool = json!({"tool": "search_things", "targets": {"p50_ms": 600, "p95_ms": 1500, "p99_ms": null},
+            "calls": 40, "slow": 9, "p50_ms": 700, "p95_ms": 3583, "p99_ms": 4095, "over_since": "t0"});
+        let out = json!({"since": "t1", "tool": "search_things", "target_p95_ms": 1500, "over_for_ms": 300_000,
+            "calls": 40, "slow": 9, "p50_ms": 700, "p95_ms": 3583, "p99_ms": 4095, "next_trial": "t2", "good_calls": 3});
+        let partner = json!({
+            "partner": "ptr_1", "routed": true,
+            "breaker": {"state": "open", "consecutive": 5, "failed": 5, "calls": 6, "until": "t3"},
+            "strikes": [{"code": "FORBIDDEN_FIELD", "incidents": [{"at": "t4", "id": "r\u{1b}1"}], "suspends_at": 3,
+                "within_days": 90}],
+            "intents": [{"intent": "test.find_things", "in_pool": false, "out": out, "tools": [tool]}],
+        });
+        let text = super::partner(&serde_json::from_value(partner.clone()).expect("a partner"), Palette::PLAIN);
+        for part in [
+            "breaker: open until t3",
+            "5 of 6 calls failed within the last minute, 5 in a row",
+            "1 of 3 within 90 days: FORBIDDEN_FIELD",
+            "t4  r\\u{1b}1",
+            "out of the pool since t1: search_things took 3583 ms at the 95th percentile, target 1500",
+            "next trial at t2, 3 good in a row",
+            "3583 / 1500",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let list = json!({"partners": [partner], "next": null});
+        let text = super::partners(&serde_json::from_value(list).expect("a list"), Palette::PLAIN);
+        let row = text.lines().nth(1).expect("a row").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(row, "ptr_1 yes open test.find_things 1 FORBIDDEN_FIELD");
+    }
+}

@@ -1,0 +1,101 @@
+//! What operators see of the running process: the log, the metrics and the traces.
+//!
+//! The other crates log and trace through `tracing` and count through `metrics`; here it is decided where that goes, once
+//! for the process. What is counted and under which names is in `core::telemetry`. Not here: what is kept of rankings and
+//! of who did what, which is the store's.
+
+pub(crate) mod log;
+mod metrics;
+mod spans;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use intent_gateway_core::telemetry::Exposition;
+use intent_gateway_http::scrape_router;
+use intent_gateway_http::server::{BindError, Server, ServerConfig};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer, Registry};
+
+use self::metrics::Metrics;
+pub(crate) use self::metrics::Sizes;
+use self::spans::Export;
+use crate::config::{Config, LogSection, TelemetrySection};
+
+/// Connections of scrapers at once.
+const SCRAPERS_MAX: usize = 32;
+/// A scrape under way at shutdown gets this long.
+const SCRAPE_DRAIN: Duration = Duration::from_secs(1);
+
+/// Log, metrics and traces of this process.
+pub(crate) struct Telemetry {
+    metrics: Arc<Metrics>,
+    export: Option<Export>,
+}
+
+impl Telemetry {
+    /// Sets everything up for the rest of the process.
+    pub(crate) fn start(log: &LogSection, config: &TelemetrySection) -> anyhow::Result<Self> {
+        let metrics = Arc::new(Metrics::install()?);
+        let export = Export::start(config)?;
+        let mut layers: Vec<Box<dyn Layer<Registry> + Send + Sync>> = vec![log::layer(log)?];
+        layers.extend(export.as_ref().map(Export::layer));
+        let started = tracing_subscriber::registry().with(layers).try_init();
+        started.map_err(|error| anyhow::anyhow!("the log could not be set up: {error}"))?;
+        // A panic is a line of the log like any other, and no loose text between JSON.
+        std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
+        if let Some(export) = &export {
+            export.take_over();
+        }
+        Ok(Self { metrics, export })
+    }
+
+    /// What is counted, for those who ask over HTTP.
+    pub(crate) fn exposition(&self) -> Arc<dyn Exposition> {
+        self.metrics.clone()
+    }
+
+    /// Looks at some sizes whenever somebody asks.
+    pub(crate) fn watch(&self, sizes: Sizes) {
+        self.metrics.watch(sizes);
+    }
+
+    /// Keeps what the recorder holds small, and answers scrapers where an address is set, until `stop` is cancelled or what
+    /// this returns is dropped.
+    ///
+    /// # Errors
+    /// When the address cannot be listened on.
+    pub(crate) async fn serve(&self, config: &Config, stop: &CancellationToken) -> Result<JoinSet<()>, BindError> {
+        let mut tasks = JoinSet::new();
+        let (metrics, stopped) = (self.metrics.clone(), stop.clone());
+        tasks.spawn(async move {
+            tokio::select! {
+                () = stopped.cancelled() => {}
+                () = metrics.keep() => {}
+            }
+        });
+        let Some(listen) = config.telemetry.metrics_address else { return Ok(tasks) };
+        let listener = ServerConfig {
+            listen,
+            max_connections: SCRAPERS_MAX,
+            drain_timeout: SCRAPE_DRAIN,
+            ..config.server.listener()
+        };
+        let server = Server::bind(listener, scrape_router(self.exposition()), stop.clone()).await?;
+        tracing::info!(address = %server.local_addr(), "metrics are shown to whoever asks here");
+        tasks.spawn(async move {
+            server.run().await;
+        });
+        Ok(tasks)
+    }
+
+    /// Sends the spans that wait, for a bounded time.
+    pub(crate) fn stop(&self) {
+        if let Some(export) = &self.export {
+            export.stop();
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A user's links, as the orchestrator shows, offers and ends them.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use intent_gateway_core::id::{PartnerId, UserId};
+use intent_gateway_core::linking::{LinkOffer, Revocation};
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::App;
+use crate::acting::Team;
+use crate::body::JsonText;
+use crate::error::{Code, ErrorBody, Refusal};
+use crate::fields::Fields;
+use crate::onboarding_wire::time;
+use crate::tools::user;
+use crate::wire;
+
+/// About what a link takes in a list, bytes.
+const LINK_BYTES: usize = 512;
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::default().routes(routes!(list_links, offer_link)).routes(routes!(remove_link))
+}
+
+/// The user that `x-user-id` names; nothing here is anybody else's.
+fn named(headers: &HeaderMap) -> Result<UserId, Refusal> {
+    user(headers)?.ok_or_else(|| Refusal::new(Code::InvalidRequest).message("`x-user-id` must name the user."))
+}
+
+/// An account that the user has linked.
+#[derive(Serialize, ToSchema)]
+struct LinkBody {
+    /// Where.
+    partner: String,
+    /// When the user linked it.
+    since: String,
+    /// The scopes that were granted, set off by spaces; null where the partner has not told.
+    #[schema(required)]
+    scope: Option<String>,
+    /// When the present token is over; null where the partner has not told.
+    #[schema(required)]
+    expires_at: Option<String>,
+    /// Whether another token follows then without the user.
+    renewable: bool,
+}
+
+/// A user's links.
+#[derive(Serialize, ToSchema)]
+struct LinkList {
+    /// In order of their partners, at most 200.
+    links: Vec<LinkBody>,
+}
+
+/// Lists the accounts that a user has linked at partners.
+///
+/// Those of partners that are not served at the moment are among them; they are not used.
+#[utoipa::path(
+    get, path = "/api/v1/links", tag = "orchestrator",
+    params(("x-user-id" = String, Header, description = "The user, by a pseudonym of the orchestrator's own")),
+    security(("bearer" = ["orchestrator"]), ("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "The user's links", body = LinkList),
+        (status = 400, description = "`INVALID_REQUEST`: the header", body = ErrorBody<'static>),
+    )
+)]
+async fn list_links(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Refusal> {
+    let views = app.linking.links(&named(&headers)?).await?;
+    let links: Vec<LinkBody> = views
+        .into_iter()
+        .map(|view| LinkBody {
+            partner: view.partner.to_string(),
+            since: time(view.since_ms),
+            scope: view.scope,
+            expires_at: view.expires_at_ms.map(time),
+            renewable: view.renewable,
+        })
+        .collect();
+    let capacity = links.len() * LINK_BYTES;
+    wire::json(StatusCode::OK, &LinkList { links }, capacity + wire::SMALL_BYTES)
+}
+
+/// Where an account is to be linked.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it stands in the document; the body is read member by member")]
+struct LinkRequest {
+    /// The partner.
+    partner: String,
+    /// An intent that the partner must list.
+    intent: Option<String>,
+}
+
+/// Where the user links an account.
+#[derive(Serialize, ToSchema)]
+struct LinkOffered {
+    /// For the browser of this user and nobody else.
+    link_url: String,
+    /// Good until then.
+    expires_at: String,
+}
+
+/// Gives out an address where a user links an account at a partner.
+///
+/// The refusal of a call that wants a sign-in brings the same in `link_url`; this is for offering it before. Give it to the user
+/// that the header names and to nobody else: whoever opens it links an account of theirs for that user.
+#[utoipa::path(
+    post, path = "/api/v1/links", tag = "orchestrator",
+    params(("x-user-id" = String, Header, description = "The user, by a pseudonym of the orchestrator's own")),
+    request_body = LinkRequest,
+    security(("bearer" = ["orchestrator"]), ("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "The address", body = LinkOffered),
+        (status = 400, description = "`INVALID_REQUEST`: the header or a member", body = ErrorBody<'static>),
+        (status = 404, description = "`NOT_FOUND`: no such partner is served, or not for the intent", body = ErrorBody<'static>),
+    )
+)]
+async fn offer_link(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    JsonText(body): JsonText,
+) -> Result<Response, Refusal> {
+    let user = named(&headers)?;
+    let mut fields = Fields::of(&body);
+    let (partner, intent) = (fields.text("partner"), fields.optional_text("intent"));
+    fields.finish()?;
+    let not_served = || Refusal::new(Code::NotFound).message("No such partner is served for it at the moment.");
+    let partner = PartnerId::parse(&partner).ok().and_then(|id| app.searcher.directory.find(&id));
+    let partner = partner.ok_or_else(not_served)?;
+    if intent.is_some_and(|intent| partner.listing(&intent).is_none()) {
+        return Err(not_served());
+    }
+    let offer = app.linking.offer(&partner.id, &user, None);
+    let LinkOffer { url, expires_at_ms } =
+        offer.map_err(|error| Refusal::new(Code::InternalError).internal(error.to_string()))?;
+    let offered = LinkOffered { link_url: url, expires_at: time(expires_at_ms) };
+    wire::json(StatusCode::OK, &offered, wire::SMALL_BYTES)
+}
+
+/// What became of a link.
+#[derive(Serialize, ToSchema)]
+struct LinkRemoved {
+    /// Where it was.
+    partner: String,
+    /// Whether the partner's authorization server has ended the tokens: `done`; `unsupported`, it takes no revocations; or
+    /// `failed`. In the last two cases they end by themselves; here they are forgotten in any case.
+    #[schema(value_type = String, example = "done")]
+    revocation: Revocation,
+}
+
+/// Ends a link: the gateway forgets the tokens, and has them revoked where they came from.
+#[utoipa::path(
+    delete, path = "/api/v1/links/{partner}", tag = "orchestrator",
+    params(
+        ("partner" = String, Path, description = "The partner; it need not be served any more"),
+        ("x-user-id" = String, Header, description = "The user, by a pseudonym of the orchestrator's own"),
+    ),
+    security(("bearer" = ["orchestrator"]), ("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "It is forgotten here", body = LinkRemoved),
+        (status = 400, description = "`INVALID_REQUEST`: the header", body = ErrorBody<'static>),
+        (status = 404, description = "`NOT_FOUND`: the user has linked no account there", body = ErrorBody<'static>),
+    )
+)]
+async fn remove_link(
+    State(app): State<Arc<App>>,
+    Path(partner): Path<String>,
+    headers: HeaderMap,
+    Team(actor): Team,
+) -> Result<Response, Refusal> {
+    let user = named(&headers)?;
+    let partner = PartnerId::parse(&partner)
+        .map_err(|_| Refusal::new(Code::NotFound).message("The user has linked no account there."))?;
+    let revocation = app.linking.unlink(&partner, &user, &actor).await?;
+    wire::json(StatusCode::OK, &LinkRemoved { partner: partner.to_string(), revocation }, wire::SMALL_BYTES)
+}

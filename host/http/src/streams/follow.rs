@@ -1,0 +1,176 @@
+//! Following an order: the answers of its track tool, as they change.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use http::{HeaderMap, HeaderName};
+use intent_gateway_core::calling::CallError;
+use intent_gateway_core::following::{Delivery, End, Event, EventId, FollowError, Subject};
+use intent_gateway_core::trace::Trace;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::body::EventBody;
+use super::event::{self, Ending};
+use super::respond;
+use crate::App;
+use crate::body::JsonText;
+use crate::error::{Code, ErrorBody, Refusal};
+use crate::request_id::RequestId;
+use crate::server::Reading;
+use crate::tools::{self, ToolAnswer, ToolRequest};
+
+/// Names the last event that a reader has seen.
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::default().routes(routes!(follow_tool))
+}
+
+/// Data of an event, with how many events before it were not sent.
+#[derive(Serialize)]
+struct Told<T> {
+    #[serde(flatten)]
+    data: T,
+    #[serde(skip_serializing_if = "is_zero")]
+    missed: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// What the partner told of its work.
+#[derive(Serialize)]
+struct Progress<'a> {
+    params: &'a RawValue,
+}
+
+/// Follows an order: the answers of a track tool, as they change, and what the partner tells of its work meanwhile.
+///
+/// The body is that of the call of the tool. The answer is a stream of server-sent events: `update` holds the tool's answer, as
+/// the call gives it, whenever it is another than the one before; `progress` what a partner that streams has told, under
+/// `params`; `error` the body of a refusal, after which the tool is called again; `end` says why nothing follows, and
+/// whether it is worth asking again. A partner that does not stream is called every five seconds at most; all who
+/// follow an order for one user share these calls.
+///
+/// Whoever comes back after a cut names the last event that it has seen with `Last-Event-ID` and gets what it has missed, or the
+/// newest answer where that is no longer kept. A reader that is too slow gets the newest answer as well; `missed`
+/// in it counts what it has not been sent. Between events, a comment shows every while that the stream is alive.
+#[utoipa::path(
+    post, path = "/api/v1/intents/{intent}/tools/{tool}/stream", tag = "orchestrator",
+    params(
+        ("intent" = String, Path, description = "Intent identifier", example = "mobility.book_ride"),
+        ("tool" = String, Path, description = "Name of a track tool", example = "track_ride"),
+        ("x-user-id" = Option<String>, Header, description = "The user, by a pseudonym of the orchestrator's own"),
+        ("last-event-id" = Option<String>, Header, description = "The `id` of the last event that was seen; one that is not \
+            known any more is ignored"),
+    ),
+    request_body = ToolRequest,
+    security(("bearer" = ["orchestrator"]), ("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "Events until the `end`", body = String, content_type = "text/event-stream"),
+        (
+            status = "4XX",
+            description = "As the call of the tool is refused before the partner is called; `NOT_FOUND` where the tool is no \
+                track tool",
+            body = ErrorBody<'static>
+        ),
+        (status = "5XX", description = "Likewise; `OVERLOADED`: too many streams are open", body = ErrorBody<'static>),
+    )
+)]
+async fn follow_tool(
+    State(app): State<Arc<App>>,
+    Path((intent, tool)): Path<(String, String)>,
+    Extension(request_id): Extension<RequestId>,
+    Extension(trace): Extension<Arc<Trace>>,
+    reading: Option<Extension<Reading>>,
+    headers: HeaderMap,
+    JsonText(body): JsonText,
+) -> Result<Response, Refusal> {
+    let user = tools::user(&headers)?;
+    let request = ToolRequest::read(&body)?;
+    let place = app.streams.place()?;
+    let subject = Subject {
+        user,
+        reference: request.reference,
+        arguments: request.arguments.get().to_owned(),
+        fallback_request_id: request_id.as_str().to_owned(),
+        trace: Some(trace),
+        intent: intent.clone(),
+        tool: tool.clone(),
+    };
+    let joined = app.streams.following.follow(subject, last_seen(&headers)).await;
+    let joined = joined.map_err(|error| match error {
+        FollowError::Full => Refusal::new(Code::Overloaded),
+        FollowError::Refused(CallError::UnknownTool(tool)) => {
+            Refusal::new(Code::NotFound).message(format!("The intent has no track tool `{tool}`."))
+        }
+        FollowError::Refused(error) => refusal(&app, &intent, error),
+    })?;
+    if let Some(driver) = joined.driver {
+        let draining = app.draining.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = driver => {}
+                () = draining.cancelled() => {}
+            }
+        });
+    }
+    let (heartbeat, draining) = (app.streams.heartbeat, app.draining.clone());
+    let telling = Telling { app, intent, tool, request_id };
+    let items = joined.follower.map(move |delivery| telling.written(&delivery)).boxed();
+    let reading = reading.map(|Extension(reading)| reading);
+    Ok(respond(EventBody::new(items, heartbeat, reading, place).until(draining)))
+}
+
+/// The event that a reader has seen last. What is no identifier, or another's, is as good as none: the reader then begins
+/// with the newest answer.
+fn last_seen(headers: &HeaderMap) -> Option<EventId> {
+    headers.get(LAST_EVENT_ID)?.to_str().ok()?.parse().ok()
+}
+
+fn refusal(app: &App, intent: &str, error: CallError) -> Refusal {
+    let contract = app.searcher.contracts.live(intent);
+    Refusal::of_call(error, contract.as_deref().map(|contract| contract.descriptor()))
+}
+
+/// Puts events into words, for one reader.
+struct Telling {
+    app: Arc<App>,
+    intent: String,
+    tool: String,
+    request_id: RequestId,
+}
+
+impl Telling {
+    fn written(&self, delivery: &Delivery) -> Bytes {
+        let Delivery { id, missed, event } = delivery;
+        let missed = *missed;
+        match event {
+            Event::Progress(params) => {
+                let data = Told { data: Progress { params }, missed };
+                event::event("progress", Some(id), &data, params.get().len())
+            }
+            Event::Update(called) => {
+                let answer = ToolAnswer::of(&self.intent, &self.tool, called);
+                let capacity = answer.estimate_bytes();
+                event::event("update", Some(id), &Told { data: answer, missed }, capacity)
+            }
+            Event::Failed(error) => {
+                let refusal = refusal(&self.app, &self.intent, CallError::clone(error));
+                let data = Told { data: refusal.body(self.request_id.as_str()), missed };
+                event::event("error", Some(id), &data, crate::wire::SMALL_BYTES)
+            }
+            // Its work is broken off by a shutdown, and by nothing else in the ordinary course.
+            Event::End(End::Interrupted) if self.app.draining.is_cancelled() => event::end(None, Ending::Shutdown),
+            Event::End(end) => event::end(Some(id), Ending::Of(*end)),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! A search that shows what it has while it waits for the rest.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use intent_gateway_core::error::SearchError;
+use intent_gateway_core::following::End;
+use intent_gateway_core::search::{Request, Snapshot};
+use serde::Serialize;
+
+use super::body::EventBody;
+use super::event::{self, Ending};
+use super::respond;
+use crate::App;
+use crate::error::Refusal;
+use crate::request_id::RequestId;
+use crate::server::Reading;
+use crate::wire::SearchAnswer;
+
+/// A whole answer, over those who have answered so far.
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    answer: SearchAnswer<'a>,
+    /// Whether nothing is missing: no other snapshot follows.
+    complete: bool,
+    /// Identifiers of the partners that have not answered yet.
+    awaited: Vec<&'a str>,
+}
+
+/// Searches, with a snapshot after each partner's answer.
+pub(crate) async fn search(
+    app: Arc<App>,
+    request: Request<'_>,
+    request_id: RequestId,
+    reading: Option<Reading>,
+) -> Result<Response, Refusal> {
+    let place = app.streams.place()?;
+    let intent = request.intent.to_owned();
+    let snapshots = Arc::clone(&app.searcher).search_progressively(request, Arc::clone(&app.streams.timer)).await;
+    let snapshots = snapshots.map_err(|error| refusal(&app, &intent, error))?;
+    let heartbeat = app.streams.heartbeat;
+    let items = snapshots.map(move |snapshot| match snapshot {
+        Ok(snapshot) => shown(&snapshot),
+        Err(error) => {
+            let refusal = refusal(&app, &intent, error);
+            let event = event::event("error", None, &refusal.body(request_id.as_str()), crate::wire::SMALL_BYTES);
+            [event, event::end(None, Ending::Of(End::Failed))].concat().into()
+        }
+    });
+    // It is over within the deadline of a search, so a shutdown waits for it as for any other.
+    Ok(respond(EventBody::new(items.boxed(), heartbeat, reading, place)))
+}
+
+fn shown(snapshot: &Snapshot) -> Bytes {
+    let answer = SearchAnswer::from(&snapshot.outcome);
+    let capacity = answer.estimate_bytes();
+    let awaited: Vec<&str> = snapshot.awaited.iter().map(|partner| partner.id.as_str()).collect();
+    let complete = awaited.is_empty();
+    let event = event::event("snapshot", None, &Shown { answer, complete, awaited }, capacity);
+    if complete { [event, event::end(None, Ending::Of(End::Complete))].concat().into() } else { event }
+}
+
+fn refusal(app: &App, intent: &str, error: SearchError) -> Refusal {
+    let contract = app.searcher.contracts.live(intent);
+    Refusal::of_search(error, contract.as_deref().map(|contract| contract.descriptor()))
+}

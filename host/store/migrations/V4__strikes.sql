@@ -1,0 +1,2 @@
+-- Findings that count towards a suspension are few among many, and every gateway looks for new ones all the time. Each
+-- engine has an index of these alone.
