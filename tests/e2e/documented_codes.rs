@@ -30,6 +30,20 @@ fn codes_of_refused_loads() {
 }
 
 #[test]
+fn codes_of_account_linking() {
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).expect("the file is there");
+    let carried = codes(&read("host/core/src/linking/error.rs"));
+    assert!(carried.len() > 10, "{carried:?}");
+    let docs = read("docs/errors.md");
+    let section = docs.split("\n## ").find(|section| section.starts_with("On the way to a linked")).expect("a section");
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next().map(str::to_owned));
+    let mut documented: BTreeSet<String> = rows.collect();
+    // Those of the whole gateway have their rows elsewhere.
+    documented.extend(["NOT_FOUND", "OVERLOADED", "INTERNAL_ERROR"].map(str::to_owned));
+    assert_eq!(documented, carried);
+}
+
+#[test]
 fn codes_of_manifests_and_tools() {
     let docs = std::fs::read_to_string(root().join("docs/errors.md")).expect("the file is there");
     let mut found = 0;

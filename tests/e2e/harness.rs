@@ -201,7 +201,8 @@ impl Gateway {
         let request = if token.is_empty() { request } else { request.bearer_auth(token) };
         let response = request.send().await?;
         let status = response.status().as_u16();
-        let is_text = response.headers().get("content-type").is_some_and(|value| value.as_bytes().starts_with(b"text/plain"));
+        let is_text =
+            response.headers().get("content-type").is_some_and(|value| value.as_bytes().starts_with(b"text/plain"));
         let bytes = response.bytes().await?;
         let body = match &bytes[..] {
             [] => Value::Null,
@@ -260,12 +261,28 @@ impl Gateway {
         token: Option<&str>,
         body: Option<&Value>,
     ) -> Result<Answer, reqwest::Error> {
+        self.try_send(self.asked(method, path, body), token.unwrap_or_default()).await
+    }
+
+    /// A call for a user, whom `x-user-id` names.
+    pub(crate) async fn call_for(
+        &self,
+        user: &str,
+        method: &str,
+        path: &str,
+        token: Option<&str>,
+        body: Option<&Value>,
+    ) -> Answer {
+        self.send(self.asked(method, path, body).header("x-user-id", user), token.unwrap_or_default()).await
+    }
+
+    fn asked(&self, method: &str, path: &str, body: Option<&Value>) -> reqwest::RequestBuilder {
         let method = method.parse().expect("a method");
-        let mut request = self.client.request(method, format!("{}{path}", self.server.url));
-        if let Some(body) = body {
-            request = request.json(body);
+        let request = self.client.request(method, format!("{}{path}", self.server.url));
+        match body {
+            Some(body) => request.json(body),
+            None => request,
         }
-        self.try_send(request, token.unwrap_or_default()).await
     }
 
     /// The admin's token.

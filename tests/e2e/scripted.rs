@@ -26,6 +26,8 @@ pub(crate) enum Behaviour {
     Text(String),
     /// A proper result whose payload is computed from the arguments.
     Computed(Arc<dyn Fn(&Value) -> Value + Send + Sync>),
+    /// A payload or a JSON-RPC error, as it comes.
+    Answers(Arc<dyn Fn(&Value) -> Result<Value, Value> + Send + Sync>),
     /// A JSON-RPC error: this one.
     Fails(Value),
     /// This body instead of a JSON-RPC message.
@@ -105,6 +107,10 @@ async fn answer(State(script): State<Arc<Script>>, body: Bytes) -> Response {
                 Behaviour::Payload(payload) => content(payload.to_string()),
                 Behaviour::Text(text) => content(text.clone()),
                 Behaviour::Computed(compute) => content(compute(&message["params"]["arguments"]).to_string()),
+                Behaviour::Answers(answer) => match answer(&message["params"]["arguments"]) {
+                    Ok(payload) => content(payload.to_string()),
+                    Err(error) => axum::Json(json!({"jsonrpc": "2.0", "id": id, "error": error})).into_response(),
+                },
                 Behaviour::Fails(error) => {
                     axum::Json(json!({"jsonrpc": "2.0", "id": id, "error": error})).into_response()
                 }

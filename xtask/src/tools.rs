@@ -62,7 +62,9 @@ pub(crate) fn install_mcp_node() -> anyhow::Result<()> {
 /// Installs what a folder's lock file lists, unless that was done from the same list and is there.
 fn install_node_project(project: &str, is_there: fn() -> bool) -> anyhow::Result<()> {
     if !exists("npm") {
-        bail!("npm installs MCP's conformance suite, the servers of its Node SDKs and an authorization server; install it");
+        bail!(
+            "npm installs MCP's conformance suite, the servers of its Node SDKs and an authorization server; install it"
+        );
     }
     let home = root().join(project);
     let lock = home.join("package-lock.json");

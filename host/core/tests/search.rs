@@ -1,5 +1,8 @@
 //! A whole search over ports that this test plays: what the domain does whatever contract and partners do.
 
+#[path = "search/progressive.rs"]
+mod progressive;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -70,7 +73,19 @@ fn descriptor() -> Descriptor {
             empty_code: Some("NO_THINGS".into()),
             gone_code: None,
         },
-        tools: Vec::new(),
+        tools: vec![Tool {
+            name: "search_things".into(),
+            role: ToolRole::Search,
+            purpose: "Finds things.".into(),
+            latency: LatencyTargets { p50_ms: 600, p95_ms: 1_500, p99_ms: None },
+            rate_per_minute: 60,
+            idempotency_key: None,
+            retry: RetryPolicy { on_rate_limited: 0, on_server_error: 0 },
+            cache_seconds: None,
+            orders_tool: None,
+            request_schema: raw(),
+            response_schema: raw(),
+        }],
         ranking: Ranking {
             weights: Axes::UNDECLARED,
             declared_share: 0.2,
@@ -321,17 +336,21 @@ fn sealer() -> ReferenceSealer {
     ReferenceSealer::new(&Secret::new("test key"))
 }
 
-fn search(world: World, body: Value) -> (Result<SearchOutcome, SearchError>, Arc<World>) {
-    let world = Arc::new(world);
-    let searcher = Searcher {
+fn searcher(world: &Arc<World>, calls: Arc<dyn PartnerCalls>) -> Searcher {
+    Searcher {
         contracts: world.clone(),
         directory: world.clone(),
-        outbound: Arc::new(Outbound::plain(world.clone(), Arc::new(FixedClock))),
+        outbound: Arc::new(Outbound::plain(calls, Arc::new(FixedClock))),
         journal: world.clone(),
         clock: Arc::new(FixedClock),
         references: sealer(),
         timeout: Duration::from_secs(1),
-    };
+    }
+}
+
+fn search(world: World, body: Value) -> (Result<SearchOutcome, SearchError>, Arc<World>) {
+    let world = Arc::new(world);
+    let searcher = searcher(&world, world.clone());
     (block_on(searcher.search("test.find_things", &body.to_string(), "made-up".into())), world)
 }
 

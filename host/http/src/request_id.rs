@@ -4,14 +4,19 @@
 //! Nothing of a body, a token or a user's data reaches the log from here.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use axum::body::{Body, HttpBody as _};
 use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http_body::{Frame, SizeHint};
 use intent_gateway_core::telemetry::HttpRequest;
 use intent_gateway_core::trace::{self, SpanContext, TRACEPARENT, TRACESTATE, Trace};
 use tracing::{Instrument as _, Span};
@@ -65,6 +70,7 @@ pub(crate) async fn layer(mut request: Request, next: Next) -> Response {
     request.extensions_mut().insert(request_id.clone());
     request.extensions_mut().insert(Arc::new(trace));
     let exported = observed.span().clone();
+    let spans = Spans { log: span.clone(), exported: exported.clone() };
     async move {
         let mut response = caught(request, next).await;
         let refusal = response.extensions_mut().remove::<Refusal>().or_else(|| {
@@ -80,11 +86,48 @@ pub(crate) async fn layer(mut request: Request, next: Next) -> Response {
         if let Ok(value) = HeaderValue::from_str(request_id.as_str()) {
             response.headers_mut().insert(HEADER, value);
         }
-        response
+        // What has no length is made while it is sent.
+        let is_made = response.body().size_hint().exact().is_some();
+        if is_made { response } else { response.map(|body| Body::new(Within { body, spans })) }
     }
     .instrument(span)
     .instrument(exported)
     .await
+}
+
+/// The spans of a request: for the log, and for tracing systems.
+struct Spans {
+    log: Span,
+    exported: Span,
+}
+
+/// A body that is made while it is sent, within the spans of its request.
+struct Within {
+    body: Body,
+    spans: Spans,
+}
+
+impl http_body::Body for Within {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let Self { body, spans } = &mut *self;
+        let _exported = spans.exported.enter();
+        let _log = spans.log.enter();
+        Pin::new(body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// The trace that the request belongs to, under the span that the gateway has for it.
@@ -129,6 +172,21 @@ fn report(status: StatusCode, refusal: Option<&Refusal>, elapsed: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn what_is_made_while_it_is_sent_is_made_within_the_spans() {
+        let subscriber = tracing_subscriber::registry();
+        let _guard = tracing::subscriber::set_default(subscriber);
+        let (log, exported) = (tracing::info_span!("request"), tracing::info_span!("http"));
+        let expected = log.id();
+        let made = futures_util::stream::once(async move {
+            let within = Span::current().id();
+            Ok::<_, std::convert::Infallible>(format!("{}", within == expected))
+        });
+        let body = Body::new(Within { body: Body::from_stream(made), spans: Spans { log, exported } });
+        let bytes = axum::body::to_bytes(body, 64).await.expect("a body");
+        assert_eq!(&bytes[..], b"true");
+    }
 
     fn headers(given: &[(&'static str, &str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();

@@ -75,7 +75,8 @@ pub(crate) struct ToolAnswer<'a> {
     request_id: &'a str,
     /// The intent.
     intent: &'a str,
-    /// The tool.
+    /// The tool that answered: the one that was called, or, where its answer was lost and the order was found among the
+    /// partner's, the one that lists these.
     tool: &'a str,
     /// The contract version that judged.
     contract: ContractVersion,
@@ -98,12 +99,12 @@ pub(crate) struct ToolAnswer<'a> {
 
 impl<'a> ToolAnswer<'a> {
     pub(crate) fn of(intent: &'a str, tool: &'a str, called: &'a Called) -> Self {
-        let Called { request_id, contract, partner, payload, reference, advisory, notes, elapsed } = called;
+        let Called { request_id, contract, partner, payload, reference, advisory, by, notes, elapsed } = called;
         let version = contract.0.descriptor().version.to_string();
         Self {
             request_id,
             intent,
-            tool,
+            tool: by.as_deref().unwrap_or(tool),
             contract: ContractVersion { version, digest: contract.0.digest() },
             partner: partner.id.as_str(),
             reference: reference.as_deref(),

@@ -25,6 +25,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
 use crate::answer::protocol;
@@ -41,6 +42,8 @@ const SESSIONS_PER_PARTNER_MAX: usize = 1_000;
 const SESSION_RENEWALS_MAX: usize = 1;
 /// A call whose progress is wanted, as a whole, however much the partner has to tell.
 const PROGRESS_CALL_MAX: Duration = Duration::from_secs(600);
+/// Calls of one partner that are listened to, under way at once.
+const STREAMS_PER_PARTNER_MAX: usize = 1_024;
 /// Longest pause between two looks for idle sessions.
 const SWEEP_INTERVAL_MAX: Duration = Duration::from_secs(30);
 
@@ -214,7 +217,7 @@ impl Inner {
         let bearer = token.map(bearer).transpose()?;
         let Endpoint::Mcp { url } = &partner.endpoint else {
             let contact = self.contact(&partner.id);
-            let _permit = contact.gate.enter(deadline).await?;
+            let _permit = contact.gate_of(&call).enter(deadline).await?;
             let text = api::call(&self.wire, self.policy, partner, &call, bearer).await?;
             return Ok(ToolAnswer { text });
         };
@@ -226,7 +229,7 @@ impl Inner {
         let owner = token.map(|token| Digest::of(token.expose().as_bytes()));
 
         let contact = self.contact(&partner.id);
-        let _permit = contact.gate.enter(deadline).await?;
+        let _permit = contact.gate_of(&call).enter(deadline).await?;
         let slot = contact.slot(owner, &uri);
         let mut renewals = 0;
         loop {
@@ -263,8 +266,9 @@ impl Inner {
         }
         let gate = Gate::new(self.config.max_concurrent_calls_per_partner, self.config.max_waiting_calls_per_partner);
         let contact = self.partners.entry(partner.clone());
+        let streams = Gate::new(STREAMS_PER_PARTNER_MAX, 0);
         let discovers = Arc::new(AtomicBool::new(self.config.discover_first));
-        Arc::clone(&contact.or_insert_with(|| Arc::new(Contact { gate, discovers, slots: Mutex::default() })))
+        Arc::clone(&contact.or_insert_with(|| Arc::new(Contact { gate, streams, discovers, slots: Mutex::default() })))
     }
 
     /// Ends the sessions that nobody has used for a while, and forgets partners without any.
@@ -294,6 +298,8 @@ async fn sweep(inner: Weak<Inner>, idle: Duration) {
 /// What is kept about one partner.
 struct Contact {
     gate: Gate,
+    /// For calls that somebody listens to, which may take long: others do not wait behind them.
+    streams: Gate,
     /// Whether the partner was last opened with a discovery. Each user's session is opened the same way, so that a
     /// partner which refuses one is asked once.
     discovers: Arc<AtomicBool>,
@@ -303,6 +309,10 @@ struct Contact {
 }
 
 impl Contact {
+    fn gate_of(&self, call: &ToolCall<'_>) -> &Gate {
+        if call.progress.is_some() { &self.streams } else { &self.gate }
+    }
+
     fn slots(&self) -> MutexGuard<'_, HashMap<Option<Digest>, Arc<Slot>>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -426,7 +436,11 @@ impl Slot {
         let slot = Arc::clone(self);
         let opening: Opening = Box::pin(async move {
             let first = lifecycle(slot.discovers.load(Ordering::Relaxed));
-            let outcome = Session::open(wire, slot.uri.clone(), bearer, first).await.map(Arc::new);
+            // On a task of its own: rmcp keeps the span that it is opened in as long as the session lasts, and that would be
+            // the span of one call, which would then never end.
+            let opening = tokio::spawn(Session::open(wire, slot.uri.clone(), bearer, first));
+            let opened = AbortOnDropHandle::new(opening).await;
+            let outcome = opened.unwrap_or_else(|_| Err(protocol("the session could not be opened"))).map(Arc::new);
             if let Ok(session) = &outcome {
                 slot.discovers.store(session.lifecycle() == Lifecycle::Discover, Ordering::Relaxed);
             }

@@ -137,9 +137,7 @@ fn orders_tools(tools: &[wit::Tool], problems: &mut Problems) {
             format!("`{}` names the orders tool `{name}`, and writes nothing itself", tool.name)
         });
         let reads = tools.iter().any(|other| other.name == *name && other.role == wit::ToolRole::GetDetail);
-        problems.unless(reads, || {
-            format!("the orders tool `{name}` of `{}` is no tool of role get-detail", tool.name)
-        });
+        problems.unless(reads, || format!("the orders tool `{name}` of `{}` is no tool of role get-detail", tool.name));
     }
 }
 

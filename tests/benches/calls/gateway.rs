@@ -64,11 +64,16 @@ impl Gateway {
         answer
     }
 
-    /// Calls of a tool, about the option that a search finds.
-    pub(crate) async fn calls(&self, subject: &Subject) -> RawHyper {
+    /// What a search finds to call a tool about.
+    pub(crate) async fn reference(&self, subject: &Subject) -> String {
         let found = self.search(subject).await;
         let reference = found["options"][0]["reference"].as_str();
-        let reference = reference.unwrap_or_else(|| panic!("the search found nothing: {found}"));
+        reference.unwrap_or_else(|| panic!("the search found nothing: {found}")).to_owned()
+    }
+
+    /// Calls of a tool by reference. Each time on new connections: those of an earlier run have been idle for so long that
+    /// the gateway may have closed them.
+    pub(crate) fn calls(&self, subject: &Subject, reference: &str) -> RawHyper {
         RawHyper::to_gateway(&self.server.url, &self.token, subject, reference)
     }
 }

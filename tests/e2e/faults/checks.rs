@@ -48,14 +48,6 @@ impl Tally {
         self.breaches.extend(other.breaches);
         self.breaches.truncate(BREACHES_MAX);
     }
-
-    /// Times of a kind's calls, shortest first.
-    pub(super) fn times(&self, kind: Kind) -> Vec<Duration> {
-        let calls = self.calls.iter().filter(|((of, _), _)| *of == kind);
-        let mut times: Vec<Duration> = calls.flat_map(|(_, times)| times).copied().collect();
-        times.sort_unstable();
-        times
-    }
 }
 
 /// The time below which so many of the calls stayed; times come shortest first.

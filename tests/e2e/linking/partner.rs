@@ -209,7 +209,8 @@ async fn answer(State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Bytes) 
     desk.used(session, subject);
     match message["method"].as_str().unwrap_or_default() {
         "tools/call" => {
-            let (tool, arguments) = (message["params"]["name"].as_str().expect("a name"), &message["params"]["arguments"]);
+            let (tool, arguments) =
+                (message["params"]["name"].as_str().expect("a name"), &message["params"]["arguments"]);
             if bearer.is_none() && tool != "search_ac_service_slots" {
                 return desk.unauthorized();
             }

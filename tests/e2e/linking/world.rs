@@ -15,7 +15,7 @@ pub(super) const HTTPS: &str = "https://gateway.example";
 pub(super) const PLAIN: &str = "http://localhost:8080";
 pub(super) const CREATE: &str = "create_ac_service_booking";
 pub(super) const CANCEL: &str = "cancel_ac_service_booking";
-const INTENT: &str = "/api/v1/intents/auto.book_ac_service";
+pub(super) const INTENT: &str = "/api/v1/intents/auto.book_ac_service";
 /// The partner.
 pub(super) const PARTNER: &str = "coolcar";
 
@@ -25,28 +25,31 @@ pub(super) struct World {
     pub(super) provider: Server,
     pub(super) named: &'static str,
     client: reqwest::Client,
+    settings: String,
 }
 
 /// How a world differs from the usual one.
 #[derive(Clone, Copy)]
-pub(super) struct Setting {
+pub(super) struct Setting<'a> {
     /// What the gateway is called.
     pub(super) named: &'static str,
     /// How long access tokens last.
     pub(super) token_seconds: u32,
     /// Whether the authorization server takes client ID metadata documents.
     pub(super) documents: bool,
+    /// A PostgreSQL database in place of the gateway's own file.
+    pub(super) store: Option<&'a str>,
 }
 
-impl Default for Setting {
+impl Default for Setting<'_> {
     fn default() -> Self {
-        Self { named: PLAIN, token_seconds: 3_600, documents: false }
+        Self { named: PLAIN, token_seconds: 3_600, documents: false, store: None }
     }
 }
 
 impl World {
-    pub(super) async fn start(setting: Setting) -> Self {
-        let Setting { named, token_seconds, documents } = setting;
+    pub(super) async fn start(setting: Setting<'_>) -> Self {
+        let Setting { named, token_seconds, documents, store } = setting;
         let logs = tempfile::tempdir().expect("a temporary folder");
         let mut command = Command::new(mcp_node().expect("Node is there"));
         command.arg(linking_provider().expect("the provider is there")).arg(token_seconds.to_string());
@@ -55,20 +58,20 @@ impl World {
         }
         let provider = Server::start(&mut command, &logs.path().join("provider.log"));
         let partner = SignInPartner::start(&provider.url).await;
-        let gateway = Gateway::start(&GatewayOptions {
-            partners: vec![PartnerEntry::new(PARTNER, &partner.url)],
-            contracts: vec![ac_contract()],
-            extra: format!(
-                "[linking]\nbase_url = {named:?}\n[outbound]\nrate_limits = false\nsearch_cache = false\n\
-                 [auth]\nmaster_key = {MASTER_KEY:?}\n"
-            ),
-        });
-        let client = reqwest::Client::new();
-        if documents {
-            let told = client.post(format!("{}/test/gateway", provider.url)).body(gateway.server.url.clone());
-            assert!(told.send().await.expect("an answer").status().is_success());
-        }
-        Self { gateway, partner, provider, named, client }
+        let store = store.map(|url| format!("[store]\nurl = {url:?}\n")).unwrap_or_default();
+        let settings = format!(
+            "[linking]\nbase_url = {named:?}\n[outbound]\nrate_limits = false\nsearch_cache = false\n\
+             [auth]\nmaster_key = {MASTER_KEY:?}\nsigning_key = {SIGNING_KEY:?}\n{store}"
+        );
+        let gateway = gateway(&partner, &settings);
+        let world = Self { gateway, partner, provider, named, client: reqwest::Client::new(), settings };
+        world.tell("gateway", &world.gateway.server.url).await;
+        world
+    }
+
+    /// Another gateway over the same parts.
+    pub(super) fn replica(&self) -> Gateway {
+        gateway(&self.partner, &self.settings)
     }
 
     pub(super) fn browser(&self) -> Browser {
@@ -77,15 +80,8 @@ impl World {
 
     /// A request of the orchestrator for a user.
     pub(super) async fn ask(&self, method: &str, path: &str, user: &str, body: Option<&Value>) -> Answer {
-        let url = format!("{}{path}", self.gateway.server.url);
-        let mut request = self.client.request(method.parse().expect("a method"), url);
-        request = request.bearer_auth(self.gateway.orchestrator_token()).header("x-user-id", user);
-        if let Some(body) = body {
-            request = request.json(body);
-        }
-        let response = request.send().await.expect("an answer");
-        let status = response.status().as_u16();
-        Answer { status, body: response.json().await.expect("JSON") }
+        let token = self.gateway.orchestrator_token();
+        self.gateway.call_for(user, method, path, Some(token), body).await
     }
 
     /// The reference of the one option that a search for a user finds.
@@ -139,20 +135,48 @@ impl World {
         listed.body["links"].as_array().expect("a list").clone()
     }
 
-    /// What the authorization server has counted.
-    pub(super) async fn counts(&self) -> Value {
-        let url = format!("{}/test/counts", self.provider.url);
+    /// What the authorization server tells a test: `counts` or `secrets`.
+    pub(super) async fn told(&self, what: &str) -> Value {
+        let url = format!("{}/test/{what}", self.provider.url);
         self.client.get(url).send().await.expect("an answer").json().await.expect("JSON")
     }
 
-    /// A request to the authorization server in the partner's name.
-    pub(super) async fn revoke_at_server(&self, client_id: &str, token: &str) -> u16 {
-        let asked = self.client.post(format!("{}/token/revocation", self.provider.url));
-        let asked = asked.header("content-type", "application/x-www-form-urlencoded");
-        let asked = asked.body(format!("token={token}&client_id={client_id}"));
-        asked.send().await.expect("an answer").status().as_u16()
+    /// Tells the authorization server something: `gateway`, or a token to `forget`.
+    pub(super) async fn tell(&self, what: &str, text: &str) {
+        let told = self.client.post(format!("{}/test/{what}", self.provider.url)).body(text.to_owned());
+        assert!(told.send().await.expect("an answer").status().is_success());
+    }
+
+    /// Posts a form to the authorization server.
+    pub(super) async fn post_to_server(&self, path: &str, form: &str) -> String {
+        let asked = self.client.post(format!("{}{path}", self.provider.url));
+        let asked = asked.header("content-type", "application/x-www-form-urlencoded").body(form.to_owned());
+        asked.send().await.expect("an answer").text().await.expect("text")
+    }
+
+    /// What the audit log has done to links.
+    pub(super) async fn audited(&self) -> Vec<String> {
+        let page = self.gateway.admin_get("/audit?limit=100").await;
+        let entries = page["entries"].as_array().expect("a list").iter();
+        let actions = entries.filter_map(|entry| entry["action"].as_str());
+        actions.filter(|action| action.starts_with("link")).map(str::to_owned).collect()
+    }
+
+    /// The same world with a gateway that has started anew.
+    pub(super) fn restarted(self) -> Self {
+        Self { gateway: self.gateway.restart(), ..self }
     }
 }
 
-/// Seals what is in the store; of a test alone.
-pub(super) const MASTER_KEY: &str = "a-master-key-of-the-tests-of-linking";
+fn gateway(partner: &SignInPartner, settings: &str) -> Gateway {
+    Gateway::start(&GatewayOptions {
+        partners: vec![PartnerEntry::new(PARTNER, &partner.url)],
+        contracts: vec![ac_contract()],
+        extra: settings.to_owned(),
+    })
+}
+
+/// Signs tokens and seals references; of a test alone.
+const SIGNING_KEY: &str = "a-signing-key-of-the-tests-of-linking";
+/// Seals what is in the store; likewise.
+const MASTER_KEY: &str = "a-master-key-of-the-tests-of-linking";

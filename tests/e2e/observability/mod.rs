@@ -22,6 +22,8 @@ const SEARCH: &str = "/api/v1/intents/auto.book_ac_service/search";
 const CREATE: &str = "/api/v1/intents/auto.book_ac_service/tools/create_ac_service_booking";
 const TRACE_ID: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT_ID: &str = "00f067aa0ba902b7";
+/// How long the gateway waits for a collector.
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
 /// With a collector that never answers, a gateway may take this long to stop: a flush and a little.
 const STOP_MAX: Duration = Duration::from_secs(8);
 
@@ -110,7 +112,8 @@ async fn one_trace_leads_from_the_orchestrator_through_the_gateway_to_the_partne
         })
         .await;
     let spans: Vec<Span> = spans.into_iter().filter(|span| span.trace == TRACE_ID).collect();
-    let named = |name: &str| spans.iter().find(|span| span.name == name).unwrap_or_else(|| panic!("{name}: {spans:#?}"));
+    let named =
+        |name: &str| spans.iter().find(|span| span.name == name).unwrap_or_else(|| panic!("{name}: {spans:#?}"));
     for (route, tool, stages) in [
         (
             "POST /api/v1/intents/{intent}/search",
@@ -124,7 +127,10 @@ async fn one_trace_leads_from_the_orchestrator_through_the_gateway_to_the_partne
         ),
     ] {
         let server = named(route);
-        assert_eq!((server.parent.as_str(), server.attributes["http.response.status_code"].as_str()), (PARENT_ID, "200"));
+        assert_eq!(
+            (server.parent.as_str(), server.attributes["http.response.status_code"].as_str()),
+            (PARENT_ID, "200")
+        );
         assert_eq!(server.attributes["request_id"], "trip-42");
         let call = named(&format!("tools/call {tool}"));
         assert_eq!((&call.parent, call.attributes["outcome"].as_str()), (&server.id, "ok"));
@@ -143,7 +149,7 @@ async fn one_trace_leads_from_the_orchestrator_through_the_gateway_to_the_partne
         assert_eq!(parent_of(seen.header("traceparent")), (TRACE_ID, call.id.as_str(), "01"));
         assert_eq!((seen.header("tracestate"), seen.header("x-request-id")), ("vendor=x", "trip-42"));
         let arguments = seen.arguments.to_string();
-        assert!(!arguments.contains(TRACE_ID) && !arguments.contains("trip-42"), "{arguments}");
+        assert!(!arguments.contains(TRACE_ID) && !arguments.contains("vendor=x"), "{arguments}");
     }
     let log = observed.gateway.log();
     assert!(!log.contains("the collector takes no traces"), "{log}");
@@ -155,7 +161,9 @@ async fn a_trace_is_passed_on_where_nothing_is_exported_and_a_malformed_one_is_n
     let observed = Observed::start("").await;
     let traceparent = format!("00-{TRACE_ID}-{PARENT_ID}-01");
     observed.post(SEARCH, &[("traceparent", &traceparent)], &request()).await;
-    observed.post(SEARCH, &[("traceparent", &traceparent.to_uppercase()), ("tracestate", "a=1")], &other_search(1)).await;
+    observed
+        .post(SEARCH, &[("traceparent", &traceparent.to_uppercase()), ("tracestate", "a=1")], &other_search(1))
+        .await;
     observed.post(SEARCH, &[("x-request-id", "not one word")], &other_search(2)).await;
     let seen = observed.recorder.seen("search_ac_service_slots");
     let sent: Vec<_> = seen.iter().map(|seen| parent_of(seen.header("traceparent"))).collect();
@@ -183,12 +191,11 @@ async fn a_collector_that_never_answers_slows_nothing_and_holds_nothing_up() {
     let observed = Observed::start(&exporting(&endpoint)).await;
     // The first one opens the partner's session.
     observed.post(SEARCH, &[], &other_search(0)).await;
-    let start = Instant::now();
     for number in 1..=50 {
+        let start = Instant::now();
         observed.post(SEARCH, &[], &other_search(number)).await;
+        assert!(start.elapsed() < EXPORT_TIMEOUT, "a search took {:?}", start.elapsed());
     }
-    let took = start.elapsed();
-    assert!(took < Duration::from_secs(5), "50 searches took {took:?}");
     let start = Instant::now();
     assert!(observed.gateway.server.stop(), "a clean stop");
     assert!(start.elapsed() < STOP_MAX, "the stop took {:?}", start.elapsed());
@@ -254,9 +261,10 @@ impl Observed {
             1 => search(&format!("auto.{odd}")),
             2 => self.client.request(odd.to_uppercase().parse().expect("a method"), url(SEARCH.to_owned())),
             3 => search("auto.book_ac_service").body(format!("{{\"{odd}\": 1}}")),
-            4 => self.client.post(url(format!("/api/v1/intents/auto.book_ac_service/tools/{odd}"))).json(
-                &json!({"reference": odd, "arguments": {}}),
-            ),
+            4 => self
+                .client
+                .post(url(format!("/api/v1/intents/auto.book_ac_service/tools/{odd}")))
+                .json(&json!({"reference": odd, "arguments": {}})),
             _ => self.client.post(url(format!("/api/v1/cpc/mcp_provider/{odd}"))).body(odd.clone()),
         };
         let request = request.header("x-request-id", &odd).header("x-user-id", &odd).header("tracestate", &odd);

@@ -88,7 +88,9 @@ async fn a_partners_own_words_stay_out_of_the_log() {
         Behaviour::Text(format!("no slot for {said}")),
         Behaviour::Payload(json!({"slots": said})),
         Behaviour::Payload(json!({"slots": [{"slot_id": PERSONAL[3], "warranty": said}], "result_token": [said]})),
-        Behaviour::Body(r#"{"jsonrpc": "2.0", "id": 1, "error": {"code": "Asha Rao", "message": "Asha Rao, +919845012345"}}"#),
+        Behaviour::Body(
+            r#"{"jsonrpc": "2.0", "id": 1, "error": {"code": "Asha Rao", "message": "Asha Rao, +919845012345"}}"#,
+        ),
         Behaviour::Body("no JSON-RPC at all: Asha Rao, +919845012345"),
         Behaviour::Fails(json!({
             "code": -32019, "message": said.clone(),

@@ -16,8 +16,12 @@ use crate::harness::{Answer, request};
 /// A key that the gateway does not know.
 const FOREIGN_KEY: &str = "a-key-of-somebody-else-of-more-than-32-bytes";
 /// The operations that take no token.
-const OPEN: [&str; 8] = [
+const OPEN: [&str; 11] = [
+    "GET /.well-known/oauth-client/intent-gateway.json",
     "GET /health",
+    // For users' browsers; what they hold stands in the path or in a cookie.
+    "GET /link/callback",
+    "GET /link/{ticket}",
     "GET /openapi.json",
     "GET /ready",
     "POST /api/v1/business/sign-in",
@@ -54,6 +58,18 @@ struct Operation {
     roles: Vec<String>,
     /// What would change something, were it let in.
     body: Option<Value>,
+    /// Whether it is for a user, who must be named.
+    for_user: bool,
+}
+
+impl Operation {
+    async fn ask(&self, platform: &Platform, token: Option<&str>) -> Answer {
+        let Self { method, path, body, for_user, .. } = self;
+        match for_user {
+            true => platform.gateway.call_for("asha", method, path, token, body.as_ref()).await,
+            false => platform.gateway.call(method, path, token, body.as_ref()).await,
+        }
+    }
 }
 
 /// The claims of a token.
@@ -165,7 +181,9 @@ async fn operations(
                 path.push_str("?request_id=r1");
             }
             let body = (method != "GET" && method != "DELETE").then(|| body(&name));
-            operations.push(Operation { name, method, path, roles, body });
+            let mut parameters = operation["parameters"].as_array().into_iter().flatten();
+            let for_user = parameters.any(|one| one["name"] == "x-user-id" && one["required"] == true);
+            operations.push(Operation { name, method, path, roles, body, for_user });
         }
     }
     operations
@@ -190,7 +208,7 @@ fn body(name: &str, reference: &str) -> Value {
         "{account_id}" if name.contains("/connection/") => {
             json!({"kind": "mcp", "url": "https://stranger.example/mcp"})
         }
-        "{tool}" => json!({"reference": reference, "arguments": booking("by-a-stranger")}),
+        "{tool}" | "stream" => json!({"reference": reference, "arguments": booking("by-a-stranger")}),
         "reversal" => json!({"reason": "by a stranger"}),
         "correction" => json!({"reason": "by a stranger", "amount_inr": 1}),
         _ => json!({}),
@@ -264,7 +282,11 @@ async fn no_operation_opens_to_a_token_that_is_not_for_it() {
         "tool" => "create_ac_service_booking".to_owned(),
         other => panic!("no value is known for the parameter `{other}`"),
     };
-    let operations = operations(&platform, fill, |name| body(name, &reference)).await;
+    let fitting = |name: &str| match name {
+        "POST /api/v1/links" => json!({"partner": own.id}),
+        name => body(name, &reference),
+    };
+    let operations = operations(&platform, fill, fitting).await;
     let open: Vec<&str> =
         operations.iter().filter(|one| one.roles.is_empty()).map(|operation| operation.name.as_str()).collect();
     let mut expected = OPEN.to_vec();
@@ -276,13 +298,13 @@ async fn no_operation_opens_to_a_token_that_is_not_for_it() {
     let head = audit_head(&platform).await;
     let mut asked = 0;
     for operation in operations.iter().filter(|one| !one.roles.is_empty()) {
-        let Operation { name, method, path, body, .. } = operation;
+        let Operation { name, .. } = operation;
         for bearer in &bearers {
             let expected = (bearer.expected)(operation);
             if expected == Expected::LetIn {
                 continue;
             }
-            let answer = platform.gateway.call(method, path, bearer.token.as_deref(), body.as_ref()).await;
+            let answer = operation.ask(&platform, bearer.token.as_deref()).await;
             assert_refused(&answer, expected, &format!("{name} with {}", bearer.name));
             asked += 1;
         }
@@ -298,12 +320,15 @@ async fn no_operation_opens_to_a_token_that_is_not_for_it() {
 
 /// An admin's token opens the operation, and the request is one that it takes: a refusal proved something.
 async fn assert_real(platform: &Platform, operation: &Operation) {
-    let Operation { name, method, path, body, .. } = operation;
-    // The one takes a component, and the other would end the search that comes after it.
-    if ["POST /api/v1/admin/contracts", "DELETE /api/v1/admin/intents/{intent}"].contains(&name.as_str()) {
+    let Operation { name, method, .. } = operation;
+    // The first takes a component, the second would end the search that comes after it, and the third takes an account that
+    // a user's browser has linked.
+    let apart =
+        ["POST /api/v1/admin/contracts", "DELETE /api/v1/admin/intents/{intent}", "DELETE /api/v1/links/{partner}"];
+    if apart.contains(&name.as_str()) {
         return;
     }
-    let answer = platform.gateway.call(method, path, Some(platform.gateway.admin_token()), body.as_ref()).await;
+    let answer = operation.ask(platform, Some(platform.gateway.admin_token())).await;
     // What fits the request and not the moment, such as lifting no suspension, is a conflict.
     let taken = (200..300).contains(&answer.status) || (answer.status == 409 && method != "GET");
     assert!(taken, "{name}: {} {}", answer.status, answer.body);

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::partner::{Partner, Track};
 use super::reader::{Reader, Told, post};
 use super::{TRACK, booked, gateway, of_order, path};
+use crate::harness::Gateway;
 
 /// Between two calls of a track tool (spec 1, rule 5 for the partner-hosted endpoint).
 const BETWEEN_CALLS: Duration = Duration::from_secs(5);
@@ -184,18 +185,16 @@ async fn what_no_answer_may_hold_no_progress_may() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sign_of_life_comes_and_a_shutdown_ends_all_cleanly() {
     let partner = Partner::start("a", &[10]).await;
-    // Streams outlive the time after which a connection counts as idle.
-    let extra = "[streams]\nheartbeat_ms = 100\n";
-    let gateway = gateway(&[("a", &partner.url)], extra);
+    let gateway = gateway(&[("a", &partner.url)], "[streams]\nheartbeat_ms = 100\n");
     let reference = booked(&gateway).await;
     partner.track(Track::Stream);
-    let (mut one, mut other) =
-        (Reader::follow(&gateway, &reference).await, Reader::follow(&gateway, &reference).await);
+    let (mut one, mut other) = (Reader::follow(&gateway, &reference).await, Reader::follow(&gateway, &reference).await);
     partner.until("the ride is streamed", |counts| counts.open == 1).await;
     one.until_heartbeats(5).await;
     partner.tell(word(1));
     let start = Instant::now();
-    gateway.server.terminate();
+    let Gateway { server, folder: _folder, .. } = gateway;
+    let stopped = tokio::task::spawn_blocking(move || server.stop());
     for reader in [&mut one, &mut other] {
         reader.expect("progress").await;
         assert_eq!(reader.expect("end").await.data, json!({"reason": "shutdown", "resume": true}));
@@ -203,7 +202,7 @@ async fn a_sign_of_life_comes_and_a_shutdown_ends_all_cleanly() {
         assert_eq!(reader.retry, Some(5_000));
     }
     partner.until("the call is given up", |counts| counts.open == 0).await;
-    assert!(gateway.server.stop(), "a clean stop");
+    assert!(stopped.await.expect("waited for"), "a clean stop");
     assert!(start.elapsed() < BETWEEN_CALLS, "nothing waited for a deadline: {:?}", start.elapsed());
 }
 

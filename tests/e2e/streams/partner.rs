@@ -71,7 +71,8 @@ impl Partner {
     pub(super) async fn start(id: &str, fares: &[u32]) -> Self {
         let ride = |fare: &u32| json!({"ride_id": format!("{id}-{fare}"), "fare": fare.to_string()});
         let rides: Vec<Value> = fares.iter().map(ride).collect();
-        let found = json!({"result_token": format!("token-{id}"), "expires_at": "2099-01-01T00:00:00Z", "rides": rides});
+        let found =
+            json!({"result_token": format!("token-{id}"), "expires_at": "2099-01-01T00:00:00Z", "rides": rides});
         let state = Arc::new(Ride {
             found,
             gate: watch::Sender::new(true),

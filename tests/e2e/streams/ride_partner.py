@@ -27,13 +27,13 @@ class AnnouncingServer(uvicorn.Server):
             print(f"listening on http://127.0.0.1:{sockets[0].getsockname()[1]}/mcp", flush=True)
 
 
-def get_ride_estimates() -> str:
+def get_ride_estimates(request_id: str) -> str:
     """Finds rides."""
     rides = [{"ride_id": "ride-1", "fare": "10"}]
     return json.dumps({"result_token": "token-1", "expires_at": "2099-01-01T00:00:00Z", "rides": rides})
 
 
-def book_ride(ride_id: str) -> str:
+def book_ride(ride_id: str, request_id: str) -> str:
     """Books a ride."""
     return json.dumps({"ride_id": ride_id, "status": "booked"})
 
@@ -50,7 +50,7 @@ def application(kind: str, sessions: bool):
     if kind == "mcp":
         from mcp.server.mcpserver import Context, MCPServer
 
-        async def track_ride(ride_id: str, ctx: Context) -> str:
+        async def track_ride(ride_id: str, request_id: str, ctx: Context) -> str:
             """Follows a ride."""
             return await follow(ctx)
 
@@ -62,7 +62,7 @@ def application(kind: str, sessions: bool):
         return server.streamable_http_app(stateless_http=not sessions)
     from fastmcp import Context, FastMCP
 
-    async def track_ride(ride_id: str, ctx: Context) -> str:
+    async def track_ride(ride_id: str, request_id: str, ctx: Context) -> str:
         """Follows a ride."""
         return await follow(ctx)
 

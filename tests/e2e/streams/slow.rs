@@ -97,7 +97,11 @@ async fn a_reader_that_does_not_read_costs_nothing_and_goes_on_at_the_newest_sta
     assert_eq!(missed.len(), 1, "it is told once that it was too slow: {missed:?}");
     assert_eq!(told + usize::try_from(missed[0]).expect("small"), WORDS + 2, "and nothing is lost unsaid");
     assert!(told < WORDS, "the kernel has not kept everything: {told}");
-    assert!(text.trim_end().ends_with(r#"data: {"reason":"complete","resume":false}"#), "{}", &text[text.len() - 200..]);
+    assert!(
+        text.trim_end().ends_with(r#"data: {"reason":"complete","resume":false}"#),
+        "{}",
+        &text[text.len() - 200..]
+    );
     assert!(text.contains(r#""status":"arrived"#));
 }
 

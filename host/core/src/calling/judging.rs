@@ -10,14 +10,16 @@ use crate::error::{CallFailure, ContractError, chain};
 use crate::findings::{Finding, Severity};
 use crate::forbidden::ForbiddenFields;
 use crate::limits::PAYLOAD_MAX_DEPTH;
+use crate::outbound::Read;
 use crate::telemetry::{self, ForLog, Stage};
 
 impl Caller {
-    /// Scans an answer and has the contract judge it.
+    /// Scans an answer and has the contract judge it. `by` is the call that was answered, where it is another than the order.
     pub(super) async fn judge(
         &self,
         call: &Pinned<'_>,
         text: String,
+        by: Option<&Read>,
     ) -> Result<(Box<RawValue>, CheckedResponse), CallError> {
         let start = Instant::now();
         let fields = ForbiddenFields::new(&call.contract.descriptor().forbidden_fields);
@@ -40,8 +42,8 @@ impl Caller {
         telemetry::partner_stage(Stage::Scan, call.contract.descriptor(), &call.partner.id, scanned - start);
         let quoted = self.quoted(call).await;
         let exchange = Exchange {
-            tool: call.order.tool,
-            arguments: call.arguments.get(),
+            tool: by.map_or(call.order.tool, |by| &by.tool),
+            arguments: by.map_or(call.arguments.get(), |by| &by.arguments),
             payload: payload.get(),
             quoted: quoted.as_deref().map(RawValue::get),
         };

@@ -116,6 +116,9 @@ pub struct Called {
     pub reference: Option<String>,
     /// An advisory code of the intent's error table, for example `CANCELLATION_FEE_DUE`.
     pub advisory: Option<String>,
+    /// The tool that answered, where it is another than the one that was called: after a failure, the partner's orders were
+    /// read, and the order was there.
+    pub by: Option<Arc<str>>,
     /// Advice on the arguments.
     pub notes: Vec<Violation>,
     /// How long the partner took.
@@ -171,6 +174,8 @@ pub struct Judged {
     /// The identifier of what the answer is about, where it has one.
     booking: Option<String>,
     advisory: Option<String>,
+    /// The tool that answered, where it is another than the one that was called.
+    by: Option<Arc<str>>,
     elapsed: Duration,
 }
 
@@ -215,10 +220,12 @@ impl Caller {
             (None, None) if tool.role == ToolRole::Track => self.track(&call).await?,
             (None, None) => self.make(&call, false).await?,
         };
+        let start = Instant::now();
         let reference =
             judged.booking.as_ref().map(|booking| self.booking(&call, booking.clone(), judged.payload.get()));
+        telemetry::stage(Stage::Respond, call.contract.descriptor(), start.elapsed());
         let Pinned { contract, context, partner, notes, .. } = call;
-        let Judged { payload, advisory, elapsed, .. } = judged;
+        let Judged { payload, advisory, by, elapsed, .. } = judged;
         Ok(Called {
             request_id: context.request_id,
             contract: PinnedContract(contract),
@@ -226,6 +233,7 @@ impl Caller {
             payload,
             reference,
             advisory,
+            by,
             notes,
             elapsed,
         })
@@ -310,17 +318,18 @@ impl Caller {
         let answered = self.outbound.call(&errand, words.as_ref().map(|words| words as &dyn Progress)).await;
         let elapsed = start.elapsed();
         telemetry::partner_stage(Stage::Call, call.contract.descriptor(), &call.partner.id, elapsed);
-        let (payload, checked) = match answered {
+        let (payload, checked, by) = match answered {
             Ok(answered) => {
                 let text = Arc::try_unwrap(answered.text).unwrap_or_else(|shared| shared.as_str().to_owned());
-                self.judge(call, text).await?
+                let (payload, checked) = self.judge(call, text, answered.by.as_ref()).await?;
+                (payload, checked, answered.by.map(|by| by.tool))
             }
             Err(failure) => return Err(self.failed(call, failure)),
         };
         for violation in checked.findings {
             self.record(call, Severity::Note, violation);
         }
-        Ok(Judged { payload, booking: checked.reference, advisory: checked.advisory, elapsed })
+        Ok(Judged { payload, booking: checked.reference, advisory: checked.advisory, by, elapsed })
     }
 
     /// Calls a track tool at the pace that an order bears; in between, the last answer is served.

@@ -5,6 +5,7 @@
 //! be seen. A repeated write goes out again under its key, for the partner alone knows the booking's current status; where
 //! it cannot be asked, or names another booking than before, what it answered first is served.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,7 @@ struct Kept {
     payload: Box<RawValue>,
     booking: Option<String>,
     advisory: Option<String>,
+    by: Option<String>,
 }
 
 impl Caller {
@@ -75,8 +77,8 @@ impl Caller {
 
     /// Makes the call, and takes down what came of it.
     async fn carry_out(&self, call: &Pinned<'_>, begun: Versioned<Attempt>, again: bool) -> Result<Judged, CallError> {
+        let revision = self.kept_at(&begun).await;
         let outcome = self.make(call, again).await;
-        let revision = begun.revision + 1;
         let settled = match &outcome {
             Ok(judged) => match self.sealed(&begun.value, judged) {
                 Some(answer) => Some(begun.value.clone().done(answer)),
@@ -135,6 +137,17 @@ impl Caller {
         self.memory.store.commit(change).await
     }
 
+    /// The revision that an attempt was kept at when it began: a new record counts on from those that were removed.
+    async fn kept_at(&self, begun: &Versioned<Attempt>) -> u64 {
+        let next = begun.revision + 1;
+        if begun.revision > 0 {
+            return next;
+        }
+        // Where it cannot be read, its end can hardly be kept either, and that is told.
+        let kept = load::<Attempt>(&*self.memory.store, &begun.value.key()).await;
+        kept.ok().flatten().map_or(next, |kept| kept.revision)
+    }
+
     async fn drop_attempt(&self, attempt: &Versioned<Attempt>) -> Result<(), StoreError> {
         let mut change = Change::default();
         change.delete(attempt);
@@ -142,8 +155,9 @@ impl Caller {
     }
 
     fn sealed(&self, attempt: &Attempt, judged: &Judged) -> Option<Answer> {
-        let Judged { payload, booking, advisory, .. } = judged.clone();
-        let text = serde_json::to_string(&Kept { payload, booking, advisory }).ok();
+        let Judged { payload, booking, advisory, by, .. } = judged.clone();
+        let by = by.as_deref().map(str::to_owned);
+        let text = serde_json::to_string(&Kept { payload, booking, advisory, by }).ok();
         let text = text.filter(|text| text.len() <= ANSWER_MAX_BYTES)?;
         self.memory.vault.seal(&attempt.key(), &Secret::new(text)).ok().map(Answer)
     }
@@ -151,9 +165,9 @@ impl Caller {
     fn opened(&self, asked: &Asked, answer: &Answer) -> Result<Judged, CallError> {
         let text = self.memory.vault.open(&asked.id().to_string(), &answer.0);
         let text = text.map_err(|error| CallError::Store(chain(&error)))?;
-        let Kept { payload, booking, advisory } =
+        let Kept { payload, booking, advisory, by } =
             serde_json::from_str(text.expose()).map_err(|error| CallError::Store(chain(&error)))?;
-        Ok(Judged { payload, booking, advisory, elapsed: Duration::ZERO })
+        Ok(Judged { payload, booking, advisory, by: by.map(Arc::from), elapsed: Duration::ZERO })
     }
 }
 

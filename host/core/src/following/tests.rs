@@ -164,6 +164,7 @@ fn called(text: &str) -> Called {
         payload: RawValue::from_string(text.to_owned()).expect("JSON"),
         reference: None,
         advisory: None,
+        by: None,
         notes: Vec::new(),
         elapsed: Duration::ZERO,
     }

@@ -22,7 +22,7 @@ use crate::error::{CallFailure, chain};
 use crate::secret::Secret;
 use crate::store::{Change, Versioned};
 
-/// A token is replaced so long before it is over, milliseconds; a short-lived one in the last quarter of its life.
+/// A token is replaced so long before it is over, milliseconds; a short-lived one in the second half of its life.
 const AGES_BEFORE_MS: u64 = 60_000;
 /// A process that replaces a token has this long, milliseconds: longer than the requests to the authorization server that it
 /// may take. After that, another one tries.
@@ -43,7 +43,7 @@ pub(super) fn aged(expires_in: Option<u64>, now_ms: u64) -> (Option<u64>, Option
     let Some(life_ms) = expires_in.map(|seconds| seconds.min(EXPIRES_IN_MAX_SECONDS) * 1_000) else {
         return (None, None);
     };
-    let ages_ms = life_ms - AGES_BEFORE_MS.min(life_ms / 4);
+    let ages_ms = life_ms - AGES_BEFORE_MS.min(life_ms / 2);
     (Some(now_ms.saturating_add(life_ms)), Some(now_ms.saturating_add(ages_ms)))
 }
 
@@ -321,10 +321,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_ages_a_minute_before_it_is_over_or_in_its_last_quarter() {
+    fn a_token_ages_a_minute_before_it_is_over_or_at_half_its_life() {
         assert_eq!(aged(None, 1_000), (None, None));
         assert_eq!(aged(Some(3_600), 1_000), (Some(3_601_000), Some(3_541_000)));
-        assert_eq!(aged(Some(8), 1_000), (Some(9_000), Some(7_000)));
+        assert_eq!(aged(Some(8), 1_000), (Some(9_000), Some(5_000)));
         assert_eq!(aged(Some(0), 1_000), (Some(1_000), Some(1_000)));
         let (until, from) = aged(Some(u64::MAX), u64::MAX);
         assert_eq!((until, from), (Some(u64::MAX), Some(u64::MAX)));

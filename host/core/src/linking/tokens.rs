@@ -61,7 +61,8 @@ impl Linking {
             if is_another && !link.is_over(now_ms) {
                 return Ok(Some(secrets.access));
             }
-            let just_obtained = now_ms < link.obtained_at_ms.saturating_add(REFUSED_AGAIN_MS);
+            // One that is due to be replaced anyway is: servers count in whole seconds, and some tokens live for few.
+            let just_obtained = now_ms < link.obtained_at_ms.saturating_add(REFUSED_AGAIN_MS) && !link.ages(now_ms);
             if !link.renewable || (just_obtained && !is_another) {
                 return Ok(None);
             }

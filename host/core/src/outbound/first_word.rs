@@ -30,3 +30,26 @@ impl Progress for FirstWord<'_> {
         self.to.came(params);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Nobody;
+
+    impl Progress for Nobody {
+        fn came(&self, _params: &str) {}
+    }
+
+    #[test]
+    fn only_the_first_word_counts() {
+        let first = FirstWord::new(&Nobody);
+        assert_eq!(first.took(), None);
+        first.came("{}");
+        let took = first.took();
+        assert!(took.is_some());
+        first.came("{}");
+        assert_eq!(first.took(), took);
+    }
+}

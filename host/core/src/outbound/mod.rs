@@ -15,6 +15,7 @@
 //! [`sign_in`]: crate::policy::sign_in
 
 mod first_word;
+mod read_first;
 #[cfg(test)]
 mod tests;
 mod tries;
@@ -137,7 +138,25 @@ pub struct Answered {
     pub text: Arc<String>,
     /// Whether it came now or was kept.
     pub source: Source,
+    /// Set where another tool than the one that was called has answered: the partner's orders were read after a failure, and
+    /// the order was there.
+    pub by: Option<Read>,
     question: Option<Question>,
+}
+
+/// The call by which an order was found that had landed.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// Name of the tool that lists the partner's orders.
+    pub tool: Arc<str>,
+    /// What was sent to it.
+    pub arguments: Box<str>,
+}
+
+/// What the tries of a call gave.
+struct Reply {
+    text: String,
+    by: Option<Read>,
 }
 
 /// Whether a partner that was chosen for a search is called.
@@ -190,12 +209,14 @@ impl Outbound {
     ) -> Result<Answered, CallFailure> {
         let Some(policies) = &self.policies else {
             let text = self.send(errand, errand.within, None, progress).await?;
-            return Ok(Answered { text: Arc::new(text), source: Source::Called, question: None });
+            return Ok(Answered { text: Arc::new(text), source: Source::Called, by: None, question: None });
         };
         let started_ms = self.clock.now_ms();
         let wanted = policies.sign_ins.wanted(&errand.partner.id, &errand.tool, started_ms);
         let mut token = match errand.user.as_ref().filter(|_| wanted) {
-            Some(user) => self.in_time(policies, errand, started_ms, policies.tokens.token(&errand.partner, user)).await?,
+            Some(user) => {
+                self.in_time(policies, errand, started_ms, policies.tokens.token(&errand.partner, user)).await?
+            }
             None => None,
         };
         let mut sign_ins = 0;
@@ -250,9 +271,7 @@ impl Outbound {
         let spent = Duration::from_millis(self.clock.now_ms().saturating_sub(started_ms));
         match select(token, policies.timer.wait(errand.within.saturating_sub(spent))).await {
             Either::Left((token, _)) => token,
-            Either::Right(_) => {
-                Err(CallFailure::Timeout(u64::try_from(errand.within.as_millis()).unwrap_or(u64::MAX)))
-            }
+            Either::Right(_) => Err(CallFailure::Timeout(u64::try_from(errand.within.as_millis()).unwrap_or(u64::MAX))),
         }
     }
 
@@ -275,20 +294,20 @@ impl Outbound {
             _ => None,
         };
         let (Some(cache), Some(question)) = (&policies.cache, question) else {
-            let text = self.tries(policies, errand, token, started_ms, progress).await?;
-            return Ok(Answered { text: Arc::new(text), source: Source::Called, question: None });
+            let Reply { text, by } = self.tries(policies, errand, token, started_ms, progress).await?;
+            return Ok(Answered { text: Arc::new(text), source: Source::Called, by, question: None });
         };
         let (this, owned, token) = (Arc::clone(self), errand.clone(), token.cloned());
         let call = move || {
             async move {
                 let Some(policies) = &this.policies else { return Err(CallFailure::Busy) };
-                let text = this.tries(policies, &owned, token.as_ref(), started_ms, None).await?;
+                let Reply { text, .. } = this.tries(policies, &owned, token.as_ref(), started_ms, None).await?;
                 Ok(Fetched { bytes: text.len(), answer: text })
             }
             .boxed()
         };
         let (text, source) = cache.get(question, call).await?;
-        Ok(Answered { text, source, question: Some(question) })
+        Ok(Answered { text, source, by: None, question: Some(question) })
     }
 
     /// Sends one call.

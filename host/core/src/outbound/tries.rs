@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::first_word::FirstWord;
-use super::{Errand, Outbound, Policies, is_search};
+use super::read_first::Orders;
+use super::{Errand, Outbound, Policies, Reply, is_search};
 use crate::contract::Tool;
 use crate::error::{CallFailure, NotCalled};
 use crate::health::{Admission, Observation, Outcome};
@@ -30,7 +31,7 @@ impl Outbound {
         token: Option<&Secret>,
         started_ms: u64,
         progress: Option<&dyn Progress>,
-    ) -> Result<String, CallFailure> {
+    ) -> Result<Reply, CallFailure> {
         let tool = errand.tool()?;
         let mut plan = Plan::new(errand.descriptor(), tool, started_ms, errand.within);
         let mut again = errand.again;
@@ -42,7 +43,7 @@ impl Outbound {
             }
             let left = plan.left(self.clock.now_ms());
             let failure = match self.observed(policies, errand, tool, left, token, progress).await {
-                Ok(text) => return Ok(text),
+                Ok(text) => return Ok(Reply { text, by: None }),
                 Err(failure) => failure,
             };
             match plan.next(&failure, self.clock.now_ms()) {
@@ -53,7 +54,15 @@ impl Outbound {
                     );
                     policies.timer.wait(Duration::from_millis(wait_ms)).await;
                 }
-                Retry::ReadFirst(_) | Retry::GiveUp => return Err(failure),
+                Retry::ReadFirst(wait_ms) => {
+                    policies.timer.wait(Duration::from_millis(wait_ms)).await;
+                    match self.orders(policies, errand, &plan, token).await? {
+                        Orders::Landed(reply) => return Ok(reply),
+                        Orders::None => {}
+                        Orders::Unclear => return Err(failure),
+                    }
+                }
+                Retry::GiveUp => return Err(failure),
             }
             failed = Some(failure);
             again = true;
@@ -61,7 +70,7 @@ impl Outbound {
     }
 
     /// Waits for the call's turn, where that is near.
-    async fn pass(
+    pub(super) async fn pass(
         &self,
         policies: &Policies,
         errand: &Errand,
@@ -108,7 +117,7 @@ impl Outbound {
     }
 
     /// Sends one call and takes down what came of it.
-    async fn observed(
+    pub(super) async fn observed(
         &self,
         policies: &Policies,
         errand: &Errand,

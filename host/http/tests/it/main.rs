@@ -11,6 +11,7 @@ mod guards;
 mod health;
 mod keeping;
 mod ledger;
+mod linking;
 mod listener;
 mod receipts;
 mod routes;

@@ -14,6 +14,7 @@ use intent_gateway_core::id::{IntentId, PartnerId};
 use intent_gateway_core::partner::Partner;
 use intent_gateway_core::ports::{PartnerCalls as _, ToolCall};
 use intent_gateway_core::secret::Secret;
+use intent_gateway_core::trace::Trace;
 use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
 use serde_json::{Value, json};
 
@@ -104,6 +105,30 @@ async fn a_request_is_built_as_the_mapping_says() {
     assert_eq!(sent.header("x-window"), Some("09:00+05:30"));
     assert_eq!(sent.header("x-none"), None);
     assert!(sent.header("user-agent").is_some_and(|agent| agent.starts_with("intent-gateway/")));
+}
+
+#[tokio::test]
+async fn a_request_says_which_trace_it_belongs_to() {
+    const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let trace = Trace::of_caller("trip-42", Some(PARENT), Some("vendor=x"));
+    let server = Server::scripted(|_| async { json_response(&json!({})) }).await;
+    let own = json!({"find_slots": {
+        "operation_id": "f", "method": "GET", "path": "/slots", "headers": {"X-Request-Id": "its own"},
+        "response": {"$res": ""},
+    }});
+    for tools in [plain(), own] {
+        let call = ToolCall { trace: Some(&trace), ..ToolCall::new(INTENT, "find_slots", ARGUMENTS, CALL) };
+        client().call(&rest(&server, tools), call).await.expect("an answer");
+    }
+    let state = server.state();
+    for sent in &state.seen {
+        let traceparent = sent.header("traceparent").expect("it is there");
+        assert!(traceparent.starts_with(&PARENT[..36]) && traceparent != PARENT, "{traceparent}");
+        assert_eq!(sent.header("tracestate"), Some("vendor=x"));
+    }
+    // What a partner's mapping asks for goes before.
+    let request_ids: Vec<_> = state.seen.iter().map(|sent| sent.header("x-request-id")).collect();
+    assert_eq!(request_ids, [Some("trip-42"), Some("its own")]);
 }
 
 #[tokio::test]

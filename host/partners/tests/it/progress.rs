@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt as _};
 use intent_gateway_core::error::CallFailure;
 use intent_gateway_core::partner::Partner;
 use intent_gateway_core::ports::{PartnerCalls as _, Progress, ToolCall};
-use intent_gateway_partners::PartnerClient;
+use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
 use serde_json::{Value, json};
 
 use crate::harness::*;
@@ -174,4 +175,30 @@ async fn a_stream_that_breaks_off_goes_on_telling_where_it_was() {
     assert_eq!(answer.as_deref(), Ok("there"));
     let numbers: Vec<_> = ear.heard().iter().map(|word| word["progress"].as_u64()).collect();
     assert_eq!(numbers, (0..=6).map(Some).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn calls_that_are_listened_to_keep_no_others_waiting() {
+    let server = Server::with_tool(|seen| async move {
+        match seen.message["params"]["name"].as_str() {
+            Some("track") => events(stream::iter([Ok(word(&seen, 1))]).chain(stream::pending()).boxed_sync()),
+            _ => json_response(&result(&seen, "found")),
+        }
+    })
+    .await;
+    let narrow = PartnerClientConfig {
+        max_concurrent_calls_per_partner: 1,
+        max_waiting_calls_per_partner: 0,
+        ..PartnerClientConfig::default()
+    };
+    let (client, partner) = (client_with(narrow), partner("p", &server.url));
+    let ears: Vec<Ear> = (0..3).map(|_| Ear::default()).collect();
+    let listening = join_all(ears.iter().map(|ear| follow(&client, &partner, ear, CALL)));
+    tokio::select! {
+        outcomes = listening => panic!("nobody answers, but {outcomes:?}"),
+        answer = async {
+            server.until("all are listened to", |state| state.count("tools/call") == 3).await;
+            call(&client, &partner).await
+        } => assert_eq!(answer.as_deref(), Ok("found")),
+    }
 }

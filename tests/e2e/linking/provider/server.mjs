@@ -6,7 +6,8 @@
 // Tokens are opaque and looked at by introspection, for which the client `partner` is known. Refresh tokens rotate, and one
 // that comes twice ends its grant. With --documents it takes client ID metadata documents.
 //
-// For tests: POST /test/gateway says where https://gateway.example really is, and GET /test/counts what was asked for how often.
+// For tests: POST /test/gateway says where https://gateway.example really is, POST /test/forget ends one access token and
+// nothing else, GET /test/counts tells what was asked for how often, and GET /test/secrets every token and code ever issued.
 
 import { createServer } from 'node:http';
 
@@ -25,6 +26,7 @@ if (!Number.isInteger(accessTokenSeconds) || accessTokenSeconds < 1) throw new E
 
 let gateway = GATEWAY;
 const counts = { tokens: 0, refreshes: 0, revocations: 0, registrations: 0, documents: 0 };
+const secrets = [];
 const server = createServer();
 server.listen(0, '127.0.0.1', () => serve(`http://127.0.0.1:${server.address().port}`));
 
@@ -36,9 +38,12 @@ function serve(issuer) {
   });
   provider.on('registration_create.success', () => void (counts.registrations += 1));
   provider.on('server_error', (_, error) => console.error(error));
+  for (const kind of ['access_token', 'refresh_token', 'authorization_code']) {
+    provider.on(`${kind}.saved`, ({ jti }) => void secrets.push(jti));
+  }
   const answer = provider.callback();
   server.on('request', (request, response) => {
-    if (request.url.startsWith('/test/')) return void test(request, response);
+    if (request.url.startsWith('/test/')) return void test(provider, request, response);
     if (request.url.startsWith('/token/revocation')) counts.revocations += 1;
     answer(request, response);
   });
@@ -86,15 +91,25 @@ function configuration() {
   };
 }
 
-async function test(request, response) {
-  if (request.method === 'POST' && request.url === '/test/gateway') {
-    let body = '';
-    for await (const chunk of request) {
-      body += chunk;
-      if (body.length > MAX_BODY_BYTES) return void response.writeHead(413).end();
-    }
-    gateway = body;
-    return void response.writeHead(204).end();
+async function test(provider, request, response) {
+  let body = '';
+  for await (const chunk of request) {
+    body += chunk;
+    if (body.length > MAX_BODY_BYTES) return void response.writeHead(413).end();
   }
-  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(counts));
+  switch (request.url) {
+    case '/test/gateway':
+      gateway = body;
+      break;
+    case '/test/forget':
+      await (await provider.AccessToken.find(body)).destroy();
+      break;
+    case '/test/counts':
+      return void response.end(JSON.stringify(counts));
+    case '/test/secrets':
+      return void response.end(JSON.stringify(secrets));
+    default:
+      return void response.writeHead(404).end();
+  }
+  response.end();
 }

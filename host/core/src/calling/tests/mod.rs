@@ -1,6 +1,7 @@
 //! Calls of tools over played ports: what a reference opens, what reaches a partner, and what is made of its answer.
 
 mod once;
+mod words;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -172,16 +172,30 @@ fn a_grant_that_is_over_ends_the_link() {
 }
 
 #[test]
-fn a_token_without_another_ends_by_itself() {
+fn a_token_without_another_lasts_to_its_end() {
     let world = World::new();
     let linking = world.linking();
-    world.server.state().rotates = false;
+    world.server.state().renews = false;
     let first = world.linked(&linking);
-    // As a server without refresh tokens would have it.
-    world.server.state().failures = vec![refused("invalid_grant")];
-    world.clock.advance(HOUR_MS);
-    assert_eq!(world.token(&linking, "asha"), Ok(None));
+    assert!(!block_on(linking.links(&user("asha"))).expect("listed")[0].renewable);
+    world.clock.advance(HOUR_MS - 1);
+    assert_eq!(world.token(&linking, "asha"), Ok(Some(first.clone())));
     assert_eq!(world.replaced(&linking, "asha", &first), None);
+    world.clock.advance(1);
+    assert_eq!(world.token(&linking, "asha"), Ok(None));
+    assert_eq!(world.refreshes(), 0);
+}
+
+#[test]
+fn a_short_token_that_is_refused_just_before_its_end_is_replaced() {
+    let world = World::new();
+    let linking = world.linking();
+    world.server.state().expires_in = Some(4);
+    let first = world.linked(&linking);
+    world.clock.advance(1_999);
+    assert_eq!(world.replaced(&linking, "asha", &first), None, "it was obtained just now, and is not due");
+    world.clock.advance(1);
+    assert!(world.replaced(&linking, "asha", &first).is_some());
 }
 
 #[test]

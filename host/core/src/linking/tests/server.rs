@@ -28,6 +28,8 @@ pub(super) struct State {
     pub(super) registers: bool,
     pub(super) revokes: bool,
     pub(super) rotates: bool,
+    /// Whether there are refresh tokens at all.
+    pub(super) renews: bool,
     /// Whether a revoked refresh token is good for nothing more.
     pub(super) forgets: bool,
     pub(super) expires_in: Option<u64>,
@@ -56,6 +58,7 @@ impl Default for State {
             registers: true,
             revokes: true,
             rotates: true,
+            renews: true,
             forgets: true,
             expires_in: Some(3_600),
             issuer: ISSUER.to_owned(),
@@ -187,6 +190,7 @@ impl Authorizer for Server {
         let known = state.codes.remove(code.expose());
         let known = known.filter(|known| known.challenge == challenge && known.client_id == client.client_id);
         let granted = match known {
+            Some(known) if !state.renews => Ok(Grant { refresh_token: None, ..state.grant(&known.subject) }),
             Some(known) => Ok(state.grant(&known.subject)),
             None => State::refused("invalid_grant"),
         };

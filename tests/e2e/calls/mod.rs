@@ -1,4 +1,6 @@
-//! Calls of tools by reference: a booking from search to cancellation, and what never reaches a partner.
+//! Calls of tools by reference: a booking from search to cancellation, what never reaches a partner, and the policies.
+
+mod policies;
 
 use serde_json::{Value, json};
 

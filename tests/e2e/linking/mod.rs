@@ -1,0 +1,11 @@
+//! Account linking against npm's `oidc-provider`: the gateway as a client, users in their browsers, and a partner that takes
+//! the authorization server's tokens and nothing else.
+
+mod browser;
+mod crowd;
+mod flow;
+mod partner;
+mod replicas;
+mod times;
+mod world;
+mod wrong_ways;
