@@ -71,6 +71,9 @@ fn dependencies_point_one_way() {
         ("deadpool-postgres", &["intent-gateway-store"]),
         ("refinery-core", &["intent-gateway-store"]),
         ("lettre", &["intent-gateway-mail"]),
+        ("metrics-exporter-prometheus", &["intent-gateway"]),
+        ("opentelemetry_sdk", &["intent-gateway"]),
+        ("tracing-opentelemetry", &["intent-gateway"]),
     ] {
         for name in names.iter().filter(|name| dependencies(&metadata, name).contains(technology)) {
             assert!(owners.contains(&name.as_str()), "{name} must not depend on {technology}");

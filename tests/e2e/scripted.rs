@@ -27,7 +27,7 @@ pub(crate) enum Behaviour {
     /// A proper result whose payload is computed from the arguments.
     Computed(Arc<dyn Fn(&Value) -> Value + Send + Sync>),
     /// A payload or a JSON-RPC error, as it comes.
-    Answers(Arc<dyn Fn(&Value) -> Result<Value, Value> + Send + Sync>),
+    Answers(Arc<Answers>),
     /// A JSON-RPC error: this one.
     Fails(Value),
     /// This body instead of a JSON-RPC message.
@@ -45,6 +45,9 @@ pub(crate) enum Behaviour {
     /// A body that breaks off.
     CloseMidBody,
 }
+
+/// A payload or a JSON-RPC error for these arguments.
+pub(crate) type Answers = dyn Fn(&Value) -> Result<Value, Value> + Send + Sync;
 
 /// A scripted partner on a port of its own, stopped when dropped.
 pub(crate) struct Scripted {

@@ -288,7 +288,7 @@ impl fmt::Display for ForLog<'_> {
             CallFailure::Platform { code, .. } if is_code(code) => {
                 write!(f, "the partner answered with the error {code}")
             }
-            CallFailure::Platform { .. } => self.0.fmt(f),
+            CallFailure::Platform { .. } => f.write_str("the partner answered with an error of its own"),
             CallFailure::Protocol(_) => f.write_str("the answer breaks the protocol"),
             CallFailure::Payload(_) => f.write_str("the payload is not valid"),
             CallFailure::Forbidden(_) => f.write_str("the payload holds a forbidden field outside its options"),

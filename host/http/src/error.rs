@@ -155,15 +155,15 @@ pub struct Refusal {
     status: StatusCode,
     code: Cow<'static, str>,
     message: Cow<'static, str>,
-    violations: Vec<Violation>,
+    violations: Box<[Violation]>,
     /// For the log alone.
-    internal: Option<String>,
+    internal: Option<Box<str>>,
     /// What the caller lacks, as `WWW-Authenticate` says it (RFC 6750, section 3).
     challenge: Option<&'static str>,
     /// Seconds after which it is worth trying again.
     retry_after_seconds: Option<NonZeroU32>,
     /// Where the user signs in at the partner.
-    link: Option<String>,
+    link: Option<Box<str>>,
     /// Whether a person reads it in a browser.
     for_browsers: bool,
 }
@@ -176,7 +176,7 @@ impl Refusal {
             status: code.status(),
             code: code.as_str().into(),
             message: code.message().into(),
-            violations: Vec::new(),
+            violations: Box::default(),
             internal: None,
             challenge: None,
             retry_after_seconds: (code == Code::Overloaded).then_some(RETRY_AFTER_SECONDS),
@@ -202,14 +202,14 @@ impl Refusal {
     /// With what is wrong at which place.
     #[must_use]
     pub fn violations(mut self, violations: Vec<Violation>) -> Self {
-        self.violations = violations;
+        self.violations = violations.into();
         self
     }
 
     /// With a detail for the log.
     #[must_use]
     pub fn internal(mut self, detail: impl Into<String>) -> Self {
-        self.internal = Some(detail.into());
+        self.internal = Some(detail.into().into());
         self
     }
 
@@ -231,7 +231,7 @@ impl Refusal {
     /// With where the user signs in at the partner.
     #[must_use]
     pub(crate) fn link(mut self, link: Option<String>) -> Self {
-        self.link = link;
+        self.link = link.map(String::into);
         self
     }
 

@@ -27,7 +27,7 @@ const BUSINESS: &str = "business";
         title = "intent-gateway",
         description = "Routes an assistant's requests by intent to partner businesses, under hot-loaded contracts.\n\n\
             Routes under `/api` take a bearer token; each operation's `security` names the roles that may call it. A \
-            partner's token opens the routes of its own account alone. Completion reports are signed instead. Open are the way to a partner's first token, \
+            partner's token opens the routes of its own account alone. Completion reports are signed instead. Open are the way to a partner's first token, the pages on which users link accounts, \
             `/health`, `/ready` and `/openapi.json`. Every refusal has one shape, `ErrorBody`, with a \
             stable code. A request may bring an `x-request-id` of up to 128 visible ASCII characters; every answer \
             carries one.",

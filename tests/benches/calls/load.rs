@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use crate::cpu;
 
 /// How long a load runs, after a warm-up that does not count.
-pub(crate) const TIME: Duration = Duration::from_secs(3);
+pub(crate) const TIME: Duration = Duration::from_secs(2);
 const WARM_UP: Duration = Duration::from_millis(500);
 
 /// Makes one call and checks its answer; panics where that is none.

@@ -25,7 +25,7 @@ const PHASE_MAX: Duration = Duration::from_secs(10);
 const MET_MIN: usize = 3;
 /// What the gateway may hold more after the load than before it: pages that its allocator keeps, threads and files of
 /// work that is nearly over.
-const ALLOWANCE: Allowance = Allowance { memory: 24 << 20, threads: 4, files: 8 };
+const ALLOWANCE: Allowance = Allowance { memory: 16 << 20, threads: 4, files: 12 };
 
 const WELL: [&str; 3] = ["rust", "well-1", "well-2"];
 const FAULTY: [&str; 9] =

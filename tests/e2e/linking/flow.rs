@@ -74,6 +74,8 @@ async fn assert_no_secret(world: &World) {
     let mut known: Vec<(&str, &str)> = issued.iter().map(|secret| ("a token or code", *secret)).collect();
     known.extend([("the user", ASHA), ("the ticket", ticket)]);
     let folder = world.gateway.folder.path();
+    let log = world.gateway.log();
+    assert!(!log.contains(ASHA), "the log names the user:\n{log}");
     secrets::assert_absent(&[&folder.join("gateway.log"), &folder.join("state")], &[], &known);
 }
 

@@ -272,6 +272,7 @@ async fn no_operation_opens_to_a_token_that_is_not_for_it() {
 
     let fill = |parameter: &str| match parameter {
         "account_id" | "id" | "partner" => own.id.clone(),
+        "ticket" => "none".to_owned(),
         "review" => review.clone(),
         "intent" => INTENT.to_owned(),
         "digest" => digest.clone(),

@@ -170,9 +170,11 @@ fn text(payload: &Value) -> Value {
 
 /// What the test says from now on, as notes on the progress of this call, up to its answer.
 fn stream_of(ride: &Arc<Ride>, message: &Value) -> Response {
+    // What is said once it counts as open is heard.
+    let heard = ride.words.subscribe();
     let open = Counted::new(ride, |counts| &mut counts.open);
     let (id, token) = (message["id"].clone(), message["params"]["_meta"]["progressToken"].clone());
-    let words = stream::unfold((ride.words.subscribe(), false), |(mut words, is_over)| async move {
+    let words = stream::unfold((heard, false), |(mut words, is_over)| async move {
         if is_over {
             return None;
         }

@@ -263,7 +263,7 @@ fn three_strikes_are_told_once_with_their_incidents() {
     for (id, at_ms) in [("r1", START_MS), ("r2", START_MS + 1), ("r3", START_MS + 3), ("r5", START_MS + 11)] {
         assert_eq!(health.strike(&who, "FORBIDDEN_FIELD", id, at_ms), None);
     }
-    assert_eq!(health.struck(), [who.clone()]);
+    assert_eq!(health.struck(), std::slice::from_ref(&who));
     health.forget_calls(|_| false);
     assert_eq!(health.view_of(&who, START_MS + 11).map(|view| view.strikes.len()), Some(1), "strikes stay");
     assert_eq!(health.strike(&who, "FORBIDDEN_FIELD", "r3", START_MS + 3), None, "and so does the pardon");

@@ -31,8 +31,9 @@ const RENEWING_MAX_MS: u64 = 60_000;
 const WAIT: Duration = Duration::from_millis(200);
 /// Looks at what the other one has done; together 12 seconds.
 const ROUNDS_MAX: u32 = 60;
-/// A renewal that failed is not tried again for this long, milliseconds.
-const PAUSE_MS: u64 = 5_000;
+/// A renewal that failed is not tried again for this long, milliseconds. Most often it was a connection that the server had
+/// just closed, and the next one succeeds.
+const PAUSE_MS: u64 = 1_000;
 /// Failed renewals that are remembered.
 const FAILED_MAX: usize = 4_096;
 /// Longest life of a token that is believed, seconds: ten years.

@@ -253,6 +253,11 @@ fn rates_hold_for_partners_and_users() {
     let (why, wait_ms) = not_called(bench.call("book_thing", "{}", ann));
     assert_eq!((why, wait_ms), (NotCalled::UserRate, Some(60_000)));
     assert!(bench.call("book_thing", "{}", Some("bob")).is_ok(), "another user");
+    let gone = CallFailure::Platform { code: "INVALID_REQUEST".to_owned(), message: "no".to_owned(), field: None };
+    bench.pass(60_000);
+    bench.world.script.lock().expect("whole").push_front(Err(gone));
+    assert!(bench.call("book_thing", "{}", ann).is_err());
+    assert!(bench.call("book_thing", "{}", ann).is_ok(), "what was refused came to nothing");
     let again = Errand { again: true, ..bench.errand("book_thing", "{}", ann) };
     assert!(block_on(bench.outbound.call(&again, None)).is_ok(), "a repeated call is no new wish");
 }

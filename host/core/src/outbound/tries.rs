@@ -9,7 +9,7 @@ use super::{Errand, Outbound, Policies, Reply, is_search};
 use crate::contract::Tool;
 use crate::error::{CallFailure, NotCalled};
 use crate::health::{Admission, Observation, Outcome};
-use crate::policy::failure::RATE_LIMITED;
+use crate::policy::failure::{RATE_LIMITED, Reading};
 use crate::policy::pace::{Ask, Decision, Held};
 use crate::policy::retry::{Plan, Retry, TRY_MIN_MS};
 use crate::ports::Progress;
@@ -62,7 +62,14 @@ impl Outbound {
                         Orders::Unclear => return Err(failure),
                     }
                 }
-                Retry::GiveUp => return Err(failure),
+                Retry::GiveUp => {
+                    if let Some(pace) = policies.pace.as_ref()
+                        && !Reading::of(&failure, errand.descriptor()).may_have_landed
+                    {
+                        pace.undone(&ask(errand, tool, errand.again));
+                    }
+                    return Err(failure);
+                }
             }
             failed = Some(failure);
             again = true;
@@ -80,8 +87,7 @@ impl Outbound {
     ) -> Result<(), CallFailure> {
         self.healthy(policies, errand, tool)?;
         let Some(pace) = &policies.pace else { return Ok(()) };
-        let intent = errand.descriptor().intent.as_str();
-        let ask = Ask { partner: &errand.partner.id, intent, tool, user: errand.user.as_ref(), again };
+        let ask = ask(errand, tool, again);
         let mut holds = 0;
         loop {
             let now_ms = self.clock.now_ms();
@@ -152,6 +158,11 @@ impl Outbound {
         }
         outcome
     }
+}
+
+fn ask<'a>(errand: &'a Errand, tool: &'a Tool, again: bool) -> Ask<'a> {
+    let intent = errand.descriptor().intent.as_str();
+    Ask { partner: &errand.partner.id, intent, tool, user: errand.user.as_ref(), again }
 }
 
 /// The partner's request to slow down, with what it said of when to come back.

@@ -14,6 +14,7 @@ use utoipa_axum::routes;
 
 use crate::App;
 use crate::acting::Team;
+use crate::admin::is_known;
 use crate::body::JsonText;
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::fields::Fields;
@@ -116,7 +117,11 @@ struct LinkOffered {
     responses(
         (status = 200, description = "The address", body = LinkOffered),
         (status = 400, description = "`INVALID_REQUEST`: the header or a member", body = ErrorBody<'static>),
-        (status = 404, description = "`NOT_FOUND`: no such partner is served, or not for the intent", body = ErrorBody<'static>),
+        (status = 404, description = "`NOT_FOUND`: there is no such partner", body = ErrorBody<'static>),
+        (
+            status = 409, description = "`PARTNER_GONE`: it is not served, or not for the intent, at the moment",
+            body = ErrorBody<'static>
+        ),
     )
 )]
 async fn offer_link(
@@ -128,13 +133,17 @@ async fn offer_link(
     let mut fields = Fields::of(&body);
     let (partner, intent) = (fields.text("partner"), fields.optional_text("intent"));
     fields.finish()?;
-    let not_served = || Refusal::new(Code::NotFound).message("No such partner is served for it at the moment.");
-    let partner = PartnerId::parse(&partner).ok().and_then(|id| app.searcher.directory.find(&id));
-    let partner = partner.ok_or_else(not_served)?;
-    if intent.is_some_and(|intent| partner.listing(&intent).is_none()) {
-        return Err(not_served());
-    }
-    let offer = app.linking.offer(&partner.id, &user, None);
+    let served = PartnerId::parse(&partner).ok().and_then(|id| app.searcher.directory.find(&id));
+    let served = served.filter(|served| intent.is_none_or(|intent| served.listing(&intent).is_some()));
+    let Some(served) = served else {
+        return Err(match is_known(&app, &partner).await? {
+            true => {
+                Refusal::conflict("PARTNER_GONE", "The partner is not served, or not for the intent, at the moment.")
+            }
+            false => Refusal::new(Code::NotFound).message("There is no such partner."),
+        });
+    };
+    let offer = app.linking.offer(&served.id, &user, None);
     let LinkOffer { url, expires_at_ms } =
         offer.map_err(|error| Refusal::new(Code::InternalError).internal(error.to_string()))?;
     let offered = LinkOffered { link_url: url, expires_at: time(expires_at_ms) };

@@ -192,7 +192,7 @@ async fn refusals_are_pages_for_users_and_json_for_programs() {
         (json!({"partner": "good"}), None, refused(400, "INVALID_REQUEST")),
         (json!({}), Some("asha"), refused(400, "INVALID_REQUEST")),
         (json!({"partner": "nobody"}), Some("asha"), refused(404, "NOT_FOUND")),
-        (json!({"partner": "good", "intent": "auto.other"}), Some("asha"), refused(404, "NOT_FOUND")),
+        (json!({"partner": "good", "intent": "auto.other"}), Some("asha"), refused(409, "PARTNER_GONE")),
     ] {
         let ask = Ask::json("/api/v1/links", body.to_string()).role(Role::Orchestrator);
         let ask = user.into_iter().fold(ask, |ask, user| ask.header("x-user-id", user));

@@ -2,7 +2,8 @@
 //!
 //! - A partner gets as many calls of a tool per minute as the contract states, all users together.
 //! - A user gets one search per second and one create per minute at each partner, and five details per second in all
-//!   (spec 1, "Planned outbound rate targets"). A retry is no new wish of the user and counts for the partner alone.
+//!   (spec 1, "Planned outbound rate targets"). A retry is no new wish of the user and counts for the partner alone; what
+//!   the partner refused came to nothing, and the user may sign in, or choose another option, at once.
 //! - A partner that asked to slow down is left alone for a while ([`BACK_OFF_MS`]).
 //! - A track tool is called at most once in five seconds per order ([`track`]).
 //!
@@ -28,7 +29,7 @@ use crate::id::{PartnerId, UserId};
 pub const SEARCHES_PER_SECOND: u32 = 1;
 /// Details shown to one user per second, over all partners.
 pub const GETS_PER_SECOND: u32 = 5;
-/// Creates of one user at one partner per minute.
+/// Creates of one user at one partner per minute, by each tool that creates.
 pub const CREATES_PER_MINUTE: u32 = 1;
 /// Tools of partners that are counted at a time.
 pub const PARTNER_TOOLS_MAX: usize = 20_000;
@@ -115,6 +116,15 @@ impl Pace {
         }
     }
 
+    /// A call that was admitted came to nothing: the user gets the turn back.
+    pub fn undone(&self, ask: &Ask<'_>) {
+        if let Some((user, _)) = user_rate(ask)
+            && let Some(window) = self.counts().users.get_mut(&user)
+        {
+            window.give_back();
+        }
+    }
+
     /// How long a partner is still left alone, milliseconds; absent where it may be called. Searches leave it out.
     #[must_use]
     pub fn left_alone_ms(&self, partner: &PartnerId, now_ms: u64) -> Option<u64> {
@@ -190,7 +200,9 @@ fn user_rate(ask: &Ask<'_>) -> Option<(Digest, Limit)> {
             Some((key(&["search", user, partner]), Limit { calls: SEARCHES_PER_SECOND, per_ms: SECOND_MS }))
         }
         ToolRole::Create => {
-            Some((key(&["create", user, partner]), Limit { calls: CREATES_PER_MINUTE, per_ms: MINUTE_MS }))
+            // Each tool by itself: a policy is confirmed, inspected and issued by three of them, one after the other.
+            let key = key(&["create", user, partner, ask.intent, &ask.tool.name]);
+            Some((key, Limit { calls: CREATES_PER_MINUTE, per_ms: MINUTE_MS }))
         }
         ToolRole::GetDetail => Some((key(&["get", user]), Limit { calls: GETS_PER_SECOND, per_ms: SECOND_MS })),
         ToolRole::Modify | ToolRole::Cancel | ToolRole::Track | ToolRole::Rate | ToolRole::Utility => None,

@@ -73,6 +73,22 @@ fn a_retry_counts_for_the_partner_alone() {
 }
 
 #[test]
+fn what_came_to_nothing_gives_the_user_the_turn_back() {
+    let (one, ann, bob) = (partner("one"), user("ann"), user("bob"));
+    let (pace, create) = (Pace::default(), tool(ToolRole::Create, 2));
+    let first = ask(&one, &create, Some(&ann));
+    assert_eq!(pace.admit(&first, START_MS), Decision::Call);
+    pace.undone(&first);
+    assert_eq!(pace.admit(&first, START_MS), Decision::Call);
+    let held = pace.admit(&ask(&one, &create, Some(&bob)), START_MS + 1);
+    assert_eq!(held, Decision::Wait(59_999, Held::PartnerRate), "the partner was called twice all the same");
+    pace.undone(&Ask { again: true, ..first });
+    let other = Tool { name: "another".to_owned(), ..create.clone() };
+    assert_eq!(pace.admit(&ask(&one, &other, Some(&ann)), START_MS), Decision::Call, "each tool by itself");
+    assert_eq!(pace.admit(&ask(&one, &other, Some(&ann)), START_MS + 1), Decision::Wait(59_999, Held::UserRate));
+}
+
+#[test]
 fn a_partners_rate_is_per_tool_and_intent_for_all_users() {
     let (one, other, users) = (partner("one"), partner("other"), ["a", "b", "c"].map(user));
     let (pace, search) = (Pace::default(), tool(ToolRole::Search, 2));

@@ -59,6 +59,16 @@ impl Window {
         }
     }
 
+    /// Takes the latest call back.
+    pub(super) fn give_back(&mut self) {
+        let Some(entry) = self.recent.back_mut() else { return };
+        entry.calls -= 1;
+        self.calls -= 1;
+        if entry.calls == 0 {
+            self.recent.pop_back();
+        }
+    }
+
     fn forget(&mut self, limit: Limit, now_ms: u64) {
         // A clock that was set back makes calls lie ahead. They count as made now: no wait is longer than a span.
         for entry in self.recent.iter_mut().rev().take_while(|entry| entry.last_ms > now_ms) {
