@@ -90,7 +90,7 @@ fn example_partners() -> anyhow::Result<()> {
 fn tests() -> anyhow::Result<()> {
     gateway::build("debug")?;
     step("Tests");
-    run(cargo().args(["test", "--locked", "--workspace", "--quiet"]))
+    run(cargo().args(["test", "--locked", "--workspace", "--quiet", "--no-fail-fast"]))
 }
 
 /// Checks every contract that ships as its author would, and fuzzes it for some seconds.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::contract::{
     CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Need, Payload,
@@ -356,6 +357,22 @@ pub trait Evidence: Send + Sync {
 
     /// A receipt by its identifier.
     fn receipt<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Receipt>, StoreError>>;
+
+    /// One option as a partner gave it to a ranking; none where it is not kept (any more), or was not shown.
+    fn option<'a>(
+        &'a self,
+        receipt: &'a str,
+        partner: &'a PartnerId,
+        number: u32,
+    ) -> BoxFuture<'a, Result<Option<Box<RawValue>>, StoreError>> {
+        Box::pin(async move {
+            let Some(receipt) = self.receipt(receipt).await? else { return Ok(None) };
+            let is_shown = receipt.ranked.iter().any(|score| score.number == number);
+            let of_partner = receipt.payloads.into_iter().filter(|payload| payload.partner == *partner);
+            let mut candidates = of_partner.flat_map(|payload| payload.candidates);
+            Ok(candidates.find(|candidate| is_shown && candidate.number == number).map(|candidate| candidate.json))
+        })
+    }
 
     /// Identifiers of the receipts of a request, newest first, at most `limit`.
     fn receipts_of<'a>(&'a self, request_id: &'a str, limit: u32) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;

@@ -1,6 +1,10 @@
 //! Binds the arguments of a call to what its reference is about, so that a reference to one option or booking opens no
 //! other.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::{Bound, CallError};
@@ -51,8 +55,12 @@ fn names(arguments: &Map<String, Value>, identifier: &str) -> bool {
 
 /// Whether the tool's arguments have a member of this name.
 fn takes(tool: &Tool, name: &str) -> bool {
-    let schema: Option<Value> = serde_json::from_str(tool.request_schema.get()).ok();
-    schema.is_some_and(|schema| schema["properties"].get(name).is_some())
+    /// Of a schema that may be large, the names alone.
+    #[derive(Deserialize)]
+    struct Schema {
+        properties: BTreeMap<String, IgnoredAny>,
+    }
+    serde_json::from_str::<Schema>(tool.request_schema.get()).is_ok_and(|schema| schema.properties.contains_key(name))
 }
 
 /// The request identifier of prepared arguments, where the tool takes one and it is not empty.

@@ -64,12 +64,8 @@ impl Caller {
     /// The option that the call is about, as the search returned it, where its receipt is still kept.
     async fn quoted(&self, call: &Pinned<'_>) -> Option<Box<RawValue>> {
         let (receipt, number) = call.bound.option.as_ref()?;
-        match self.evidence.receipt(receipt).await {
-            Ok(receipt) => {
-                let payloads = receipt?.payloads.into_iter();
-                let mut candidates = payloads.flat_map(|payload| payload.candidates);
-                candidates.find(|candidate| candidate.number == *number).map(|candidate| candidate.json)
-            }
+        match self.evidence.option(receipt, &call.partner.id, *number).await {
+            Ok(option) => option,
             Err(error) => {
                 tracing::warn!(error = %chain(&error), "an answer is judged without what was quoted");
                 None

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -77,8 +78,7 @@ impl Caller {
 
     /// Makes the call, and takes down what came of it.
     async fn carry_out(&self, call: &Pinned<'_>, begun: Versioned<Attempt>, again: bool) -> Result<Judged, CallError> {
-        let revision = self.kept_at(&begun).await;
-        let outcome = self.make(call, again).await;
+        let (revision, outcome) = join(self.kept_at(&begun), self.make(call, again)).await;
         let settled = match &outcome {
             Ok(judged) => match self.sealed(&begun.value, judged) {
                 Some(answer) => Some(begun.value.clone().done(answer)),

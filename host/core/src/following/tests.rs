@@ -13,16 +13,13 @@ use serde_json::value::RawValue;
 
 use super::*;
 use crate::calling::Called;
-use crate::contract::{
-    CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
-    PreparedRequest,
-};
+use crate::contract::test_support::{Inert, descriptor};
 use crate::endpoint::{Endpoint, Mappings};
-use crate::error::{CallFailure, ContractError, ContractFault, NotCalled};
+use crate::error::{CallFailure, NotCalled};
 use crate::id::PartnerId;
 use crate::partner::Partner;
 use crate::policy::pace::track::BETWEEN_CALLS_MS;
-use crate::ports::{Contract, Progress};
+use crate::ports::Progress;
 use crate::search::PinnedContract;
 
 const SECOND: u64 = 1_000;
@@ -60,58 +57,6 @@ struct Timers(Arc<Time>);
 impl Timer for Timers {
     fn wait(&self, time: Duration) -> BoxFuture<'static, ()> {
         self.0.until(self.0.now_ms() + u64::try_from(time.as_millis()).expect("not that long"))
-    }
-}
-
-/// A contract of which nothing is asked.
-struct Silent;
-
-impl Contract for Silent {
-    fn descriptor(&self) -> &Descriptor {
-        unreachable!("nothing is asked of the contract")
-    }
-
-    fn digest(&self) -> Digest {
-        unreachable!("nothing is asked of the contract")
-    }
-
-    fn classify<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<Classification, ContractFault>> {
-        unreachable!("nothing is asked of the contract")
-    }
-
-    fn check_request<'a>(
-        &'a self,
-        _: &'a CallContext,
-        _: &'a str,
-        _: &'a str,
-    ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
-        unreachable!("nothing is asked of the contract")
-    }
-
-    fn evaluate<'a>(
-        &'a self,
-        _: &'a CallContext,
-        _: &'a str,
-        _: &'a [Payload<'a>],
-    ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
-        unreachable!("nothing is asked of the contract")
-    }
-
-    fn check_response<'a>(
-        &'a self,
-        _: &'a CallContext,
-        _: Exchange<'a>,
-    ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
-        unreachable!("nothing is asked of the contract")
-    }
-
-    fn check_completion<'a>(
-        &'a self,
-        _: &'a CallContext,
-        _: &'a str,
-        _: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
-        unreachable!("nothing is asked of the contract")
     }
 }
 
@@ -159,7 +104,7 @@ fn called(text: &str) -> Called {
     };
     Called {
         request_id: "r1".to_owned(),
-        contract: PinnedContract(Arc::new(Silent)),
+        contract: PinnedContract(Arc::new(Inert(descriptor("1.0.0")))),
         partner: Arc::new(partner),
         payload: RawValue::from_string(text.to_owned()).expect("JSON"),
         reference: None,

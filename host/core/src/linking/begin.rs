@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::flow::{AuthorizationRequest, Pkce, random_text};
 use super::records::{
-    ClientOrigin, KeptClient, KeptProvider, KnownClient, PendingLink, PendingSecrets, browser_context,
+    ClientOrigin, KeptClient, KeptProvider, KnownClient, Owner, PendingLink, PendingSecrets, browser_context,
     known_client_key, pending_keys, seal_client, seal_pending, split,
 };
 use super::service::{Parts, server};
@@ -12,6 +12,7 @@ use super::ticket::{TICKET_TTL_MS, Ticket};
 use super::{AuthMethod, Client, LinkError, Linking, Provider};
 use crate::audit::{Actor, AuditDraft};
 use crate::error::chain;
+use crate::outbound::INSUFFICIENT_SCOPE;
 use crate::secret::Secret;
 use crate::store::{Change, Versioned, all, load};
 
@@ -20,6 +21,8 @@ pub const PENDING_TTL_MS: u64 = TICKET_TTL_MS;
 /// How long a registration is used for new links, milliseconds: 30 days. Servers forget clients and tell only the browser,
 /// so that an old registration could shut everybody out. Links keep the client that they were made with.
 const REGISTRATION_TTL_MS: u64 = 30 * 24 * 60 * 60 * 1_000;
+/// Scopes that one link asks for.
+const SCOPES_MAX: usize = 64;
 /// Characters of a pending link's key that name its cookie.
 const COOKIE_TAG_CHARS: usize = 16;
 
@@ -48,6 +51,7 @@ impl Linking {
         let partner = directory.find(&ticket.partner).ok_or(LinkError::PartnerGone)?;
         let provider =
             authorizer.discover(partner.endpoint.url(), ticket.challenge.as_deref()).await.map_err(server)?;
+        let provider = self.widened(&ticket, provider).await?;
         let (client, origin) = self.client_at(&provider).await?;
         let (pkce, state) = (Pkce::new(vault.entropy())?, random_text(vault.entropy())?);
         let request = AuthorizationRequest {
@@ -66,6 +70,25 @@ impl Linking {
         change.put(&Versioned::new(pending));
         self.parts().store.commit(change).await?;
         Ok(Begun { location, cookie_name, cookie_value: browser })
+    }
+
+    /// Where the partner wants a wider grant than the user's, what was granted before is asked for with it: the next token
+    /// replaces the one before, and would grant the new alone (MCP, Authorization, step-up).
+    async fn widened(&self, ticket: &Ticket, provider: Provider) -> Result<Provider, LinkError> {
+        if !ticket.challenge.as_deref().is_some_and(|challenge| challenge.contains(INSUFFICIENT_SCOPE)) {
+            return Ok(provider);
+        }
+        let owner = Owner { user: ticket.user.clone(), partner: ticket.partner.clone() };
+        let link = self.kept(&[owner]).await?.filter(|link| link.value.provider.issuer == provider.issuer);
+        let Some(before) = link.and_then(|link| link.value.scope) else { return Ok(provider) };
+        let wanted = provider.scope.unwrap_or_default();
+        let mut words: Vec<&str> = Vec::new();
+        for word in before.split_whitespace().chain(wanted.split_whitespace()) {
+            if !words.contains(&word) && words.len() < SCOPES_MAX {
+                words.push(word);
+            }
+        }
+        Ok(Provider { scope: Some(words.join(" ")), ..provider })
     }
 
     fn pending(

@@ -48,7 +48,7 @@ const SIGN_INS_MAX: u32 = 2;
 /// The code by which a partner refuses a call without a good token (spec 1, Errors).
 const INVALID_AUTH: &str = "INVALID_AUTH";
 /// What a partner says when a token is good, but grants too little (RFC 6750, 3.1).
-const INSUFFICIENT_SCOPE: &str = "insufficient_scope";
+pub(crate) const INSUFFICIENT_SCOPE: &str = "insufficient_scope";
 
 /// Calls to partners.
 pub struct Outbound {

@@ -80,7 +80,18 @@ impl Refusal {
 
     /// A failure at the partner's side, under its own code.
     fn of_failure(failure: &CallFailure) -> Self {
-        let refused = Self::new(Code::InternalError).message("The partner gave no sound answer.");
+        let said = match failure {
+            CallFailure::Unauthorized | CallFailure::SignInRequired { .. } => {
+                "The partner wants the user's own sign-in; `link_url`, where it is there, leads to it."
+            }
+            CallFailure::NotCalled { why: NotCalled::Down, .. } => {
+                "The partner's server is down; it is asked again later."
+            }
+            CallFailure::NotCalled { .. } => "The partner is not called more often for now; try again later.",
+            CallFailure::RateLimited { .. } => "The partner asks to slow down; try again later.",
+            _ => "The partner gave no sound answer.",
+        };
+        let refused = Self::new(Code::InternalError).message(said);
         let status = match failure {
             CallFailure::Timeout(_) => StatusCode::GATEWAY_TIMEOUT,
             CallFailure::RateLimited { .. } => StatusCode::TOO_MANY_REQUESTS,

@@ -1,7 +1,7 @@
 //! One request to an authorization server, and its whole answer.
 
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
+use http::header::{ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, StatusCode};
 use http_body_util::Full;
 use intent_gateway_core::error::CallFailure;
@@ -67,6 +67,9 @@ impl PartnerClient {
         *request.uri_mut() = uri;
         let headers = request.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        // A refresh token must not be lost on a connection that the server has just given up for its idleness: each of these
+        // rare requests has one of its own. HTTP/2, which tells of its end, drops the header.
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
         if let Some(media_type) = media_type {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
         }

@@ -10,10 +10,12 @@ mod receipt;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use intent_gateway_core::findings::KeptFinding;
+use intent_gateway_core::id::PartnerId;
 use intent_gateway_core::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_core::ports::Evidence;
 use intent_gateway_core::receipt::Receipt;
 use intent_gateway_core::store::StoreError;
+use serde_json::value::RawValue;
 
 use crate::engine::Tx;
 use crate::error::EngineError;
@@ -45,6 +47,8 @@ const STRIKES: &str = concat!(
 const RECEIPT: &str = concat!("SELECT ", receipt::columns!(), " FROM receipts WHERE id = $1");
 const PARTS: &str =
     concat!("SELECT ", receipt::part_columns!(), " FROM receipt_parts WHERE receipt = $1 ORDER BY place");
+const QUOTED: &str = "SELECT quoted FROM receipt_parts WHERE partner = $2 AND \
+                      receipt = (SELECT number FROM receipts WHERE id = $1)";
 const RECEIPTS_OF: &str = "SELECT id FROM receipts WHERE request_id = $1 ORDER BY at_ms DESC, number DESC LIMIT $2";
 const FORGET_FINDINGS: &str = "DELETE FROM findings WHERE number IN (SELECT number FROM findings WHERE at_ms < $1 ORDER BY at_ms, number LIMIT $2)";
 /// The same receipts as the next: nobody else writes in between.
@@ -134,6 +138,23 @@ impl Evidence for SqlStore {
 
     fn receipt<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Receipt>, StoreError>> {
         self.read_receipt(id).map(|found| found.map_err(EngineError::into_store)).boxed()
+    }
+
+    /// In one question, and of the one partner's shown options alone: every call of a tool asks it.
+    fn option<'a>(
+        &'a self,
+        receipt: &'a str,
+        partner: &'a PartnerId,
+        number: u32,
+    ) -> BoxFuture<'a, Result<Option<Box<RawValue>>, StoreError>> {
+        let read = async move {
+            let values = vec![keepable_name(receipt).into(), partner.as_str().into()];
+            match self.engine.query(QUOTED, values).await?.first() {
+                Some(part) => receipt::shown(part, number),
+                None => Ok(None),
+            }
+        };
+        read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
     }
 
     fn receipts_of<'a>(&'a self, request_id: &'a str, limit: u32) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {

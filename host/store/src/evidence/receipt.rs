@@ -165,6 +165,12 @@ fn payload(part: &Row) -> Result<ReceiptPayload, EngineError> {
     Ok(ReceiptPayload { partner, declared, candidates: candidates.into_iter().map(whole).collect() })
 }
 
+/// One of the shown options out of a part, of which the row holds these alone.
+pub(super) fn shown(part: &Row, number: u32) -> Result<Option<Box<RawValue>>, EngineError> {
+    let options: Vec<ReceiptCandidate> = unpack(part.bytes(0)?)?;
+    Ok(options.into_iter().find(|option| option.number == number).map(|option| option.json))
+}
+
 /// What a partner has quoted, out of a row of identifier, time, version, contract and quoted options, from a column on.
 pub(crate) fn quoted(row: &Row, from: usize) -> Result<Quoted, EngineError> {
     let options: Vec<ReceiptCandidate> = unpack(row.bytes(from + 4)?)?;

@@ -18,6 +18,7 @@ use crate::support::{Database, on_both_engines};
 
 on_both_engines!(
     a_receipt_is_kept_as_it_was,
+    a_shown_option_is_read_by_itself,
     the_same_ranking_is_kept_once,
     a_damaged_receipt_is_no_receipt,
     findings_are_read_newest_first,
@@ -135,6 +136,31 @@ async fn a_receipt_is_kept_as_it_was(database: Database) {
     assert_eq!(store.receipts_of(REQUEST, u32::MAX).await.unwrap().len(), 3);
     assert_eq!(store.receipts_of("another \u{0} request", 9).await.unwrap(), ["rank_4"]);
     assert_eq!(store.receipts_of("nobody's", 9).await.unwrap(), [""; 0]);
+}
+
+async fn a_shown_option_is_read_by_itself(database: Database) {
+    let store = database.open_shared().await;
+    let whole = receipt("rank_1", NOW);
+    keep(&store, [whole.clone(), receipt("rank_2", NOW)]).await;
+    let option = async |receipt: &str, partner: &str, number: u32| {
+        let partner = PartnerId::parse(partner).expect("sound");
+        let found = store.option(receipt, &partner, number).await.expect("it reads");
+        found.map(|json| json.get().to_owned())
+    };
+    let given = |payload: usize, at: usize| whole.payloads[payload].candidates[at].json.get().to_owned();
+    assert_eq!(option("rank_1", "ptr_1", 2).await, Some(given(1, 2)));
+    assert_eq!(option("rank_1", "ptr_1", 0).await, Some(given(1, 0)));
+    assert_eq!(option("rank_1", "ptr_2", 3).await, Some(given(0, 0)));
+    for (receipt, partner, number) in [
+        ("rank_1", "ptr_1", 1),
+        ("rank_1", "ptr_1", 3),
+        ("rank_1", "ptr_2", 2),
+        ("rank_1", "ptr_9", 2),
+        ("rank_9", "ptr_1", 2),
+    ] {
+        assert_eq!(option(receipt, partner, number).await, None, "{receipt} {partner} {number}");
+    }
+    assert_ne!(option("rank_2", "ptr_1", 2).await, Some(given(1, 2)), "each ranking has its own");
 }
 
 async fn the_same_ranking_is_kept_once(database: Database) {

@@ -28,7 +28,7 @@ use crate::policy::pace::track::Tracker;
 use crate::ports::{
     Contract, Contracts, Evidence, Journal, PartnerCalls, PartnerDirectory, Selection, Timer, ToolAnswer, ToolCall,
 };
-use crate::receipt::{Receipt, ReceiptCandidate, ReceiptPayload};
+use crate::receipt::{Receipt, ReceiptCandidate, ReceiptPayload, ReceiptScore};
 use crate::reference::{OptionReference, Reference, ReferenceSealer, UserMark};
 use crate::secret::Secret;
 use crate::store::{Change, Store as _, StoreError, Versioned};
@@ -240,6 +240,8 @@ impl Evidence for World {
         let candidates = [1, 2].map(|number| ReceiptCandidate { number, json: raw(&json!({"number": number})) });
         let partner = PartnerId::parse("alpha").expect("sound");
         let payload = ReceiptPayload { partner, declared: Axes::UNDECLARED, candidates: candidates.into() };
+        let score =
+            ReceiptScore { number: 2, id: "thing-1".to_owned(), total: 0.5, axes: Axes::UNDECLARED, completeness: 1.0 };
         let receipt = Receipt {
             id: id.to_owned(),
             at_ms: NOW,
@@ -249,7 +251,7 @@ impl Evidence for World {
             contract: self.contract.digest,
             arguments: raw(&json!({})),
             payloads: vec![payload],
-            ranked: Vec::new(),
+            ranked: vec![score],
             dropped: Vec::new(),
             outcome: Digest::of(b""),
         };

@@ -40,6 +40,28 @@ fn a_user_links_an_account_and_gets_its_token() {
 }
 
 #[test]
+fn a_wider_grant_asks_for_what_was_granted_before_as_well() {
+    let world = World::new();
+    let linking = world.linking();
+    world.state().scope = "read";
+    world.link(&linking, "asha");
+    let scope = |name: &str, challenge: &str| {
+        let url = linking.link(&world.partner.id, &user(name), Some(challenge)).expect("an address");
+        let begun = block_on(linking.begin(ticket(&url))).expect("begun");
+        let location = url::Url::parse(&begun.location).expect("an address");
+        let mut pairs = location.query_pairs();
+        pairs.find(|(name, _)| name == "scope").expect("asked for").1.into_owned()
+    };
+    let wider = r#"Bearer error="insufficient_scope", scope="book""#;
+    world.state().scope = "book";
+    assert_eq!(scope("asha", wider), "read book");
+    assert_eq!(scope("ravi", wider), "book", "who has granted nothing");
+    assert_eq!(scope("asha", r#"Bearer scope="book""#), "book", "a link that is over is made anew");
+    world.state().issuer = "https://other.example".to_owned();
+    assert_eq!(scope("asha", wider), "book", "another server knows nothing of it");
+}
+
+#[test]
 fn no_name_and_no_secret_is_kept_in_plain() {
     let world = World::new();
     let linking = world.linking();

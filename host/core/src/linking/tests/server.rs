@@ -36,6 +36,8 @@ pub(super) struct State {
     /// The issuer that discovery finds.
     pub(super) issuer: String,
     pub(super) token_endpoint: String,
+    /// The scope that discovery finds.
+    pub(super) scope: &'static str,
     /// What the next request to the token endpoint comes to.
     pub(super) failures: Vec<LinkFailure>,
     /// Runs in the middle of the next refresh.
@@ -63,6 +65,7 @@ impl Default for State {
             expires_in: Some(3_600),
             issuer: ISSUER.to_owned(),
             token_endpoint: format!("{ISSUER}/token"),
+            scope: "book",
             failures: Vec::new(),
             during_refresh: None,
             registered: Vec::new(),
@@ -148,7 +151,7 @@ impl Authorizer for Server {
             token_endpoint: state.token_endpoint.clone(),
             registration_endpoint: state.registers.then(|| format!("{ISSUER}/register")),
             revocation_endpoint: state.revokes.then(|| format!("{ISSUER}/revoke")),
-            scope: Some("book".to_owned()),
+            scope: Some(state.scope.to_owned()),
             names_issuer: true,
             takes_metadata_documents: state.takes_documents,
             auth_methods: Vec::new(),
