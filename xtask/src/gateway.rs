@@ -282,7 +282,9 @@ fn config_text(folder: &Path, contracts: &Path, partners: &[DemoPartner]) -> Str
     let mut text = format!(
         "state_dir = {:?}\n\n[server]\nlisten = \"127.0.0.1:0\"\n\n[contracts]\ndir = {contracts:?}\n\n\
          # Local partners speak plain HTTP on loopback; never switch this on in production.\n\
-         [partner_client]\nallow_loopback_http = true\n",
+         [partner_client]\nallow_loopback_http = true\n\n\
+         # Searches in flight all the time ask a partner more often than a contract allows in a minute.\n\
+         [outbound]\nrate_limits = false\n",
         folder.join("state")
     );
     for partner in partners {

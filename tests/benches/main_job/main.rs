@@ -81,7 +81,7 @@ fn start_gateway(subject: &Subject, partner: &Server, folder: &Path) -> (Server,
     let config = folder.join("gateway.toml");
     let text = format!(
         "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\n[contracts]\ndir = {contracts:?}\n\
-         [partner_client]\nallow_loopback_http = true\n[log]\nlevel = \"warn\"\n\
+         [partner_client]\nallow_loopback_http = true\n[outbound]\nrate_limits = false\nsearch_cache = false\n[log]\nlevel = \"warn\"\n\
          [[partners]]\nid = \"instant\"\nname = \"Instant\"\nurl = \"http://{}/mcp\"\n\
          [[partners.listings]]\nintent = {:?}\nservice_area = [\"IN_ALL\"]\n",
         folder.join("state"),

@@ -136,11 +136,18 @@ impl Desk {
 
     /// The subject of a token that is good, for this partner, and wide enough, as the authorization server tells.
     async fn subject(&self, token: &str) -> Option<String> {
-        let asked = self.client.post(format!("{}/token/introspection", self.issuer));
-        let asked = asked.basic_auth("partner", Some("the-secret-of-the-partner-itself"));
-        let body = format!("token={token}&token_type_hint=access_token");
-        let asked = asked.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded").body(body);
-        let told: Value = asked.send().await.ok()?.json().await.ok()?;
+        let ask = || {
+            let asked = self.client.post(format!("{}/token/introspection", self.issuer));
+            let asked = asked.basic_auth("partner", Some("the-secret-of-the-partner-itself"));
+            let body = format!("token={token}&token_type_hint=access_token");
+            asked.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded").body(body).send()
+        };
+        // Node gives up idle connections without a word: that says nothing of the token.
+        let answer = match ask().await {
+            Ok(answer) => answer,
+            Err(_) => ask().await.ok()?,
+        };
+        let told: Value = answer.json().await.ok()?;
         let is_for_this = told["aud"] == json!(self.url) && told["scope"] == json!(SCOPE);
         (told["active"] == true && is_for_this).then(|| told["sub"].as_str().expect("a subject").to_owned())
     }
