@@ -284,7 +284,8 @@ async fn many_clients_look_up_together(database: Database) {
         assert_eq!(booked, (at % 2 == 0).then(|| format!("BK-{at}")));
     }
     let batches = books.looked_up.lock().expect("sound").len();
-    assert!(batches <= 5, "{batches} batches");
+    // On an idle machine it is two or three; how many come while one is under way is the scheduler's.
+    assert!(batches <= CLIENTS / 10, "{batches} batches");
 }
 
 async fn two_desks_charge_each_order_once(database: Database) {
