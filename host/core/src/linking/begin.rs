@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::flow::{AuthorizationRequest, Pkce, random_text};
 use super::records::{
-    ClientOrigin, KeptClient, KeptProvider, KnownClient, Owner, PendingLink, PendingSecrets, browser_context,
-    known_client_key, pending_keys, seal_client, seal_pending, split,
+    ClientOrigin, KeptClient, KnownClient, Owner, PendingLink, PendingSecrets, browser_context, known_client_key,
+    pending_keys, seal_client, seal_pending, split,
 };
 use super::service::{Parts, server};
 use super::ticket::{TICKET_TTL_MS, Ticket};
@@ -108,7 +108,7 @@ impl Linking {
         Ok(PendingLink {
             user: ticket.user,
             partner: ticket.partner,
-            provider: KeptProvider::from(provider),
+            provider,
             client,
             challenge: ticket.challenge,
             browser: vault.mark(&browser_context(&key), browser.expose()),

@@ -6,7 +6,7 @@ use super::flow::{Callback, Expected};
 use super::records::{ClientOrigin, Link, LinkSecrets, PendingLink, PendingSecrets, browser_context, pending_keys};
 use super::renewal::aged;
 use super::service::{Parts, server};
-use super::{Client, Grant, LinkError, LinkFailure, Linking, Provider};
+use super::{Client, Grant, LinkError, LinkFailure, Linking};
 use crate::audit::Actor;
 use crate::error::chain;
 use crate::secret::Secret;
@@ -81,7 +81,7 @@ impl Linking {
 
     async fn exchange(&self, pending: PendingLink, secrets: PendingSecrets, code: Secret) -> Result<(), LinkError> {
         let client = self.client_of(&pending, secrets.client)?;
-        let provider = Provider::from(pending.provider.clone());
+        let provider = pending.provider.clone();
         let redirect_uri = self.settings().redirect_uri();
         let exchanged = self.parts().authorizer.exchange(&provider, &client, &code, &secrets.verifier, &redirect_uri);
         let grant = match exchanged.await {

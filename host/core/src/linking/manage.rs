@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::finish::TRIES_MAX;
 use super::records::{Link, LinkSecrets, Owner, user_marks};
 use super::service::Parts;
-use super::{LinkError, LinkFailure, Linking, Provider};
+use super::{LinkError, LinkFailure, Linking};
 use crate::audit::Actor;
 use crate::error::chain;
 use crate::id::{PartnerId, UserId};
@@ -99,14 +99,14 @@ impl Linking {
 
     /// Has the tokens of a link revoked: the refresh token first, with which most servers end the whole grant.
     pub(super) async fn revoke_all(&self, link: &Link, secrets: &LinkSecrets) -> Revocation {
-        let provider = Provider::from(link.provider.clone());
+        let provider = &link.provider;
         if provider.revocation_endpoint.is_none() {
             return Revocation::Unsupported;
         }
         let Some(client) = self.client_for(link, secrets) else { return Revocation::Failed };
         let mut revocation = Revocation::Done;
         for token in [secrets.refresh.as_ref(), Some(&secrets.access)].into_iter().flatten() {
-            match self.parts().authorizer.revoke(&provider, &client, token).await {
+            match self.parts().authorizer.revoke(provider, &client, token).await {
                 Ok(()) => {}
                 // Access tokens that the server does not keep end by themselves (RFC 7009, 2.2.1).
                 Err(LinkFailure::Refused { code }) if code == "unsupported_token_type" => {}

@@ -5,8 +5,8 @@ use futures_util::future::BoxFuture;
 use crate::secret::Secret;
 
 /// A partner's authorization server and what it protects, as they describe themselves (RFC 9728, RFC 8414; MCP,
-/// Authorization).
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Authorization). It is kept with a link, in this form.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Provider {
     /// The protected resource: the partner's own MCP address, or one that covers it. Goes out as `resource` (RFC 8707).
     pub resource: String,

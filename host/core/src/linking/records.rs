@@ -55,79 +55,6 @@ pub(super) fn pending_keys(vault: &Vault, state: &Secret) -> Vec<String> {
     vault.marks(STATE, state.expose()).iter().map(|mark| mark.as_str().to_owned()).collect()
 }
 
-/// A [`Provider`] as it is kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct KeptProvider {
-    pub(super) resource: String,
-    pub(super) issuer: String,
-    pub(super) authorization_endpoint: String,
-    pub(super) token_endpoint: String,
-    pub(super) registration_endpoint: Option<String>,
-    pub(super) revocation_endpoint: Option<String>,
-    pub(super) scope: Option<String>,
-    pub(super) names_issuer: bool,
-    pub(super) takes_metadata_documents: bool,
-    pub(super) auth_methods: Vec<String>,
-}
-
-impl From<Provider> for KeptProvider {
-    fn from(provider: Provider) -> Self {
-        let Provider {
-            resource,
-            issuer,
-            authorization_endpoint,
-            token_endpoint,
-            registration_endpoint,
-            revocation_endpoint,
-            scope,
-            names_issuer,
-            takes_metadata_documents,
-            auth_methods,
-        } = provider;
-        Self {
-            resource,
-            issuer,
-            authorization_endpoint,
-            token_endpoint,
-            registration_endpoint,
-            revocation_endpoint,
-            scope,
-            names_issuer,
-            takes_metadata_documents,
-            auth_methods,
-        }
-    }
-}
-
-impl From<KeptProvider> for Provider {
-    fn from(kept: KeptProvider) -> Self {
-        let KeptProvider {
-            resource,
-            issuer,
-            authorization_endpoint,
-            token_endpoint,
-            registration_endpoint,
-            revocation_endpoint,
-            scope,
-            names_issuer,
-            takes_metadata_documents,
-            auth_methods,
-        } = kept;
-        Self {
-            resource,
-            issuer,
-            authorization_endpoint,
-            token_endpoint,
-            registration_endpoint,
-            revocation_endpoint,
-            scope,
-            names_issuer,
-            takes_metadata_documents,
-            auth_methods,
-        }
-    }
-}
-
 /// A [`Client`] as it is kept, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct KeptClient {
@@ -194,7 +121,7 @@ pub(super) struct Link {
     /// The user's mark.
     pub(super) user: String,
     pub(super) partner: PartnerId,
-    pub(super) provider: KeptProvider,
+    pub(super) provider: Provider,
     pub(super) client: KeptClient,
     /// What the partner challenged with, by which its authorization server was found.
     pub(super) challenge: Option<String>,
@@ -265,7 +192,7 @@ pub(super) struct PendingLink {
     /// The user's mark.
     pub(super) user: String,
     pub(super) partner: PartnerId,
-    pub(super) provider: KeptProvider,
+    pub(super) provider: Provider,
     pub(super) client: KeptClient,
     pub(super) challenge: Option<String>,
     /// Recognises the browser that began.

@@ -13,7 +13,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
 
 use super::finish::{TRIES_MAX, is_client_gone};
-use super::records::{ClientOrigin, KeptProvider, Link, LinkSecrets, Owner};
+use super::records::{ClientOrigin, Link, LinkSecrets, Owner};
 use super::service::Parts;
 use super::tokens::unknown;
 use super::{Client, Grant, LinkFailure, Linking, Provider};
@@ -88,7 +88,7 @@ impl Renewals {
 
 /// How the authorization server was asked for the next token.
 enum Asked {
-    Granted(Box<(KeptProvider, Grant)>),
+    Granted(Box<(Provider, Grant)>),
     /// The link is over, with the server's reason.
     Ended(String),
     Failed(LinkFailure),
@@ -171,12 +171,12 @@ impl Linking {
     /// Asks the authorization server. Where it is not to be found any more as it was, it is looked for anew.
     async fn ask(&self, link: &Link, secrets: &LinkSecrets, refresh: &Secret) -> Asked {
         let Parts { authorizer, .. } = self.parts();
-        let provider = Provider::from(link.provider.clone());
+        let provider = &link.provider;
         let Some(client) = self.client_for(link, secrets) else {
             return Asked::Ended("the configuration names no client for the issuer any more".to_owned());
         };
-        let failure = match authorizer.refresh(&provider, &client, refresh).await {
-            Ok(grant) => return Asked::Granted(Box::new((provider.into(), grant))),
+        let failure = match authorizer.refresh(provider, &client, refresh).await {
+            Ok(grant) => return Asked::Granted(Box::new((provider.clone(), grant))),
             Err(failure) => failure,
         };
         if let LinkFailure::Refused { code } = failure {
@@ -184,7 +184,7 @@ impl Linking {
         }
         let Some(moved) = self.moved(link).await else { return Asked::Failed(failure) };
         match authorizer.refresh(&moved, &client, refresh).await {
-            Ok(grant) => Asked::Granted(Box::new((moved.into(), grant))),
+            Ok(grant) => Asked::Granted(Box::new((moved, grant))),
             Err(LinkFailure::Refused { code }) => self.refused(link, code).await,
             Err(failure) => Asked::Failed(failure),
         }
@@ -233,7 +233,7 @@ impl Linking {
         owners: &[Owner],
         claimed: Versioned<Link>,
         before: LinkSecrets,
-        (provider, grant): (KeptProvider, Grant),
+        (provider, grant): (Provider, Grant),
     ) -> Renewed {
         let Parts { vault, timer, .. } = self.parts();
         let now_ms = self.now();
