@@ -6,8 +6,8 @@ mod labelled;
 use std::collections::BTreeSet;
 
 use contract_sdk::lexicon::{AnyOf, Claim, Lexicon};
-use intent_gateway_core::classify::CueIndex;
-use intent_gateway_core::limits::UTTERANCE_MAX_CHARS;
+use intent_gateway_domain::classify::CueIndex;
+use intent_gateway_domain::limits::UTTERANCE_MAX_CHARS;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! The case files of every contract that ships, tried on the built component over the real sandbox.
 
-use intent_gateway_core::ports::Contract as _;
+use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_kit::cases::{Suite, gaps, run};
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
 

@@ -42,22 +42,42 @@ fn dependencies_point_one_way() {
         dependencies(&metadata, package).into_iter().filter(|name| names.contains(name)).collect()
     };
     let set = |names: &[&str]| -> BTreeSet<String> { names.iter().map(ToString::to_string).collect() };
-    let core = "intent-gateway-core";
-    assert_eq!(own(core), set(&[]));
-    let siblings = ["sandbox", "partners", "http", "store", "mail"].map(|name| format!("intent-gateway-{name}"));
-    for sibling in &siblings {
-        assert_eq!(own(sibling), set(&[core]), "{sibling}");
+    let host =
+        |names: &[&str]| -> BTreeSet<String> { names.iter().map(|name| format!("intent-gateway-{name}")).collect() };
+    for (name, below) in [
+        ("domain", &[][..]),
+        ("outbound", &["domain"]),
+        ("routing", &["domain", "outbound"]),
+        ("onboarding", &["domain"]),
+        ("ledger", &["domain"]),
+        ("linking", &["domain"]),
+        ("sandbox", &["domain"]),
+        ("mail", &["domain"]),
+        // The requests to authorization servers are a port of `linking`, reports and entries one of `ledger`.
+        ("partners", &["domain", "linking"]),
+        ("store", &["domain", "ledger"]),
+        ("http", &["domain", "outbound", "routing", "onboarding", "ledger", "linking"]),
+    ] {
+        assert_eq!(own(&format!("intent-gateway-{name}")), host(below), "{name}");
     }
     assert_eq!(own("contract-sdk"), set(&["contract-sdk-derive"]));
     assert_eq!(own("contract-toolchain"), set(&[]));
-    assert_eq!(own("intent-gateway-kit"), set(&[core, "intent-gateway-sandbox", "contract-toolchain"]));
+    let kit = host(&["domain", "sandbox"]).into_iter().chain(set(&["contract-toolchain"])).collect();
+    assert_eq!(own("intent-gateway-kit"), kit);
     for contract in CONTRACTS {
         assert_eq!(own(contract), set(&["contract-sdk"]), "{contract}");
     }
 
-    // A contract and its SDK know no runtime, and neither does the domain.
-    for package in CONTRACTS.into_iter().chain([core, "contract-sdk"]) {
-        assert!(!dependencies(&metadata, package).contains("tokio"), "{package}");
+    // A contract and its SDK know no runtime and no IO, and neither do the rules of the product.
+    let rules = host(&["domain", "outbound", "routing", "onboarding", "ledger", "linking"]);
+    for package in CONTRACTS.into_iter().chain(["contract-sdk"]).chain(rules.iter().map(String::as_str)) {
+        for runtime in ["tokio", "hyper", "axum", "rusqlite", "wasmtime", "rmcp"] {
+            assert!(!dependencies(&metadata, package).contains(runtime), "{package} must not depend on {runtime}");
+        }
+    }
+    // What tests share is never linked into the product.
+    for name in &names {
+        assert!(!dependencies(&metadata, name).contains("intent-gateway-testing"), "{name}");
     }
 
     // One owner for each foreign technology.

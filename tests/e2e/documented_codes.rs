@@ -17,7 +17,7 @@ fn codes(source: &str) -> BTreeSet<String> {
 fn codes_of_refused_loads() {
     let read = |path: &str| std::fs::read_to_string(root().join(path)).expect("the file is there");
     let mut carried = codes(&read("host/sandbox/src/failure.rs"));
-    carried.extend(codes(&read("host/core/src/succession.rs")));
+    carried.extend(codes(&read("host/domain/src/succession.rs")));
     // Not a refusal of a load: the log has it, and callers see it as any defect of the gateway.
     assert!(carried.remove("INTERNAL_ERROR"));
 
@@ -32,7 +32,7 @@ fn codes_of_refused_loads() {
 #[test]
 fn codes_of_account_linking() {
     let read = |path: &str| std::fs::read_to_string(root().join(path)).expect("the file is there");
-    let carried = codes(&read("host/core/src/linking/error.rs"));
+    let carried = codes(&read("host/linking/src/error.rs"));
     assert!(carried.len() > 10, "{carried:?}");
     let docs = read("docs/errors.md");
     let section = docs.split("\n## ").find(|section| section.starts_with("On the way to a linked")).expect("a section");
@@ -47,7 +47,7 @@ fn codes_of_account_linking() {
 fn codes_of_manifests_and_tools() {
     let docs = std::fs::read_to_string(root().join("docs/errors.md")).expect("the file is there");
     let mut found = 0;
-    for folder in ["host/core/src/manifest", "host/core/src/descriptors"] {
+    for folder in ["host/onboarding/src/manifest", "host/onboarding/src/descriptors"] {
         for file in std::fs::read_dir(root().join(folder)).expect("the folder is there") {
             let source = std::fs::read_to_string(file.expect("listed").path()).expect("readable");
             // A code is a constant whose name is its value.

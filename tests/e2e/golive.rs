@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_core::clock::SystemClock;
-use intent_gateway_core::contract::{Axes, RequirementCheck};
-use intent_gateway_core::endpoint::{Endpoint, Mappings};
-use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::golive::{Confirmation, GoLiveReport, GoLiveRunner, ItemState};
-use intent_gateway_core::id::{IntentId, PartnerId};
-use intent_gateway_core::partner::{Listing, Partner};
-use intent_gateway_core::ports::{Contract as _, PartnerCalls, ToolAnswer, ToolCall};
+use intent_gateway_domain::clock::SystemClock;
+use intent_gateway_domain::contract::{Axes, RequirementCheck};
+use intent_gateway_domain::endpoint::{Endpoint, Mappings};
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::golive::{Confirmation, GoLiveReport, GoLiveRunner, ItemState};
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::partner::{Listing, Partner};
+use intent_gateway_domain::ports::{Contract as _, PartnerCalls, ToolAnswer, ToolCall};
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
 use serde_json::{Value, json};
 

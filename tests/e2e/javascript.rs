@@ -6,8 +6,8 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use intent_gateway_core::contract::{Axes, CallContext, Candidate, Payload};
-use intent_gateway_core::ports::Contract as _;
+use intent_gateway_domain::contract::{Axes, CallContext, Candidate, Payload};
+use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
 use jiff::ToSpan as _;
 use serde_json::{Value, json};

@@ -7,22 +7,22 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_core::clock::Clock;
-use intent_gateway_core::contract::{Axes, Need};
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::endpoint::{Endpoint, Mappings};
-use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::findings::Finding;
-use intent_gateway_core::id::{IntentId, PartnerId};
-use intent_gateway_core::outbound::Outbound;
-use intent_gateway_core::partner::{Listing, Partner};
-use intent_gateway_core::ports::{
+use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::contract::{Axes, Need};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::endpoint::{Endpoint, Mappings};
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::findings::Finding;
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::partner::{Listing, Partner};
+use intent_gateway_domain::ports::{
     Contract, Contracts, Journal, PartnerCalls, PartnerDirectory, Selection, ToolAnswer, ToolCall,
 };
-use intent_gateway_core::receipt::{Difference, Receipt, replay};
-use intent_gateway_core::reference::ReferenceSealer;
-use intent_gateway_core::search::Searcher;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::receipt::{Difference, Receipt, replay};
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_outbound::Outbound;
+use intent_gateway_routing::reference::ReferenceSealer;
+use intent_gateway_routing::search::Searcher;
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};

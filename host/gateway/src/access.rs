@@ -4,8 +4,8 @@ use anyhow::{Context as _, anyhow};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::Args;
-use intent_gateway_core::id::PartnerId;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::secret::Secret;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
-use intent_gateway_core::audit::{Actor, AuditEntry};
-use intent_gateway_core::id::PartnerId;
-use intent_gateway_core::secret::Secret;
-use intent_gateway_core::store::Store as _;
+use intent_gateway_domain::audit::{Actor, AuditEntry};
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::store::Store as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -233,7 +233,7 @@ fn row(entry: &Shown) -> [String; 6] {
 
 #[cfg(test)]
 mod tests {
-    use intent_gateway_core::audit::{AuditDraft, genesis, link};
+    use intent_gateway_domain::audit::{AuditDraft, genesis, link};
     use serde_json::json;
 
     use super::*;

@@ -5,12 +5,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use intent_gateway_core::calling::forget_attempts;
-use intent_gateway_core::error::chain;
-use intent_gateway_core::health::Health;
-use intent_gateway_core::linking::Linking;
-use intent_gateway_core::onboarding::{Onboarding, StrikeWatch};
-use intent_gateway_core::ports::Evidence as _;
+use intent_gateway_domain::error::chain;
+use intent_gateway_domain::ports::Evidence as _;
+use intent_gateway_ledger::completion::keyring::KeyRing;
+use intent_gateway_linking::Linking;
+use intent_gateway_onboarding::{Onboarding, StrikeWatch};
+use intent_gateway_outbound::health::Health;
+use intent_gateway_routing::calling::forget_attempts;
 use intent_gateway_store::SqlStore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -28,7 +29,7 @@ const EVIDENCE_POLL: Duration = Duration::from_secs(3_600);
 /// How often what partners deliver is compared with what they declare.
 const INFLATION_POLL: Duration = Duration::from_secs(3_600);
 /// How long a change is waited for before the store is asked whether there was none: the signing keys must be known to be
-/// the store's, well within [`STALE_AFTER_MS`](intent_gateway_core::completion::keyring::STALE_AFTER_MS).
+/// the store's, well within [`STALE_AFTER_MS`](intent_gateway_ledger::completion::keyring::STALE_AFTER_MS).
 const COMPARE_POLL: Duration = Duration::from_secs(2);
 /// Pause after the store has failed.
 const STORE_PAUSE: Duration = Duration::from_secs(1);
@@ -38,6 +39,8 @@ pub(crate) struct Work {
     pub(crate) onboarding: Arc<Onboarding>,
     pub(crate) store: Arc<SqlStore>,
     pub(crate) health: Arc<Health>,
+    /// What completion reports are verified with.
+    pub(crate) keys: Arc<KeyRing>,
     /// The last change of who is routed that was taken in.
     pub(crate) seen: u64,
     /// How long evidence is kept, milliseconds.
@@ -54,7 +57,7 @@ pub(crate) struct Background(JoinSet<()>);
 
 impl Background {
     pub(crate) fn start(work: Work, stop: &CancellationToken) -> Self {
-        let Work { onboarding, store, health, seen, keep_ms, strikes, health_journal, changes, linking } = work;
+        let Work { onboarding, store, health, keys, seen, keep_ms, strikes, health_journal, changes, linking } = work;
         let mut tasks = JoinSet::new();
         let until = |stop: &CancellationToken, work: futures_util::future::BoxFuture<'static, ()>| {
             let stop = stop.clone();
@@ -65,7 +68,7 @@ impl Background {
                 }
             }
         };
-        tasks.spawn(until(stop, Box::pin(follow(onboarding.clone(), health.clone(), seen))));
+        tasks.spawn(until(stop, Box::pin(follow(onboarding.clone(), keys, health.clone(), seen))));
         tasks.spawn(until(stop, Box::pin(deliver(onboarding.clone()))));
         tasks.spawn(until(stop, Box::pin(probe(onboarding.clone()))));
         tasks.spawn(until(stop, Box::pin(sweep(onboarding.clone(), linking))));
@@ -86,16 +89,16 @@ impl Background {
 
 /// Puts every change of who is routed, and of signing keys, in force. While the store cannot be read, who was routed last
 /// stays so; the keys grow stale, and completion reports are refused until they can be compared again.
-async fn follow(onboarding: Arc<Onboarding>, health: Arc<Health>, mut seen: u64) {
+async fn follow(onboarding: Arc<Onboarding>, keys: Arc<KeyRing>, health: Arc<Health>, mut seen: u64) {
     loop {
-        if let Err(error) = follow_once(&onboarding, &health, &mut seen).await {
+        if let Err(error) = follow_once(&onboarding, &keys, &health, &mut seen).await {
             tracing::error!(%error, "the store could not be read; who was routed last stays so");
             tokio::time::sleep(STORE_PAUSE).await;
         }
     }
 }
 
-async fn follow_once(onboarding: &Onboarding, health: &Health, seen: &mut u64) -> Result<(), String> {
+async fn follow_once(onboarding: &Onboarding, keys: &KeyRing, health: &Health, seen: &mut u64) -> Result<(), String> {
     let store = &*onboarding.store;
     let now = match tokio::time::timeout(COMPARE_POLL, store.changed(*seen)).await {
         Ok(now) => now,
@@ -103,7 +106,7 @@ async fn follow_once(onboarding: &Onboarding, health: &Health, seen: &mut u64) -
             let asked_at_ms = onboarding.clock.now_ms();
             let now = store.changes().await.map_err(|error| chain(&error))?;
             if now == *seen {
-                onboarding.keys.compared(asked_at_ms);
+                keys.compared(asked_at_ms);
                 return Ok(());
             }
             now

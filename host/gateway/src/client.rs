@@ -7,8 +7,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use http::{Method, Uri};
-use intent_gateway_core::contract::Violation;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::contract::Violation;
+use intent_gateway_domain::secret::Secret;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -1,17 +1,17 @@
 //! Partners' health beside the calls: changes into the log and the audit log, new strikes out of the store.
 //!
-//! The steps themselves are in [`onboarding`](intent_gateway_core::onboarding). Here is when they are taken, and what waits
+//! The steps themselves are in [`onboarding`](intent_gateway_onboarding). Here is when they are taken, and what waits
 //! for them: a bounded queue, so that no call waits for the store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use intent_gateway_core::error::chain;
-use intent_gateway_core::health::{Health, HealthChange, HealthEvent};
-use intent_gateway_core::onboarding::{Onboarding, StrikeWatch};
-use intent_gateway_core::ports::{Evidence, HealthLog};
-use intent_gateway_core::telemetry;
+use intent_gateway_domain::error::chain;
+use intent_gateway_domain::ports::{Evidence, HealthLog};
+use intent_gateway_domain::telemetry;
+use intent_gateway_onboarding::{Onboarding, StrikeWatch};
+use intent_gateway_outbound::health::{Health, HealthChange, HealthEvent};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -118,7 +118,7 @@ pub(crate) async fn follow_strikes(
     journal: Arc<HealthJournal>,
 ) {
     loop {
-        if let Err(error) = onboarding.follow_strikes(&*evidence, &health, &mut watch, &*journal).await {
+        if let Err(error) = onboarding.follow_strikes(&*evidence, &*health, &mut watch, &*journal).await {
             tracing::error!(error = %chain(&error), "new strikes could not be read");
         }
         tokio::time::sleep(STRIKE_POLL).await;
@@ -127,7 +127,7 @@ pub(crate) async fn follow_strikes(
 
 #[cfg(test)]
 mod tests {
-    use intent_gateway_core::id::PartnerId;
+    use intent_gateway_domain::id::PartnerId;
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use intent_gateway_core::clock::Clock;
+use intent_gateway_domain::clock::Clock;
 use intent_gateway_http::auth::issuers::Issuers;
 use intent_gateway_http::auth::{JwksError, JwksFetch};
 

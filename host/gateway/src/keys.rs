@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use intent_gateway_core::clock::Clock;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::secret::Secret;
-use intent_gateway_core::vault::{Entropy, NoEntropy, Vault};
+use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::vault::{Entropy, NoEntropy, Vault};
 use intent_gateway_http::auth::{KEY_MIN_BYTES, Tokens};
 
 use crate::config::Config;

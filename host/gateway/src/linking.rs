@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use intent_gateway_core::clock::Clock;
-use intent_gateway_core::linking::{Background, Linking, Parts};
-use intent_gateway_core::onboarding::Onboarding;
+use intent_gateway_domain::clock::Clock;
+use intent_gateway_linking::{Background, Linking, Parts};
+use intent_gateway_onboarding::Onboarding;
 use intent_gateway_partners::PartnerClient;
 use tokio_util::task::TaskTracker;
 

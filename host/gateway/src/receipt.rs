@@ -7,10 +7,10 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use intent_gateway_core::contract::Axes;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::limits::REQUEST_ID_MAX_CHARS;
-use intent_gateway_core::receipt::{Difference, ID_MAX_CHARS, Receipt, ReceiptDrop, ReceiptScore};
+use intent_gateway_domain::contract::Axes;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
+use intent_gateway_domain::receipt::{Difference, ID_MAX_CHARS, Receipt, ReceiptDrop, ReceiptScore};
 use jiff::Timestamp;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;

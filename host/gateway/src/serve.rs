@@ -3,29 +3,31 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use intent_gateway_core::bookkeeping::Bookkeeping;
-use intent_gateway_core::calling::{Caller, Memory};
-use intent_gateway_core::clock::{Clock, SystemClock};
-use intent_gateway_core::completion::intake::Intake;
-use intent_gateway_core::completion::keyring::KeyRing;
-use intent_gateway_core::following::Following;
-use intent_gateway_core::health::Health;
-use intent_gateway_core::linking::Linking;
-use intent_gateway_core::onboarding::{Onboarding, Routing, StrikeWatch};
-use intent_gateway_core::outbound::{Outbound, Policies};
-use intent_gateway_core::partner::Partner;
-use intent_gateway_core::policy::cache::AnswerCache;
-use intent_gateway_core::policy::pace::Pace;
-use intent_gateway_core::policy::sign_in::SignIns;
-use intent_gateway_core::ports::Contracts as _;
-use intent_gateway_core::reference::ReferenceSealer;
-use intent_gateway_core::search::Searcher;
-use intent_gateway_core::telemetry;
+use intent_gateway_domain::clock::{Clock, SystemClock};
+use intent_gateway_domain::partner::Partner;
+use intent_gateway_domain::ports::Contracts as _;
+use intent_gateway_domain::telemetry;
 use intent_gateway_http::server::{Drained, Server};
 use intent_gateway_http::streams::Streams;
 use intent_gateway_http::{AppState, router};
+use intent_gateway_ledger::bookkeeping::Bookkeeping;
+use intent_gateway_ledger::completion::intake::Intake;
+use intent_gateway_ledger::completion::keyring::KeyRing;
+use intent_gateway_linking::Linking;
 use intent_gateway_mail::mailer;
+use intent_gateway_onboarding::{AccountNames, Onboarding, Routing, StrikeWatch};
+use intent_gateway_outbound::health::Health;
+use intent_gateway_outbound::policy::cache::AnswerCache;
+use intent_gateway_outbound::policy::pace::Pace;
+use intent_gateway_outbound::policy::sign_in::SignIns;
+use intent_gateway_outbound::{Outbound, Policies};
 use intent_gateway_partners::PartnerClient;
+use intent_gateway_routing::calling::{Caller, Memory};
+use intent_gateway_routing::following::Following;
+use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
+use intent_gateway_routing::reference::ReferenceSealer;
+use intent_gateway_routing::search::Searcher;
+use intent_gateway_routing::selection::Directory;
 use intent_gateway_sandbox::Sandbox;
 use intent_gateway_store::{Desk, Journal, SqlStore};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -56,21 +58,21 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     let draining = CancellationToken::new();
     let signals = Signals::new()?;
     let sandbox = start_sandbox(&config).await?;
-    let Parts { state, onboarding, store, desk, journal, health, linking, linking_tasks } =
+    let Parts { state, onboarding, keys, store, desk, journal, health, linking, linking_tasks } =
         parts(&config, telemetry, sandbox.clone(), &draining).await?;
     // Before the first request: who was live before a restart is live after it, and may report.
     let seen = onboarding.store.changes().await.context("the store cannot be read")?;
     onboarding.routing.refresh(&*onboarding.store).await.context("the partners cannot be read")?;
     onboarding.refresh_keys().await.context("the signing keys cannot be read")?;
     let mut strikes = StrikeWatch::default();
-    let recalled = onboarding.recall_strikes(&*store, &health.of, &mut strikes).await;
+    let recalled = onboarding.recall_strikes(&*store, &*health.of, &mut strikes).await;
     recalled.context("the strikes against partners cannot be read")?;
     let server = Server::bind(config.server.listener(), router(state), draining.clone()).await?;
     let stop = CancellationToken::new();
     let watchers = telemetry.serve(&config, &stop).await?;
     let keep_ms = config.evidence.keep_ms();
     let HealthParts { of, journal: health_journal, changes } = health;
-    let work = Work { onboarding, store, health: of, seen, keep_ms, strikes, health_journal, changes, linking };
+    let work = Work { onboarding, store, health: of, keys, seen, keep_ms, strikes, health_journal, changes, linking };
     let background = Background::start(work, &stop);
     crate::print(&format!("listening on http://{}", server.local_addr()));
     tracing::info!(address = %server.local_addr(), version = env!("CARGO_PKG_VERSION"), "serving");
@@ -106,6 +108,7 @@ async fn start_sandbox(config: &Config) -> anyhow::Result<Arc<Sandbox>> {
 struct Parts {
     state: AppState,
     onboarding: Arc<Onboarding>,
+    keys: Arc<KeyRing>,
     store: Arc<SqlStore>,
     desk: Arc<Desk>,
     journal: Arc<Journal>,
@@ -139,7 +142,10 @@ async fn parts(
     }
     let store = open_store(config).await?;
     let partners = Arc::new(PartnerClient::new(&config.partner_client).context("partner calls could not be set up")?);
-    let configured = config.partners.iter().cloned().map(|entry| Arc::new(Partner::from(entry))).collect();
+    let configured: Vec<_> = config.partners.iter().cloned().map(|entry| Arc::new(Partner::from(entry))).collect();
+    let directory = Arc::new(Directory::new(configured.clone()));
+    let signing_keys = config.partners.iter().filter_map(PartnerEntry::signing_key);
+    let ring = Arc::new(KeyRing::new(store.clone(), keys.vault(), signing_keys));
     let (desk, journal) = (Arc::new(Desk::open(store.clone())), Arc::new(Journal::open(store.clone())));
     let onboarding = Arc::new(Onboarding {
         store: store.clone(),
@@ -147,11 +153,11 @@ async fn parts(
         clock: clock.clone(),
         contracts: sandbox.clone(),
         probe: partners.clone(),
-        calls: partners.clone(),
+        golive: Arc::new(GoLiveRunner { calls: partners.clone(), clock: clock.clone(), timeout: SAMPLE_TIMEOUT }),
         pages: partners.clone(),
         mailer: mailer(&config.mail, &config.state_dir, clock.clone()).context("mail could not be set up")?,
-        routing: Routing::new(configured),
-        keys: Arc::new(KeyRing::new(config.partners.iter().filter_map(PartnerEntry::signing_key))),
+        routing: Routing::new(configured, directory.clone()),
+        keys: ring.clone(),
         settings: config.platform.settings(),
     });
     let linking_tasks = LinkingTasks::default();
@@ -169,7 +175,7 @@ async fn parts(
     };
     let searcher = Searcher {
         contracts: sandbox.clone(),
-        directory: onboarding.routing.directory(),
+        directory: directory.clone(),
         outbound: Arc::new(Outbound::new(partners, clock.clone(), policies)),
         journal: journal.clone(),
         clock: clock.clone(),
@@ -177,14 +183,19 @@ async fn parts(
         timeout: config.search.timeout(),
     };
     let intake = Intake {
-        keys: onboarding.keys.clone(),
+        keys: ring.clone(),
         contracts: sandbox.clone(),
         desk: desk.clone(),
         clock: clock.clone(),
         rate: config.platform.rate(),
     };
-    let bookkeeping =
-        Bookkeeping { books: store.clone(), store: store.clone(), contracts: sandbox.clone(), clock: clock.clone() };
+    let bookkeeping = Bookkeeping {
+        books: store.clone(),
+        store: store.clone(),
+        names: Arc::new(AccountNames(store.clone())),
+        contracts: sandbox.clone(),
+        clock: clock.clone(),
+    };
     telemetry.watch(sizes(&sandbox, &desk, &journal));
     let memory = Memory { store: store.clone(), vault: keys.vault(), timer: Arc::new(RuntimeTimer) };
     let caller = Arc::new(Caller::beside(&searcher, store.clone(), memory));
@@ -205,7 +216,7 @@ async fn parts(
         limits: config.server.limits(),
         draining: draining.clone(),
     };
-    Ok(Parts { state, onboarding, store, desk, journal, health, linking, linking_tasks })
+    Ok(Parts { state, onboarding, keys: ring, store, desk, journal, health, linking, linking_tasks })
 }
 
 /// What answers that come in pieces work on.

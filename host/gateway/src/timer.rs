@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use intent_gateway_core::ports::Timer;
+use intent_gateway_domain::ports::Timer;
 
 /// The runtime's timer.
 pub(crate) struct RuntimeTimer;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use intent_gateway_core::clock::SystemClock;
+use intent_gateway_domain::clock::SystemClock;
 
 use crate::cli::TokenArgs;
 use crate::config::Config;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequestParts, Query, RawPathParams};
 use http::request::Parts;
-use intent_gateway_core::audit::Actor;
-use intent_gateway_core::id::PartnerId;
+use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::id::PartnerId;
 use serde::Deserialize;
 
 use crate::App;
@@ -108,8 +108,8 @@ impl Page {
     }
 
     /// The page as the store takes it.
-    pub(crate) fn list(&self) -> intent_gateway_core::store::List<'_> {
-        intent_gateway_core::store::List { status: self.status, after: self.after.as_deref(), limit: self.limit }
+    pub(crate) fn list(&self) -> intent_gateway_domain::store::List<'_> {
+        intent_gateway_domain::store::List { status: self.status, after: self.after.as_deref(), limit: self.limit }
     }
 
     /// What to ask the next page with, given the last key of this one; none when it was the last.

@@ -117,8 +117,8 @@ mod tests {
     use axum::routing::get;
     use axum::{Extension, Router};
     use http::StatusCode;
-    use intent_gateway_core::clock::SystemClock;
-    use intent_gateway_core::secret::Secret;
+    use intent_gateway_domain::clock::SystemClock;
+    use intent_gateway_domain::secret::Secret;
     use tower::ServiceExt as _;
 
     use super::*;

@@ -8,8 +8,8 @@ use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
 use http::{HeaderMap, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use intent_gateway_core::contract::Violation;
-use intent_gateway_core::limits::{PAYLOAD_MAX_DEPTH, REQUEST_BODY_MAX_BYTES};
+use intent_gateway_domain::contract::Violation;
+use intent_gateway_domain::limits::{PAYLOAD_MAX_DEPTH, REQUEST_BODY_MAX_BYTES};
 use serde::de::IgnoredAny;
 
 use crate::App;

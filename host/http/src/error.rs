@@ -16,9 +16,9 @@ use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use intent_gateway_core::contract::{Descriptor, Violation};
-use intent_gateway_core::error::{ContractFault, SearchError};
-use intent_gateway_core::ports::ContractAdminError;
+use intent_gateway_domain::contract::{Descriptor, Violation};
+use intent_gateway_domain::error::{ContractFault, SearchError};
+use intent_gateway_domain::ports::ContractAdminError;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -2,7 +2,7 @@
 //!
 //! Not here: what a member means; that is judged in the domain. Members that no route reads are passed over.
 
-use intent_gateway_core::contract::Violation;
+use intent_gateway_domain::contract::Violation;
 use serde_json::{Map, Value};
 
 use crate::error::{Code, Refusal};

@@ -2,9 +2,9 @@
 //!
 //! Amounts are in INR with two decimals, times ISO 8601 in UTC, months by Indian Standard Time.
 
-use intent_gateway_core::bookkeeping::{Mark, Outline, Soundness, fault_code, fault_entry};
-use intent_gateway_core::ledger::{self, Account, Balances, Entry, EntryKind, Fault, Leg, Line, Posting, TrialBalance};
-use intent_gateway_core::money::Paise;
+use intent_gateway_domain::money::Paise;
+use intent_gateway_ledger::bookkeeping::{Mark, Outline, Soundness, fault_code, fault_entry};
+use intent_gateway_ledger::{self, Account, Balances, Entry, EntryKind, Fault, Leg, Line, Posting, TrialBalance};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -360,7 +360,7 @@ pub struct TrialBalanceBody<'a> {
 impl<'a> From<&'a TrialBalance> for TrialBalanceBody<'a> {
     fn from(trial: &'a TrialBalance) -> Self {
         let sum = |of: fn(&Balances) -> Paise| -> Option<Paise> { trial.partners().map(|(_, held)| of(held)).sum() };
-        let row = |(partner, held): (&'a intent_gateway_core::id::PartnerId, &Balances)| BalanceBody {
+        let row = |(partner, held): (&'a intent_gateway_domain::id::PartnerId, &Balances)| BalanceBody {
             partner: partner.as_str(),
             partner_receivable_inr: held.partner_receivable,
             commission_revenue_inr: held.commission_revenue,

@@ -1,7 +1,7 @@
 //! What was counted, for those who watch: in Prometheus' text format, to an admin, and on a listener of its own for a
 //! scraper that has no token.
 //!
-//! Not here: what is counted ([`telemetry`](intent_gateway_core::telemetry)), and where that is kept.
+//! Not here: what is counted ([`telemetry`](intent_gateway_domain::telemetry)), and where that is kept.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use http::{HeaderValue, header};
-use intent_gateway_core::telemetry::Exposition;
+use intent_gateway_domain::telemetry::Exposition;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -1,7 +1,7 @@
 //! Where partners report: one endpoint, which takes a signature in place of a token.
 //!
 //! The body is read as bytes, up to a bound, and handed on with the two headers; nothing looks into it before the
-//! signature holds. Not here: what is judged and booked ([`intake`](intent_gateway_core::completion::intake)).
+//! signature holds. Not here: what is judged and booked ([`intake`](intent_gateway_ledger::completion::intake)).
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
-use intent_gateway_core::completion::REPORT_MAX_BYTES;
-use intent_gateway_core::completion::intake::{Acknowledgement, Delivery, IntakeError};
-use intent_gateway_core::completion::signature::{Presented, SIGNATURE_HEADER, TIMESTAMP_HEADER};
-use intent_gateway_core::error::chain;
-use intent_gateway_core::ledger::DeskError;
-use intent_gateway_core::store::StoreError;
+use intent_gateway_domain::error::chain;
+use intent_gateway_domain::store::StoreError;
+use intent_gateway_ledger::DeskError;
+use intent_gateway_ledger::completion::REPORT_MAX_BYTES;
+use intent_gateway_ledger::completion::intake::{Acknowledgement, Delivery, IntakeError};
+use intent_gateway_ledger::completion::signature::{Presented, SIGNATURE_HEADER, TIMESTAMP_HEADER};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -17,8 +17,8 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_body::{Frame, SizeHint};
-use intent_gateway_core::telemetry::HttpRequest;
-use intent_gateway_core::trace::{self, SpanContext, TRACEPARENT, TRACESTATE, Trace};
+use intent_gateway_domain::telemetry::HttpRequest;
+use intent_gateway_domain::trace::{self, SpanContext, TRACEPARENT, TRACESTATE, Trace};
 use tracing::{Instrument as _, Span};
 use uuid::Uuid;
 

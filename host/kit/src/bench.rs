@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use intent_gateway_core::error::ContractFault;
+use intent_gateway_domain::error::ContractFault;
 use intent_gateway_sandbox::{LoadError, LoadedContract};
 use serde::Serialize;
 

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use intent_gateway_core::contract::{Descriptor, Vocabulary};
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::error::chain;
-use intent_gateway_core::limits::CONTRACT_MAX_BYTES;
-use intent_gateway_core::ports::Contract as _;
-use intent_gateway_core::succession::{self, SuccessionError};
+use intent_gateway_domain::contract::{Descriptor, Vocabulary};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::error::chain;
+use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
+use intent_gateway_domain::ports::Contract as _;
+use intent_gateway_domain::succession::{self, SuccessionError};
 use intent_gateway_sandbox::{LoadError, LoadedContract};
 use serde::Serialize;
 

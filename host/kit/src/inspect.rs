@@ -1,8 +1,8 @@
 //! `plugin inspect`: what a component declares, as JSON or as a text for people.
 
-use intent_gateway_core::contract::{Axis, Descriptor, Tool, ToolRole};
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::ports::Contract as _;
+use intent_gateway_domain::contract::{Axis, Descriptor, Tool, ToolRole};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_sandbox::LoadError;
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use intent_gateway_core::digest::Digest;
+use intent_gateway_domain::digest::Digest;
 use intent_gateway_sandbox::{Engine, EngineError, LoadError, LoadedContract, SandboxConfig};
 use tokio::runtime::{Builder, Runtime};
 

@@ -1,12 +1,12 @@
 //! A small descriptor for the tests of this crate.
 
-use intent_gateway_core::contract::{
+use intent_gateway_domain::contract::{
     Axes, Axis, Backoff, Band, Breach, CardSlot, Completion, Consequence, Coverage, DataLifetime, Depth, Descriptor,
     ErrorRetry, ForbiddenField, Handling, Judged, LatencyTargets, Minimum, Occasion, PlatformError, Ranking,
     RequestTest, Requirement, RequirementCheck, RetryPolicy, Rule, SearchShape, Signal, Tool, ToolRole, Vocabulary,
     Widget, Window,
 };
-use intent_gateway_core::id::IntentId;
+use intent_gateway_domain::id::IntentId;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 

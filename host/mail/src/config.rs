@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::secret::Secret;
 use lettre::message::Mailbox;
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
 //! Sends the platform's mail: by SMTP, or into an outbox file in development. The only user of lettre.
 //!
 //! Not here: what a mail says, when it is sent again after [`MailError::Temporary`], and who may be written to. The port
-//! is `core::ports::Mailer`.
+//! is `domain::ports::Mailer`.
 //!
-//! [`MailError::Temporary`]: intent_gateway_core::mail::MailError::Temporary
+//! [`MailError::Temporary`]: intent_gateway_domain::mail::MailError::Temporary
 
 mod config;
 mod message;
@@ -13,8 +13,8 @@ mod smtp;
 use std::path::Path;
 use std::sync::Arc;
 
-use intent_gateway_core::clock::Clock;
-use intent_gateway_core::ports::Mailer;
+use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::ports::Mailer;
 
 pub use crate::config::{MailConfig, MailConfigError, MailMode, MailTls};
 use crate::outbox::Outbox;

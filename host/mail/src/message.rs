@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use intent_gateway_core::mail::{Mail, MailError};
+use intent_gateway_domain::mail::{Mail, MailError};
 use lettre::Address;
 use lettre::message::header::{ContentType, Header, HeaderName, HeaderValue};
 use lettre::message::{Mailbox, Message};

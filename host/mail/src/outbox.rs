@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_core::clock::Clock;
-use intent_gateway_core::mail::{Mail, MailError};
-use intent_gateway_core::ports::Mailer;
+use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::mail::{Mail, MailError};
+use intent_gateway_domain::ports::Mailer;
 use jiff::Timestamp;
 use lettre::message::Mailbox;
 use serde::Serialize;

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_core::clock::Clock;
-use intent_gateway_core::mail::{Mail, MailError};
-use intent_gateway_core::ports::Mailer;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::mail::{Mail, MailError};
+use intent_gateway_domain::ports::Mailer;
+use intent_gateway_domain::secret::Secret;
 use lettre::message::{Mailbox, Message};
 use lettre::transport::smtp::Error;
 use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use intent_gateway_core::clock::SystemClock;
-use intent_gateway_core::mail::{Mail, MailError};
-use intent_gateway_core::ports::Mailer;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::clock::SystemClock;
+use intent_gateway_domain::mail::{Mail, MailError};
+use intent_gateway_domain::ports::Mailer;
+use intent_gateway_domain::secret::Secret;
 use intent_gateway_mail::{MailConfig, MailMode, MailSetupError, MailTls, OUTBOX_FILE, mailer};
 use tempfile::TempDir;
 use test_servers::smtp::{ReceivedMail, SmtpOptions, SmtpServer, SmtpTls};

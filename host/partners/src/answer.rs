@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use intent_gateway_core::error::CallFailure;
+use intent_gateway_domain::error::CallFailure;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::Value;

@@ -1,9 +1,9 @@
 //! What goes along with every call, in headers: which request it belongs to, and which trace.
 //!
-//! Not here: what a trace is ([`trace`](intent_gateway_core::trace)), and the arguments of a call, which nothing is added to.
+//! Not here: what a trace is ([`trace`](intent_gateway_domain::trace)), and the arguments of a call, which nothing is added to.
 
 use http::header::{HeaderName, HeaderValue};
-use intent_gateway_core::trace::{Outgoing, TRACEPARENT, TRACESTATE, Trace};
+use intent_gateway_domain::trace::{Outgoing, TRACEPARENT, TRACESTATE, Trace};
 use tracing::Span;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

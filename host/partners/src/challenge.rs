@@ -5,7 +5,7 @@
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, StatusCode};
 use http_auth::parser::ChallengeParser;
-use intent_gateway_core::error::CallFailure;
+use intent_gateway_domain::error::CallFailure;
 
 /// Bytes of a challenge. One that is longer holds no address that anybody could follow.
 const CHALLENGE_MAX_BYTES: usize = 4 * 1024;

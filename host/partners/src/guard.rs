@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 use futures_util::future::BoxFuture;
 use http::Uri;
 use hyper_util::client::legacy::connect::dns::Name;
-use intent_gateway_core::error::CallFailure;
+use intent_gateway_domain::error::CallFailure;
 use tower_service::Service;
 
 /// Bytes of a partner's endpoint address.

@@ -10,9 +10,9 @@ use std::time::Duration;
 use futures_util::stream::BoxStream;
 use http::header::{HeaderName, HeaderValue};
 use http::{StatusCode, Uri};
-use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::limits::PROBE_CALL_TIMEOUT;
-use intent_gateway_core::probe::{Lifecycle, SessionMode};
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::limits::PROBE_CALL_TIMEOUT;
+use intent_gateway_domain::probe::{Lifecycle, SessionMode};
 use rmcp::model::{
     CallToolResult, ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, GetExtensions as _, RequestMetaObject,
     ServerJsonRpcMessage, ServerResult,

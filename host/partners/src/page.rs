@@ -7,10 +7,10 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue, LOCATION};
 use http::{Method, Request, Response, Uri};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
-use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::limits::{PAGE_MAX_BYTES, PAGE_REDIRECTS_MAX, PAGE_TIMEOUT};
-use intent_gateway_core::ports::PageFetch;
-use intent_gateway_core::probe::FetchedPage;
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::limits::{PAGE_MAX_BYTES, PAGE_REDIRECTS_MAX, PAGE_TIMEOUT};
+use intent_gateway_domain::ports::PageFetch;
+use intent_gateway_domain::probe::FetchedPage;
 use url::Url;
 
 use crate::answer::{clean, protocol};

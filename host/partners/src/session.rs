@@ -17,9 +17,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Uri;
 use http::header::{HeaderName, HeaderValue};
-use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::ports::ToolCall;
-use intent_gateway_core::probe::{Lifecycle, PROBE_PAGES_MAX, PROBE_TOOLS_MAX};
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::ports::ToolCall;
+use intent_gateway_domain::probe::{Lifecycle, PROBE_PAGES_MAX, PROBE_TOOLS_MAX};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest, GetExtensions as _,
     Implementation, ListToolsRequest, ProgressToken, ProtocolVersion, RequestId, RequestMetaObject, ServerPeerInfo,

@@ -21,8 +21,8 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::secret::Secret;
 use tower_service::Service;
 
 use crate::answer::clean;

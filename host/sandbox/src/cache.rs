@@ -10,8 +10,8 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::error::chain;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::error::chain;
 use wasmtime::component::Component;
 
 use crate::component::{self, ContractComponent};

@@ -1,11 +1,11 @@
 //! What the interface promises of a result and a type cannot hold. A result that breaks a promise is the
 //! contract's fault and never reaches a caller: the host acts on these values.
 
-use intent_gateway_core::contract::{
+use intent_gateway_domain::contract::{
     CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Payload, PreparedRequest, Refusal,
     Violation,
 };
-use intent_gateway_core::error::ContractFault;
+use intent_gateway_domain::error::ContractFault;
 
 use crate::instance::shorten;
 

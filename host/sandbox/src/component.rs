@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use intent_gateway_core::contract::Descriptor;
-use intent_gateway_core::error::ContractFault;
-use intent_gateway_core::limits::CONTRACT_MAX_BYTES;
+use intent_gateway_domain::contract::Descriptor;
+use intent_gateway_domain::error::ContractFault;
+use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
 use wasmtime::component::{Component, ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower};
 
 use crate::abi::{self, Exports};

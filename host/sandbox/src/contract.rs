@@ -2,13 +2,13 @@
 //! before anybody sees it. It knows nothing of other versions; that is the registry's business.
 
 use futures_util::future::BoxFuture;
-use intent_gateway_core::contract::{
+use intent_gateway_domain::contract::{
     CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
     PreparedRequest, Refusal,
 };
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::error::{ContractError, ContractFault};
-use intent_gateway_core::ports::Contract;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::error::{ContractError, ContractFault};
+use intent_gateway_domain::ports::Contract;
 
 use crate::bindings as wit;
 use crate::component::{self, ContractComponent};

@@ -1,8 +1,8 @@
 //! From the component's types to the domain's, and back. Values that break a promise of the interface are
 //! found in `checks`; here is only what a type cannot hold: JSON text that is none.
 
-use intent_gateway_core::contract as domain;
-use intent_gateway_core::error::ContractFault;
+use intent_gateway_domain::contract as domain;
+use intent_gateway_domain::error::ContractFault;
 use serde_json::value::RawValue;
 
 use crate::bindings as wit;

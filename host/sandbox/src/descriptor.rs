@@ -3,9 +3,9 @@
 
 use std::collections::HashSet;
 
-use intent_gateway_core::contract as domain;
-use intent_gateway_core::id::IntentId;
-use intent_gateway_core::limits::OPTIONS_READ_MAX;
+use intent_gateway_domain::contract as domain;
+use intent_gateway_domain::id::IntentId;
+use intent_gateway_domain::limits::OPTIONS_READ_MAX;
 use serde_json::value::RawValue;
 
 use crate::bindings as wit;

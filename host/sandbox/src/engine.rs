@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::error::ContractFault;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::error::ContractFault;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use wasmtime::component::Linker;
 use wasmtime::{Config, Enabled, OptLevel, PoolingAllocationConfig};

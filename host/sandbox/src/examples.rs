@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use intent_gateway_core::contract::{CallContext, Candidate, Exchange, Payload, Violation};
-use intent_gateway_core::error::{ContractError, ContractFault};
+use intent_gateway_domain::contract::{CallContext, Candidate, Exchange, Payload, Violation};
+use intent_gateway_domain::error::{ContractError, ContractFault};
 
 use crate::bindings as wit;
 use crate::contract::LoadedContract;

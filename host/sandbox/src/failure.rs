@@ -1,7 +1,7 @@
 //! Why a component did not become a version, by type, with a stable code for each.
 
-use intent_gateway_core::error::ContractFault;
-use intent_gateway_core::succession::SuccessionError;
+use intent_gateway_domain::error::ContractFault;
+use intent_gateway_domain::succession::SuccessionError;
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 

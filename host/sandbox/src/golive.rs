@@ -1,10 +1,10 @@
 //! From a component's go-live requirements to the domain's, with every rule that they must keep. What comes of a
-//! requirement is for `core::golive`; here is only whether it can be checked at all.
+//! requirement is for `routing::golive`; here is only whether it can be checked at all.
 
 use std::collections::HashSet;
 
-use intent_gateway_core::contract as domain;
-use intent_gateway_core::golive::PLATFORM_CODES;
+use intent_gateway_domain::contract as domain;
+use intent_gateway_domain::golive::PLATFORM_CODES;
 
 use crate::bindings as wit;
 use crate::descriptor::Problems;

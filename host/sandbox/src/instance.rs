@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use intent_gateway_core::error::ContractFault;
+use intent_gateway_domain::error::ContractFault;
 use wasmtime::{PoolConcurrencyLimitError, ResourceLimiter, Store, Trap, UpdateDeadline};
 use wasmtime_wasi::{WasiCtxView, WasiView};
 

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use intent_gateway_core::digest::Digest;
+use intent_gateway_domain::digest::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::files;

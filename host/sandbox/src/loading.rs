@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::error::chain;
-use intent_gateway_core::ports::{Contract as _, LoadFailure, Origin};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::error::chain;
+use intent_gateway_domain::ports::{Contract as _, LoadFailure, Origin};
 use wasmtime::component::Component;
 
 use crate::cache::CompiledCache;

@@ -10,17 +10,17 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
-use intent_gateway_core::classify::CueIndex;
-use intent_gateway_core::contract::{
+use intent_gateway_domain::classify::CueIndex;
+use intent_gateway_domain::contract::{
     CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
     PreparedRequest,
 };
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::error::{ContractError, ContractFault};
-use intent_gateway_core::id::IntentId;
-use intent_gateway_core::ports::{Contract, LoadedVersion, Origin};
-use intent_gateway_core::succession::{self, SuccessionError};
-use intent_gateway_core::telemetry;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::error::{ContractError, ContractFault};
+use intent_gateway_domain::id::IntentId;
+use intent_gateway_domain::ports::{Contract, LoadedVersion, Origin};
+use intent_gateway_domain::succession::{self, SuccessionError};
+use intent_gateway_domain::telemetry;
 use tokio::sync::mpsc;
 
 use crate::contract::LoadedContract;

@@ -11,11 +11,11 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_core::clock::Clock;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::error::chain;
-use intent_gateway_core::id::IntentId;
-use intent_gateway_core::ports::{
+use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::error::chain;
+use intent_gateway_domain::id::IntentId;
+use intent_gateway_domain::ports::{
     Contract, ContractAdmin, ContractAdminError, Contracts, LoadFailure, LoadedVersion, Origin,
 };
 use tokio::sync::{Mutex, mpsc};

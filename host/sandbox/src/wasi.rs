@@ -76,7 +76,7 @@ impl Wasi {
 mod tests {
     use std::time::Duration;
 
-    use intent_gateway_core::error::ContractFault;
+    use intent_gateway_domain::error::ContractFault;
     use wasmtime::Store;
     use wasmtime::component::Component;
 

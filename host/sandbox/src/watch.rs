@@ -15,9 +15,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::limits::CONTRACT_MAX_BYTES;
-use intent_gateway_core::ports::{Contract as _, Origin};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
+use intent_gateway_domain::ports::{Contract as _, Origin};
 use notify::event::{AccessKind, AccessMode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
@@ -184,7 +184,7 @@ impl Folder {
         let unloaded = entry.is_some_and(|entry| entry.live.is_none());
         let activate = look == Look::Later || !unloaded;
         // A refusal was noted where it arose; a disk that cannot be written is only known here.
-        if let Err(error @ intent_gateway_core::ports::ContractAdminError::Storage(_)) =
+        if let Err(error @ intent_gateway_domain::ports::ContractAdminError::Storage(_)) =
             self.inner.take(prepared, activate).await
         {
             tracing::error!(%error, "a contract of the folder could not be taken");

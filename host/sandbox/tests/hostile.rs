@@ -5,8 +5,8 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use intent_gateway_core::error::{ContractError, ContractFault};
-use intent_gateway_core::ports::Contract;
+use intent_gateway_domain::error::{ContractError, ContractFault};
+use intent_gateway_domain::ports::Contract;
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
 use support::{context, hostile, payloads};
 
@@ -142,7 +142,7 @@ async fn the_other_functions_are_held_to_their_word_too() {
             other => panic!("{report}: {other:?}"),
         }
     }
-    let exchange = |payload| intent_gateway_core::contract::Exchange {
+    let exchange = |payload| intent_gateway_domain::contract::Exchange {
         tool: "book_thing",
         arguments: "{}",
         payload,

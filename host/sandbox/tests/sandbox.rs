@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use intent_gateway_core::clock::SystemClock;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::error::ContractError;
-use intent_gateway_core::ports::{
+use intent_gateway_domain::clock::SystemClock;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::error::ContractError;
+use intent_gateway_domain::ports::{
     Contract, ContractAdmin, ContractAdminError, Contracts, LoadFailure, LoadedVersion, Origin,
 };
 use intent_gateway_sandbox::{Sandbox, SandboxConfig, StartError, StateError};

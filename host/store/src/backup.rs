@@ -9,7 +9,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use intent_gateway_core::digest::Digest;
+use intent_gateway_domain::digest::Digest;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio::fs::{File, OpenOptions};
@@ -344,7 +344,7 @@ fn cell(value: Value) -> Cell {
 
 #[cfg(test)]
 mod tests {
-    use intent_gateway_core::store::Kind;
+    use intent_gateway_domain::store::Kind;
 
     use super::*;
 

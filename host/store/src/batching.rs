@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use intent_gateway_core::ledger::DeskError;
-use intent_gateway_core::store::StoreError;
+use intent_gateway_domain::store::StoreError;
+use intent_gateway_ledger::DeskError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_core::ledger::{Asked, BATCH_MAX, Booked, Booking, Books, DeskError, Known, ReportDesk};
+use intent_gateway_ledger::{Asked, BATCH_MAX, Booked, Booking, Books, DeskError, Known, ReportDesk};
 use tokio_util::sync::CancellationToken;
 
 use crate::batching::{Queue, Rules};

@@ -3,9 +3,9 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use intent_gateway_core::audit::BrokenChain;
-use intent_gateway_core::ledger::Fault;
-use intent_gateway_core::store::{Kind, StoreError};
+use intent_gateway_domain::audit::BrokenChain;
+use intent_gateway_domain::store::{Kind, StoreError};
+use intent_gateway_ledger::Fault;
 
 pub(crate) type Cause = Box<dyn Error + Send + Sync>;
 

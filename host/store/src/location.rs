@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::secret::Secret;
 
 use crate::error::OpenError;
 

@@ -4,9 +4,9 @@ use std::fmt;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_core::audit::{AuditDraft, AuditEntry, ChainCheck};
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::store::{
+use intent_gateway_domain::audit::{AuditDraft, AuditEntry, ChainCheck};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::store::{
     Change, ClaimedMail, Document, Kind, List, MailFate, OutgoingMail, Store, StoreError, Write,
 };
 

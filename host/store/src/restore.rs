@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use intent_gateway_core::digest::Digest;
+use intent_gateway_domain::digest::Digest;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use tokio::fs::File;

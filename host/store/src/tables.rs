@@ -1,9 +1,9 @@
 //! The statements, and how rows become what the port speaks of. Names of tables come from the port's own list of kinds,
 //! never from a caller.
 
-use intent_gateway_core::audit::{Actor, AuditDraft, AuditEntry, genesis, link};
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::store::{ClaimedMail, Document, Kind, OutgoingMail};
+use intent_gateway_domain::audit::{Actor, AuditDraft, AuditEntry, genesis, link};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::store::{ClaimedMail, Document, Kind, OutgoingMail};
 
 use crate::engine::{Engine, Tx};
 use crate::error::EngineError;

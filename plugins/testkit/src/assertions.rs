@@ -2,8 +2,8 @@
 
 use std::fmt::Debug;
 
-use intent_gateway_core::contract::{Evaluation, Violation};
-use intent_gateway_core::error::ContractError;
+use intent_gateway_domain::contract::{Evaluation, Violation};
+use intent_gateway_domain::error::ContractError;
 
 /// Asserts that exactly these options were ranked, best first.
 ///

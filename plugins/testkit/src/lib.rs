@@ -17,12 +17,12 @@ mod assertions;
 
 use std::path::{Path, PathBuf};
 
-use intent_gateway_core::contract::{
+use intent_gateway_domain::contract::{
     Axes, CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
     PreparedRequest,
 };
-use intent_gateway_core::error::{ContractError, ContractFault};
-use intent_gateway_core::ports::Contract;
+use intent_gateway_domain::error::{ContractError, ContractFault};
+use intent_gateway_domain::ports::Contract;
 use intent_gateway_sandbox::{Engine, EngineError, LoadError, LoadedContract, SandboxConfig};
 use tokio::runtime::{Builder, Runtime};
 

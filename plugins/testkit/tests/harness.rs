@@ -1,8 +1,8 @@
 //! The harness over the hostile guest: what passes passes, and what a contract must not do is told.
 
 use contract_testkit::{Answer, Harness, HarnessError, assert_found, assert_ranked, assert_refused};
-use intent_gateway_core::contract::Axes;
-use intent_gateway_core::error::{ContractError, ContractFault};
+use intent_gateway_domain::contract::Axes;
+use intent_gateway_domain::error::{ContractError, ContractFault};
 
 const GUEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/hostile-guests/hostile-guest.wasm");
 

@@ -3,8 +3,8 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use intent_gateway_core::classify::CueIndex;
-use intent_gateway_core::limits::UTTERANCE_MAX_CHARS;
+use intent_gateway_domain::classify::CueIndex;
+use intent_gateway_domain::limits::UTTERANCE_MAX_CHARS;
 
 /// Contracts in the catalogue.
 const CONTRACTS: usize = 1_000;

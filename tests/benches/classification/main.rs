@@ -18,7 +18,7 @@ mod native;
 
 use std::collections::BTreeSet;
 
-use intent_gateway_core::classify::{Classified, Decision, classify};
+use intent_gateway_domain::classify::{Classified, Decision, classify};
 
 use crate::labelled::{Tally, label, read};
 use crate::native::Shipped;

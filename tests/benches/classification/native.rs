@@ -7,12 +7,12 @@ use auto_book_ac_service::classification::LEXICON as AC_SERVICE;
 use contract_sdk::lexicon::Lexicon;
 use finance_buy_motor_insurance::classification::LEXICON as MOTOR_INSURANCE;
 use futures_util::future::BoxFuture;
-use intent_gateway_core::classify::CueIndex;
-use intent_gateway_core::contract::*;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::error::{ContractError, ContractFault};
-use intent_gateway_core::id::IntentId;
-use intent_gateway_core::ports::{Contract, Contracts};
+use intent_gateway_domain::classify::CueIndex;
+use intent_gateway_domain::contract::*;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::error::{ContractError, ContractFault};
+use intent_gateway_domain::id::IntentId;
+use intent_gateway_domain::ports::{Contract, Contracts};
 use lifestyle_book_yoga_class::classification::LEXICON as YOGA_CLASS;
 
 /// A contract of which only the words are there.

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use intent_gateway_core::ledger::Books as _;
-use intent_gateway_core::ports::Evidence as _;
+use intent_gateway_domain::ports::Evidence as _;
+use intent_gateway_ledger::Books as _;
 use intent_gateway_store::{Location, SqlStore};
 use serde_json::Value;
 use test_servers::Server;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use intent_gateway_core::completion::signature::Signer;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_ledger::completion::signature::Signer;
 
 /// Who reports.
 pub(crate) const PARTNER: &str = "bench-partner";

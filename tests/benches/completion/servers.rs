@@ -12,11 +12,11 @@ use hyper::service::service_fn;
 use hyper::{HeaderMap, Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use intent_gateway_core::completion::Report;
-use intent_gateway_core::completion::intake::Acknowledgement;
-use intent_gateway_core::completion::signature::{Keys, Presented, SIGNATURE_HEADER, TIMESTAMP_HEADER, VerifyingKey};
-use intent_gateway_core::money::Rate;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::money::Rate;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_ledger::completion::Report;
+use intent_gateway_ledger::completion::intake::Acknowledgement;
+use intent_gateway_ledger::completion::signature::{Keys, Presented, SIGNATURE_HEADER, TIMESTAMP_HEADER, VerifyingKey};
 use tokio::net::TcpListener;
 
 use crate::reports::{SIGNING_KEY, now_ms};

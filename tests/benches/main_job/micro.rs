@@ -5,10 +5,10 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use contract_sdk::bindings as wit;
-use intent_gateway_core::contract::{Axes, CallContext, Candidate, Payload};
-use intent_gateway_core::forbidden::ForbiddenFields;
-use intent_gateway_core::payload;
-use intent_gateway_core::ports::Contract as _;
+use intent_gateway_domain::contract::{Axes, CallContext, Candidate, Payload};
+use intent_gateway_domain::ports::Contract as _;
+use intent_gateway_routing::forbidden::ForbiddenFields;
+use intent_gateway_routing::payload;
 use intent_gateway_sandbox::{CompiledCache, Engine, LoadedContract, SandboxConfig};
 use serde_json::value::RawValue;
 

@@ -4,13 +4,13 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use intent_gateway_core::contract::{Axes, Need};
-use intent_gateway_core::endpoint::{Endpoint, Mappings};
-use intent_gateway_core::id::{IntentId, PartnerId};
-use intent_gateway_core::limits::FAN_OUT_MAX;
-use intent_gateway_core::partner::{Listing, Partner};
-use intent_gateway_core::ports::PartnerDirectory as _;
-use intent_gateway_core::selection::Directory;
+use intent_gateway_domain::contract::{Axes, Need};
+use intent_gateway_domain::endpoint::{Endpoint, Mappings};
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::limits::FAN_OUT_MAX;
+use intent_gateway_domain::partner::{Listing, Partner};
+use intent_gateway_domain::ports::PartnerDirectory as _;
+use intent_gateway_routing::selection::Directory;
 
 use crate::micro::{measure, us};
 use crate::{line, verdict};

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::Context as _;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::endpoint::{Endpoint, Mappings};
-use intent_gateway_core::id::PartnerId;
-use intent_gateway_core::partner::Partner;
-use intent_gateway_core::ports::{Contract, Contracts, PartnerProbe as _};
-use intent_gateway_core::probe::{ProbeRecord, ProbeRequest};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::endpoint::{Endpoint, Mappings};
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::partner::Partner;
+use intent_gateway_domain::ports::{Contract, Contracts, PartnerProbe as _};
+use intent_gateway_domain::probe::{ProbeRecord, ProbeRequest};
 use intent_gateway_partners::PartnerClient;
 
 /// No contract: a probe of an MCP server asks for none.

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use conformance_client::{partner, probe};
 use futures_util::future::join_all;
-use intent_gateway_core::ports::{PartnerCalls as _, ToolCall};
-use intent_gateway_core::probe::SessionMode;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::ports::{PartnerCalls as _, ToolCall};
+use intent_gateway_domain::probe::SessionMode;
+use intent_gateway_domain::secret::Secret;
 use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
 use serde_json::json;
 use test_servers::{Server, tools};

@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use intent_gateway_core::completion::REPORT_MAX_BYTES;
-use intent_gateway_core::completion::signature::{SIGNATURE_HEADER, Signer, TIMESTAMP_HEADER, WINDOW_MS};
-use intent_gateway_core::secret::Secret;
-use intent_gateway_core::vault::hex;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::vault::hex;
+use intent_gateway_ledger::completion::REPORT_MAX_BYTES;
+use intent_gateway_ledger::completion::signature::{SIGNATURE_HEADER, Signer, TIMESTAMP_HEADER, WINDOW_MS};
 use serde_json::{Value, json};
 use sha2::Sha256;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use std::time::Instant;
 
-use intent_gateway_core::ledger::Leg;
-use intent_gateway_core::money::Paise;
+use intent_gateway_domain::money::Paise;
+use intent_gateway_ledger::Leg;
 use intent_gateway_store::{Location, SqlStore};
 use tempfile::TempDir;
 use test_servers::postgres::Postgres;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use intent_gateway_core::money::Paise;
+use intent_gateway_domain::money::Paise;
 use serde_json::{Value, json};
 
 use super::{Kept, Reporter, ac_report, acknowledgement, finding, receipt, refusal, with};

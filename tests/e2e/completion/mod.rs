@@ -18,13 +18,13 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use intent_gateway_core::clock::{Clock as _, SystemClock};
-use intent_gateway_core::completion::signature::{SIGNATURE_HEADER, Signer, TIMESTAMP_HEADER};
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::findings::KeptFinding;
-use intent_gateway_core::ledger::{Books as _, Entry};
-use intent_gateway_core::ports::Evidence as _;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::clock::{Clock as _, SystemClock};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::findings::KeptFinding;
+use intent_gateway_domain::ports::Evidence as _;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_ledger::completion::signature::{SIGNATURE_HEADER, Signer, TIMESTAMP_HEADER};
+use intent_gateway_ledger::{Books as _, Entry};
 use intent_gateway_store::{Location, SqlStore};
 use serde_json::{Value, json};
 

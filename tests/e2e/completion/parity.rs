@@ -4,10 +4,10 @@
 //! The core alone refuses what no ledger can keep, a time before 1970 or after the last days of 9999. The years at both
 //! ends are not tried.
 
-use intent_gateway_core::completion::Report;
-use intent_gateway_core::contract::{CallContext, Refusal};
-use intent_gateway_core::error::ContractError;
-use intent_gateway_core::ports::Contract as _;
+use intent_gateway_domain::contract::{CallContext, Refusal};
+use intent_gateway_domain::error::ContractError;
+use intent_gateway_domain::ports::Contract as _;
+use intent_gateway_ledger::completion::Report;
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};

@@ -157,7 +157,7 @@ async fn what_is_reported_is_compared_with_what_was_quoted() {
 
 /// Who judged each order: version, and whether it stood in for another one.
 async fn judges(kept: &Kept) -> Vec<(String, String, bool)> {
-    let judge = |posting: intent_gateway_core::ledger::Posting| {
+    let judge = |posting: intent_gateway_ledger::Posting| {
         (posting.external_id, posting.judged_by.version.to_string(), posting.judged_by.stand_in)
     };
     kept.sound().await.into_iter().map(|entry| judge(entry.posting)).collect()

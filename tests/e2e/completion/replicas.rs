@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use intent_gateway_core::completion::keyring::STALE_AFTER_MS;
+use intent_gateway_ledger::completion::keyring::STALE_AFTER_MS;
 use serde_json::json;
 use test_servers::postgres::Postgres;
 

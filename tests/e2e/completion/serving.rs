@@ -12,31 +12,33 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
-use intent_gateway_core::bookkeeping::Bookkeeping;
-use intent_gateway_core::calling::{Caller, Memory};
-use intent_gateway_core::clock::SystemClock;
-use intent_gateway_core::completion::intake::Intake;
-use intent_gateway_core::completion::keyring::KeyRing;
-use intent_gateway_core::following::Following;
-use intent_gateway_core::health::Health;
-use intent_gateway_core::id::PartnerId;
-use intent_gateway_core::ledger::{Asked, Booked, Booking, DeskError, Known, ReportDesk, genesis, link};
-use intent_gateway_core::linking::{self, Background, Linking, Parts};
-use intent_gateway_core::money::Rate;
-use intent_gateway_core::onboarding::{Onboarding, Routing, Settings};
-use intent_gateway_core::outbound::Outbound;
-use intent_gateway_core::ports::Timer;
-use intent_gateway_core::reference::ReferenceSealer;
-use intent_gateway_core::search::Searcher;
-use intent_gateway_core::secret::Secret;
-use intent_gateway_core::telemetry::Exposition;
-use intent_gateway_core::vault::{Entropy, NoEntropy, Vault};
+use intent_gateway_domain::clock::SystemClock;
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::money::Rate;
+use intent_gateway_domain::ports::Timer;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::telemetry::Exposition;
+use intent_gateway_domain::vault::{Entropy, NoEntropy, Vault};
 use intent_gateway_http::auth::Tokens;
 use intent_gateway_http::server::{Server, ServerConfig};
 use intent_gateway_http::streams::Streams;
 use intent_gateway_http::{AppState, Limits, router};
+use intent_gateway_ledger::bookkeeping::Bookkeeping;
+use intent_gateway_ledger::completion::intake::Intake;
+use intent_gateway_ledger::completion::keyring::KeyRing;
+use intent_gateway_ledger::{Asked, Booked, Booking, DeskError, Known, ReportDesk, genesis, link};
+use intent_gateway_linking::{self, Background, Linking, Parts};
 use intent_gateway_mail::{MailConfig, mailer};
+use intent_gateway_onboarding::{AccountNames, Onboarding, Routing, Settings};
+use intent_gateway_outbound::Outbound;
+use intent_gateway_outbound::health::Health;
 use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
+use intent_gateway_routing::calling::{Caller, Memory};
+use intent_gateway_routing::following::Following;
+use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
+use intent_gateway_routing::reference::ReferenceSealer;
+use intent_gateway_routing::search::Searcher;
+use intent_gateway_routing::selection::Directory;
 use intent_gateway_sandbox::{Sandbox, SandboxConfig};
 use intent_gateway_store::{Desk, Journal, Location, SqlStore};
 use tokio_util::sync::CancellationToken;
@@ -121,17 +123,20 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
     let clock = Arc::new(SystemClock);
     let partners = Arc::new(PartnerClient::new(&PartnerClientConfig::default()).expect("it is set up"));
     let keys = REPORTERS.map(|id| (PartnerId::parse(id).expect("well formed"), Secret::new(key_of(id))));
+    let directory = Arc::new(Directory::new(Vec::new()));
+    let vault = Vault::new(&Secret::new(MASTER_KEY), &[], Arc::new(Entropyless));
+    let ring = Arc::new(KeyRing::new(store.clone(), vault.clone(), keys));
     let onboarding = Arc::new(Onboarding {
         store: store.clone(),
-        vault: Vault::new(&Secret::new(MASTER_KEY), &[], Arc::new(Entropyless)),
+        vault: vault.clone(),
         clock: clock.clone(),
         contracts: sandbox.clone(),
         probe: partners.clone(),
-        calls: partners.clone(),
+        golive: Arc::new(GoLiveRunner { calls: partners.clone(), clock: clock.clone(), timeout: SAMPLE_TIMEOUT }),
         pages: partners.clone(),
         mailer: mailer(&MailConfig::default(), &folder.join("state"), clock.clone()).expect("an outbox"),
-        routing: Routing::new(Vec::new()),
-        keys: Arc::new(KeyRing::new(keys)),
+        routing: Routing::new(Vec::new(), directory.clone()),
+        keys: ring.clone(),
         settings: Settings { base_url: "https://gateway.example".to_owned(), reprobe_interval_ms: u64::MAX },
     });
     onboarding.refresh_keys().await.expect("the store is read");
@@ -139,30 +144,29 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
     let desk: Arc<dyn ReportDesk> = if is_early { Arc::new(EarlyDesk(desk)) } else { desk };
     let searcher = Searcher {
         contracts: sandbox.clone(),
-        directory: onboarding.routing.directory(),
+        directory: directory.clone(),
         outbound: Arc::new(Outbound::plain(partners.clone(), clock.clone())),
         journal: Arc::new(Journal::open(store.clone())),
         clock: clock.clone(),
         references: ReferenceSealer::new(&Secret::new(SIGNING_KEY)),
         timeout: Duration::from_secs(5),
     };
-    let intake = Intake {
-        keys: onboarding.keys.clone(),
+    let intake =
+        Intake { keys: ring.clone(), contracts: sandbox.clone(), desk, clock: clock.clone(), rate: Rate::default() };
+    let bookkeeping = Bookkeeping {
+        books: store.clone(),
+        store: store.clone(),
+        names: Arc::new(AccountNames(store.clone())),
         contracts: sandbox.clone(),
-        desk,
         clock: clock.clone(),
-        rate: Rate::default(),
     };
-    let bookkeeping =
-        Bookkeeping { books: store.clone(), store: store.clone(), contracts: sandbox.clone(), clock: clock.clone() };
-    let vault = onboarding.vault.clone();
     let memory = Memory { store: store.clone(), vault: vault.clone(), timer: Arc::new(NoTimer) };
     let linking = Linking::new(Parts {
         store: store.clone(),
         vault,
         clock: clock.clone(),
         timer: Arc::new(NoTimer),
-        directory: onboarding.routing.directory(),
+        directory: directory.clone(),
         authorizer: partners,
         background: Arc::new(NoBackground),
         settings: linking::Settings {

@@ -20,7 +20,8 @@ const PERSONAL: [&str; 7] = [
     "my late father's car",
 ];
 /// All that the gateway's own crates have to say.
-const EVERYTHING: &str = "warn,intent_gateway=trace,intent_gateway_core=trace,intent_gateway_http=trace,\
+const EVERYTHING: &str = "warn,intent_gateway=trace,intent_gateway_domain=trace,intent_gateway_outbound=trace,intent_gateway_routing=trace,intent_gateway_onboarding=trace,\
+     intent_gateway_ledger=trace,intent_gateway_linking=trace,intent_gateway_http=trace,\
                           intent_gateway_partners=trace,intent_gateway_sandbox=trace,intent_gateway_store=trace,\
                           intent_gateway_mail=trace";
 

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use intent_gateway_core::secret::Secret;
-use intent_gateway_core::vault::{Entropy, NoEntropy, Sealed, Vault};
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::vault::{Entropy, NoEntropy, Sealed, Vault};
 use serde_json::{Value, json};
 use test_servers::smtp::{SmtpOptions, SmtpServer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

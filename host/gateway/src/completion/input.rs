@@ -3,8 +3,8 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use intent_gateway_core::completion::REPORT_MAX_BYTES;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_ledger::completion::REPORT_MAX_BYTES;
 
 use super::arguments::Subject;
 

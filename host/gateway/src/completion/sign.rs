@@ -1,8 +1,8 @@
 //! Signs a report; prints the headers, prints a command that posts it, or posts it.
 
 use anyhow::anyhow;
-use intent_gateway_core::clock::{Clock as _, SystemClock};
-use intent_gateway_core::completion::signature::Signer;
+use intent_gateway_domain::clock::{Clock as _, SystemClock};
+use intent_gateway_ledger::completion::signature::Signer;
 use serde_json::{Value, json};
 
 use super::arguments::SignArgs;
@@ -91,7 +91,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use std::process::Command;
 
-    use intent_gateway_core::completion::signature;
+    use intent_gateway_ledger::completion::signature;
 
     use super::*;
 

@@ -2,11 +2,11 @@
 //!
 //! A gateway never tells this: there, all that is wrong with a signature is one code. Here the key is the caller's own.
 
-use intent_gateway_core::clock::{Clock as _, SystemClock};
-use intent_gateway_core::completion::signature::{
+use intent_gateway_domain::clock::{Clock as _, SystemClock};
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_ledger::completion::signature::{
     Keys, Presented, SIGNATURE_HEADER, SignatureError, Signer, VerifyingKey, WINDOW_MS,
 };
-use intent_gateway_core::secret::Secret;
 use serde::Serialize;
 
 use super::arguments::VerifyArgs;

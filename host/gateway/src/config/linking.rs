@@ -1,7 +1,7 @@
 //! `[linking]`: how users' browsers reach the gateway, and the OAuth clients that were arranged by hand.
 
-use intent_gateway_core::linking::{AuthMethod, Client, Settings};
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_linking::{AuthMethod, Client, Settings};
 use serde::{Deserialize, Serialize};
 
 use super::PlatformSection;

@@ -18,8 +18,8 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use intent_gateway_core::limits::TOOL_CALL_TIMEOUT;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
+use intent_gateway_domain::secret::Secret;
 use intent_gateway_http::TRUSTED_PROXIES_MAX;
 use intent_gateway_http::auth::KEY_MIN_BYTES;
 use intent_gateway_http::server::{HEADER_MIN_BYTES, ServerConfig};

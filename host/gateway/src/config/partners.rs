@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use intent_gateway_core::availability::Availability;
-use intent_gateway_core::contract::Axes;
-use intent_gateway_core::endpoint::{Endpoint, Mappings};
-use intent_gateway_core::id::{IntentId, PartnerId};
-use intent_gateway_core::partner::{Listing, Partner};
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::availability::Availability;
+use intent_gateway_domain::contract::Axes;
+use intent_gateway_domain::endpoint::{Endpoint, Mappings};
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::partner::{Listing, Partner};
+use intent_gateway_domain::secret::Secret;
 use serde::{Deserialize, Serialize};
 
 /// Shortest key that completion reports may be signed with, bytes.

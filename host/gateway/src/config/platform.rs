@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use intent_gateway_core::money::Rate;
-use intent_gateway_core::onboarding::Settings;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::money::Rate;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_onboarding::Settings;
 use intent_gateway_store::Location;
 use serde::{Deserialize, Serialize};
 

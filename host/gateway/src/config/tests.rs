@@ -110,8 +110,8 @@ fn the_example_has_every_key_with_its_default() {
         assert_eq!(example.get(&key), Some(&default), "{key}");
     }
     assert_eq!(config.partners.len(), 2);
-    let partner = intent_gateway_core::partner::Partner::from(config.partners[1].clone());
-    assert_eq!(partner.listings[0].declared, intent_gateway_core::contract::Axes::UNDECLARED);
+    let partner = intent_gateway_domain::partner::Partner::from(config.partners[1].clone());
+    assert_eq!(partner.listings[0].declared, intent_gateway_domain::contract::Axes::UNDECLARED);
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! The command line of `intent-gateway ledger`.
 
 use clap::{Args, Subcommand, ValueEnum};
-use intent_gateway_core::bookkeeping::Mark;
-use intent_gateway_core::id::PartnerId;
-use intent_gateway_core::ledger::Month;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_ledger::Month;
+use intent_gateway_ledger::bookkeeping::Mark;
 
 use crate::access::{parse_partner, parse_secret};
 use crate::cli::FileArg;
@@ -117,9 +117,9 @@ pub(crate) enum FormatArg {
 }
 
 fn parse_mark(text: &str) -> Result<Mark, String> {
-    text.parse().map_err(|error: intent_gateway_core::bookkeeping::InvalidMark| error.to_string())
+    text.parse().map_err(|error: intent_gateway_ledger::bookkeeping::InvalidMark| error.to_string())
 }
 
 fn parse_month(text: &str) -> Result<Month, String> {
-    text.parse().map_err(|error: intent_gateway_core::ledger::InvalidMonth| error.to_string())
+    text.parse().map_err(|error: intent_gateway_ledger::InvalidMonth| error.to_string())
 }

@@ -3,11 +3,11 @@
 use std::io::{self, Write as _};
 
 use anyhow::{Context as _, anyhow};
-use intent_gateway_core::bookkeeping::{self, Outline};
-use intent_gateway_core::ledger::Books;
-use intent_gateway_core::onboarding::records::Account;
-use intent_gateway_core::store::load;
+use intent_gateway_domain::store::load;
 use intent_gateway_http::statements::Format;
+use intent_gateway_ledger::Books;
+use intent_gateway_ledger::bookkeeping::{self, Outline};
+use intent_gateway_onboarding::records::Account;
 use intent_gateway_store::SqlStore;
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -1,9 +1,9 @@
 //! Whether the ledger is sound.
 
 use anyhow::{Context as _, anyhow};
-use intent_gateway_core::bookkeeping;
-use intent_gateway_core::ledger::Books;
 use intent_gateway_http::ledger_wire::VerifiedBody;
+use intent_gateway_ledger::Books;
+use intent_gateway_ledger::bookkeeping;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::VerifyArgs;

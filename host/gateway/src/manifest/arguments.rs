@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use intent_gateway_core::id::PartnerId;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::secret::Secret;
 
 use crate::access::{parse_partner, parse_secret};
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use intent_gateway_core::id::IntentId;
-use intent_gateway_core::manifest::{Catalogue, LiveIntent};
-use intent_gateway_core::ports::Contract as _;
+use intent_gateway_domain::id::IntentId;
+use intent_gateway_domain::ports::Contract as _;
+use intent_gateway_onboarding::manifest::{Catalogue, LiveIntent};
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
 use serde::Deserialize;
 

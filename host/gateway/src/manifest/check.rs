@@ -1,8 +1,8 @@
 //! The check of a manifest on one's own machine: the gateway's own rules, and every problem with its line.
 
-use intent_gateway_core::contract::{Refusal, Violation};
-use intent_gateway_core::id::PartnerId;
-use intent_gateway_core::manifest::{self, Catalogue, Flag, Terms};
+use intent_gateway_domain::contract::{Refusal, Violation};
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_onboarding::manifest::{self, Catalogue, Flag, Terms};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -161,8 +161,8 @@ impl Checked {
 
 #[cfg(test)]
 mod tests {
-    use intent_gateway_core::id::IntentId;
-    use intent_gateway_core::manifest::LiveIntent;
+    use intent_gateway_domain::id::IntentId;
+    use intent_gateway_onboarding::manifest::LiveIntent;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use intent_gateway_core::limits::REQUEST_BODY_MAX_BYTES;
+use intent_gateway_domain::limits::REQUEST_BODY_MAX_BYTES;
 use serde_json::Value;
 
 use super::yaml::{self, Lines, YamlError};

@@ -18,7 +18,7 @@ mod yaml;
 
 use std::process::ExitCode;
 
-use intent_gateway_core::id::PartnerId;
+use intent_gateway_domain::id::PartnerId;
 
 use self::arguments::CheckArgs;
 pub(crate) use self::arguments::ManifestCommand;

@@ -1,10 +1,10 @@
 //! Submits a manifest, and tells what a gateway says of it with the lines of the file.
 
 use anyhow::{Context as _, anyhow};
-use intent_gateway_core::contract::{Refusal, Violation};
-use intent_gateway_core::id::PartnerId;
-use intent_gateway_core::manifest::{Flag, Status};
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::contract::{Refusal, Violation};
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_onboarding::manifest::{Flag, Status};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use intent_gateway_core::limits::PAYLOAD_MAX_DEPTH;
+use intent_gateway_domain::limits::PAYLOAD_MAX_DEPTH;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span};
 use serde_json::{Map, Number, Value};
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use intent_gateway_core::golive::Confirmation;
-use intent_gateway_core::id::{IntentId, PartnerId};
+use intent_gateway_domain::golive::Confirmation;
+use intent_gateway_domain::id::{IntentId, PartnerId};
 
 use crate::access::{GatewayArgs, parse_partner};
 
@@ -321,8 +321,8 @@ fn parse_confirmation(text: &str) -> Result<Confirmation, String> {
 
 #[cfg(test)]
 mod tests {
-    use intent_gateway_core::connection::ConnectionState;
-    use intent_gateway_core::onboarding::records::ReviewStatus;
+    use intent_gateway_onboarding::connection::ConnectionState;
+    use intent_gateway_onboarding::records::ReviewStatus;
 
     use super::*;
 

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow};
-use intent_gateway_core::golive::SAMPLES_MAX;
-use intent_gateway_core::id::PartnerId;
+use intent_gateway_domain::golive::SAMPLES_MAX;
+use intent_gateway_domain::id::PartnerId;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 

@@ -1,11 +1,11 @@
 //! The gateway's answers as texts for people: what matters for the next decision, and no more.
 
-use intent_gateway_core::connection::ConnectionState;
-use intent_gateway_core::contract::Violation;
-use intent_gateway_core::delivered::{Inflated, Measure};
-use intent_gateway_core::descriptors::{DriftKind, ToolReport};
-use intent_gateway_core::endpoint::Endpoint;
-use intent_gateway_core::manifest::Status;
+use intent_gateway_domain::contract::Violation;
+use intent_gateway_domain::endpoint::Endpoint;
+use intent_gateway_onboarding::connection::ConnectionState;
+use intent_gateway_onboarding::delivered::{Inflated, Measure};
+use intent_gateway_onboarding::descriptors::{DriftKind, ToolReport};
+use intent_gateway_onboarding::manifest::Status;
 
 use super::wire::{
     Accounts, Connection, Connections, Item, Manifests, Overview, Probe, ProbeAnswer, Report, Review, ReviewInFull,

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use intent_gateway_core::audit::Actor;
-use intent_gateway_core::connection::ConnectionState;
-use intent_gateway_core::contract::Violation;
-use intent_gateway_core::delivered::Inflated;
-use intent_gateway_core::descriptors::{DriftKind, ToolReport};
-use intent_gateway_core::endpoint::Endpoint;
-use intent_gateway_core::manifest::{Flag, Status};
-use intent_gateway_core::onboarding::records::ReviewStatus;
+use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::contract::Violation;
+use intent_gateway_domain::endpoint::Endpoint;
+use intent_gateway_onboarding::connection::ConnectionState;
+use intent_gateway_onboarding::delivered::Inflated;
+use intent_gateway_onboarding::descriptors::{DriftKind, ToolReport};
+use intent_gateway_onboarding::manifest::{Flag, Status};
+use intent_gateway_onboarding::records::ReviewStatus;
 use serde::Deserialize;
 
 #[derive(Deserialize)]

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use intent_gateway_core::id::IntentId;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::id::IntentId;
+use intent_gateway_domain::secret::Secret;
 
 use crate::access::parse_secret;
 

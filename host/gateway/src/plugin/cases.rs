@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use contract_toolchain::Package;
-use intent_gateway_core::ports::Contract as _;
+use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_kit::cases::{self, Gap, Report, Suite};
 use intent_gateway_kit::{build, subject::Subject};
 use serde::Serialize;

@@ -1,9 +1,9 @@
 //! What a running gateway has loaded of an intent, over its HTTP interface (docs/api.md).
 
 use anyhow::Context as _;
-use intent_gateway_core::contract::Vocabulary;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::contract::Vocabulary;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::secret::Secret;
 use intent_gateway_kit::check::{Live, Loaded};
 use serde::Deserialize;
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 
-use intent_gateway_core::telemetry::TRACE_TARGET;
+use intent_gateway_domain::telemetry::TRACE_TARGET;
 use tracing_subscriber::filter::{FilterExt as _, ParseError, filter_fn};
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
 

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use intent_gateway_core::telemetry::{self, BUCKETS_SECONDS, Exposition};
+use intent_gateway_domain::telemetry::{self, BUCKETS_SECONDS, Exposition};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use metrics_process::Collector;
 use metrics_util::MetricKindMask;
@@ -78,7 +78,7 @@ fn builder(idle: Duration) -> anyhow::Result<PrometheusBuilder> {
 mod tests {
     use std::time::Instant;
 
-    use intent_gateway_core::telemetry::{METRICS, Metric};
+    use intent_gateway_domain::telemetry::{METRICS, Metric};
     use metrics::Label;
 
     use super::*;

@@ -1,7 +1,7 @@
 //! What operators see of the running process: the log, the metrics and the traces.
 //!
 //! The other crates log and trace through `tracing` and count through `metrics`; here it is decided where that goes, once
-//! for the process. What is counted and under which names is in `core::telemetry`. Not here: what is kept of rankings and
+//! for the process. What is counted and under which names is in `domain::telemetry`. Not here: what is kept of rankings and
 //! of who did what, which is the store's.
 
 pub(crate) mod log;
@@ -11,7 +11,7 @@ mod spans;
 use std::sync::Arc;
 use std::time::Duration;
 
-use intent_gateway_core::telemetry::Exposition;
+use intent_gateway_domain::telemetry::Exposition;
 use intent_gateway_http::scrape_router;
 use intent_gateway_http::server::{BindError, Server, ServerConfig};
 use tokio::task::JoinSet;

@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context as _;
 use async_trait::async_trait;
 use bytes::Bytes;
-use intent_gateway_core::telemetry::TRACE_TARGET;
-use intent_gateway_core::trace::{self, ExportSpans, SpanContext};
+use intent_gateway_domain::telemetry::TRACE_TARGET;
+use intent_gateway_domain::trace::{self, ExportSpans, SpanContext};
 use opentelemetry::trace::{
     Span as _, SpanBuilder, SpanId, SpanKind, TraceContextExt as _, TraceFlags, TraceId, TraceState, Tracer as _,
     TracerProvider as _,

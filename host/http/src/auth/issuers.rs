@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use intent_gateway_core::clock::Clock;
+use intent_gateway_domain::clock::Clock;
 use jsonwebtoken::{Algorithm, Validation};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

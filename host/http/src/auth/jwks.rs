@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use intent_gateway_core::clock::Clock;
+use intent_gateway_domain::clock::Clock;
 use jsonwebtoken::DecodingKey;
 use serde::Deserialize;
 use serde_json::Value;

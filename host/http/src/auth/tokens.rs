@@ -6,9 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use intent_gateway_core::clock::Clock;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::secret::Secret;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use intent_gateway_core::compliance::Profile;
-use intent_gateway_core::contract::Violation;
-use intent_gateway_core::endpoint::Endpoint;
+use intent_gateway_domain::contract::Violation;
+use intent_gateway_domain::endpoint::Endpoint;
+use intent_gateway_onboarding::compliance::Profile;
 use serde_json::Value;
 use serde_path_to_error::Segment;
 

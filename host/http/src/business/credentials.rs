@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use intent_gateway_core::id::PartnerId;
-use intent_gateway_core::onboarding::records::Webhook;
-use intent_gateway_core::store::load;
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::store::load;
+use intent_gateway_onboarding::records::Webhook;
 
 use crate::App;
 use crate::acting::Acting;
@@ -155,5 +155,5 @@ fn read_at_once(body: &str) -> Result<bool, Refusal> {
 /// The webhook, which an account may not have yet.
 async fn webhook(app: &App, account: &PartnerId) -> Result<Option<Webhook>, Refusal> {
     let kept = load::<Webhook>(&*app.onboarding.store, account.as_str()).await;
-    Ok(kept.map_err(intent_gateway_core::onboarding::OnboardingError::from)?.map(|kept| kept.value))
+    Ok(kept.map_err(intent_gateway_onboarding::OnboardingError::from)?.map(|kept| kept.value))
 }

@@ -1,8 +1,8 @@
 //! What bookkeeping refuses, as HTTP says it.
 
-use intent_gateway_core::bookkeeping::BookkeepingError;
-use intent_gateway_core::error::chain;
-use intent_gateway_core::store::StoreError;
+use intent_gateway_domain::error::chain;
+use intent_gateway_domain::store::StoreError;
+use intent_gateway_ledger::bookkeeping::BookkeepingError;
 
 use super::onboarding::sentence;
 use super::{Code, Refusal, told};

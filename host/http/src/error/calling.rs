@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use http::StatusCode;
-use intent_gateway_core::calling::CallError;
-use intent_gateway_core::contract::Descriptor;
-use intent_gateway_core::error::{CallFailure, NotCalled, SearchError, chain};
-use intent_gateway_core::telemetry::ForLog;
+use intent_gateway_domain::contract::Descriptor;
+use intent_gateway_domain::error::{CallFailure, NotCalled, SearchError, chain};
+use intent_gateway_domain::telemetry::ForLog;
+use intent_gateway_routing::calling::CallError;
 
 use super::{Code, Refusal};
 

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use http::StatusCode;
-use intent_gateway_core::error::chain;
-use intent_gateway_core::linking::LinkError;
+use intent_gateway_domain::error::chain;
+use intent_gateway_linking::LinkError;
 
 use super::{Code, Refusal};
 

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use http::StatusCode;
-use intent_gateway_core::contract::{self, Violation};
-use intent_gateway_core::error::chain;
-use intent_gateway_core::golive::GoLiveError;
-use intent_gateway_core::onboarding::OnboardingError;
-use intent_gateway_core::store::StoreError;
+use intent_gateway_domain::contract::{self, Violation};
+use intent_gateway_domain::error::chain;
+use intent_gateway_domain::golive::GoLiveError;
+use intent_gateway_domain::store::StoreError;
+use intent_gateway_onboarding::OnboardingError;
 
 use super::{Code, Refusal};
 

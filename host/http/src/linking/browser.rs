@@ -7,8 +7,8 @@ use axum::extract::{Path, RawQuery, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use intent_gateway_core::linking::{Begun, Finished, PENDING_TTL_MS};
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_linking::{Begun, Finished, PENDING_TTL_MS};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -1,6 +1,6 @@
 //! Account linking over HTTP: what a user's browser opens on the way, and what the orchestrator does with a user's links.
 //!
-//! Not here: the flow itself, its checks, and what is kept (`core::linking`).
+//! Not here: the flow itself, its checks, and what is kept (`linking`).
 
 mod browser;
 mod links;

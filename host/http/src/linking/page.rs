@@ -9,7 +9,7 @@ use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use intent_gateway_core::digest::Digest;
+use intent_gateway_domain::digest::Digest;
 
 /// What the page is laid out by.
 const STYLE: &str = include_str!("../../templates/linking/page.css");

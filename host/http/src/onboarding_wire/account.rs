@@ -1,8 +1,8 @@
 //! Sign-up, tokens, the account's overview, credentials, the webhook, the test call.
 
-use intent_gateway_core::compliance::Profile;
-use intent_gateway_core::onboarding::records::{Credentials, KeptSecret, SigningKey, Webhook};
-use intent_gateway_core::onboarding::{self, IssuedCredentials, IssuedWebhookKey, NextStep, Overview};
+use intent_gateway_onboarding::compliance::Profile;
+use intent_gateway_onboarding::records::{Credentials, KeptSecret, SigningKey, Webhook};
+use intent_gateway_onboarding::{self, IssuedCredentials, IssuedWebhookKey, NextStep, Overview};
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use intent_gateway_core::connection::ConnectionState;
-use intent_gateway_core::descriptors::{Drift, DriftKind, ToolReport};
-use intent_gateway_core::endpoint::Endpoint;
-use intent_gateway_core::golive::{GoLiveItem, GoLiveReport, ItemState, SampleResult};
-use intent_gateway_core::id::IntentId;
-use intent_gateway_core::onboarding::SwitchOn;
-use intent_gateway_core::onboarding::records::{Connection, Probed, Suspension};
-use intent_gateway_core::probe::{Lifecycle, ProbeFailure, ProbeStep, ServerInfo, SessionMode, Step};
+use intent_gateway_domain::endpoint::Endpoint;
+use intent_gateway_domain::golive::{GoLiveItem, GoLiveReport, ItemState, SampleResult};
+use intent_gateway_domain::id::IntentId;
+use intent_gateway_domain::probe::{Lifecycle, ProbeFailure, ProbeStep, ServerInfo, SessionMode, Step};
+use intent_gateway_onboarding::SwitchOn;
+use intent_gateway_onboarding::connection::ConnectionState;
+use intent_gateway_onboarding::descriptors::{Drift, DriftKind, ToolReport};
+use intent_gateway_onboarding::records::{Connection, Probed, Suspension};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use intent_gateway_core::contract::{Axes as Signals, Axis};
-use intent_gateway_core::delivered::{Inflated, Measure};
-use intent_gateway_core::id::IntentId;
-use intent_gateway_core::onboarding::Compared;
+use intent_gateway_domain::contract::{Axes as Signals, Axis};
+use intent_gateway_domain::id::IntentId;
+use intent_gateway_onboarding::Compared;
+use intent_gateway_onboarding::delivered::{Inflated, Measure};
 use serde::Serialize;
 use utoipa::ToSchema;
 

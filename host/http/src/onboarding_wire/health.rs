@@ -1,11 +1,11 @@
 //! Partners' health, as the platform team reads it.
 
-use intent_gateway_core::contract::LatencyTargets;
-use intent_gateway_core::health::breaker::{BreakerState, BreakerView};
-use intent_gateway_core::health::latency::Percentiles;
-use intent_gateway_core::health::pool::{OutView, ToolView};
-use intent_gateway_core::health::strikes::{STRIKE_WINDOW_MS, STRIKES_OUT, Strikes};
-use intent_gateway_core::health::{IntentView, PartnerView};
+use intent_gateway_domain::contract::LatencyTargets;
+use intent_gateway_outbound::health::breaker::{BreakerState, BreakerView};
+use intent_gateway_outbound::health::latency::Percentiles;
+use intent_gateway_outbound::health::pool::{OutView, ToolView};
+use intent_gateway_outbound::health::strikes::{STRIKE_WINDOW_MS, STRIKES_OUT, Strikes};
+use intent_gateway_outbound::health::{IntentView, PartnerView};
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -1,8 +1,8 @@
 //! Manifests as they are kept.
 
-use intent_gateway_core::manifest::{Flag, FlagCode, Manifest, Status};
-use intent_gateway_core::onboarding::Submitted;
-use intent_gateway_core::onboarding::records::{Manifests, Submission};
+use intent_gateway_onboarding::Submitted;
+use intent_gateway_onboarding::manifest::{Flag, FlagCode, Manifest, Status};
+use intent_gateway_onboarding::records::{Manifests, Submission};
 use serde::Serialize;
 use utoipa::ToSchema;
 

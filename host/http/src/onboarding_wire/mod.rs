@@ -10,7 +10,7 @@ mod health;
 mod manifest;
 mod team;
 
-use intent_gateway_core::audit;
+use intent_gateway_domain::audit;
 use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use intent_gateway_core::audit::AuditEntry;
-use intent_gateway_core::compliance::{CheckState, ChecklistItem, PrivacyCheck, Profile};
-use intent_gateway_core::id::IntentId;
-use intent_gateway_core::onboarding::ReviewView;
-use intent_gateway_core::onboarding::records::{Account, Decision, Review, ReviewStatus, ReviewSubject};
+use intent_gateway_domain::audit::AuditEntry;
+use intent_gateway_domain::id::IntentId;
+use intent_gateway_onboarding::ReviewView;
+use intent_gateway_onboarding::compliance::{CheckState, ChecklistItem, PrivacyCheck, Profile};
+use intent_gateway_onboarding::records::{Account, Decision, Review, ReviewStatus, ReviewSubject};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;

@@ -6,9 +6,9 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
-use intent_gateway_core::audit::ChainCheck;
-use intent_gateway_core::id::PartnerId;
-use intent_gateway_core::onboarding::OnboardingError;
+use intent_gateway_domain::audit::ChainCheck;
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_onboarding::OnboardingError;
 use serde::Deserialize;
 
 use crate::App;

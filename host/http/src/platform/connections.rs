@@ -6,12 +6,12 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
-use intent_gateway_core::connection::ConnectionState;
-use intent_gateway_core::contract::{self, Violation};
-use intent_gateway_core::golive::{Confirmation, SAMPLES_MAX};
-use intent_gateway_core::id::IntentId;
-use intent_gateway_core::onboarding::records::ReviewStatus;
-use intent_gateway_core::onboarding::{DecisionOrder, OnboardingError, TEXT_MAX_CHARS, TestOrder, Verdict};
+use intent_gateway_domain::contract::{self, Violation};
+use intent_gateway_domain::golive::{Confirmation, SAMPLES_MAX};
+use intent_gateway_domain::id::IntentId;
+use intent_gateway_onboarding::connection::ConnectionState;
+use intent_gateway_onboarding::records::ReviewStatus;
+use intent_gateway_onboarding::{DecisionOrder, OnboardingError, TEXT_MAX_CHARS, TestOrder, Verdict};
 
 use crate::App;
 use crate::acting::{Acting, Page, PageQuery};

@@ -6,8 +6,8 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
-use intent_gateway_core::delivered::DELIVERED_WINDOW_MS;
-use intent_gateway_core::id::PartnerId;
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_onboarding::delivered::DELIVERED_WINDOW_MS;
 use serde::Deserialize;
 
 use crate::App;

@@ -7,10 +7,10 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::StatusCode;
-use intent_gateway_core::contract::{self, Violation};
-use intent_gateway_core::health::PartnerView;
-use intent_gateway_core::id::{IntentId, PartnerId};
-use intent_gateway_core::onboarding::{OnboardingError, StrikeOrder, TEXT_MAX_CHARS};
+use intent_gateway_domain::contract::{self, Violation};
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_onboarding::{OnboardingError, StrikeOrder, TEXT_MAX_CHARS};
+use intent_gateway_outbound::health::PartnerView;
 
 use crate::App;
 use crate::acting::{Page, PageQuery, Team};

@@ -6,10 +6,10 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
-use intent_gateway_core::bookkeeping::{Amendment, BookkeepingError, Mark};
-use intent_gateway_core::completion::AMOUNT_MAX;
-use intent_gateway_core::id::PartnerId;
-use intent_gateway_core::money::{InvalidAmount, Paise};
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::money::{InvalidAmount, Paise};
+use intent_gateway_ledger::bookkeeping::{Amendment, BookkeepingError, Mark};
+use intent_gateway_ledger::completion::AMOUNT_MAX;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

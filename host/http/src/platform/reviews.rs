@@ -7,9 +7,9 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::StatusCode;
-use intent_gateway_core::onboarding::records::{Account, ReviewStatus};
-use intent_gateway_core::onboarding::{DecisionOrder, OnboardingError, Verdict};
-use intent_gateway_core::store;
+use intent_gateway_domain::store;
+use intent_gateway_onboarding::records::{Account, ReviewStatus};
+use intent_gateway_onboarding::{DecisionOrder, OnboardingError, Verdict};
 
 use crate::App;
 use crate::acting::{Page, PageQuery, Team};

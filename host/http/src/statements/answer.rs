@@ -10,10 +10,10 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};
 use http::{HeaderMap, HeaderValue, header};
-use intent_gateway_core::bookkeeping::{Bookkeeping, BookkeepingError, Outline, lines};
-use intent_gateway_core::error::chain;
-use intent_gateway_core::id::PartnerId;
-use intent_gateway_core::ledger::Month;
+use intent_gateway_domain::error::chain;
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_ledger::Month;
+use intent_gateway_ledger::bookkeeping::{Bookkeeping, BookkeepingError, Outline, lines};
 use serde::Deserialize;
 
 use super::{Format, RenderError, page};

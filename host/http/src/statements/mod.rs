@@ -1,13 +1,13 @@
 //! How a statement is written: JSON, CSV, or a page to print; part by part, so that none is held in memory as a whole.
 //!
-//! The commands write statements by this module too. Not here: what is on a statement (`core::ledger`), who may read it
+//! The commands write statements by this module too. Not here: what is on a statement (`ledger`), who may read it
 //! (the routes), what sends it (`answer`).
 
 pub(crate) mod answer;
 mod page;
 
-use intent_gateway_core::bookkeeping::Outline;
-use intent_gateway_core::ledger::{Line, Statement, Totals};
+use intent_gateway_ledger::bookkeeping::Outline;
+use intent_gateway_ledger::{Line, Statement, Totals};
 
 use crate::ledger_wire::{LineBody, StatementHead};
 

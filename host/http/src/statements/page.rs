@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 use askama::Template;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use intent_gateway_core::bookkeeping::Outline;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::ledger::{EntryKind, Line, Month, Totals};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_ledger::bookkeeping::Outline;
+use intent_gateway_ledger::{EntryKind, Line, Month, Totals};
 use jiff::Timestamp;
 use jiff::tz::Offset;
 

@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::time::Duration;
 
 use bytes::Bytes;
-use intent_gateway_core::following::End;
+use intent_gateway_routing::following::End;
 use serde::Serialize;
 
 /// How long a reader waits before it comes back after its connection broke.

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, header};
-use intent_gateway_core::following::Following;
-use intent_gateway_core::ports::Timer;
+use intent_gateway_domain::ports::Timer;
+use intent_gateway_routing::following::Following;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::{Code, Refusal};

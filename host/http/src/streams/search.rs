@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
-use intent_gateway_core::error::SearchError;
-use intent_gateway_core::following::End;
-use intent_gateway_core::search::{Request, Snapshot};
+use intent_gateway_domain::error::SearchError;
+use intent_gateway_routing::following::End;
+use intent_gateway_routing::search::{Request, Snapshot};
 use serde::Serialize;
 
 use super::body::EventBody;

@@ -1,13 +1,13 @@
 //! What partners deliver against what they declare: shown, raised, decided.
 
 use http::StatusCode;
-use intent_gateway_core::completion::{Amounts, Report};
-use intent_gateway_core::delivered::DELIVERED_WINDOW_MS;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::id::{IntentId, PartnerId};
-use intent_gateway_core::ledger::{Booking, Books as _, Judge, Verdict, post};
-use intent_gateway_core::money::{Paise, Rate};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::money::{Paise, Rate};
 use intent_gateway_http::auth::Role;
+use intent_gateway_ledger::completion::{Amounts, Report};
+use intent_gateway_ledger::{Booking, Books as _, Judge, Verdict, post};
+use intent_gateway_onboarding::delivered::DELIVERED_WINDOW_MS;
 use serde_json::{Value, json};
 
 use crate::business::{Partner, approve, manifest, profile, team, team_get};

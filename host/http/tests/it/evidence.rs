@@ -4,10 +4,10 @@ use std::sync::Mutex;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_core::findings::{Finding, KeptFinding};
-use intent_gateway_core::ports::{Evidence, Journal};
-use intent_gateway_core::receipt::Receipt;
-use intent_gateway_core::store::StoreError;
+use intent_gateway_domain::findings::{Finding, KeptFinding};
+use intent_gateway_domain::ports::{Evidence, Journal};
+use intent_gateway_domain::receipt::Receipt;
+use intent_gateway_domain::store::StoreError;
 
 /// What searches have shown, oldest first.
 #[derive(Default)]

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use http::Method;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::secret::Secret;
 use intent_gateway_http::auth::{Role, Tokens};
 use serde_json::Value;
 

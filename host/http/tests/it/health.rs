@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use http::StatusCode;
-use intent_gateway_core::contract::LatencyTargets;
-use intent_gateway_core::findings::Severity;
-use intent_gateway_core::health::breaker::CONSECUTIVE_MAX;
-use intent_gateway_core::health::{Health, Observation, Outcome};
-use intent_gateway_core::id::{IntentId, PartnerId};
+use intent_gateway_domain::contract::LatencyTargets;
+use intent_gateway_domain::findings::Severity;
+use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_http::auth::Role;
+use intent_gateway_outbound::health::breaker::CONSECUTIVE_MAX;
+use intent_gateway_outbound::health::{Health, Observation, Outcome};
 use serde_json::{Value, json};
 
 use crate::business::{team, team_get};

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_core::audit::{AuditEntry, genesis, link};
-use intent_gateway_core::endpoint::Endpoint;
-use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::mail::{Mail, MailError};
-use intent_gateway_core::ports::{Mailer, PageFetch, PartnerProbe};
-use intent_gateway_core::probe::{FetchedPage, ProbeFailure, ProbeRecord, ProbeRequest, ProbeStep, Step};
-use intent_gateway_core::store::*;
-use intent_gateway_core::vault::{Entropy, NoEntropy};
+use intent_gateway_domain::audit::{AuditEntry, genesis, link};
+use intent_gateway_domain::endpoint::Endpoint;
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::mail::{Mail, MailError};
+use intent_gateway_domain::ports::{Mailer, PageFetch, PartnerProbe};
+use intent_gateway_domain::probe::{FetchedPage, ProbeFailure, ProbeRecord, ProbeRequest, ProbeStep, Step};
+use intent_gateway_domain::store::*;
+use intent_gateway_domain::vault::{Entropy, NoEntropy};
 use serde_json::{Value, json};
 
 use crate::support::INTENT;
@@ -147,7 +147,7 @@ pub(crate) struct Counting(AtomicU64);
 impl Entropy for Counting {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
         let seed = self.0.fetch_add(1, Ordering::Relaxed);
-        let digest = intent_gateway_core::digest::Digest::of(&seed.to_be_bytes());
+        let digest = intent_gateway_domain::digest::Digest::of(&seed.to_be_bytes());
         for (byte, source) in bytes.iter_mut().zip(digest.as_bytes().iter().cycle()) {
             *byte = *source;
         }

@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{Method, StatusCode};
-use intent_gateway_core::completion::{Amounts, Report};
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::id::{IntentId, PartnerId};
-use intent_gateway_core::ledger::{Booking, Books as _, Entry, Judge, Verdict, genesis, post};
-use intent_gateway_core::money::{Paise, Rate};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::money::{Paise, Rate};
 use intent_gateway_http::auth::Role;
+use intent_gateway_ledger::completion::{Amounts, Report};
+use intent_gateway_ledger::{Booking, Books as _, Entry, Judge, Verdict, genesis, post};
 use serde_json::{Value, json};
 
 use crate::business::Partner;

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_core::linking::{
-    self, AuthMethod, Authorizer, Background, Client, Grant, LinkFailure, Linking, Parts, Provider,
-};
-use intent_gateway_core::ports::Timer;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::ports::Timer;
+use intent_gateway_domain::secret::Secret;
 use intent_gateway_http::Limits;
 use intent_gateway_http::auth::Role;
+use intent_gateway_linking::{
+    self, AuthMethod, Authorizer, Background, Client, Grant, LinkFailure, Linking, Parts, Provider,
+};
 use serde_json::{Value, json};
 
 use crate::support::{Answer, Ask, Gateway, LIMITS, refused};

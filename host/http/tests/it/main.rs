@@ -1,7 +1,5 @@
 //! The HTTP surface over fakes of the domain's ports: every route, every refusal, and the listener's bounds.
 
-#[path = "../../../core/tests/books/mod.rs"]
-mod books;
 mod business;
 mod conform;
 mod delivered;

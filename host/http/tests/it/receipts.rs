@@ -1,8 +1,8 @@
 //! Receipts of rankings, and findings: who sees what of them, in pages, and replayed.
 
 use http::StatusCode;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::receipt::{Receipt, ReceiptDrop};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::receipt::{Receipt, ReceiptDrop};
 use intent_gateway_http::auth::Role;
 use serde_json::{Value, json};
 

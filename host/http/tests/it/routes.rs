@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use http::{Method, StatusCode};
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::ports::Origin;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::ports::Origin;
 use intent_gateway_http::Limits;
 use intent_gateway_http::auth::Role;
 use serde_json::{Value, json};

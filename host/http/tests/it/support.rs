@@ -12,45 +12,47 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
-use intent_gateway_core::bookkeeping::Bookkeeping;
-use intent_gateway_core::calling::{Caller, Memory};
-use intent_gateway_core::classify::CueIndex;
-use intent_gateway_core::clock::Clock;
-use intent_gateway_core::completion::intake::Intake;
-use intent_gateway_core::completion::keyring::KeyRing;
-use intent_gateway_core::contract::*;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::endpoint::{Endpoint, Mappings};
-use intent_gateway_core::error::{CallFailure, ContractError, ContractFault};
-use intent_gateway_core::following::Following;
-use intent_gateway_core::health::Health;
-use intent_gateway_core::id::{IntentId, PartnerId};
-use intent_gateway_core::ledger::{Asked, Booked, Booking, DeskError, Known, ReportDesk};
-use intent_gateway_core::linking::Parts;
-use intent_gateway_core::money::Rate;
-use intent_gateway_core::onboarding::{Onboarding, Routing, Settings};
-use intent_gateway_core::outbound::Outbound;
-use intent_gateway_core::partner::{Listing, Partner};
-use intent_gateway_core::ports::*;
-use intent_gateway_core::reference::ReferenceSealer;
-use intent_gateway_core::search::Searcher;
-use intent_gateway_core::secret::Secret;
-use intent_gateway_core::telemetry::Exposition;
-use intent_gateway_core::vault::Vault;
+use intent_gateway_domain::classify::CueIndex;
+use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::contract::*;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::endpoint::{Endpoint, Mappings};
+use intent_gateway_domain::error::{CallFailure, ContractError, ContractFault};
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::money::Rate;
+use intent_gateway_domain::partner::{Listing, Partner};
+use intent_gateway_domain::ports::*;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::telemetry::Exposition;
+use intent_gateway_domain::vault::Vault;
 use intent_gateway_http::auth::{Role, Tokens};
 use intent_gateway_http::streams::Streams;
 use intent_gateway_http::{AppState, Limits, router};
+use intent_gateway_ledger::bookkeeping::Bookkeeping;
+use intent_gateway_ledger::completion::intake::Intake;
+use intent_gateway_ledger::completion::keyring::KeyRing;
+use intent_gateway_ledger::{Asked, Booked, Booking, DeskError, Known, ReportDesk};
+use intent_gateway_linking::Parts;
+use intent_gateway_onboarding::{AccountNames, Onboarding, Routing, Settings};
+use intent_gateway_outbound::Outbound;
+use intent_gateway_outbound::health::Health;
+use intent_gateway_routing::calling::{Caller, Memory};
+use intent_gateway_routing::following::Following;
+use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
+use intent_gateway_routing::reference::ReferenceSealer;
+use intent_gateway_routing::search::Searcher;
+use intent_gateway_routing::selection::Directory;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use crate::books::MemoryBooks;
 use crate::conform::differences;
 use crate::evidence::MemoryEvidence;
 use crate::keeping::{Counting, Kept, Letterbox, MemoryStore, Pages, Seen};
 use crate::linking::{Granting, beside, linking};
+use intent_gateway_testing::books::MemoryBooks;
 
 pub(crate) const INTENT: &str = "test.find_things";
 pub(crate) const NOW_MS: u64 = 1_800_000_000_000;
@@ -527,23 +529,28 @@ impl Gateway {
             seen: Arc::new(Seen::default()),
         };
         let vault = Vault::new(&Secret::new("m".repeat(32)), &[], Arc::new(Counting::default()));
+        let ring = Arc::new(KeyRing::new(kept.store.clone(), vault.clone(), []));
         let onboarding = Arc::new(Onboarding {
             store: kept.store.clone(),
             vault: vault.clone(),
             clock: clock.clone(),
             contracts: contracts.clone(),
             probe: kept.seen.clone(),
-            calls: Arc::new(FakeCalls),
+            golive: Arc::new(GoLiveRunner {
+                calls: Arc::new(FakeCalls),
+                clock: clock.clone(),
+                timeout: SAMPLE_TIMEOUT,
+            }),
             pages: Arc::new(Pages),
             mailer: kept.letters.clone(),
-            routing: Routing::new(Vec::new()),
-            keys: Arc::new(KeyRing::new([])),
+            routing: Routing::new(Vec::new(), Arc::new(Directory::new(Vec::new()))),
+            keys: ring.clone(),
             settings: Settings { base_url: "https://gateway.example".to_owned(), reprobe_interval_ms: 86_400_000 },
         });
         let evidence = Arc::new(MemoryEvidence::default());
         let health = Arc::new(Health::new(1));
         let intake = Intake {
-            keys: onboarding.keys.clone(),
+            keys: ring.clone(),
             contracts: contracts.clone(),
             desk: Arc::new(ClosedDesk),
             clock: clock.clone(),
@@ -553,6 +560,7 @@ impl Gateway {
         let bookkeeping = Bookkeeping {
             books: books.clone(),
             store: kept.store.clone(),
+            names: Arc::new(AccountNames(kept.store.clone())),
             contracts: contracts.clone(),
             clock: clock.clone(),
         };

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use intent_gateway_core::contract::{Consequence, Descriptor, Judged};
+use intent_gateway_domain::contract::{Consequence, Descriptor, Judged};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;

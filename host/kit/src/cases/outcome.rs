@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use intent_gateway_core::contract::{Axes, CallContext, Candidate, Exchange, Payload, Violation};
-use intent_gateway_core::error::{ContractError, ContractFault};
-use intent_gateway_core::ports::Contract;
+use intent_gateway_domain::contract::{Axes, CallContext, Candidate, Exchange, Payload, Violation};
+use intent_gateway_domain::error::{ContractError, ContractFault};
+use intent_gateway_domain::ports::Contract;
 
 use super::document::Documents;
 use super::format::{Call, CaseFile, Found, Rule};

@@ -1,7 +1,7 @@
 //! Tries every case on a contract.
 
-use intent_gateway_core::contract::{Axes, CallContext, Payload};
-use intent_gateway_core::ports::Contract;
+use intent_gateway_domain::contract::{Axes, CallContext, Payload};
+use intent_gateway_domain::ports::Contract;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -2,14 +2,14 @@
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
-use intent_gateway_core::contract::{
+use intent_gateway_domain::contract::{
     Axes, CallContext, CheckedCompletion, CheckedResponse, Classification, Consequence, Descriptor, DroppedOption,
     Evaluation, Exchange, Judged, OptionFinding, Payload, PointerElsewhere, PreparedRequest, RankedOption, Refusal,
     Rule, Violation,
 };
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::error::{ContractError, ContractFault};
-use intent_gateway_core::ports::Contract;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::error::{ContractError, ContractFault};
+use intent_gateway_domain::ports::Contract;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 

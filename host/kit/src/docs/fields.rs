@@ -3,7 +3,7 @@
 //! Schemas of contracts are plain: objects, arrays, bounds, enumerations. A keyword that is not known here shows up
 //! in no row; the schema itself is what the gateway enforces.
 
-use intent_gateway_core::contract::Vocabulary;
+use intent_gateway_domain::contract::Vocabulary;
 use serde_json::{Map, Value};
 
 /// Values of an enumeration that are listed in the table itself where no vocabulary has them.

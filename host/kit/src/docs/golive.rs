@@ -1,7 +1,7 @@
 //! The section of the partners' page on what must hold before traffic goes live, and how each of it is checked.
 
-use intent_gateway_core::contract::{Depth, Descriptor, Handling, Requirement, RequirementCheck};
-use intent_gateway_core::golive::LATENCY_SAMPLES_MIN;
+use intent_gateway_domain::contract::{Depth, Descriptor, Handling, Requirement, RequirementCheck};
+use intent_gateway_domain::golive::LATENCY_SAMPLES_MIN;
 
 use super::{Markdown, quoted};
 
@@ -42,7 +42,7 @@ pub(crate) fn how(check: &RequirementCheck, descriptor: &Descriptor) -> String {
 }
 
 fn counted(depth: &Depth) -> String {
-    let minimum = |minimum: &intent_gateway_core::contract::Minimum| {
+    let minimum = |minimum: &intent_gateway_domain::contract::Minimum| {
         let place = if minimum.pointer.is_empty() { String::new() } else { format!(" by `{}`", minimum.pointer) };
         format!("{} {}{place}", minimum.count, minimum.counted)
     };

@@ -6,10 +6,10 @@
 mod fields;
 pub(crate) mod golive;
 
-use intent_gateway_core::contract::{
+use intent_gateway_domain::contract::{
     Backoff, Breach, CallContext, Consequence, Descriptor, Judged, PlatformError, Tool,
 };
-use intent_gateway_core::ports::Contract as _;
+use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_sandbox::{ExampleCall, LoadError, LoadedContract};
 use serde_json::{Value, json};
 

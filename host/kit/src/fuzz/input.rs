@@ -1,12 +1,12 @@
 //! One call of a contract: which function, with which arguments, and what came of it.
 
 use fastrand::Rng;
-use intent_gateway_core::contract::{
+use intent_gateway_domain::contract::{
     Axes, CallContext, CheckedCompletion, CheckedResponse, Classification, Evaluation, Exchange, Payload,
     PreparedRequest, Refusal, Violation,
 };
-use intent_gateway_core::error::{ContractError, ContractFault};
-use intent_gateway_core::ports::Contract;
+use intent_gateway_domain::error::{ContractError, ContractFault};
+use intent_gateway_domain::ports::Contract;
 use intent_gateway_sandbox::ExampleCall;
 use serde::Serialize;
 

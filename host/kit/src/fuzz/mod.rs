@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use intent_gateway_core::error::ContractFault;
-use intent_gateway_core::ports::Contract;
+use intent_gateway_domain::error::ContractFault;
+use intent_gateway_domain::ports::Contract;
 use intent_gateway_sandbox::{LoadError, LoadedContract};
 use serde::Serialize;
 
@@ -145,12 +145,12 @@ mod tests {
 
     use futures_util::FutureExt as _;
     use futures_util::future::{BoxFuture, ready};
-    use intent_gateway_core::contract::{
+    use intent_gateway_domain::contract::{
         CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
         PreparedRequest,
     };
-    use intent_gateway_core::digest::Digest;
-    use intent_gateway_core::error::ContractError;
+    use intent_gateway_domain::digest::Digest;
+    use intent_gateway_domain::error::ContractError;
 
     use super::*;
 
@@ -183,7 +183,7 @@ mod tests {
             _: &'a str,
             arguments: &'a str,
         ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
-            assert!(arguments.len() <= intent_gateway_core::limits::REQUEST_BODY_MAX_BYTES);
+            assert!(arguments.len() <= intent_gateway_domain::limits::REQUEST_BODY_MAX_BYTES);
             Box::pin(ready(Err(if arguments.contains("1e400") {
                 ContractFault::Trap("unreachable".to_owned()).into()
             } else {
@@ -232,7 +232,7 @@ mod tests {
 
     fn refused() -> ContractError {
         let violations = Vec::new();
-        ContractError::Refused(intent_gateway_core::contract::Refusal {
+        ContractError::Refused(intent_gateway_domain::contract::Refusal {
             code: "INVALID_REQUEST".to_owned(),
             violations,
         })

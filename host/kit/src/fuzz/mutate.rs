@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use fastrand::Rng;
-use intent_gateway_core::limits::{PAYLOAD_MAX_DEPTH, REQUEST_BODY_MAX_BYTES};
+use intent_gateway_domain::limits::{PAYLOAD_MAX_DEPTH, REQUEST_BODY_MAX_BYTES};
 
 use super::spans::{Kind, Place, Spans};
 

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use intent_gateway_core::id::IntentId;
+use intent_gateway_domain::id::IntentId;
 
 /// The SDK below the root of a checkout.
 const SDK: &str = "plugins/sdk";

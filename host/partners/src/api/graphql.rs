@@ -1,8 +1,8 @@
 //! One call of a GraphQL API over HTTP.
 
 use http::Method;
-use intent_gateway_core::endpoint::{GraphqlTool, Scope};
-use intent_gateway_core::error::CallFailure;
+use intent_gateway_domain::endpoint::{GraphqlTool, Scope};
+use intent_gateway_domain::error::CallFailure;
 use serde::Serialize;
 use serde_json::Value;
 

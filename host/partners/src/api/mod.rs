@@ -14,11 +14,11 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, Header
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use intent_gateway_core::endpoint::{Endpoint, RenderError, Scope, Template, ToolMapping};
-use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::limits::PARTNER_BODY_MAX_BYTES;
-use intent_gateway_core::partner::Partner;
-use intent_gateway_core::ports::ToolCall;
+use intent_gateway_domain::endpoint::{Endpoint, RenderError, Scope, Template, ToolMapping};
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::limits::PARTNER_BODY_MAX_BYTES;
+use intent_gateway_domain::partner::Partner;
+use intent_gateway_domain::ports::ToolCall;
 use serde_json::Value;
 
 use crate::answer::protocol;

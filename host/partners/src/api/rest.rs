@@ -2,8 +2,8 @@
 
 use http::header::{HeaderName, HeaderValue};
 use http::{Method, Uri};
-use intent_gateway_core::endpoint::{self, RestTool, Scope, Template};
-use intent_gateway_core::error::CallFailure;
+use intent_gateway_domain::endpoint::{self, RestTool, Scope, Template};
+use intent_gateway_domain::error::CallFailure;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 

@@ -5,7 +5,7 @@
 //! what is not there leads on to the next place; what is there and wrong ends the search, so that nobody can push the
 //! gateway from one server to another by spoiling an answer.
 
-use intent_gateway_core::linking::{LinkFailure, Provider};
+use intent_gateway_linking::{LinkFailure, Provider};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use url::Url;

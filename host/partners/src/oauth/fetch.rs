@@ -4,8 +4,8 @@ use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, StatusCode};
 use http_body_util::Full;
-use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::linking::LinkFailure;
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_linking::LinkFailure;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 

@@ -18,8 +18,8 @@ mod token;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use intent_gateway_core::linking::{Authorizer, Client, Grant, LinkFailure, Provider};
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_linking::{Authorizer, Client, Grant, LinkFailure, Provider};
 
 use crate::answer::clean;
 use crate::client::PartnerClient;

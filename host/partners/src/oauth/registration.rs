@@ -1,7 +1,7 @@
 //! Registers the gateway as a client (RFC 7591).
 
-use intent_gateway_core::linking::{AuthMethod, Client, LinkFailure, Provider};
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_linking::{AuthMethod, Client, LinkFailure, Provider};
 use serde::{Deserialize, Serialize};
 
 use super::fetch::Body;

@@ -3,10 +3,10 @@
 
 use graphql_parser::query::{Definition, OperationDefinition, Type, VariableDefinition};
 use http::header::HeaderValue;
-use intent_gateway_core::endpoint::{GraphqlTool, ToolMapping};
-use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::limits::PROBE_CALL_TIMEOUT;
-use intent_gateway_core::probe::{ProbeRequest, Step};
+use intent_gateway_domain::endpoint::{GraphqlTool, ToolMapping};
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::limits::PROBE_CALL_TIMEOUT;
+use intent_gateway_domain::probe::{ProbeRequest, Step};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 

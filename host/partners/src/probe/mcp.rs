@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use http::header::HeaderValue;
-use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::limits::PROBE_CALL_TIMEOUT;
-use intent_gateway_core::probe::{
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::limits::PROBE_CALL_TIMEOUT;
+use intent_gateway_domain::probe::{
     Lifecycle, PROBE_CAPABILITIES_MAX_BYTES, PROBE_PAGES_MAX, PROBE_TEXT_MAX_CHARS, PROBE_TOOLS_MAX,
     PROBE_TOOLS_MAX_BYTES, ServerInfo, Step,
 };

@@ -12,10 +12,10 @@ mod wrapped;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use intent_gateway_core::endpoint::Endpoint;
-use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::ports::PartnerProbe;
-use intent_gateway_core::probe::{PROBE_NOTES_MAX, ProbeFailure, ProbeRecord, ProbeRequest, ProbeStep, Step};
+use intent_gateway_domain::endpoint::Endpoint;
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::ports::PartnerProbe;
+use intent_gateway_domain::probe::{PROBE_NOTES_MAX, ProbeFailure, ProbeRecord, ProbeRequest, ProbeStep, Step};
 use tokio::time::Instant;
 
 use crate::answer::clean;

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use http::Method;
 use http::header::HeaderValue;
-use intent_gateway_core::endpoint::{RestTool, Template, ToolMapping};
-use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::limits::PROBE_CALL_TIMEOUT;
-use intent_gateway_core::probe::{PROBE_TEXT_MAX_CHARS, ProbeRequest, ServerInfo, Step};
+use intent_gateway_domain::endpoint::{RestTool, Template, ToolMapping};
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::limits::PROBE_CALL_TIMEOUT;
+use intent_gateway_domain::probe::{PROBE_TEXT_MAX_CHARS, ProbeRequest, ServerInfo, Step};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use intent_gateway_core::contract::{Descriptor, Tool};
-use intent_gateway_core::descriptors::canonical_json;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::endpoint::ToolMapping;
-use intent_gateway_core::id::IntentId;
-use intent_gateway_core::probe::ProbeRequest;
+use intent_gateway_domain::canonical::canonical_json;
+use intent_gateway_domain::contract::{Descriptor, Tool};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::endpoint::ToolMapping;
+use intent_gateway_domain::id::IntentId;
+use intent_gateway_domain::probe::ProbeRequest;
 use serde_json::{Map, Value, json};
 
 use super::{Fault, Probing};

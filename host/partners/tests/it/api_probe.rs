@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use http::Method;
-use intent_gateway_core::endpoint::{Endpoint, Mappings};
-use intent_gateway_core::id::PartnerId;
-use intent_gateway_core::ports::PartnerProbe as _;
-use intent_gateway_core::probe::{ProbeRecord, ProbeRequest, Step};
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::endpoint::{Endpoint, Mappings};
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::ports::PartnerProbe as _;
+use intent_gateway_domain::probe::{ProbeRecord, ProbeRequest, Step};
+use intent_gateway_domain::secret::Secret;
 use serde_json::{Value, json};
 
 use crate::api::{INTENT, mappings};

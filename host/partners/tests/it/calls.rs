@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt as _};
-use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::ports::{PartnerCalls as _, ToolCall};
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::ports::{PartnerCalls as _, ToolCall};
+use intent_gateway_domain::secret::Secret;
 use intent_gateway_partners::PartnerClientConfig;
 use serde_json::json;
 use tokio::sync::Notify;

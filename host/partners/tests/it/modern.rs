@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::stream::{self, StreamExt as _};
 use http::Response;
-use intent_gateway_core::endpoint::Endpoint;
-use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::endpoint::Endpoint;
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::secret::Secret;
 use intent_gateway_partners::PartnerClientConfig;
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
 //! Pages that are live, that moved, and that lead where nobody may go.
 
 use http::{HeaderValue, Response};
-use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::limits::PAGE_MAX_BYTES;
-use intent_gateway_core::ports::PageFetch as _;
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::limits::PAGE_MAX_BYTES;
+use intent_gateway_domain::ports::PageFetch as _;
 use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
 
 use crate::harness::*;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use http::Response;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::endpoint::{Endpoint, Mappings};
-use intent_gateway_core::id::PartnerId;
-use intent_gateway_core::ports::{Contract, Contracts, PartnerProbe as _};
-use intent_gateway_core::probe::{
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::endpoint::{Endpoint, Mappings};
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::ports::{Contract, Contracts, PartnerProbe as _};
+use intent_gateway_domain::probe::{
     Lifecycle, PROBE_PAGES_MAX, PROBE_TOOLS_MAX, ProbeRecord, ProbeRequest, SessionMode, Step,
 };
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::secret::Secret;
 use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
 use serde_json::{Value, json};
 

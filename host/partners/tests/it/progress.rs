@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt as _};
-use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::partner::Partner;
-use intent_gateway_core::ports::{PartnerCalls as _, Progress, ToolCall};
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::partner::Partner;
+use intent_gateway_domain::ports::{PartnerCalls as _, Progress, ToolCall};
 use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
 use serde_json::{Value, json};
 

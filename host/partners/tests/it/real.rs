@@ -6,10 +6,10 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::service::TowerToHyperService;
-use intent_gateway_core::endpoint::Endpoint;
-use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::probe::Lifecycle;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::endpoint::Endpoint;
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::probe::Lifecycle;
+use intent_gateway_domain::secret::Secret;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, ErrorData, ListToolsResult,
     PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::join_all;
 use http::{Method, Response};
-use intent_gateway_core::error::CallFailure;
-use intent_gateway_core::partner::Partner;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::partner::Partner;
+use intent_gateway_domain::secret::Secret;
 use intent_gateway_partners::PartnerClientConfig;
 use serde_json::json;
 use tokio::sync::Notify;

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use intent_gateway_core::contract::{Axes, CallContext, Candidate, Payload};
+use intent_gateway_domain::contract::{Axes, CallContext, Candidate, Payload};
 
 /// Marker before the settings in the guest's data.
 const MARKER: &[u8] = b"@@hostile-guest@@";

@@ -1,7 +1,7 @@
 //! Bodies: JSON, compressed, with its size before it. Pure LZ4, for a receipt is written for every search and read for
 //! every report.
 
-use intent_gateway_core::limits::PARTNER_BODY_MAX_BYTES;
+use intent_gateway_domain::limits::PARTNER_BODY_MAX_BYTES;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -1,8 +1,8 @@
 //! How a finding becomes a row, and a row a finding.
 
-use intent_gateway_core::contract::Violation;
-use intent_gateway_core::findings::{Finding, KeptFinding, Severity};
-use intent_gateway_core::id::PartnerId;
+use intent_gateway_domain::contract::Violation;
+use intent_gateway_domain::findings::{Finding, KeptFinding, Severity};
+use intent_gateway_domain::id::PartnerId;
 
 use super::{keepable, time};
 use crate::error::EngineError;

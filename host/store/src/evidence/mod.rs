@@ -9,12 +9,12 @@ mod receipt;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_core::findings::KeptFinding;
-use intent_gateway_core::id::PartnerId;
-use intent_gateway_core::limits::REQUEST_ID_MAX_CHARS;
-use intent_gateway_core::ports::Evidence;
-use intent_gateway_core::receipt::Receipt;
-use intent_gateway_core::store::StoreError;
+use intent_gateway_domain::findings::KeptFinding;
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
+use intent_gateway_domain::ports::Evidence;
+use intent_gateway_domain::receipt::Receipt;
+use intent_gateway_domain::store::StoreError;
 use serde_json::value::RawValue;
 
 use crate::engine::Tx;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use intent_gateway_core::findings::Finding;
-use intent_gateway_core::receipt::Receipt;
+use intent_gateway_domain::findings::Finding;
+use intent_gateway_domain::receipt::Receipt;
 
 use super::receipt::ReceiptRows;
 use super::{finding, receipt};

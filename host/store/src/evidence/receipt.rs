@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 
-use intent_gateway_core::contract::Axes;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::id::{IntentId, PartnerId};
-use intent_gateway_core::receipt::{Quoted, Receipt, ReceiptCandidate, ReceiptDrop, ReceiptPayload, ReceiptScore};
+use intent_gateway_domain::contract::Axes;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::receipt::{Quoted, Receipt, ReceiptCandidate, ReceiptDrop, ReceiptPayload, ReceiptScore};
 use semver::Version;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

@@ -16,10 +16,10 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_core::findings::Finding;
-use intent_gateway_core::ports;
-use intent_gateway_core::receipt::Receipt;
-use intent_gateway_core::store::StoreError;
+use intent_gateway_domain::findings::Finding;
+use intent_gateway_domain::ports;
+use intent_gateway_domain::receipt::Receipt;
+use intent_gateway_domain::store::StoreError;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use intent_gateway_core::contract::{Axes, Violation};
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::findings::Severity;
-use intent_gateway_core::id::{IntentId, PartnerId};
-use intent_gateway_core::ports::Journal as _;
-use intent_gateway_core::receipt::{ReceiptCandidate, ReceiptPayload};
+use intent_gateway_domain::contract::{Axes, Violation};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::findings::Severity;
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::ports::Journal as _;
+use intent_gateway_domain::receipt::{ReceiptCandidate, ReceiptPayload};
 use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, mpsc};
 

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use intent_gateway_core::completion::ReportKey;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::findings::Finding;
-use intent_gateway_core::ledger::{Booked, Booking, Entry, link};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::findings::Finding;
+use intent_gateway_ledger::completion::ReportKey;
+use intent_gateway_ledger::{Booked, Booking, Entry, link};
 
 /// A batch in the order of its keys, and within a key in the order in which they came. Every gateway goes through its
 /// batch in this order, so that none holds what another waits for while it waits for what that one holds.

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use intent_gateway_core::ledger::{Asked, BATCH_MAX, Known};
-use intent_gateway_core::receipt::{Quoted, RANKINGS_OF_REQUEST_MAX};
+use intent_gateway_domain::receipt::{Quoted, RANKINGS_OF_REQUEST_MAX};
+use intent_gateway_ledger::{Asked, BATCH_MAX, Known};
 
 use super::row::{self, columns};
 use super::{LAST_BOOKED, key};

@@ -14,15 +14,15 @@ use std::collections::HashMap;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_core::completion::ReportKey;
-use intent_gateway_core::delivered::Tally;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::id::PartnerId;
-use intent_gateway_core::ledger::{
+use intent_gateway_domain::delivered::Tally;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::store::StoreError;
+use intent_gateway_ledger::completion::ReportKey;
+use intent_gateway_ledger::{
     Asked, BATCH_MAX, Booked, Booking, Books, Corrected, Correction, ENTRIES_READ_MAX, Entry, EntryKind, Known, Month,
     Posting, TrialBalance, Verification, Verifier, genesis, link, reverse,
 };
-use intent_gateway_core::store::StoreError;
 
 use crate::engine::{Engine, Tx};
 use crate::error::EngineError;

@@ -1,9 +1,9 @@
 //! How an entry becomes a row, and a row an entry.
 
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::id::{IntentId, PartnerId};
-use intent_gateway_core::ledger::{Account, Entry, EntryKind, Judge, Leg, Posting};
-use intent_gateway_core::money::{Paise, Rate};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::money::{Paise, Rate};
+use intent_gateway_ledger::{Account, Entry, EntryKind, Judge, Leg, Posting};
 
 use crate::error::{Cause, EngineError};
 use crate::value::{Row, Value};

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use intent_gateway_core::delivered::Tally;
-use intent_gateway_core::id::{IntentId, PartnerId};
-use intent_gateway_core::ledger::{Balances, MONTHS_READ_MAX, Month, TrialBalance};
-use intent_gateway_core::money::Paise;
+use intent_gateway_domain::delivered::Tally;
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::money::Paise;
+use intent_gateway_ledger::{Balances, MONTHS_READ_MAX, Month, TrialBalance};
 
 use super::{HEAD, head};
 use crate::engine::Tx;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use intent_gateway_core::store::{Change, Document, Kind, List, OutgoingMail, Store as _, Write};
+use intent_gateway_domain::store::{Change, Document, Kind, List, OutgoingMail, Store as _, Write};
 use intent_gateway_store::{BackupError, SqlStore};
 use test_servers::postgres::Postgres;
 
@@ -83,7 +83,7 @@ async fn a_backup_is_restored_as_it_was(database: Database) {
         // What came after a removed record still comes after it, and mail is as it was.
         restored.commit(put(Kind::EmailCodes, record("gone"))).await.unwrap();
         assert_eq!(revision(&restored, Kind::EmailCodes, "gone").await, Some(2));
-        let due = |mail: Vec<intent_gateway_core::store::ClaimedMail>| {
+        let due = |mail: Vec<intent_gateway_domain::store::ClaimedMail>| {
             mail.into_iter().map(|mail| (mail.id, mail.tries)).collect::<Vec<_>>()
         };
         assert_eq!(due(restored.claim_mail(50, 1, 10).await.unwrap()), [("mail_2".to_owned(), 0)]);
@@ -162,7 +162,7 @@ async fn a_damaged_backup_changes_nothing(database: Database) {
 async fn forged_log_is_refused(target: &SqlStore, file: &Path, good: &str) {
     let (rows, end) = good.trim_end().rsplit_once('\n').expect("several lines");
     let rows = rows.replacen("account.touched", "account.removed", 1) + "\n";
-    let digest = intent_gateway_core::digest::Digest::of(rows.as_bytes());
+    let digest = intent_gateway_domain::digest::Digest::of(rows.as_bytes());
     let mut end: serde_json::Value = serde_json::from_str(end).unwrap();
     end["sha256"] = digest.to_string().into();
     std::fs::write(file, format!("{rows}{end}\n")).unwrap();

@@ -1,11 +1,11 @@
 //! What the platform team reads of the ledger and does to it: sums, months, and entries taken back.
 
-use intent_gateway_core::delivered::Tally;
-use intent_gateway_core::id::PartnerId;
-use intent_gateway_core::ledger::{
+use intent_gateway_domain::delivered::Tally;
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::money::Paise;
+use intent_gateway_ledger::{
     BATCH_MAX, Booked, Books as _, Entry, EntryKind, Month, Posting, TrialBalance, correct, reverse,
 };
-use intent_gateway_core::money::Paise;
 use intent_gateway_store::SqlStore;
 
 use crate::ledger::{DAY_MS, MAY, all, booking, charge, posting, sound};

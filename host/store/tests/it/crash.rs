@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use intent_gateway_core::ledger::{Booked, Booking, ReportDesk as _};
-use intent_gateway_core::store::{Change, Kind, Store as _, Write};
+use intent_gateway_domain::store::{Change, Kind, Store as _, Write};
+use intent_gateway_ledger::{Booked, Booking, ReportDesk as _};
 use intent_gateway_store::{Desk, Location, SqlStore};
 
 use crate::evidence::{finding, findings};
@@ -114,7 +114,7 @@ async fn nothing_acknowledged_is_lost_by_a_kill(database: Database) {
         for (kind, count) in [(Kind::Manifests, &mut manifests), (Kind::Credentials, &mut credentials)] {
             let mut after = String::new();
             loop {
-                let list = intent_gateway_core::store::List { status: None, after: Some(&after), limit: 1_000 };
+                let list = intent_gateway_domain::store::List { status: None, after: Some(&after), limit: 1_000 };
                 let page = store.list(kind, list).await.unwrap();
                 let Some(last) = page.last() else { break };
                 after = last.key.clone();

@@ -4,15 +4,15 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
-use intent_gateway_core::completion::ReportKey;
-use intent_gateway_core::delivered::Tally;
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::id::PartnerId;
-use intent_gateway_core::ledger::{
+use intent_gateway_domain::delivered::Tally;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::store::StoreError;
+use intent_gateway_ledger::completion::ReportKey;
+use intent_gateway_ledger::{
     Asked, BATCH_MAX, Booked, Booking, Books, Corrected, Correction, DeskError, Entry, Known, Month, Posting,
     ReportDesk as _, TrialBalance, genesis, link,
 };
-use intent_gateway_core::store::StoreError;
 use intent_gateway_store::{Desk, QUEUE_MAX};
 use tokio::sync::{Semaphore, mpsc};
 

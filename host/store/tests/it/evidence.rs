@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use intent_gateway_core::contract::{Axes, Violation};
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::findings::{Finding, KeptFinding, Severity};
-use intent_gateway_core::id::{IntentId, PartnerId};
-use intent_gateway_core::ledger::{Asked, Booked, Booking, Books as _, FINDINGS_MAX, Known};
-use intent_gateway_core::ports::{Evidence as _, Journal as _};
-use intent_gateway_core::receipt::{Quoted, Receipt, ReceiptCandidate, ReceiptDrop, ReceiptPayload, ReceiptScore};
-use intent_gateway_core::store::StoreError;
+use intent_gateway_domain::contract::{Axes, Violation};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::findings::{Finding, KeptFinding, Severity};
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::ports::{Evidence as _, Journal as _};
+use intent_gateway_domain::receipt::{Quoted, Receipt, ReceiptCandidate, ReceiptDrop, ReceiptPayload, ReceiptScore};
+use intent_gateway_domain::store::StoreError;
+use intent_gateway_ledger::{Asked, Booked, Booking, Books as _, FINDINGS_MAX, Known};
 use intent_gateway_store::{BackupError, Journal, SqlStore};
 use serde_json::value::RawValue;
 

@@ -1,14 +1,14 @@
 //! The ledger: what is booked, what is not booked twice, and what cannot be done to it.
 
-use intent_gateway_core::completion::{Amounts, Report, ReportKey};
-use intent_gateway_core::digest::Digest;
-use intent_gateway_core::id::{IntentId, PartnerId};
-use intent_gateway_core::ledger::{
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::money::{Paise, Rate};
+use intent_gateway_domain::store::StoreError;
+use intent_gateway_ledger::completion::{Amounts, Report, ReportKey};
+use intent_gateway_ledger::{
     Asked, BATCH_MAX, Booked, Booking, Books, Corrected, Entry, EntryKind, Judge, Month, Posting, Verdict, correct,
     genesis, post, verify,
 };
-use intent_gateway_core::money::{Paise, Rate};
-use intent_gateway_core::store::StoreError;
 use intent_gateway_store::{BackupError, SqlStore};
 
 use crate::support::{Database, on_both_engines};
@@ -264,7 +264,7 @@ async fn a_correction_of_what_does_not_stand_changes_nothing(database: Database)
     let mut elsewhere = correction("of an order that was never booked");
     elsewhere.replacement.external_id = "BK-9".to_owned();
     let no_reversal =
-        intent_gateway_core::ledger::Correction { reversal: first.posting.clone(), ..correction("no reversal") };
+        intent_gateway_ledger::Correction { reversal: first.posting.clone(), ..correction("no reversal") };
     for bad in [forged, elsewhere, no_reversal] {
         assert_eq!(stores[0].correct(bad).await.unwrap(), None);
     }

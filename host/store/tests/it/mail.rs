@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use intent_gateway_core::store::{Change, MailFate, OutgoingMail, Store as _};
+use intent_gateway_domain::store::{Change, MailFate, OutgoingMail, Store as _};
 
 use crate::support::{Database, on_both_engines};
 

@@ -2,8 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use intent_gateway_core::ledger::Books as _;
-use intent_gateway_core::store::{Kind, Store as _};
+use intent_gateway_domain::store::{Kind, Store as _};
+use intent_gateway_ledger::Books as _;
 use intent_gateway_store::{Location, OpenError, SqlStore};
 
 use crate::ledger::{charge, sound};

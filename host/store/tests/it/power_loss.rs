@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use intent_gateway_core::ledger::{Booked, Booking, ReportDesk as _};
-use intent_gateway_core::store::{Change, Kind, List, Store as _, Write};
+use intent_gateway_domain::store::{Change, Kind, List, Store as _, Write};
+use intent_gateway_ledger::{Booked, Booking, ReportDesk as _};
 use intent_gateway_store::{Desk, Location, SqlStore};
 use test_servers::power_loss::{self, Lost};
 

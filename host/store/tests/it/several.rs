@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use intent_gateway_core::store::{Kind, Store as _, StoreError};
+use intent_gateway_domain::store::{Kind, Store as _, StoreError};
 
 use crate::support::{Database, entry, on_both_engines, put, record, revision};
 

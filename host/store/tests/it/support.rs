@@ -4,8 +4,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use intent_gateway_core::audit::{Actor, AuditDraft};
-use intent_gateway_core::store::{Change, Document, Kind, Store as _, StoreError, Write};
+use intent_gateway_domain::audit::{Actor, AuditDraft};
+use intent_gateway_domain::store::{Change, Document, Kind, Store as _, StoreError, Write};
 use intent_gateway_store::{Location, SqlStore};
 use serde_json::json;
 use tempfile::TempDir;

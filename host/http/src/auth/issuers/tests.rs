@@ -10,7 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_core::secret::Secret;
+use intent_gateway_domain::secret::Secret;
 use jsonwebtoken::{EncodingKey, Header};
 use p256::pkcs8::EncodePrivateKey as _;
 use rand_core::OsRng;

@@ -1,0 +1,98 @@
+//! What a contract says, in the domain's own types: the mirror of `wit/contract.wit`, free of wasmtime.
+//!
+//! The sandbox converts between these and the component's types; nothing else knows both.
+
+mod calls;
+mod descriptor;
+
+use serde::{Deserialize, Serialize};
+
+pub use calls::*;
+pub use descriptor::*;
+
+/// One breach of one rule at one place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Violation {
+    /// JSON Pointer (RFC 6901) into the document that was judged; `""` is the whole.
+    pub pointer: String,
+    /// Stable code in UPPER_SNAKE_CASE.
+    pub code: String,
+    /// One sentence for a person.
+    pub message: String,
+}
+
+/// A document was refused, with every violation found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Refusal {
+    /// Code of the intent's error table, `INVALID_REQUEST` where nothing finer fits.
+    pub code: String,
+    /// All violations, in document order.
+    pub violations: Vec<Violation>,
+}
+
+/// One number for each TTBS axis.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Axes {
+    /// Speed of fulfilment.
+    pub time: f64,
+    /// Quality and curation.
+    pub taste: f64,
+    /// Value for money.
+    pub budget: f64,
+    /// Trust and verification.
+    pub safety: f64,
+}
+
+impl Axes {
+    /// What an undeclared signal counts as (spec 1, `_meta.platform`: each 0.5).
+    pub const UNDECLARED: Self = Self { time: 0.5, taste: 0.5, budget: 0.5, safety: 0.5 };
+
+    /// The four values, in the order time, taste, budget, safety.
+    #[must_use]
+    pub fn values(&self) -> [f64; 4] {
+        [self.time, self.taste, self.budget, self.safety]
+    }
+}
+
+impl Default for Axes {
+    fn default() -> Self {
+        Self::UNDECLARED
+    }
+}
+
+/// The four TTBS axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Axis {
+    /// Speed of fulfilment.
+    Time,
+    /// Quality and curation.
+    Taste,
+    /// Value for money.
+    Budget,
+    /// Trust and verification.
+    Safety,
+}
+
+impl Axis {
+    /// As it is named on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::Taste => "taste",
+            Self::Budget => "budget",
+            Self::Safety => "safety",
+        }
+    }
+}
+
+/// What a call may know of the world outside its payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallContext {
+    /// Identifier of the request; also breaks ties in a ranking.
+    pub request_id: String,
+    /// The host's time for this call, milliseconds since the epoch.
+    pub now_ms: u64,
+}

@@ -1,0 +1,223 @@
+//! The outcome of a go-live check: whether a partner meets what an intent's contract asks for before real users reach it
+//! (spec 2, "Go-live requirements"; the contract declares them, see [`Requirement`](crate::contract::Requirement)).
+//!
+//! Not here: running the samples and judging them, which is the crate `routing`'s ([`GoLiveCheck`] is the port), and
+//! whether a partner may go live on a passed check, which is the connection's (`onboarding`).
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+
+use crate::contract::Refusal;
+use crate::digest::Digest;
+use crate::error::ContractFault;
+use crate::id::PartnerId;
+use crate::limits::REQUEST_BODY_MAX_BYTES;
+use crate::partner::Partner;
+use crate::ports::Contract;
+
+/// Sample requests of one check. They run one after the other: the partner is measured, not loaded.
+pub const SAMPLES_MAX: usize = 50;
+/// Fewest samples from which a 95th percentile is read.
+pub const LATENCY_SAMPLES_MIN: usize = 5;
+/// Longest note of a confirmation, characters.
+pub const CONFIRMATION_NOTE_MAX_CHARS: usize = 500;
+/// The platform's own item: the partner answers every sample.
+pub const SAMPLES_ANSWERED: &str = "SAMPLES_ANSWERED";
+/// The platform's own item: no answer carries a forbidden field.
+pub const NO_FORBIDDEN_FIELDS: &str = "NO_FORBIDDEN_FIELDS";
+/// Codes of the items that every intent has; a contract may use none of them.
+pub const PLATFORM_CODES: [&str; 2] = [SAMPLES_ANSWERED, NO_FORBIDDEN_FIELDS];
+
+/// What became of one requirement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ItemState {
+    /// Seen to hold.
+    Passed,
+    /// Seen not to hold, or not seen because the samples do not show it.
+    Failed,
+    /// For people to look into.
+    ByHand,
+    /// Looked into by people and found to hold.
+    Confirmed,
+}
+
+/// One requirement with what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GoLiveItem {
+    /// The requirement's code.
+    pub code: String,
+    /// What must hold.
+    pub text: String,
+    /// What became of it.
+    pub state: ItemState,
+    /// What was seen, in words; of a confirmed item, the note.
+    pub detail: String,
+}
+
+/// What came of one sample request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampleResult {
+    /// The identifier under which it was sent.
+    pub request_id: String,
+    /// Options that passed.
+    pub options: usize,
+    /// Options that were dropped.
+    pub dropped: usize,
+    /// How long the partner's call took, milliseconds.
+    pub elapsed_ms: u64,
+    /// Code of the failure, where the partner gave no usable answer.
+    pub failure: Option<String>,
+}
+
+/// The outcome of a check. It is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GoLiveReport {
+    /// Who was checked.
+    pub partner: PartnerId,
+    /// For which intent.
+    pub intent: String,
+    /// Version of the contract that asked and judged.
+    pub contract_version: String,
+    /// Digest of its component.
+    pub contract_digest: Digest,
+    /// When the check began, milliseconds since the epoch.
+    pub at_ms: u64,
+    /// The samples, in their order.
+    pub samples: Vec<SampleResult>,
+    /// The platform's own items, then the contract's in its order.
+    pub items: Vec<GoLiveItem>,
+}
+
+impl GoLiveReport {
+    /// Whether everything holds: nothing failed, and nothing waits for people.
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        self.items.iter().all(|item| matches!(item.state, ItemState::Passed | ItemState::Confirmed))
+    }
+
+    /// Confirms items that people have looked into. Nothing is confirmed if one confirmation does not fit.
+    ///
+    /// # Errors
+    /// [`ConfirmationError`] for the first that does not fit.
+    pub fn confirm(&mut self, confirmations: &[Confirmation]) -> Result<(), ConfirmationError> {
+        check_confirmations(confirmations, |code| {
+            let item = self.items.iter().find(|item| item.code == code)?;
+            Some(matches!(item.state, ItemState::ByHand | ItemState::Confirmed))
+        })?;
+        for Confirmation { code, note } in confirmations {
+            for item in self.items.iter_mut().filter(|item| item.code == *code) {
+                item.state = ItemState::Confirmed;
+                item.detail.clone_from(note);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A person says that a requirement holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Confirmation {
+    /// The requirement's code.
+    pub code: String,
+    /// What was looked at.
+    pub note: String,
+}
+
+/// A confirmation that fits no requirement.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfirmationError {
+    /// The intent has no such requirement.
+    #[error("the intent has no go-live requirement `{0}`")]
+    Unknown(String),
+    /// It is checked by the gateway, which nobody can overrule.
+    #[error("the requirement `{0}` is checked by the gateway and cannot be confirmed")]
+    NotByHand(String),
+    /// It came twice.
+    #[error("the requirement `{0}` is confirmed twice")]
+    Twice(String),
+    /// The note is empty or too long.
+    #[error("the note on `{code}` has {chars} characters; expected 1 to {CONFIRMATION_NOTE_MAX_CHARS}")]
+    Note {
+        /// The requirement.
+        code: String,
+        /// Length of the note without the blanks around it.
+        chars: usize,
+    },
+}
+
+/// Why a check could not be made. A check that fails is a report, not an error.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GoLiveError {
+    /// There is no sample, or there are too many.
+    #[error("there are {0} sample requests; expected 1 to {SAMPLES_MAX}")]
+    SampleCount(usize),
+    /// A sample is larger than a request may be.
+    #[error("sample {sample} has {bytes} bytes; expected at most {REQUEST_BODY_MAX_BYTES}")]
+    SampleTooLarge {
+        /// Which, counted from 1.
+        sample: usize,
+        /// Its size.
+        bytes: usize,
+    },
+    /// The contract refused a sample.
+    #[error("sample {sample} was refused with {}", .refusal.code)]
+    SampleRefused {
+        /// Which, counted from 1.
+        sample: usize,
+        /// All that is wrong with it.
+        refusal: Refusal,
+    },
+    /// The contract failed on a sample.
+    #[error("the contract of the intent failed on sample {sample}")]
+    Contract {
+        /// Which, counted from 1.
+        sample: usize,
+        /// How.
+        #[source]
+        fault: ContractFault,
+    },
+    /// A confirmation fits no requirement.
+    #[error("a confirmation does not fit")]
+    Confirmation(#[from] ConfirmationError),
+}
+
+/// Checks confirmations against the requirements: `is_by_hand` tells of a code whether it is for people to confirm; nothing where there is no such requirement.
+pub fn check_confirmations(
+    confirmations: &[Confirmation],
+    is_by_hand: impl Fn(&str) -> Option<bool>,
+) -> Result<(), ConfirmationError> {
+    for (index, Confirmation { code, note }) in confirmations.iter().enumerate() {
+        match is_by_hand(code) {
+            Some(true) => {}
+            Some(false) => return Err(ConfirmationError::NotByHand(code.clone())),
+            None => return Err(ConfirmationError::Unknown(code.clone())),
+        }
+        if confirmations[..index].iter().any(|earlier| earlier.code == *code) {
+            return Err(ConfirmationError::Twice(code.clone()));
+        }
+        let chars = note.trim().chars().count();
+        if chars == 0 || chars > CONFIRMATION_NOTE_MAX_CHARS {
+            return Err(ConfirmationError::Note { code: code.clone(), chars });
+        }
+    }
+    Ok(())
+}
+
+/// Runs go-live checks.
+pub trait GoLiveCheck: Send + Sync {
+    /// Checks one partner against one contract. `requests` are sample requests, JSON text.
+    ///
+    /// # Errors
+    /// [`GoLiveError`] when the samples or confirmations are unfit, or the contract fails.
+    fn run<'a>(
+        &'a self,
+        partner: Arc<Partner>,
+        contract: Arc<dyn Contract>,
+        requests: &'a [String],
+        confirmed: &'a [Confirmation],
+    ) -> BoxFuture<'a, Result<GoLiveReport, GoLiveError>>;
+}

@@ -1,0 +1,36 @@
+//! What every crate of the host speaks of: identifiers, money, digests, secrets, contracts, partners, findings, receipts,
+//! records, errors and limits, the rules that belong to one of these alone, and the ports to the world outside.
+//!
+//! Not here, on purpose: IO, an async runtime, wasmtime, rmcp, SQL, HTTP; and any capability: searching is in `routing`,
+//! a partner's way in `onboarding`, reports and entries in `ledger`, users' accounts at partners in `linking`.
+
+pub mod audit;
+pub mod availability;
+pub mod canonical;
+pub mod classify;
+pub mod clock;
+pub mod contract;
+pub mod delivered;
+pub mod digest;
+pub mod endpoint;
+pub mod error;
+pub mod findings;
+pub mod golive;
+pub mod health;
+pub mod id;
+pub mod limits;
+pub mod mail;
+pub mod money;
+pub mod partner;
+pub mod place;
+pub mod ports;
+pub mod probe;
+pub mod receipt;
+pub mod secret;
+pub mod signing_keys;
+pub mod store;
+pub mod succession;
+pub mod telemetry;
+pub mod trace;
+pub mod vault;
+pub mod violations;

@@ -1,0 +1,453 @@
+//! The ports of the domain: what it needs of the crates around it.
+//!
+//! Every future is boxed, so that the implementations can be chosen at start and replaced in tests.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::contract::{
+    CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Need, Payload,
+    PreparedRequest,
+};
+use crate::digest::Digest;
+use crate::endpoint::Endpoint;
+use crate::error::{CallFailure, ContractError, ContractFault, NotCalled};
+use crate::findings::{Finding, KeptFinding};
+use crate::health::HealthEvent;
+use crate::id::{PartnerId, UserId};
+use crate::mail::{Mail, MailError};
+use crate::partner::Partner;
+use crate::probe::{FetchedPage, ProbeRecord, ProbeRequest};
+use crate::receipt::Receipt;
+use crate::secret::Secret;
+use crate::store::StoreError;
+use crate::trace::Trace;
+
+/// One version of a contract, pinned: it stays what it is however often the live version changes.
+pub trait Contract: Send + Sync {
+    /// What the contract declares.
+    fn descriptor(&self) -> &Descriptor;
+
+    /// Digest of the component's bytes.
+    fn digest(&self) -> Digest;
+
+    /// Judges an utterance.
+    fn classify<'a>(
+        &'a self,
+        utterance: &'a str,
+        locale: &'a str,
+    ) -> BoxFuture<'a, Result<Classification, ContractFault>>;
+
+    /// Judges the arguments of a tool, JSON text.
+    fn check_request<'a>(
+        &'a self,
+        context: &'a CallContext,
+        tool: &'a str,
+        arguments: &'a str,
+    ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>>;
+
+    /// Validates, filters, scores and ranks all options.
+    fn evaluate<'a>(
+        &'a self,
+        context: &'a CallContext,
+        request: &'a str,
+        payloads: &'a [Payload<'a>],
+    ) -> BoxFuture<'a, Result<Evaluation, ContractError>>;
+
+    /// Judges the answer of a tool that is no search.
+    fn check_response<'a>(
+        &'a self,
+        context: &'a CallContext,
+        exchange: Exchange<'a>,
+    ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>>;
+
+    /// Judges a completion report.
+    fn check_completion<'a>(
+        &'a self,
+        context: &'a CallContext,
+        report: &'a str,
+        quoted: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>>;
+}
+
+/// The catalogue of intents. A snapshot is immutable; a new one replaces it whole.
+pub trait Contracts: Send + Sync {
+    /// The live version of an intent.
+    fn live(&self, intent: &str) -> Option<Arc<dyn Contract>>;
+
+    /// A loaded version, live or not, by the digest of its component.
+    fn loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>>;
+
+    /// All live versions of one snapshot, sorted by intent.
+    fn all(&self) -> Vec<Arc<dyn Contract>>;
+
+    /// The live versions one of whose cues occurs in an utterance, sorted by intent
+    /// (see [`CueIndex`](crate::classify::CueIndex)).
+    fn woken(&self, utterance: &str) -> Vec<Arc<dyn Contract>>;
+}
+
+/// Where a component came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind", content = "name")]
+pub enum Origin {
+    /// A file of the watched folder.
+    Folder(String),
+    /// An upload by this caller.
+    Upload(String),
+    /// Kept from before a restart.
+    Kept,
+}
+
+/// A version that has been loaded, live or not.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoadedVersion {
+    /// The intent.
+    pub intent: String,
+    /// Its version.
+    pub version: String,
+    /// Digest of the component.
+    pub digest: Digest,
+    /// Whether it serves.
+    pub live: bool,
+    /// Where it came from.
+    pub origin: Origin,
+    /// When it was loaded, milliseconds since the epoch.
+    pub loaded_at_ms: u64,
+    /// Size of the component in bytes.
+    pub component_bytes: usize,
+    /// Calls served since the process started.
+    pub calls: u64,
+    /// Calls that failed for the contract's own fault.
+    pub faults: u64,
+}
+
+/// A component that did not become what was asked of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoadFailure {
+    /// When, milliseconds since the epoch.
+    pub at_ms: u64,
+    /// Where it came from.
+    pub origin: Origin,
+    /// Digest of the component, where it could be read.
+    pub digest: Option<Digest>,
+    /// The intent, where the component got as far as telling.
+    pub intent: Option<String>,
+    /// Its version, likewise.
+    pub version: Option<String>,
+    /// Stable code, for example `ABI_MISMATCH`.
+    pub code: String,
+    /// What went wrong, down to the innermost cause, for the platform team.
+    pub message: String,
+}
+
+/// The request of the platform team could not be carried out.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ContractAdminError {
+    /// The component was not taken; the version before it goes on serving.
+    #[error("the contract was not taken ({}): {}", .0.code, .0.message)]
+    Rejected(Box<LoadFailure>),
+    /// Nothing of that name is loaded.
+    #[error("no contract `{0}` is loaded")]
+    Unknown(String),
+    /// The state folder could not be written; nothing changed.
+    #[error("the contract could not be kept: {0}")]
+    Storage(String),
+}
+
+/// What the platform team may do with contracts. Each change is in force when the call returns.
+pub trait ContractAdmin: Send + Sync {
+    /// Every loaded version, sorted by intent and version.
+    fn versions(&self) -> Vec<LoadedVersion>;
+
+    /// Loads a component and, if asked, makes it live.
+    fn load(
+        &self,
+        component: bytes::Bytes,
+        origin: Origin,
+        activate: bool,
+    ) -> BoxFuture<'_, Result<LoadedVersion, ContractAdminError>>;
+
+    /// Makes a loaded version live: a rollback, or a release of what was loaded before.
+    fn activate(&self, digest: Digest) -> BoxFuture<'_, Result<LoadedVersion, ContractAdminError>>;
+
+    /// Takes an intent out of service; its versions stay loaded.
+    fn unload<'a>(&'a self, intent: &'a str) -> BoxFuture<'a, Result<(), ContractAdminError>>;
+
+    /// The latest failures, newest first.
+    fn failures(&self) -> Vec<LoadFailure>;
+}
+
+/// Why a partner that lists the intent is not called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum LeftOut {
+    /// It does not serve the place.
+    OutsideServiceArea,
+    /// It is closed at the hour that counts.
+    ClosedAtHour,
+    /// More partners would do than one search may call.
+    FanOutLimit,
+    /// It has been too slow for the intent of late.
+    TooSlow,
+    /// Its server is down.
+    Down,
+    /// It has asked to slow down.
+    BackedOff,
+    /// A rate is used up: the contract's for the tool, or the user's own.
+    RateLimited,
+}
+
+impl LeftOut {
+    /// Whether the partner might have answered, and may do so again in a while.
+    #[must_use]
+    pub fn is_passing(self) -> bool {
+        matches!(self, Self::TooSlow | Self::Down | Self::BackedOff | Self::RateLimited)
+    }
+}
+
+impl From<NotCalled> for LeftOut {
+    fn from(why: NotCalled) -> Self {
+        match why {
+            NotCalled::BackOff => Self::BackedOff,
+            NotCalled::PartnerRate | NotCalled::UserRate | NotCalled::Crowded => Self::RateLimited,
+            NotCalled::Down => Self::Down,
+        }
+    }
+}
+
+/// Who is called for a search, and who is not.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// To be called.
+    pub chosen: Vec<Arc<Partner>>,
+    /// Not called, with the reason: at most [`LEFT_OUT_REPORTED_MAX`](crate::limits::LEFT_OUT_REPORTED_MAX).
+    pub left_out: Vec<(Arc<Partner>, LeftOut)>,
+    /// How many more list the intent and are not called.
+    pub left_out_more: usize,
+}
+
+/// The partners that the gateway knows.
+pub trait PartnerDirectory: Send + Sync {
+    /// The live partners that list the intent, serve the place and are open at the hour that counts; see
+    /// `selection`.
+    fn select(&self, intent: &str, need: &Need, now_ms: u64) -> Selection;
+
+    /// A partner by its identifier.
+    fn find(&self, id: &PartnerId) -> Option<Arc<Partner>> {
+        self.all().into_iter().find(|partner| partner.id == *id)
+    }
+
+    /// All partners, sorted by identifier.
+    fn all(&self) -> Vec<Arc<Partner>>;
+}
+
+/// One tool call to one partner.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolCall<'a> {
+    /// The intent that the call serves: intents of one shape share the names of their tools.
+    pub intent: &'a str,
+    /// The tool.
+    pub tool: &'a str,
+    /// The arguments, a JSON object.
+    pub arguments: &'a str,
+    /// The user's own token, where there is one.
+    pub bearer: Option<&'a Secret>,
+    /// Everything, connecting included, must be over within this time.
+    pub timeout: Duration,
+    /// The request that it belongs to, where it serves one.
+    pub trace: Option<&'a Trace>,
+    /// Who is told of progress that the partner sends before its answer; each word of it begins the time that it may be
+    /// silent anew.
+    pub progress: Option<&'a dyn Progress>,
+}
+
+impl<'a> ToolCall<'a> {
+    /// A call for nobody in particular.
+    #[must_use]
+    pub fn new(intent: &'a str, tool: &'a str, arguments: &'a str, timeout: Duration) -> Self {
+        Self { intent, tool, arguments, bearer: None, timeout, trace: None, progress: None }
+    }
+}
+
+/// Takes what a partner sends of a call's progress (MCP, `notifications/progress`).
+pub trait Progress: std::fmt::Debug + Send + Sync {
+    /// The partner's `params`, JSON text as it came. Never waits.
+    fn came(&self, params: &str);
+}
+
+/// A partner's answer: the text content of the tool result, not yet looked into.
+#[derive(Clone, Debug)]
+pub struct ToolAnswer {
+    /// JSON text, as the partner wrote it.
+    pub text: String,
+}
+
+/// Calls partners' tools.
+pub trait PartnerCalls: Send + Sync {
+    /// Calls one tool. Never takes longer than the call's timeout.
+    fn call<'a>(
+        &'a self,
+        partner: &'a Arc<Partner>,
+        call: ToolCall<'a>,
+    ) -> BoxFuture<'a, Result<ToolAnswer, CallFailure>>;
+}
+
+/// Waits. A port, so that tests run in virtual time.
+pub trait Timer: Send + Sync {
+    /// Is ready when so much time has passed.
+    fn wait(&self, time: Duration) -> BoxFuture<'static, ()>;
+}
+
+/// Is told when a partner's health changes.
+pub trait HealthLog: Send + Sync {
+    /// Takes the change. Never waits.
+    fn changed(&self, event: HealthEvent);
+}
+
+/// Looks at a partner without calling any of its tools.
+pub trait PartnerProbe: Send + Sync {
+    /// Whether an endpoint is one that the gateway may call at all, as far as that shows without asking anybody:
+    /// HTTPS, and no address that is not public.
+    ///
+    /// # Errors
+    /// [`CallFailure::AddressRefused`] with the reason.
+    fn admits(&self, endpoint: &Endpoint) -> Result<(), CallFailure>;
+
+    /// Probes a partner over a connection of its own. A failed probe is a record too.
+    fn probe<'a>(&'a self, request: ProbeRequest<'a>) -> BoxFuture<'a, ProbeRecord>;
+}
+
+/// Fetches pages to see whether they are live.
+pub trait PageFetch: Send + Sync {
+    /// Fetches one page over HTTPS, from public addresses alone, redirects included.
+    fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<FetchedPage, CallFailure>>;
+}
+
+/// Takes down what searches show of partners, and what was ranked.
+///
+/// It is kept a moment later, for no search waits for the disk: a crash may cost the last moment's. Findings of completion
+/// reports do not go this way: they are kept together with the entry in the ledger (see
+/// `Booking`).
+pub trait Journal: Send + Sync {
+    /// Takes down a finding. Never waits; when more come than can be kept, some are counted and lost.
+    fn record(&self, finding: Finding);
+
+    /// Takes down a receipt, likewise.
+    fn keep(&self, receipt: Receipt);
+}
+
+/// What is kept of findings and rankings.
+pub trait Evidence: Send + Sync {
+    /// The findings against a partner, newest first: those with a number below `before`, at most `limit`.
+    fn findings<'a>(
+        &'a self,
+        partner: &'a str,
+        before: Option<u64>,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<KeptFinding>, StoreError>>;
+
+    /// The findings that are strikes, against all partners, in order of their number: those with a number above `after`
+    /// that were found at `since_ms` or later, at most `limit`. Of two, the one kept first has the lower number and is
+    /// seen first, whichever process has kept it: whoever remembers the last number misses none.
+    fn strikes(&self, after: u64, since_ms: u64, limit: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>>;
+
+    /// A receipt by its identifier.
+    fn receipt<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Receipt>, StoreError>>;
+
+    /// One option as a partner gave it to a ranking; none where it is not kept (any more), or was not shown.
+    fn option<'a>(
+        &'a self,
+        receipt: &'a str,
+        partner: &'a PartnerId,
+        number: u32,
+    ) -> BoxFuture<'a, Result<Option<Box<RawValue>>, StoreError>> {
+        Box::pin(async move {
+            let Some(receipt) = self.receipt(receipt).await? else { return Ok(None) };
+            let is_shown = receipt.ranked.iter().any(|score| score.number == number);
+            let of_partner = receipt.payloads.into_iter().filter(|payload| payload.partner == *partner);
+            let mut candidates = of_partner.flat_map(|payload| payload.candidates);
+            Ok(candidates.find(|candidate| is_shown && candidate.number == number).map(|candidate| candidate.json))
+        })
+    }
+
+    /// Identifiers of the receipts of a request, newest first, at most `limit`.
+    fn receipts_of<'a>(&'a self, request_id: &'a str, limit: u32) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;
+
+    /// Forgets findings and receipts from before a time; how many there were.
+    fn forget(&self, before_ms: u64) -> BoxFuture<'_, Result<u64, StoreError>>;
+}
+
+/// Sends mail.
+pub trait Mailer: Send + Sync {
+    /// Hands one mail over. Success means that the next server has taken it, or that it is in the outbox; whether
+    /// it is ever read, nobody can tell.
+    fn send<'a>(&'a self, mail: &'a Mail) -> BoxFuture<'a, Result<(), MailError>>;
+}
+
+/// The tokens that users have obtained at partners. One user's token is never given out for another user or partner.
+pub trait UserTokens: Send + Sync {
+    /// The user's token at a partner, refreshed where its time is nearly over. None where the user has not linked the
+    /// account there, or has to do so anew.
+    ///
+    /// # Errors
+    /// When nobody can say: the store or the authorization server cannot be reached. The call is then not made.
+    fn token<'a>(
+        &'a self,
+        partner: &'a Partner,
+        user: &'a UserId,
+    ) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>>;
+
+    /// The partner did not accept a token that was given out: the one that has replaced it, by refreshing if need be.
+    ///
+    /// # Errors
+    /// As [`token`](Self::token).
+    fn replaced<'a>(
+        &'a self,
+        partner: &'a Partner,
+        user: &'a UserId,
+        refused: &'a Secret,
+    ) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>>;
+
+    /// Where the user links the account: an address for the user's browser, good for a short while. None where linking is
+    /// not set up here.
+    fn link(&self, partner: &PartnerId, user: &UserId, challenge: Option<&str>) -> Option<String>;
+}
+
+/// Nobody has linked anything.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unlinked;
+
+impl UserTokens for Unlinked {
+    fn token<'a>(&'a self, _: &'a Partner, _: &'a UserId) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    fn replaced<'a>(
+        &'a self,
+        _: &'a Partner,
+        _: &'a UserId,
+        _: &'a Secret,
+    ) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    fn link(&self, _: &PartnerId, _: &UserId, _: Option<&str>) -> Option<String> {
+        None
+    }
+}
+
+/// A directory whose partners are replaced as a whole, when it is decided anew who is routed.
+pub trait PartnerIndex: PartnerDirectory {
+    /// From here on these are the live partners. A search under way keeps whom it has chosen.
+    fn replace(&self, partners: Vec<Arc<Partner>>);
+}
+
+/// The names under which partners have signed up.
+pub trait BusinessNames: Send + Sync {
+    /// The business name of a partner; none where it has no account.
+    fn business_name<'a>(&'a self, partner: &'a PartnerId) -> BoxFuture<'a, Result<Option<String>, StoreError>>;
+}

@@ -1,0 +1,193 @@
+//! Receipts of rankings: what went into a ranking and what came out, so that it can be replayed bit for bit, and so that
+//! a completion report can be compared with what was quoted.
+//!
+//! A contract is a pure function, so its inputs and its digest are all that a replay needs. Of the outcome the order and
+//! the scores are kept, and a digest of all of it, cards included.
+//!
+//! Not here: where receipts are kept ([`Evidence`](crate::ports::Evidence) is the port), and what a report is compared
+//! by (the contracts). `routing` evaluates a receipt anew.
+
+use semver::Version;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+
+use crate::contract::{Axes, CallContext, Candidate, DroppedOption, Evaluation, Payload, RankedOption};
+use crate::digest::Digest;
+use crate::id::{IntentId, PartnerId};
+use crate::vault::hex;
+
+/// Rankings of one request and intent that a report is compared with: the latest. A request may be searched for again.
+pub const RANKINGS_OF_REQUEST_MAX: u32 = 3;
+/// Longest identifier of a receipt, characters: longer than any that [`identifier`] makes, so that its length may grow.
+pub const ID_MAX_CHARS: usize = 64;
+/// Bytes of a digest that make an identifier.
+const ID_BYTES: usize = 12;
+
+/// One ranking, whole.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Receipt {
+    /// `rank_<24 hexadecimal digits>`; see [`identifier`].
+    pub id: String,
+    /// When the request came, milliseconds since the epoch: the contract's only clock.
+    pub at_ms: u64,
+    /// The request's identifier; also the seed that breaks ties.
+    pub request_id: String,
+    /// The intent.
+    pub intent: IntentId,
+    /// Version of the contract.
+    pub version: Version,
+    /// Digest of its component.
+    pub contract: Digest,
+    /// The arguments that were sent to partners, and that options were judged by: a JSON object.
+    pub arguments: Box<RawValue>,
+    /// What each partner answered, in the order in which the contract saw it.
+    pub payloads: Vec<ReceiptPayload>,
+    /// The options that were shown, best first.
+    pub ranked: Vec<ReceiptScore>,
+    /// The options that were taken out by the contract.
+    pub dropped: Vec<ReceiptDrop>,
+    /// Digest of the outcome, cards and findings included; see [`outcome`].
+    pub outcome: Digest,
+}
+
+/// What one partner answered, as far as the contract saw it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ReceiptPayload {
+    /// Who answered. The contract was not told.
+    pub partner: PartnerId,
+    /// The declared signals.
+    pub declared: Axes,
+    /// The options under their numbers.
+    pub candidates: Vec<ReceiptCandidate>,
+}
+
+/// One option.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ReceiptCandidate {
+    /// Its number in this ranking.
+    pub number: u32,
+    /// The option as the partner wrote it.
+    pub json: Box<RawValue>,
+}
+
+/// Where an option came out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReceiptScore {
+    /// Its number.
+    pub number: u32,
+    /// Its own identifier.
+    pub id: String,
+    /// What the order follows.
+    pub total: f64,
+    /// Scores by axis.
+    pub axes: Axes,
+    /// Share of the information that the intent asks for.
+    pub completeness: f64,
+}
+
+/// Why an option was taken out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReceiptDrop {
+    /// Its number.
+    pub number: u32,
+    /// Whether it counts towards the partner's suspension.
+    pub strike: bool,
+    /// The codes of the rules that it breaks.
+    pub codes: Vec<String>,
+}
+
+/// What of a receipt a partner's report is compared with.
+#[derive(Clone, Debug)]
+pub struct Quoted {
+    /// The ranking.
+    pub receipt: String,
+    /// When the request came, milliseconds since the epoch.
+    pub at_ms: u64,
+    /// Version of the contract that ranked.
+    pub version: Version,
+    /// Digest of its component.
+    pub contract: Digest,
+    /// The partner's options that were shown, best first.
+    pub options: Vec<Box<RawValue>>,
+}
+
+impl From<&RankedOption> for ReceiptScore {
+    fn from(ranked: &RankedOption) -> Self {
+        let RankedOption { number, ref id, total, axes, completeness, card: _ } = *ranked;
+        Self { number, id: id.clone(), total, axes, completeness }
+    }
+}
+
+impl From<&DroppedOption> for ReceiptDrop {
+    fn from(dropped: &DroppedOption) -> Self {
+        let codes = dropped.violations.iter().map(|violation| violation.code.clone()).collect();
+        Self { number: dropped.number, strike: dropped.strike, codes }
+    }
+}
+
+impl ReceiptPayload {
+    /// What the contract is shown of it: everything but who answered.
+    #[must_use]
+    pub fn for_contract(&self) -> Payload<'_> {
+        let candidates = self.candidates.iter();
+        let candidates = candidates.map(|candidate| Candidate { number: candidate.number, json: candidate.json.get() });
+        Payload { declared: self.declared, candidates: candidates.collect() }
+    }
+}
+
+impl Receipt {
+    /// The options of a partner that were shown, best first.
+    pub fn shown<'a>(&'a self, partner: &'a PartnerId) -> impl Iterator<Item = &'a RawValue> + 'a {
+        self.ranked.iter().filter_map(move |score| {
+            let payloads = self.payloads.iter().filter(|payload| payload.partner == *partner);
+            let mut candidates = payloads.flat_map(|payload| &payload.candidates);
+            candidates.find(|candidate| candidate.number == score.number).map(|candidate| &*candidate.json)
+        })
+    }
+}
+
+/// The identifier of a receipt: it follows from what was asked, when, by which contract, and what came out.
+#[must_use]
+pub fn identifier(context: &CallContext, contract: Digest, outcome: Digest) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(contract.as_bytes());
+    hasher.update(outcome.as_bytes());
+    hasher.update(context.now_ms.to_be_bytes());
+    hasher.update(&context.request_id);
+    format!("rank_{}", hex(&hasher.finalize()[..ID_BYTES]))
+}
+
+/// The digest of a ranking's outcome: equal digests mean the same order, scores to the bit, cards, drops and findings.
+#[must_use]
+pub fn outcome(evaluation: &Evaluation) -> Digest {
+    let mut hasher = Sha256::new();
+    let mut text = |text: &str| {
+        hasher.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_be_bytes());
+        hasher.update(text);
+    };
+    for ranked in &evaluation.ranked {
+        let Axes { time, taste, budget, safety } = ranked.axes;
+        let numbers = [ranked.total, time, taste, budget, safety, ranked.completeness].map(|score| score.to_bits());
+        text(&format!("ranked {} {numbers:?}", ranked.number));
+        text(&ranked.id);
+        text(ranked.card.get());
+    }
+    for dropped in &evaluation.dropped {
+        // With their number, so that no text of a reason can pass for another drop.
+        let reasons = dropped.violations.len();
+        text(&format!("dropped {} {} {reasons} {:?}", dropped.number, dropped.strike, dropped.id));
+        for violation in &dropped.violations {
+            for part in [&violation.pointer, &violation.code, &violation.message] {
+                text(part);
+            }
+        }
+    }
+    for finding in &evaluation.findings {
+        text(&format!("finding {}", finding.number));
+        for part in [&finding.violation.pointer, &finding.violation.code, &finding.violation.message] {
+            text(part);
+        }
+    }
+    Digest::from_bytes(hasher.finalize().into())
+}

@@ -1,0 +1,59 @@
+//! What a partner signs its completion reports with, as it is kept: written when the partner saves its webhook address or
+//! rotates its key (the crate `onboarding`), read to verify reports (the crate `ledger`).
+
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+
+use crate::id::PartnerId;
+use crate::store::{Kind, Record, StoreError};
+use crate::vault::Sealed;
+
+/// Secrets or keys that may be valid at once; more rotations have to wait.
+pub const VALID_AT_ONCE_MAX: usize = 5;
+
+/// A key that the partner signs completion reports with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SigningKey {
+    /// Names the key; not secret.
+    pub id: String,
+    /// The key, sealed for [`webhook_context`].
+    pub sealed: Sealed,
+    /// Valid from, milliseconds since the epoch.
+    pub not_before_ms: u64,
+    /// From then on it is refused; absent for the current one.
+    pub not_after_ms: Option<u64>,
+}
+
+/// Where the partner receives, and what it signs with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Webhook {
+    /// The account.
+    pub account: PartnerId,
+    /// Filled in by the partner.
+    pub url: String,
+    /// The current key first, then those that a rotation let live on.
+    pub keys: Vec<SigningKey>,
+}
+
+impl Record for Webhook {
+    const KIND: Kind = Kind::Webhooks;
+
+    fn key(&self) -> String {
+        self.account.to_string()
+    }
+}
+
+/// What a webhook signing key is sealed for.
+#[must_use]
+pub fn webhook_context(account: &PartnerId) -> String {
+    format!("webhook-signing-key/{account}")
+}
+
+/// What completion reports are verified with, in memory.
+pub trait SigningKeys: Send + Sync {
+    /// Reads the keys of the store anew, as of now (milliseconds since the epoch).
+    ///
+    /// # Errors
+    /// [`StoreError`]; the keys read last stay in force, until they are too old to be trusted.
+    fn refresh(&self, now_ms: u64) -> BoxFuture<'_, Result<(), StoreError>>;
+}

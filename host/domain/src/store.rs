@@ -1,0 +1,340 @@
+//! The port to what the gateway keeps: versioned records, changes that hold whole or not at all, the audit log, mail.
+//!
+//! A record is a JSON document with a key, at most one other unique name (its lookup), and a status that lists filter
+//! on. What a record means is said beside its type; what a change may do is decided by the services in
+//! `onboarding`, against the revision that they read. The store decides nothing: it takes a change
+//! whose expected revisions hold and refuses any other, on every engine alike.
+
+use std::fmt;
+
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::audit::{AuditDraft, AuditEntry};
+
+/// The kinds of records; each is a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// Businesses that have signed up. Key: account; lookup: e-mail address.
+    Accounts,
+    /// Six-digit codes under way. Key: e-mail address.
+    EmailCodes,
+    /// Sandbox credentials. Key: account; lookup: `client_id`.
+    Credentials,
+    /// Webhook addresses and signing keys. Key: account.
+    Webhooks,
+    /// Submitted manifests. Key: account; status: that of the latest submission.
+    Manifests,
+    /// Entries for the platform team to decide. Key: review; lookup: none; status: open or how it was decided.
+    Reviews,
+    /// Connections to partners' servers. Key: account; status: the connection's state.
+    Connections,
+    /// Accounts at partners that users have linked. Key: the user's mark and the partner.
+    Links,
+    /// Links that a browser has begun. Key: mark of the request's state.
+    PendingLinks,
+    /// The gateway's registrations at partners' authorization servers. Key: digest of the issuer and of where browsers
+    /// come back to.
+    LinkClients,
+    /// Writes at partners under the key that names each. Key: the attempt's own digest.
+    Attempts,
+}
+
+impl Kind {
+    /// All of them, in the order of a backup.
+    pub const ALL: [Self; 11] = [
+        Self::Accounts,
+        Self::EmailCodes,
+        Self::Credentials,
+        Self::Webhooks,
+        Self::Manifests,
+        Self::Reviews,
+        Self::Connections,
+        Self::Links,
+        Self::PendingLinks,
+        Self::LinkClients,
+        Self::Attempts,
+    ];
+
+    /// Name of the table, and of the kind in a backup.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Accounts => "accounts",
+            Self::EmailCodes => "email_codes",
+            Self::Credentials => "credentials",
+            Self::Webhooks => "webhooks",
+            Self::Manifests => "manifests",
+            Self::Reviews => "reviews",
+            Self::Connections => "connections",
+            Self::Links => "links",
+            Self::PendingLinks => "pending_links",
+            Self::LinkClients => "link_clients",
+            Self::Attempts => "attempts",
+        }
+    }
+
+    /// Whether a change of such a record concerns how requests are routed or reports are judged, so that every
+    /// process has to look at it at once.
+    #[must_use]
+    pub fn is_watched(self) -> bool {
+        matches!(self, Self::Accounts | Self::Credentials | Self::Webhooks | Self::Manifests | Self::Connections)
+    }
+}
+
+/// A record as the store keeps it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Document {
+    /// Its key within the kind.
+    pub key: String,
+    /// Counts its changes, from 1.
+    pub revision: u64,
+    /// Another unique name within the kind.
+    pub lookup: Option<String>,
+    /// What lists filter on.
+    pub status: Option<String>,
+    /// JSON text.
+    pub body: String,
+}
+
+impl fmt::Debug for Document {
+    /// Without the body: what a partner wrote does not belong in a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Document").field("key", &self.key).field("revision", &self.revision).finish_non_exhaustive()
+    }
+}
+
+/// A type that is kept as a record.
+pub trait Record: Serialize + DeserializeOwned {
+    /// Where it is kept.
+    const KIND: Kind;
+
+    /// Its key.
+    fn key(&self) -> String;
+
+    /// Another unique name, where it has one.
+    fn lookup(&self) -> Option<String> {
+        None
+    }
+
+    /// What lists filter on.
+    fn status(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+/// A record with the revision that it was read at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Versioned<T> {
+    /// Zero for one that is not kept yet.
+    pub revision: u64,
+    /// The record.
+    pub value: T,
+}
+
+impl<T> Versioned<T> {
+    /// A record that is not kept yet.
+    pub fn new(value: T) -> Self {
+        Self { revision: 0, value }
+    }
+}
+
+/// One write of a change. It holds only if the record is at the revision `expected`.
+#[derive(Clone, Debug)]
+pub enum Write {
+    /// Keeps a record. `document.revision` is the revision expected; it is kept at the next one. Zero expects that there
+    /// is none.
+    Put(Kind, Document),
+    /// Removes a record.
+    Delete(Kind, String, u64),
+}
+
+/// A mail to be sent once the change holds. The text is sealed: it may carry a code.
+#[derive(Clone, Debug)]
+pub struct OutgoingMail {
+    /// Unique.
+    pub id: String,
+    /// The mail, sealed by the vault.
+    pub sealed: String,
+    /// Not sent before this time, milliseconds since the epoch.
+    pub not_before_ms: u64,
+}
+
+/// A mail that this process has claimed to send.
+#[derive(Clone, Debug)]
+pub struct ClaimedMail {
+    /// Unique.
+    pub id: String,
+    /// The mail, sealed by the vault.
+    pub sealed: String,
+    /// How often it was tried before.
+    pub tries: u32,
+}
+
+/// What happens to a mail after a try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MailFate {
+    /// It is gone, or will never go; it is forgotten.
+    Done,
+    /// It is tried again from this time on, milliseconds since the epoch.
+    Retry(u64),
+}
+
+/// All that one step of a service changes, in one transaction.
+#[derive(Clone, Debug, Default)]
+pub struct Change {
+    /// Records.
+    pub writes: Vec<Write>,
+    /// Entries of the audit log, in this order.
+    pub audit: Vec<AuditDraft>,
+    /// Mail to send.
+    pub mail: Vec<OutgoingMail>,
+}
+
+impl Change {
+    /// Keeps a record that was read at its revision, or a new one.
+    ///
+    /// # Panics
+    /// Never: records are made of strings, numbers and maps with string keys.
+    pub fn put<R: Record>(&mut self, record: &Versioned<R>) {
+        let Versioned { revision, value } = record;
+        let body = serde_json::to_string(value).expect("records always serialise");
+        let document = Document {
+            key: value.key(),
+            revision: *revision,
+            lookup: value.lookup(),
+            status: value.status().map(str::to_owned),
+            body,
+        };
+        self.writes.push(Write::Put(R::KIND, document));
+    }
+
+    /// Removes a record that was read at its revision.
+    pub fn delete<R: Record>(&mut self, record: &Versioned<R>) {
+        self.writes.push(Write::Delete(R::KIND, record.value.key(), record.revision));
+    }
+
+    /// Whether other processes have to look at it.
+    #[must_use]
+    pub fn is_watched(&self) -> bool {
+        self.writes.iter().any(|write| match write {
+            Write::Put(kind, _) | Write::Delete(kind, ..) => kind.is_watched(),
+        })
+    }
+}
+
+/// Which records a list holds, by key in ascending order.
+#[derive(Clone, Debug)]
+pub struct List<'a> {
+    /// Only those with this status.
+    pub status: Option<&'a str>,
+    /// Only those whose key is greater.
+    pub after: Option<&'a str>,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// The store could not do it.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A record is at another revision than expected, or is there and was not expected, or its lookup is taken.
+    /// Nothing changed; reading again and deciding anew is in order.
+    #[error("the {} record was changed by somebody else meanwhile", .0.name())]
+    Conflict(Kind),
+    /// The engine failed. Whether a change under way holds is not known when the connection broke during its commit.
+    #[error("the store failed: {0}")]
+    Engine(String, #[source] Option<Box<dyn std::error::Error + Send + Sync>>),
+    /// What is kept cannot be read.
+    #[error("a {} record cannot be read", .0.name())]
+    Corrupt(Kind, #[source] serde_json::Error),
+    /// The engine did not get to it in time; nothing changed.
+    #[error("the store is busy")]
+    Busy,
+}
+
+/// What the gateway keeps.
+pub trait Store: Send + Sync {
+    /// A record by its key.
+    fn get<'a>(&'a self, kind: Kind, key: &'a str) -> BoxFuture<'a, Result<Option<Document>, StoreError>>;
+
+    /// A record by its lookup.
+    fn find<'a>(&'a self, kind: Kind, lookup: &'a str) -> BoxFuture<'a, Result<Option<Document>, StoreError>>;
+
+    /// Records in order of their keys.
+    fn list<'a>(&'a self, kind: Kind, list: List<'a>) -> BoxFuture<'a, Result<Vec<Document>, StoreError>>;
+
+    /// Carries out a change: whole, durably, and in force for every later read, or not at all.
+    fn commit(&self, change: Change) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Entries of the audit log after a sequence number, oldest first, at most `limit`; of one subject alone if given.
+    fn audit<'a>(
+        &'a self,
+        subject: Option<&'a str>,
+        after: u64,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<AuditEntry>, StoreError>>;
+
+    /// Takes mails whose time has come; nobody else gets them for `lease_ms`.
+    fn claim_mail(&self, now_ms: u64, lease_ms: u64, limit: u32)
+    -> BoxFuture<'_, Result<Vec<ClaimedMail>, StoreError>>;
+
+    /// Says what becomes of a claimed mail.
+    fn settle_mail<'a>(&'a self, id: &'a str, fate: MailFate) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// The number of watched changes so far, over all processes.
+    fn changes(&self) -> BoxFuture<'_, Result<u64, StoreError>>;
+
+    /// Waits until that number is another than `seen`, and returns it. A change of this process is seen at once,
+    /// one of another within a second.
+    fn changed(&self, seen: u64) -> BoxFuture<'_, u64>;
+}
+
+/// Reads a record by its key.
+///
+/// # Errors
+/// [`StoreError`] when the engine fails or the record cannot be read.
+pub async fn load<R: Record>(store: &dyn Store, key: &str) -> Result<Option<Versioned<R>>, StoreError> {
+    store.get(R::KIND, key).await?.map(parse).transpose()
+}
+
+/// Reads a record by its lookup.
+///
+/// # Errors
+/// As [`load`].
+pub async fn lookup<R: Record>(store: &dyn Store, lookup: &str) -> Result<Option<Versioned<R>>, StoreError> {
+    store.find(R::KIND, lookup).await?.map(parse).transpose()
+}
+
+/// Reads a page of records.
+///
+/// # Errors
+/// As [`load`].
+pub async fn page<R: Record>(store: &dyn Store, list: List<'_>) -> Result<Vec<Versioned<R>>, StoreError> {
+    store.list(R::KIND, list).await?.into_iter().map(parse).collect()
+}
+
+/// Records read at once by [`all`].
+const PAGE: u32 = 500;
+
+/// Reads every record of a kind, with one status if given.
+///
+/// # Errors
+/// As [`load`].
+pub async fn all<R: Record>(store: &dyn Store, status: Option<&str>) -> Result<Vec<Versioned<R>>, StoreError> {
+    let mut records: Vec<Versioned<R>> = Vec::new();
+    loop {
+        let after = records.last().map(|record| record.value.key());
+        let next = page(store, List { status, after: after.as_deref(), limit: PAGE }).await?;
+        let last = u32::try_from(next.len()).unwrap_or(PAGE) < PAGE;
+        records.extend(next);
+        if last {
+            return Ok(records);
+        }
+    }
+}
+
+fn parse<R: Record>(document: Document) -> Result<Versioned<R>, StoreError> {
+    let value = serde_json::from_str(&document.body).map_err(|error| StoreError::Corrupt(R::KIND, error))?;
+    Ok(Versioned { revision: document.revision, value })
+}

@@ -1,0 +1,136 @@
+//! Whether the stored entries hold, and whether they still are those that somebody has noted the end of.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{Books, BrokenChain, ENTRIES_READ_MAX, Entry, Fault, Verification, Verifier, genesis};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::store::StoreError;
+
+use super::{Bookkeeping, BookkeepingError};
+
+/// An entry by its number and its digest, written `42:<64 hexadecimal characters>`. That of the last entry, noted
+/// elsewhere, shows later whether the end was cut off or the whole written anew, which the entries alone cannot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The number; 0 for the ledger without an entry.
+    pub number: u64,
+    /// The digest.
+    pub hash: Digest,
+}
+
+/// The text is no mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an entry's mark is its number, a colon and its digest of 64 hexadecimal characters")]
+pub struct InvalidMark;
+
+impl From<(u64, Digest)> for Mark {
+    fn from((number, hash): (u64, Digest)) -> Self {
+        Self { number, hash }
+    }
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.number, self.hash)
+    }
+}
+
+impl FromStr for Mark {
+    type Err = InvalidMark;
+
+    fn from_str(text: &str) -> Result<Self, InvalidMark> {
+        let (number, hash) = text.split_once(':').ok_or(InvalidMark)?;
+        let digits = number.bytes().all(|byte| byte.is_ascii_digit());
+        // Stores keep numbers as signed ones.
+        let number = number.parse::<i64>().ok().filter(|_| digits).and_then(|number| u64::try_from(number).ok());
+        Ok(Self { number: number.ok_or(InvalidMark)?, hash: hash.parse().map_err(|_| InvalidMark)? })
+    }
+}
+
+/// What a verification has come to.
+#[derive(Clone, Debug)]
+pub struct Soundness {
+    /// What the stored entries show.
+    pub found: Verification,
+    /// The mark that was expected and that no entry has.
+    pub missing: Option<Mark>,
+}
+
+impl Soundness {
+    /// Whether everything holds.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.found.is_sound() && self.missing.is_none()
+    }
+}
+
+/// Looks at all entries in their order, up to the last one of this moment, and for the one that is expected. It takes
+/// about 100 bytes for each order.
+///
+/// # Errors
+/// [`StoreError`] when entries cannot be read; what is wrong with them is no error.
+pub async fn verify(books: &dyn Books, expected: Option<Mark>) -> Result<Soundness, StoreError> {
+    let (last, _) = books.head().await?;
+    let mut verifier = Verifier::default();
+    let (mut after, mut seen) = (0, expected.is_none_or(|mark| mark == Mark::from((0, genesis()))));
+    while after < last {
+        let page = books.entries(after, ENTRIES_READ_MAX).await?;
+        let Some(newest) = page.last() else { break };
+        after = newest.number;
+        for entry in page.iter().take_while(|entry| entry.number <= last) {
+            verifier.take(entry);
+            seen |= expected == Some(mark(entry));
+        }
+    }
+    Ok(Soundness { found: verifier.finish(), missing: expected.filter(|_| !seen) })
+}
+
+fn mark(entry: &Entry) -> Mark {
+    Mark { number: entry.number, hash: entry.hash }
+}
+
+/// The stable code of a fault (docs/ledger.md).
+#[must_use]
+pub fn fault_code(fault: &Fault) -> &'static str {
+    match fault {
+        Fault::Chain(BrokenChain::Gap { .. }) => "ENTRY_MISSING",
+        Fault::Chain(BrokenChain::Changed(_)) => "ENTRY_CHANGED",
+        Fault::Unbalanced(_) => "UNBALANCED",
+        Fault::Legs(_) => "WRONG_LEGS",
+        Fault::Amount(_) => "AMOUNT_OUT_OF_RANGE",
+        Fault::Month(_) => "WRONG_MONTH",
+        Fault::BookedTwice { .. } => "BOOKED_TWICE",
+        Fault::NothingReversed { .. } => "NOTHING_REVERSED",
+        Fault::ReversedTwice { .. } => "REVERSED_TWICE",
+        Fault::NotMirrored { .. } => "NOT_MIRRORED",
+        Fault::Overflow(_) => "OVERFLOW",
+    }
+}
+
+/// The entry at which a fault shows.
+#[must_use]
+pub fn fault_entry(fault: &Fault) -> u64 {
+    match *fault {
+        Fault::Chain(BrokenChain::Gap { expected: entry, .. } | BrokenChain::Changed(entry))
+        | Fault::Unbalanced(entry)
+        | Fault::Legs(entry)
+        | Fault::Amount(entry)
+        | Fault::Month(entry)
+        | Fault::BookedTwice { entry, .. }
+        | Fault::NothingReversed { entry, .. }
+        | Fault::ReversedTwice { entry, .. }
+        | Fault::NotMirrored { entry, .. }
+        | Fault::Overflow(entry) => entry,
+    }
+}
+
+impl Bookkeeping {
+    /// As [`verify`].
+    ///
+    /// # Errors
+    /// [`BookkeepingError::Store`].
+    pub async fn verify(&self, expected: Option<Mark>) -> Result<Soundness, BookkeepingError> {
+        Ok(verify(&*self.books, expected).await?)
+    }
+}

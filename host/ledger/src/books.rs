@@ -1,0 +1,221 @@
+//! The port to where the ledger is kept.
+//!
+//! Bookings come in batches, for a durable transaction costs the same for one and for a thousand. A store takes the
+//! number and the digest of the last entry under a lock that all its writers share, so that two gateways never give one
+//! number twice nor charge an order twice.
+
+use futures_util::future::BoxFuture;
+
+use std::sync::Arc;
+
+use super::{Account, Correction, Entry, EntryKind, Leg, Month, Posting, TrialBalance};
+use crate::completion::{AMOUNT_MAX, ReportKey};
+use intent_gateway_domain::delivered::Deliveries;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::findings::Finding;
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::money::Paise;
+use intent_gateway_domain::receipt::Quoted;
+use intent_gateway_domain::store::StoreError;
+
+/// Bookings of one batch, at most.
+pub const BATCH_MAX: usize = 1_024;
+/// Entries of one answer, at most, whatever the caller asks for.
+pub const ENTRIES_READ_MAX: u32 = 1_000;
+/// Findings of one booking, at most; what a contract finds beyond is not kept.
+pub const FINDINGS_MAX: usize = 64;
+/// Months of one answer, at most: a hundred years.
+pub const MONTHS_READ_MAX: u32 = 1_200;
+/// Bytes of each text of a posting; what a report may hold is below it.
+const TEXT_MAX_BYTES: usize = 1_024;
+
+/// A posting for a report, which every store can keep, and what was found in the report. The digest of the report's
+/// content is part of the posting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Booking {
+    posting: Posting,
+    findings: Vec<Finding>,
+}
+
+/// Why a posting is no booking. None that [`post`](super::post) makes of a sound report is refused; it is checked all the
+/// same, for what one engine cannot keep would take the rest of its batch with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unbookable {
+    /// A reversal is part of a [`Correction`].
+    #[error("a reversal is not booked by itself")]
+    Reversal,
+    /// The legs are not those of its kind.
+    #[error("the legs are not those of a charge or a memorandum")]
+    Legs,
+    /// The amount is none that a report may have.
+    #[error("the amount is out of range")]
+    Amount,
+    /// A time is later than any clock tells.
+    #[error("a time is out of range")]
+    Time,
+    /// A text is longer than any report's, or holds a NUL character.
+    #[error("a text of the posting cannot be kept")]
+    Text,
+}
+
+impl Booking {
+    /// Checks that a posting can be kept. The findings are kept with it, the first [`FINDINGS_MAX`] of them.
+    ///
+    /// # Errors
+    /// [`Unbookable`] says why not.
+    pub fn new(posting: Posting, mut findings: Vec<Finding>) -> Result<Self, Unbookable> {
+        let legs_fit = match (&posting.kind, posting.legs.as_slice()) {
+            (EntryKind::Reversal { .. }, _) => return Err(Unbookable::Reversal),
+            (EntryKind::Memorandum, legs) => legs.is_empty(),
+            (
+                EntryKind::Charge,
+                [
+                    Leg { account: Account::PartnerReceivable, amount: debit },
+                    Leg { account: Account::CommissionRevenue, amount: credit },
+                ],
+            ) => debit.checked_add(*credit) == Some(Paise::ZERO),
+            (EntryKind::Charge, _) => false,
+        };
+        if !legs_fit {
+            return Err(Unbookable::Legs);
+        }
+        if !(Paise::ZERO..=AMOUNT_MAX).contains(&posting.amount) {
+            return Err(Unbookable::Amount);
+        }
+        if [posting.posted_at_ms, posting.closed_at_ms].iter().any(|ms| i64::try_from(*ms).is_err()) {
+            return Err(Unbookable::Time);
+        }
+        let Posting { external_id, request_id, status, judged_by, .. } = &posting;
+        let version = judged_by.version.to_string();
+        let keepable = |text: &&String| text.len() <= TEXT_MAX_BYTES && !text.contains('\0');
+        if ![external_id, request_id, status, &version].iter().all(keepable) {
+            return Err(Unbookable::Text);
+        }
+        findings.truncate(FINDINGS_MAX);
+        Ok(Self { posting, findings })
+    }
+
+    /// What is booked.
+    #[must_use]
+    pub fn posting(&self) -> &Posting {
+        &self.posting
+    }
+
+    /// What is booked, to be linked into the ledger, and what was found, to be kept if it is the first for its order.
+    #[must_use]
+    pub fn into_parts(self) -> (Posting, Vec<Finding>) {
+        (self.posting, self.findings)
+    }
+
+    /// The order that it is about.
+    #[must_use]
+    pub fn order(&self) -> ReportKey {
+        self.posting.order()
+    }
+}
+
+/// A report before it is judged: what has to be known of its order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The order.
+    pub order: ReportKey,
+    /// The request that the order is said to come from.
+    pub request_id: String,
+}
+
+/// What is known of an order.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// The entry that last booked it, whether or not it was taken back since.
+    pub booked: Option<Entry>,
+    /// What the partner's options were in the latest rankings of the request, newest first, at most
+    /// [`RANKINGS_OF_REQUEST_MAX`](intent_gateway_domain::receipt::RANKINGS_OF_REQUEST_MAX).
+    pub quoted: Vec<Quoted>,
+}
+
+/// What became of a booking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Booked {
+    /// It is in the ledger, durably.
+    First(Entry),
+    /// The same content was booked before, by this entry; nothing was added. What was corrected since is compared with
+    /// the correction, and what was taken back is not booked again.
+    Repeat(Entry),
+    /// Other content was booked before under the same key, and has this receipt; nothing was added.
+    Conflict(String),
+}
+
+/// A correction that is in the ledger, durably.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Corrected {
+    /// Takes the wrong entry back.
+    pub reversal: Entry,
+    /// Books what is right.
+    pub replacement: Entry,
+}
+
+/// Where the ledger is kept.
+pub trait Books: Deliveries + Send + Sync {
+    /// Books a batch in one transaction, at most [`BATCH_MAX`] at once; one answer for each, in their order. Of several
+    /// for one order the first in this order counts.
+    fn book(&self, bookings: Vec<Booking>) -> BoxFuture<'_, Result<Vec<Booked>, StoreError>>;
+
+    /// What is known of each order, in the order asked, at most [`BATCH_MAX`] at once. One that has just been booked by
+    /// another gateway may not be known yet; [`book`](Self::book) decides.
+    fn look_up(&self, asked: Vec<Asked>) -> BoxFuture<'_, Result<Vec<Known>, StoreError>>;
+
+    /// Takes an entry back, and books nothing in its place. `None`, and nothing is added, where that entry does not stand
+    /// or is not as the reversal has it.
+    fn take_back(&self, reversal: Posting) -> BoxFuture<'_, Result<Option<Entry>, StoreError>>;
+
+    /// Takes an entry back and books what is right, in one transaction. `None`, and nothing is added, where that entry
+    /// does not stand or is not as the reversal has it.
+    fn correct(&self, correction: Correction) -> BoxFuture<'_, Result<Option<Corrected>, StoreError>>;
+
+    /// The entry that stands for an order, if one does.
+    fn standing<'a>(&'a self, order: &'a ReportKey) -> BoxFuture<'a, Result<Option<Entry>, StoreError>>;
+
+    /// Entries after a number, in the order of the ledger, at most `limit` and [`ENTRIES_READ_MAX`].
+    fn entries(&self, after: u64, limit: u32) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>>;
+
+    /// As [`entries`](Self::entries), of one partner and one month.
+    fn entries_of<'a>(
+        &'a self,
+        partner: &'a PartnerId,
+        month: Month,
+        after: u64,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>>;
+
+    /// The months of which a partner has entries, latest first, at most [`MONTHS_READ_MAX`].
+    fn months_of<'a>(&'a self, partner: &'a PartnerId) -> BoxFuture<'a, Result<Vec<Month>, StoreError>>;
+
+    /// The balances of all accounts, as of one moment.
+    fn trial_balance(&self) -> BoxFuture<'_, Result<TrialBalance, StoreError>>;
+
+    /// Number and digest of the last entry; zero and [`genesis`](super::genesis) when there is none.
+    fn head(&self) -> BoxFuture<'_, Result<(u64, Digest), StoreError>>;
+}
+
+/// Why a desk gave no answer.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum DeskError {
+    /// Too many wait; nothing was booked, and trying again later is in order.
+    #[error("too many completion reports are waiting to be booked")]
+    Full,
+    /// The gateway is shutting down; nothing was booked.
+    #[error("no more completion reports are taken: the gateway is shutting down")]
+    Closed,
+    /// The batch failed. Trying again is safe: what was booked all the same is not booked twice.
+    #[error("completion reports could not be booked")]
+    Store(#[source] Arc<StoreError>),
+}
+
+/// Hands reports one by one to [`Books`], which takes them in batches.
+pub trait ReportDesk: Send + Sync {
+    /// What is known of an order.
+    fn look_up(&self, asked: Asked) -> BoxFuture<'_, Result<Known, DeskError>>;
+
+    /// Books. Once it was taken it is carried out, whether or not this is waited for.
+    fn book(&self, booking: Booking) -> BoxFuture<'_, Result<Booked, DeskError>>;
+}

@@ -1,0 +1,260 @@
+//! Takes completion reports: signature, reading, what is known of the order, the contract's judgement, the booking.
+//!
+//! In this order, and each step only after the one before: nothing parses a body whose signature does not hold, a report
+//! that was booked before is answered without judging it anew (another version might say otherwise), and what is
+//! acknowledged is in the ledger.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::keyring::{KeyRing, Stale};
+use super::signature::{Presented, SignatureError, Verified};
+use super::{Arrival, Report};
+use crate::{Asked, Booked, Booking, DeskError, Entry, Judge, Known, ReportDesk, Unbookable, Verdict, post};
+use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::contract::{CallContext, CheckedCompletion, Refusal, Violation};
+use intent_gateway_domain::error::{ContractError, ContractFault};
+use intent_gateway_domain::findings::{Finding, Severity};
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::money::{Paise, Rate};
+use intent_gateway_domain::ports::{Contract, Contracts};
+use intent_gateway_domain::receipt::Quoted;
+use intent_gateway_domain::telemetry;
+
+/// A finding: no ranking of the request that is kept has shown an option of the partner.
+pub const REQUEST_NOT_ROUTED: &str = "REQUEST_NOT_ROUTED";
+
+/// What takes reports.
+pub struct Intake {
+    /// What signatures are verified with.
+    pub keys: Arc<KeyRing>,
+    /// The contracts that judge.
+    pub contracts: Arc<dyn Contracts>,
+    /// Where reports are looked up and booked.
+    pub desk: Arc<dyn ReportDesk>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// The rate of the listing agreement, the same for every business (spec 1, Commission).
+    pub rate: Rate,
+}
+
+/// The answer to a report that is in the ledger. The same report gets the same one however often it comes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Acknowledgement {
+    /// The receipt of the booking.
+    pub receipt_id: String,
+    /// The partner's identifier of the order.
+    pub external_id: String,
+    /// The commission charged, in INR.
+    #[serde(serialize_with = "Paise::serialize_inr")]
+    pub commission_inr: Paise,
+    /// The reported status.
+    pub status: String,
+}
+
+/// Why a report was not taken. Nothing was booked.
+#[derive(Debug, thiserror::Error)]
+pub enum IntakeError {
+    /// The signature does not hold, or the report is a replay.
+    #[error("the signature is refused")]
+    Signature(#[from] SignatureError),
+    /// The keys must not be trusted at the moment.
+    #[error("the signing keys cannot be trusted")]
+    Stale(#[from] Stale),
+    /// The report is malformed, or its contract refuses it.
+    #[error("the report is refused with {}", .0.code)]
+    Refused(Refusal),
+    /// No contract of the report's intent is live.
+    #[error("there is no intent `{0}`")]
+    UnknownIntent(String),
+    /// Other content was booked under the same key, and has this receipt.
+    #[error("another report was booked under the same key, with receipt {0}")]
+    Conflict(String),
+    /// The contract failed.
+    #[error("the contract failed")]
+    Contract(#[from] ContractFault),
+    /// The report could not be looked up or booked.
+    #[error("the report could not be booked")]
+    Desk(#[from] DeskError),
+    /// The ledger cannot keep what the report says.
+    #[error("the report makes no booking")]
+    Unbookable(#[from] Unbookable),
+    /// The entry in the ledger is not sound.
+    #[error("entry {0} of the ledger is not sound")]
+    Unsound(u64),
+}
+
+impl IntakeError {
+    /// As the metric says it.
+    fn outcome(&self) -> &'static str {
+        match self {
+            Self::Signature(_) => "signature",
+            Self::Refused(_) => "refused",
+            Self::UnknownIntent(_) => "unknown_intent",
+            Self::Conflict(_) => "conflict",
+            Self::Stale(_) | Self::Contract(_) | Self::Desk(_) | Self::Unbookable(_) | Self::Unsound(_) => "failed",
+        }
+    }
+}
+
+/// A report as the wire brought it.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivery<'a> {
+    /// The partner that the path names.
+    pub partner: &'a str,
+    /// The two headers.
+    pub presented: Presented<'a>,
+    /// The body, byte for byte.
+    pub body: &'a [u8],
+}
+
+/// What the contract said.
+struct Judgement {
+    verdict: Verdict,
+    findings: Vec<Violation>,
+}
+
+impl Intake {
+    /// Takes one report.
+    ///
+    /// # Errors
+    /// [`IntakeError`]; nothing was booked then, except that after [`DeskError::Store`] it is not known. Sending the
+    /// report again is always safe.
+    pub async fn take(&self, delivery: Delivery<'_>) -> Result<Acknowledgement, IntakeError> {
+        self.taken(delivery).await.inspect_err(|error| telemetry::completion_refused(error.outcome()))
+    }
+
+    async fn taken(&self, delivery: Delivery<'_>) -> Result<Acknowledgement, IntakeError> {
+        let now_ms = self.clock.now_ms();
+        let Delivery { partner, presented, body } = delivery;
+        let Verified { .. } = self.keys.with(partner, now_ms, |keys| keys.verify(presented, body, now_ms))??;
+        // There are keys of nobody but partners, so this holds wherever a signature does.
+        let partner = PartnerId::parse(partner).map_err(|_| SignatureError::Wrong)?;
+        let report = Report::parse(body).map_err(IntakeError::Refused)?;
+        let asked = Asked { order: report.key(&partner), request_id: report.request_id.clone() };
+        let Known { booked, quoted } = self.desk.look_up(asked).await?;
+        if let Some(entry) = booked {
+            return match Arrival::of(&report, Some(entry.posting.report)) {
+                Arrival::First | Arrival::Repeat => {
+                    telemetry::completion(entry.posting.intent.as_str(), "repeat");
+                    acknowledge(&entry)
+                }
+                Arrival::Conflict => Err(IntakeError::Conflict(entry.receipt_id())),
+            };
+        }
+        // Report::parse has read it as UTF-8 before.
+        let text = std::str::from_utf8(body).unwrap_or_default();
+        let Judgement { verdict, findings } = self.judge(&report, text, &quoted, now_ms).await?;
+        let posting = post(&report, &partner, verdict, now_ms);
+        let findings = findings.into_iter().map(|violation| finding(&report, &partner, violation, now_ms)).collect();
+        match self.desk.book(Booking::new(posting, findings)?).await? {
+            Booked::First(entry) => {
+                telemetry::completion(entry.posting.intent.as_str(), "booked");
+                telemetry::booked(entry.number);
+                acknowledge(&entry)
+            }
+            Booked::Repeat(entry) => {
+                telemetry::completion(entry.posting.intent.as_str(), "repeat");
+                acknowledge(&entry)
+            }
+            Booked::Conflict(receipt) => Err(IntakeError::Conflict(receipt)),
+        }
+    }
+
+    /// Has the contract judge the report: the version that ranked what was quoted, or the live one in its stead.
+    async fn judge(
+        &self,
+        report: &Report,
+        text: &str,
+        quoted: &[Quoted],
+        now_ms: u64,
+    ) -> Result<Judgement, IntakeError> {
+        let routed = quoted.iter().find_map(|quoted| self.contracts.loaded(quoted.contract));
+        let stand_in = routed.is_none();
+        let contract = match routed.or_else(|| self.contracts.live(report.intent.as_str())) {
+            Some(contract) => contract,
+            None => return Err(IntakeError::UnknownIntent(report.intent.to_string())),
+        };
+        let context = CallContext { request_id: report.request_id.clone(), now_ms };
+        let checked = best_fit(&*contract, &context, text, quoted).await?;
+        report.confirm(&checked)?;
+        let CheckedCompletion { charged, late_minutes, findings: found, .. } = checked;
+        let mut findings = report.findings(now_ms);
+        if quoted.is_empty() {
+            findings.push(not_routed());
+        }
+        findings.extend(found);
+        let judged_by = Judge { version: contract.descriptor().version.clone(), stand_in };
+        Ok(Judgement { verdict: Verdict { charged, judged_by, late_minutes, rate: self.rate }, findings })
+    }
+}
+
+/// Judges the report against each option that the partner has quoted for the request, for the report does not say which
+/// of them was taken; the one that fits best counts, and of those that fit alike the one ranked first.
+async fn best_fit(
+    contract: &dyn Contract,
+    context: &CallContext,
+    report: &str,
+    quoted: &[Quoted],
+) -> Result<CheckedCompletion, IntakeError> {
+    let mut best: Option<CheckedCompletion> = None;
+    for option in quoted.iter().flat_map(|quoted| &quoted.options) {
+        let checked = check(contract, context, report, Some(option.get())).await?;
+        let fits = checked.findings.is_empty();
+        if best.as_ref().is_none_or(|best| checked.findings.len() < best.findings.len()) {
+            best = Some(checked);
+        }
+        if fits {
+            break;
+        }
+    }
+    match best {
+        Some(best) => Ok(best),
+        None => check(contract, context, report, None).await,
+    }
+}
+
+async fn check(
+    contract: &dyn Contract,
+    context: &CallContext,
+    report: &str,
+    quoted: Option<&str>,
+) -> Result<CheckedCompletion, IntakeError> {
+    contract.check_completion(context, report, quoted).await.map_err(|error| match error {
+        ContractError::Refused(refusal) => IntakeError::Refused(refusal),
+        ContractError::Fault(fault) => IntakeError::Contract(fault),
+    })
+}
+
+fn not_routed() -> Violation {
+    let message = "No ranking of this request that is kept has shown an option of the partner, so there is nothing to \
+                   compare the report with.";
+    Violation { pointer: "/request_id".to_owned(), code: REQUEST_NOT_ROUTED.to_owned(), message: message.to_owned() }
+}
+
+fn finding(report: &Report, partner: &PartnerId, violation: Violation, at_ms: u64) -> Finding {
+    Finding {
+        at_ms,
+        partner: partner.clone(),
+        intent: report.intent.to_string(),
+        request_id: report.request_id.clone(),
+        option_id: None,
+        external_id: Some(report.external_id.clone()),
+        severity: Severity::Note,
+        violation,
+    }
+}
+
+fn acknowledge(entry: &Entry) -> Result<Acknowledgement, IntakeError> {
+    let posting = &entry.posting;
+    Ok(Acknowledgement {
+        receipt_id: entry.receipt_id(),
+        external_id: posting.external_id.clone(),
+        commission_inr: posting.commission().ok_or(IntakeError::Unsound(entry.number))?,
+        status: posting.status.clone(),
+    })
+}

@@ -1,0 +1,472 @@
+//! Tests of taking reports: the order of the steps, what is judged by whom, and that a refusal leaves nothing behind.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::completion::signature::Signer;
+use crate::{EntryKind, genesis, link};
+use intent_gateway_domain::contract::{
+    CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload, PreparedRequest,
+};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::signing_keys::SigningKeys as _;
+use intent_gateway_domain::store::StoreError;
+use intent_gateway_testing::contract::descriptor;
+use intent_gateway_testing::entropy::vault;
+use intent_gateway_testing::store::MemoryStore;
+
+const NOW: u64 = 1_767_225_600_000;
+const KEY: &str = "whsec_of_coolcar";
+const REFUSED_NOTE: &str = "no good";
+
+/// A contract that finds a mismatch wherever what was quoted is not what `done` says.
+struct Played {
+    descriptor: Descriptor,
+    digest: Digest,
+    calls: AtomicUsize,
+}
+
+impl Played {
+    fn of(version: &str) -> Arc<Self> {
+        let digest = Digest::of(version.as_bytes());
+        Arc::new(Self { descriptor: descriptor(version), digest, calls: AtomicUsize::new(0) })
+    }
+
+    fn judge(&self, report: &str, quoted: Option<&str>) -> Result<CheckedCompletion, ContractError> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let report: Value = serde_json::from_str(report).expect("the host has read it");
+        let violation = |code: &str| Violation {
+            pointer: "/done".to_owned(),
+            code: code.to_owned(),
+            message: "Not what was quoted.".to_owned(),
+        };
+        if report["notes"] == REFUSED_NOTE {
+            let violations = vec![violation("NO_GOOD")];
+            return Err(ContractError::Refused(Refusal { code: "INVALID_REQUEST".to_owned(), violations }));
+        }
+        if report["notes"] == "trap" {
+            return Err(ContractFault::Trap("unreachable".to_owned()).into());
+        }
+        let quoted: Option<Value> = quoted.map(|quoted| serde_json::from_str(quoted).expect("an option"));
+        let mut findings = Vec::new();
+        if let Some(quoted) = quoted {
+            let differs = |name: &str| quoted[name] != report[name];
+            findings.extend(["done", "where"].into_iter().filter(|name| differs(name)).map(|_| violation("MISMATCH")));
+        }
+        let text = |name: &str| report[name].as_str().expect("a text").to_owned();
+        let misread = if report["notes"] == "misread" { 1 } else { 0 };
+        Ok(CheckedCompletion {
+            external_id: text("external_id"),
+            request_id: text("request_id"),
+            status: text("status"),
+            amount_paise: 149_950 + misread,
+            charged: report["status"] == "completed",
+            late_minutes: Some(7),
+            findings,
+        })
+    }
+}
+
+impl Contract for Played {
+    fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+
+    fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    fn classify<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<Classification, ContractFault>> {
+        unreachable!("only reports are judged here")
+    }
+
+    fn check_request<'a>(
+        &'a self,
+        _: &'a CallContext,
+        _: &'a str,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
+        unreachable!("only reports are judged here")
+    }
+
+    fn evaluate<'a>(
+        &'a self,
+        _: &'a CallContext,
+        _: &'a str,
+        _: &'a [Payload<'a>],
+    ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
+        unreachable!("only reports are judged here")
+    }
+
+    fn check_response<'a>(
+        &'a self,
+        _: &'a CallContext,
+        _: Exchange<'a>,
+    ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
+        unreachable!("only reports are judged here")
+    }
+
+    fn check_completion<'a>(
+        &'a self,
+        _: &'a CallContext,
+        report: &'a str,
+        quoted: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
+        async move { self.judge(report, quoted) }.boxed()
+    }
+}
+
+/// Loaded versions; the last is live.
+struct Loaded(Mutex<Vec<Arc<Played>>>);
+
+impl Contracts for Loaded {
+    fn live(&self, intent: &str) -> Option<Arc<dyn Contract>> {
+        let versions = self.0.lock().expect("no panic");
+        let live = versions.last().filter(|version| version.descriptor.intent.as_str() == intent);
+        live.map(|version| version.clone() as Arc<dyn Contract>)
+    }
+
+    fn loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
+        let versions = self.0.lock().expect("no panic");
+        let found = versions.iter().find(|version| version.digest == digest);
+        found.map(|version| version.clone() as Arc<dyn Contract>)
+    }
+
+    fn all(&self) -> Vec<Arc<dyn Contract>> {
+        Vec::new()
+    }
+
+    fn woken(&self, _: &str) -> Vec<Arc<dyn Contract>> {
+        Vec::new()
+    }
+}
+
+/// A ledger in memory, and what was quoted.
+#[derive(Default)]
+struct Memory {
+    entries: Mutex<Vec<Entry>>,
+    findings: Mutex<Vec<Finding>>,
+    quoted: Mutex<Vec<Quoted>>,
+    looked_up: AtomicUsize,
+    /// What is booked is not seen by look-ups, as when another gateway has just booked it.
+    blind: std::sync::atomic::AtomicBool,
+    full: std::sync::atomic::AtomicBool,
+}
+
+impl ReportDesk for Memory {
+    fn look_up(&self, asked: Asked) -> BoxFuture<'_, Result<Known, DeskError>> {
+        self.looked_up.fetch_add(1, Ordering::Relaxed);
+        let entries = self.entries.lock().expect("no panic");
+        let booked = entries.iter().rfind(|entry| entry.posting.order() == asked.order).cloned();
+        let booked = booked.filter(|_| !self.blind.load(Ordering::Relaxed));
+        let quoted = self.quoted.lock().expect("no panic").clone();
+        async { Ok(Known { booked, quoted }) }.boxed()
+    }
+
+    fn book(&self, booking: Booking) -> BoxFuture<'_, Result<Booked, DeskError>> {
+        if self.full.load(Ordering::Relaxed) {
+            return async { Err(DeskError::Full) }.boxed();
+        }
+        let mut entries = self.entries.lock().expect("no panic");
+        let before = entries.iter().rfind(|entry| entry.posting.order() == booking.order()).cloned();
+        let booked = match before {
+            Some(entry) if entry.posting.report == booking.posting().report => Booked::Repeat(entry),
+            Some(entry) => Booked::Conflict(entry.receipt_id()),
+            None => {
+                let (posting, findings) = booking.into_parts();
+                let (number, hash) = entries.last().map_or((0, genesis()), |entry| (entry.number, entry.hash));
+                let entry = link(posting, number + 1, hash);
+                entries.push(entry.clone());
+                self.findings.lock().expect("no panic").extend(findings);
+                Booked::First(entry)
+            }
+        };
+        async { Ok(booked) }.boxed()
+    }
+}
+
+struct Watch(AtomicU64);
+
+impl Clock for Watch {
+    fn now_ms(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+struct World {
+    intake: Intake,
+    desk: Arc<Memory>,
+    contracts: Arc<Loaded>,
+    watch: Arc<Watch>,
+}
+
+impl World {
+    fn new(versions: &[&str]) -> Self {
+        let partner = PartnerId::parse("coolcar").expect("sound");
+        let keys = Arc::new(KeyRing::new(Arc::new(MemoryStore::default()), vault(), [(partner, Secret::new(KEY))]));
+        let (desk, watch) = (Arc::new(Memory::default()), Arc::new(Watch(AtomicU64::new(NOW))));
+        let contracts = Arc::new(Loaded(Mutex::new(versions.iter().map(|version| Played::of(version)).collect())));
+        let intake = Intake {
+            keys,
+            contracts: contracts.clone(),
+            desk: desk.clone(),
+            clock: watch.clone(),
+            rate: Rate::DEFAULT,
+        };
+        let world = Self { intake, desk, contracts, watch };
+        world.compare();
+        world
+    }
+
+    /// Has the keys of the configuration in the ring, and the ring compared now.
+    fn compare(&self) {
+        let refreshed = self.intake.keys.refresh(self.watch.now_ms());
+        refreshed.now_or_never().expect("ready").expect("read");
+    }
+
+    fn quote(&self, version: &str, options: &[Value]) {
+        let options = options.iter().map(|option| RawValue::from_string(option.to_string()).expect("JSON")).collect();
+        self.desk.quoted.lock().expect("no panic").push(Quoted {
+            receipt: "rank_1".to_owned(),
+            at_ms: NOW - 1_000,
+            version: version.parse().expect("semver"),
+            contract: Digest::of(version.as_bytes()),
+            options,
+        });
+    }
+
+    fn send(&self, body: &str) -> Result<Acknowledgement, IntakeError> {
+        let now = self.watch.now_ms();
+        let signature = Signer::new(&Secret::new(KEY)).sign(now, body.as_bytes());
+        self.present("coolcar", &now.to_string(), &signature, body.as_bytes())
+    }
+
+    fn present(
+        &self,
+        partner: &str,
+        timestamp: &str,
+        signature: &str,
+        body: &[u8],
+    ) -> Result<Acknowledgement, IntakeError> {
+        let presented = Presented { timestamp: Some(timestamp.as_bytes()), signature: Some(signature.as_bytes()) };
+        self.intake.take(Delivery { partner, presented, body }).now_or_never().expect("ready")
+    }
+
+    fn entries(&self) -> Vec<Entry> {
+        self.desk.entries.lock().expect("no panic").clone()
+    }
+
+    fn found(&self) -> Vec<String> {
+        let findings = self.desk.findings.lock().expect("no panic");
+        findings.iter().map(|finding| finding.violation.code.clone()).collect()
+    }
+
+    fn judged(&self) -> usize {
+        let versions = self.contracts.0.lock().expect("no panic");
+        versions.iter().map(|version| version.calls.load(Ordering::Relaxed)).sum()
+    }
+}
+
+fn report() -> Value {
+    json!({
+        "intent": "test.find_things",
+        "external_id": "BK-1",
+        "request_id": "req-1",
+        "amount_inr": 1499.5,
+        "gst_inr": 0,
+        "tips_inr": 0,
+        "pass_through_inr": 0,
+        "closed_at": "2026-01-01T05:00:00+05:30",
+        "status": "completed",
+        "done": "gas",
+        "where": "here",
+        "notes": "",
+    })
+}
+
+fn with(name: &str, value: Value) -> String {
+    let mut report = report();
+    report[name] = value;
+    report.to_string()
+}
+
+fn code(outcome: Result<Acknowledgement, IntakeError>) -> &'static str {
+    match outcome.expect_err("refused") {
+        IntakeError::Signature(error) => error.code(),
+        IntakeError::Stale(_) => "STALE",
+        IntakeError::Refused(_) => "INVALID_REQUEST",
+        IntakeError::UnknownIntent(_) => "INVALID_INTENT",
+        IntakeError::Conflict(_) => "IDEMPOTENCY_CONFLICT",
+        IntakeError::Contract(fault) => fault.code(),
+        IntakeError::Desk(DeskError::Full) => "FULL",
+        IntakeError::Desk(_) | IntakeError::Unbookable(_) | IntakeError::Unsound(_) => "FAILED",
+    }
+}
+
+#[test]
+fn a_report_is_booked_and_acknowledged() {
+    let world = World::new(&["1.0.0"]);
+    world.quote("1.0.0", &[json!({"done": "gas", "where": "here"})]);
+    let acknowledged = world.send(&report().to_string()).expect("taken");
+    let entry = world.entries().pop().expect("booked");
+    assert_eq!(acknowledged.receipt_id, entry.receipt_id());
+    assert_eq!((&*acknowledged.external_id, &*acknowledged.status), ("BK-1", "completed"));
+    // 10 % of 1499.50 INR.
+    assert_eq!(acknowledged.commission_inr, Paise::new(14_995));
+    let wire = serde_json::to_value(&acknowledged).expect("serialises");
+    assert_eq!(wire["commission_inr"], json!(149.95));
+    let judge = Judge { version: "1.0.0".parse().expect("semver"), stand_in: false };
+    assert_eq!((entry.posting.judged_by, entry.posting.late_minutes), (judge, Some(7)));
+    assert_eq!((entry.posting.posted_at_ms, entry.posting.kind), (NOW, EntryKind::Charge));
+    assert_eq!(world.found(), Vec::<String>::new());
+}
+
+#[test]
+fn nothing_looks_into_a_body_whose_signature_does_not_hold() {
+    let world = World::new(&["1.0.0"]);
+    let now = NOW.to_string();
+    let signature = Signer::new(&Secret::new(KEY)).sign(NOW, b"{}");
+    for (partner, timestamp, body) in
+        [("coolcar", &*now, &b"no JSON"[..]), ("other", &now, b"{}"), ("", &now, b"{}"), ("coolcar", "1", b"{}")]
+    {
+        assert_eq!(code(world.present(partner, timestamp, &signature, body)), "SIGNATURE_INVALID");
+    }
+    let old = NOW - crate::completion::signature::WINDOW_MS - 1;
+    let signature = Signer::new(&Secret::new(KEY)).sign(old, b"no JSON");
+    assert_eq!(code(world.present("coolcar", &old.to_string(), &signature, b"no JSON")), "TIMESTAMP_OUT_OF_WINDOW");
+    assert_eq!((world.desk.looked_up.load(Ordering::Relaxed), world.judged(), world.entries().len()), (0, 0, 0));
+}
+
+#[test]
+fn a_ring_that_is_too_old_takes_nothing() {
+    let world = World::new(&["1.0.0"]);
+    let stale = crate::completion::keyring::STALE_AFTER_MS;
+    world.watch.0.store(NOW + stale, Ordering::Relaxed);
+    world.send(&report().to_string()).expect("just fresh enough");
+    world.watch.0.store(NOW + stale + 1, Ordering::Relaxed);
+    assert_eq!(code(world.send(&report().to_string())), "STALE");
+    world.intake.keys.compared(NOW + stale);
+    world.send(&report().to_string()).expect("compared with the store");
+}
+
+#[test]
+fn a_repeat_is_answered_alike_and_not_judged_again() {
+    let world = World::new(&["1.0.0"]);
+    let first = world.send(&report().to_string()).expect("taken");
+    let judged = world.judged();
+    // The version that is live meanwhile would refuse it.
+    world.contracts.0.lock().expect("no panic").push(Played::of("2.0.0"));
+    let pretty = serde_json::to_string_pretty(&report()).expect("serialises").replace("1499.5", "1.4995e3");
+    assert_eq!(world.send(&pretty).expect("taken"), first);
+    assert_eq!((world.judged(), world.entries().len()), (judged, 1));
+    let other = code(world.send(&with("gst_inr", json!(1))));
+    assert_eq!((other, world.judged(), world.entries().len()), ("IDEMPOTENCY_CONFLICT", judged, 1));
+}
+
+#[test]
+fn what_was_booked_between_look_up_and_booking_is_not_booked_again() {
+    let world = World::new(&["1.0.0"]);
+    let first = world.send(&report().to_string()).expect("taken");
+    world.desk.blind.store(true, Ordering::Relaxed);
+    assert_eq!(world.send(&report().to_string()).expect("taken"), first);
+    assert_eq!(code(world.send(&with("tips_inr", json!(2)))), "IDEMPOTENCY_CONFLICT");
+    assert_eq!(world.entries().len(), 1);
+}
+
+#[test]
+fn refusals_leave_nothing_behind() {
+    let world = World::new(&["1.0.0"]);
+    let cases = [
+        ("[1]".to_owned(), "INVALID_REQUEST"),
+        (with("amount_inr", json!(-1)), "INVALID_REQUEST"),
+        (with("notes", json!(REFUSED_NOTE)), "INVALID_REQUEST"),
+        (with("intent", json!("test.other")), "INVALID_INTENT"),
+        (with("notes", json!("trap")), "CONTRACT_TRAP"),
+        (with("notes", json!("misread")), "CONTRACT_INVALID_OUTPUT"),
+    ];
+    for (body, expected) in cases {
+        assert_eq!(code(world.send(&body)), expected, "{body}");
+    }
+    world.desk.full.store(true, Ordering::Relaxed);
+    assert_eq!(code(world.send(&report().to_string())), "FULL");
+    assert_eq!((world.entries().len(), world.found().len()), (0, 0));
+}
+
+#[test]
+fn the_version_that_ranked_judges_and_a_stand_in_is_told() {
+    let world = World::new(&["1.0.0", "1.1.0"]);
+    let judge = |external_id: &str| {
+        world.send(&with("external_id", json!(external_id))).expect("taken");
+        let Judge { version, stand_in } = world.entries().pop().expect("booked").posting.judged_by;
+        (version.to_string(), stand_in)
+    };
+    // No ranking is kept.
+    assert_eq!(judge("BK-1"), ("1.1.0".to_owned(), true));
+    assert_eq!(world.found(), [REQUEST_NOT_ROUTED]);
+    world.quote("1.0.0", &[json!({"done": "gas", "where": "here"})]);
+    assert_eq!(judge("BK-2"), ("1.0.0".to_owned(), false));
+    world.contracts.0.lock().expect("no panic").remove(0);
+    assert_eq!(judge("BK-3"), ("1.1.0".to_owned(), true));
+    // An intent that is out of service is still judged by the version that ranked.
+    world.contracts.0.lock().expect("no panic").clear();
+    assert_eq!(code(world.send(&with("external_id", json!("BK-4")))), "INVALID_INTENT");
+    assert_eq!(world.found(), [REQUEST_NOT_ROUTED]);
+}
+
+#[test]
+fn the_option_that_fits_best_is_the_one_compared_with() {
+    let world = World::new(&["1.0.0"]);
+    let option = |done: &str, place: &str| json!({"done": done, "where": place});
+    let send = |external_id: &str| {
+        let before = world.judged();
+        world.send(&with("external_id", json!(external_id))).expect("taken");
+        world.judged() - before
+    };
+    world.quote("1.0.0", &[option("leak", "there"), option("leak", "here"), option("gas", "there")]);
+    // All three are tried; one mismatch is the least.
+    assert_eq!(send("BK-1"), 3);
+    assert_eq!(world.found(), ["MISMATCH"]);
+    world.quote("1.0.0", &[option("gas", "here"), option("leak", "here")]);
+    // The search ends with the one that fits.
+    assert_eq!(send("BK-2"), 4);
+    assert_eq!(world.found(), ["MISMATCH"]);
+    let findings = world.desk.findings.lock().expect("no panic");
+    assert_eq!(findings[0].external_id.as_deref(), Some("BK-1"));
+    assert_eq!((findings[0].severity, findings[0].partner.as_str()), (Severity::Note, "coolcar"));
+}
+
+#[test]
+fn findings_of_the_host_and_of_the_contract_are_kept_together() {
+    let world = World::new(&["1.0.0"]);
+    world.quote("1.0.0", &[json!({"done": "leak", "where": "here"})]);
+    world.send(&with("closed_at", json!("2026-01-02T05:00:00+05:30"))).expect("taken");
+    assert_eq!(world.found(), [crate::completion::CLOSED_IN_FUTURE, "MISMATCH"]);
+}
+
+/// For look-ups that fail.
+struct Down;
+
+impl ReportDesk for Down {
+    fn look_up(&self, _: Asked) -> BoxFuture<'_, Result<Known, DeskError>> {
+        async { Err(DeskError::Store(Arc::new(StoreError::Busy))) }.boxed()
+    }
+
+    fn book(&self, _: Booking) -> BoxFuture<'_, Result<Booked, DeskError>> {
+        unreachable!("what cannot be looked up is not booked")
+    }
+}
+
+#[test]
+fn what_cannot_be_looked_up_is_not_booked() {
+    let mut world = World::new(&["1.0.0"]);
+    world.intake.desk = Arc::new(Down);
+    assert_eq!(code(world.send(&report().to_string())), "FAILED");
+    assert_eq!(world.judged(), 0);
+}

@@ -1,0 +1,114 @@
+//! The keys of all partners that report, in memory: what signatures are verified with.
+//!
+//! The ring is read out of the store whenever a watched record changes, and replaced as a whole. A key that was ended
+//! must not be taken any more, so a ring that could not be compared with the store for [`STALE_AFTER_MS`] verifies
+//! nothing: reports are then refused for the moment, not taken on a guess.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use futures_util::future::BoxFuture;
+use futures_util::lock::Mutex;
+
+use super::signature::{Keys, VerifyingKey};
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::signing_keys::{SigningKey, SigningKeys, Webhook, webhook_context};
+use intent_gateway_domain::store::{Store, StoreError, all};
+use intent_gateway_domain::vault::Vault;
+
+/// How long a ring holds that was not compared with the store, milliseconds.
+pub const STALE_AFTER_MS: u64 = 10_000;
+
+/// The keys of all partners.
+pub struct KeyRing {
+    store: Arc<dyn Store>,
+    vault: Vault,
+    configured: Vec<(PartnerId, Keys)>,
+    keys: ArcSwap<HashMap<PartnerId, Keys>>,
+    nobody: Keys,
+    /// When the ring was last known to be what the store holds, milliseconds since the epoch.
+    compared_at_ms: AtomicU64,
+    /// One refresh at a time: what was read earlier never replaces what was read later.
+    refreshing: Mutex<()>,
+}
+
+/// The ring was not compared with the store for too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the signing keys were last compared with the store {0} ms ago")]
+pub struct Stale(pub u64);
+
+impl KeyRing {
+    /// With the keys of partners of the configuration, which are always valid; those of the store come with the first
+    /// refresh, before which the ring is stale.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, vault: Vault, configured: impl IntoIterator<Item = (PartnerId, Secret)>) -> Self {
+        let keys = |key: &Secret| Keys::new([VerifyingKey::new("configured", key, 0, None)]);
+        let configured = configured.into_iter().map(|(partner, key)| (partner, keys(&key))).collect();
+        Self {
+            store,
+            vault,
+            configured,
+            keys: ArcSwap::default(),
+            nobody: Keys::none(),
+            compared_at_ms: AtomicU64::new(0),
+            refreshing: Mutex::default(),
+        }
+    }
+
+    /// Works with the keys of a partner; for an unknown one they refuse everything, as slowly as others do.
+    ///
+    /// # Errors
+    /// [`Stale`] when the ring must not be trusted.
+    pub fn with<T>(&self, partner: &str, now_ms: u64, work: impl FnOnce(&Keys) -> T) -> Result<T, Stale> {
+        let age = now_ms.saturating_sub(self.compared_at_ms.load(Ordering::Acquire));
+        if age > STALE_AFTER_MS {
+            return Err(Stale(age));
+        }
+        let keys = self.keys.load();
+        Ok(work(keys.get(partner).unwrap_or(&self.nobody)))
+    }
+
+    /// The store was asked at this time, and has not changed since the last refresh.
+    pub fn compared(&self, now_ms: u64) {
+        self.compared_at_ms.fetch_max(now_ms, Ordering::AcqRel);
+    }
+
+    /// Reads the store and puts a new ring in place. Should the store hold a partner of the same identifier as the
+    /// configuration, the configuration's key counts. A key that cannot be opened is logged and left out.
+    ///
+    /// # Errors
+    /// [`StoreError`]; the ring stays, and grows stale.
+    async fn read_anew(&self, now_ms: u64) -> Result<(), StoreError> {
+        let _refreshing = self.refreshing.lock().await;
+        let mut ring = HashMap::new();
+        for kept in all::<Webhook>(&*self.store, None).await? {
+            let Webhook { account, keys, .. } = kept.value;
+            ring.insert(account.clone(), opened(&account, &keys, &self.vault));
+        }
+        ring.extend(self.configured.iter().cloned());
+        self.keys.store(Arc::new(ring));
+        self.compared(now_ms);
+        Ok(())
+    }
+}
+
+impl SigningKeys for KeyRing {
+    fn refresh(&self, now_ms: u64) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.read_anew(now_ms))
+    }
+}
+
+fn opened(account: &PartnerId, keys: &[SigningKey], vault: &Vault) -> Keys {
+    let context = webhook_context(account);
+    let key = |key: &SigningKey| match vault.open(&context, &key.sealed) {
+        Ok(secret) => Some(VerifyingKey::new(&key.id, &secret, key.not_before_ms, key.not_after_ms)),
+        Err(error) => {
+            tracing::error!(partner = %account, key = %key.id, %error, "a signing key cannot be opened and is not used");
+            None
+        }
+    };
+    Keys::new(keys.iter().filter_map(key))
+}

@@ -1,0 +1,270 @@
+//! Completion reports: the signature, the members that every intent's report has, and what makes two reports the same.
+//!
+//! A report is read here once its signature is known to be right, and before the contract judges it: what the ledger
+//! books comes from this reading, and [`Report::confirm`] sees to it that the contract has read the same. Not here:
+//! the members of one intent and its rules (contracts), what is booked ([`ledger`](crate)), storing, HTTP.
+
+mod amounts;
+mod closing;
+mod content;
+pub mod intake;
+pub mod keyring;
+pub mod signature;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+pub use amounts::{AMOUNT_MAX, Amounts};
+
+use content::Members;
+use intent_gateway_domain::contract::{CheckedCompletion, Refusal, Violation};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::error::ContractFault;
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
+use intent_gateway_domain::violations::{Violations, code, longer_than, quoted};
+
+/// Largest body of a report, bytes: what the edge admits before the signature is looked at.
+pub const REPORT_MAX_BYTES: usize = 64 * 1024;
+/// Longest `external_id`, characters.
+pub const EXTERNAL_ID_MAX_CHARS: usize = 200;
+/// Longest `status`, characters.
+pub const STATUS_MAX_CHARS: usize = 64;
+/// Longest `closed_at`, characters: one with nine decimals of a second has 35.
+const CLOSED_AT_MAX_CHARS: usize = 40;
+/// Longest `intent`, characters.
+const INTENT_MAX_CHARS: usize = 128;
+/// How far ahead of the gateway's clock an order may have closed without a finding: what clocks may differ by.
+pub const CLOSED_AHEAD_MAX_MS: u64 = signature::WINDOW_MS;
+
+/// Code of every refusal of a report.
+const INVALID_REQUEST: &str = "INVALID_REQUEST";
+/// The body is no JSON text in UTF-8.
+const INVALID_JSON: &str = "INVALID_JSON";
+/// A finding: the order is said to close later than now.
+pub const CLOSED_IN_FUTURE: &str = "CLOSED_IN_FUTURE";
+
+/// The members that every completion report has (spec 1, Completion report). All of them are required.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The intent that the order was made under. Whether it exists is for the catalogue to say.
+    pub intent: IntentId,
+    /// The partner's order, booking or policy identifier.
+    pub external_id: String,
+    /// The request that the order came from.
+    pub request_id: String,
+    /// What was paid, by kind.
+    pub amounts: Amounts,
+    /// When the order closed, milliseconds since the epoch.
+    pub closed_at_ms: u64,
+    /// How it ended. Which statuses there are is for the contract to say.
+    pub status: String,
+    /// Digest of the whole report as a JSON value, members of the intent included: the same for every way to write it.
+    pub content: Digest,
+}
+
+/// What a report is booked under, once (design: Completion).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReportKey {
+    /// Who reported.
+    pub partner: PartnerId,
+    /// The intent.
+    pub intent: IntentId,
+    /// The partner's identifier of the order.
+    pub external_id: String,
+}
+
+/// What a report is to those that came before under the same key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// None came before: it is booked.
+    First,
+    /// The same came before: its receipt is given again, nothing is booked.
+    Repeat,
+    /// Another came before: refused with `IDEMPOTENCY_CONFLICT`.
+    Conflict,
+}
+
+impl Arrival {
+    /// Compares a report with the content that was last booked under its key, whether or not that entry was taken back
+    /// since: what the platform team has taken back is not booked again because the partner sends it again.
+    #[must_use]
+    pub fn of(report: &Report, kept: Option<Digest>) -> Self {
+        match kept {
+            None => Self::First,
+            Some(kept) if kept == report.content => Self::Repeat,
+            Some(_) => Self::Conflict,
+        }
+    }
+}
+
+impl Report {
+    /// Reads a report out of a body whose signature was verified.
+    ///
+    /// A member name that occurs twice in one object, at any depth, is refused: otherwise the contract and the ledger
+    /// could each read another one.
+    ///
+    /// # Errors
+    /// `INVALID_REQUEST` with every violation.
+    pub fn parse(body: &[u8]) -> Result<Self, Refusal> {
+        let mut found = Violations::default();
+        let read = read(body, &mut found);
+        match read {
+            Some(report) if found.is_empty() => Ok(report),
+            _ => Err(Refusal { code: INVALID_REQUEST.to_owned(), violations: found.into_vec() }),
+        }
+    }
+
+    /// The key of this report when it comes from `partner`.
+    #[must_use]
+    pub fn key(&self, partner: &PartnerId) -> ReportKey {
+        ReportKey { partner: partner.clone(), intent: self.intent.clone(), external_id: self.external_id.clone() }
+    }
+
+    /// What is accepted and marked for review, whatever the contract finds besides.
+    #[must_use]
+    pub fn findings(&self, received_ms: u64) -> Vec<Violation> {
+        if self.closed_at_ms <= received_ms.saturating_add(CLOSED_AHEAD_MAX_MS) {
+            return Vec::new();
+        }
+        let message = "The order is said to close later than the report came; it counts in the month it came in.";
+        vec![Violation {
+            pointer: "/closed_at".to_owned(),
+            code: CLOSED_IN_FUTURE.to_owned(),
+            message: message.to_owned(),
+        }]
+    }
+
+    /// Sees to it that the contract has judged this report and no other.
+    ///
+    /// # Errors
+    /// [`ContractFault::InvalidOutput`] when what the contract gives back differs from what was read here.
+    pub fn confirm(&self, checked: &CheckedCompletion) -> Result<(), ContractFault> {
+        let differs = [
+            ("external_id", checked.external_id != self.external_id),
+            ("request_id", checked.request_id != self.request_id),
+            ("status", checked.status != self.status),
+            ("amount_inr", checked.amount_paise != self.amounts.amount.get()),
+        ];
+        match differs.iter().find(|(_, differs)| *differs) {
+            None => Ok(()),
+            Some((member, _)) => {
+                Err(ContractFault::InvalidOutput(format!("its reading of `{member}` is not what the report says")))
+            }
+        }
+    }
+}
+
+fn read(body: &[u8], found: &mut Violations) -> Option<Report> {
+    let raw: &RawValue = match std::str::from_utf8(body).map(serde_json::from_str) {
+        Ok(Ok(raw)) => raw,
+        Ok(Err(error)) => {
+            found.push("", INVALID_JSON, format!("the body is no JSON text: {error}"));
+            return None;
+        }
+        Err(error) => {
+            found.push("", INVALID_JSON, format!("the body is no UTF-8 text from byte {} on", error.valid_up_to()));
+            return None;
+        }
+    };
+    let Some(members) = Members::read(raw) else {
+        if raw.get().starts_with('{') {
+            found.push("", INVALID_JSON, content::NAME_IS_NO_TEXT);
+        } else {
+            let message = format!("the report must be an object, found {}", content::kind(raw));
+            found.push("", code::WRONG_TYPE, message);
+        }
+        return None;
+    };
+    let mut fields = Fields { members: &members, found };
+    let intent = fields.intent();
+    let external_id = fields.text("external_id", EXTERNAL_ID_MAX_CHARS);
+    let request_id = fields.text("request_id", REQUEST_ID_MAX_CHARS);
+    let amounts = fields.amounts();
+    let closed_at_ms = fields.closed_at_ms();
+    let status = fields.text("status", STATUS_MAX_CHARS);
+    let content = content::digest(&members, found);
+    Some(Report {
+        intent: intent?,
+        external_id: external_id?.into_owned(),
+        request_id: request_id?.into_owned(),
+        amounts: amounts?,
+        closed_at_ms: closed_at_ms?,
+        status: status?.into_owned(),
+        content,
+    })
+}
+
+/// Reads the members of a report one by one, and notes what is wrong with each.
+struct Fields<'a, 'f> {
+    members: &'f Members<'a>,
+    found: &'f mut Violations,
+}
+
+impl<'a> Fields<'a, '_> {
+    fn refuse(&mut self, name: &str, code: &str, message: impl Into<String>) {
+        self.found.push(format!("/{name}"), code, message);
+    }
+
+    fn required(&mut self, name: &str) -> Option<&'a RawValue> {
+        let value = self.members.get(name);
+        if value.is_none() {
+            self.refuse(name, code::REQUIRED, format!("`{name}` is required"));
+        }
+        value
+    }
+
+    /// A text that says something, fits a column of a statement and holds no control character.
+    fn text(&mut self, name: &str, max_chars: usize) -> Option<Cow<'a, str>> {
+        let raw = self.required(name)?;
+        let Some(text) = content::text(raw) else {
+            // A string that is none, for example half a surrogate pair, is told with the content.
+            if !raw.get().starts_with('"') {
+                self.refuse(name, code::WRONG_TYPE, format!("expected a string, found {}", content::kind(raw)));
+            }
+            return None;
+        };
+        if text.trim().is_empty() {
+            self.refuse(name, code::EMPTY, format!("`{name}` must not be empty"));
+        } else if longer_than(&text, max_chars) {
+            self.refuse(name, code::TOO_LONG, format!("`{name}` has more than {max_chars} characters"));
+        } else if text.chars().any(char::is_control) {
+            self.refuse(name, code::CONTROL_CHARACTER, format!("`{name}` holds a control character"));
+        } else {
+            return Some(text);
+        }
+        None
+    }
+
+    fn intent(&mut self) -> Option<IntentId> {
+        let text = self.text("intent", INTENT_MAX_CHARS)?;
+        let intent = IntentId::parse(&text).ok();
+        if intent.is_none() {
+            let message = format!("expected `<domain>.<name>` in lower snake case, found {}", quoted(&text));
+            self.refuse("intent", code::BAD_FORMAT, message);
+        }
+        intent
+    }
+
+    fn amounts(&mut self) -> Option<Amounts> {
+        let [amount, gst, tips, pass_through] = amounts::MEMBERS.map(|name| {
+            let raw = self.required(name)?;
+            amounts::read(raw).map_err(|wrong| self.refuse(name, wrong.code(), wrong.message(raw))).ok()
+        });
+        Some(Amounts { amount: amount?, gst: gst?, tips: tips?, pass_through: pass_through? })
+    }
+
+    fn closed_at_ms(&mut self) -> Option<u64> {
+        let text = self.text("closed_at", CLOSED_AT_MAX_CHARS)?;
+        let expected = match closing::instant_ms(&text).map(u64::try_from) {
+            Some(Ok(ms)) => return Some(ms),
+            Some(Err(_)) => (code::OUT_OF_RANGE, "a time after 1970"),
+            None => (code::BAD_FORMAT, "a datetime with `T` and an offset, for example 2026-05-04T10:00:00+05:30"),
+        };
+        self.refuse("closed_at", expected.0, format!("expected {}, found {}", expected.1, quoted(&text)));
+        None
+    }
+}

@@ -1,0 +1,240 @@
+//! An entry, its legs, and the chain that ties it to the one before.
+
+use semver::Version;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::Month;
+use crate::completion::ReportKey;
+use intent_gateway_domain::audit::BrokenChain;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::money::{Paise, Rate};
+use intent_gateway_domain::vault::hex;
+
+/// Bytes of an entry's digest that make its receipt.
+const RECEIPT_BYTES: usize = 12;
+
+/// An account. There is one of each for every partner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Account {
+    /// What the partner owes the platform.
+    PartnerReceivable,
+    /// What the platform has earned from the partner's orders.
+    CommissionRevenue,
+}
+
+/// One side of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leg {
+    /// The account, of the entry's partner.
+    pub account: Account,
+    /// A debit above zero, a credit below, paise.
+    pub amount: Paise,
+}
+
+/// What an entry is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum EntryKind {
+    /// Commission on an order. Two legs, even where the commission rounds to nothing.
+    Charge,
+    /// A report on which no commission is due. No legs.
+    Memorandum,
+    /// Takes another entry back. Its legs, negated.
+    Reversal {
+        /// Number of the entry taken back.
+        of: u64,
+        /// Why, in the words of who did it.
+        reason: String,
+    },
+}
+
+/// Which version of the contract judged the report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judge {
+    /// The version.
+    pub version: Version,
+    /// It is not known to be the version that routed the order: that one is gone, or no ranking of the request is kept.
+    /// This one was live at the time.
+    pub stand_in: bool,
+}
+
+/// An entry before it has its place in the ledger.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Posting {
+    /// When it was booked, milliseconds since the epoch.
+    pub posted_at_ms: u64,
+    /// Who reported, and whose accounts are concerned.
+    pub partner: PartnerId,
+    /// The intent of the order.
+    pub intent: IntentId,
+    /// The partner's identifier of the order.
+    pub external_id: String,
+    /// The request that the order came from.
+    pub request_id: String,
+    /// The reported status.
+    pub status: String,
+    /// When the order closed, milliseconds since the epoch.
+    pub closed_at_ms: u64,
+    /// The month whose statement lists it.
+    pub month: Month,
+    /// The reported amount, the base of the commission; never negative, in a reversal neither.
+    pub amount: Paise,
+    /// The rate that was in force.
+    pub rate: Rate,
+    /// Who judged the report.
+    pub judged_by: Judge,
+    /// By how many minutes the service began later than was quoted, below zero where earlier; absent where the report
+    /// does not tell.
+    pub late_minutes: Option<i32>,
+    /// Digest of the report's content.
+    pub report: Digest,
+    /// What it is for.
+    pub kind: EntryKind,
+    /// Debits and credits, in sum zero.
+    pub legs: Vec<Leg>,
+}
+
+/// An entry of the ledger.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its place, from 1, without gaps.
+    pub number: u64,
+    /// What it says.
+    pub posting: Posting,
+    /// Digest of this entry and of the one before.
+    pub hash: Digest,
+}
+
+impl Posting {
+    /// The order that it is about.
+    #[must_use]
+    pub fn order(&self) -> ReportKey {
+        let Self { partner, intent, external_id, .. } = self;
+        ReportKey { partner: partner.clone(), intent: intent.clone(), external_id: external_id.clone() }
+    }
+
+    /// What the partner owes more for it, or less where it is below zero; `None` where the legs do not add up to an
+    /// amount, which no entry made here does.
+    #[must_use]
+    pub fn commission(&self) -> Option<Paise> {
+        let receivable = self.legs.iter().filter(|leg| leg.account == Account::PartnerReceivable);
+        receivable.map(|leg| leg.amount).sum()
+    }
+}
+
+impl Entry {
+    /// The identifier of the receipt for the report that made this entry. It follows from the entry, so that a repeated
+    /// report gets the same one, and tells nothing about the number of entries.
+    #[must_use]
+    pub fn receipt_id(&self) -> String {
+        format!("rcpt_{}", hex(&self.hash.as_bytes()[..RECEIPT_BYTES]))
+    }
+}
+
+/// The digest before the first entry.
+#[must_use]
+pub fn genesis() -> Digest {
+    Digest::of(b"intent-gateway commission ledger")
+}
+
+/// Gives a posting its place after the entry with the digest `previous`.
+#[must_use]
+pub fn link(posting: Posting, number: u64, previous: Digest) -> Entry {
+    let hash = digest(number, &posting, previous);
+    Entry { number, posting, hash }
+}
+
+/// The digest of an entry after the one with the digest `previous`. What varies in length is preceded by its length, so
+/// that no two entries read alike.
+fn digest(number: u64, posting: &Posting, previous: Digest) -> Digest {
+    let Posting {
+        posted_at_ms,
+        partner,
+        intent,
+        external_id,
+        request_id,
+        status,
+        closed_at_ms,
+        month,
+        amount,
+        rate,
+        judged_by: Judge { version, stand_in },
+        late_minutes,
+        report,
+        kind,
+        legs,
+    } = posting;
+    let (kind, of, reason) = match kind {
+        EntryKind::Charge => (0, 0, ""),
+        EntryKind::Memorandum => (1, 0, ""),
+        EntryKind::Reversal { of, reason } => (2, *of, reason.as_str()),
+    };
+    let length = |length: usize| u64::try_from(length).unwrap_or(u64::MAX).to_be_bytes();
+    let version = version.to_string();
+    let mut hasher = Sha256::new();
+    hasher.update(previous.as_bytes());
+    for number in [number, *posted_at_ms, *closed_at_ms, of] {
+        hasher.update(number.to_be_bytes());
+    }
+    for text in [partner.as_str(), intent.as_str(), external_id, request_id, status, &version, reason] {
+        hasher.update(length(text.len()));
+        hasher.update(text);
+    }
+    hasher.update(month.year().to_be_bytes());
+    hasher.update(month.number().to_be_bytes());
+    hasher.update(amount.get().to_be_bytes());
+    hasher.update(rate.basis_points().to_be_bytes());
+    hasher.update([u8::from(*stand_in), kind, u8::from(late_minutes.is_some())]);
+    hasher.update(late_minutes.unwrap_or_default().to_be_bytes());
+    hasher.update(report.as_bytes());
+    hasher.update(length(legs.len()));
+    for Leg { account, amount } in legs {
+        let account: u8 = match account {
+            Account::PartnerReceivable => 0,
+            Account::CommissionRevenue => 1,
+        };
+        hasher.update([account]);
+        hasher.update(amount.get().to_be_bytes());
+    }
+    Digest::from_bytes(hasher.finalize().into())
+}
+
+/// Follows the chain from the first entry on.
+#[derive(Clone, Copy, Debug)]
+pub struct ChainCheck {
+    number: u64,
+    hash: Digest,
+}
+
+impl Default for ChainCheck {
+    fn default() -> Self {
+        Self { number: 0, hash: genesis() }
+    }
+}
+
+impl ChainCheck {
+    /// Takes the next entry. Whatever it finds, it goes on from this entry as it stands, so that one breach is told once.
+    ///
+    /// # Errors
+    /// [`BrokenChain`] when it does not follow from the one before.
+    pub fn take(&mut self, entry: &Entry) -> Result<(), BrokenChain> {
+        let Self { number, hash } = std::mem::replace(self, Self { number: entry.number, hash: entry.hash });
+        let expected = number.saturating_add(1);
+        if entry.number != expected {
+            return Err(BrokenChain::Gap { expected, found: entry.number });
+        }
+        if digest(entry.number, &entry.posting, hash) != entry.hash {
+            return Err(BrokenChain::Changed(entry.number));
+        }
+        Ok(())
+    }
+
+    /// The number and the digest of the last entry: kept elsewhere, they show whether the end was cut off.
+    #[must_use]
+    pub fn head(&self) -> (u64, Digest) {
+        (self.number, self.hash)
+    }
+}

@@ -1,0 +1,42 @@
+//! The commission ledger: double entry, in paise, append-only.
+//!
+//! Every accepted completion report makes one entry. Where commission is due it is a *charge* with two legs, the
+//! partner's receivable debited and the commission revenue credited; otherwise a *memorandum* without legs, so that the
+//! ledger holds every report and one chain of digests covers them all. Nothing is ever changed: a correction is a
+//! *reversal*, which repeats an entry with its legs negated, and a new entry for what is right.
+//!
+//! What always holds, and [`verify`] finds out from the stored entries alone:
+//!
+//! - Entries are numbered from 1 without gaps, and each holds the digest of the one before.
+//! - The legs of an entry sum to zero, and are those that its kind, its amount and its rate demand.
+//! - Of all entries for one order (partner, intent, `external_id`) at most one stands, that is, is not reversed.
+//! - A reversal refers to the entry that last booked its order, mirrors it, and no entry is reversed twice.
+//! - The balances of all accounts sum to zero ([`TrialBalance`]).
+//!
+//! Not here: storing ([`Books`] is the port to a store, which adds entries under a lock on the last number and digest),
+//! and what makes a report right ([`completion`](crate::completion)).
+
+pub mod bookkeeping;
+mod books;
+pub mod completion;
+mod csv;
+mod entry;
+mod month;
+mod posting;
+mod statement;
+#[cfg(test)]
+mod tests;
+mod trial;
+mod verify;
+
+pub use books::{
+    Asked, BATCH_MAX, Booked, Booking, Books, Corrected, DeskError, ENTRIES_READ_MAX, FINDINGS_MAX, Known,
+    MONTHS_READ_MAX, ReportDesk, Unbookable,
+};
+pub use entry::{Account, ChainCheck, Entry, EntryKind, Judge, Leg, Posting, genesis, link};
+pub use intent_gateway_domain::audit::BrokenChain;
+pub use month::{InvalidMonth, Month};
+pub use posting::{Correction, CorrectionError, REASON_MAX_CHARS, Verdict, correct, post, reverse};
+pub use statement::{LINES_MAX, Line, Statement, StatementError, Totals};
+pub use trial::{Balances, Overflow, TrialBalance};
+pub use verify::{FAULTS_LISTED_MAX, Fault, Verification, Verifier, verify};

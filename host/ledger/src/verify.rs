@@ -1,0 +1,227 @@
+//! Whether stored entries are what they must be, from the entries alone.
+
+use std::borrow::Borrow;
+use std::collections::HashMap;
+
+use sha2::{Digest as _, Sha256};
+
+use super::posting::{charge_legs, negated};
+use super::{ChainCheck, Entry, EntryKind, Leg, Month, Posting, TrialBalance};
+use crate::completion::AMOUNT_MAX;
+use intent_gateway_domain::audit::BrokenChain;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::money::Paise;
+
+/// Faults listed; the rest is counted.
+pub const FAULTS_LISTED_MAX: usize = 1_000;
+
+/// What is wrong with the ledger. Each names the entry at which it shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// An entry is missing or was changed.
+    #[error(transparent)]
+    Chain(#[from] BrokenChain),
+    /// Its debits are not its credits.
+    #[error("the legs of entry {0} do not sum to zero")]
+    Unbalanced(u64),
+    /// They balance, and are not those of its kind, amount and rate.
+    #[error("the legs of entry {0} are not what its amount and rate make")]
+    Legs(u64),
+    /// The amount is none that a report may have.
+    #[error("the amount of entry {0} is out of range")]
+    Amount(u64),
+    /// It counts in another month than its order.
+    #[error("entry {0} counts in the wrong month")]
+    Month(u64),
+    /// The order was booked before, and that entry was not reversed.
+    #[error("entry {entry} books an order that entry {first} has booked")]
+    BookedTwice {
+        /// The later entry.
+        entry: u64,
+        /// The one that stands.
+        first: u64,
+    },
+    /// What it reverses is not the latest entry that booked its order.
+    #[error("entry {entry} reverses entry {of}, which is not what its order was last booked by")]
+    NothingReversed {
+        /// The reversal.
+        entry: u64,
+        /// What it refers to.
+        of: u64,
+    },
+    /// What it reverses was reversed before.
+    #[error("entry {entry} reverses entry {of}, which was reversed before")]
+    ReversedTwice {
+        /// The later reversal.
+        entry: u64,
+        /// What it refers to.
+        of: u64,
+    },
+    /// It does not mirror what it reverses.
+    #[error("entry {entry} does not mirror entry {of}, which it reverses")]
+    NotMirrored {
+        /// The reversal.
+        entry: u64,
+        /// What it refers to.
+        of: u64,
+    },
+    /// A balance does not fit.
+    #[error("with entry {0} a balance exceeds what an account holds")]
+    Overflow(u64),
+}
+
+/// What a verification has found.
+#[derive(Clone, Debug)]
+pub struct Verification {
+    /// Number and digest of the last entry.
+    pub head: (u64, Digest),
+    /// Entries looked at.
+    pub entries: u64,
+    /// The trial balance.
+    pub trial: TrialBalance,
+    /// What is wrong, the first [`FAULTS_LISTED_MAX`].
+    pub faults: Vec<Fault>,
+    /// How much more is wrong.
+    pub faults_unlisted: u64,
+}
+
+impl Verification {
+    /// Whether everything holds.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.faults.is_empty() && self.trial.is_zero()
+    }
+}
+
+/// Looks at all entries of a ledger in their order.
+pub fn verify(entries: impl IntoIterator<Item: Borrow<Entry>>) -> Verification {
+    let mut verifier = Verifier::default();
+    entries.into_iter().for_each(|entry| verifier.take(entry.borrow()));
+    verifier.finish()
+}
+
+/// Bytes of an order's digest: enough that no two orders share one by chance.
+const ORDER_BYTES: usize = 16;
+type OrderDigest = [u8; ORDER_BYTES];
+
+/// The latest entry of an order.
+#[derive(Clone, Copy, Debug)]
+struct Latest {
+    number: u64,
+    month: Month,
+    mirror: Digest,
+    reversed: bool,
+}
+
+/// Looks at one entry after the other, so that a ledger need not be in memory. About 100 bytes are kept for each order.
+#[derive(Debug, Default)]
+pub struct Verifier {
+    chain: ChainCheck,
+    entries: u64,
+    trial: TrialBalance,
+    orders: HashMap<OrderDigest, Latest>,
+    faults: Vec<Fault>,
+    faults_unlisted: u64,
+}
+
+impl Verifier {
+    /// Takes the next entry.
+    pub fn take(&mut self, entry: &Entry) {
+        let number = entry.number;
+        self.entries += 1;
+        if let Err(broken) = self.chain.take(entry) {
+            self.fault(broken.into());
+        }
+        if self.trial.take(entry).is_err() {
+            self.fault(Fault::Overflow(number));
+        }
+        if !(Paise::ZERO..=AMOUNT_MAX).contains(&entry.posting.amount) {
+            self.fault(Fault::Amount(number));
+        }
+        if sum(&entry.posting.legs) != Some(Paise::ZERO) {
+            self.fault(Fault::Unbalanced(number));
+        }
+        match &entry.posting.kind {
+            EntryKind::Charge => {
+                let Posting { amount, rate, .. } = &entry.posting;
+                self.booked(entry, &charge_legs(*amount, *rate));
+            }
+            EntryKind::Memorandum => self.booked(entry, &[]),
+            EntryKind::Reversal { of, .. } => self.reversed(entry, *of),
+        }
+    }
+
+    /// What was found.
+    #[must_use]
+    pub fn finish(self) -> Verification {
+        let Self { chain, entries, trial, orders: _, faults, faults_unlisted } = self;
+        Verification { head: chain.head(), entries, trial, faults, faults_unlisted }
+    }
+
+    fn fault(&mut self, fault: Fault) {
+        if self.faults.len() < FAULTS_LISTED_MAX {
+            self.faults.push(fault);
+        } else {
+            self.faults_unlisted += 1;
+        }
+    }
+
+    /// A charge or a memorandum.
+    fn booked(&mut self, entry: &Entry, legs: &[Leg]) {
+        let Entry { number, posting, .. } = entry;
+        if posting.legs != legs {
+            self.fault(Fault::Legs(*number));
+        }
+        if posting.month != Month::of_order(posting.closed_at_ms, posting.posted_at_ms) {
+            self.fault(Fault::Month(*number));
+        }
+        let mirror = mirror(posting, &posting.legs);
+        let latest = Latest { number: *number, month: posting.month, mirror, reversed: false };
+        let before = self.orders.insert(order(posting), latest);
+        if let Some(Latest { number: first, reversed: false, .. }) = before {
+            self.fault(Fault::BookedTwice { entry: *number, first });
+        }
+    }
+
+    fn reversed(&mut self, entry: &Entry, of: u64) {
+        let Entry { number, posting, .. } = entry;
+        let Some(latest) = self.orders.get_mut(&order(posting)).filter(|latest| latest.number == of) else {
+            self.fault(Fault::NothingReversed { entry: *number, of });
+            return;
+        };
+        let before = std::mem::replace(latest, Latest { reversed: true, ..*latest });
+        if before.reversed {
+            self.fault(Fault::ReversedTwice { entry: *number, of });
+        }
+        if posting.month != before.month {
+            self.fault(Fault::Month(*number));
+        }
+        let mirrored = negated(&posting.legs).map(|legs| mirror(posting, &legs));
+        if mirrored != Some(before.mirror) {
+            self.fault(Fault::NotMirrored { entry: *number, of });
+        }
+    }
+}
+
+fn sum(legs: &[Leg]) -> Option<Paise> {
+    legs.iter().map(|leg| leg.amount).sum()
+}
+
+fn order(posting: &Posting) -> OrderDigest {
+    let mut hasher = Sha256::new();
+    // Neither identifier may hold a zero byte, so no two orders read alike.
+    for text in [posting.partner.as_str(), posting.intent.as_str()] {
+        hasher.update(text);
+        hasher.update([0]);
+    }
+    hasher.update(&posting.external_id);
+    let mut order = OrderDigest::default();
+    order.copy_from_slice(&hasher.finalize()[..ORDER_BYTES]);
+    order
+}
+
+/// What a reversal repeats of an entry, with these legs in place of its own.
+fn mirror(posting: &Posting, legs: &[Leg]) -> Digest {
+    let repeated = Posting { posted_at_ms: 0, kind: EntryKind::Memorandum, legs: legs.to_vec(), ..posting.clone() };
+    super::link(repeated, 0, super::genesis()).hash
+}

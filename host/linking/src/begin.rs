@@ -1,0 +1,233 @@
+//! A user's browser opens a link: the way to the partner's authorization server is found, and the browser is sent there.
+
+use serde_json::json;
+
+use super::flow::{AuthorizationRequest, Pkce, random_text};
+use super::records::{
+    ClientOrigin, KeptClient, KnownClient, Owner, PendingLink, PendingSecrets, browser_context, known_client_key,
+    pending_keys, seal_client, seal_pending, split,
+};
+use super::service::{Parts, server};
+use super::ticket::{TICKET_TTL_MS, Ticket};
+use super::{AuthMethod, Client, LinkError, Linking, Provider};
+use intent_gateway_domain::audit::{Actor, AuditDraft};
+use intent_gateway_domain::error::INSUFFICIENT_SCOPE;
+use intent_gateway_domain::error::chain;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::store::{Change, Versioned, all, load};
+
+/// How long a browser may take from the link to the callback, milliseconds: ten minutes.
+pub const PENDING_TTL_MS: u64 = TICKET_TTL_MS;
+/// How long a registration is used for new links, milliseconds: 30 days. Servers forget clients and tell only the browser,
+/// so that an old registration could shut everybody out. Links keep the client that they were made with.
+const REGISTRATION_TTL_MS: u64 = 30 * 24 * 60 * 60 * 1_000;
+/// Scopes that one link asks for.
+const SCOPES_MAX: usize = 64;
+/// Characters of a pending link's key that name its cookie.
+const COOKIE_TAG_CHARS: usize = 16;
+
+/// Where a browser is sent.
+#[derive(Debug)]
+pub struct Begun {
+    /// The authorization request.
+    pub location: String,
+    /// The cookie by which the browser is known when it comes back: its name.
+    pub cookie_name: String,
+    /// And its value.
+    pub cookie_value: Secret,
+}
+
+impl Linking {
+    /// Begins to link: takes a ticket out of a link's address, and says where the browser goes.
+    ///
+    /// # Errors
+    /// [`LinkError`] with what was wrong; nothing is kept then, but a registration of the gateway.
+    pub async fn begin(&self, ticket: &str) -> Result<Begun, LinkError> {
+        let Parts { vault, directory, authorizer, settings, .. } = self.parts();
+        let ticket = Ticket::open(vault, ticket).ok_or(LinkError::InvalidLink)?;
+        if self.now() >= ticket.expires_at_ms {
+            return Err(LinkError::ExpiredLink);
+        }
+        let partner = directory.find(&ticket.partner).ok_or(LinkError::PartnerGone)?;
+        let provider =
+            authorizer.discover(partner.endpoint.url(), ticket.challenge.as_deref()).await.map_err(server)?;
+        let provider = self.widened(&ticket, provider).await?;
+        let (client, origin) = self.client_at(&provider).await?;
+        let (pkce, state) = (Pkce::new(vault.entropy())?, random_text(vault.entropy())?);
+        let request = AuthorizationRequest {
+            provider: &provider,
+            client_id: &client.client_id,
+            redirect_uri: &settings.redirect_uri(),
+            state: &state,
+            code_challenge: &pkce.challenge,
+        };
+        let location = request.url().map_err(LinkError::Endpoint)?;
+        let browser = random_text(vault.entropy())?;
+        let pending =
+            self.pending(ticket, provider, (client, origin), PendingBrowser { state, pkce, browser: &browser })?;
+        let cookie_name = self.cookie_name(&pending.key);
+        let mut change = Change::default();
+        change.put(&Versioned::new(pending));
+        self.parts().store.commit(change).await?;
+        Ok(Begun { location, cookie_name, cookie_value: browser })
+    }
+
+    /// Where the partner wants a wider grant than the user's, what was granted before is asked for with it: the next token
+    /// replaces the one before, and would grant the new alone (MCP, Authorization, step-up).
+    async fn widened(&self, ticket: &Ticket, provider: Provider) -> Result<Provider, LinkError> {
+        if !ticket.challenge.as_deref().is_some_and(|challenge| challenge.contains(INSUFFICIENT_SCOPE)) {
+            return Ok(provider);
+        }
+        let owner = Owner { user: ticket.user.clone(), partner: ticket.partner.clone() };
+        let link = self.kept(&[owner]).await?.filter(|link| link.value.provider.issuer == provider.issuer);
+        let Some(before) = link.and_then(|link| link.value.scope) else { return Ok(provider) };
+        let wanted = provider.scope.unwrap_or_default();
+        let mut words: Vec<&str> = Vec::new();
+        for word in before.split_whitespace().chain(wanted.split_whitespace()) {
+            if !words.contains(&word) && words.len() < SCOPES_MAX {
+                words.push(word);
+            }
+        }
+        Ok(Provider { scope: Some(words.join(" ")), ..provider })
+    }
+
+    fn pending(
+        &self,
+        ticket: Ticket,
+        provider: Provider,
+        (client, origin): (Client, ClientOrigin),
+        browser: PendingBrowser<'_>,
+    ) -> Result<PendingLink, LinkError> {
+        let vault = &self.parts().vault;
+        let PendingBrowser { state, pkce, browser } = browser;
+        let key = pending_keys(vault, &state).swap_remove(0);
+        let (client, secret) = split(client, origin);
+        // What the configuration holds is not copied: it may change there.
+        let secret = secret.filter(|_| origin == ClientOrigin::Registered);
+        let secrets = PendingSecrets { state, verifier: pkce.verifier, client: secret };
+        Ok(PendingLink {
+            user: ticket.user,
+            partner: ticket.partner,
+            provider,
+            client,
+            challenge: ticket.challenge,
+            browser: vault.mark(&browser_context(&key), browser.expose()),
+            expires_at_ms: self.now().saturating_add(PENDING_TTL_MS),
+            sealed: seal_pending(vault, &key, &secrets)?,
+            key,
+        })
+    }
+
+    /// The name of the cookie of a pending link: one for each, so that a browser may link several accounts at once. Over
+    /// HTTPS it has the prefix that keeps other hosts of the domain from setting it.
+    pub(super) fn cookie_name(&self, pending_key: &str) -> String {
+        let prefix = if self.settings().is_https() { "__Host-link-" } else { "link-" };
+        let tag = pending_key.get(..COOKIE_TAG_CHARS).unwrap_or(pending_key);
+        format!("{prefix}{tag}")
+    }
+
+    /// The gateway as a client of a server: as was arranged by hand, else by its metadata document, else as registered.
+    async fn client_at(&self, provider: &Provider) -> Result<(Client, ClientOrigin), LinkError> {
+        let settings = self.settings();
+        if let Some(client) = self.configured_client(&provider.issuer, None) {
+            return Ok((client, ClientOrigin::Configured));
+        }
+        if let Some(client_id) = settings.document_url().filter(|_| provider.takes_metadata_documents) {
+            return Ok((Client { client_id, client_secret: None, method: AuthMethod::None }, ClientOrigin::Document));
+        }
+        let client = self.registered_client(provider).await?;
+        Ok((client, ClientOrigin::Registered))
+    }
+
+    /// The client that the configuration has for an issuer, by its name if one is given.
+    pub(super) fn configured_client(&self, issuer: &str, client_id: Option<&str>) -> Option<Client> {
+        let mut clients = self.settings().clients.iter().filter(|(of, _)| of == issuer).map(|(_, client)| client);
+        clients.find(|client| client_id.is_none_or(|id| id == client.client_id)).cloned()
+    }
+
+    async fn registered_client(&self, provider: &Provider) -> Result<Client, LinkError> {
+        let Parts { store, vault, authorizer, settings, .. } = self.parts();
+        let redirect_uri = settings.redirect_uri();
+        let key = known_client_key(&provider.issuer, &redirect_uri);
+        let kept = load::<KnownClient>(&**store, &key).await?;
+        if let Some(kept) = &kept {
+            let lasts = self.now() < kept.value.registered_at_ms.saturating_add(REGISTRATION_TTL_MS);
+            match kept.value.open(vault) {
+                Ok(client) if lasts => return Ok(client),
+                Ok(_) => {}
+                Err(error) => tracing::error!(issuer = provider.issuer, %error, "a registration cannot be opened"),
+            }
+        }
+        if provider.registration_endpoint.is_none() {
+            return Err(LinkError::NoClient);
+        }
+        let client = authorizer.register(provider, &settings.client_name, &redirect_uri).await.map_err(server)?;
+        let sealed = seal_client(vault, &key, client.client_secret.as_ref())?;
+        let (known, _) = split(client.clone(), ClientOrigin::Registered);
+        let known = KnownClient {
+            issuer: provider.issuer.clone(),
+            redirect_uri,
+            client: known,
+            registered_at_ms: self.now(),
+            sealed,
+        };
+        let mut change = Change::default();
+        change.audit.push(self.registration_entry("link_client.registered", &known.issuer, &known.client));
+        change.put(&Versioned { revision: kept.map_or(0, |kept| kept.revision), value: known });
+        // Where another process was faster, both registrations are good; the one that is kept serves from then on.
+        self.commit(change).await?;
+        Ok(client)
+    }
+
+    /// Forgets a registration that its server does not know any more; the next link registers anew.
+    pub(super) async fn forget_client(&self, issuer: &str, client_id: &str) {
+        let key = known_client_key(issuer, &self.settings().redirect_uri());
+        let forgotten = async {
+            let Some(kept) = load::<KnownClient>(&*self.parts().store, &key).await? else { return Ok(true) };
+            if kept.value.client.client_id != client_id {
+                return Ok(true);
+            }
+            let mut change = Change::default();
+            change.audit.push(self.registration_entry("link_client.forgotten", issuer, &kept.value.client));
+            change.delete(&kept);
+            self.commit(change).await
+        };
+        if let Err(error) = forgotten.await {
+            tracing::warn!(issuer, error = %chain(&error), "a registration that is gone could not be forgotten");
+        }
+    }
+
+    fn registration_entry(&self, action: &str, issuer: &str, client: &KeptClient) -> AuditDraft {
+        AuditDraft {
+            at_ms: self.now(),
+            actor: Actor::gateway(),
+            action: action.to_owned(),
+            subject: issuer.to_owned(),
+            detail: json!({"client_id": client.client_id}),
+        }
+    }
+
+    /// Forgets links that were begun and never ended; how many there were.
+    ///
+    /// # Errors
+    /// [`LinkError::Store`].
+    pub async fn forget_pending(&self) -> Result<u64, LinkError> {
+        let mut forgotten = 0;
+        for kept in all::<PendingLink>(&*self.parts().store, None).await? {
+            if self.now() < kept.value.expires_at_ms {
+                continue;
+            }
+            let mut change = Change::default();
+            change.delete(&kept);
+            forgotten += u64::from(self.commit(change).await?);
+        }
+        Ok(forgotten)
+    }
+}
+
+/// What only the browser that began knows, or brings back.
+struct PendingBrowser<'a> {
+    state: Secret,
+    pkce: Pkce,
+    browser: &'a Secret,
+}

@@ -1,0 +1,112 @@
+//! Tokens that were read from the store a moment ago, so that a user's calls in a row need not read them each.
+//!
+//! Another process may have replaced or removed a token meanwhile: what is kept here is at most [`KEPT_MS`] old.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use intent_gateway_domain::secret::Secret;
+
+/// How long a token is served from memory, milliseconds.
+pub(super) const KEPT_MS: u64 = 5_000;
+/// Tokens in memory.
+const TOKENS_MAX: usize = 16_384;
+
+/// A token in memory.
+struct Kept {
+    access: Secret,
+    /// The address that it is for was looked at before it was kept.
+    endpoint: String,
+    until_ms: u64,
+}
+
+#[derive(Default)]
+struct State {
+    kept: HashMap<String, Kept>,
+    /// Counts removals: what was read before one is not kept after it.
+    removals: u64,
+}
+
+/// Tokens by the key of their link.
+#[derive(Default)]
+pub(super) struct TokenCache(Mutex<State>);
+
+impl TokenCache {
+    pub(super) fn get(&self, key: &str, endpoint: &str, now_ms: u64) -> Option<Secret> {
+        let state = self.state();
+        let kept = state.kept.get(key).filter(|kept| kept.until_ms > now_ms && kept.endpoint == endpoint)?;
+        Some(kept.access.clone())
+    }
+
+    /// To be asked before a token is read, and handed to [`keep`](Self::keep).
+    pub(super) fn removals(&self) -> u64 {
+        self.state().removals
+    }
+
+    /// Keeps a token that was read when there had been so many removals.
+    pub(super) fn keep(&self, key: &str, endpoint: &str, access: &Secret, until_ms: u64, now_ms: u64, removals: u64) {
+        let mut state = self.state();
+        if state.removals != removals {
+            return;
+        }
+        if state.kept.len() >= TOKENS_MAX {
+            state.kept.retain(|_, kept| kept.until_ms > now_ms);
+            // All of it was read within the last seconds: reading some of it again does no harm.
+            if state.kept.len() >= TOKENS_MAX {
+                state.kept.clear();
+            }
+        }
+        let until_ms = until_ms.min(now_ms.saturating_add(KEPT_MS));
+        state.kept.insert(key.to_owned(), Kept { access: access.clone(), endpoint: endpoint.to_owned(), until_ms });
+    }
+
+    pub(super) fn remove(&self, key: &str) {
+        let mut state = self.state();
+        state.removals += 1;
+        state.kept.remove(key);
+    }
+
+    /// What is kept is whole after every step, so that which a panic interrupted can be used.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn got(cache: &TokenCache, key: &str, now_ms: u64) -> Option<String> {
+        cache.get(key, "https://a", now_ms).map(|token| token.expose().to_owned())
+    }
+
+    #[test]
+    fn a_token_is_served_for_a_moment_at_its_address() {
+        let cache = TokenCache::default();
+        cache.keep("k", "https://a", &Secret::new("t"), 100_000, 1_000, cache.removals());
+        assert_eq!(got(&cache, "k", 5_999).as_deref(), Some("t"));
+        assert_eq!(got(&cache, "k", 6_000), None);
+        assert!(cache.get("k", "https://b", 1_000).is_none());
+        cache.keep("k", "https://a", &Secret::new("t"), 2_000, 1_000, cache.removals());
+        assert_eq!(got(&cache, "k", 2_000), None);
+    }
+
+    #[test]
+    fn what_was_read_before_a_removal_is_not_kept_after_it() {
+        let cache = TokenCache::default();
+        let before = cache.removals();
+        cache.remove("k");
+        cache.keep("k", "https://a", &Secret::new("t"), 100_000, 1_000, before);
+        assert_eq!(got(&cache, "k", 1_001), None);
+    }
+
+    #[test]
+    fn the_tokens_in_memory_are_bounded() {
+        let cache = TokenCache::default();
+        for number in 0..3 * TOKENS_MAX {
+            cache.keep(&number.to_string(), "https://a", &Secret::new("t"), 100_000, 1_000, 0);
+            assert!(cache.state().kept.len() <= TOKENS_MAX);
+        }
+        assert_eq!(got(&cache, &(3 * TOKENS_MAX - 1).to_string(), 1_001).as_deref(), Some("t"));
+    }
+}

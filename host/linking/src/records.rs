@@ -1,0 +1,266 @@
+//! What is kept of links: nothing secret in plain, and nobody's name.
+//!
+//! A user is a mark under the master key. Tokens, verifiers and client secrets are sealed for the record that they belong to.
+
+use serde::{Deserialize, Serialize};
+
+use super::{AuthMethod, Client, Provider};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::id::{PartnerId, UserId};
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::store::{Kind, Record};
+use intent_gateway_domain::vault::{Mark, NoEntropy, OpenError, Sealed, Vault};
+
+/// What a user's mark is made for.
+const USER: &str = "linked-user";
+/// What the mark of a request's state is made for.
+const STATE: &str = "link-state";
+
+/// Whose link it is, and where: what a link is kept under.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Owner {
+    pub(super) user: String,
+    pub(super) partner: PartnerId,
+}
+
+impl Owner {
+    /// Under every master key, the current one first.
+    pub(super) fn all(vault: &Vault, partner: &PartnerId, user: &UserId) -> Vec<Self> {
+        let owner = |user| Self { user, partner: partner.clone() };
+        user_marks(vault, user).into_iter().map(owner).collect()
+    }
+
+    /// The key of the record. It begins with the user's mark, so that the links of one user stand together.
+    pub(super) fn key(&self) -> String {
+        format!("{}/{}", self.user, self.partner)
+    }
+
+    fn context(&self) -> String {
+        format!("link/{}", self.key())
+    }
+}
+
+/// The user's mark under the current master key.
+pub(super) fn user_mark(vault: &Vault, user: &UserId) -> String {
+    vault.mark(USER, user.as_str()).as_str().to_owned()
+}
+
+/// The user's marks under every master key, the current one first.
+pub(super) fn user_marks(vault: &Vault, user: &UserId) -> Vec<String> {
+    vault.marks(USER, user.as_str()).iter().map(|mark| mark.as_str().to_owned()).collect()
+}
+
+/// What pending links are kept under that began with this state, under every master key, the current one first.
+pub(super) fn pending_keys(vault: &Vault, state: &Secret) -> Vec<String> {
+    vault.marks(STATE, state.expose()).iter().map(|mark| mark.as_str().to_owned()).collect()
+}
+
+/// A [`Client`] as it is kept, without its secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct KeptClient {
+    pub(super) client_id: String,
+    pub(super) method: AuthMethod,
+    pub(super) origin: ClientOrigin,
+}
+
+/// Where the gateway's name at an authorization server comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ClientOrigin {
+    /// The configuration.
+    Configured,
+    /// It is the address of the gateway's own metadata document.
+    Document,
+    /// A registration.
+    Registered,
+}
+
+/// Which part of a client is secret, apart.
+pub(super) fn split(client: Client, origin: ClientOrigin) -> (KeptClient, Option<Secret>) {
+    let Client { client_id, client_secret, method } = client;
+    (KeptClient { client_id, method, origin }, client_secret)
+}
+
+impl KeptClient {
+    /// With its secret again.
+    pub(super) fn with(&self, client_secret: Option<Secret>) -> Client {
+        Client { client_id: self.client_id.clone(), client_secret, method: self.method }
+    }
+}
+
+/// Texts that are sealed together; `Secret` is never serialised elsewhere.
+#[derive(Deserialize)]
+struct Opened {
+    texts: Vec<Option<Secret>>,
+}
+
+/// Seals several secrets as one text.
+fn seal<const N: usize>(vault: &Vault, context: &str, secrets: [Option<&Secret>; N]) -> Result<Sealed, NoEntropy> {
+    let texts: Vec<Option<&str>> = secrets.into_iter().map(|secret| secret.map(Secret::expose)).collect();
+    vault.seal(context, &Secret::new(serde_json::json!({ "texts": texts }).to_string()))
+}
+
+/// Opens what [`seal`] has sealed.
+fn open<const N: usize>(vault: &Vault, context: &str, sealed: &Sealed) -> Result<[Option<Secret>; N], OpenError> {
+    let text = vault.open(context, sealed)?;
+    let opened: Opened = serde_json::from_str(text.expose()).map_err(|_| OpenError::Forged)?;
+    opened.texts.try_into().map_err(|_| OpenError::Forged)
+}
+
+/// The secrets of a link.
+#[derive(Clone, Debug)]
+pub(super) struct LinkSecrets {
+    pub(super) access: Secret,
+    pub(super) refresh: Option<Secret>,
+    pub(super) client: Option<Secret>,
+}
+
+/// An account at a partner that a user has linked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Link {
+    /// The user's mark.
+    pub(super) user: String,
+    pub(super) partner: PartnerId,
+    pub(super) provider: Provider,
+    pub(super) client: KeptClient,
+    /// What the partner challenged with, by which its authorization server was found.
+    pub(super) challenge: Option<String>,
+    /// The scopes that were granted, where they were told.
+    pub(super) scope: Option<String>,
+    /// When the user linked the account, milliseconds since the epoch.
+    pub(super) since_ms: u64,
+    /// When the present token was obtained, likewise.
+    pub(super) obtained_at_ms: u64,
+    /// When it is over, likewise; absent where nobody said.
+    pub(super) expires_at_ms: Option<u64>,
+    /// From when on it is replaced before it is over, likewise.
+    pub(super) ages_at_ms: Option<u64>,
+    /// Whether there is a refresh token.
+    pub(super) renewable: bool,
+    /// A process is replacing it until then at the latest, likewise; zero when none is.
+    pub(super) renewing_until_ms: u64,
+    /// [`LinkSecrets`].
+    pub(super) sealed: Sealed,
+}
+
+impl Record for Link {
+    const KIND: Kind = Kind::Links;
+
+    fn key(&self) -> String {
+        self.owner().key()
+    }
+}
+
+impl Link {
+    pub(super) fn owner(&self) -> Owner {
+        Owner { user: self.user.clone(), partner: self.partner.clone() }
+    }
+
+    pub(super) fn is_over(&self, now_ms: u64) -> bool {
+        self.expires_at_ms.is_some_and(|until_ms| now_ms >= until_ms)
+    }
+
+    pub(super) fn ages(&self, now_ms: u64) -> bool {
+        self.ages_at_ms.is_some_and(|from_ms| now_ms >= from_ms)
+    }
+
+    pub(super) fn seal(&mut self, vault: &Vault, secrets: &LinkSecrets) -> Result<(), NoEntropy> {
+        let LinkSecrets { access, refresh, client } = secrets;
+        self.renewable = refresh.is_some();
+        self.sealed = seal(vault, &self.owner().context(), [Some(access), refresh.as_ref(), client.as_ref()])?;
+        Ok(())
+    }
+
+    pub(super) fn open(&self, vault: &Vault) -> Result<LinkSecrets, OpenError> {
+        let [access, refresh, client] = open(vault, &self.owner().context(), &self.sealed)?;
+        Ok(LinkSecrets { access: access.ok_or(OpenError::Forged)?, refresh, client })
+    }
+}
+
+/// The secrets of a link that a browser has begun.
+pub(super) struct PendingSecrets {
+    pub(super) state: Secret,
+    pub(super) verifier: Secret,
+    pub(super) client: Option<Secret>,
+}
+
+/// A link that a browser has begun.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct PendingLink {
+    /// Mark of the request's state.
+    pub(super) key: String,
+    /// The user's mark.
+    pub(super) user: String,
+    pub(super) partner: PartnerId,
+    pub(super) provider: Provider,
+    pub(super) client: KeptClient,
+    pub(super) challenge: Option<String>,
+    /// Recognises the browser that began.
+    pub(super) browser: Mark,
+    /// Milliseconds since the epoch.
+    pub(super) expires_at_ms: u64,
+    /// [`PendingSecrets`].
+    pub(super) sealed: Sealed,
+}
+
+impl Record for PendingLink {
+    const KIND: Kind = Kind::PendingLinks;
+
+    fn key(&self) -> String {
+        self.key.clone()
+    }
+}
+
+/// What a browser's mark is made for.
+pub(super) fn browser_context(pending_key: &str) -> String {
+    format!("link-browser/{pending_key}")
+}
+
+pub(super) fn seal_pending(vault: &Vault, key: &str, secrets: &PendingSecrets) -> Result<Sealed, NoEntropy> {
+    let PendingSecrets { state, verifier, client } = secrets;
+    seal(vault, &format!("pending-link/{key}"), [Some(state), Some(verifier), client.as_ref()])
+}
+
+impl PendingLink {
+    pub(super) fn open(&self, vault: &Vault) -> Result<PendingSecrets, OpenError> {
+        let [state, verifier, client] = open(vault, &format!("pending-link/{}", self.key), &self.sealed)?;
+        let state = state.ok_or(OpenError::Forged)?;
+        Ok(PendingSecrets { state, verifier: verifier.ok_or(OpenError::Forged)?, client })
+    }
+}
+
+/// The gateway as it has registered itself at an authorization server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct KnownClient {
+    pub(super) issuer: String,
+    pub(super) redirect_uri: String,
+    pub(super) client: KeptClient,
+    /// Milliseconds since the epoch.
+    pub(super) registered_at_ms: u64,
+    /// Its secret, where it has one.
+    pub(super) sealed: Sealed,
+}
+
+impl Record for KnownClient {
+    const KIND: Kind = Kind::LinkClients;
+
+    fn key(&self) -> String {
+        known_client_key(&self.issuer, &self.redirect_uri)
+    }
+}
+
+/// A registration is one server's, and for one place to come back to.
+pub(super) fn known_client_key(issuer: &str, redirect_uri: &str) -> String {
+    Digest::of(format!("{issuer}\n{redirect_uri}").as_bytes()).to_string()
+}
+
+pub(super) fn seal_client(vault: &Vault, key: &str, secret: Option<&Secret>) -> Result<Sealed, NoEntropy> {
+    seal(vault, &format!("link-client/{key}"), [secret])
+}
+
+impl KnownClient {
+    pub(super) fn open(&self, vault: &Vault) -> Result<Client, OpenError> {
+        let [secret] = open(vault, &format!("link-client/{}", self.key()), &self.sealed)?;
+        Ok(self.client.with(secret))
+    }
+}

@@ -1,0 +1,214 @@
+//! What the steps of linking share: their ports, their settings, and how a step is taken.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::cache::TokenCache;
+use super::records::{Link, Owner, user_mark};
+use super::renewal::Renewals;
+use super::ticket::Ticket;
+use super::{Authorizer, Client, LinkError};
+use intent_gateway_domain::audit::{Actor, AuditDraft};
+use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::id::{PartnerId, UserId};
+use intent_gateway_domain::ports::{PartnerDirectory, Timer};
+use intent_gateway_domain::store::{Change, Store, StoreError, Versioned, load};
+use intent_gateway_domain::vault::{NoEntropy, Vault};
+
+/// Where browsers come back to, below the base address.
+pub const CALLBACK_PATH: &str = "/link/callback";
+/// What links for users' browsers begin with, below the base address.
+const LINK_PATH: &str = "/link/";
+/// Where the gateway describes itself as a client, below the base address.
+pub const DOCUMENT_PATH: &str = "/.well-known/oauth-client/intent-gateway.json";
+
+/// Work that goes on when whoever began it has gone: between the answer of an authorization server and the store, a token
+/// must not be lost.
+pub trait Background: Send + Sync {
+    /// Drives the work to its end.
+    fn run(&self, work: BoxFuture<'static, ()>);
+}
+
+/// How linking is set up.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Public address of the gateway, as users' browsers reach it, without a slash at its end.
+    pub base_url: String,
+    /// What the gateway is called where users give their consent.
+    pub client_name: String,
+    /// Clients that were arranged with authorization servers by hand, by issuer.
+    pub clients: Vec<(String, Client)>,
+}
+
+impl Settings {
+    /// Where browsers come back to.
+    #[must_use]
+    pub fn redirect_uri(&self) -> String {
+        format!("{}{CALLBACK_PATH}", self.base_url)
+    }
+
+    /// Whether browsers reach the gateway over HTTPS.
+    #[must_use]
+    pub fn is_https(&self) -> bool {
+        self.base_url.starts_with("https://")
+    }
+
+    /// The address of the gateway's metadata as a client, which is its name at servers that take such documents. They fetch it
+    /// over HTTPS alone.
+    #[must_use]
+    pub fn document_url(&self) -> Option<String> {
+        self.is_https().then(|| format!("{}{DOCUMENT_PATH}", self.base_url))
+    }
+
+    /// The gateway's metadata as a client (RFC 7591, 2; OAuth Client ID Metadata Document).
+    #[must_use]
+    pub fn document(&self) -> Value {
+        json!({
+            "client_id": format!("{}{DOCUMENT_PATH}", self.base_url),
+            "client_name": self.client_name,
+            "client_uri": self.base_url,
+            "redirect_uris": [self.redirect_uri()],
+            "grant_types": ["authorization_code", "refresh_token"],
+            "response_types": ["code"],
+            "token_endpoint_auth_method": "none",
+            "application_type": "web",
+        })
+    }
+}
+
+/// What linking works with.
+pub struct Parts {
+    /// Where links are kept.
+    pub store: Arc<dyn Store>,
+    /// Seals tokens, marks users.
+    pub vault: Vault,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Waits for another process.
+    pub timer: Arc<dyn Timer>,
+    /// Who is served.
+    pub directory: Arc<dyn PartnerDirectory>,
+    /// Speaks to authorization servers.
+    pub authorizer: Arc<dyn Authorizer>,
+    /// Where work goes on.
+    pub background: Arc<dyn Background>,
+    /// How it is set up.
+    pub settings: Settings,
+}
+
+pub(super) struct Inner {
+    pub(super) parts: Parts,
+    pub(super) cache: TokenCache,
+    pub(super) renewals: Renewals,
+}
+
+/// Account linking. Clones share everything.
+#[derive(Clone)]
+pub struct Linking {
+    pub(super) inner: Arc<Inner>,
+}
+
+/// An address for a user's browser.
+#[derive(Clone, Debug)]
+pub struct LinkOffer {
+    /// The address; whoever has it can link an account of theirs for the user, so it is for that user alone.
+    pub url: String,
+    /// Good until then, milliseconds since the epoch.
+    pub expires_at_ms: u64,
+}
+
+impl Linking {
+    /// Linking over its ports.
+    #[must_use]
+    pub fn new(parts: Parts) -> Self {
+        Self { inner: Arc::new(Inner { parts, cache: TokenCache::default(), renewals: Renewals::default() }) }
+    }
+
+    /// How it is set up.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.parts().settings
+    }
+
+    pub(super) fn parts(&self) -> &Parts {
+        &self.inner.parts
+    }
+
+    pub(super) fn now(&self) -> u64 {
+        self.parts().clock.now_ms()
+    }
+
+    /// An address where the user links an account at a partner.
+    ///
+    /// # Errors
+    /// [`NoEntropy`] when the machine gives no random bytes.
+    pub fn offer(&self, partner: &PartnerId, user: &UserId, challenge: Option<&str>) -> Result<LinkOffer, NoEntropy> {
+        let Parts { vault, settings, .. } = self.parts();
+        let ticket = Ticket::new(partner, user_mark(vault, user), challenge, self.now());
+        let url = format!("{}{LINK_PATH}{}", settings.base_url, ticket.seal(vault)?);
+        Ok(LinkOffer { url, expires_at_ms: ticket.expires_at_ms })
+    }
+
+    /// The link that is kept for the first of the owners that has one.
+    pub(super) async fn kept(&self, owners: &[Owner]) -> Result<Option<Versioned<Link>>, StoreError> {
+        for owner in owners {
+            if let Some(link) = load::<Link>(&*self.parts().store, &owner.key()).await? {
+                return Ok(Some(link));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Commits a change; false when somebody else was faster.
+    pub(super) async fn commit(&self, change: Change) -> Result<bool, StoreError> {
+        match self.parts().store.commit(change).await {
+            Ok(()) => Ok(true),
+            Err(StoreError::Conflict(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// An entry of the audit log about a link. The user stands there as a mark.
+    pub(super) fn entry(&self, actor: &Actor, action: &str, link: &Link, reason: Option<&str>) -> AuditDraft {
+        let mut detail = json!({
+            "user": link.user,
+            "issuer": link.provider.issuer,
+            "scope": link.scope,
+        });
+        if let Some(reason) = reason {
+            detail["reason"] = reason.into();
+        }
+        AuditDraft {
+            at_ms: self.now(),
+            actor: actor.clone(),
+            action: action.to_owned(),
+            subject: link.partner.to_string(),
+            detail,
+        }
+    }
+
+    /// Drives work to its end, also when whoever waits for it goes.
+    ///
+    /// # Panics
+    /// Never: the result is there when the work has ended, and is taken once.
+    pub(super) async fn to_its_end<T: Send + 'static>(&self, work: BoxFuture<'static, T>) -> T {
+        let place = Arc::new(Mutex::new(None));
+        let filled = place.clone();
+        let work = async move {
+            let done = work.await;
+            *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+        };
+        let work = work.boxed().shared();
+        self.parts().background.run(work.clone().boxed());
+        work.await;
+        place.lock().unwrap_or_else(PoisonError::into_inner).take().expect("the work has ended")
+    }
+}
+
+/// A server or store that gives nothing, as the user's browser is told it.
+pub(super) fn server(failure: super::LinkFailure) -> LinkError {
+    LinkError::Server(failure)
+}

@@ -1,0 +1,139 @@
+//! Gives out users' tokens: from memory, from the store, or in place of one that is over or was refused.
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+
+use super::Linking;
+use super::flow::covers;
+use super::records::{Link, LinkSecrets, Owner};
+use super::service::Parts;
+use intent_gateway_domain::error::{CallFailure, chain};
+use intent_gateway_domain::id::{PartnerId, UserId};
+use intent_gateway_domain::partner::Partner;
+use intent_gateway_domain::ports::UserTokens;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::store::{StoreError, Versioned};
+
+/// A token that is refused so soon after it was obtained is not replaced, milliseconds: the next one would be refused as
+/// well, and every call would ask for another.
+const REFUSED_AGAIN_MS: u64 = 5_000;
+/// Renewals waited for on account of one refused token: the first may have been under way before it was given out.
+const REPLACEMENTS_MAX: u32 = 2;
+
+impl Linking {
+    async fn current(&self, partner: &Partner, user: &UserId) -> Result<Option<Secret>, CallFailure> {
+        let owners = Owner::all(&self.parts().vault, &partner.id, user);
+        let (key, endpoint, now_ms) = (owners[0].key(), partner.endpoint.url(), self.now());
+        if let Some(access) = self.inner.cache.get(&key, endpoint, now_ms) {
+            return Ok(Some(access));
+        }
+        let removals = self.inner.cache.removals();
+        let Some((link, secrets)) = self.usable(&owners, endpoint).await? else { return Ok(None) };
+        let Versioned { value: link, .. } = link;
+        let access = secrets.access;
+        if link.is_over(now_ms) {
+            return if link.renewable { self.renewed(owners, &access).await } else { Ok(None) };
+        }
+        if link.ages(now_ms) && link.renewable {
+            // It still lasts: this call goes out with it, and does not wait for the next one.
+            if link.renewing_until_ms <= now_ms {
+                self.renew_beside(owners, &access);
+            }
+            return Ok(Some(access));
+        }
+        let until_ms = link.ages_at_ms.filter(|_| link.renewable).or(link.expires_at_ms).unwrap_or(u64::MAX);
+        self.inner.cache.keep(&key, endpoint, &access, until_ms, now_ms, removals);
+        Ok(Some(access))
+    }
+
+    async fn in_place_of(
+        &self,
+        partner: &Partner,
+        user: &UserId,
+        refused: &Secret,
+    ) -> Result<Option<Secret>, CallFailure> {
+        let owners = Owner::all(&self.parts().vault, &partner.id, user);
+        let endpoint = partner.endpoint.url();
+        self.inner.cache.remove(&owners[0].key());
+        for _ in 0..REPLACEMENTS_MAX {
+            let Some((link, secrets)) = self.usable(&owners, endpoint).await? else { return Ok(None) };
+            let (link, now_ms) = (link.value, self.now());
+            let is_another = !secrets.access.matches(refused.expose());
+            if is_another && !link.is_over(now_ms) {
+                return Ok(Some(secrets.access));
+            }
+            // One that is due to be replaced anyway is: servers count in whole seconds, and some tokens live for few.
+            let just_obtained = now_ms < link.obtained_at_ms.saturating_add(REFUSED_AGAIN_MS) && !link.ages(now_ms);
+            if !link.renewable || (just_obtained && !is_another) {
+                return Ok(None);
+            }
+            match self.renewed(owners.clone(), &secrets.access).await? {
+                Some(next) if next.matches(refused.expose()) => {}
+                next => return Ok(next),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The link, opened, if its tokens may go to this address.
+    async fn usable(
+        &self,
+        owners: &[Owner],
+        endpoint: &str,
+    ) -> Result<Option<(Versioned<Link>, LinkSecrets)>, CallFailure> {
+        let Some(link) = self.kept(owners).await.map_err(unknown)? else { return Ok(None) };
+        if !covers(&link.value.provider.resource, endpoint) {
+            // The partner has moved; nobody has granted anything there.
+            tracing::info!(partner = %link.value.partner, "a link is not for where the partner is now");
+            return Ok(None);
+        }
+        Ok(self.opened(&link.value).map(|secrets| (link, secrets)))
+    }
+
+    /// The secrets of a link; none where they cannot be opened, which nothing but a new link will change.
+    pub(super) fn opened(&self, link: &Link) -> Option<LinkSecrets> {
+        let Parts { vault, .. } = self.parts();
+        match link.open(vault) {
+            Ok(secrets) => Some(secrets),
+            Err(error) => {
+                tracing::error!(partner = %link.partner, %error, "the tokens of a link cannot be opened");
+                None
+            }
+        }
+    }
+}
+
+/// Nobody can say whether there is a token.
+pub(super) fn unknown(error: StoreError) -> CallFailure {
+    tracing::error!(error = %chain(&error), "a link could not be read or kept");
+    CallFailure::Unreachable("whether the user has linked an account cannot be told at the moment".to_owned())
+}
+
+impl UserTokens for Linking {
+    fn token<'a>(
+        &'a self,
+        partner: &'a Partner,
+        user: &'a UserId,
+    ) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>> {
+        self.current(partner, user).boxed()
+    }
+
+    fn replaced<'a>(
+        &'a self,
+        partner: &'a Partner,
+        user: &'a UserId,
+        refused: &'a Secret,
+    ) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>> {
+        self.in_place_of(partner, user, refused).boxed()
+    }
+
+    fn link(&self, partner: &PartnerId, user: &UserId, challenge: Option<&str>) -> Option<String> {
+        match self.offer(partner, user, challenge) {
+            Ok(offer) => Some(offer.url),
+            Err(error) => {
+                tracing::error!(%error, "no link can be given out");
+                None
+            }
+        }
+    }
+}

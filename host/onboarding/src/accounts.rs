@@ -1,0 +1,285 @@
+//! Sign-up and sign-in by a code sent to a corporate e-mail address (spec 1, Authentication 5), and the profile that
+//! the compliance review looks at.
+//!
+//! What a stranger can ask for (a code for an address) is answered alike whether the address has an account or not.
+
+use serde_json::json;
+
+use super::records::{Account, CodePurpose, EmailCode};
+use super::{Onboarding, OnboardingError, Step, TEXT_MAX_CHARS};
+use crate::compliance::{CorporateEmail, Profile};
+use crate::manifest::BUSINESS_NAME_MAX_CHARS;
+use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::contract::{Refusal, Violation};
+use intent_gateway_domain::endpoint::Endpoint;
+use intent_gateway_domain::error::chain;
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::store::{Change, Versioned, all, load, lookup};
+use intent_gateway_domain::vault::random;
+
+/// Life of a code, milliseconds.
+pub const CODE_TTL_MS: u64 = 10 * 60 * 1_000;
+/// Tries to enter one code.
+pub const CODE_TRIES_MAX: u8 = 5;
+/// Codes sent to one address within [`CODES_WINDOW_MS`].
+pub const CODES_PER_WINDOW_MAX: usize = 5;
+/// Time over which codes are counted, milliseconds.
+pub const CODES_WINDOW_MS: u64 = 60 * 60 * 1_000;
+/// The number of six-digit codes.
+const CODES: u32 = 1_000_000;
+
+/// A code is on its way, if anybody waits for one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeSent {
+    /// The address as it was understood.
+    pub email: String,
+    /// When the code is over, milliseconds since the epoch.
+    pub expires_at_ms: u64,
+}
+
+/// A code was right.
+#[derive(Clone, Debug)]
+pub struct SignedIn {
+    /// Whose it was.
+    pub account: Account,
+    /// Whether the account is new.
+    pub created: bool,
+}
+
+impl Onboarding {
+    /// Sends a code with which an account can be opened, or entered if the address has one.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Refused`] for an address that is malformed or of a free-mail provider, or a bad name;
+    /// [`OnboardingError::TooMany`] after [`CODES_PER_WINDOW_MAX`] codes within an hour.
+    pub async fn sign_up(&self, email: &str, business_name: &str) -> Result<CodeSent, OnboardingError> {
+        let email = corporate(email)?;
+        let business_name = business_name.trim();
+        if business_name.is_empty() || business_name.chars().count() > BUSINESS_NAME_MAX_CHARS {
+            let message = format!("business_name is 1 to {BUSINESS_NAME_MAX_CHARS} characters");
+            return Err(OnboardingError::invalid("/business_name", "INVALID_NAME", message));
+        }
+        let known = lookup::<Account>(&*self.store, &email).await?.is_some();
+        let purpose = match known {
+            true => CodePurpose::SignIn,
+            false => CodePurpose::SignUp { business_name: business_name.to_owned() },
+        };
+        self.send_code(email, purpose).await
+    }
+
+    /// Sends a code to the address of an account; for any other address, nothing is sent and nothing tells.
+    ///
+    /// # Errors
+    /// As [`sign_up`](Self::sign_up).
+    pub async fn sign_in(&self, email: &str) -> Result<CodeSent, OnboardingError> {
+        let email = corporate(email)?;
+        let known = lookup::<Account>(&*self.store, &email).await?.is_some();
+        self.send_code(email, if known { CodePurpose::SignIn } else { CodePurpose::Nothing }).await
+    }
+
+    async fn send_code(&self, email: String, purpose: CodePurpose) -> Result<CodeSent, OnboardingError> {
+        self.retrying(async || {
+            let now = self.now();
+            let before = load::<EmailCode>(&*self.store, &email).await?;
+            let revision = before.as_ref().map_or(0, |before| before.revision);
+            let mut sent_at_ms = before.map(|before| before.value.sent_at_ms).unwrap_or_default();
+            sent_at_ms.retain(|at| at + CODES_WINDOW_MS > now);
+            if let Some(first) = sent_at_ms.first().filter(|_| sent_at_ms.len() >= CODES_PER_WINDOW_MAX) {
+                return Err(OnboardingError::TooMany(first + CODES_WINDOW_MS - now));
+            }
+            sent_at_ms.push(now);
+            let code = self.six_digits()?;
+            let value = EmailCode {
+                mark: Some(self.vault.mark(&code_context(&email), &code)),
+                purpose: purpose.clone(),
+                expires_at_ms: now + CODE_TTL_MS,
+                attempts_left: CODE_TRIES_MAX,
+                sent_at_ms,
+                email: email.clone(),
+            };
+            let sent = CodeSent { email: email.clone(), expires_at_ms: value.expires_at_ms };
+            let mut change = Change::default();
+            change.put(&Versioned { revision, value });
+            if purpose != CodePurpose::Nothing {
+                change.mail.push(self.outgoing(&email, "Your code", code_mail(&code, &purpose))?);
+            }
+            self.commit(change, sent).await
+        })
+        .await
+    }
+
+    /// Takes a code: opens the account that it was sent for, or enters it. A code is good once.
+    ///
+    /// # Errors
+    /// [`OnboardingError::NotAccepted`] for a wrong code, which costs one of its tries, and for one that is too old,
+    /// used, tried too often or was never sent: all alike.
+    pub async fn verify(&self, email: &str, code: &str) -> Result<SignedIn, OnboardingError> {
+        let email = corporate(email).map_err(|_| OnboardingError::NotAccepted)?;
+        let taken = self
+            .retrying(async || {
+                let kept = load::<EmailCode>(&*self.store, &email).await?;
+                let Some(mut kept) = kept else { return Ok(Step::Done(None)) };
+                let code_is = |mark| self.vault.recognises(&code_context(&email), mark, code);
+                let alive = self.now() < kept.value.expires_at_ms && kept.value.attempts_left > 0;
+                let right = kept.value.mark.as_ref().is_some_and(code_is);
+                let mut change = Change::default();
+                if alive && right && kept.value.purpose != CodePurpose::Nothing {
+                    return self.enter(kept).await;
+                }
+                if !alive || kept.value.mark.is_none() {
+                    return Ok(Step::Done(None));
+                }
+                kept.value.attempts_left -= 1;
+                if kept.value.attempts_left == 0 {
+                    kept.value.mark = None;
+                }
+                change.put(&kept);
+                self.commit(change, None).await
+            })
+            .await?;
+        taken.ok_or(OnboardingError::NotAccepted)
+    }
+
+    /// The code was right: it is used up, and its account is there afterwards.
+    async fn enter(&self, mut kept: Versioned<EmailCode>) -> Result<Step<Option<SignedIn>>, OnboardingError> {
+        kept.value.mark = None;
+        let email = &kept.value.email;
+        let mut change = Change::default();
+        change.put(&kept);
+        let existing = lookup::<Account>(&*self.store, email).await?.map(|account| account.value);
+        let created = existing.is_none();
+        let account = match (existing, &kept.value.purpose) {
+            (Some(account), _) => account,
+            (None, CodePurpose::SignUp { business_name }) => {
+                let id = PartnerId::parse(&self.new_id("ptr_")?).expect("letters, digits and an underscore");
+                Account {
+                    id,
+                    email: email.clone(),
+                    business_name: business_name.clone(),
+                    created_at_ms: self.now(),
+                    profile: None,
+                    privacy: None,
+                }
+            }
+            (None, CodePurpose::SignIn | CodePurpose::Nothing) => return Ok(Step::Done(None)),
+        };
+        let actor = partner(&account.id);
+        if created {
+            change.put(&Versioned::new(account.clone()));
+            change.audit.push(self.record(&actor, "account.opened", &account.id, json!({})));
+        } else {
+            change.audit.push(self.record(&actor, "account.entered", &account.id, json!({"by": "code"})));
+        }
+        self.commit(change, Some(SignedIn { account, created })).await
+    }
+
+    /// Forgets codes that are over and whose mails need not be counted any more.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Store`].
+    pub async fn forget_codes(&self) -> Result<(), OnboardingError> {
+        for kept in all::<EmailCode>(&*self.store, None).await? {
+            let now = self.now();
+            let counted = kept.value.sent_at_ms.iter().any(|at| at + CODES_WINDOW_MS > now);
+            if counted || now < kept.value.expires_at_ms {
+                continue;
+            }
+            let mut change = Change::default();
+            change.delete(&kept);
+            // Somebody asks for another one at this very moment: then it is not to be forgotten.
+            let (Step::Done(()) | Step::Again) = self.commit(change, ()).await?;
+        }
+        Ok(())
+    }
+
+    /// An account.
+    ///
+    /// # Errors
+    /// [`OnboardingError::NotFound`] when there is none.
+    pub async fn account(&self, account: &PartnerId) -> Result<Account, OnboardingError> {
+        Ok(self.existing::<Account>(account.as_str(), "account").await?.value)
+    }
+
+    /// Keeps what the compliance review looks at.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Refused`] with every violation.
+    pub async fn set_profile(
+        &self,
+        account: &PartnerId,
+        profile: Profile,
+        actor: &Actor,
+    ) -> Result<Account, OnboardingError> {
+        let mut violations = profile.check();
+        if violations.is_empty()
+            && let Err(refused) = self.probe.admits(&Endpoint::mcp(&*profile.privacy_policy_url))
+        {
+            let (pointer, code) = ("/privacy_policy_url".to_owned(), "INVALID_URL".to_owned());
+            violations.push(Violation { pointer, code, message: format!("privacy_policy_url: {refused}") });
+        }
+        if !violations.is_empty() {
+            return Err(OnboardingError::Refused(Refusal { code: "INVALID_REQUEST".to_owned(), violations }));
+        }
+        self.retrying(async || {
+            let mut kept = self.existing::<Account>(account.as_str(), "account").await?;
+            kept.value.profile = Some(profile.clone());
+            let mut change = Change::default();
+            change.put(&kept);
+            change.audit.push(self.record(actor, "profile.set", account, json!({})));
+            self.commit(change, kept.value).await
+        })
+        .await
+    }
+
+    /// Every code equally likely.
+    fn six_digits(&self) -> Result<String, OnboardingError> {
+        // Numbers past the last whole multiple of the count are drawn again, or low codes would come more often.
+        let bound = u32::MAX - u32::MAX % CODES;
+        loop {
+            let number = u32::from_be_bytes(random(self.vault.entropy())?);
+            if number < bound {
+                return Ok(format!("{:06}", number % CODES));
+            }
+        }
+    }
+}
+
+/// The partner itself as an actor.
+pub(super) fn partner(account: &PartnerId) -> Actor {
+    Actor { role: "partner".to_owned(), subject: account.to_string() }
+}
+
+fn corporate(email: &str) -> Result<String, OnboardingError> {
+    let parsed = CorporateEmail::parse(email);
+    parsed
+        .map(|email| email.as_str().to_owned())
+        .map_err(|error| OnboardingError::invalid("/email", error.code(), chain(&error)))
+}
+
+fn code_context(email: &str) -> String {
+    format!("email-code/{email}")
+}
+
+fn code_mail(code: &str, purpose: &CodePurpose) -> String {
+    let minutes = CODE_TTL_MS / 60_000;
+    let why = match purpose {
+        CodePurpose::SignUp { .. } => "Enter it to open your partner account.",
+        CodePurpose::SignIn | CodePurpose::Nothing => {
+            "This address has a partner account already; enter the code to sign in."
+        }
+    };
+    format!(
+        "Your code is {code}\n\n{why} It is good once and for {minutes} minutes.\n\nIf you did not ask for it, ignore this \
+         mail: without the code nothing happens.\n"
+    )
+}
+
+/// Characters of a reason or note that someone gives.
+pub(super) fn bounded_text(pointer: &str, text: &str) -> Result<String, OnboardingError> {
+    let text = text.trim();
+    if text.is_empty() || text.chars().count() > TEXT_MAX_CHARS {
+        let message = format!("expected 1 to {TEXT_MAX_CHARS} characters");
+        return Err(OnboardingError::invalid(pointer, "INVALID_TEXT", message));
+    }
+    Ok(text.to_owned())
+}

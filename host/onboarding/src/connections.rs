@@ -1,0 +1,282 @@
+//! A partner's endpoint: registered, switched on, suspended, lifted out of suspension (spec 1, States and transitions).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
+
+use super::accounts::bounded_text;
+use super::records::{Account, Connection, Manifests, ReviewSubject, Submission, Suspension};
+use super::{Onboarding, OnboardingError, Step};
+use crate::connection::{ConnectionEvent, ConnectionState};
+use crate::manifest::{Manifest, Status};
+use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::contract::Violation;
+use intent_gateway_domain::endpoint::Endpoint;
+use intent_gateway_domain::golive::GoLiveReport;
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::store::{Change, List, Versioned, load, page};
+
+/// A connection that was switched on.
+#[derive(Clone, Debug)]
+pub struct SwitchOn {
+    /// As it stands now.
+    pub connection: Connection,
+    /// Intents that requests are routed to.
+    pub routed: BTreeSet<IntentId>,
+}
+
+impl Connection {
+    /// Intents of an approved manifest that may be routed: their tools are pinned and unchanged since, and the team has
+    /// tested them.
+    pub fn routable<'a>(&'a self, approved: &'a Manifest) -> impl Iterator<Item = &'a IntentId> {
+        let pinned = self.pinned.as_ref();
+        approved.intents.iter().map(|entry| &entry.intent).filter(move |intent| {
+            pinned.is_some_and(|pinned| pinned.holds(intent))
+                && !self.quarantine.contains_key(*intent)
+                && self.tests.get(*intent).is_some_and(GoLiveReport::passed)
+        })
+    }
+
+    /// Takes the tools of some intents as the last probe saw them.
+    ///
+    /// # Errors
+    /// `NO_PROBE` when the last probe did not pass: there is nothing sound to accept.
+    pub(super) fn accept_drift(&mut self, intents: &BTreeSet<IntentId>) -> Result<(), OnboardingError> {
+        let sound = self.probe.as_ref().filter(|probe| probe.passed).and_then(|probe| probe.tools.as_ref());
+        let Some(report) = sound else {
+            let message = "the last probe did not pass; probe again before the changed tools are accepted";
+            return Err(OnboardingError::out_of_step("NO_PROBE", message));
+        };
+        self.pinned.get_or_insert_default().accept(&report.pinned(), intents);
+        self.quarantine.retain(|intent, _| !intents.contains(intent));
+        Ok(())
+    }
+
+    /// Forgets what was learnt of the endpoint.
+    fn reset(&mut self) {
+        self.probe = None;
+        self.pinned = None;
+        self.quarantine = BTreeMap::new();
+        self.drift_review = None;
+        self.tests = BTreeMap::new();
+        self.next_probe_at_ms = None;
+    }
+}
+
+impl Onboarding {
+    /// Registers where the partner is called. Another endpoint than before has to be probed and tested anew, and takes a
+    /// live connection back into the sandbox.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Refused`] for an address that may not be called: plain HTTP, not public.
+    pub async fn register_endpoint(
+        &self,
+        account: &PartnerId,
+        endpoint: &Endpoint,
+        actor: &Actor,
+    ) -> Result<Connection, OnboardingError> {
+        self.probe
+            .admits(endpoint)
+            .map_err(|refused| OnboardingError::invalid("/url", "INVALID_URL", refused.to_string()))?;
+        let done = self
+            .retrying(async || {
+                self.existing::<Account>(account.as_str(), "account").await?;
+                let mut kept = match load::<Connection>(&*self.store, account.as_str()).await? {
+                    Some(kept) if kept.value.endpoint == *endpoint => return Ok(Step::Done(kept.value)),
+                    Some(mut kept) => {
+                        kept.value.reset();
+                        self.after(&mut kept.value, ConnectionEvent::Moved)?;
+                        kept
+                    }
+                    None => Versioned::new(Connection {
+                        account: account.clone(),
+                        endpoint: endpoint.clone(),
+                        state: ConnectionState::Sandbox,
+                        since_ms: self.now(),
+                        probe: None,
+                        pinned: None,
+                        quarantine: BTreeMap::new(),
+                        drift_review: None,
+                        tests: BTreeMap::new(),
+                        suspension: None,
+                        pardoned_at_ms: None,
+                        next_probe_at_ms: None,
+                    }),
+                };
+                kept.value.endpoint = endpoint.clone();
+                let mut change = Change::default();
+                change.put(&kept);
+                let detail = json!({"endpoint": endpoint, "state": kept.value.state});
+                change.audit.push(self.record(actor, "connection.registered", account, detail));
+                self.commit(change, kept.value).await
+            })
+            .await?;
+        self.reroute().await;
+        Ok(done)
+    }
+
+    /// The connection of an account.
+    ///
+    /// # Errors
+    /// [`OnboardingError::NotFound`] when no endpoint was registered.
+    pub async fn connection(&self, account: &PartnerId) -> Result<Connection, OnboardingError> {
+        Ok(self.existing::<Connection>(account.as_str(), "connection").await?.value)
+    }
+
+    /// Connections in order of their accounts.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Store`].
+    pub async fn connections(&self, list: List<'_>) -> Result<Vec<Connection>, OnboardingError> {
+        Ok(page::<Connection>(&*self.store, list).await?.into_iter().map(|kept| kept.value).collect())
+    }
+
+    /// Switches a connection on: from then on, requests of users are routed to it.
+    ///
+    /// # Errors
+    /// [`OnboardingError::NotReady`] with everything that is missing: an approved manifest, a probe that passed, a test
+    /// that passed for each of its intents; [`OnboardingError::NotAllowed`] in another state than sandbox.
+    pub async fn switch_on(&self, account: &PartnerId, actor: &Actor) -> Result<SwitchOn, OnboardingError> {
+        let done = self
+            .retrying(async || {
+                let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
+                self.after(&mut kept.value, ConnectionEvent::SwitchedOn)?;
+                let manifests = load::<Manifests>(&*self.store, account.as_str()).await?;
+                let approved = manifests.and_then(|kept| kept.value.approved);
+                let routed = ready(&kept.value, approved.as_ref())?;
+                kept.value.next_probe_at_ms = Some(self.now() + self.settings.reprobe_interval_ms);
+                let mut change = Change::default();
+                change.put(&kept);
+                change.audit.push(self.record(actor, "connection.switched_on", account, json!({"intents": routed})));
+                self.commit(change, SwitchOn { connection: kept.value, routed }).await
+            })
+            .await?;
+        self.reroute().await;
+        Ok(done)
+    }
+
+    /// Takes a live connection out.
+    ///
+    /// # Errors
+    /// [`OnboardingError::NotAllowed`] when it is not live.
+    pub async fn suspend(
+        &self,
+        account: &PartnerId,
+        reason: &str,
+        actor: &Actor,
+    ) -> Result<Connection, OnboardingError> {
+        let reason = bounded_text("/reason", reason)?;
+        let done = self
+            .retrying(async || {
+                let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
+                let mut change = Change::default();
+                self.take_out(&mut kept, reason.clone(), actor, &mut change).await?;
+                self.commit(change, kept.value).await
+            })
+            .await?;
+        self.reroute().await;
+        Ok(done)
+    }
+
+    /// Suspends a connection within a change, which also tells the partner.
+    pub(super) async fn take_out(
+        &self,
+        kept: &mut Versioned<Connection>,
+        reason: String,
+        actor: &Actor,
+        change: &mut Change,
+    ) -> Result<(), OnboardingError> {
+        self.after(&mut kept.value, ConnectionEvent::Suspended)?;
+        let account = kept.value.account.clone();
+        let owner = self.existing::<Account>(account.as_str(), "account").await?.value;
+        change.audit.push(self.record(actor, "connection.suspended", &account, json!({"reason": reason})));
+        let text = format!(
+            "Hello {},\n\nyour connection was suspended; no requests are routed to it.\n\nReason:\n{reason}\n",
+            owner.business_name
+        );
+        change.mail.push(self.outgoing(&owner.email, "Your connection was suspended", text)?);
+        kept.value.suspension = Some(Suspension { reason, at_ms: self.now(), by: actor.clone() });
+        kept.value.next_probe_at_ms = None;
+        change.put(kept);
+        Ok(())
+    }
+
+    /// Lifts a suspension: back to the sandbox, through probe, test and approval again.
+    ///
+    /// # Errors
+    /// [`OnboardingError::NotAllowed`] when it is not suspended.
+    pub async fn lift(&self, account: &PartnerId, reason: &str, actor: &Actor) -> Result<Connection, OnboardingError> {
+        let reason = bounded_text("/reason", reason)?;
+        let done = self
+            .retrying(async || {
+                let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
+                self.after(&mut kept.value, ConnectionEvent::Lifted)?;
+                kept.value.suspension = None;
+                kept.value.pardoned_at_ms = Some(self.now());
+                kept.value.reset();
+                let mut change = Change::default();
+                change.put(&kept);
+                self.withdraw_approval(account, &mut change).await?;
+                change.audit.push(self.record(actor, "connection.lifted", account, json!({"reason": reason})));
+                self.commit(change, kept.value).await
+            })
+            .await?;
+        self.reroute().await;
+        Ok(done)
+    }
+
+    /// The manifest has to be approved again; unless a review of it is open anyway, one is opened.
+    async fn withdraw_approval(&self, account: &PartnerId, change: &mut Change) -> Result<(), OnboardingError> {
+        let Some(mut kept) = load::<Manifests>(&*self.store, account.as_str()).await? else { return Ok(()) };
+        kept.value.approved = None;
+        if kept.value.latest.status == Status::Approved {
+            kept.value.latest.status = Status::PendingReview;
+            let subject = ReviewSubject::Manifest { number: kept.value.latest.number };
+            let review = self.open_review(account, subject)?;
+            kept.value.review = Some(review.id.clone());
+            change.put(&Versioned::new(review));
+        }
+        change.put(&kept);
+        Ok(())
+    }
+
+    /// Moves a connection along, if the event is allowed.
+    pub(super) fn after(&self, connection: &mut Connection, event: ConnectionEvent) -> Result<(), OnboardingError> {
+        let next = connection.state.after(event)?;
+        if next != connection.state {
+            connection.state = next;
+            connection.since_ms = self.now();
+        }
+        Ok(())
+    }
+}
+
+/// The intents that go live, or everything that is missing.
+fn ready(connection: &Connection, approved: Option<&Submission>) -> Result<BTreeSet<IntentId>, OnboardingError> {
+    let mut missing = Vec::new();
+    let mut lacks = |code: &str, message: String| {
+        missing.push(Violation { pointer: String::new(), code: code.to_owned(), message });
+    };
+    if !connection.probe.as_ref().is_some_and(|probe| probe.passed) {
+        lacks("PROBE_NEEDED", "the last probe did not pass, or there was none".to_owned());
+    }
+    let Some(approved) = approved else {
+        lacks("APPROVAL_NEEDED", "no manifest is approved".to_owned());
+        return Err(OnboardingError::NotReady(missing));
+    };
+    let routable: BTreeSet<IntentId> = connection.routable(&approved.manifest).cloned().collect();
+    for entry in &approved.manifest.intents {
+        let intent = &entry.intent;
+        match connection.tests.get(intent) {
+            None => lacks("TEST_NEEDED", format!("{intent}: the connection was not tested")),
+            Some(report) if !report.passed() => {
+                lacks("TEST_NEEDED", format!("{intent}: the last test did not pass"));
+            }
+            Some(_) if !routable.contains(intent) => {
+                lacks("PROBE_NEEDED", format!("{intent}: its tools are not as they were last accepted"));
+            }
+            Some(_) => {}
+        }
+    }
+    if missing.is_empty() { Ok(routable) } else { Err(OnboardingError::NotReady(missing)) }
+}

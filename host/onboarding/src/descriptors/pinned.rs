@@ -1,0 +1,167 @@
+//! What is remembered of the tools that were tested, and how a later list differs from it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::AcceptedTool;
+use intent_gateway_domain::canonical::canonical_json;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::id::IntentId;
+
+/// Members of a descriptor that describe, to people and to models.
+const DESCRIBING: [&str; 2] = ["description", "title"];
+/// Members of a descriptor that say what goes in and what comes out.
+const SCHEMAS: [&str; 2] = ["inputSchema", "outputSchema"];
+
+/// One tool as it was when it was pinned. The order of members does not matter to any of the digests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PinnedTool {
+    /// The intent that it serves.
+    pub intent: IntentId,
+    /// Its name.
+    pub tool: String,
+    /// Digest of the whole descriptor.
+    pub digest: Digest,
+    /// Digest of its input and output schemas.
+    pub schema_digest: Digest,
+    /// Digest of its description and title.
+    pub description_digest: Digest,
+    /// The input schema, so that a person can see what changed.
+    pub input_schema: Value,
+}
+
+impl PinnedTool {
+    pub(super) fn of(intent: IntentId, name: &str, tool: &Map<String, Value>) -> Self {
+        let digest = |value: Value| Digest::of(canonical_json(&value).as_bytes());
+        let part = |members: [&str; 2]| {
+            let there = members.into_iter().filter_map(|member| Some((member.to_owned(), tool.get(member)?.clone())));
+            digest(Value::Object(there.collect()))
+        };
+        Self {
+            intent,
+            tool: name.to_owned(),
+            digest: digest(Value::Object(tool.clone())),
+            schema_digest: part(SCHEMAS),
+            description_digest: part(DESCRIBING),
+            input_schema: tool.get("inputSchema").cloned().unwrap_or_default(),
+        }
+    }
+}
+
+/// The tools of a partner as they were tested, sorted by intent and name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Pinned {
+    tools: Vec<PinnedTool>,
+}
+
+impl Pinned {
+    pub(super) fn of(accepted: &[AcceptedTool]) -> Self {
+        let mut pinned = Self { tools: accepted.iter().map(|tool| tool.pinned.clone()).collect() };
+        pinned.sort();
+        pinned
+    }
+
+    /// The tools.
+    #[must_use]
+    pub fn tools(&self) -> &[PinnedTool] {
+        &self.tools
+    }
+
+    /// Whether any tool of an intent is remembered.
+    #[must_use]
+    pub fn holds(&self, intent: &IntentId) -> bool {
+        self.tools.iter().any(|tool| tool.intent == *intent)
+    }
+
+    /// The intents whose tools are remembered; one may come several times.
+    pub fn intents(&self) -> impl Iterator<Item = &IntentId> {
+        self.tools.iter().map(|tool| &tool.intent)
+    }
+
+    /// Remembers the tools of some intents as they are in `fresh`, in the place of what was remembered of them.
+    pub fn accept(&mut self, fresh: &Self, intents: &BTreeSet<IntentId>) {
+        self.tools.retain(|tool| !intents.contains(&tool.intent));
+        self.tools.extend(fresh.tools.iter().filter(|tool| intents.contains(&tool.intent)).cloned());
+        self.sort();
+    }
+
+    fn sort(&mut self) {
+        self.tools.sort_by(|left, right| (&left.intent, &left.tool).cmp(&(&right.intent, &right.tool)));
+    }
+
+    fn by_name(&self) -> BTreeMap<(&IntentId, &str), &PinnedTool> {
+        self.tools.iter().map(|tool| ((&tool.intent, tool.tool.as_str()), tool)).collect()
+    }
+
+    /// How `fresh` differs, by intent and name. Empty where it does not.
+    #[must_use]
+    pub fn drift(&self, fresh: &Self) -> Vec<Drift> {
+        let (before, now) = (self.by_name(), fresh.by_name());
+        let names: BTreeSet<_> = before.keys().chain(now.keys()).copied().collect();
+        let mut drift = Vec::new();
+        for name in names {
+            let (pinned, fresh) = (before.get(&name), now.get(&name));
+            let kinds = match (pinned, fresh) {
+                (Some(pinned), Some(fresh)) => changes(pinned, fresh),
+                (None, _) => vec![DriftKind::Added],
+                (Some(_), None) => vec![DriftKind::Removed],
+            };
+            let (intent, tool) = name;
+            let now = fresh.map(|tool| tool.digest);
+            let different = |kind| Drift { intent: intent.clone(), tool: tool.to_owned(), kind, now };
+            drift.extend(kinds.into_iter().map(different));
+        }
+        drift
+    }
+}
+
+/// What changed between two descriptors of one tool.
+fn changes(pinned: &PinnedTool, fresh: &PinnedTool) -> Vec<DriftKind> {
+    if pinned.digest == fresh.digest {
+        return Vec::new();
+    }
+    let mut kinds = Vec::new();
+    if pinned.schema_digest != fresh.schema_digest {
+        kinds.push(DriftKind::SchemaChanged);
+    }
+    if pinned.description_digest != fresh.description_digest {
+        kinds.push(DriftKind::DescriptionChanged);
+    }
+    if kinds.is_empty() {
+        kinds.push(DriftKind::TermsChanged);
+    }
+    kinds
+}
+
+/// One difference between what was pinned and what a server lists now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drift {
+    /// The intent concerned.
+    pub intent: IntentId,
+    /// The tool concerned.
+    pub tool: String,
+    /// What changed.
+    pub kind: DriftKind,
+    /// Digest of the descriptor as it is now, so that a second change of the same kind is another drift; absent where
+    /// there is none any more.
+    pub now: Option<Digest>,
+}
+
+/// The kinds of [`Drift`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum DriftKind {
+    /// It was not there before.
+    Added,
+    /// It is gone, or not acceptable any more.
+    Removed,
+    /// Its input or output schema changed.
+    SchemaChanged,
+    /// Its description or title changed: what a model reads.
+    DescriptionChanged,
+    /// Something else changed and nothing of the above: `_meta.platform`, annotations and the like.
+    TermsChanged,
+}

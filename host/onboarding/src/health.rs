@@ -1,0 +1,275 @@
+//! Partners' health in service: its changes in the audit log, and the suspension of whoever has broken one rule three
+//! times (spec 1, Forbidden fields; spec 2, Rules that must hold).
+//!
+//! Strikes are findings that were kept, of searches, calls and completion reports alike. Every process reads those that
+//! are new, whichever process has found them, and tells [`Health`], which counts. So each of them comes to the same
+//! judgement within moments of the others; the first to commit suspends, and the others find it done.
+//!
+//! A lifted suspension is a pardon: what happened until then does not count again, neither in a process that runs on nor
+//! in one that starts anew and reads all of it once more.
+//!
+//! Not here: the judgement itself (`health`), and what is a strike, which host and contracts say
+//! ([`findings`](intent_gateway_domain::findings)).
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde_json::json;
+
+use super::records::Connection;
+use super::{Onboarding, OnboardingError, Step};
+use crate::connection::ConnectionState;
+use intent_gateway_domain::audit::{Actor, AuditDraft};
+use intent_gateway_domain::contract::Violation;
+use intent_gateway_domain::error::chain;
+use intent_gateway_domain::findings::{Finding, KeptFinding, Severity};
+use intent_gateway_domain::health::{HealthChange, HealthEvent, STRIKE_WINDOW_MS, StrikeCounter, Strikes};
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::ports::{Evidence, HealthLog};
+use intent_gateway_domain::store::{Change, all, load};
+use intent_gateway_domain::telemetry;
+
+/// Strikes read in one go.
+const STRIKES_READ: u32 = 500;
+/// Characters of a rule's code in the reason of a suspension; contracts have named it.
+const CODE_SHOWN_MAX_CHARS: usize = 60;
+/// Characters of each incident in it; partners and orchestrators have named them. The audit log holds them whole.
+const INCIDENT_SHOWN_MAX_CHARS: usize = 80;
+
+/// How far a process has read the strikes, and who is struck out and not suspended yet.
+#[derive(Debug, Default)]
+pub struct StrikeWatch {
+    /// Number of the last finding that was told.
+    last: u64,
+    /// At most as many as partners are followed.
+    out: BTreeMap<PartnerId, HealthEvent>,
+}
+
+/// A strike that the platform team has seen to itself: no answer and no report shows it.
+#[derive(Clone, Debug)]
+pub struct StrikeOrder {
+    /// The intent that the rule belongs to.
+    pub intent: IntentId,
+    /// Code of the rule.
+    pub code: String,
+    /// The partner's identifier of the order that it concerns.
+    pub external_id: String,
+    /// What was seen.
+    pub reason: String,
+}
+
+/// What came of an attempt to suspend.
+enum Attempt {
+    Suspended,
+    /// It gets no requests. Should it go live again, it is tried again.
+    NotLive,
+    /// The incidents are from before a suspension that was lifted at this time.
+    Pardoned(u64),
+    /// It has no connection that could be suspended.
+    NoConnection,
+}
+
+impl Onboarding {
+    /// Puts changes of partners' health into the audit log.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Store`]; then none of them is there.
+    pub async fn record_health(&self, events: &[HealthEvent]) -> Result<(), OnboardingError> {
+        self.retrying(async || {
+            let change = Change { audit: events.iter().map(entry).collect(), ..Change::default() };
+            self.commit(change, ()).await
+        })
+        .await
+    }
+
+    /// Puts a strike of the platform team's own into the audit log, and hands over the finding that makes it count.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Store`].
+    pub async fn record_strike(
+        &self,
+        partner: &PartnerId,
+        order: &StrikeOrder,
+        actor: &Actor,
+    ) -> Result<Finding, OnboardingError> {
+        let StrikeOrder { intent, code, external_id, reason } = order;
+        self.retrying(async || {
+            let detail = json!({"intent": intent, "code": code, "external_id": external_id, "reason": reason});
+            let audit = vec![self.record(actor, "partner.strike_recorded", partner, detail)];
+            self.commit(Change { audit, ..Change::default() }, ()).await
+        })
+        .await?;
+        let violation = Violation { pointer: String::new(), code: code.clone(), message: reason.clone() };
+        Ok(Finding {
+            at_ms: self.now(),
+            partner: partner.clone(),
+            intent: intent.to_string(),
+            // Nobody has told which request the order came from.
+            request_id: String::new(),
+            option_id: None,
+            external_id: Some(external_id.clone()),
+            severity: Severity::Strike,
+            violation,
+        })
+    }
+
+    /// Tells the health of all partners what was found before this process started: pardons first, then the strikes that
+    /// may still count. Nobody is suspended yet.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Store`].
+    pub async fn recall_strikes(
+        &self,
+        evidence: &dyn Evidence,
+        health: &dyn StrikeCounter,
+        watch: &mut StrikeWatch,
+    ) -> Result<(), OnboardingError> {
+        let since_ms = self.now().saturating_sub(STRIKE_WINDOW_MS);
+        for kept in all::<Connection>(&*self.store, None).await? {
+            let Connection { account, pardoned_at_ms, .. } = kept.value;
+            if let Some(until_ms) = pardoned_at_ms.filter(|until_ms| *until_ms >= since_ms) {
+                health.pardon(&account, until_ms);
+            }
+        }
+        self.tell_strikes(evidence, health, watch).await
+    }
+
+    /// Tells the health of all partners the strikes that are new, and suspends whoever is struck out by them. One of the
+    /// configuration cannot be suspended: that is told to the log.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Store`] when new strikes could not be read. Somebody who could not be suspended is no error of
+    /// the others': it is logged, and tried again with the next call.
+    pub async fn follow_strikes(
+        &self,
+        evidence: &dyn Evidence,
+        health: &dyn StrikeCounter,
+        watch: &mut StrikeWatch,
+        log: &dyn HealthLog,
+    ) -> Result<(), OnboardingError> {
+        self.tell_strikes(evidence, health, watch).await?;
+        let directory = self.routing.directory();
+        let due: Vec<HealthEvent> =
+            watch.out.values().filter(|event| directory.find(&event.partner).is_some()).cloned().collect();
+        for event in due {
+            let partner = &event.partner;
+            if self.routing.is_configured(partner) {
+                tracing::error!(%partner, "a partner of the configuration is struck out; only the configuration can take it out");
+                watch.out.remove(partner);
+                log.changed(event);
+                continue;
+            }
+            let attempt = match self.suspend_struck_out(&event).await {
+                Ok(attempt) => attempt,
+                // One whose records cannot be read keeps nobody else from being suspended.
+                Err(error) => {
+                    tracing::error!(%partner, error = %chain(&error), "struck out, and could not be suspended; tried again");
+                    continue;
+                }
+            };
+            match attempt {
+                Attempt::Suspended => {
+                    telemetry::health_changed(&event);
+                    tracing::warn!(%partner, change = %detail(&event), "struck out: the partner was suspended");
+                    self.reroute().await;
+                }
+                Attempt::NotLive => {}
+                Attempt::Pardoned(until_ms) => {
+                    health.pardon(partner, until_ms);
+                    watch.out.remove(partner);
+                }
+                Attempt::NoConnection => drop(watch.out.remove(partner)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Has partners' health follow what was decided about the partners: whoever is not routed any more begins anew when
+    /// it comes back, and a suspension that was lifted, here or elsewhere, is a pardon.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Store`].
+    pub async fn settle_health(&self, health: &dyn StrikeCounter) -> Result<(), OnboardingError> {
+        let routed: HashSet<PartnerId> =
+            self.routing.directory().all().into_iter().map(|partner| partner.id.clone()).collect();
+        health.forget_calls(&|partner| routed.contains(partner));
+        for partner in health.struck() {
+            let kept = load::<Connection>(&*self.store, partner.as_str()).await?;
+            if let Some(until_ms) = kept.and_then(|kept| kept.value.pardoned_at_ms) {
+                health.pardon(&partner, until_ms);
+            }
+        }
+        Ok(())
+    }
+
+    async fn tell_strikes(
+        &self,
+        evidence: &dyn Evidence,
+        health: &dyn StrikeCounter,
+        watch: &mut StrikeWatch,
+    ) -> Result<(), OnboardingError> {
+        // Ends: each page begins behind the one before, and fewer come in than are read.
+        loop {
+            let since_ms = self.now().saturating_sub(STRIKE_WINDOW_MS);
+            let page = evidence.strikes(watch.last, since_ms, STRIKES_READ).await?;
+            let is_last = page.len() < STRIKES_READ as usize;
+            for KeptFinding { number, finding } in page {
+                // An order comes from one request; of two orders of one request, each is an incident.
+                let incident = finding.external_id.as_ref().unwrap_or(&finding.request_id);
+                let out = health.strike(&finding.partner, &finding.violation.code, incident, finding.at_ms);
+                watch.out.extend(out.map(|event| (finding.partner, event)));
+                watch.last = number;
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn suspend_struck_out(&self, event: &HealthEvent) -> Result<Attempt, OnboardingError> {
+        let HealthEvent { partner, change: HealthChange::StruckOut(strikes), .. } = event else {
+            return Ok(Attempt::NoConnection);
+        };
+        self.retrying(async || {
+            let Some(mut kept) = load::<Connection>(&*self.store, partner.as_str()).await? else {
+                return Ok(Step::Done(Attempt::NoConnection));
+            };
+            let Connection { pardoned_at_ms, state, .. } = &kept.value;
+            if let Some(until_ms) = pardoned_at_ms
+                && strikes.incidents.iter().any(|incident| incident.at_ms <= *until_ms)
+            {
+                return Ok(Step::Done(Attempt::Pardoned(*until_ms)));
+            }
+            if *state != ConnectionState::Live {
+                return Ok(Step::Done(Attempt::NotLive));
+            }
+            let mut change = Change { audit: vec![entry(event)], ..Change::default() };
+            self.take_out(&mut kept, reason(strikes), &Actor::gateway(), &mut change).await?;
+            self.commit(change, Attempt::Suspended).await
+        })
+        .await
+    }
+}
+
+/// A change of a partner's health as the audit log has it.
+fn entry(event: &HealthEvent) -> AuditDraft {
+    AuditDraft {
+        at_ms: event.at_ms,
+        actor: Actor::gateway(),
+        action: event.action().to_owned(),
+        subject: event.partner.to_string(),
+        detail: detail(event),
+    }
+}
+
+/// The numbers of a change.
+fn detail(event: &HealthEvent) -> serde_json::Value {
+    serde_json::to_value(&event.change).unwrap_or_else(|error| chain(&error).into())
+}
+
+/// What the partner is told.
+fn reason(Strikes { code, incidents }: &Strikes) -> String {
+    let cut = |text: &str, max| text.chars().filter(|c| !c.is_control()).take(max).collect::<String>();
+    let ids: Vec<String> = incidents.iter().map(|incident| cut(&incident.id, INCIDENT_SHOWN_MAX_CHARS)).collect();
+    let (code, times) = (cut(code, CODE_SHOWN_MAX_CHARS), incidents.len());
+    format!("{code}: {times} incidents within 90 days, in the requests or orders {}", ids.join(", "))
+}

@@ -1,0 +1,339 @@
+//! What is kept of a partner on its way from sign-up to live traffic.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::compliance::{ChecklistItem, PrivacyCheck, Profile};
+use crate::connection::ConnectionState;
+use crate::delivered::Inflated;
+use crate::descriptors::{Drift, Pinned, ToolReport};
+use crate::manifest::{Flag, Manifest, Status};
+use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::contract::{Axes, Violation};
+use intent_gateway_domain::endpoint::Endpoint;
+use intent_gateway_domain::golive::GoLiveReport;
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::probe::ProbeRecord;
+use intent_gateway_domain::store::{Kind, Record};
+use intent_gateway_domain::vault::Mark;
+
+/// A business that has signed up.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Account {
+    /// Account and partner identifier in one, issued by the platform, never changed.
+    pub id: PartnerId,
+    /// Corporate e-mail address, normalised.
+    pub email: String,
+    /// Display name given at sign-up; the manifest's `businessName` replaces it in chat.
+    pub business_name: String,
+    /// Milliseconds since the epoch.
+    pub created_at_ms: u64,
+    /// What the compliance review looks at, once given.
+    pub profile: Option<Profile>,
+    /// The last look at the privacy policy.
+    pub privacy: Option<PrivacyCheck>,
+}
+
+impl Record for Account {
+    const KIND: Kind = Kind::Accounts;
+
+    fn key(&self) -> String {
+        self.id.to_string()
+    }
+
+    fn lookup(&self) -> Option<String> {
+        Some(self.email.clone())
+    }
+}
+
+/// What a code is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum CodePurpose {
+    /// A new account under this name, unless the address has one by then.
+    SignUp {
+        /// Display name.
+        business_name: String,
+    },
+    /// The account of the address.
+    SignIn,
+    /// Nothing: no account has the address. Kept so that strangers cannot tell.
+    Nothing,
+}
+
+/// A six-digit code under way.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EmailCode {
+    /// The address that it was sent to.
+    pub email: String,
+    /// What it is for.
+    pub purpose: CodePurpose,
+    /// Recognises the code. `None` once it was used or tried too often; the record then only counts mails.
+    pub mark: Option<Mark>,
+    /// Milliseconds since the epoch.
+    pub expires_at_ms: u64,
+    /// Tries left.
+    pub attempts_left: u8,
+    /// When codes were sent to this address within the last hour.
+    pub sent_at_ms: Vec<u64>,
+}
+
+impl Record for EmailCode {
+    const KIND: Kind = Kind::EmailCodes;
+
+    fn key(&self) -> String {
+        self.email.clone()
+    }
+}
+
+/// A secret that is recognised, not held.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptSecret {
+    /// Recognises it.
+    pub mark: Mark,
+    /// Milliseconds since the epoch.
+    pub issued_at_ms: u64,
+    /// From then on it is refused; absent for the current one.
+    pub not_after_ms: Option<u64>,
+}
+
+/// Sandbox credentials (spec 1, Sandbox credentials).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Credentials {
+    /// The account.
+    pub account: PartnerId,
+    /// `platform_sandbox_<24 hex>`.
+    pub client_id: String,
+    /// `cust_<12 hex>`.
+    pub customer_id: String,
+    /// The current secret first, then those that a rotation let live on.
+    pub secrets: Vec<KeptSecret>,
+}
+
+impl Record for Credentials {
+    const KIND: Kind = Kind::Credentials;
+
+    fn key(&self) -> String {
+        self.account.to_string()
+    }
+
+    fn lookup(&self) -> Option<String> {
+        Some(self.client_id.clone())
+    }
+}
+
+/// A manifest that passed the checks at submit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Submission {
+    /// Counts the account's submissions, from 1.
+    pub number: u32,
+    /// Where it stands.
+    pub status: Status,
+    /// What was submitted.
+    pub manifest: Manifest,
+    /// What is wrong with the stored-and-reviewed fields.
+    pub warnings: Vec<Violation>,
+    /// What the reviewer must look at.
+    pub flags: Vec<Flag>,
+    /// Milliseconds since the epoch.
+    pub submitted_at_ms: u64,
+    /// By whom.
+    pub submitted_by: Actor,
+    /// Notes of the decision.
+    pub notes: Option<String>,
+}
+
+/// The manifests of an account: the latest replaces the one before; an approved one stays in force until another is
+/// approved, so that a correction does not cost a live partner its traffic.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Manifests {
+    /// The account.
+    pub account: PartnerId,
+    /// The latest submission.
+    pub latest: Submission,
+    /// The one in force.
+    pub approved: Option<Submission>,
+    /// The review of the latest, where it was sent for one.
+    pub review: Option<String>,
+    /// The last review of what was declared against what was delivered, of each intent that had one.
+    #[serde(default)]
+    pub inflation_reviews: BTreeMap<IntentId, String>,
+}
+
+impl Record for Manifests {
+    const KIND: Kind = Kind::Manifests;
+
+    fn key(&self) -> String {
+        self.account.to_string()
+    }
+
+    fn status(&self) -> Option<&'static str> {
+        Some(self.latest.status.as_str())
+    }
+}
+
+/// What a review is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum ReviewSubject {
+    /// A submitted manifest, and with it the compliance of the business.
+    Manifest {
+        /// Which submission.
+        number: u32,
+    },
+    /// Tools that a later probe found changed.
+    Drift {
+        /// The intents that are out of service meanwhile.
+        intents: BTreeSet<IntentId>,
+    },
+    /// Declared signals that claim more than was delivered.
+    Inflation {
+        /// Of which intent.
+        intent: IntentId,
+        /// The signals of the manifest in force.
+        declared: Axes,
+        /// Those that are inflated, as it was when the review was opened; never empty.
+        inflated: Vec<Inflated>,
+    },
+}
+
+/// Where a review stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewStatus {
+    /// To be decided.
+    Open,
+    /// Accepted.
+    Approved,
+    /// Changes are needed.
+    Rejected,
+    /// What it was about was replaced.
+    Superseded,
+}
+
+impl ReviewStatus {
+    /// As it is named on the wire and in the store.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Approved => "approved",
+            Self::Rejected => "rejected",
+            Self::Superseded => "superseded",
+        }
+    }
+}
+
+/// How a review was decided.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Decision {
+    /// By whom.
+    pub by: Actor,
+    /// Milliseconds since the epoch.
+    pub at_ms: u64,
+    /// What the partner is told.
+    pub notes: String,
+    /// The checklist as it stood.
+    pub checklist: Vec<ChecklistItem>,
+}
+
+/// An entry for the platform team.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Review {
+    /// `rev_<16 hex>`, preceded by the time, so that keys sort by age.
+    pub id: String,
+    /// Whom it concerns.
+    pub account: PartnerId,
+    /// What it is about.
+    pub subject: ReviewSubject,
+    /// Where it stands.
+    pub status: ReviewStatus,
+    /// Milliseconds since the epoch.
+    pub opened_at_ms: u64,
+    /// Decided by then (spec 1: 24 to 72 hours).
+    pub due_at_ms: u64,
+    /// Once decided.
+    pub decision: Option<Decision>,
+}
+
+impl Record for Review {
+    const KIND: Kind = Kind::Reviews;
+
+    fn key(&self) -> String {
+        self.id.clone()
+    }
+
+    fn status(&self) -> Option<&'static str> {
+        Some(self.status.as_str())
+    }
+}
+
+/// What a probe told, and what was made of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Probed {
+    /// What was seen, in full.
+    pub record: ProbeRecord,
+    /// The tools, judged; absent when the probe did not get as far.
+    pub tools: Option<ToolReport>,
+    /// Whether every step succeeded and every listed intent has its tools.
+    pub passed: bool,
+    /// Why not, in words.
+    pub failures: Vec<Violation>,
+    /// By whom it was asked for.
+    pub by: Actor,
+}
+
+/// A suspension.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Suspension {
+    /// Told to the partner.
+    pub reason: String,
+    /// Milliseconds since the epoch.
+    pub at_ms: u64,
+    /// By whom.
+    pub by: Actor,
+}
+
+/// The connection to a partner's server.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Connection {
+    /// The account.
+    pub account: PartnerId,
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// Where it stands.
+    pub state: ConnectionState,
+    /// Since when, milliseconds since the epoch.
+    pub since_ms: u64,
+    /// The last probe.
+    pub probe: Option<Probed>,
+    /// The tools as they were when they were last accepted.
+    pub pinned: Option<Pinned>,
+    /// Intents whose tools have changed since, with what changed; no request is routed to them.
+    pub quarantine: BTreeMap<IntentId, Vec<Drift>>,
+    /// The review of that.
+    pub drift_review: Option<String>,
+    /// The team's tests since the endpoint was registered, one an intent.
+    pub tests: BTreeMap<IntentId, GoLiveReport>,
+    /// Present while suspended.
+    pub suspension: Option<Suspension>,
+    /// When a suspension was last lifted, milliseconds since the epoch: what the partner did until then is not held
+    /// against it again.
+    #[serde(default)]
+    pub pardoned_at_ms: Option<u64>,
+    /// The scheduled probe of a live connection, milliseconds since the epoch.
+    pub next_probe_at_ms: Option<u64>,
+}
+
+impl Record for Connection {
+    const KIND: Kind = Kind::Connections;
+
+    fn key(&self) -> String {
+        self.account.to_string()
+    }
+
+    fn status(&self) -> Option<&'static str> {
+        Some(self.state.as_str())
+    }
+}

@@ -1,0 +1,301 @@
+//! The platform team's reviews: a queue, a checklist, a decision with notes, a mail to the partner (spec 1,
+//! Authentication 6 and States and transitions).
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::accounts::bounded_text;
+use super::records::{Account, Connection, Decision, Manifests, Review, ReviewStatus, ReviewSubject, Submission};
+use super::{Onboarding, OnboardingError, Step, inflation};
+use crate::compliance::{self, CheckState, ChecklistItem, PrivacyCheck};
+use crate::manifest::{self, Flag};
+use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::contract::Violation;
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::probe::FetchedPage;
+use intent_gateway_domain::store::{Change, List, Versioned, load, page};
+
+/// A review is decided within this time, milliseconds (spec 1, Limits: 24 to 72 hours).
+pub const REVIEW_DUE_MS: u64 = 72 * 60 * 60 * 1_000;
+
+/// Media types, besides text, in which a person can read a policy.
+const DOCUMENT_TYPES: [&str; 2] = ["application/pdf", "application/xhtml+xml"];
+
+/// What is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Accepted.
+    Approve,
+    /// Changes are needed.
+    Reject,
+}
+
+/// A decision as the platform team gives it.
+#[derive(Clone, Debug)]
+pub struct DecisionOrder {
+    /// Which way.
+    pub verdict: Verdict,
+    /// Told to the partner; a rejection says what to fix.
+    pub notes: String,
+    /// Codes of the checklist's items that a person has looked at and confirms.
+    pub confirmed: BTreeSet<String>,
+}
+
+/// A review with all that is needed to decide it.
+#[derive(Clone, Debug)]
+pub struct ReviewView {
+    /// The entry.
+    pub review: Review,
+    /// The business.
+    pub account: Account,
+    /// What was submitted, where the review is about a manifest that is still the latest.
+    pub submission: Option<Submission>,
+    /// The checklist as it stands now, or as it stood at the decision.
+    pub checklist: Vec<ChecklistItem>,
+}
+
+impl Onboarding {
+    /// Reviews in the order in which they were opened.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Store`].
+    pub async fn reviews(&self, list: List<'_>) -> Result<Vec<Review>, OnboardingError> {
+        Ok(page::<Review>(&*self.store, list).await?.into_iter().map(|review| review.value).collect())
+    }
+
+    /// One review, with its checklist. While one of a manifest is open, the privacy policy is fetched anew.
+    ///
+    /// # Errors
+    /// [`OnboardingError::NotFound`].
+    pub async fn review(&self, id: &str) -> Result<ReviewView, OnboardingError> {
+        let review = self.existing::<Review>(id, "review").await?.value;
+        if review.status == ReviewStatus::Open && matches!(review.subject, ReviewSubject::Manifest { .. }) {
+            self.look_at_privacy_policy(&review).await?;
+        }
+        self.view(review).await
+    }
+
+    async fn view(&self, review: Review) -> Result<ReviewView, OnboardingError> {
+        let account = self.existing::<Account>(review.account.as_str(), "account").await?.value;
+        let manifests = load::<Manifests>(&*self.store, review.account.as_str()).await?;
+        let submission = manifests
+            .map(|kept| kept.value.latest)
+            .filter(|latest| matches!(review.subject, ReviewSubject::Manifest { number } if number == latest.number));
+        let checklist = match (&review.decision, &review.subject, &submission) {
+            (Some(decision), ..) => decision.checklist.clone(),
+            (None, ReviewSubject::Manifest { .. }, Some(submission)) => {
+                let mut items = self.compliance(&account, submission);
+                items.extend(submission.flags.iter().map(flagged));
+                items
+            }
+            (None, ..) => Vec::new(),
+        };
+        Ok(ReviewView { review, account, submission, checklist })
+    }
+
+    fn compliance(&self, account: &Account, submission: &Submission) -> Vec<ChecklistItem> {
+        let domains = submission.manifest.intents.iter().map(|entry| entry.domain.as_str());
+        match &account.profile {
+            Some(profile) => compliance::checklist(profile, domains, account.privacy.as_ref(), self.now()),
+            None => vec![ChecklistItem {
+                code: "PROFILE".to_owned(),
+                text: "Legal entity, tax number, licences and privacy policy.".to_owned(),
+                state: CheckState::Failed,
+                detail: "the business has given no profile yet".to_owned(),
+            }],
+        }
+    }
+
+    /// Fetches the privacy policy of the business under review and keeps what came of it.
+    async fn look_at_privacy_policy(&self, review: &Review) -> Result<(), OnboardingError> {
+        let key = review.account.as_str();
+        let account = self.existing::<Account>(key, "account").await?.value;
+        let Some(url) = account.profile.map(|profile| profile.privacy_policy_url) else { return Ok(()) };
+        let (live, detail) = seen(&self.pages.fetch(&url).await);
+        let look = PrivacyCheck { url: url.clone(), checked_at_ms: self.now(), live, detail };
+        self.retrying(async || {
+            let mut kept = self.existing::<Account>(key, "account").await?;
+            let current = kept.value.profile.as_ref().map(|profile| &profile.privacy_policy_url);
+            if current != Some(&url) {
+                return Ok(Step::Done(()));
+            }
+            kept.value.privacy = Some(look.clone());
+            let mut change = Change::default();
+            change.put(&kept);
+            self.commit(change, ()).await
+        })
+        .await
+    }
+
+    /// Decides a review. Approval needs every item of the checklist passed or confirmed.
+    ///
+    /// # Errors
+    /// `REVIEW_CLOSED` when it is not open any more; [`OnboardingError::NotReady`] with every item that stands in the
+    /// way of an approval; [`OnboardingError::Refused`] for notes that are missing or too long.
+    pub async fn decide(&self, id: &str, order: &DecisionOrder, actor: &Actor) -> Result<ReviewView, OnboardingError> {
+        let notes = match (order.verdict, order.notes.trim()) {
+            (Verdict::Approve, "") => String::new(),
+            (_, notes) => bounded_text("/notes", notes)?,
+        };
+        let decided = self
+            .retrying(async || {
+                let mut kept = self.existing::<Review>(id, "review").await?;
+                if kept.value.status != ReviewStatus::Open {
+                    let message = format!("the review is {} already", kept.value.status.as_str());
+                    return Err(OnboardingError::out_of_step("REVIEW_CLOSED", message));
+                }
+                let ReviewView { account, checklist, .. } = self.view(kept.value.clone()).await?;
+                let checklist = confirmed(checklist, &order.confirmed);
+                if order.verdict == Verdict::Approve {
+                    ready(&checklist)?;
+                }
+                let mut change = Change::default();
+                match kept.value.subject.clone() {
+                    ReviewSubject::Manifest { number } => {
+                        self.decide_manifest(&kept.value, number, order.verdict, &notes, &mut change).await?;
+                    }
+                    ReviewSubject::Drift { intents } => {
+                        self.decide_drift(&kept.value, &intents, order.verdict, &mut change).await?;
+                    }
+                    // Nothing changes of itself: what is in force stays so until the partner corrects it, or the team
+                    // suspends the connection.
+                    ReviewSubject::Inflation { .. } => {}
+                }
+                let (status, action) = match order.verdict {
+                    Verdict::Approve => (ReviewStatus::Approved, "review.approved"),
+                    Verdict::Reject => (ReviewStatus::Rejected, "review.rejected"),
+                };
+                kept.value.status = status;
+                let by = actor.clone();
+                kept.value.decision = Some(Decision { by, at_ms: self.now(), notes: notes.clone(), checklist });
+                change.put(&kept);
+                let detail = json!({"review": id, "notes": notes});
+                change.audit.push(self.record(actor, action, &account.id, detail));
+                let (subject, text) = outcome_mail(&kept.value, &account, order.verdict, &notes);
+                change.mail.push(self.outgoing(&account.email, subject, text)?);
+                self.commit(change, kept.value).await
+            })
+            .await?;
+        self.reroute().await;
+        self.view(decided).await
+    }
+
+    async fn decide_manifest(
+        &self,
+        review: &Review,
+        number: u32,
+        verdict: Verdict,
+        notes: &str,
+        change: &mut Change,
+    ) -> Result<(), OnboardingError> {
+        let mut kept = self.existing::<Manifests>(review.account.as_str(), "manifest").await?;
+        let decision = match verdict {
+            Verdict::Approve => manifest::Decision::Accept,
+            Verdict::Reject => manifest::Decision::Reject,
+        };
+        let latest = &mut kept.value.latest;
+        let next = latest.status.decided(decision).ok().filter(|_| latest.number == number);
+        let Some(next) = next else {
+            return Err(OnboardingError::out_of_step(
+                "REVIEW_CLOSED",
+                "the manifest was replaced or decided meanwhile",
+            ));
+        };
+        latest.status = next;
+        latest.notes = Some(notes.to_owned());
+        if verdict == Verdict::Approve {
+            kept.value.approved = Some(kept.value.latest.clone());
+        }
+        change.put(&kept);
+        Ok(())
+    }
+
+    /// An approval takes the tools as the last probe saw them and lifts the quarantine; a rejection leaves it.
+    async fn decide_drift(
+        &self,
+        review: &Review,
+        intents: &BTreeSet<intent_gateway_domain::id::IntentId>,
+        verdict: Verdict,
+        change: &mut Change,
+    ) -> Result<(), OnboardingError> {
+        if verdict == Verdict::Reject {
+            return Ok(());
+        }
+        let mut kept: Versioned<Connection> = self.existing(review.account.as_str(), "connection").await?;
+        kept.value.accept_drift(intents)?;
+        change.put(&kept);
+        Ok(())
+    }
+}
+
+/// Whether a page was there, in words.
+fn seen(fetched: &Result<FetchedPage, CallFailure>) -> (bool, String) {
+    match fetched {
+        Ok(FetchedPage { url, status, content_type, bytes }) => {
+            let kind = content_type.as_deref().unwrap_or("of no media type");
+            let readable =
+                kind.starts_with("text/") || DOCUMENT_TYPES.iter().any(|readable| kind.starts_with(readable));
+            let live = (200..300).contains(status) && *bytes > 0 && readable;
+            (live, format!("{url} answered with status {status}, {bytes} bytes, {kind}"))
+        }
+        Err(failure) => (false, failure.to_string()),
+    }
+}
+
+/// What was flagged at submit, for a person to look at.
+fn flagged(flag: &Flag) -> ChecklistItem {
+    ChecklistItem {
+        // Two intents may have the same flag, and each is confirmed for itself.
+        code: format!("{}:{}", flag.code.as_str(), flag.intent),
+        text: flag.message.clone(),
+        state: CheckState::ByHand,
+        detail: "look into it and confirm it".to_owned(),
+    }
+}
+
+/// The checklist with what a person has looked at and confirms.
+fn confirmed(mut checklist: Vec<ChecklistItem>, codes: &BTreeSet<String>) -> Vec<ChecklistItem> {
+    for item in &mut checklist {
+        if item.state == CheckState::ByHand && codes.contains(item.code.as_str()) {
+            item.state = CheckState::Confirmed;
+        }
+    }
+    checklist
+}
+
+fn ready(checklist: &[ChecklistItem]) -> Result<(), OnboardingError> {
+    let missing: Vec<Violation> = checklist
+        .iter()
+        .filter_map(|item| {
+            let message = match item.state {
+                CheckState::Passed | CheckState::Confirmed => return None,
+                CheckState::Failed => format!("{}: {}", item.text, item.detail),
+                CheckState::ByHand => format!("{}: to be confirmed by a person (list it under `confirmed`)", item.text),
+            };
+            Some(Violation { pointer: String::new(), code: item.code.to_string(), message })
+        })
+        .collect();
+    if missing.is_empty() { Ok(()) } else { Err(OnboardingError::NotReady(missing)) }
+}
+
+fn outcome_mail(review: &Review, account: &Account, verdict: Verdict, notes: &str) -> (&'static str, String) {
+    let what = match &review.subject {
+        ReviewSubject::Manifest { number } => outcome(&format!("submission {number} of your manifest"), verdict),
+        ReviewSubject::Drift { .. } => outcome("the change of your tools", verdict),
+        ReviewSubject::Inflation { intent, inflated, .. } => inflation::outcome(intent, inflated, verdict),
+    };
+    let subject = match verdict {
+        Verdict::Approve => "Your review is done: approved",
+        Verdict::Reject => "Your review is done: changes needed",
+    };
+    let notes = if notes.is_empty() { String::new() } else { format!("\n\nNotes:\n{notes}") };
+    (subject, format!("Hello {},\n\n{what}{notes}\n", account.business_name))
+}
+
+fn outcome(what: &str, verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Approve => format!("{what} is approved. Approval alone sends no traffic."),
+        Verdict::Reject => format!("{what} was sent back."),
+    }
+}

@@ -1,0 +1,10 @@
+//! Each step of onboarding taken, refused and raced, over a store that keeps the port's promises.
+
+mod accounts;
+mod connections;
+mod credentials;
+mod health;
+mod inflation;
+mod mail;
+mod reviews;
+mod world;

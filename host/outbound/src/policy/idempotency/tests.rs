@@ -1,0 +1,252 @@
+use proptest::prelude::*;
+
+use super::*;
+use intent_gateway_domain::vault::Sealed;
+use intent_gateway_testing::contract as test_support;
+use intent_gateway_testing::contract::{descriptor, platform, row};
+
+const START_MS: u64 = 1_000_000_000;
+const CALL_MS: u64 = 30_000 + SETTLING_MS;
+
+fn partner(name: &str) -> PartnerId {
+    PartnerId::parse(name).expect("well formed")
+}
+
+fn tool(name: &str, role: ToolRole, key: Option<&str>) -> Tool {
+    let mut tool = test_support::tool(name, role, 0, 0);
+    tool.idempotency_key = key.map(str::to_owned);
+    tool
+}
+
+fn read(arguments: &str) -> Result<Option<Asked>, KeyError> {
+    let create = tool("create_thing", ToolRole::Create, Some("request_id"));
+    Asked::read(&partner("one"), "a.b", &create, arguments, None)
+}
+
+fn asked(arguments: &str) -> Asked {
+    read(arguments).expect("well formed").expect("a key")
+}
+
+fn unknown(attempt: &Attempt) -> Attempt {
+    attempt.clone().failed(Fate::Unknown).expect("stays")
+}
+
+fn answer() -> Answer {
+    Answer(Sealed::from_text("sealed".to_owned()))
+}
+
+#[test]
+fn which_calls_have_a_key() {
+    let read = |role, key, arguments| {
+        Asked::read(&partner("one"), "a.b", &tool("some_tool", role, key), arguments, None).expect("well formed")
+    };
+    for role in [ToolRole::Create, ToolRole::Modify, ToolRole::Cancel, ToolRole::Rate, ToolRole::Utility] {
+        assert!(read(role, Some("k"), r#"{"k":"1"}"#).is_some(), "{role:?}");
+        assert_eq!(read(role, None, r#"{"k":"1"}"#), None, "{role:?}");
+        assert_eq!(read(role, Some("k"), r#"{"l":"1"}"#), None, "{role:?}");
+    }
+    for role in [ToolRole::Search, ToolRole::GetDetail, ToolRole::Track] {
+        assert_eq!(read(role, Some("k"), r#"{"k":"1"}"#), None, "{role:?}");
+    }
+}
+
+#[test]
+fn which_keys_are_taken() {
+    let longest = "é".repeat(KEY_MAX_CHARS);
+    for key in [r#""a""#, "7", "-7", &format!("\"{longest}\"")] {
+        assert!(read(&format!(r#"{{"request_id":{key}}}"#)).is_ok(), "{key}");
+    }
+    for key in [r#""""#, "null", "true", "1.5", "{}", "[]", &format!("\"{longest}x\"")] {
+        assert!(matches!(read(&format!(r#"{{"request_id":{key}}}"#)), Err(KeyError::Key(_))), "{key}");
+    }
+    for arguments in ["[]", "{", r#"{"request_id":"a","request_id":"b"}"#] {
+        assert!(matches!(read(arguments), Err(KeyError::Arguments(_))), "{arguments}");
+    }
+    assert_ne!(asked(r#"{"request_id":"7"}"#).id(), asked(r#"{"request_id":7}"#).id());
+}
+
+#[test]
+fn a_key_belongs_to_one_partner_intent_tool_and_user() {
+    let (create, other) =
+        (tool("create_thing", ToolRole::Create, Some("k")), tool("cancel_thing", ToolRole::Cancel, Some("k")));
+    let (ann, bob) = (UserId::parse("ann").expect("well formed"), UserId::parse("bob").expect("well formed"));
+    let id = |name, intent, tool: &Tool, user| {
+        let asked = Asked::read(&partner(name), intent, tool, r#"{"k":"1"}"#, user);
+        asked.expect("well formed").expect("a key").id()
+    };
+    let ids = [
+        id("one", "a.b", &create, None),
+        id("two", "a.b", &create, None),
+        id("one", "a.c", &create, None),
+        id("one", "a.b", &other, None),
+        id("one", "a.b", &create, Some(&ann)),
+        id("one", "a.b", &create, Some(&bob)),
+    ];
+    assert_eq!(ids.iter().collect::<std::collections::BTreeSet<_>>().len(), ids.len());
+    assert_eq!(id("one", "a.b", &create, Some(&ann)), ids[4]);
+}
+
+#[test]
+fn every_case_of_the_table() {
+    let first = asked(r#"{"request_id":"r1","slot":1}"#);
+    let same = asked(r#"{"slot":1.0,"request_id":"r1"}"#);
+    let other = asked(r#"{"request_id":"r1","slot":2}"#);
+    assert_eq!((same.id(), other.id()), (first.id(), first.id()));
+    let pending = first.begin(None, START_MS);
+    let (unknown, done) = (unknown(&pending), pending.clone().done(answer()));
+    let answer = answer();
+    let (new, again) = (Verdict::GoesOut { again: false }, Verdict::GoesOut { again: true });
+    let (over_ms, day_ms) = (START_MS + CALL_MS, START_MS + KEPT_MS);
+    for (name, kept, now_ms, expected, otherwise) in [
+        ("nothing", None, START_MS, new, new),
+        ("under way", Some(&pending), START_MS + 1, Verdict::UnderWay(CALL_MS - 1), Verdict::Conflict),
+        ("nearly over", Some(&pending), over_ms - 1, Verdict::UnderWay(1), Verdict::Conflict),
+        ("left by a crash", Some(&pending), over_ms, again, Verdict::Conflict),
+        ("begun by a clock ahead", Some(&pending), START_MS - 60_000, Verdict::UnderWay(CALL_MS), Verdict::Conflict),
+        ("unknown", Some(&unknown), START_MS, again, Verdict::Conflict),
+        ("done", Some(&done), START_MS, Verdict::Done(&answer), Verdict::Conflict),
+        ("done, nearly a day ago", Some(&done), day_ms - 1, Verdict::Done(&answer), Verdict::Conflict),
+        ("done a day ago", Some(&done), day_ms, new, new),
+        ("unknown for a day", Some(&unknown), day_ms, new, new),
+        ("left a day ago", Some(&pending), day_ms, new, new),
+    ] {
+        assert_eq!(same.judge(kept, now_ms), expected, "{name}");
+        assert_eq!(other.judge(kept, now_ms), otherwise, "{name}, other arguments");
+    }
+}
+
+#[test]
+fn a_call_that_goes_out_again_keeps_its_day() {
+    let first = asked(r#"{"request_id":"r1"}"#);
+    let unknown = unknown(&first.begin(None, START_MS));
+    let late_ms = START_MS + KEPT_MS - 1;
+    let again = first.begin(Some(&unknown), late_ms);
+    assert_eq!((again.began_at_ms, &again.state), (START_MS, &State::Pending(late_ms)));
+    // Its day ends while it is under way: it is not called a second time meanwhile.
+    assert_eq!(first.judge(Some(&again), late_ms + 10), Verdict::UnderWay(CALL_MS - 10));
+    assert_eq!(first.judge(Some(&again), late_ms + CALL_MS), Verdict::GoesOut { again: false });
+    assert_eq!(first.begin(Some(&again), late_ms + CALL_MS).began_at_ms, late_ms + CALL_MS);
+}
+
+#[test]
+fn what_a_failure_leaves_behind() {
+    let mut descriptor = descriptor("1.0.0");
+    descriptor.errors = vec![row("SLOT_GONE", 409, None)];
+    for (failure, fate) in [
+        (platform("SLOT_GONE"), Fate::Nothing),
+        (CallFailure::RateLimited { retry_after_ms: None }, Fate::Nothing),
+        (CallFailure::Busy, Fate::Nothing),
+        (platform("INTERNAL_ERROR"), Fate::Unknown),
+        (CallFailure::Timeout(1), Fate::Unknown),
+        (CallFailure::Payload(String::new()), Fate::Unknown),
+    ] {
+        assert_eq!(Fate::of(&failure, &descriptor), fate, "{failure:?}");
+    }
+}
+
+#[test]
+fn a_refusal_tells_nothing_of_the_call_before() {
+    let (first, other) = (asked(r#"{"request_id":"r1","slot":1}"#), asked(r#"{"request_id":"r1","slot":2}"#));
+    let pending = first.begin(None, START_MS);
+    assert_eq!(pending.clone().failed(Fate::Nothing), None);
+    // The second call is refused: perhaps because the first one took the slot.
+    for before in [unknown(&pending), pending] {
+        let again = first.begin(Some(&before), START_MS + CALL_MS);
+        let refused = again.failed(Fate::Nothing).expect("stays");
+        assert_eq!(other.judge(Some(&refused), START_MS + CALL_MS), Verdict::Conflict);
+        assert_eq!(first.judge(Some(&refused), START_MS + CALL_MS), Verdict::GoesOut { again: true });
+    }
+}
+
+#[test]
+fn it_is_kept_as_json_and_says_nothing_of_the_user() {
+    let asked = asked(r#"{"request_id":"r1","contact_phone":"+919800000000"}"#);
+    let pending = asked.begin(None, START_MS);
+    for attempt in [pending.clone(), unknown(&pending), pending.done(answer())] {
+        let text = serde_json::to_string(&attempt).expect("serialises");
+        assert_eq!(serde_json::from_str::<Attempt>(&text).expect("reads back"), attempt);
+        assert_eq!(attempt.key(), asked.id().to_string());
+        let shown = format!("{attempt:?}");
+        assert!(!shown.contains("booking_id") && !text.contains("+9198"), "{shown} {text}");
+    }
+}
+
+/// What happens to the one call that may be under way.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Ask { other_body: bool },
+    Answered,
+    Refused,
+    Lost,
+    Crash,
+    Pass(u64),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        4 => any::<bool>().prop_map(|other_body| Event::Ask { other_body }),
+        1 => Just(Event::Answered),
+        1 => Just(Event::Refused),
+        1 => Just(Event::Lost),
+        1 => Just(Event::Crash),
+        2 => (0_u64..60_000).prop_map(Event::Pass),
+        1 => (KEPT_MS - 60_000..KEPT_MS + 60_000).prop_map(Event::Pass),
+    ]
+}
+
+proptest! {
+    /// Within a day, under one key: never two calls at a time, never other arguments after ones that may have landed, and one
+    /// answer for ever.
+    #[test]
+    fn one_key_is_one_booking(events in prop::collection::vec(event(), 1..80)) {
+        let asks = [asked(r#"{"request_id":"r1","slot":1}"#), asked(r#"{"request_id":"r1","slot":2}"#)];
+        let mut kept: Option<Attempt> = None;
+        // The call under way: when it began, and whether its process still lives.
+        let mut call: Option<(u64, bool)> = None;
+        // The arguments that may have landed, with the time of the first call; whether more than one call was made of them.
+        let (mut now_ms, mut landed, mut repeated): (u64, Option<(Digest, u64)>, bool) = (START_MS, None, false);
+        for event in events {
+            match event {
+                Event::Ask { other_body } => {
+                    let ask = &asks[usize::from(other_body)];
+                    let within_a_day = landed.filter(|(_, since_ms)| now_ms - since_ms < KEPT_MS);
+                    match ask.judge(kept.as_ref(), now_ms) {
+                        Verdict::GoesOut { again } => {
+                            prop_assert!(call.is_none_or(|(began_ms, lives)| !lives && now_ms - began_ms >= CALL_MS));
+                            prop_assert!(within_a_day.is_none_or(|(body, _)| body == ask.body && again));
+                            kept = Some(ask.begin(kept.as_ref(), now_ms));
+                            call = Some((now_ms, true));
+                            repeated = within_a_day.is_some();
+                            landed = landed.filter(|_| within_a_day.is_some()).or(Some((ask.body, now_ms)));
+                        }
+                        Verdict::UnderWay(wait_ms) => prop_assert!((1..=CALL_MS).contains(&wait_ms) && call.is_some()),
+                        Verdict::Done(same) => {
+                            prop_assert_eq!(same, &answer());
+                            prop_assert!(within_a_day.is_some_and(|(body, _)| body == ask.body));
+                        }
+                        Verdict::Conflict => prop_assert_ne!(kept.as_ref().map(|kept| kept.body), Some(ask.body)),
+                    }
+                }
+                Event::Answered | Event::Refused | Event::Lost => {
+                    let Some((_, true)) = call else { continue };
+                    call = None;
+                    kept = match event {
+                        Event::Answered => kept.map(|kept| kept.done(answer())),
+                        Event::Lost => kept.and_then(|kept| kept.failed(Fate::Unknown)),
+                        _ => kept.and_then(|kept| kept.failed(Fate::Nothing)),
+                    };
+                    if matches!(event, Event::Refused) && !repeated {
+                        landed = None;
+                    }
+                }
+                Event::Crash => call = call.map(|(began_ms, _)| (began_ms, false)),
+                Event::Pass(ms) => {
+                    // A living call ends within its time.
+                    if call.is_none_or(|(began_ms, lives)| !lives || now_ms + ms < began_ms + CALL_MS) {
+                        now_ms += ms;
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! How fast calls may follow each other, so that no user and no intent floods a partner.
+//!
+//! - A partner gets as many calls of a tool per minute as the contract states, all users together.
+//! - A user gets one search per second and one create per minute at each partner, and five details per second in all
+//!   (spec 1, "Planned outbound rate targets"). A retry is no new wish of the user and counts for the partner alone; what
+//!   the partner refused came to nothing, and the user may sign in, or choose another option, at once.
+//! - A partner that asked to slow down is left alone for a while ([`BACK_OFF_MS`]).
+//! - A track tool is called at most once in five seconds per order ([`track`]).
+//!
+//! Nothing is queued: a call that does not fit is told how long to wait, and asks again or is answered with RATE_LIMITED.
+//! The counts are those of this process; several replicas each have their own.
+
+mod back_off;
+pub mod track;
+mod window;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub use back_off::{BACK_OFF_MS, BACK_OFF_TRIES, LEFT_ALONE_MS, RETRY_AFTER_MAX_MS};
+
+use self::back_off::BackOff;
+use self::window::{Limit, Window};
+use super::keyed::{Full, Keyed, key};
+use intent_gateway_domain::contract::{Tool, ToolRole};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::id::{PartnerId, UserId};
+
+/// Searches of one user at one partner per second.
+pub const SEARCHES_PER_SECOND: u32 = 1;
+/// Details shown to one user per second, over all partners.
+pub const GETS_PER_SECOND: u32 = 5;
+/// Creates of one user at one partner per minute, by each tool that creates.
+pub const CREATES_PER_MINUTE: u32 = 1;
+/// Tools of partners that are counted at a time.
+pub const PARTNER_TOOLS_MAX: usize = 20_000;
+/// Users, or users at a partner, that are counted at a time.
+pub const USERS_MAX: usize = 100_000;
+/// Partners that are left alone at a time.
+pub const BACK_OFFS_MAX: usize = 20_000;
+
+const SECOND_MS: u64 = 1_000;
+const MINUTE_MS: u64 = 60_000;
+
+/// A call that is about to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask<'a> {
+    /// Who would be called.
+    pub partner: &'a PartnerId,
+    /// The intent: tools of one name in two intents are counted apart.
+    pub intent: &'a str,
+    /// The tool.
+    pub tool: &'a Tool,
+    /// For whom; absent where no user is named.
+    pub user: Option<&'a UserId>,
+    /// Whether it is a retry of a call that was admitted before.
+    pub again: bool,
+}
+
+/// Whether a call may be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Now. It is counted.
+    Call,
+    /// Not before so many milliseconds have passed; nothing is counted.
+    Wait(u64, Held),
+}
+
+/// What holds a call back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// The partner asked to slow down.
+    BackOff,
+    /// The partner's rate for the tool.
+    PartnerRate,
+    /// The user's rate.
+    UserRate,
+    /// More partners and users are active than are counted.
+    Crowded,
+}
+
+/// The counts of one process.
+#[derive(Debug)]
+pub struct Pace {
+    counts: Mutex<Counts>,
+}
+
+#[derive(Debug)]
+struct Counts {
+    partner_tools: Keyed<Window>,
+    users: Keyed<Window>,
+    back_offs: Keyed<BackOff>,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        let counts = Counts {
+            partner_tools: Keyed::new(PARTNER_TOOLS_MAX),
+            users: Keyed::new(USERS_MAX),
+            back_offs: Keyed::new(BACK_OFFS_MAX),
+        };
+        Self { counts: Mutex::new(counts) }
+    }
+}
+
+impl Pace {
+    /// Admits a call and counts it, or tells how long to wait.
+    #[must_use]
+    pub fn admit(&self, ask: &Ask<'_>, now_ms: u64) -> Decision {
+        let mut counts = self.counts();
+        match counts.held(ask, now_ms) {
+            Some((wait_ms, held)) => Decision::Wait(wait_ms.max(1), held),
+            None => {
+                counts.take(ask, now_ms);
+                Decision::Call
+            }
+        }
+    }
+
+    /// A call that was admitted came to nothing: the user gets the turn back.
+    pub fn undone(&self, ask: &Ask<'_>) {
+        if let Some((user, _)) = user_rate(ask)
+            && let Some(window) = self.counts().users.get_mut(&user)
+        {
+            window.give_back();
+        }
+    }
+
+    /// How long a partner is still left alone, milliseconds; absent where it may be called. Searches leave it out.
+    #[must_use]
+    pub fn left_alone_ms(&self, partner: &PartnerId, now_ms: u64) -> Option<u64> {
+        self.counts().left_alone_ms(partner, now_ms)
+    }
+
+    /// A call that began at `started_ms` met with RATE_LIMITED.
+    pub fn limited(&self, partner: &PartnerId, started_ms: u64, retry_after_ms: Option<u64>, now_ms: u64) {
+        let key = key(&[partner.as_str()]);
+        let mut counts = self.counts();
+        // Without room the call's own retries and the partner's rate still hold.
+        if counts.back_offs.room_for(&key, now_ms).is_ok() {
+            counts.back_offs.entry(key, BackOff::default).limited(started_ms, retry_after_ms, now_ms);
+        }
+    }
+
+    /// A call that began at `started_ms` was answered with anything else.
+    pub fn answered(&self, partner: &PartnerId, started_ms: u64) {
+        if let Some(back_off) = self.counts().back_offs.get_mut(&key(&[partner.as_str()])) {
+            back_off.answered(started_ms);
+        }
+    }
+
+    /// Counts are whole after every step, so one that a panic interrupted can be used.
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Counts {
+    fn left_alone_ms(&self, partner: &PartnerId, now_ms: u64) -> Option<u64> {
+        let wait_ms = self.back_offs.get(&key(&[partner.as_str()]))?.wait_ms(now_ms);
+        (wait_ms > 0).then_some(wait_ms)
+    }
+
+    /// What holds the call back for the longest.
+    fn held(&mut self, ask: &Ask<'_>, now_ms: u64) -> Option<(u64, Held)> {
+        let back_off = self.left_alone_ms(ask.partner, now_ms).map(|wait_ms| (wait_ms, Held::BackOff));
+        let (tool, limit) = partner_tool(ask);
+        let partner = wait(&mut self.partner_tools, &tool, limit, Held::PartnerRate, now_ms);
+        let user = user_rate(ask).and_then(|(user, limit)| wait(&mut self.users, &user, limit, Held::UserRate, now_ms));
+        [back_off, partner, user].into_iter().flatten().max_by_key(|(wait_ms, _)| *wait_ms)
+    }
+
+    fn take(&mut self, ask: &Ask<'_>, now_ms: u64) {
+        let (tool, limit) = partner_tool(ask);
+        self.partner_tools.entry(tool, Window::default).take(limit, now_ms);
+        if let Some((user, limit)) = user_rate(ask) {
+            self.users.entry(user, Window::default).take(limit, now_ms);
+        }
+    }
+}
+
+fn wait(windows: &mut Keyed<Window>, key: &Digest, limit: Limit, held: Held, now_ms: u64) -> Option<(u64, Held)> {
+    if let Err(Full { until_ms }) = windows.room_for(key, now_ms) {
+        return Some((until_ms.saturating_sub(now_ms).max(1), Held::Crowded));
+    }
+    let wait_ms = windows.get_mut(key)?.wait_ms(limit, now_ms);
+    (wait_ms > 0).then_some((wait_ms, held))
+}
+
+fn partner_tool(ask: &Ask<'_>) -> (Digest, Limit) {
+    let key = key(&[ask.partner.as_str(), ask.intent, &ask.tool.name]);
+    (key, Limit { calls: ask.tool.rate_per_minute, per_ms: MINUTE_MS })
+}
+
+/// The limit of the user for tools of this role, where there is one.
+fn user_rate(ask: &Ask<'_>) -> Option<(Digest, Limit)> {
+    let user = ask.user.filter(|_| !ask.again)?.as_str();
+    let partner = ask.partner.as_str();
+    match ask.tool.role {
+        ToolRole::Search => {
+            Some((key(&["search", user, partner]), Limit { calls: SEARCHES_PER_SECOND, per_ms: SECOND_MS }))
+        }
+        ToolRole::Create => {
+            // Each tool by itself: a policy is confirmed, inspected and issued by three of them, one after the other.
+            let key = key(&["create", user, partner, ask.intent, &ask.tool.name]);
+            Some((key, Limit { calls: CREATES_PER_MINUTE, per_ms: MINUTE_MS }))
+        }
+        ToolRole::GetDetail => Some((key(&["get", user]), Limit { calls: GETS_PER_SECOND, per_ms: SECOND_MS })),
+        ToolRole::Modify | ToolRole::Cancel | ToolRole::Track | ToolRole::Rate | ToolRole::Utility => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+use proptest::prelude::*;
+
+use super::*;
+use intent_gateway_testing::contract as test_support;
+
+const START_MS: u64 = 1_000_000;
+
+fn partner(name: &str) -> PartnerId {
+    PartnerId::parse(name).expect("well formed")
+}
+
+fn user(name: &str) -> UserId {
+    UserId::parse(name).expect("well formed")
+}
+
+fn tool(role: ToolRole, rate_per_minute: u32) -> Tool {
+    let mut tool = test_support::tool("some_tool", role, 0, 0);
+    tool.rate_per_minute = rate_per_minute;
+    tool
+}
+
+/// Asks for one user or none at one partner, in the same intent.
+fn ask<'a>(partner: &'a PartnerId, tool: &'a Tool, user: Option<&'a UserId>) -> Ask<'a> {
+    Ask { partner, intent: "test.find_things", tool, user, again: false }
+}
+
+#[test]
+fn each_role_has_its_rate() {
+    let (one, other, ann, bob) = (partner("one"), partner("other"), user("ann"), user("bob"));
+    let wait = |ms| Decision::Wait(ms, Held::UserRate);
+    for (role, at, expected) in [
+        (ToolRole::Search, [0, 999, 1_000], [Decision::Call, wait(1), Decision::Call]),
+        (ToolRole::Create, [0, 59_999, 60_000], [Decision::Call, wait(1), Decision::Call]),
+        (ToolRole::Cancel, [0, 0, 0], [Decision::Call; 3]),
+        (ToolRole::Modify, [0, 0, 0], [Decision::Call; 3]),
+        (ToolRole::Track, [0, 0, 0], [Decision::Call; 3]),
+        (ToolRole::Rate, [0, 0, 0], [Decision::Call; 3]),
+        (ToolRole::Utility, [0, 0, 0], [Decision::Call; 3]),
+    ] {
+        let (pace, tool) = (Pace::default(), tool(role, 600));
+        let seen = at.map(|at_ms| pace.admit(&ask(&one, &tool, Some(&ann)), START_MS + at_ms));
+        assert_eq!(seen, expected, "{role:?}");
+        // Another user, another partner, and no user at all are not held back by it.
+        let last_ms = START_MS + at[2];
+        for ask in [ask(&one, &tool, Some(&bob)), ask(&other, &tool, Some(&ann)), ask(&one, &tool, None)] {
+            assert_eq!(pace.admit(&ask, last_ms), Decision::Call, "{role:?}");
+        }
+    }
+}
+
+#[test]
+fn details_are_counted_over_all_partners() {
+    let (one, other, ann) = (partner("one"), partner("other"), user("ann"));
+    let (pace, tool) = (Pace::default(), tool(ToolRole::GetDetail, 600));
+    for step in 0..5 {
+        let partner = if step % 2 == 0 { &one } else { &other };
+        assert_eq!(pace.admit(&ask(partner, &tool, Some(&ann)), START_MS + step * 10), Decision::Call);
+    }
+    let held = pace.admit(&ask(&one, &tool, Some(&ann)), START_MS + 100);
+    assert_eq!(held, Decision::Wait(900, Held::UserRate));
+    assert_eq!(pace.admit(&ask(&one, &tool, Some(&ann)), START_MS + 1_000), Decision::Call);
+}
+
+#[test]
+fn a_retry_counts_for_the_partner_alone() {
+    let (one, ann) = (partner("one"), user("ann"));
+    let (pace, tool) = (Pace::default(), tool(ToolRole::Create, 2));
+    let first = ask(&one, &tool, Some(&ann));
+    let again = Ask { again: true, ..first };
+    assert_eq!(pace.admit(&first, START_MS), Decision::Call);
+    assert_eq!(pace.admit(&again, START_MS + 2_000), Decision::Call);
+    assert_eq!(pace.admit(&again, START_MS + 4_000), Decision::Wait(56_000, Held::PartnerRate));
+}
+
+#[test]
+fn what_came_to_nothing_gives_the_user_the_turn_back() {
+    let (one, ann, bob) = (partner("one"), user("ann"), user("bob"));
+    let (pace, create) = (Pace::default(), tool(ToolRole::Create, 2));
+    let first = ask(&one, &create, Some(&ann));
+    assert_eq!(pace.admit(&first, START_MS), Decision::Call);
+    pace.undone(&first);
+    assert_eq!(pace.admit(&first, START_MS), Decision::Call);
+    let held = pace.admit(&ask(&one, &create, Some(&bob)), START_MS + 1);
+    assert_eq!(held, Decision::Wait(59_999, Held::PartnerRate), "the partner was called twice all the same");
+    pace.undone(&Ask { again: true, ..first });
+    let other = Tool { name: "another".to_owned(), ..create.clone() };
+    assert_eq!(pace.admit(&ask(&one, &other, Some(&ann)), START_MS), Decision::Call, "each tool by itself");
+    assert_eq!(pace.admit(&ask(&one, &other, Some(&ann)), START_MS + 1), Decision::Wait(59_999, Held::UserRate));
+}
+
+#[test]
+fn a_partners_rate_is_per_tool_and_intent_for_all_users() {
+    let (one, other, users) = (partner("one"), partner("other"), ["a", "b", "c"].map(user));
+    let (pace, search) = (Pace::default(), tool(ToolRole::Search, 2));
+    let seen = [0, 1, 2].map(|who| pace.admit(&ask(&one, &search, Some(&users[who])), START_MS));
+    assert_eq!(seen, [Decision::Call, Decision::Call, Decision::Wait(60_000, Held::PartnerRate)]);
+    let mut cancel = tool(ToolRole::Cancel, 2);
+    cancel.name = "cancel_thing".to_owned();
+    let elsewhere = Ask { intent: "test.other", ..ask(&one, &search, None) };
+    for ask in [ask(&one, &cancel, None), ask(&other, &search, None), elsewhere] {
+        assert_eq!(pace.admit(&ask, START_MS), Decision::Call, "{ask:?}");
+    }
+}
+
+#[test]
+fn what_is_held_back_is_not_counted() {
+    let (one, ann, bob) = (partner("one"), user("ann"), user("bob"));
+    let (pace, tool) = (Pace::default(), tool(ToolRole::Search, 2));
+    assert_eq!(pace.admit(&ask(&one, &tool, Some(&ann)), START_MS), Decision::Call);
+    for _ in 0..10 {
+        // Held by the user's rate: the partner's stays as it is.
+        assert_eq!(pace.admit(&ask(&one, &tool, Some(&ann)), START_MS), Decision::Wait(1_000, Held::UserRate));
+    }
+    assert_eq!(pace.admit(&ask(&one, &tool, Some(&bob)), START_MS), Decision::Call);
+    // The longest wait is told.
+    assert_eq!(pace.admit(&ask(&one, &tool, Some(&ann)), START_MS), Decision::Wait(60_000, Held::PartnerRate));
+}
+
+#[test]
+fn a_partner_that_asked_to_slow_down_is_left_alone() {
+    let (one, other) = (partner("one"), partner("other"));
+    let (pace, tool) = (Pace::default(), tool(ToolRole::Cancel, 600));
+    assert_eq!(pace.left_alone_ms(&one, START_MS), None);
+    pace.limited(&one, START_MS, Some(2_500), START_MS);
+    assert_eq!(pace.left_alone_ms(&one, START_MS + 500), Some(2_000));
+    assert_eq!(pace.admit(&ask(&one, &tool, None), START_MS + 500), Decision::Wait(2_000, Held::BackOff));
+    assert_eq!(pace.admit(&ask(&other, &tool, None), START_MS), Decision::Call);
+    assert_eq!(pace.left_alone_ms(&one, START_MS + 2_500), None);
+    assert_eq!(pace.admit(&ask(&one, &tool, None), START_MS + 2_500), Decision::Call);
+    pace.limited(&one, START_MS + 2_500, None, START_MS + 2_600);
+    assert_eq!(pace.left_alone_ms(&one, START_MS + 2_600), Some(4_000));
+    pace.answered(&one, START_MS + 6_600);
+    pace.limited(&one, START_MS + 7_000, None, START_MS + 7_000);
+    assert_eq!(pace.left_alone_ms(&one, START_MS + 7_000), Some(1_000));
+}
+
+#[test]
+fn counts_are_bounded() {
+    let (one, tool) = (partner("one"), tool(ToolRole::Search, u32::MAX));
+    let pace = Pace::default();
+    for number in 0..USERS_MAX {
+        let user = user(&number.to_string());
+        assert_eq!(pace.admit(&ask(&one, &tool, Some(&user)), START_MS), Decision::Call);
+    }
+    let late = user("late");
+    assert_eq!(pace.admit(&ask(&one, &tool, Some(&late)), START_MS), Decision::Wait(1_000, Held::Crowded));
+    assert_eq!(pace.admit(&ask(&one, &tool, Some(&late)), START_MS + 1_000), Decision::Call);
+    assert!(pace.counts().users.len() < 10, "what has ended is forgotten");
+}
+
+proptest! {
+    #[test]
+    fn no_rate_is_ever_exceeded(
+        steps in prop::collection::vec((0_usize..2, 0_usize..3, 0_usize..3, 0_u64..400), 1..400),
+    ) {
+        let partners = ["one", "other"].map(partner);
+        let users = ["a", "b", "c"].map(user);
+        let tools = [tool(ToolRole::Search, 20), tool(ToolRole::GetDetail, 90), tool(ToolRole::Create, 90)];
+        let tools = ["search", "get", "create"].into_iter().zip(tools).map(|(name, tool)| Tool { name: name.to_owned(), ..tool });
+        let tools: Vec<Tool> = tools.collect();
+        let pace = Pace::default();
+        let (mut now_ms, mut made) = (START_MS, Vec::<(u64, usize, usize, usize)>::new());
+        for (partner, user, tool, step_ms) in steps {
+            now_ms += step_ms;
+            let within = |per_ms: u64, same: &dyn Fn(usize, usize, usize) -> bool| {
+                let recent = made.iter().filter(|(at_ms, ..)| *at_ms + per_ms > now_ms);
+                recent.filter(|(_, p, u, t)| same(*p, *u, *t)).count()
+            };
+            let full = within(60_000, &|p, _, t| (p, t) == (partner, tool)) >= tools[tool].rate_per_minute as usize
+                || match tool {
+                    0 => within(1_000, &|p, u, t| (p, u, t) == (partner, user, 0)) >= 1,
+                    1 => within(1_000, &|_, u, t| (u, t) == (user, 1)) >= 5,
+                    _ => within(60_000, &|p, u, t| (p, u, t) == (partner, user, 2)) >= 1,
+                };
+            let decision = pace.admit(&ask(&partners[partner], &tools[tool], Some(&users[user])), now_ms);
+            if decision == Decision::Call {
+                prop_assert!(!full);
+                made.push((now_ms, partner, user, tool));
+            } else {
+                // 90 a minute are remembered in groups, which may hold a call back a second longer.
+                prop_assert!(full || tool > 0);
+            }
+        }
+    }
+}

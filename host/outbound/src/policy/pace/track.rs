@@ -1,0 +1,308 @@
+//! Track tools: at most one call in five seconds per order, and whoever asks meanwhile is served the last answer (spec 1,
+//! rule 5 for the partner-hosted endpoint).
+//!
+//! The limit is the order's, whoever asks. An answer is served only to the user for whom it was fetched. While the first
+//! call for an order is under way there is nothing to serve: the others wait a moment and ask again.
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::super::keyed::{Ends, Keyed, key};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::id::{PartnerId, UserId};
+
+/// Time between the beginnings of two calls for one order, milliseconds.
+pub const BETWEEN_CALLS_MS: u64 = 5_000;
+/// An older answer is not served while another call is under way, milliseconds.
+pub const SERVED_MAX_AGE_MS: u64 = 30_000;
+/// How soon to ask again while a call is under way, milliseconds.
+pub const ASK_AGAIN_MS: u64 = 250;
+/// Orders that are followed at a time.
+pub const ORDERS_MAX: usize = 20_000;
+/// Answers kept, bytes in sum; one that does not fit is given to its caller alone.
+pub const ANSWERS_MAX_BYTES: usize = 32 * 1024 * 1024;
+
+/// What to do about an order's state.
+#[derive(Debug)]
+pub enum Track<T> {
+    /// Call the partner, and tell the turn what came.
+    Call(Turn<T>),
+    /// Serve this answer.
+    Serve(Arc<T>),
+    /// Ask again after so many milliseconds.
+    Wait(u64),
+}
+
+/// The orders that are followed through this process. Clones share them.
+pub struct Tracker<T> {
+    orders: Arc<Mutex<Orders<T>>>,
+}
+
+impl<T> Clone for Tracker<T> {
+    fn clone(&self) -> Self {
+        Self { orders: Arc::clone(&self.orders) }
+    }
+}
+
+struct Orders<T> {
+    states: Keyed<Order<T>>,
+    kept: KeptBytes,
+}
+
+/// Bytes of all answers that are kept, counted by the answers themselves: one that is forgotten gives its own back.
+type KeptBytes = Arc<AtomicUsize>;
+
+struct Order<T> {
+    called_at_ms: u64,
+    under_way: bool,
+    last: Option<Last<T>>,
+}
+
+struct Last<T> {
+    answer: Arc<T>,
+    user: Option<UserId>,
+    at_ms: u64,
+    bytes: usize,
+    kept: KeptBytes,
+}
+
+/// The right to call for an order. Dropped without an answer, as when the call failed or its caller left, it lets the next one
+/// call when the time has come.
+#[must_use = "a turn that is dropped is a call that failed"]
+pub struct Turn<T> {
+    tracker: Tracker<T>,
+    order: Digest,
+    user: Option<UserId>,
+}
+
+impl<T> Default for Tracker<T> {
+    fn default() -> Self {
+        let orders = Orders { states: Keyed::new(ORDERS_MAX), kept: KeptBytes::default() };
+        Self { orders: Arc::new(Mutex::new(orders)) }
+    }
+}
+
+impl<T> fmt::Debug for Tracker<T> {
+    /// Without the answers, which are users'.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tracker").finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for Turn<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Turn").field("order", &self.order).finish_non_exhaustive()
+    }
+}
+
+impl<T> Tracker<T> {
+    /// What to do for a user who asks about an order at a partner.
+    pub fn ask(&self, partner: &PartnerId, booking: &str, user: Option<&UserId>, now_ms: u64) -> Track<T> {
+        let order = key(&[partner.as_str(), booking]);
+        let mut orders = self.orders();
+        if let Err(full) = orders.states.room_for(&order, now_ms) {
+            return Track::Wait(full.until_ms.saturating_sub(now_ms).max(ASK_AGAIN_MS));
+        }
+        if let Some(state) = orders.states.get_mut(&order) {
+            // After a clock was set back, what lies ahead is long past.
+            let since_ms = now_ms.checked_sub(state.called_at_ms).unwrap_or(BETWEEN_CALLS_MS);
+            if state.under_way || since_ms < BETWEEN_CALLS_MS {
+                return match state.last.as_ref().filter(|last| last.serves(user, now_ms)) {
+                    Some(last) => Track::Serve(Arc::clone(&last.answer)),
+                    None if state.under_way => Track::Wait(ASK_AGAIN_MS),
+                    None => Track::Wait(BETWEEN_CALLS_MS - since_ms),
+                };
+            }
+        }
+        let new = || Order { called_at_ms: now_ms, under_way: true, last: None };
+        let state = orders.states.entry(order, new);
+        (state.called_at_ms, state.under_way) = (now_ms, true);
+        drop(orders);
+        Track::Call(Turn { tracker: self.clone(), order, user: user.cloned() })
+    }
+
+    /// States are whole after every step, so one that a panic interrupted can be used.
+    fn orders(&self) -> MutexGuard<'_, Orders<T>> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Turn<T> {
+    /// Keeps the partner's answer, of so many bytes, for those who ask next.
+    pub fn answered(self, answer: Arc<T>, bytes: usize, now_ms: u64) {
+        let mut orders = self.tracker.orders();
+        let kept = Arc::clone(&orders.kept);
+        let Some(state) = orders.states.get_mut(&self.order) else { return };
+        state.last = None;
+        // Counted under the lock alone, so nothing comes between the look and the count.
+        if kept.load(Relaxed).saturating_add(bytes) <= ANSWERS_MAX_BYTES {
+            kept.fetch_add(bytes, Relaxed);
+            state.last = Some(Last { answer, user: self.user.clone(), at_ms: now_ms, bytes, kept });
+        }
+    }
+}
+
+impl<T> Drop for Turn<T> {
+    fn drop(&mut self) {
+        if let Some(state) = self.tracker.orders().states.get_mut(&self.order) {
+            state.under_way = false;
+        }
+    }
+}
+
+impl<T> Last<T> {
+    fn serves(&self, user: Option<&UserId>, now_ms: u64) -> bool {
+        self.user.as_ref() == user && now_ms.checked_sub(self.at_ms).is_some_and(|age_ms| age_ms < SERVED_MAX_AGE_MS)
+    }
+}
+
+impl<T> Drop for Last<T> {
+    fn drop(&mut self) {
+        self.kept.fetch_sub(self.bytes, Relaxed);
+    }
+}
+
+impl<T> Ends for Order<T> {
+    fn ends_ms(&self) -> u64 {
+        if self.under_way {
+            return u64::MAX;
+        }
+        let served_ms = self.last.as_ref().map_or(0, |last| last.at_ms.saturating_add(SERVED_MAX_AGE_MS));
+        served_ms.max(self.called_at_ms.saturating_add(BETWEEN_CALLS_MS))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const START_MS: u64 = 1_000_000;
+
+    fn partner() -> PartnerId {
+        PartnerId::parse("one").expect("well formed")
+    }
+
+    fn ann() -> UserId {
+        UserId::parse("ann").expect("well formed")
+    }
+
+    fn ask(tracker: &Tracker<u64>, booking: &str, at_ms: u64) -> Track<u64> {
+        tracker.ask(&partner(), booking, Some(&ann()), START_MS + at_ms)
+    }
+
+    fn turn(track: Track<u64>) -> Turn<u64> {
+        match track {
+            Track::Call(turn) => turn,
+            other => panic!("expected a call, got {other:?}"),
+        }
+    }
+
+    fn served(track: Track<u64>) -> u64 {
+        match track {
+            Track::Serve(answer) => *answer,
+            other => panic!("expected an answer, got {other:?}"),
+        }
+    }
+
+    fn waits(track: Track<u64>) -> u64 {
+        match track {
+            Track::Wait(wait_ms) => wait_ms,
+            other => panic!("expected a wait, got {other:?}"),
+        }
+    }
+
+    #[test]
+    fn later_callers_get_the_last_answer() {
+        let tracker = Tracker::default();
+        let first = turn(ask(&tracker, "b1", 0));
+        assert_eq!(waits(ask(&tracker, "b1", 100)), ASK_AGAIN_MS);
+        drop(turn(ask(&tracker, "b2", 100)));
+        first.answered(Arc::new(7), 1, START_MS + 200);
+        assert_eq!(served(ask(&tracker, "b1", 300)), 7);
+        assert_eq!(served(ask(&tracker, "b1", 4_999)), 7);
+        let second = turn(ask(&tracker, "b1", 5_000));
+        assert_eq!(served(ask(&tracker, "b1", 5_001)), 7, "while the next call is under way");
+        second.answered(Arc::new(8), 1, START_MS + 5_500);
+        assert_eq!(served(ask(&tracker, "b1", 9_000)), 8);
+    }
+
+    #[test]
+    fn an_answer_is_its_users_alone_and_never_old() {
+        let tracker = Tracker::default();
+        turn(ask(&tracker, "b1", 0)).answered(Arc::new(7), 1, START_MS);
+        let bob = UserId::parse("bob").expect("well formed");
+        assert_eq!(waits(tracker.ask(&partner(), "b1", Some(&bob), START_MS + 1_000)), 4_000);
+        assert_eq!(waits(tracker.ask(&partner(), "b1", None, START_MS + 1_000)), 4_000);
+        let other = PartnerId::parse("other").expect("well formed");
+        assert!(matches!(tracker.ask(&other, "b1", Some(&ann()), START_MS), Track::Call(_)));
+        let _under_way = turn(ask(&tracker, "b1", SERVED_MAX_AGE_MS));
+        assert_eq!(waits(ask(&tracker, "b1", SERVED_MAX_AGE_MS)), ASK_AGAIN_MS);
+    }
+
+    #[test]
+    fn a_call_that_failed_is_not_made_again_too_soon() {
+        let tracker = Tracker::default();
+        drop(turn(ask(&tracker, "b1", 0)));
+        assert_eq!(waits(ask(&tracker, "b1", 1_000)), 4_000);
+        // A call that takes longer than the time between two keeps its turn.
+        let slow = turn(ask(&tracker, "b1", 5_000));
+        assert_eq!(waits(ask(&tracker, "b1", 20_000)), ASK_AGAIN_MS);
+        drop(slow);
+        drop(turn(ask(&tracker, "b1", 20_000)));
+        // A clock that was set back holds nobody.
+        assert!(matches!(tracker.ask(&partner(), "b1", None, 5), Track::Call(_)));
+    }
+
+    #[test]
+    fn answers_and_orders_are_bounded() {
+        let tracker = Tracker::default();
+        turn(ask(&tracker, "large", 0)).answered(Arc::new(1), ANSWERS_MAX_BYTES, START_MS);
+        turn(ask(&tracker, "next", 0)).answered(Arc::new(2), 1, START_MS);
+        assert_eq!(waits(ask(&tracker, "next", 0)), BETWEEN_CALLS_MS);
+        turn(ask(&tracker, "large", 5_000)).answered(Arc::new(3), 10, START_MS + 5_000);
+        for number in 1..ORDERS_MAX {
+            drop(turn(ask(&tracker, &number.to_string(), 5_000)));
+        }
+        assert_eq!(waits(ask(&tracker, "too many", 5_000)), 1_000);
+        assert_eq!(served(ask(&tracker, "large", 5_000)), 3);
+        drop(turn(ask(&tracker, "later", 60_000)));
+        assert_eq!(tracker.orders().states.len(), 1);
+        assert_eq!(tracker.orders().kept.load(Relaxed), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn never_two_calls_within_five_seconds(
+            steps in prop::collection::vec((0_u64..3_000, 0_u8..3), 1..200),
+        ) {
+            let tracker = Tracker::default();
+            let (mut at_ms, mut called_at_ms, mut under_way) = (0, None::<u64>, None);
+            let mut newest = None;
+            for (step_ms, act) in steps {
+                at_ms += step_ms;
+                match (act, under_way.take()) {
+                    (1, Some(turn)) => {
+                        newest = Some(at_ms);
+                        Turn::answered(turn, Arc::new(at_ms), 1, START_MS + at_ms);
+                        continue;
+                    }
+                    (2, Some(_)) => continue,
+                    (_, before) => under_way = before,
+                }
+                match ask(&tracker, "b1", at_ms) {
+                    Track::Call(turn) => {
+                        prop_assert!(under_way.is_none());
+                        prop_assert!(called_at_ms.is_none_or(|called_ms| called_ms + BETWEEN_CALLS_MS <= at_ms));
+                        called_at_ms = Some(at_ms);
+                        under_way = Some(turn);
+                    }
+                    Track::Serve(answer) => prop_assert_eq!(Some(*answer), newest),
+                    Track::Wait(wait_ms) => prop_assert!((1..=BETWEEN_CALLS_MS).contains(&wait_ms)),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! Calls in virtual time, over played partners: what reaches them, when, and with whose token.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures_executor::block_on;
+use futures_util::future::{BoxFuture, join_all, ready};
+
+use super::*;
+use intent_gateway_domain::contract::RetryPolicy;
+use intent_gateway_domain::endpoint::{Endpoint, Mappings};
+use intent_gateway_domain::error::NotCalled;
+use intent_gateway_domain::health::{HealthChange, HealthEvent};
+use intent_gateway_domain::ports::ToolAnswer;
+use intent_gateway_testing::contract::{Inert, descriptor};
+
+const NOW: u64 = 1_767_225_600_000;
+const WITHIN: Duration = Duration::from_secs(30);
+
+type Outcome = Result<String, CallFailure>;
+
+/// One call as a partner saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Seen {
+    at_ms: u64,
+    token: Option<String>,
+}
+
+/// Everything around a call.
+#[derive(Default)]
+struct World {
+    now_ms: Arc<AtomicU64>,
+    /// What the partner answers, in turn; the last stays.
+    script: Mutex<VecDeque<Outcome>>,
+    /// A token without which the partner answers with a 401.
+    wants: Mutex<Option<&'static str>>,
+    seen: Mutex<Vec<Seen>>,
+    changes: Mutex<Vec<HealthEvent>>,
+    /// The user's tokens: the next is what replaces one.
+    tokens: Mutex<VecDeque<&'static str>>,
+}
+
+impl Clock for World {
+    fn now_ms(&self) -> u64 {
+        NOW + self.now_ms.load(Ordering::Relaxed)
+    }
+}
+
+impl Timer for World {
+    fn wait(&self, time: Duration) -> BoxFuture<'static, ()> {
+        let (now_ms, ms) = (self.now_ms.clone(), u64::try_from(time.as_millis()).expect("short"));
+        // Time passes when it is waited for, and not when a wait is begun that something else makes needless.
+        async move { _ = now_ms.fetch_add(ms, Ordering::Relaxed) }.boxed()
+    }
+}
+
+impl HealthLog for World {
+    fn changed(&self, event: HealthEvent) {
+        self.changes.lock().expect("whole").push(event);
+    }
+}
+
+impl PartnerCalls for World {
+    fn call<'a>(&'a self, _: &'a Arc<Partner>, call: ToolCall<'a>) -> BoxFuture<'a, Result<ToolAnswer, CallFailure>> {
+        let token = call.bearer.map(|token| token.expose().to_owned());
+        let is_refused = self.wants.lock().expect("whole").is_some_and(|wanted| token.as_deref() != Some(wanted));
+        let at_ms = self.now_ms.load(Ordering::Relaxed);
+        self.seen.lock().expect("whole").push(Seen { at_ms, token });
+        let outcome = if is_refused {
+            Err(CallFailure::SignInRequired { challenge: "Bearer".to_owned() })
+        } else {
+            let mut script = self.script.lock().expect("whole");
+            let next = if script.len() > 1 { script.pop_front() } else { script.front().cloned() };
+            next.expect("a script")
+        };
+        ready(outcome.map(|text| ToolAnswer { text })).boxed()
+    }
+}
+
+impl UserTokens for World {
+    fn token<'a>(&'a self, _: &'a Partner, _: &'a UserId) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>> {
+        let first = self.tokens.lock().expect("whole").front().map(|token| Secret::new(*token));
+        ready(Ok(first)).boxed()
+    }
+
+    fn replaced<'a>(
+        &'a self,
+        _: &'a Partner,
+        _: &'a UserId,
+        refused: &'a Secret,
+    ) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>> {
+        let mut tokens = self.tokens.lock().expect("whole");
+        assert_eq!(tokens.pop_front(), Some(refused.expose()), "the one that was given out");
+        ready(Ok(tokens.front().map(|token| Secret::new(*token)))).boxed()
+    }
+
+    fn link(&self, partner: &PartnerId, user: &UserId, challenge: Option<&str>) -> Option<String> {
+        Some(format!("{partner}/{}/{}", user.as_str(), challenge.unwrap_or("-")))
+    }
+}
+
+/// A gateway's way out, over a world.
+struct Bench {
+    world: Arc<World>,
+    outbound: Arc<Outbound>,
+    contract: Arc<Inert>,
+}
+
+impl Bench {
+    fn new(script: impl IntoIterator<Item = Outcome>) -> Self {
+        let world = Arc::new(World { script: Mutex::new(script.into_iter().collect()), ..World::default() });
+        let policies = Policies {
+            timer: world.clone(),
+            health: Arc::new(Health::new(7)),
+            log: world.clone(),
+            tokens: world.clone(),
+            sign_ins: SignIns::default(),
+            pace: Some(Pace::default()),
+            cache: Some(AnswerCache::new(world.clone())),
+        };
+        let outbound = Arc::new(Outbound::new(world.clone(), world.clone(), policies));
+        let mut descriptor = descriptor("1.0.0");
+        let search = descriptor.tools[0].clone();
+        let tool = |name: &str, role| Tool { name: name.to_owned(), role, cache_seconds: None, ..search.clone() };
+        let retry = RetryPolicy { on_rate_limited: 1, on_server_error: 2 };
+        descriptor.tools = vec![
+            Tool { retry, rate_per_minute: 60, cache_seconds: Some(60), ..search.clone() },
+            Tool {
+                retry: RetryPolicy { on_rate_limited: 0, on_server_error: 0 },
+                rate_per_minute: 30,
+                ..tool("book_thing", ToolRole::Create)
+            },
+            Tool { retry, rate_per_minute: 30, ..tool("cancel_thing", ToolRole::Cancel) },
+        ];
+        descriptor.errors.clear();
+        Self { world, outbound, contract: Arc::new(Inert(descriptor)) }
+    }
+
+    fn errand(&self, tool: &str, arguments: &str, user: Option<&str>) -> Errand {
+        let partner = Partner {
+            id: PartnerId::parse("alpha").expect("sound"),
+            name: "Alpha".to_owned(),
+            endpoint: Endpoint::mcp("https://partner.example/mcp"),
+            mappings: Mappings::new(),
+            listings: Vec::new(),
+            token: None,
+        };
+        Errand {
+            contract: self.contract.clone(),
+            context: CallContext { request_id: "req-1".to_owned(), now_ms: NOW },
+            partner: Arc::new(partner),
+            tool: Arc::from(tool),
+            sent: Arc::new(Sent::new(arguments, self.contract.0.tool(tool).expect("there"))),
+            user: user.map(|user| UserId::parse(user).expect("sound")),
+            within: WITHIN,
+            again: false,
+            trace: None,
+        }
+    }
+
+    fn call(&self, tool: &str, arguments: &str, user: Option<&str>) -> Result<Answered, CallFailure> {
+        block_on(self.outbound.call(&self.errand(tool, arguments, user), None))
+    }
+
+    fn search(&self, arguments: &str) -> Result<Answered, CallFailure> {
+        self.call("search_things", arguments, None)
+    }
+
+    /// When the partner was called, milliseconds since the beginning.
+    fn times(&self) -> Vec<u64> {
+        self.world.seen.lock().expect("whole").iter().map(|seen| seen.at_ms).collect()
+    }
+
+    fn tokens(&self) -> Vec<Option<String>> {
+        self.world.seen.lock().expect("whole").iter().map(|seen| seen.token.clone()).collect()
+    }
+
+    fn pass(&self, ms: u64) {
+        self.world.now_ms.fetch_add(ms, Ordering::Relaxed);
+    }
+}
+
+fn good() -> Outcome {
+    Ok("{}".to_owned())
+}
+
+fn limited() -> Outcome {
+    Err(CallFailure::RateLimited { retry_after_ms: None })
+}
+
+fn not_called(outcome: Result<Answered, CallFailure>) -> (NotCalled, Option<u64>) {
+    match outcome {
+        Err(CallFailure::NotCalled { why, wait_ms }) => (why, wait_ms),
+        other => panic!("expected none, got {other:?}"),
+    }
+}
+
+#[test]
+fn a_failed_search_is_tried_again_as_its_tool_says() {
+    let broken = || Err(CallFailure::HttpStatus(500));
+    let bench = Bench::new([broken(), broken(), good()]);
+    assert!(bench.search(r#"{"a":1}"#).is_ok());
+    assert_eq!(bench.times(), [0, 2_000, 6_000], "twice, after 2 s and twice that");
+    let bench = Bench::new([broken()]);
+    assert_eq!(bench.search(r#"{"a":1}"#).err(), Some(CallFailure::HttpStatus(500)));
+    assert_eq!(bench.times().len(), 3);
+    let bench = Bench::new([broken()]);
+    assert!(bench.call("book_thing", "{}", None).is_err());
+    assert_eq!(bench.times(), [0], "a tool that states no retry has none");
+}
+
+#[test]
+fn a_partner_that_asks_to_slow_down_is_left_alone_and_its_retry_waits() {
+    let bench = Bench::new([limited(), good()]);
+    assert!(bench.search(r#"{"a":1}"#).is_ok());
+    assert_eq!(bench.times(), [0, 2_000]);
+
+    let bench = Bench::new([limited()]);
+    assert_eq!(bench.search(r#"{"a":1}"#).err(), limited().err());
+    assert_eq!(bench.times(), [0, 2_000]);
+    // The second RATE_LIMITED began a wait of 4 s: other searches go on without the partner.
+    let (why, wait_ms) = not_called(bench.search(r#"{"a":2}"#));
+    assert_eq!((why, wait_ms), (NotCalled::BackOff, Some(4_000)));
+    bench.pass(4_000);
+    assert!(bench.search(r#"{"a":3}"#).is_err());
+    assert_eq!(bench.times()[2], 6_000);
+
+    let bench = Bench::new([Err(CallFailure::RateLimited { retry_after_ms: Some(9_000) }), good()]);
+    assert!(bench.search(r#"{"a":1}"#).is_ok());
+    assert_eq!(bench.times(), [0, 9_000], "Retry-After is honoured");
+    let bench = Bench::new([Err(CallFailure::RateLimited { retry_after_ms: Some(60_000) }), good()]);
+    assert!(bench.search(r#"{"a":1}"#).is_err(), "as far as there is time");
+    assert_eq!(bench.times(), [0]);
+}
+
+#[test]
+fn rates_hold_for_partners_and_users() {
+    let bench = Bench::new([good()]);
+    for number in 0..60 {
+        assert!(bench.search(&format!(r#"{{"a":{number}}}"#)).is_ok());
+    }
+    assert_eq!(not_called(bench.search(r#"{"a":60}"#)).0, NotCalled::PartnerRate);
+    assert!(bench.search(r#"{"a":1}"#).is_ok(), "what is kept costs the partner nothing");
+    assert!(bench.call("cancel_thing", "{}", None).is_ok(), "each tool has its own");
+
+    let bench = Bench::new([good()]);
+    let ann = Some("ann");
+    assert!(bench.call("search_things", r#"{"a":1}"#, ann).is_ok());
+    assert!(bench.call("search_things", r#"{"a":2}"#, ann).is_ok(), "it is held back for its turn");
+    assert_eq!(bench.times(), [0, 1_000]);
+    assert!(bench.call("book_thing", "{}", ann).is_ok());
+    let (why, wait_ms) = not_called(bench.call("book_thing", "{}", ann));
+    assert_eq!((why, wait_ms), (NotCalled::UserRate, Some(60_000)));
+    assert!(bench.call("book_thing", "{}", Some("bob")).is_ok(), "another user");
+    let gone = CallFailure::Platform { code: "INVALID_REQUEST".to_owned(), message: "no".to_owned(), field: None };
+    bench.pass(60_000);
+    bench.world.script.lock().expect("whole").push_front(Err(gone));
+    assert!(bench.call("book_thing", "{}", ann).is_err());
+    assert!(bench.call("book_thing", "{}", ann).is_ok(), "what was refused came to nothing");
+    let again = Errand { again: true, ..bench.errand("book_thing", "{}", ann) };
+    assert!(block_on(bench.outbound.call(&again, None)).is_ok(), "a repeated call is no new wish");
+}
+
+#[test]
+fn answers_are_served_again_and_writes_never() {
+    let bench = Bench::new([good()]);
+    let first = bench.search(r#"{"a":1,"b":2}"#).expect("called");
+    let second = bench.search(r#"{ "b": 2, "a": 1 }"#).expect("kept");
+    assert_eq!((first.source, second.source), (Source::Called, Source::Kept));
+    bench.outbound.ends(&second, NOW + 10_000);
+    bench.pass(9_999);
+    assert_eq!(bench.search(r#"{"a":1,"b":2}"#).expect("kept").source, Source::Kept);
+    bench.pass(1);
+    assert_eq!(bench.search(r#"{"a":1,"b":2}"#).expect("called").source, Source::Called, "its own time was over");
+    assert_eq!(bench.search(r#"{"a":1,"a":1,"b":2}"#).expect("called").source, Source::Called, "no one value");
+    for _ in 0..2 {
+        assert_eq!(bench.call("book_thing", "{}", None).expect("called").source, Source::Called);
+    }
+    let bench = Bench::new([good()]);
+    let errand = bench.errand("search_things", r#"{"a":1}"#, None);
+    let both = block_on(join_all([bench.outbound.call(&errand, None), bench.outbound.call(&errand, None)]));
+    assert!(both.iter().all(Result::is_ok) && bench.times() == [0], "one call for both");
+}
+
+#[test]
+fn a_token_goes_only_where_it_is_wanted() {
+    let bench = Bench::new([good()]);
+    bench.world.tokens.lock().expect("whole").extend(["old", "new"]);
+    assert!(bench.call("cancel_thing", "{}", Some("ann")).is_ok());
+    assert_eq!(bench.tokens(), [None], "a tool that needs no sign-in");
+
+    *bench.world.wants.lock().expect("whole") = Some("new");
+    bench.world.seen.lock().expect("whole").clear();
+    assert!(bench.call("cancel_thing", "{}", Some("ann")).is_ok());
+    let token = |text: &str| Some(text.to_owned());
+    assert_eq!(bench.tokens(), [None, token("old"), token("new")], "asked without, with hers, with what replaced it");
+    assert!(bench.call("cancel_thing", "{}", Some("ann")).is_ok());
+    assert_eq!(bench.tokens()[3..], [token("new")], "what the tool wants is remembered");
+    let failure = bench.call("cancel_thing", "{}", None).expect_err("nobody signs in");
+    assert_eq!(bench.tokens()[4..], [None]);
+    let partner = PartnerId::parse("alpha").expect("sound");
+    let ann = UserId::parse("ann").expect("sound");
+    assert_eq!(bench.outbound.link(&partner, Some(&ann), &failure).as_deref(), Some("alpha/ann/Bearer"));
+    assert_eq!(bench.outbound.link(&partner, None, &failure), None);
+    assert_eq!(bench.outbound.link(&partner, Some(&ann), &CallFailure::Busy), None);
+
+    // Nothing replaces the last one: it is tried no more than once.
+    *bench.world.wants.lock().expect("whole") = Some("another");
+    bench.world.seen.lock().expect("whole").clear();
+    assert!(bench.call("cancel_thing", "{}", Some("ann")).is_err());
+    assert_eq!(bench.tokens(), [token("new")]);
+}
+
+#[test]
+fn an_answer_to_a_users_token_is_served_to_nobody_else() {
+    let bench = Bench::new([Ok(r#"{"for":"ann"}"#.to_owned()), Ok(r#"{"for":"bob"}"#.to_owned())]);
+    bench.world.tokens.lock().expect("whole").push_back("token");
+    *bench.world.wants.lock().expect("whole") = Some("token");
+    let ask = |user| bench.call("search_things", r#"{"a":1}"#, Some(user)).expect("answered");
+    assert_eq!(*ask("ann").text, r#"{"for":"ann"}"#);
+    bench.pass(1_000);
+    let bob = ask("bob");
+    assert_eq!((bob.source, bob.text.as_str()), (Source::Called, r#"{"for":"bob"}"#));
+    assert_eq!((ask("ann").source, ask("bob").source), (Source::Kept, Source::Kept));
+}
+
+#[test]
+fn a_server_that_is_down_is_not_called() {
+    let bench = Bench::new([Err(CallFailure::Unreachable("gone".to_owned()))]);
+    for _ in 0..5 {
+        assert!(bench.call("cancel_thing", "{}", None).is_err());
+    }
+    assert_eq!(not_called(bench.call("cancel_thing", "{}", None)).0, NotCalled::Down);
+    assert_eq!(bench.times().len(), 5);
+    let opened =
+        bench.world.changes.lock().expect("whole").iter().any(|event| matches!(event.change, HealthChange::Opened(_)));
+    assert!(opened);
+    let intent = bench.contract.0.intent.clone();
+    let alpha = PartnerId::parse("alpha").expect("sound");
+    assert_eq!(bench.outbound.admit(&intent, [&alpha].into_iter()), [Turn::Down]);
+    // After the wait one call is let through, and the server is up.
+    bench.pass(5_000);
+    bench.world.script.lock().expect("whole").extend([good()]);
+    bench.world.script.lock().expect("whole").pop_front();
+    assert!(bench.call("cancel_thing", "{}", None).is_ok());
+    assert_eq!(bench.outbound.admit(&intent, [&alpha].into_iter()), [Turn::Called]);
+}
+
+#[test]
+fn without_policies_a_call_goes_out_at_once_and_once() {
+    let world = Arc::new(World { script: Mutex::new([limited()].into()), ..World::default() });
+    let bench = Bench::new([good()]);
+    let plain = Arc::new(Outbound::plain(world.clone(), world.clone()));
+    let errand = bench.errand("search_things", r#"{"a":1}"#, Some("ann"));
+    assert!(block_on(plain.call(&errand, None)).is_err());
+    assert_eq!(world.seen.lock().expect("whole").len(), 1);
+}

@@ -1,0 +1,82 @@
+//! Binds the arguments of a call to what its reference is about, so that a reference to one option or booking opens no
+//! other.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
+
+use super::{Bound, CallError};
+use intent_gateway_domain::contract::{Refusal, Tool, Violation};
+use intent_gateway_domain::error::ContractFault;
+use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
+use intent_gateway_domain::violations::child;
+
+/// The arguments name something else than the reference.
+const NOT_THE_REFERENCE: &str = "NOT_THE_REFERENCE";
+/// Code of a refusal here.
+const INVALID_REQUEST: &str = "INVALID_REQUEST";
+
+/// The arguments, with the identifier filled in where the tool takes it and the caller left it out.
+pub(super) fn bound(arguments: &str, tool: &Tool, bound: &Bound) -> Result<String, CallError> {
+    let mut object = match serde_json::from_str(arguments) {
+        Ok(Value::Object(object)) => object,
+        Ok(_) | Err(_) => return Err(refused("", "WRONG_TYPE", "expected an object with the tool's arguments")),
+    };
+    let named = match bound.member.as_deref().filter(|member| takes(tool, member)) {
+        Some(member) if !object.contains_key(member) => {
+            object.insert(member.to_owned(), Value::String(bound.identifier.clone()));
+            return Ok(Value::Object(object).to_string());
+        }
+        Some(member) => object[member].as_str() == Some(&bound.identifier),
+        None => names(&object, &bound.identifier),
+    };
+    if !named {
+        let pointer = bound.member.as_deref().filter(|member| object.contains_key(*member));
+        let pointer = pointer.map_or_else(String::new, |member| child("", member));
+        return Err(refused(&pointer, NOT_THE_REFERENCE, "the arguments must name what the reference is about"));
+    }
+    // As the caller wrote them: numbers keep their digits.
+    Ok(arguments.to_owned())
+}
+
+/// The member of an answer that holds an identifier.
+pub(super) fn member_of(payload: &str, identifier: &str) -> Option<String> {
+    let payload: Map<String, Value> = serde_json::from_str(payload).ok()?;
+    let found = payload.into_iter().find(|(_, value)| value.as_str() == Some(identifier));
+    found.map(|(name, _)| name)
+}
+
+/// Whether one of the members is this identifier.
+fn names(arguments: &Map<String, Value>, identifier: &str) -> bool {
+    arguments.iter().any(|(name, value)| name != "request_id" && value.as_str() == Some(identifier))
+}
+
+/// Whether the tool's arguments have a member of this name.
+fn takes(tool: &Tool, name: &str) -> bool {
+    /// Of a schema that may be large, the names alone.
+    #[derive(Deserialize)]
+    struct Schema {
+        properties: BTreeMap<String, IgnoredAny>,
+    }
+    serde_json::from_str::<Schema>(tool.request_schema.get()).is_ok_and(|schema| schema.properties.contains_key(name))
+}
+
+/// The request identifier of prepared arguments, where the tool takes one and it is not empty.
+pub(super) fn request_id(arguments: &str) -> Result<Option<String>, CallError> {
+    let arguments: Value = serde_json::from_str(arguments).map_err(|_| {
+        CallError::Contract(ContractFault::InvalidOutput("prepared arguments that are no JSON".to_owned()))
+    })?;
+    let request_id = arguments["request_id"].as_str().unwrap_or_default();
+    if request_id.chars().count() > REQUEST_ID_MAX_CHARS {
+        let message = format!("expected at most {REQUEST_ID_MAX_CHARS} characters");
+        return Err(refused("/request_id", "TOO_LONG", &message));
+    }
+    Ok(Some(request_id).filter(|id| !id.is_empty()).map(str::to_owned))
+}
+
+fn refused(pointer: &str, code: &str, message: &str) -> CallError {
+    let violation = Violation { pointer: pointer.to_owned(), code: code.to_owned(), message: message.to_owned() };
+    CallError::Refused(Refusal { code: INVALID_REQUEST.to_owned(), violations: vec![violation] })
+}

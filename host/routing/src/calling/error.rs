@@ -1,0 +1,110 @@
+//! Why a call gave no answer, and which code the caller is told.
+
+use intent_gateway_domain::contract::{Descriptor, Refusal, Tool, Violation};
+use intent_gateway_domain::error::{CallFailure, ContractError, ContractFault, chain};
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::violations::child;
+use intent_gateway_outbound::policy::idempotency::KeyError;
+
+/// A finding: the partner answered with a code that the intent's error table does not have, or with text alone.
+pub(super) const UNLISTED_CODE: &str = "UNLISTED_ERROR_CODE";
+/// What an error without a listed code is answered as.
+const INTERNAL_ERROR: &str = "INTERNAL_ERROR";
+/// The platform's own codes, which every intent may use whether or not its table lists them (spec 1, Errors).
+const PLATFORM_CODES: [&str; 7] = [
+    "INVALID_REQUEST",
+    "METHOD_NOT_FOUND",
+    INTERNAL_ERROR,
+    "INVALID_AUTH",
+    "RATE_LIMITED",
+    "PARTNER_MAINTENANCE",
+    "IDEMPOTENCY_CONFLICT",
+];
+
+/// Why a call gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// No live contract of that name.
+    #[error("there is no intent `{0}`")]
+    InvalidIntent(String),
+    /// The intent has no such tool, or it is the search.
+    #[error("the intent has no tool `{0}` that is called by reference")]
+    UnknownTool(String),
+    /// The reference was not issued here, or for another intent or user.
+    #[error("the reference is not one that this gateway issued to this user for this intent")]
+    InvalidReference,
+    /// The option was shown without a token to book it by.
+    #[error("the option cannot be booked: the partner has not committed to it")]
+    NotBookable,
+    /// The option is no longer bookable; with the intent's own code for it.
+    #[error("the option is no longer bookable")]
+    Expired(Option<String>),
+    /// Requests of the intent are no longer routed to the partner.
+    #[error("the partner {0} is not served for the intent at the moment")]
+    PartnerGone(PartnerId),
+    /// The arguments were refused.
+    #[error("the arguments were refused with {}", .0.code)]
+    Refused(Refusal),
+    /// The call failed at the partner's side; with the code that the caller is told.
+    #[error("the partner gave no answer")]
+    Partner {
+        /// A code of the intent's table or the platform's; absent where the failure's own is told.
+        code: Option<String>,
+        /// What happened.
+        #[source]
+        failure: CallFailure,
+        /// Where the user signs in, where the partner asked for that.
+        link: Option<String>,
+    },
+    /// The key was used with other arguments.
+    #[error("the key was used before with other arguments")]
+    KeyUsed,
+    /// The same write is under way.
+    #[error("the same call is under way")]
+    UnderWay {
+        /// When to ask again, milliseconds from now.
+        wait_ms: u64,
+    },
+    /// What was done under the key cannot be looked up or taken down, so nothing was called.
+    #[error("the store failed: {0}")]
+    Store(String),
+    /// The contract refuses the partner's answer.
+    #[error("the partner's answer was refused with {}", .0.code)]
+    Answer(Refusal),
+    /// The contract failed.
+    #[error("the contract of the intent failed")]
+    Contract(#[source] ContractFault),
+}
+
+impl CallError {
+    pub(super) fn of_request(error: ContractError) -> Self {
+        match error {
+            ContractError::Refused(refusal) => Self::Refused(refusal),
+            ContractError::Fault(fault) => Self::Contract(fault),
+        }
+    }
+}
+
+/// Arguments whose key cannot be taken.
+pub(super) fn of_key(error: &KeyError, tool: &Tool) -> CallError {
+    let pointer = match (error, &tool.idempotency_key) {
+        (KeyError::Key(_), Some(name)) => child("", name),
+        _ => String::new(),
+    };
+    let violation = Violation { pointer, code: "INVALID_KEY".to_owned(), message: chain(error) };
+    CallError::Refused(Refusal { code: "INVALID_REQUEST".to_owned(), violations: vec![violation] })
+}
+
+/// Whether a partner may answer with this code: the intent's table lists it, or it is the platform's.
+pub(super) fn is_known(descriptor: &Descriptor, code: &str) -> bool {
+    descriptor.error(code).is_some() || PLATFORM_CODES.contains(&code)
+}
+
+/// The code that the caller is told for a partner's own error; `None` where the failure is the gateway's to name.
+pub(super) fn told(descriptor: &Descriptor, failure: &CallFailure) -> Option<String> {
+    match failure {
+        CallFailure::Platform { code, .. } if is_known(descriptor, code) => Some(code.clone()),
+        CallFailure::Platform { .. } => Some(INTERNAL_ERROR.to_owned()),
+        _ => None,
+    }
+}

@@ -1,0 +1,116 @@
+//! What is made of a partner's answer: scanned by the host, judged by the contract, and noted where it breaks a rule.
+
+use std::time::Instant;
+
+use serde_json::value::RawValue;
+
+use super::{CallError, Caller, Pinned, error};
+use crate::forbidden::ForbiddenFields;
+use intent_gateway_domain::contract::{CheckedResponse, Exchange, Violation};
+use intent_gateway_domain::error::{CallFailure, ContractError, chain};
+use intent_gateway_domain::findings::{Finding, Severity};
+use intent_gateway_domain::limits::PAYLOAD_MAX_DEPTH;
+use intent_gateway_domain::telemetry::{self, ForLog, Stage};
+use intent_gateway_outbound::Read;
+
+impl Caller {
+    /// Scans an answer and has the contract judge it. `by` is the call that was answered, where it is another than the order.
+    pub(super) async fn judge(
+        &self,
+        call: &Pinned<'_>,
+        text: String,
+        by: Option<&Read>,
+    ) -> Result<(Box<RawValue>, CheckedResponse), CallError> {
+        let start = Instant::now();
+        let fields = ForbiddenFields::new(&call.contract.descriptor().forbidden_fields);
+        let structure = fields.inspect(&text);
+        if structure.depth > PAYLOAD_MAX_DEPTH {
+            let message = format!("it nests {} levels deep; {PAYLOAD_MAX_DEPTH} are allowed", structure.depth);
+            return Err(self.failed(call, CallFailure::Payload(message)));
+        }
+        let payload = RawValue::from_string(text)
+            .map_err(|error| self.failed(call, CallFailure::Payload(format!("it is not valid JSON: {error}"))))?;
+        if structure.suspicious
+            && let Some(violation) = first_breach(&fields, payload.get())
+        {
+            let pointer = violation.pointer.clone();
+            self.record(call, Severity::Strike, violation);
+            let failure = CallFailure::Forbidden(pointer);
+            return Err(CallError::Partner { code: None, failure, link: None });
+        }
+        let scanned = Instant::now();
+        telemetry::partner_stage(Stage::Scan, call.contract.descriptor(), &call.partner.id, scanned - start);
+        let quoted = self.quoted(call).await;
+        let exchange = Exchange {
+            tool: by.map_or(call.order.tool, |by| &by.tool),
+            arguments: by.map_or(call.arguments.get(), |by| &by.arguments),
+            payload: payload.get(),
+            quoted: quoted.as_deref().map(RawValue::get),
+        };
+        let checked = call.contract.check_response(&call.context, exchange).await;
+        telemetry::stage(Stage::Evaluate, call.contract.descriptor(), scanned.elapsed());
+        match checked {
+            Ok(checked) => Ok((payload, checked)),
+            Err(ContractError::Refused(refusal)) => {
+                for violation in &refusal.violations {
+                    self.record(call, Severity::Drop, violation.clone());
+                }
+                Err(CallError::Answer(refusal))
+            }
+            Err(ContractError::Fault(fault)) => Err(CallError::Contract(fault)),
+        }
+    }
+
+    /// The option that the call is about, as the search returned it, where its receipt is still kept.
+    async fn quoted(&self, call: &Pinned<'_>) -> Option<Box<RawValue>> {
+        let (receipt, number) = call.bound.option.as_ref()?;
+        match self.evidence.option(receipt, &call.partner.id, *number).await {
+            Ok(option) => option,
+            Err(error) => {
+                tracing::warn!(error = %chain(&error), "an answer is judged without what was quoted");
+                None
+            }
+        }
+    }
+
+    /// Notes a failure against the partner where it is the partner's fault, and says what the caller is told.
+    pub(super) fn failed(&self, call: &Pinned<'_>, failure: CallFailure) -> CallError {
+        let descriptor = call.contract.descriptor();
+        tracing::warn!(
+            partner = %call.partner.id, intent = %descriptor.intent, tool = call.order.tool,
+            outcome = telemetry::failure(&failure), error = %ForLog(&failure), "a call of a tool failed"
+        );
+        let at_fault = matches!(failure, CallFailure::Payload(_) | CallFailure::Protocol(_));
+        let unlisted = match &failure {
+            CallFailure::Platform { code, .. } => !error::is_known(descriptor, code),
+            _ => false,
+        };
+        if at_fault || unlisted {
+            let code = if unlisted { error::UNLISTED_CODE } else { failure.code() };
+            let violation = Violation { pointer: String::new(), code: code.to_owned(), message: failure.to_string() };
+            self.record(call, Severity::Drop, violation);
+        }
+        let code = error::told(descriptor, &failure);
+        let link = self.outbound.link(&call.partner.id, call.order.user, &failure);
+        CallError::Partner { code, failure, link }
+    }
+
+    pub(super) fn record(&self, call: &Pinned<'_>, severity: Severity, violation: Violation) {
+        self.journal.record(Finding {
+            at_ms: call.context.now_ms,
+            partner: call.partner.id.clone(),
+            intent: call.order.intent.to_owned(),
+            request_id: call.context.request_id.clone(),
+            option_id: call.bound.is_option.then(|| call.bound.identifier.clone()),
+            external_id: (!call.bound.is_option).then(|| call.bound.identifier.clone()),
+            severity,
+            violation,
+        });
+    }
+}
+
+pub(super) fn first_breach(fields: &ForbiddenFields<'_>, payload: &str) -> Option<Violation> {
+    // An answer has no options: whatever breaks the rule breaks the whole of it.
+    let breaches = fields.breaches(payload, "").ok()?;
+    breaches.outside.into_iter().chain(breaches.options.into_values().flatten()).next()
+}

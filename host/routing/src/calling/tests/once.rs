@@ -1,0 +1,167 @@
+//! Writes under their keys, and orders that are followed.
+
+use super::*;
+use intent_gateway_domain::error::NotCalled;
+use intent_gateway_outbound::policy::idempotency::KEPT_MS;
+
+/// Books under a key.
+fn book(world: &Arc<World>, key: &str, note: &str) -> Result<Called, CallError> {
+    let reference = sealer().seal(&world.reference());
+    world.call(KEYED, &reference, &json!({"request_id": key, "note": note}))
+}
+
+fn payload(called: Result<Called, CallError>) -> Value {
+    serde_json::from_str(called.expect("passed").payload.get()).expect("JSON")
+}
+
+#[test]
+fn a_repeated_write_gets_the_same_booking_with_its_current_status() {
+    let world = World::new();
+    world.answers(Ok(json!({"booking_id": "BK-1", "status": "requested"})));
+    assert_eq!(payload(book(&world, "k-1", "a"))["status"], "requested");
+    world.answers(Ok(json!({"booking_id": "BK-1", "status": "confirmed"})));
+    assert_eq!(payload(book(&world, "k-1", "a"))["status"], "confirmed");
+    assert_eq!(world.was_called(), 2);
+    // Arguments that differ in their writing alone are the same.
+    let reference = sealer().seal(&world.reference());
+    let again = world.call(KEYED, &reference, &json!({"note": "a", "thing_id": "thing-1", "request_id": "k-1"}));
+    assert_eq!(payload(again)["booking_id"], "BK-1");
+    assert_eq!(book(&world, "k-1", "b").err(), Some(CallError::KeyUsed));
+    assert_eq!(world.was_called(), 3, "a conflict reaches no partner");
+    world.answers(Ok(json!({"booking_id": "BK-2"})));
+    assert_eq!(payload(book(&world, "k-2", "b"))["booking_id"], "BK-2", "another key");
+    assert!(world.found().is_empty());
+}
+
+#[test]
+fn a_partner_that_names_another_booking_is_found_out() {
+    let world = World::new();
+    payload(book(&world, "k-1", "a"));
+    world.answers(Ok(json!({"booking_id": "BK-9"})));
+    assert_eq!(payload(book(&world, "k-1", "a"))["booking_id"], "BK-1", "what was acknowledged stays");
+    assert_eq!(world.found(), [(Severity::Drop, "IDEMPOTENCY_BROKEN".to_owned())]);
+}
+
+#[test]
+fn what_was_booked_is_told_when_the_partner_cannot_be_asked() {
+    let world = World::new();
+    payload(book(&world, "k-1", "a"));
+    world.answers(Err(CallFailure::Unreachable("gone".to_owned())));
+    let told = book(&world, "k-1", "a").expect("the first answer");
+    assert!(told.reference.is_some() && told.payload.get().contains("BK-1"));
+    // Long after the option's time: told, and nobody called.
+    let called = world.was_called();
+    world.now_ms.store(NOW + 60_000, Ordering::Relaxed);
+    assert_eq!(payload(book(&world, "k-1", "a"))["booking_id"], "BK-1");
+    let gone = CallError::Expired(Some("THING_GONE".to_owned()));
+    assert_eq!(book(&world, "k-2", "a").err(), Some(gone.clone()));
+    assert_eq!(world.call(BOOK, &sealer().seal(&world.reference()), &json!({})).err(), Some(gone));
+    assert_eq!(world.was_called(), called);
+    // After a day the key is free, and the option gone.
+    world.now_ms.store(NOW + KEPT_MS, Ordering::Relaxed);
+    assert!(matches!(book(&world, "k-1", "a"), Err(CallError::Expired(_))));
+}
+
+#[test]
+fn a_write_that_failed_leaves_its_key_free_or_its_fate_open() {
+    let world = World::new();
+    let refused = CallFailure::Platform { code: "THING_GONE".to_owned(), message: "no".to_owned(), field: None };
+    world.answers(Err(refused));
+    assert!(book(&world, "k-1", "a").is_err());
+    world.answers(Ok(json!({"booking_id": "BK-1"})));
+    assert_eq!(
+        payload(book(&world, "k-1", "b"))["booking_id"],
+        "BK-1",
+        "nothing came of the first, so the key is free"
+    );
+
+    world.answers(Err(CallFailure::Timeout(30_000)));
+    assert!(book(&world, "k-2", "a").is_err());
+    assert_eq!(book(&world, "k-2", "b").err(), Some(CallError::KeyUsed), "it may have landed");
+    world.answers(Ok(json!({"booking_id": "BK-2"})));
+    assert_eq!(payload(book(&world, "k-2", "a"))["booking_id"], "BK-2", "it goes out again");
+
+    // An answer that the contract refuses leaves it open as well.
+    world.answers(Ok(json!({"nothing": true})));
+    assert!(matches!(book(&world, "k-3", "a"), Err(CallError::Answer(_))));
+    assert_eq!(book(&world, "k-3", "b").err(), Some(CallError::KeyUsed));
+}
+
+#[test]
+fn an_attempt_of_another_process_is_waited_for_and_then_made_again() {
+    let world = World::new();
+    let asked = {
+        let contract = with_booking_tools();
+        let arguments = json!({"note": "a", "request_id": "k-1", "thing_id": "thing-1"}).to_string();
+        let (tool, partner) = (contract.tool(KEYED).expect("there"), PartnerId::parse("alpha").expect("sound"));
+        Asked::read(&partner, INTENT, tool, &arguments, Some(&user())).expect("sound").expect("a key")
+    };
+    let mut change = Change::default();
+    change.put(&Versioned::new(asked.begin(None, NOW)));
+    block_on(world.store.commit(change)).expect("kept");
+    let outcome = book(&world, "k-1", "a");
+    assert!(matches!(outcome, Err(CallError::UnderWay { wait_ms: 1.. })), "{outcome:?}");
+    assert!(world.now_ms.load(Ordering::Relaxed) > NOW + 29_000, "it was waited for as long as a call may take");
+    assert_eq!(world.was_called(), 0);
+    // The reference of this world would be over by then.
+    world.now_ms.store(NOW, Ordering::Relaxed);
+    let mut reference = world.reference();
+    reference.expires_at_ms = Some(NOW + 1_000_000);
+    world.now_ms.store(NOW + 45_000, Ordering::Relaxed);
+    let arguments = json!({"request_id": "k-1", "note": "a"});
+    payload(world.call(KEYED, &sealer().seal(&reference), &arguments));
+    assert_eq!(world.was_called(), 1);
+}
+
+#[test]
+fn what_is_kept_is_sealed_and_a_key_must_be_one() {
+    let world = World::new();
+    world.answers(Ok(json!({"booking_id": "BK-SECRET"})));
+    payload(book(&world, "k-1", "a"));
+    let kept = world.store.everything();
+    assert!(!kept.is_empty() && !kept.contains("BK-SECRET") && !kept.contains("user-1"), "{kept}");
+    let reference = sealer().seal(&world.reference());
+    let refused = world.call(KEYED, &reference, &json!({"request_id": {"a": 1}}));
+    let Err(CallError::Refused(refusal)) = refused else { panic!("taken") };
+    assert_eq!(&*refusal.violations[0].pointer, "/request_id");
+}
+
+#[test]
+fn an_order_is_followed_once_in_five_seconds() {
+    let world = World::new();
+    let booked = world.call(BOOK, &sealer().seal(&world.reference()), &json!({})).expect("passed");
+    let reference = booked.reference.expect("one");
+    let track = || world.call(TRACK, &reference, &json!({}));
+    let before = world.was_called();
+    world.answers(Ok(json!({"booking_id": "BK-1", "minutes": 9})));
+    assert_eq!(payload(track())["minutes"], 9);
+    world.answers(Ok(json!({"booking_id": "BK-1", "minutes": 8})));
+    assert_eq!(payload(track())["minutes"], 9, "the last answer");
+    world.now_ms.fetch_add(4_999, Ordering::Relaxed);
+    assert_eq!(payload(track())["minutes"], 9);
+    assert_eq!(world.was_called(), before + 1);
+    world.now_ms.fetch_add(1, Ordering::Relaxed);
+    assert_eq!(payload(track())["minutes"], 8);
+    assert_eq!(world.was_called(), before + 2);
+    // After a failure there may be nothing to serve: the next is told when to come.
+    world.now_ms.fetch_add(40_000, Ordering::Relaxed);
+    world.answers(Err(CallFailure::HttpStatus(500)));
+    assert!(track().is_err());
+    let outcome = track();
+    let Err(CallError::Partner { failure: CallFailure::NotCalled { why, wait_ms }, .. }) = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!((why, wait_ms), (NotCalled::PartnerRate, Some(5_000)));
+}
+
+#[test]
+fn attempts_are_forgotten_when_their_time_is_over() {
+    let world = World::new();
+    for number in 0..250 {
+        payload(book(&world, &format!("k-{number}"), "a"));
+    }
+    let forget = |at_ms| block_on(forget_attempts(&*world.store, at_ms)).expect("forgotten");
+    assert_eq!(forget(NOW + KEPT_MS - 1), 0);
+    assert_eq!(forget(NOW + KEPT_MS), 250);
+    assert_eq!(forget(NOW + KEPT_MS), 0);
+}

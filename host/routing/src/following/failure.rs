@@ -1,0 +1,117 @@
+//! Which failures of a call pass, and when it is worth calling again.
+
+use crate::calling::CallError;
+use intent_gateway_domain::contract::Descriptor;
+use intent_gateway_domain::error::{CallFailure, NotCalled};
+use intent_gateway_outbound::policy::pace::track::BETWEEN_CALLS_MS;
+
+/// Longest pause between two calls, milliseconds, unless the partner asks for more.
+const PAUSE_MAX_MS: u64 = 40_000;
+/// Longest pause that a partner is granted, milliseconds.
+const ASKED_PAUSE_MAX_MS: u64 = 120_000;
+
+/// Whether the next call may be answered though this one failed. `descriptor` is that of the live contract: what its error
+/// table says of a partner's own code.
+pub(super) fn may_pass(error: &CallError, descriptor: Option<&Descriptor>) -> bool {
+    match error {
+        CallError::Partner { code, failure, .. } => match failure {
+            CallFailure::Platform { code: own, .. } => {
+                let code = code.as_deref().unwrap_or(own);
+                let row = descriptor.and_then(|descriptor| descriptor.error(code));
+                row.map_or_else(|| is_passing(code), |row| is_passing_status(row.http_status))
+            }
+            CallFailure::HttpStatus(status) => is_passing_status(*status),
+            CallFailure::Timeout(_)
+            | CallFailure::Unreachable(_)
+            | CallFailure::RateLimited { .. }
+            | CallFailure::BodyTooLarge(_)
+            | CallFailure::Protocol(_)
+            | CallFailure::Payload(_)
+            | CallFailure::Busy
+            | CallFailure::NotCalled { .. } => true,
+            CallFailure::AddressRefused(_)
+            | CallFailure::Redirect(_)
+            | CallFailure::Unauthorized
+            | CallFailure::SignInRequired { .. }
+            | CallFailure::Forbidden(_) => false,
+        },
+        // The next answer, or the next version of the contract, may be sound, and the store be there again.
+        CallError::Answer(_) | CallError::Contract(_) | CallError::Store(_) => true,
+        _ => false,
+    }
+}
+
+/// Of the platform's own codes (spec 1, Errors).
+fn is_passing(code: &str) -> bool {
+    matches!(code, "INTERNAL_ERROR" | "RATE_LIMITED" | "PARTNER_MAINTENANCE")
+}
+
+fn is_passing_status(status: u16) -> bool {
+    matches!(status, 408 | 429) || status >= 500
+}
+
+/// How long a failure asks to be left alone, milliseconds.
+pub(super) fn wait_ms(error: &CallError) -> Option<u64> {
+    match error {
+        CallError::Partner { failure: CallFailure::RateLimited { retry_after_ms }, .. } => *retry_after_ms,
+        CallError::Partner { failure: CallFailure::NotCalled { wait_ms, .. }, .. } => *wait_ms,
+        _ => None,
+    }
+}
+
+/// How long the gateway itself wants to wait before it calls, milliseconds: nobody has failed then.
+pub(super) fn not_yet_ms(error: &CallError) -> Option<u64> {
+    match error {
+        CallError::Partner { failure: CallFailure::NotCalled { why, wait_ms: Some(wait_ms) }, .. } => {
+            let is_soon = *why != NotCalled::Down && *wait_ms <= BETWEEN_CALLS_MS;
+            is_soon.then_some(*wait_ms)
+        }
+        _ => None,
+    }
+}
+
+/// The pause after so many failures in a row: twice as long each time, and no shorter than was asked for.
+pub(super) fn pause_ms(failures: u32, asked_ms: Option<u64>) -> u64 {
+    let doubled = BETWEEN_CALLS_MS.saturating_mul(1 << failures.saturating_sub(1).min(16));
+    doubled.min(PAUSE_MAX_MS).max(asked_ms.unwrap_or(0).min(ASKED_PAUSE_MAX_MS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_bound() {
+        let pauses: Vec<_> = (1..=6).map(|failures| pause_ms(failures, None)).collect();
+        assert_eq!(pauses, [5_000, 10_000, 20_000, 40_000, 40_000, 40_000]);
+        assert_eq!(pause_ms(1, Some(7_000)), 7_000);
+        assert_eq!(pause_ms(3, Some(7_000)), 20_000);
+        assert_eq!(pause_ms(1, Some(u64::MAX)), ASKED_PAUSE_MAX_MS);
+        assert_eq!(pause_ms(u32::MAX, None), PAUSE_MAX_MS);
+    }
+
+    #[test]
+    fn what_the_partner_or_the_network_suffers_passes() {
+        let partner = |failure| CallError::Partner { code: None, failure, link: None };
+        let platform =
+            |code: &str| CallFailure::Platform { code: code.to_owned(), message: String::new(), field: None };
+        for failure in [
+            CallFailure::Timeout(1),
+            CallFailure::HttpStatus(503),
+            CallFailure::HttpStatus(429),
+            CallFailure::Busy,
+            platform("PARTNER_MAINTENANCE"),
+        ] {
+            assert!(may_pass(&partner(failure.clone()), None), "{failure:?}");
+        }
+        for failure in [
+            CallFailure::HttpStatus(404),
+            CallFailure::Unauthorized,
+            CallFailure::Forbidden("/fake_discount".to_owned()),
+            platform("INVALID_REQUEST"),
+        ] {
+            assert!(!may_pass(&partner(failure.clone()), None), "{failure:?}");
+        }
+        assert!(!may_pass(&CallError::InvalidReference, None));
+    }
+}

@@ -1,0 +1,283 @@
+//! The go-live check: whether a partner meets what an intent's contract asks for before real users reach it (spec 2,
+//! "Go-live requirements"; the contract declares them, see [`Requirement`]).
+//!
+//! Sample requests, which people choose, are searched with at this one partner, exactly as a user's would be. What
+//! can be seen in the answers is judged here; the rest people look into and confirm. Whether the partner has all
+//! tools is the probe's business, and whether it may go live on a passed check is the connection's.
+//!
+//! What the samples bring to light stays in the report: nothing of it is recorded against the partner.
+
+mod tally;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+use crate::reference::ReferenceSealer;
+use crate::search::{PartnerStatus, SearchOutcome, Searcher};
+use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::contract::{Descriptor, Need, Requirement, RequirementCheck};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::error::{ContractFault, SearchError};
+use intent_gateway_domain::findings::Finding;
+use intent_gateway_domain::golive::{
+    Confirmation, GoLiveCheck, GoLiveError, GoLiveItem, GoLiveReport, ItemState, NO_FORBIDDEN_FIELDS, PLATFORM_CODES,
+    SAMPLES_ANSWERED, SAMPLES_MAX, SampleResult, check_confirmations,
+};
+use intent_gateway_domain::limits::REQUEST_BODY_MAX_BYTES;
+use intent_gateway_domain::partner::Partner;
+use intent_gateway_domain::ports::{Contract, Contracts, Journal, PartnerCalls, PartnerDirectory, Selection};
+use intent_gateway_domain::receipt::Receipt;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_outbound::Outbound;
+use tally::Tally;
+
+/// Code under which a search records a forbidden field.
+const FORBIDDEN_FIELD: &str = "FORBIDDEN_FIELD";
+
+/// Wait for each sample of a test: several times the slowest target of any search, and with every sample at its end still
+/// within the time of one admin call.
+pub const SAMPLE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Runs checks over the ports.
+pub struct GoLiveRunner {
+    /// How partners are called.
+    pub calls: Arc<dyn PartnerCalls>,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Wait for each call. All samples together take at most [`SAMPLES_MAX`] times as long.
+    pub timeout: Duration,
+}
+
+impl GoLiveCheck for GoLiveRunner {
+    fn run<'a>(
+        &'a self,
+        partner: Arc<Partner>,
+        contract: Arc<dyn Contract>,
+        requests: &'a [String],
+        confirmed: &'a [Confirmation],
+    ) -> BoxFuture<'a, Result<GoLiveReport, GoLiveError>> {
+        Box::pin(self.check(partner, contract, requests, confirmed))
+    }
+}
+
+impl GoLiveRunner {
+    async fn check(
+        &self,
+        partner: Arc<Partner>,
+        contract: Arc<dyn Contract>,
+        requests: &[String],
+        confirmed: &[Confirmation],
+    ) -> Result<GoLiveReport, GoLiveError> {
+        let descriptor = contract.descriptor();
+        check_samples(requests)?;
+        check_confirmations(confirmed, |code| {
+            let requirement = descriptor.go_live.iter().find(|requirement| requirement.code == code);
+            requirement
+                .map_or_else(|| PLATFORM_CODES.contains(&code).then_some(false), |one| Some(by_hand(one, descriptor)))
+        })?;
+        let at_ms = self.clock.now_ms();
+        let found = Arc::new(Breaches::default());
+        let searcher = self.searcher(&partner, &contract, &found);
+        let mut tallies: Vec<_> = descriptor.go_live.iter().map(|one| Tally::of(one, descriptor)).collect();
+        let (mut samples, mut forbidden) = (Vec::new(), 0);
+        for (sample, request) in (1..).zip(requests) {
+            let id = format!("go-live-{at_ms}-{sample}");
+            let outcome = searcher.search(descriptor.intent.as_str(), request, id).await;
+            let outcome = outcome.map_err(|error| unfit(error, sample))?;
+            let seen = Sample::of(request, &outcome, found.take());
+            forbidden += seen.breaches.get(FORBIDDEN_FIELD).copied().unwrap_or(0);
+            tallies.iter_mut().for_each(|tally| tally.observe(&seen));
+            samples.push(seen.result(outcome.request_id.clone()));
+        }
+        let mut items = vec![answered(&samples), unforbidden(forbidden)];
+        items.extend(descriptor.go_live.iter().zip(tallies).map(|(requirement, tally)| {
+            let (state, detail) = tally.finish();
+            GoLiveItem { code: requirement.code.clone(), text: requirement.text.clone(), state, detail }
+        }));
+        let mut report = GoLiveReport {
+            partner: partner.id.clone(),
+            intent: descriptor.intent.as_str().to_owned(),
+            contract_version: descriptor.version.to_string(),
+            contract_digest: contract.digest(),
+            at_ms,
+            samples,
+            items,
+        };
+        report.confirm(confirmed)?;
+        Ok(report)
+    }
+
+    /// A search that knows this contract and this partner alone.
+    fn searcher(&self, partner: &Arc<Partner>, contract: &Arc<dyn Contract>, found: &Arc<Breaches>) -> Searcher {
+        Searcher {
+            contracts: Arc::new(OneContract(contract.clone())),
+            directory: Arc::new(OnePartner(partner.clone())),
+            outbound: Arc::new(Outbound::plain(self.calls.clone(), self.clock.clone())),
+            journal: found.clone(),
+            clock: self.clock.clone(),
+            // Nobody ever sees a reference of these searches, so its key protects nothing.
+            references: ReferenceSealer::new(&Secret::new("go-live check")),
+            timeout: self.timeout,
+        }
+    }
+}
+
+/// Whether a requirement is for people to confirm.
+fn by_hand(requirement: &Requirement, descriptor: &Descriptor) -> bool {
+    match &requirement.check {
+        RequirementCheck::ByHand => true,
+        RequirementCheck::WithinLatency(tool) => *tool != descriptor.search.tool,
+        RequirementCheck::AtLeast(_) | RequirementCheck::Covers(_) | RequirementCheck::Handles(_) => false,
+    }
+}
+
+fn check_samples(requests: &[String]) -> Result<(), GoLiveError> {
+    if requests.is_empty() || requests.len() > SAMPLES_MAX {
+        return Err(GoLiveError::SampleCount(requests.len()));
+    }
+    let mut numbered = (1..).zip(requests);
+    match numbered.find(|(_, request)| request.len() > REQUEST_BODY_MAX_BYTES) {
+        Some((sample, request)) => Err(GoLiveError::SampleTooLarge { sample, bytes: request.len() }),
+        None => Ok(()),
+    }
+}
+
+fn unfit(error: SearchError, sample: usize) -> GoLiveError {
+    match error {
+        SearchError::Refused(refusal) => GoLiveError::SampleRefused { sample, refusal },
+        SearchError::Contract(fault) => GoLiveError::Contract { sample, fault },
+        SearchError::InvalidIntent(intent) => {
+            let fault = ContractFault::InvalidOutput(format!("it does not serve its own intent `{intent}`"));
+            GoLiveError::Contract { sample, fault }
+        }
+    }
+}
+
+fn answered(samples: &[SampleResult]) -> GoLiveItem {
+    let failures: Vec<_> = (1..)
+        .zip(samples)
+        .filter_map(|(number, sample)| sample.failure.as_ref().map(|code| format!("sample {number}: {code}")))
+        .collect();
+    let count = format!("{} of {} samples were answered", samples.len() - failures.len(), samples.len());
+    GoLiveItem {
+        code: SAMPLES_ANSWERED.to_owned(),
+        text: "The partner gives a usable answer to every sample request.".to_owned(),
+        state: state(failures.is_empty()),
+        detail: if failures.is_empty() { count } else { format!("{count} ({})", failures.join(", ")) },
+    }
+}
+
+fn unforbidden(found: usize) -> GoLiveItem {
+    GoLiveItem {
+        code: NO_FORBIDDEN_FIELDS.to_owned(),
+        text: "No answer carries a field that the platform or the intent forbids.".to_owned(),
+        state: state(found == 0),
+        detail: if found == 0 { "none was found".to_owned() } else { format!("{found} found") },
+    }
+}
+
+fn state(holds: bool) -> ItemState {
+    if holds { ItemState::Passed } else { ItemState::Failed }
+}
+
+/// What one sample search showed.
+struct Sample {
+    /// The request as it was given.
+    request: Value,
+    /// The options that passed, each with its identifier.
+    options: Vec<(String, Value)>,
+    dropped: usize,
+    /// How often each code was recorded.
+    breaches: BTreeMap<String, usize>,
+    elapsed: Duration,
+    failure: Option<String>,
+}
+
+impl Sample {
+    fn of(request: &str, outcome: &SearchOutcome, breaches: BTreeMap<String, usize>) -> Self {
+        // The contract took the request and the host the options, so all of them are JSON.
+        let parse = |json: &str| serde_json::from_str(json).unwrap_or(Value::Null);
+        let options = outcome.options.iter().map(|one| (one.ranked.id.clone(), parse(one.option.get())));
+        let partner = outcome.partners.first();
+        let failure = partner.and_then(|partner| match &partner.status {
+            PartnerStatus::Failed(failure) => Some(failure.code().to_owned()),
+            PartnerStatus::Answered { .. } | PartnerStatus::LeftOut(_) => None,
+        });
+        Self {
+            request: parse(request),
+            options: options.collect(),
+            dropped: outcome.dropped.len(),
+            breaches,
+            elapsed: partner.and_then(|partner| partner.elapsed).unwrap_or_default(),
+            failure,
+        }
+    }
+
+    fn result(self, request_id: String) -> SampleResult {
+        SampleResult {
+            request_id,
+            options: self.options.len(),
+            dropped: self.dropped,
+            elapsed_ms: u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX),
+            failure: self.failure,
+        }
+    }
+}
+
+/// Counts what a search records, by code, instead of recording it.
+#[derive(Default)]
+struct Breaches(Mutex<BTreeMap<String, usize>>);
+
+impl Breaches {
+    /// The counts since they were last taken.
+    fn take(&self) -> BTreeMap<String, usize> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Journal for Breaches {
+    fn record(&self, finding: Finding) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *counts.entry(finding.violation.code).or_default() += 1;
+    }
+
+    fn keep(&self, _: Receipt) {}
+}
+
+/// A catalogue of one contract.
+struct OneContract(Arc<dyn Contract>);
+
+impl Contracts for OneContract {
+    fn live(&self, intent: &str) -> Option<Arc<dyn Contract>> {
+        (self.0.descriptor().intent.as_str() == intent).then(|| self.0.clone())
+    }
+
+    fn loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
+        (self.0.digest() == digest).then(|| self.0.clone())
+    }
+
+    fn all(&self) -> Vec<Arc<dyn Contract>> {
+        vec![self.0.clone()]
+    }
+
+    fn woken(&self, _: &str) -> Vec<Arc<dyn Contract>> {
+        self.all()
+    }
+}
+
+/// A directory of one partner, which is called whatever its area and hours: people choose the samples for it.
+struct OnePartner(Arc<Partner>);
+
+impl PartnerDirectory for OnePartner {
+    fn select(&self, _: &str, _: &Need, _: u64) -> Selection {
+        Selection { chosen: vec![self.0.clone()], ..Selection::default() }
+    }
+
+    fn all(&self) -> Vec<Arc<Partner>> {
+        vec![self.0.clone()]
+    }
+}

@@ -1,0 +1,15 @@
+//! From a request to ranked options, and from an option to the calls that follow it: which contract, which partners, what
+//! is sent, what is scanned, judged, shown and kept.
+//!
+//! Not here: how a partner is called and when it is left alone (`outbound`), what happens when an order closes (`ledger`),
+//! HTTP.
+
+pub mod calling;
+pub mod following;
+pub mod forbidden;
+pub mod golive;
+pub mod payload;
+pub mod reference;
+pub mod replay;
+pub mod search;
+pub mod selection;

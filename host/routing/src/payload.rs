@@ -1,0 +1,358 @@
+//! Takes a partner's search payload apart: the envelope, the options, and nothing of what they mean.
+//!
+//! A payload is an object with `result_token`, `expires_at` and the array of options under the key that the
+//! contract names. A bare array is taken as the options alone: they are shown, but not bookable by token.
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::forbidden::{Breaches, ForbiddenFields};
+use intent_gateway_domain::contract::Violation;
+use intent_gateway_domain::limits::{OPTIONS_READ_MAX, PAYLOAD_MAX_DEPTH, RESULT_TOKEN_MAX_BYTES};
+
+/// What a booking needs of the search that found the option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BookingToken {
+    /// The partner's token.
+    pub result_token: String,
+    /// How long the options stay bookable, milliseconds since the epoch.
+    pub expires_at_ms: u64,
+}
+
+/// A search payload in parts.
+#[derive(Debug)]
+pub struct SearchPayload {
+    /// Absent when the options cannot be booked by token.
+    pub token: Option<BookingToken>,
+    /// The options as the partner wrote them, in its order.
+    pub options: Vec<Box<RawValue>>,
+    /// Options beyond [`OPTIONS_READ_MAX`], which are not read.
+    pub unread: usize,
+    /// What is wrong with the envelope without sinking the answer.
+    pub notes: Vec<Violation>,
+    /// Forbidden fields.
+    pub breaches: Breaches,
+}
+
+/// Why a payload cannot be used at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PayloadError {
+    /// It is no JSON.
+    #[error("it is not valid JSON: {0}")]
+    Syntax(String),
+    /// It nests too deep.
+    #[error("it nests {depth} levels deep; {PAYLOAD_MAX_DEPTH} are allowed")]
+    TooDeep {
+        /// What was found.
+        depth: usize,
+    },
+    /// It is JSON of another shape.
+    #[error("{0}")]
+    Shape(String),
+}
+
+/// Takes a payload apart and scans it.
+///
+/// # Errors
+/// [`PayloadError`] when nothing of the payload can be used.
+pub fn read(text: &str, options_key: &str, fields: &ForbiddenFields<'_>) -> Result<SearchPayload, PayloadError> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let envelope = EnvelopeSeed { options_key }
+        .deserialize(&mut deserializer)
+        .and_then(|envelope| deserializer.end().map(|()| envelope))
+        .map_err(|error| PayloadError::Syntax(error.to_string()))?
+        .map_err(PayloadError::Shape)?;
+    let structure = fields.inspect(text);
+    if structure.depth > PAYLOAD_MAX_DEPTH {
+        return Err(PayloadError::TooDeep { depth: structure.depth });
+    }
+    let breaches = if structure.suspicious {
+        fields.breaches(text, options_key).map_err(|error| PayloadError::Syntax(error.to_string()))?
+    } else {
+        Breaches::default()
+    };
+    let (token, notes) = envelope.token();
+    Ok(SearchPayload { token, options: envelope.options, unread: envelope.unread, notes, breaches })
+}
+
+#[derive(Default)]
+struct Envelope<'de> {
+    bare: bool,
+    result_token: Option<&'de RawValue>,
+    expires_at: Option<&'de RawValue>,
+    options: Vec<Box<RawValue>>,
+    unread: usize,
+}
+
+impl Envelope<'_> {
+    fn token(&self) -> (Option<BookingToken>, Vec<Violation>) {
+        let mut notes = Vec::new();
+        if self.bare {
+            return (None, notes);
+        }
+        let result_token = text_field(self.result_token, "/result_token", &mut notes).filter(|token| {
+            let fits = (1..=RESULT_TOKEN_MAX_BYTES).contains(&token.len());
+            if !fits {
+                let message = format!("expected 1 to {RESULT_TOKEN_MAX_BYTES} bytes, found {}", token.len());
+                notes.push(note("/result_token", "BAD_FORMAT", message));
+            }
+            fits
+        });
+        let expires_at_ms = text_field(self.expires_at, "/expires_at", &mut notes).and_then(|text| {
+            let instant = parse_instant_ms(&text);
+            if instant.is_none() {
+                let message = "expected an ISO 8601 datetime with offset".to_owned();
+                notes.push(note("/expires_at", "BAD_FORMAT", message));
+            }
+            instant
+        });
+        let token = result_token.zip(expires_at_ms);
+        (token.map(|(result_token, expires_at_ms)| BookingToken { result_token, expires_at_ms }), notes)
+    }
+}
+
+fn note(pointer: &str, code: &str, message: String) -> Violation {
+    Violation { pointer: pointer.to_owned(), code: code.to_owned(), message }
+}
+
+fn text_field(raw: Option<&RawValue>, pointer: &str, notes: &mut Vec<Violation>) -> Option<String> {
+    let Some(raw) = raw else {
+        notes.push(note(pointer, "REQUIRED", "is missing; the options are shown but cannot be booked".to_owned()));
+        return None;
+    };
+    let text = serde_json::from_str(raw.get()).ok();
+    if text.is_none() {
+        notes.push(note(pointer, "WRONG_TYPE", "expected a string".to_owned()));
+    }
+    text
+}
+
+/// An ISO 8601 datetime with a `T` and an offset, as milliseconds since the epoch; none for other text and for
+/// instants before 1970.
+#[must_use]
+pub fn parse_instant_ms(text: &str) -> Option<u64> {
+    static PARSER: jiff::fmt::temporal::DateTimeParser = jiff::fmt::temporal::DateTimeParser::new();
+    if text.as_bytes().get(10) != Some(&b'T') || text.contains('[') {
+        return None;
+    }
+    PARSER.parse_timestamp(text).ok().and_then(|timestamp| u64::try_from(timestamp.as_millisecond()).ok())
+}
+
+struct EnvelopeSeed<'a> {
+    options_key: &'a str,
+}
+
+/// The outer error is broken JSON, the inner one JSON of another shape.
+type Shaped<T> = Result<T, String>;
+
+impl<'de> DeserializeSeed<'de> for EnvelopeSeed<'_> {
+    type Value = Shaped<Envelope<'de>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for EnvelopeSeed<'_> {
+    type Value = Shaped<Envelope<'de>>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "an object with `{}`, or an array", self.options_key)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, elements: A) -> Result<Self::Value, A::Error> {
+        let (options, unread) = read_options(elements)?;
+        Ok(Ok(Envelope { bare: true, options, unread, ..Envelope::default() }))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        let mut envelope = Envelope::default();
+        let mut options = None;
+        let mut fault = None;
+        while let Some(key) = entries.next_key::<std::borrow::Cow<'de, str>>()? {
+            let repeated = match &*key {
+                "result_token" => envelope.result_token.replace(entries.next_value()?).is_some(),
+                "expires_at" => envelope.expires_at.replace(entries.next_value()?).is_some(),
+                key if key == self.options_key => options.replace(entries.next_value_seed(OptionsSeed)?).is_some(),
+                _ => {
+                    entries.next_value::<IgnoredAny>()?;
+                    false
+                }
+            };
+            if repeated {
+                fault = Some(format!("the key `{key}` appears twice"));
+            }
+        }
+        if let Some(fault) = fault {
+            return Ok(Err(fault));
+        }
+        match options {
+            Some(Some((options, unread))) => Ok(Ok(Envelope { options, unread, ..envelope })),
+            Some(None) => Ok(Err(format!("`{}` is not an array", self.options_key))),
+            None => Ok(Err(format!("it has no array `{}`", self.options_key))),
+        }
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Err(NEITHER.to_owned()))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(Err(NEITHER.to_owned()))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(Err(NEITHER.to_owned()))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(Err(NEITHER.to_owned()))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(Err(NEITHER.to_owned()))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Err(NEITHER.to_owned()))
+    }
+}
+
+const NEITHER: &str = "it is neither an object nor an array";
+
+fn read_options<'de, A: SeqAccess<'de>>(mut elements: A) -> Result<(Vec<Box<RawValue>>, usize), A::Error> {
+    let mut options = Vec::new();
+    while options.len() < OPTIONS_READ_MAX {
+        match elements.next_element()? {
+            Some(option) => options.push(option),
+            None => return Ok((options, 0)),
+        }
+    }
+    let mut unread = 0;
+    while elements.next_element::<IgnoredAny>()?.is_some() {
+        unread += 1;
+    }
+    Ok((options, unread))
+}
+
+/// Reads the array of options; `None` when the value is no array.
+struct OptionsSeed;
+
+impl<'de> DeserializeSeed<'de> for OptionsSeed {
+    type Value = Option<(Vec<Box<RawValue>>, usize)>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for OptionsSeed {
+    type Value = Option<(Vec<Box<RawValue>>, usize)>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an array of options")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, elements: A) -> Result<Self::Value, A::Error> {
+        read_options(elements).map(Some)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn payload(text: &str) -> Result<SearchPayload, PayloadError> {
+        read(text, "slots", &ForbiddenFields::new(&[]))
+    }
+
+    fn note_codes(text: &str) -> Vec<String> {
+        let payload = payload(text).expect("usable");
+        assert_eq!(payload.token, None);
+        payload.notes.into_iter().map(|note| format!("{} {}", note.pointer, note.code)).collect()
+    }
+
+    #[test]
+    fn a_whole_payload() {
+        let text = r#"{"result_token":"t","expires_at":"2026-01-01T05:30:00+05:30","slots":[{"a":1}, 2],"x":{}}"#;
+        let payload = payload(text).expect("usable");
+        let token = BookingToken { result_token: "t".to_owned(), expires_at_ms: 1_767_225_600_000 };
+        assert_eq!(payload.token, Some(token));
+        assert_eq!(payload.options.iter().map(|option| option.get()).collect::<Vec<_>>(), [r#"{"a":1}"#, "2"]);
+        assert!(payload.notes.is_empty());
+    }
+
+    #[test]
+    fn a_bare_array_has_no_token_and_no_notes() {
+        let payload = payload("[{}]").expect("usable");
+        assert_eq!((payload.options.len(), payload.token, payload.notes.len()), (1, None, 0));
+    }
+
+    #[test]
+    fn an_incomplete_envelope_is_noted() {
+        assert_eq!(note_codes(r#"{"slots":[]}"#), ["/result_token REQUIRED", "/expires_at REQUIRED"]);
+        let wrong = r#"{"slots":[],"result_token":5,"expires_at":"tomorrow"}"#;
+        assert_eq!(note_codes(wrong), ["/result_token WRONG_TYPE", "/expires_at BAD_FORMAT"]);
+        let no_offset = r#"{"slots":[],"result_token":"","expires_at":"2026-01-01T05:30:00"}"#;
+        assert_eq!(note_codes(no_offset), ["/result_token BAD_FORMAT", "/expires_at BAD_FORMAT"]);
+    }
+
+    #[test]
+    fn other_shapes_are_refused() {
+        for text in ["3", "true", "null", "\"x\"", "1.5", "-1", "{}", r#"{"slots":{}}"#, r#"{"slots":1}"#] {
+            assert!(matches!(payload(text), Err(PayloadError::Shape(_))), "{text}");
+        }
+        assert!(matches!(payload(r#"{"slots":[],"slots":[]}"#), Err(PayloadError::Shape(_))));
+        for text in ["", "{", "[1,]", "[] x", r#"{"slots":[{"a":}]}"#] {
+            assert!(matches!(payload(text), Err(PayloadError::Syntax(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn deep_nesting_is_refused() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(payload(&nested(PAYLOAD_MAX_DEPTH)).is_ok());
+        assert_eq!(
+            payload(&nested(65)).map_err(|e| e.to_string()).err(),
+            Some("it nests 65 levels deep; 64 are allowed".to_owned())
+        );
+        // Far beyond any stack: neither the parser nor the scan recurses.
+        assert_eq!(payload(&nested(1_000_000)).err(), Some(PayloadError::TooDeep { depth: 1_000_000 }));
+    }
+
+    #[test]
+    fn options_beyond_the_bound_are_counted_not_read() {
+        let text = format!("[{}0]", "0,".repeat(OPTIONS_READ_MAX + 4));
+        let payload = payload(&text).expect("usable");
+        assert_eq!((payload.options.len(), payload.unread), (OPTIONS_READ_MAX, 5));
+    }
+}

@@ -1,0 +1,233 @@
+//! References: what the orchestrator gets to book by, and then to follow a booking by. Opaque to it, signed, and complete
+//! in themselves, so that any replica can take one without having kept the search.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::id::UserId;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::vault::{hex, padded};
+
+/// Bytes of a user's digest that a reference holds.
+const USER_MARK_BYTES: usize = 16;
+
+/// For whom something was found or booked: a digest of the identifier, for references travel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct UserMark(String);
+
+impl UserMark {
+    /// The mark of a user.
+    #[must_use]
+    pub fn of(user: &UserId) -> Self {
+        Self(hex(&Digest::of(user.as_str().as_bytes()).as_bytes()[..USER_MARK_BYTES]))
+    }
+}
+
+/// What a reference to an option is bound to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OptionReference {
+    /// The partner that offered it.
+    #[serde(rename = "p")]
+    pub partner: String,
+    /// The intent.
+    #[serde(rename = "i")]
+    pub intent: String,
+    /// The contract that ranked it.
+    #[serde(rename = "c")]
+    pub contract: Digest,
+    /// The search's request identifier.
+    #[serde(rename = "q")]
+    pub request_id: String,
+    /// The option's own identifier.
+    #[serde(rename = "o")]
+    pub option_id: String,
+    /// Its number in the ranking.
+    #[serde(rename = "n")]
+    pub number: u32,
+    /// The ranking's receipt, where one is kept.
+    #[serde(rename = "r", skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<String>,
+    /// The user who searched, where one was named.
+    #[serde(rename = "u", skip_serializing_if = "Option::is_none")]
+    pub user: Option<UserMark>,
+    /// The partner's token, where the option is bookable by one.
+    #[serde(rename = "t", skip_serializing_if = "Option::is_none")]
+    pub result_token: Option<String>,
+    /// How long it stays bookable, milliseconds since the epoch.
+    #[serde(rename = "e", skip_serializing_if = "Option::is_none")]
+    pub expires_at_ms: Option<u64>,
+}
+
+/// What a reference to a booking is bound to: anything that a call has made and a later one is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BookingReference {
+    /// The partner that made it.
+    #[serde(rename = "p")]
+    pub partner: String,
+    /// The intent.
+    #[serde(rename = "i")]
+    pub intent: String,
+    /// The contract that judged it.
+    #[serde(rename = "c")]
+    pub contract: Digest,
+    /// The partner's identifier of it.
+    #[serde(rename = "b")]
+    pub booking_id: String,
+    /// The member of the answer that held it, for example `booking_id`: later calls name it alike.
+    #[serde(rename = "m", skip_serializing_if = "Option::is_none")]
+    pub member: Option<String>,
+    /// The user it was made for, where one was named.
+    #[serde(rename = "u", skip_serializing_if = "Option::is_none")]
+    pub user: Option<UserMark>,
+    /// The option that was booked: its ranking's receipt and its number there.
+    #[serde(rename = "r", skip_serializing_if = "Option::is_none")]
+    pub option: Option<(String, u32)>,
+}
+
+/// The text is no reference that this gateway issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the reference is not one that this gateway issued")]
+pub struct InvalidReference;
+
+/// A reference that was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reference {
+    /// To an option that can be booked.
+    Option(OptionReference),
+    /// To what was booked.
+    Booking(BookingReference),
+}
+
+/// What texts of references to options begin with.
+const OPTION: &str = "opt_";
+/// What texts of references to bookings begin with.
+const BOOKING: &str = "bkg_";
+
+/// Seals and opens references under one key.
+#[derive(Clone)]
+pub struct ReferenceSealer {
+    options: Hmac<Sha256>,
+    bookings: Hmac<Sha256>,
+}
+
+/// Longest reference that is looked at, bytes.
+const REFERENCE_MAX_BYTES: usize = 8 * 1024;
+
+impl ReferenceSealer {
+    /// A sealer under a key. The MAC state is keyed once; each use copies it.
+    #[must_use]
+    pub fn new(key: &Secret) -> Self {
+        let keyed = |domain: &[u8]| {
+            use sha2::Digest as _;
+            // A SHA-256 of the domain and the key has the fixed length that the MAC takes without failing.
+            let key = Sha256::new().chain_update(domain).chain_update(key.expose()).finalize();
+            Hmac::<Sha256>::new(&padded(key.into()))
+        };
+        Self { options: keyed(b"option-reference\0"), bookings: keyed(b"booking-reference\0") }
+    }
+
+    /// Seals a reference to an option into URL-safe text.
+    #[must_use]
+    pub fn seal(&self, reference: &OptionReference) -> String {
+        seal(&self.options, OPTION, reference)
+    }
+
+    /// Seals a reference to a booking likewise.
+    #[must_use]
+    pub fn seal_booking(&self, reference: &BookingReference) -> String {
+        seal(&self.bookings, BOOKING, reference)
+    }
+
+    /// Opens a reference of either kind.
+    ///
+    /// # Errors
+    /// [`InvalidReference`] for anything that was not sealed under this key.
+    pub fn open(&self, text: &str) -> Result<Reference, InvalidReference> {
+        if text.len() > REFERENCE_MAX_BYTES {
+            return Err(InvalidReference);
+        }
+        if let Some(sealed) = text.strip_prefix(OPTION) {
+            return open(&self.options, sealed).map(Reference::Option);
+        }
+        let sealed = text.strip_prefix(BOOKING).ok_or(InvalidReference)?;
+        open(&self.bookings, sealed).map(Reference::Booking)
+    }
+}
+
+fn seal(keyed: &Hmac<Sha256>, kind: &str, reference: &impl Serialize) -> String {
+    let claims = serde_json::to_vec(reference).expect("a struct of strings and numbers always serialises");
+    let mut text = kind.to_owned();
+    URL_SAFE_NO_PAD.encode_string(claims, &mut text);
+    let mac = keyed.clone().chain_update(&text.as_bytes()[kind.len()..]).finalize().into_bytes();
+    text.push('.');
+    URL_SAFE_NO_PAD.encode_string(mac, &mut text);
+    text
+}
+
+fn open<T: DeserializeOwned>(keyed: &Hmac<Sha256>, sealed: &str) -> Result<T, InvalidReference> {
+    let (claims, mac) = sealed.split_once('.').ok_or(InvalidReference)?;
+    let mac = URL_SAFE_NO_PAD.decode(mac).map_err(|_| InvalidReference)?;
+    keyed.clone().chain_update(claims.as_bytes()).verify_slice(&mac).map_err(|_| InvalidReference)?;
+    let claims = URL_SAFE_NO_PAD.decode(claims).map_err(|_| InvalidReference)?;
+    serde_json::from_slice(&claims).map_err(|_| InvalidReference)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reference() -> OptionReference {
+        OptionReference {
+            partner: "coolcar".to_owned(),
+            intent: "auto.book_ac_service".to_owned(),
+            contract: Digest::of(b"contract"),
+            request_id: "r1".to_owned(),
+            option_id: "slot-1".to_owned(),
+            number: 3,
+            receipt: Some("rank_1".to_owned()),
+            user: Some(UserMark::of(&UserId::parse("user-1").expect("sound"))),
+            result_token: Some("t".to_owned()),
+            expires_at_ms: Some(1),
+        }
+    }
+
+    fn booking() -> BookingReference {
+        let OptionReference { partner, intent, contract, user, .. } = reference();
+        let (booking_id, option) = ("BK-1".to_owned(), Some(("rank_1".to_owned(), 3)));
+        let member = Some("booking_id".to_owned());
+        BookingReference { partner, intent, contract, booking_id, member, user, option }
+    }
+
+    #[test]
+    fn opens_only_what_it_sealed() {
+        let sealer = ReferenceSealer::new(&Secret::new("k"));
+        let sealed = [
+            (sealer.seal(&reference()), Reference::Option(reference())),
+            (sealer.seal_booking(&booking()), Reference::Booking(booking())),
+        ];
+        for (text, opened) in sealed {
+            assert_eq!(sealer.open(&text), Ok(opened));
+            assert_eq!(ReferenceSealer::new(&Secret::new("other")).open(&text), Err(InvalidReference));
+            for at in 0..text.len() {
+                let mut altered = text.clone().into_bytes();
+                altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };
+                let altered = String::from_utf8(altered).expect("ASCII");
+                assert_eq!(sealer.open(&altered), Err(InvalidReference), "at {at}");
+            }
+        }
+        assert_eq!(sealer.open(""), Err(InvalidReference));
+    }
+
+    #[test]
+    fn one_kind_is_never_taken_for_the_other() {
+        let sealer = ReferenceSealer::new(&Secret::new("k"));
+        let as_booking = sealer.seal(&reference()).replacen(OPTION, BOOKING, 1);
+        assert_eq!(sealer.open(&as_booking), Err(InvalidReference));
+    }
+}

@@ -1,0 +1,63 @@
+//! Which partners a search calls: live ones that list the intent, serve the user's place, and are open at the hour
+//! that counts (spec 1, Manifest).
+//!
+//! The rules, each on its own:
+//!
+//! - *Intent*: the partner lists it. Whoever hands partners over hands over live ones only.
+//! - *Place* (see [`place`](intent_gateway_domain::place)): the service area is the whole country, or holds the user's city or postal
+//!   code. A request that names neither leaves nobody out.
+//! - *Hour* (see [`availability`](intent_gateway_domain::availability)): the partner is open at some time inside the window that the
+//!   user asks for, or now. Hours that cannot be read leave nobody out.
+//! - *Bound*: beyond [`FAN_OUT_MAX`](intent_gateway_domain::limits::FAN_OUT_MAX) partners, each search calls others in turn. Nothing
+//!   else decides whose turn it is.
+//!
+//! A [`Directory`] holds one immutable index, which is replaced whole; a search asks the one that it finds.
+
+mod bits;
+mod index;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+
+use self::index::Index;
+use intent_gateway_domain::availability::WeekWindow;
+use intent_gateway_domain::contract::Need;
+use intent_gateway_domain::partner::Partner;
+use intent_gateway_domain::ports::{PartnerDirectory, PartnerIndex, Selection};
+
+/// The live partners, ready to be chosen from.
+#[derive(Debug)]
+pub struct Directory {
+    index: ArcSwap<Index>,
+    /// Searches that found more partners than one may call.
+    turns: AtomicU64,
+}
+
+impl Directory {
+    /// Takes live partners in any order.
+    #[must_use]
+    pub fn new(partners: Vec<Arc<Partner>>) -> Self {
+        Self { index: ArcSwap::from_pointee(Index::build(partners)), turns: AtomicU64::new(0) }
+    }
+}
+
+impl PartnerIndex for Directory {
+    fn replace(&self, partners: Vec<Arc<Partner>>) {
+        self.index.store(Arc::new(Index::build(partners)));
+    }
+}
+
+impl PartnerDirectory for Directory {
+    fn select(&self, intent: &str, need: &Need, now_ms: u64) -> Selection {
+        let index = self.index.load();
+        index.select(intent, need, WeekWindow::wanted(need, now_ms), || self.turns.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn all(&self) -> Vec<Arc<Partner>> {
+        self.index.load().partners().to_vec()
+    }
+}

@@ -1,0 +1,515 @@
+//! Go-live checks over ports that this test plays: each requirement met, and missed by just that.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_executor::block_on;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::contract::*;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::endpoint::{Endpoint, Mappings};
+use intent_gateway_domain::error::{CallFailure, ContractError, ContractFault};
+use intent_gateway_domain::golive::*;
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::partner::{Listing, Partner};
+use intent_gateway_domain::ports::*;
+use intent_gateway_routing::golive::*;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+
+const NOW_MS: u64 = 1_767_225_600_000;
+const INTENT: &str = "test.find_things";
+/// A latency target in milliseconds that no test misses, and one that no call can meet.
+const EASY_MS: u32 = 600_000;
+const IMPOSSIBLE_MS: u32 = 0;
+
+struct FixedClock;
+
+impl Clock for FixedClock {
+    fn now_ms(&self) -> u64 {
+        NOW_MS
+    }
+}
+
+fn raw() -> Box<RawValue> {
+    RawValue::from_string("{}".to_owned()).expect("valid JSON")
+}
+
+fn tool(name: &str, role: ToolRole, p95_ms: u32) -> Tool {
+    Tool {
+        name: name.into(),
+        role,
+        purpose: "Deals with things.".into(),
+        latency: LatencyTargets { p50_ms: 0, p95_ms, p99_ms: None },
+        rate_per_minute: 60,
+        idempotency_key: None,
+        retry: RetryPolicy { on_rate_limited: 0, on_server_error: 0 },
+        cache_seconds: None,
+        orders_tool: None,
+        request_schema: raw(),
+        response_schema: raw(),
+    }
+}
+
+fn descriptor(check: RequirementCheck, p95_ms: u32) -> Descriptor {
+    Descriptor {
+        intent: IntentId::parse(INTENT).expect("well formed"),
+        version: "1.2.3".parse().expect("semver"),
+        domain: "test".into(),
+        agent: "TestAgent".into(),
+        title: "Things".into(),
+        summary: "Finds things.".into(),
+        search: SearchShape {
+            tool: "search_things".into(),
+            options_key: "things".into(),
+            id_key: "id".into(),
+            max_options: 20,
+            empty_code: None,
+            gone_code: None,
+        },
+        tools: vec![tool("search_things", ToolRole::Search, p95_ms), tool("book_thing", ToolRole::Create, 4_000)],
+        ranking: Ranking {
+            weights: Axes { time: 0.25, taste: 0.25, budget: 0.25, safety: 0.25 },
+            declared_share: 0.2,
+            completeness_share: 0.1,
+            signals: vec![],
+            bands: vec![],
+        },
+        vocabularies: vec![Vocabulary { name: "kind".into(), values: vec!["red".into(), "blue".into()] }],
+        forbidden_fields: vec![],
+        rules: vec![],
+        errors: vec![],
+        widget: Widget { widget_type: "generic_listings".into(), preferred: None, slots: vec![] },
+        completion: Completion { statuses: vec![], charged_statuses: vec![], schema: raw() },
+        data_lifetimes: vec![],
+        go_live: vec![Requirement { code: "ASKED".into(), text: "It holds.".into(), check }],
+        cues: vec![],
+        pairs: vec![],
+        elsewhere: vec![],
+    }
+}
+
+/// Ranks every option but those that `break` a rule; records what they `note`.
+struct ScriptedContract(Descriptor);
+
+fn violation(code: &Value) -> Violation {
+    Violation { pointer: String::new(), code: code.as_str().expect("a code").into(), message: "found".into() }
+}
+
+impl Contract for ScriptedContract {
+    fn descriptor(&self) -> &Descriptor {
+        &self.0
+    }
+
+    fn digest(&self) -> Digest {
+        Digest::of(b"scripted")
+    }
+
+    fn classify<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<Classification, ContractFault>> {
+        unreachable!("a check classifies nothing")
+    }
+
+    fn check_request<'a>(
+        &'a self,
+        context: &'a CallContext,
+        _: &'a str,
+        arguments: &'a str,
+    ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
+        let mut request: Value = serde_json::from_str(arguments).expect("valid JSON");
+        let outcome = match &request["mode"] {
+            Value::String(mode) if mode == "refused" => {
+                let violations = vec![violation(&json!("BAD"))];
+                Err(ContractError::Refused(Refusal { code: "INVALID_REQUEST".into(), violations }))
+            }
+            Value::String(mode) if mode == "fault" => Err(ContractError::Fault(ContractFault::DeadlineExceeded(5))),
+            _ => {
+                request["request_id"] = context.request_id.clone().into();
+                let arguments = to_raw_value(&request).expect("valid JSON");
+                Ok(PreparedRequest { arguments, need: Need::default(), notes: vec![] })
+            }
+        };
+        async { outcome }.boxed()
+    }
+
+    fn evaluate<'a>(
+        &'a self,
+        _: &'a CallContext,
+        _: &'a str,
+        payloads: &'a [Payload<'a>],
+    ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
+        let mut evaluation = Evaluation::default();
+        for candidate in payloads.iter().flat_map(|payload| &payload.candidates) {
+            let option: Value = serde_json::from_str(candidate.json).expect("valid JSON");
+            let (number, id) = (candidate.number, option["id"].as_str().expect("an identifier").to_owned());
+            if let Some(code) = option.get("break") {
+                let violations = vec![violation(code)];
+                evaluation.dropped.push(DroppedOption { number, id: Some(id), strike: false, violations });
+                continue;
+            }
+            if let Some(code) = option.get("note") {
+                evaluation.findings.push(OptionFinding { number, violation: violation(code) });
+            }
+            let (axes, card) = (Axes::UNDECLARED, raw());
+            evaluation.ranked.push(RankedOption { number, id, total: 0.5, axes, completeness: 1.0, card });
+        }
+        async { Ok(evaluation) }.boxed()
+    }
+
+    fn check_response<'a>(
+        &'a self,
+        _: &'a CallContext,
+        _: Exchange<'a>,
+    ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
+        unreachable!("a check calls no other tool")
+    }
+
+    fn check_completion<'a>(
+        &'a self,
+        _: &'a CallContext,
+        _: &'a str,
+        _: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
+        unreachable!("a check knows no completion")
+    }
+}
+
+/// Answers the options that stand under `offer` in the request; fails where it says so.
+struct Desk;
+
+impl PartnerCalls for Desk {
+    fn call<'a>(&'a self, _: &'a Arc<Partner>, call: ToolCall<'a>) -> BoxFuture<'a, Result<ToolAnswer, CallFailure>> {
+        assert_eq!((call.intent, call.tool), (INTENT, "search_things"));
+        let request: Value = serde_json::from_str(call.arguments).expect("valid JSON");
+        let answer = if request["mode"] == "down" {
+            Err(CallFailure::HttpStatus(500))
+        } else {
+            let offer = request.get("offer").cloned().unwrap_or_else(|| json!([{"id": "only"}]));
+            let answer = json!({"result_token": "t", "expires_at": "2027-01-01T00:00:00Z", "things": offer});
+            Ok(ToolAnswer { text: answer.to_string() })
+        };
+        async { answer }.boxed()
+    }
+}
+
+fn partner() -> Arc<Partner> {
+    Arc::new(Partner {
+        id: PartnerId::parse("alpha").expect("well formed"),
+        name: "Alpha".into(),
+        endpoint: Endpoint::mcp("https://partner.example/mcp"),
+        mappings: Mappings::new(),
+        listings: vec![Listing {
+            intent: IntentId::parse(INTENT).expect("well formed"),
+            service_area: vec!["Pune".into()],
+            availability: String::new(),
+            declared: Axes::UNDECLARED,
+        }],
+        token: None,
+    })
+}
+
+fn check_with(
+    descriptor: Descriptor,
+    requests: &[Value],
+    confirmed: &[Confirmation],
+) -> Result<GoLiveReport, GoLiveError> {
+    let calls = Arc::new(Desk);
+    let runner = GoLiveRunner { calls, clock: Arc::new(FixedClock), timeout: Duration::from_secs(1) };
+    let requests: Vec<String> = requests.iter().map(Value::to_string).collect();
+    block_on(runner.run(partner(), Arc::new(ScriptedContract(descriptor)), &requests, confirmed))
+}
+
+fn check(check: RequirementCheck, requests: &[Value]) -> GoLiveReport {
+    check_with(descriptor(check, EASY_MS), requests, &[]).expect("checked")
+}
+
+/// What became of the one requirement.
+fn outcome(of: RequirementCheck, requests: &[Value]) -> (ItemState, String) {
+    let report = check(of, requests);
+    assert_eq!(report.items.len(), 3);
+    assert_eq!((report.items[2].code.as_str(), report.items[2].text.as_str()), ("ASKED", "It holds."));
+    (report.items[2].state, report.items[2].detail.clone())
+}
+
+fn passed(detail: &str) -> (ItemState, String) {
+    (ItemState::Passed, detail.to_owned())
+}
+
+fn failed(detail: &str) -> (ItemState, String) {
+    (ItemState::Failed, detail.to_owned())
+}
+
+fn depth(minimums: &[(&str, &str, u32)], within: Option<(&str, u32)>) -> RequirementCheck {
+    let minimum = |(counted, pointer, count): &(&str, &str, u32)| Minimum {
+        counted: (*counted).to_owned(),
+        pointer: (*pointer).to_owned(),
+        count: *count,
+    };
+    RequirementCheck::AtLeast(Depth {
+        minimums: minimums.iter().map(minimum).collect(),
+        within: within.map(|(pointer, hours)| Window { pointer: pointer.to_owned(), hours }),
+    })
+}
+
+#[test]
+fn different_values_of_all_samples_are_counted() {
+    let shops = || depth(&[("shops", "/shop/id", 3)], None);
+    let sample = |shops: &[&str]| {
+        let offer = shops.iter().enumerate().map(|(n, shop)| json!({"id": format!("{shop}{n}"), "shop": {"id": shop}}));
+        json!({"offer": offer.collect::<Vec<_>>()})
+    };
+    assert_eq!(outcome(shops(), &[sample(&["a", "a", "b"]), sample(&["b", "c"])]), passed("3 of 3 shops seen"));
+    assert_eq!(outcome(shops(), &[sample(&["a", "a", "b"]), sample(&["b"])]), failed("2 of 3 shops seen"));
+    // What is absent, null, or of a dropped option counts for nothing.
+    let lacking = json!({"offer": [
+        {"id": "1", "shop": {"id": "a"}}, {"id": "2", "shop": {"id": "b"}}, {"id": "3"},
+        {"id": "4", "shop": {"id": null}}, {"id": "5", "shop": {"id": "c"}, "break": "COLD"},
+    ]});
+    assert_eq!(outcome(shops(), &[lacking]), failed("2 of 3 shops seen"));
+    // A text and a number are different values.
+    let kinds = json!({"offer": [{"id": "1", "n": 1}, {"id": "2", "n": "1"}, {"id": "3", "n": 1}]});
+    assert_eq!(outcome(depth(&[("kinds", "/n", 2)], None), &[kinds]), passed("2 of 2 kinds seen"));
+}
+
+#[test]
+fn options_are_counted_by_their_identifiers_within_a_window() {
+    let slots = || depth(&[("slots", "", 3), ("shops", "/shop", 2)], Some(("/start", 24)));
+    let slot = |id: &str, shop: &str, start: &str| json!({"id": id, "shop": shop, "start": start});
+    let day = "2026-01-02T";
+    let first = slot("1", "a", &format!("{day}09:00:00+05:30"));
+    let second = slot("2", "a", &format!("{day}12:00:00+05:30"));
+    let full = [first.clone(), second.clone(), slot("3", "b", "2026-01-03T08:59:59+05:30")];
+    let seen = |slots: u32, shops: u32| format!("{slots} of 3 slots, {shops} of 2 shops seen in the best 24 hours");
+    assert_eq!(outcome(slots(), &[json!({"offer": full})]), passed(&seen(3, 2)));
+    // One second later the third slot begins another day.
+    let late = slot("3", "b", "2026-01-03T09:00:00+05:30");
+    let late = [first.clone(), second.clone(), late];
+    // The better of the windows is the one that has both shops.
+    assert_eq!(outcome(slots(), &[json!({"offer": late})]), failed(&seen(2, 2)));
+    // The same slot in two answers is one slot.
+    let twice = [json!({"offer": [first, second.clone()]}), json!({"offer": [second.clone()]})];
+    assert_eq!(outcome(slots(), &twice), failed(&seen(2, 1)));
+    // Nothing can be said of an option without an instant.
+    let timeless = [json!({"offer": [slot("1", "a", "soon"), slot("2", "b", "2026-01-02T09:00:00"), second]})];
+    assert_eq!(outcome(slots(), &timeless), failed(&seen(1, 1)));
+}
+
+#[test]
+fn the_best_window_may_lie_anywhere() {
+    let hours = |hours: &[u32]| {
+        let slot = |hour: &u32| {
+            let (day, hour) = (1 + hour / 24, hour % 24);
+            json!({"id": format!("{day}-{hour}"), "start": format!("2026-01-{day:02}T{hour:02}:00:00Z")})
+        };
+        json!({"offer": hours.iter().map(slot).collect::<Vec<_>>()})
+    };
+    let five = || depth(&[("slots", "", 5)], Some(("/start", 3)));
+    // Neither sorted nor at either end.
+    let samples = [hours(&[0, 2, 100, 50]), hours(&[51, 49, 52, 10]), hours(&[99])];
+    assert_eq!(outcome(five(), &samples), failed("3 of 5 slots seen in the best 3 hours"));
+    let three = depth(&[("slots", "", 3)], Some(("/start", 3)));
+    assert_eq!(outcome(three, &samples), passed("3 of 3 slots seen in the best 3 hours"));
+}
+
+#[test]
+fn each_value_is_asked_for_and_found() {
+    let kinds = || RequirementCheck::Covers(Coverage { pointer: "/want/kind".into(), vocabulary: "kind".into() });
+    let want = |kind: &str| json!({"want": {"kind": kind}});
+    assert_eq!(outcome(kinds(), &[want("red"), want("blue")]), passed("2 of 2 values found"));
+    assert_eq!(
+        outcome(kinds(), &[want("red"), json!({"want": "blue"})]),
+        failed("1 of 2 values found; no sample asks for: blue")
+    );
+    let vain = json!({"want": {"kind": "blue"}, "offer": [{"id": "1", "break": "COLD"}]});
+    assert_eq!(
+        outcome(kinds(), &[want("red"), vain.clone()]),
+        failed("1 of 2 values found; asked for without an option: blue")
+    );
+    // Found once is found.
+    assert_eq!(outcome(kinds(), &[want("red"), vain, want("blue")]), passed("2 of 2 values found"));
+}
+
+fn handles(occasions: &[(&str, RequestTest)], unbroken: &[&str]) -> RequirementCheck {
+    let occasion = |(pointer, test): &(&str, RequestTest)| Occasion {
+        text: format!("a request by {pointer}"),
+        pointer: (*pointer).to_owned(),
+        test: test.clone(),
+    };
+    RequirementCheck::Handles(Handling {
+        occasions: occasions.iter().map(occasion).collect(),
+        unbroken: unbroken.iter().map(ToString::to_string).collect(),
+    })
+}
+
+#[test]
+fn occasions_are_told_by_their_values() {
+    let asked = |test: RequestTest, value: Value| {
+        let (state, detail) = outcome(handles(&[("/x", test)], &[]), &[json!({"x": value})]);
+        if state == ItemState::Passed {
+            assert_eq!(detail, "1 of 1 occasions found");
+        } else {
+            assert_eq!(detail, "no sample asks for: a request by /x");
+        }
+        state == ItemState::Passed
+    };
+    assert!(asked(RequestTest::Equals(json!("red")), json!("red")));
+    assert!(!asked(RequestTest::Equals(json!("red")), json!("blue")));
+    assert!(asked(RequestTest::Equals(json!(3)), json!(3.0)));
+    assert!(!asked(RequestTest::Equals(json!(3)), json!("3")));
+    assert!(asked(RequestTest::Equals(json!(null)), json!(null)));
+    assert!(asked(RequestTest::Includes(json!("pain")), json!(["none", "pain"])));
+    assert!(!asked(RequestTest::Includes(json!("pain")), json!(["none"])));
+    assert!(!asked(RequestTest::Includes(json!("pain")), json!("pain")));
+    assert!(asked(RequestTest::Above(90.0), json!(91)));
+    assert!(!asked(RequestTest::Above(90.0), json!(90)));
+    assert!(!asked(RequestTest::Above(90.0), json!("91")));
+    let (state, _) = outcome(handles(&[("/y", RequestTest::Equals(json!(null)))], &[]), &[json!({"x": 1})]);
+    assert_eq!(state, ItemState::Failed);
+}
+
+#[test]
+fn each_occasion_is_found_and_no_rule_broken() {
+    let both = || {
+        let red = ("/kind", RequestTest::Equals(json!("red")));
+        handles(&[red, ("/lapse", RequestTest::Above(90.0))], &["COLD", "LATE"])
+    };
+    let (red, lapsed) = (json!({"kind": "red"}), json!({"lapse": 91}));
+    assert_eq!(
+        outcome(both(), &[red.clone(), lapsed.clone()]),
+        passed("2 of 2 occasions found; options without a breach: 2")
+    );
+    assert_eq!(outcome(both(), std::slice::from_ref(&red)), failed("no sample asks for: a request by /lapse"));
+    let vain = json!({"lapse": 91, "offer": []});
+    assert_eq!(outcome(both(), &[red.clone(), vain]), failed("asked for without an option: a request by /lapse"));
+    // Dropped or merely recorded, in whichever sample: a breach is a breach.
+    for option in [json!({"id": "2", "break": "COLD"}), json!({"id": "2", "note": "COLD"})] {
+        let broken = json!({"offer": [{"id": "1"}, option]});
+        assert_eq!(outcome(both(), &[red.clone(), lapsed.clone(), broken]), failed("breaches of `COLD`: 1"));
+    }
+    let other = json!({"offer": [{"id": "1"}, {"id": "2", "break": "OTHER"}]});
+    assert_eq!(outcome(both(), &[red, lapsed, other]).0, ItemState::Passed);
+}
+
+/// No breach is seen where nothing was looked at, or where all was dropped for its shape.
+#[test]
+fn rules_hold_only_where_an_option_has_passed() {
+    let clear = || handles(&[], &["COLD"]);
+    assert_eq!(outcome(clear(), &[json!({})]), passed("options without a breach: 1"));
+    assert_eq!(outcome(clear(), &[json!({"offer": []})]), failed("no option has passed"));
+    let shapeless = json!({"offer": [{"id": "1", "break": "REQUIRED"}]});
+    assert_eq!(outcome(clear(), &[shapeless]), failed("no option has passed"));
+}
+
+#[test]
+fn the_search_is_measured() {
+    let latency = || RequirementCheck::WithinLatency("search_things".into());
+    let samples = vec![json!({}); 5];
+    let (state, detail) = outcome(latency(), &samples);
+    assert_eq!(state, ItemState::Passed);
+    assert!(detail.starts_with("p95 of 5 samples is ") && detail.ends_with("the target is 600000 ms"), "{detail}");
+    let slow = check_with(descriptor(latency(), IMPOSSIBLE_MS), &samples, &[]).expect("checked");
+    assert_eq!(slow.items[2].state, ItemState::Failed);
+    assert_eq!(outcome(latency(), &samples[1..]), failed("4 of 5 samples that a percentile takes"));
+}
+
+#[test]
+fn what_would_act_is_measured_by_people() {
+    let latency = || RequirementCheck::WithinLatency("book_thing".into());
+    let (state, detail) = outcome(latency(), &[json!({})]);
+    assert_eq!(state, ItemState::ByHand);
+    assert_eq!(detail, "`book_thing` is not called by this check; to be measured and confirmed: p95 at most 4000 ms");
+    let confirmed = [Confirmation { code: "ASKED".into(), note: "p95 3100 ms of 40 test bookings".into() }];
+    let report = check_with(descriptor(latency(), EASY_MS), &[json!({})], &confirmed).expect("checked");
+    assert!(report.passed());
+    assert_eq!(report.items[2].detail, "p95 3100 ms of 40 test bookings");
+}
+
+#[test]
+fn a_check_passes_once_people_have_confirmed_the_rest() {
+    let mut report = check(RequirementCheck::ByHand, &[json!({})]);
+    assert!(!report.passed());
+    assert_eq!(report.items[2].state, ItemState::ByHand);
+    let confirm = |code: &str, note: &str| Confirmation { code: code.to_owned(), note: note.to_owned() };
+    let seen = confirm("ASKED", "seen on site");
+    let unfit = [
+        (vec![confirm("OTHER", "x")], ConfirmationError::Unknown("OTHER".into())),
+        (vec![confirm(SAMPLES_ANSWERED, "x")], ConfirmationError::NotByHand(SAMPLES_ANSWERED.into())),
+        (vec![seen.clone(), seen.clone()], ConfirmationError::Twice("ASKED".into())),
+        (vec![confirm("ASKED", " ")], ConfirmationError::Note { code: "ASKED".into(), chars: 0 }),
+        (vec![confirm("ASKED", &"x".repeat(501))], ConfirmationError::Note { code: "ASKED".into(), chars: 501 }),
+    ];
+    let before = report.clone();
+    for (confirmations, error) in unfit {
+        assert_eq!(report.confirm(&confirmations), Err(error.clone()));
+        let at_once = check_with(descriptor(RequirementCheck::ByHand, EASY_MS), &[json!({})], &confirmations);
+        assert_eq!(at_once, Err(GoLiveError::Confirmation(error)));
+    }
+    assert_eq!(report, before);
+    report.confirm(std::slice::from_ref(&seen)).expect("it fits");
+    assert!(report.passed());
+    assert_eq!((report.items[2].state, report.items[2].detail.as_str()), (ItemState::Confirmed, "seen on site"));
+    let at_once = check_with(descriptor(RequirementCheck::ByHand, EASY_MS), &[json!({})], &[seen]);
+    assert_eq!(at_once, Ok(report));
+}
+
+/// What the gateway has seen to fail, nobody confirms away.
+#[test]
+fn a_failed_item_cannot_be_confirmed() {
+    let mut report = check(depth(&[("shops", "/shop", 1)], None), &[json!({})]);
+    assert_eq!(report.items[2].state, ItemState::Failed);
+    let confirmation = Confirmation { code: "ASKED".into(), note: "seen on site".into() };
+    assert_eq!(report.confirm(&[confirmation]), Err(ConfirmationError::NotByHand("ASKED".into())));
+}
+
+#[test]
+fn every_sample_is_answered_without_forbidden_fields() {
+    let covered = || RequirementCheck::WithinLatency("search_things".into());
+    let mut samples = vec![json!({}); 5];
+    let report = check(covered(), &samples);
+    assert!(report.passed());
+    assert_eq!(report.items[0].detail, "5 of 5 samples were answered");
+    assert_eq!(report.items[1].detail, "none was found");
+
+    samples[2] = json!({"mode": "down"});
+    let report = check(covered(), &samples);
+    let states: Vec<_> = report.items.iter().map(|item| (item.code.as_str(), item.state)).collect();
+    let expected = [ItemState::Failed, ItemState::Passed, ItemState::Passed];
+    assert_eq!(states, [SAMPLES_ANSWERED, NO_FORBIDDEN_FIELDS, "ASKED"].into_iter().zip(expected).collect::<Vec<_>>());
+    assert_eq!(report.items[0].detail, "4 of 5 samples were answered (sample 3: PARTNER_HTTP_ERROR)");
+    assert_eq!(report.samples[2].failure.as_deref(), Some("PARTNER_HTTP_ERROR"));
+
+    samples[2] = json!({"offer": [{"id": "1"}, {"id": "2", "sponsored_rank": 1}]});
+    let report = check(covered(), &samples);
+    let states: Vec<_> = report.items.iter().map(|item| item.state).collect();
+    assert_eq!(states, [ItemState::Passed, ItemState::Failed, ItemState::Passed]);
+    assert_eq!(report.items[1].detail, "1 found");
+    assert_eq!((report.samples[2].options, report.samples[2].dropped), (1, 1));
+}
+
+#[test]
+fn a_report_says_who_was_checked_by_what() {
+    let report = check(RequirementCheck::ByHand, &[json!({}), json!({"offer": []})]);
+    assert_eq!((report.partner.as_str(), report.intent.as_str()), ("alpha", INTENT));
+    assert_eq!((report.contract_version.as_str(), report.contract_digest), ("1.2.3", Digest::of(b"scripted")));
+    assert_eq!(report.at_ms, NOW_MS);
+    let samples: Vec<_> = report.samples.iter().map(|one| (one.request_id.as_str(), one.options)).collect();
+    assert_eq!(samples, [("go-live-1767225600000-1", 1), ("go-live-1767225600000-2", 0)]);
+    let text = serde_json::to_string(&report).expect("it is kept as JSON");
+    assert_eq!(serde_json::from_str::<GoLiveReport>(&text).expect("it is read back"), report);
+}
+
+#[test]
+fn unfit_samples_are_named() {
+    let run = |requests: &[Value]| check_with(descriptor(RequirementCheck::ByHand, EASY_MS), requests, &[]);
+    assert_eq!(run(&[]), Err(GoLiveError::SampleCount(0)));
+    assert_eq!(run(&vec![json!({}); SAMPLES_MAX + 1]), Err(GoLiveError::SampleCount(51)));
+    assert!(run(&vec![json!({}); SAMPLES_MAX]).is_ok());
+    let large = json!({"x": "y".repeat(256 * 1024)});
+    assert!(matches!(run(&[json!({}), large]), Err(GoLiveError::SampleTooLarge { sample: 2, bytes: 262_152 })));
+    let refused = run(&[json!({}), json!({"mode": "refused"})]);
+    let Err(GoLiveError::SampleRefused { sample: 2, refusal }) = refused else { panic!("{refused:?}") };
+    assert_eq!((refusal.code.as_str(), refusal.violations[0].code.as_str()), ("INVALID_REQUEST", "BAD"));
+    let fault = ContractFault::DeadlineExceeded(5);
+    assert_eq!(run(&[json!({"mode": "fault"})]), Err(GoLiveError::Contract { sample: 1, fault }));
+}

@@ -1,0 +1,10 @@
+//! What the tests of the host share: fakes of the ports, builders and strategies, each written once.
+//!
+//! A fake keeps the promises of its port, and fails loudly on what a test did not expect. Nothing here is linked into the
+//! product.
+
+pub mod books;
+pub mod contract;
+pub mod entropy;
+pub mod json;
+pub mod store;
