@@ -28,6 +28,7 @@ pub mod probe;
 pub mod receipt;
 pub mod secret;
 pub mod signing_keys;
+pub mod steps;
 pub mod store;
 pub mod succession;
 pub mod telemetry;

@@ -18,17 +18,17 @@ fn tool(name: &str, role: ToolRole, key: Option<&str>) -> Tool {
     tool
 }
 
-fn read(arguments: &str) -> Result<Option<Asked>, KeyError> {
+fn read(arguments: &str) -> Result<Option<KeyedWrite>, KeyError> {
     let create = tool("create_thing", ToolRole::Create, Some("request_id"));
-    Asked::read(&partner("one"), "a.b", &create, arguments, None)
+    KeyedWrite::read(&partner("one"), "a.b", &create, arguments, None)
 }
 
-fn asked(arguments: &str) -> Asked {
+fn write(arguments: &str) -> KeyedWrite {
     read(arguments).expect("well formed").expect("a key")
 }
 
 fn unknown(attempt: &Attempt) -> Attempt {
-    attempt.clone().failed(Fate::Unknown).expect("stays")
+    attempt.clone().fail(Effect::Possible).expect("stays")
 }
 
 fn answer() -> Answer {
@@ -38,7 +38,7 @@ fn answer() -> Answer {
 #[test]
 fn which_calls_have_a_key() {
     let read = |role, key, arguments| {
-        Asked::read(&partner("one"), "a.b", &tool("some_tool", role, key), arguments, None).expect("well formed")
+        KeyedWrite::read(&partner("one"), "a.b", &tool("some_tool", role, key), arguments, None).expect("well formed")
     };
     for role in [ToolRole::Create, ToolRole::Modify, ToolRole::Cancel, ToolRole::Rate, ToolRole::Utility] {
         assert!(read(role, Some("k"), r#"{"k":"1"}"#).is_some(), "{role:?}");
@@ -62,7 +62,7 @@ fn which_keys_are_taken() {
     for arguments in ["[]", "{", r#"{"request_id":"a","request_id":"b"}"#] {
         assert!(matches!(read(arguments), Err(KeyError::Arguments(_))), "{arguments}");
     }
-    assert_ne!(asked(r#"{"request_id":"7"}"#).id(), asked(r#"{"request_id":7}"#).id());
+    assert_ne!(write(r#"{"request_id":"7"}"#).id(), write(r#"{"request_id":7}"#).id());
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn a_key_belongs_to_one_partner_intent_tool_and_user() {
         (tool("create_thing", ToolRole::Create, Some("k")), tool("cancel_thing", ToolRole::Cancel, Some("k")));
     let (ann, bob) = (UserId::parse("ann").expect("well formed"), UserId::parse("bob").expect("well formed"));
     let id = |name, intent, tool: &Tool, user| {
-        let asked = Asked::read(&partner(name), intent, tool, r#"{"k":"1"}"#, user);
-        asked.expect("well formed").expect("a key").id()
+        let write = KeyedWrite::read(&partner(name), intent, tool, r#"{"k":"1"}"#, user);
+        write.expect("well formed").expect("a key").id()
     };
     let ids = [
         id("one", "a.b", &create, None),
@@ -88,24 +88,24 @@ fn a_key_belongs_to_one_partner_intent_tool_and_user() {
 
 #[test]
 fn every_case_of_the_table() {
-    let first = asked(r#"{"request_id":"r1","slot":1}"#);
-    let same = asked(r#"{"slot":1.0,"request_id":"r1"}"#);
-    let other = asked(r#"{"request_id":"r1","slot":2}"#);
+    let first = write(r#"{"request_id":"r1","slot":1}"#);
+    let same = write(r#"{"slot":1.0,"request_id":"r1"}"#);
+    let other = write(r#"{"request_id":"r1","slot":2}"#);
     assert_eq!((same.id(), other.id()), (first.id(), first.id()));
     let pending = first.begin(None, START_MS);
-    let (unknown, done) = (unknown(&pending), pending.clone().done(answer()));
+    let (unknown, done) = (unknown(&pending), pending.clone().succeed(answer()));
     let answer = answer();
-    let (new, again) = (Verdict::GoesOut { again: false }, Verdict::GoesOut { again: true });
+    let (new, again) = (Ruling::GoesOut { again: false }, Ruling::GoesOut { again: true });
     let (over_ms, day_ms) = (START_MS + CALL_MS, START_MS + KEPT_MS);
     for (name, kept, now_ms, expected, otherwise) in [
         ("nothing", None, START_MS, new, new),
-        ("under way", Some(&pending), START_MS + 1, Verdict::UnderWay(CALL_MS - 1), Verdict::Conflict),
-        ("nearly over", Some(&pending), over_ms - 1, Verdict::UnderWay(1), Verdict::Conflict),
-        ("left by a crash", Some(&pending), over_ms, again, Verdict::Conflict),
-        ("begun by a clock ahead", Some(&pending), START_MS - 60_000, Verdict::UnderWay(CALL_MS), Verdict::Conflict),
-        ("unknown", Some(&unknown), START_MS, again, Verdict::Conflict),
-        ("done", Some(&done), START_MS, Verdict::Done(&answer), Verdict::Conflict),
-        ("done, nearly a day ago", Some(&done), day_ms - 1, Verdict::Done(&answer), Verdict::Conflict),
+        ("under way", Some(&pending), START_MS + 1, Ruling::UnderWay(CALL_MS - 1), Ruling::Conflict),
+        ("nearly over", Some(&pending), over_ms - 1, Ruling::UnderWay(1), Ruling::Conflict),
+        ("left by a crash", Some(&pending), over_ms, again, Ruling::Conflict),
+        ("begun by a clock ahead", Some(&pending), START_MS - 60_000, Ruling::UnderWay(CALL_MS), Ruling::Conflict),
+        ("unknown", Some(&unknown), START_MS, again, Ruling::Conflict),
+        ("done", Some(&done), START_MS, Ruling::Done(&answer), Ruling::Conflict),
+        ("done, nearly a day ago", Some(&done), day_ms - 1, Ruling::Done(&answer), Ruling::Conflict),
         ("done a day ago", Some(&done), day_ms, new, new),
         ("unknown for a day", Some(&unknown), day_ms, new, new),
         ("left a day ago", Some(&pending), day_ms, new, new),
@@ -117,14 +117,14 @@ fn every_case_of_the_table() {
 
 #[test]
 fn a_call_that_goes_out_again_keeps_its_day() {
-    let first = asked(r#"{"request_id":"r1"}"#);
+    let first = write(r#"{"request_id":"r1"}"#);
     let unknown = unknown(&first.begin(None, START_MS));
     let late_ms = START_MS + KEPT_MS - 1;
     let again = first.begin(Some(&unknown), late_ms);
     assert_eq!((again.began_at_ms, &again.state), (START_MS, &State::Pending(late_ms)));
     // Its day ends while it is under way: it is not called a second time meanwhile.
-    assert_eq!(first.judge(Some(&again), late_ms + 10), Verdict::UnderWay(CALL_MS - 10));
-    assert_eq!(first.judge(Some(&again), late_ms + CALL_MS), Verdict::GoesOut { again: false });
+    assert_eq!(first.judge(Some(&again), late_ms + 10), Ruling::UnderWay(CALL_MS - 10));
+    assert_eq!(first.judge(Some(&again), late_ms + CALL_MS), Ruling::GoesOut { again: false });
     assert_eq!(first.begin(Some(&again), late_ms + CALL_MS).began_at_ms, late_ms + CALL_MS);
 }
 
@@ -132,40 +132,40 @@ fn a_call_that_goes_out_again_keeps_its_day() {
 fn what_a_failure_leaves_behind() {
     let mut descriptor = descriptor("1.0.0");
     descriptor.errors = vec![row("SLOT_GONE", 409, None)];
-    for (failure, fate) in [
-        (platform("SLOT_GONE"), Fate::Nothing),
-        (CallFailure::RateLimited { retry_after_ms: None }, Fate::Nothing),
-        (CallFailure::Busy, Fate::Nothing),
-        (platform("INTERNAL_ERROR"), Fate::Unknown),
-        (CallFailure::Timeout(1), Fate::Unknown),
-        (CallFailure::Payload(String::new()), Fate::Unknown),
+    for (failure, effect) in [
+        (platform("SLOT_GONE"), Effect::None),
+        (CallFailure::RateLimited { retry_after_ms: None }, Effect::None),
+        (CallFailure::Busy, Effect::None),
+        (platform("INTERNAL_ERROR"), Effect::Possible),
+        (CallFailure::Timeout(1), Effect::Possible),
+        (CallFailure::Payload(String::new()), Effect::Possible),
     ] {
-        assert_eq!(Fate::of(&failure, &descriptor), fate, "{failure:?}");
+        assert_eq!(Effect::of(&failure, &descriptor), effect, "{failure:?}");
     }
 }
 
 #[test]
 fn a_refusal_tells_nothing_of_the_call_before() {
-    let (first, other) = (asked(r#"{"request_id":"r1","slot":1}"#), asked(r#"{"request_id":"r1","slot":2}"#));
+    let (first, other) = (write(r#"{"request_id":"r1","slot":1}"#), write(r#"{"request_id":"r1","slot":2}"#));
     let pending = first.begin(None, START_MS);
-    assert_eq!(pending.clone().failed(Fate::Nothing), None);
+    assert_eq!(pending.clone().fail(Effect::None), None);
     // The second call is refused: perhaps because the first one took the slot.
     for before in [unknown(&pending), pending] {
         let again = first.begin(Some(&before), START_MS + CALL_MS);
-        let refused = again.failed(Fate::Nothing).expect("stays");
-        assert_eq!(other.judge(Some(&refused), START_MS + CALL_MS), Verdict::Conflict);
-        assert_eq!(first.judge(Some(&refused), START_MS + CALL_MS), Verdict::GoesOut { again: true });
+        let refused = again.fail(Effect::None).expect("stays");
+        assert_eq!(other.judge(Some(&refused), START_MS + CALL_MS), Ruling::Conflict);
+        assert_eq!(first.judge(Some(&refused), START_MS + CALL_MS), Ruling::GoesOut { again: true });
     }
 }
 
 #[test]
 fn it_is_kept_as_json_and_says_nothing_of_the_user() {
-    let asked = asked(r#"{"request_id":"r1","contact_phone":"+919800000000"}"#);
-    let pending = asked.begin(None, START_MS);
-    for attempt in [pending.clone(), unknown(&pending), pending.done(answer())] {
+    let write = write(r#"{"request_id":"r1","contact_phone":"+919800000000"}"#);
+    let pending = write.begin(None, START_MS);
+    for attempt in [pending.clone(), unknown(&pending), pending.succeed(answer())] {
         let text = serde_json::to_string(&attempt).expect("serialises");
         assert_eq!(serde_json::from_str::<Attempt>(&text).expect("reads back"), attempt);
-        assert_eq!(attempt.key(), asked.id().to_string());
+        assert_eq!(attempt.key(), write.id().to_string());
         let shown = format!("{attempt:?}");
         assert!(!shown.contains("booking_id") && !text.contains("+9198"), "{shown} {text}");
     }
@@ -199,7 +199,7 @@ proptest! {
     /// answer for ever.
     #[test]
     fn one_key_is_one_booking(events in prop::collection::vec(event(), 1..80)) {
-        let asks = [asked(r#"{"request_id":"r1","slot":1}"#), asked(r#"{"request_id":"r1","slot":2}"#)];
+        let writes = [write(r#"{"request_id":"r1","slot":1}"#), write(r#"{"request_id":"r1","slot":2}"#)];
         let mut kept: Option<Attempt> = None;
         // The call under way: when it began, and whether its process still lives.
         let mut call: Option<(u64, bool)> = None;
@@ -208,10 +208,10 @@ proptest! {
         for event in events {
             match event {
                 Event::Ask { other_body } => {
-                    let ask = &asks[usize::from(other_body)];
+                    let ask = &writes[usize::from(other_body)];
                     let within_a_day = landed.filter(|(_, since_ms)| now_ms - since_ms < KEPT_MS);
                     match ask.judge(kept.as_ref(), now_ms) {
-                        Verdict::GoesOut { again } => {
+                        Ruling::GoesOut { again } => {
                             prop_assert!(call.is_none_or(|(began_ms, lives)| !lives && now_ms - began_ms >= CALL_MS));
                             prop_assert!(within_a_day.is_none_or(|(body, _)| body == ask.body && again));
                             kept = Some(ask.begin(kept.as_ref(), now_ms));
@@ -219,21 +219,21 @@ proptest! {
                             repeated = within_a_day.is_some();
                             landed = landed.filter(|_| within_a_day.is_some()).or(Some((ask.body, now_ms)));
                         }
-                        Verdict::UnderWay(wait_ms) => prop_assert!((1..=CALL_MS).contains(&wait_ms) && call.is_some()),
-                        Verdict::Done(same) => {
+                        Ruling::UnderWay(wait_ms) => prop_assert!((1..=CALL_MS).contains(&wait_ms) && call.is_some()),
+                        Ruling::Done(same) => {
                             prop_assert_eq!(same, &answer());
                             prop_assert!(within_a_day.is_some_and(|(body, _)| body == ask.body));
                         }
-                        Verdict::Conflict => prop_assert_ne!(kept.as_ref().map(|kept| kept.body), Some(ask.body)),
+                        Ruling::Conflict => prop_assert_ne!(kept.as_ref().map(|kept| kept.body), Some(ask.body)),
                     }
                 }
                 Event::Answered | Event::Refused | Event::Lost => {
                     let Some((_, true)) = call else { continue };
                     call = None;
                     kept = match event {
-                        Event::Answered => kept.map(|kept| kept.done(answer())),
-                        Event::Lost => kept.and_then(|kept| kept.failed(Fate::Unknown)),
-                        _ => kept.and_then(|kept| kept.failed(Fate::Nothing)),
+                        Event::Answered => kept.map(|kept| kept.succeed(answer())),
+                        Event::Lost => kept.and_then(|kept| kept.fail(Effect::Possible)),
+                        _ => kept.and_then(|kept| kept.fail(Effect::None)),
                     };
                     if matches!(event, Event::Refused) && !repeated {
                         landed = None;
