@@ -7,7 +7,7 @@ use contract_sdk::bindings::Example;
 use contract_sdk::example;
 use serde_json::{Value, json};
 
-pub(crate) fn all() -> Vec<Example> {
+pub(crate) fn examples() -> Vec<Example> {
     let mut all = classification();
     all.extend(requests());
     all.extend(searches());

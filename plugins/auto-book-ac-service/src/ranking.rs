@@ -6,7 +6,7 @@
 use crate::request::{AcServiceRequest, IssueCategory};
 use crate::slot::{AcServiceSlot, EstimatedPrice, ProviderType, ServiceScopeCode, Warranty};
 use contract_sdk::bindings::{Axes, Axis};
-use contract_sdk::{AxisSignals, BandFactor, Ranking, Signals, Span, UserBands, Weights};
+use contract_sdk::{AxisSignals, BandFactor, Ranking, SearchRequest, Signals, Span, UserBands, Weights};
 
 /// Weights of the axes (spec 2, "What the service does").
 pub const WEIGHTS: Weights = Weights::new(0.25, 0.15, 0.25, 0.35);

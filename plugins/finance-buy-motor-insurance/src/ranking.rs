@@ -6,7 +6,7 @@
 use crate::quote::{Insurer, MotorQuote};
 use crate::request::MotorInsuranceRequest;
 use contract_sdk::bindings::{Axes, Axis};
-use contract_sdk::{AxisSignals, BandFactor, Ranking, Signals, Span, UserBands, Weights};
+use contract_sdk::{AxisSignals, BandFactor, Ranking, SearchRequest, Signals, Span, UserBands, Weights};
 
 /// Weights of the axes (spec 2, "What the service does").
 pub const WEIGHTS: Weights = Weights::new(0.20, 0.20, 0.30, 0.30);

@@ -12,7 +12,7 @@ use crate::taste::TASTE;
 use crate::vocabulary::PassInclusion;
 use contract_sdk::bindings::{Axes, Axis};
 use contract_sdk::shape::{DateTime, Inr, Vocabulary};
-use contract_sdk::{AxisSignals, BandFactor, Ranking, Signals, Span, Weights};
+use contract_sdk::{AxisSignals, BandFactor, Ranking, SearchRequest, Signals, Span, Weights};
 
 /// Weights of the axes (spec 3, "What the service does").
 pub const WEIGHTS: Weights = Weights::new(0.30, 0.40, 0.20, 0.10);

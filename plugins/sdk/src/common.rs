@@ -1,7 +1,7 @@
 //! Shapes that more than one intent shares (spec 1 and 2).
 
 use crate::Shape;
-use crate::ranking::{UserBands, band_text};
+use crate::ranking::UserBands;
 use crate::shape::{Amount, DateTime, HttpsUrl, Text};
 use std::borrow::Cow;
 
@@ -27,15 +27,13 @@ pub struct TtbsUserBand<'a> {
     pub safety: Option<Cow<'a, str>>,
 }
 
-impl TtbsUserBand<'_> {
-    /// As the ranking takes them.
-    pub fn chosen(&self) -> UserBands<'_> {
-        UserBands {
-            time: band_text(&self.time),
-            taste: band_text(&self.taste),
-            budget: band_text(&self.budget),
-            safety: band_text(&self.safety),
-        }
+impl<'r> UserBands<'r> {
+    /// The bands of a request; none where it names none.
+    pub fn of(band: &'r Option<TtbsUserBand<'_>>) -> Self {
+        let Some(TtbsUserBand { time, taste, budget, safety }) = band else {
+            return Self::default();
+        };
+        Self { time: time.as_deref(), taste: taste.as_deref(), budget: budget.as_deref(), safety: safety.as_deref() }
     }
 }
 

@@ -14,7 +14,6 @@
 //! `c` is the completeness share.
 
 use crate::bindings::{Axes, Axis};
-use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// How far a sum of weights may be from 1; decimal fractions have no exact binary form.
@@ -314,11 +313,6 @@ fn tie_hash(request_id: &str, option: &str) -> u64 {
         mix(text.len() as u64);
     }
     (hash ^ (hash >> 32)).wrapping_mul(MULTIPLIER)
-}
-
-/// The text that a band has in a request, where the intent declares bands as strings.
-pub(crate) fn band_text<'r>(band: &'r Option<Cow<'_, str>>) -> Option<&'r str> {
-    band.as_deref()
 }
 
 #[cfg(test)]

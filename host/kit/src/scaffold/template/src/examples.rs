@@ -13,7 +13,7 @@ const ARGUMENTS: &str = include_str!("../samples/booking-arguments.json");
 const BOOKING: &str = include_str!("../samples/booking.json");
 const REPORT: &str = include_str!("../samples/report.json");
 
-pub(crate) fn all() -> Vec<Example> {
+pub(crate) fn examples() -> Vec<Example> {
     let (search, create) = (SEARCH.policy.name, CREATE.name);
     let quoted = || Some(OFFER.to_owned());
     let offer = |id: &str, changes: &[(&str, Value)]| with(&with(OFFER, changes), &[("/offer_id", json!(id))]);
