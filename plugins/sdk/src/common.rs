@@ -2,7 +2,8 @@
 
 use crate::Shape;
 use crate::ranking::UserBands;
-use crate::shape::{Amount, DateTime, HttpsUrl, Text};
+use crate::shape::{Amount, DateTime, HttpsUrl, Inr, Text};
+use serde::Serialize;
 use std::borrow::Cow;
 
 /// A point on the map.
@@ -44,6 +45,19 @@ pub struct SessionContext<'a> {
     pub platform_session_id: Option<Cow<'a, str>>,
     /// Hash of the user's preferences.
     pub user_dna_hash: Option<Cow<'a, str>>,
+}
+
+/// What an option costs, as cards show it.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Price {
+    amount_inr: i64,
+    currency: &'static str,
+}
+
+impl From<Inr> for Price {
+    fn from(Inr(amount_inr): Inr) -> Self {
+        Self { amount_inr, currency: "INR" }
+    }
 }
 
 /// Where an option comes from on the partner's side.

@@ -150,11 +150,12 @@ pub trait Tool: 'static {
 
     /// Rules between the answer, the arguments and the option that was quoted.
     fn answer_rules(
-        arguments: &Self::Arguments<'_>,
-        answer: &Self::Answer<'_>,
-        quoted: Option<&Item<'_, Self::Intent>>,
-        rules: &mut AnswerRules,
-    );
+        _arguments: &Self::Arguments<'_>,
+        _answer: &Self::Answer<'_>,
+        _quoted: Option<&Item<'_, Self::Intent>>,
+        _rules: &mut AnswerRules,
+    ) {
+    }
 
     /// The identifier that the answer carries: a booking, a policy.
     fn reference<'r>(answer: &'r Self::Answer<'_>) -> Option<&'r str>;

@@ -129,7 +129,7 @@
 //!         retries_on_rate_limited: 1,
 //!         retries_on_server_error: 2,
 //!         cache_seconds: Some(60),
-//!         orders_tool: None,
+//!         ..ToolPolicy::PLAIN
 //!     },
 //!     options_key: "offers",
 //!     id_key: "offer_id",
@@ -139,8 +139,8 @@
 //! };
 //! const TOOLS: &[ToolEntry] = &[];
 //! const ERRORS: &[ErrorRow] = &[
-//!     ErrorRow::new("INVALID_REQUEST", 400, "The payload is malformed."),
-//!     ErrorRow::new("INTERNAL_ERROR", 500, "The partner failed."),
+//!     ErrorRow::INVALID_REQUEST,
+//!     ErrorRow::INTERNAL_ERROR,
 //! ];
 //! const FORBIDDEN: &[Forbidden] = &[];
 //! const WIDGET: WidgetTable = WidgetTable {
@@ -302,8 +302,8 @@ pub use policy::{
     Search, Slot, ToolPolicy, WidgetTable, Window,
 };
 pub use ranking::{
-    AxisSignals, BandFactor, COMPLETENESS_SHARE, DECLARED_SHARE, Ranking, Signal, Signals, Span, UserBands, Weights,
-    unit,
+    AxisSignals, BandFactor, COMPLETENESS_SHARE, DECLARED_SHARE, NEUTRAL, Ranking, Signal, Signals, Span, USUAL_BANDS,
+    UserBands, Weights, unit, with_band,
 };
 pub use rules::{AnswerRules, ItemRules, ReportRules, RequestRules};
 pub use shape::{Shape, Vocabulary};

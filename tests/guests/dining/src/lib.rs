@@ -71,20 +71,7 @@ impl<'i> Card<'i> {
 }
 
 const fn policy(name: &'static str, role: ToolRole, purpose: &'static str) -> ToolPolicy {
-    ToolPolicy {
-        name,
-        role,
-        purpose,
-        p50_ms: 600,
-        p95_ms: 1500,
-        p99_ms: None,
-        rate_per_minute: 600,
-        idempotency_key: None,
-        retries_on_rate_limited: 0,
-        retries_on_server_error: 0,
-        cache_seconds: None,
-        orders_tool: None,
-    }
+    ToolPolicy { name, role, purpose, p50_ms: 600, p95_ms: 1500, rate_per_minute: 600, ..ToolPolicy::PLAIN }
 }
 
 /// The tool that books.
@@ -128,12 +115,7 @@ impl Tool for BookTable {
         _: Option<&Table<'_>>,
         rules: &mut AnswerRules,
     ) {
-        rules.refuse_if(
-            *booking.table_id != *arguments.table_id,
-            code::UNEXPECTED_VALUE,
-            "/table_id",
-            format_args!("Expected the table that was asked for, {:?}.", &*arguments.table_id),
-        );
+        rules.refuse_other(&booking.table_id, &arguments.table_id, "/table_id", "the table that was asked for");
     }
 
     fn reference<'r>(booking: &'r TableBooking<'_>) -> Option<&'r str> {
@@ -230,8 +212,8 @@ const RANKING: Ranking = Ranking::new(
 );
 
 const ERRORS: &[ErrorRow] = &[
-    ErrorRow::new("INVALID_REQUEST", 400, "The payload is malformed."),
-    ErrorRow::new("INTERNAL_ERROR", 500, "The partner failed."),
+    ErrorRow::INVALID_REQUEST,
+    ErrorRow::INTERNAL_ERROR,
     ErrorRow::new("TABLE_GONE", 409, "The table has been taken."),
 ];
 
