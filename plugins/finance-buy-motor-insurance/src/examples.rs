@@ -9,7 +9,7 @@ use contract_sdk::{sample, sample_text};
 use serde_json::{Value, json};
 
 pub(crate) fn examples() -> Vec<Example> {
-    [classification(), requests(), searches(), answers(), reports()].concat()
+    [classification(), requests(), searches(), answers(), reports()].into_iter().flatten().collect()
 }
 
 fn classification() -> Vec<Example> {

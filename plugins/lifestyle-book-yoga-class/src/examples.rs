@@ -8,7 +8,7 @@ use contract_sdk::example::{self, with};
 use serde_json::{Value, json};
 
 pub(crate) fn examples() -> Vec<Example> {
-    [classification(), requests(), searches(), details(), bookings(), reports()].concat()
+    [classification(), requests(), searches(), details(), bookings(), reports()].into_iter().flatten().collect()
 }
 
 fn classification() -> Vec<Example> {

@@ -21,6 +21,7 @@
 //! | another version or ranking of it | a type that implements [`Contract`] | [`Contract`] |
 //! | what a partner shows before its traffic goes live | one row | [`Requirement`], [`GoLiveCheck`] |
 //! | what must hold before the contract goes live | [`example`]s | [`example`] |
+//! | its tests | calls and what is expected of them; every field broken once | [`testing`] |
 //!
 //! # A whole contract
 //!
