@@ -5,7 +5,7 @@
 //! and the next round begins. Only a call that began after the last wait tells anything about it: what was under way
 //! when the wait began neither lengthens the next one nor ends the round.
 
-use super::super::keyed::Ends;
+use intent_gateway_domain::expiring_map::Expires;
 
 /// Waits after the first, second and every later RATE_LIMITED, milliseconds.
 pub const BACK_OFF_MS: [u64; 3] = [1_000, 4_000, 16_000];
@@ -60,7 +60,7 @@ impl BackOff {
     }
 }
 
-impl Ends for BackOff {
+impl Expires for BackOff {
     fn ends_ms(&self) -> u64 {
         self.until_ms.saturating_add(FORGOTTEN_MS)
     }

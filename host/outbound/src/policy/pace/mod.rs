@@ -20,9 +20,10 @@ pub use back_off::{BACK_OFF_MS, BACK_OFF_TRIES, LEFT_ALONE_MS, RETRY_AFTER_MAX_M
 
 use self::back_off::BackOff;
 use self::window::{Limit, Window};
-use super::keyed::{Full, Keyed, key};
+use super::key_of;
 use intent_gateway_domain::contract::{Tool, ToolRole};
 use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::expiring_map::{ExpiringMap, Full};
 use intent_gateway_domain::id::{PartnerId, UserId};
 
 /// Searches of one user at one partner per second.
@@ -86,17 +87,17 @@ pub struct Pace {
 
 #[derive(Debug)]
 struct Counts {
-    partner_tools: Keyed<Window>,
-    users: Keyed<Window>,
-    back_offs: Keyed<BackOff>,
+    partner_tools: ExpiringMap<Digest, Window>,
+    users: ExpiringMap<Digest, Window>,
+    back_offs: ExpiringMap<Digest, BackOff>,
 }
 
 impl Default for Pace {
     fn default() -> Self {
         let counts = Counts {
-            partner_tools: Keyed::new(PARTNER_TOOLS_MAX),
-            users: Keyed::new(USERS_MAX),
-            back_offs: Keyed::new(BACK_OFFS_MAX),
+            partner_tools: ExpiringMap::new(PARTNER_TOOLS_MAX),
+            users: ExpiringMap::new(USERS_MAX),
+            back_offs: ExpiringMap::new(BACK_OFFS_MAX),
         };
         Self { counts: Mutex::new(counts) }
     }
@@ -118,10 +119,8 @@ impl Pace {
 
     /// A call that was admitted came to nothing: the user gets the turn back.
     pub fn undone(&self, ask: &Ask<'_>) {
-        if let Some((user, _)) = user_rate(ask)
-            && let Some(window) = self.counts().users.get_mut(&user)
-        {
-            window.give_back();
+        if let Some((user, _)) = user_rate(ask) {
+            self.counts().users.change(&user, Window::give_back);
         }
     }
 
@@ -133,19 +132,18 @@ impl Pace {
 
     /// A call that began at `started_ms` met with RATE_LIMITED.
     pub fn limited(&self, partner: &PartnerId, started_ms: u64, retry_after_ms: Option<u64>, now_ms: u64) {
-        let key = key(&[partner.as_str()]);
+        let key = key_of(&[partner.as_str()]);
         let mut counts = self.counts();
         // Without room the call's own retries and the partner's rate still hold.
         if counts.back_offs.room_for(&key, now_ms).is_ok() {
-            counts.back_offs.entry(key, BackOff::default).limited(started_ms, retry_after_ms, now_ms);
+            let limit = |back_off: &mut BackOff| back_off.limited(started_ms, retry_after_ms, now_ms);
+            counts.back_offs.change_or_insert(key, now_ms, BackOff::default, limit);
         }
     }
 
     /// A call that began at `started_ms` was answered with anything else.
     pub fn answered(&self, partner: &PartnerId, started_ms: u64) {
-        if let Some(back_off) = self.counts().back_offs.get_mut(&key(&[partner.as_str()])) {
-            back_off.answered(started_ms);
-        }
+        self.counts().back_offs.change(&key_of(&[partner.as_str()]), |back_off| back_off.answered(started_ms));
     }
 
     /// Counts are whole after every step, so one that a panic interrupted can be used.
@@ -156,7 +154,7 @@ impl Pace {
 
 impl Counts {
     fn left_alone_ms(&self, partner: &PartnerId, now_ms: u64) -> Option<u64> {
-        let wait_ms = self.back_offs.get(&key(&[partner.as_str()]))?.wait_ms(now_ms);
+        let wait_ms = self.back_offs.get(&key_of(&[partner.as_str()]), now_ms)?.wait_ms(now_ms);
         (wait_ms > 0).then_some(wait_ms)
     }
 
@@ -171,23 +169,29 @@ impl Counts {
 
     fn take(&mut self, ask: &Ask<'_>, now_ms: u64) {
         let (tool, limit) = partner_tool(ask);
-        self.partner_tools.entry(tool, Window::default).take(limit, now_ms);
+        self.partner_tools.change_or_insert(tool, now_ms, Window::default, |window| window.take(limit, now_ms));
         if let Some((user, limit)) = user_rate(ask) {
-            self.users.entry(user, Window::default).take(limit, now_ms);
+            self.users.change_or_insert(user, now_ms, Window::default, |window| window.take(limit, now_ms));
         }
     }
 }
 
-fn wait(windows: &mut Keyed<Window>, key: &Digest, limit: Limit, held: Held, now_ms: u64) -> Option<(u64, Held)> {
+fn wait(
+    windows: &mut ExpiringMap<Digest, Window>,
+    key: &Digest,
+    limit: Limit,
+    held: Held,
+    now_ms: u64,
+) -> Option<(u64, Held)> {
     if let Err(Full { until_ms }) = windows.room_for(key, now_ms) {
         return Some((until_ms.saturating_sub(now_ms).max(1), Held::Crowded));
     }
-    let wait_ms = windows.get_mut(key)?.wait_ms(limit, now_ms);
+    let wait_ms = windows.change(key, |window| window.wait_ms(limit, now_ms))?;
     (wait_ms > 0).then_some((wait_ms, held))
 }
 
 fn partner_tool(ask: &Ask<'_>) -> (Digest, Limit) {
-    let key = key(&[ask.partner.as_str(), ask.intent, &ask.tool.name]);
+    let key = key_of(&[ask.partner.as_str(), ask.intent, &ask.tool.name]);
     (key, Limit { calls: ask.tool.rate_per_minute, per_ms: MINUTE_MS })
 }
 
@@ -197,14 +201,14 @@ fn user_rate(ask: &Ask<'_>) -> Option<(Digest, Limit)> {
     let partner = ask.partner.as_str();
     match ask.tool.role {
         ToolRole::Search => {
-            Some((key(&["search", user, partner]), Limit { calls: SEARCHES_PER_SECOND, per_ms: SECOND_MS }))
+            Some((key_of(&["search", user, partner]), Limit { calls: SEARCHES_PER_SECOND, per_ms: SECOND_MS }))
         }
         ToolRole::Create => {
             // Each tool by itself: a policy is confirmed, inspected and issued by three of them, one after the other.
-            let key = key(&["create", user, partner, ask.intent, &ask.tool.name]);
+            let key = key_of(&["create", user, partner, ask.intent, &ask.tool.name]);
             Some((key, Limit { calls: CREATES_PER_MINUTE, per_ms: MINUTE_MS }))
         }
-        ToolRole::GetDetail => Some((key(&["get", user]), Limit { calls: GETS_PER_SECOND, per_ms: SECOND_MS })),
+        ToolRole::GetDetail => Some((key_of(&["get", user]), Limit { calls: GETS_PER_SECOND, per_ms: SECOND_MS })),
         ToolRole::Modify | ToolRole::Cancel | ToolRole::Track | ToolRole::Rate | ToolRole::Utility => None,
     }
 }

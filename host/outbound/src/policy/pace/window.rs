@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::super::keyed::Ends;
+use intent_gateway_domain::expiring_map::Expires;
 
 /// At most so many calls within any span of so many milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Window {
     }
 }
 
-impl Ends for Window {
+impl Expires for Window {
     fn ends_ms(&self) -> u64 {
         self.ends_ms
     }
