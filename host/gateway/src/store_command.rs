@@ -7,8 +7,9 @@ use std::time::Instant;
 use anyhow::{Context as _, ensure};
 use clap::{Args, Subcommand};
 use intent_gateway_domain::clock::{Clock as _, SystemClock};
+use intent_gateway_domain::signing_keys::Webhook;
 use intent_gateway_domain::store::{List, Record, Store as _, page};
-use intent_gateway_onboarding::records::{Account, Connection, Credentials, EmailCode, Manifests, Review, Webhook};
+use intent_gateway_onboarding::records::{Account, Connection, Credentials, EmailCode, Manifests, Review};
 use intent_gateway_store::{BackupReport, SqlStore};
 use serde_json::json;
 
