@@ -1,19 +1,18 @@
 //! Puts the configuration together and says what is wrong with it, all at once.
 
-use std::fmt;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use figment::Figment;
-use figment::error::{Error, Kind};
-use figment::providers::{Env, Format as _, Serialized, Toml};
-use figment::value::Value;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::value::MapDeserializer;
+use serde::de::{self, DeserializeOwned};
+use serde_json::Value;
+use serde_path_to_error::Segment;
 
 use super::Config;
+use super::environment::variables;
+use super::layers::{Layers, Table};
 
-/// Prefix of environment variables; sections are set off by two underscores.
-const ENV_PREFIX: &str = "INTENT_GATEWAY__";
 /// Keys that stand outside every section.
 const TOP_LEVEL: [&str; 17] = [
     "state_dir",
@@ -37,11 +36,11 @@ const TOP_LEVEL: [&str; 17] = [
 
 /// What flags set, by dotted key.
 #[derive(Default)]
-pub(crate) struct Overrides(Vec<(&'static str, Result<Value, Error>)>);
+pub(crate) struct Overrides(Vec<(&'static str, serde_json::Result<Value>)>);
 
 impl Overrides {
     pub(crate) fn set(&mut self, key: &'static str, value: impl Serialize) {
-        self.0.push((key, Value::serialize(value)));
+        self.0.push((key, serde_json::to_value(value)));
     }
 }
 
@@ -62,29 +61,39 @@ fn list(problems: &[String]) -> String {
 
 /// Loads and checks the configuration.
 pub(crate) fn load(file: Option<&Path>, overrides: &Overrides) -> Result<Config, ConfigError> {
-    let mut figment = Figment::new();
+    load_under(std::env::vars_os(), file, overrides)
+}
+
+/// The same under an environment that is given.
+pub(super) fn load_under(
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
+    file: Option<&Path>,
+    overrides: &Overrides,
+) -> Result<Config, ConfigError> {
+    let mut layers = Layers::default();
     if let Some(path) = file {
         let text =
             std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })?;
-        // Read here, so that a file which is not there is an error and not an empty one.
-        figment = figment.merge(Named { name: path.display().to_string(), toml: Toml::string(&text) });
+        layers.add_file(&path.display().to_string(), &text).map_err(ConfigError::Invalid)?;
     }
-    figment = figment.merge(Env::prefixed(ENV_PREFIX).split("__"));
+    for variable in variables(environment) {
+        layers.add_variable(variable);
+    }
     for (key, value) in &overrides.0 {
-        let value = value.as_ref().map_err(|error| ConfigError::Invalid(vec![error.to_string()]))?;
-        figment = figment.merge(Serialized::default(key, value));
+        let value = value.as_ref().map_err(|error| ConfigError::Invalid(vec![format!("`{key}`: {error}")]))?;
+        layers.add_flag(key, value.clone());
     }
-    read(&figment).map_err(ConfigError::Invalid)
+    read(&layers).map_err(ConfigError::Invalid)
 }
 
-fn read(figment: &Figment) -> Result<Config, Vec<String>> {
-    let given: figment::value::Dict = figment.extract().map_err(|errors| told(figment, None, errors))?;
+fn read(layers: &Layers) -> Result<Config, Vec<String>> {
+    let given = layers.merged();
     let mut problems: Vec<String> = given
         .keys()
         .filter(|key| !TOP_LEVEL.contains(&key.as_str()))
-        .map(|key| unknown(figment, key, &TOP_LEVEL, "the configuration"))
+        .map(|key| unknown(layers, &[key], &TOP_LEVEL, "the configuration"))
         .collect();
-    let mut sections = Sections { figment, given: &given, problems: &mut problems };
+    let mut sections = Sections { layers, given, problems: &mut problems };
     let defaults = Config::default();
     let config = Config {
         state_dir: sections.plain("state_dir").unwrap_or(defaults.state_dir),
@@ -110,32 +119,50 @@ fn read(figment: &Figment) -> Result<Config, Vec<String>> {
 }
 
 struct Sections<'a> {
-    figment: &'a Figment,
-    given: &'a figment::value::Dict,
+    layers: &'a Layers,
+    given: Table,
     problems: &'a mut Vec<String>,
 }
 
 impl Sections<'_> {
-    /// A section with a default for every key. All its unknown keys are told, or else its first wrong value.
+    /// A section with a default for every key. All its unknown keys and all its wrong values are told.
     fn table<T: DeserializeOwned + Default>(&mut self, section: &str) -> T {
+        let Some(Value::Object(given)) = self.given.get(section) else {
+            return self.plain(section).unwrap_or_default();
+        };
+        let mut table = given.clone();
+        let told_before = self.problems.len();
         let known = keys::<T>();
-        let mut unknown_keys = Vec::new();
-        if let Some(table) = self.given.get(section).and_then(Value::as_dict) {
-            let unknown = table.keys().filter(|key| !known.contains(&key.as_str()));
-            unknown_keys = unknown.map(|key| format!("{section}.{key}")).collect();
+        table.retain(|key, _| {
+            let is_known = known.contains(&key.as_str());
+            if !is_known {
+                self.problems.push(unknown(self.layers, &[section, key], known, &format!("`{section}`")));
+            }
+            is_known
+        });
+        // A wrong value hides the next, so each is taken out once it is told.
+        loop {
+            match serde_path_to_error::deserialize(Value::Object(table.clone())) {
+                Ok(value) if self.problems.len() == told_before => return value,
+                Ok(_) => return T::default(),
+                Err(error) => {
+                    let key = names(error.path()).next();
+                    self.problems.push(wrong(self.layers, section, &error));
+                    if key.and_then(|key| table.remove(&key)).is_none() {
+                        return T::default();
+                    }
+                }
+            }
         }
-        for key in &unknown_keys {
-            self.problems.push(unknown(self.figment, key, known, &format!("`{section}`")));
-        }
-        if unknown_keys.is_empty() { self.plain(section).unwrap_or_default() } else { T::default() }
     }
 
     /// A value, if it is given and right.
     fn plain<T: DeserializeOwned>(&mut self, key: &str) -> Option<T> {
-        match self.given.get(key)?.deserialize() {
+        let value = self.given.get(key)?;
+        match serde_path_to_error::deserialize(value) {
             Ok(value) => Some(value),
-            Err(errors) => {
-                self.problems.extend(told(self.figment, Some(key), errors));
+            Err(error) => {
+                self.problems.push(wrong(self.layers, key, &error));
                 None
             }
         }
@@ -145,54 +172,42 @@ impl Sections<'_> {
 /// The keys of a section, as its type itself tells them when it is given one that it does not have.
 pub(super) fn keys<T: DeserializeOwned>() -> &'static [&'static str] {
     const NO_KEY: &str = "\0";
-    let probe = Figment::from(Serialized::default(NO_KEY, true)).extract::<T>();
-    match probe.err().map(|error| error.kind) {
-        Some(Kind::UnknownField(_, keys)) => keys,
-        _ => &[],
+    let probe = MapDeserializer::<_, KnownKeys>::new(std::iter::once((NO_KEY, true)));
+    T::deserialize(probe).err().map_or(&[], |KnownKeys(keys)| keys)
+}
+
+/// What an unknown key is refused with, down to the keys that would have been taken.
+#[derive(Debug, thiserror::Error)]
+#[error("the keys are {0:?}")]
+struct KnownKeys(&'static [&'static str]);
+
+impl de::Error for KnownKeys {
+    fn custom<T: std::fmt::Display>(_message: T) -> Self {
+        Self(&[])
+    }
+
+    fn unknown_field(_field: &str, expected: &'static [&'static str]) -> Self {
+        Self(expected)
     }
 }
 
-fn unknown(figment: &Figment, key: &str, known: &[&str], whole: &str) -> String {
-    let place = figment.find_metadata(key).map(|metadata| Place(&metadata.name).to_string()).unwrap_or_default();
-    format!("unknown key `{key}`{place}; {whole} has {}", known.join(", "))
-}
-
-/// Where a value came from.
-struct Place<'a>(&'a str);
-
-impl fmt::Display for Place<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, " ({})", self.0.trim_end_matches(" environment variable(s)"))
-    }
+fn unknown(layers: &Layers, path: &[&str], known: &[&str], whole: &str) -> String {
+    let (key, path) = (path.join("."), path.iter().map(ToString::to_string).collect::<Vec<_>>());
+    format!("unknown key `{key}`{}; {whole} has {}", layers.place(&path), known.join(", "))
 }
 
 /// An error of the reader in our words: which key, what is wrong, and where it was set. The reader's own path
 /// starts below `section`.
-fn told(figment: &Figment, section: Option<&str>, errors: Error) -> Vec<String> {
-    errors
-        .into_iter()
-        .map(|error| {
-            let path = section.into_iter().chain(error.path.iter().map(String::as_str));
-            let key = path.collect::<Vec<_>>().join(".");
-            let metadata = error.metadata.as_ref().or_else(|| figment.find_metadata(&key));
-            let place = metadata.map(|metadata| Place(&metadata.name).to_string()).unwrap_or_default();
-            if key.is_empty() { format!("{}{place}", error.kind) } else { format!("`{key}`{place}: {}", error.kind) }
-        })
-        .collect()
+fn wrong(layers: &Layers, section: &str, error: &serde_path_to_error::Error<serde_json::Error>) -> String {
+    let path: Vec<String> = std::iter::once(section.to_owned()).chain(names(error.path())).collect();
+    format!("`{}`{}: {}", path.join("."), layers.place(&path), error.inner())
 }
 
-/// TOML that is told by the name of its file.
-struct Named<P> {
-    name: String,
-    toml: P,
-}
-
-impl<P: figment::Provider> figment::Provider for Named<P> {
-    fn metadata(&self) -> figment::Metadata {
-        figment::Metadata::named(self.name.clone())
-    }
-
-    fn data(&self) -> Result<figment::value::Map<figment::Profile, figment::value::Dict>, Error> {
-        self.toml.data()
-    }
+/// The steps of a path that lead through tables and lists.
+fn names(path: &serde_path_to_error::Path) -> impl Iterator<Item = String> {
+    path.iter().filter_map(|segment| match segment {
+        Segment::Map { key } => Some(key.clone()),
+        Segment::Seq { index } => Some(index.to_string()),
+        Segment::Enum { .. } | Segment::Unknown => None,
+    })
 }

@@ -3,7 +3,9 @@
 //! Everything is checked at start, and every problem is told at once. Units are in the names of the keys; each key
 //! is described in `docs/configuration.md`, which a test holds against this module.
 
+mod environment;
 mod issuers;
+mod layers;
 mod linking;
 mod load;
 mod partners;

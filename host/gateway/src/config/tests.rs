@@ -235,3 +235,148 @@ fn a_missing_or_broken_file_is_told() {
     let problems = problems("[server\n");
     assert!(problems[0].contains("gateway.toml"), "{problems:?}");
 }
+
+/// Every problem of a file and of variables, with the file's name for its path.
+fn told(text: &str, variables: &[(&str, &str)]) -> Vec<String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("g.toml");
+    std::fs::write(&path, text).expect("written");
+    let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
+    match load::load_under(variables, Some(&path), &Overrides::default()) {
+        Err(load::ConfigError::Invalid(problems)) => {
+            problems.iter().map(|problem| problem.replace(&path.display().to_string(), "g.toml")).collect()
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_wrong_value_is_told_with_its_place_in_the_file() {
+    for (text, expected) in [
+        ("[server]\nlisten = 5\n", "`server.listen` (g.toml:2:1): invalid type: integer `5`, expected socket address"),
+        ("[server]\n  listen = 'x'\n", "`server.listen` (g.toml:2:3): invalid socket address syntax"),
+        (
+            "server.max_connections = 1.5",
+            "`server.max_connections` (g.toml:1:8): invalid type: floating point `1.5`, expected usize",
+        ),
+        ("server = 5\n", "`server` (g.toml:1:1): invalid type: integer `5`, expected struct ServerSection"),
+        (
+            "[server]\nopen_requests_per_minute = 0",
+            "`server.open_requests_per_minute` (g.toml:2:1): invalid value: integer `0`, expected a nonzero u32",
+        ),
+        (
+            "[sandbox]\ndeadline_ms = \"fast\"",
+            "`sandbox.deadline_ms` (g.toml:2:1): invalid type: string \"fast\", expected u64",
+        ),
+        ("[search]\ntimeout_ms = -5", "`search.timeout_ms` (g.toml:2:1): invalid value: integer `-5`, expected u64"),
+        (
+            "[search]\ntimeout_ms = 99999999999999999999",
+            "`search.timeout_ms` (g.toml:2:1): invalid type: string \"99999999999999999999\", expected u64",
+        ),
+        (
+            "[telemetry]\ntrace_sampling_ratio = nan",
+            "`telemetry.trace_sampling_ratio` (g.toml:2:1): invalid type: string \"nan\", expected f64",
+        ),
+        ("[log]\nformat = \"xml\"", "`log.format` (g.toml:2:1): unknown variant `xml`, expected `text` or `json`"),
+        (
+            "[auth]\nprevious_signing_keys = [\"a\",\n 3]",
+            "`auth.previous_signing_keys.1` (g.toml:3:2): invalid type: integer `3`, expected a string",
+        ),
+        (
+            "# é\n[[auth.issuers]]\nissuer = 3",
+            "`auth.issuers.0.issuer` (g.toml:3:1): invalid type: integer `3`, expected a string",
+        ),
+        (
+            "[[partners]]\nid = \"a b\"",
+            "`partners.0.id` (g.toml:2:1): a partner identifier is 1 to 64 letters, digits, `-` or `_`",
+        ),
+        ("[[partners]]\nid = \"a\"", "`partners.0` (g.toml:1:1): missing field `name`"),
+        (
+            "[[partners]]\nnam = 1",
+            "`partners.0.nam` (g.toml:2:1): unknown field `nam`, expected one of `id`, `name`, `url`, `token`, `webhook_signing_key`, `listings`",
+        ),
+        ("[server]\nlistens = 5", "unknown key `server.listens` (g.toml:2:1); `server` has listen, max_connections"),
+        ("[sever]\nlisten = 5", "unknown key `sever` (g.toml:1:2); the configuration has state_dir, server"),
+    ] {
+        let problems = told(text, &[]);
+        assert!(problems.len() == 1 && problems[0].starts_with(expected), "{text}: {problems:#?}");
+    }
+}
+
+#[test]
+fn every_wrong_value_of_a_section_is_told() {
+    let problems = told("[server]\nlisten = 'x'\nmax_connections = 'y'\nfoo = 1\ndrain_timeout_ms = true\n", &[]);
+    let mut keys: Vec<_> = problems.iter().filter_map(|problem| problem.split('`').nth(1)).collect();
+    keys.sort_unstable();
+    assert_eq!(keys, ["server.drain_timeout_ms", "server.foo", "server.listen", "server.max_connections"]);
+}
+
+#[test]
+fn text_that_is_no_toml_is_told_with_every_place() {
+    let problems = told("[server\n[log]\nlevel = 'a\nlevel = \"b\"\n", &[]);
+    assert!(problems.len() >= 2 && problems[0].ends_with("(g.toml:1:8)"), "{problems:#?}");
+    assert!(problems.iter().all(|problem| !problem.contains('\n')), "{problems:#?}");
+    let problems = told("a = 1\na = 2\n", &[]);
+    assert!(problems.len() == 1 && problems[0].contains("duplicate key (g.toml:2:1)"), "{problems:#?}");
+}
+
+#[test]
+fn a_variable_is_told_by_its_name() {
+    let variables = [
+        ("INTENT_GATEWAY__SERVER__MAX_CONNECTIONS", "many"),
+        ("INTENT_GATEWAY__SERVR__LISTEN", "1"),
+        ("INTENT_GATEWAY__LOG__LEVELS", "1"),
+    ];
+    let problems = told("[server]\nmax_connections = 7\n", &variables);
+    let told = |start: &str| problems.iter().any(|problem| problem.starts_with(start));
+    assert!(
+        told(
+            "`server.max_connections` (`INTENT_GATEWAY__SERVER__MAX_CONNECTIONS`): invalid type: string \"many\", expected usize"
+        ),
+        "{problems:#?}"
+    );
+    assert!(told("unknown key `servr` (`INTENT_GATEWAY__SERVR__LISTEN`); the configuration has"), "{problems:#?}");
+    assert!(told("unknown key `log.levels` (`INTENT_GATEWAY__LOG__LEVELS`); `log` has level, format"), "{problems:#?}");
+    assert_eq!(problems.len(), 3, "{problems:#?}");
+}
+
+#[test]
+fn a_flag_is_told_as_such() {
+    let mut overrides = Overrides::default();
+    overrides.set("log.format", "xml");
+    let problems = load_text("[log]\nformat = \"text\"\n", &overrides).expect_err("refused");
+    assert_eq!(problems, ["`log.format` (command line): unknown variant `xml`, expected `text` or `json`"]);
+}
+
+#[test]
+fn variables_stand_between_file_and_flags() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("g.toml");
+    let file = "[server]\nmax_connections = 1\nmax_in_flight = 2\nlisten = \"0.0.0.0:1\"\n[auth]\nprevious_master_keys = [\"a\", \"b\"]\n";
+    std::fs::write(&path, file).expect("written");
+    let key = "x".repeat(32);
+    let keys = format!("[{key}, \"{key}\"]");
+    let variables = [
+        ("INTENT_GATEWAY__SERVER", "{max_in_flight = 3, max_header_bytes = 40000}"),
+        ("INTENT_GATEWAY__SERVER__LISTEN", "0.0.0.0:2"),
+        ("INTENT_GATEWAY__SERVER__MAX_HEADER_BYTES", "50000"),
+        ("INTENT_GATEWAY__AUTH__PREVIOUS_MASTER_KEYS", "[]"),
+        ("INTENT_GATEWAY__AUTH__SIGNING_KEY", key.as_str()),
+        ("INTENT_GATEWAY__AUTH__PREVIOUS_SIGNING_KEYS", keys.as_str()),
+        ("INTENT_GATEWAY__AUTH__AUDIENCE", "\"12\""),
+        ("INTENT_GATEWAY_CONFIG", "elsewhere.toml"),
+    ];
+    let mut overrides = Overrides::default();
+    overrides.set("server.listen", "0.0.0.0:3");
+    let variables = variables.map(|(name, value)| (name.into(), value.into()));
+    let config = load::load_under(variables, Some(&path), &overrides).expect("valid");
+    assert_eq!(config.server.listen.to_string(), "0.0.0.0:3");
+    assert_eq!((config.server.max_connections, config.server.max_in_flight), (1, 3));
+    assert_eq!(config.server.max_header_bytes, 50_000, "a single key stands above its section");
+    assert_eq!(
+        (config.auth.previous_master_keys.len(), config.auth.previous_signing_keys.len()),
+        (0, 2),
+        "a list is replaced"
+    );
+    assert_eq!(config.auth.audience, "12");
+}
