@@ -5,11 +5,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::ports::Evidence as _;
+use intent_gateway_domain::signing_keys::SigningKeys as _;
+use intent_gateway_domain::store::Store as _;
 use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_linking::Linking;
-use intent_gateway_onboarding::{Onboarding, StrikeWatch};
+use intent_gateway_onboarding::{
+    Accounts, DeliveredResults, LivePartners, Postman, Probes, Services, StrikeDesk, StrikeWatch,
+};
 use intent_gateway_outbound::health::Health;
 use intent_gateway_routing::calling::forget_attempts;
 use intent_gateway_store::SqlStore;
@@ -36,7 +41,8 @@ const STORE_PAUSE: Duration = Duration::from_secs(1);
 
 /// What there is to do, and what it is done with.
 pub(crate) struct Work {
-    pub(crate) onboarding: Arc<Onboarding>,
+    pub(crate) onboarding: Services,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) store: Arc<SqlStore>,
     pub(crate) health: Arc<Health>,
     /// What completion reports are verified with.
@@ -57,7 +63,8 @@ pub(crate) struct Background(JoinSet<()>);
 
 impl Background {
     pub(crate) fn start(work: Work, stop: &CancellationToken) -> Self {
-        let Work { onboarding, store, health, keys, seen, keep_ms, strikes, health_journal, changes, linking } = work;
+        let Work { onboarding, clock, store, health, keys, seen, keep_ms, strikes, health_journal, changes, linking } =
+            work;
         let mut tasks = JoinSet::new();
         let until = |stop: &CancellationToken, work: futures_util::future::BoxFuture<'static, ()>| {
             let stop = stop.clone();
@@ -68,16 +75,26 @@ impl Background {
                 }
             }
         };
-        tasks.spawn(until(stop, Box::pin(follow(onboarding.clone(), keys, health.clone(), seen))));
-        tasks.spawn(until(stop, Box::pin(deliver(onboarding.clone()))));
-        tasks.spawn(until(stop, Box::pin(probe(onboarding.clone()))));
-        tasks.spawn(until(stop, Box::pin(sweep(onboarding.clone(), linking))));
-        tasks.spawn(until(stop, Box::pin(review_inflation(onboarding.clone(), store.clone()))));
-        tasks.spawn(until(stop, Box::pin(forget(onboarding.clone(), store.clone(), keep_ms))));
-        let following = health::follow_strikes(onboarding.clone(), store, health, strikes, health_journal.clone());
+        let follower = Follower {
+            store: store.clone(),
+            clock: clock.clone(),
+            keys,
+            live: onboarding.live,
+            strikes: onboarding.strikes.clone(),
+            health: health.clone(),
+        };
+        let sweeper = Sweeper { accounts: onboarding.accounts, store: store.clone(), clock: clock.clone(), linking };
+        tasks.spawn(until(stop, Box::pin(follow(follower, seen))));
+        tasks.spawn(until(stop, Box::pin(deliver(onboarding.postman))));
+        tasks.spawn(until(stop, Box::pin(probe(onboarding.probes))));
+        tasks.spawn(until(stop, Box::pin(sweep(sweeper))));
+        tasks.spawn(until(stop, Box::pin(review_inflation(onboarding.results))));
+        tasks.spawn(until(stop, Box::pin(forget(clock, store.clone(), keep_ms))));
+        let following =
+            health::follow_strikes(onboarding.strikes.clone(), store, health, strikes, health_journal.clone());
         tasks.spawn(until(stop, Box::pin(following)));
         // Ends by itself, once what came before the end is written.
-        tasks.spawn(health::write(changes, health_journal, onboarding, stop.clone()));
+        tasks.spawn(health::write(changes, health_journal, onboarding.strikes, stop.clone()));
         Self(tasks)
     }
 
@@ -89,40 +106,52 @@ impl Background {
 
 /// Puts every change of who is routed, and of signing keys, in force. While the store cannot be read, who was routed last
 /// stays so; the keys grow stale, and completion reports are refused until they can be compared again.
-async fn follow(onboarding: Arc<Onboarding>, keys: Arc<KeyRing>, health: Arc<Health>, mut seen: u64) {
+async fn follow(follower: Follower, mut seen: u64) {
     loop {
-        if let Err(error) = follow_once(&onboarding, &keys, &health, &mut seen).await {
+        if let Err(error) = follower.follow_once(&mut seen).await {
             tracing::error!(%error, "the store could not be read; who was routed last stays so");
             tokio::time::sleep(STORE_PAUSE).await;
         }
     }
 }
 
-async fn follow_once(onboarding: &Onboarding, keys: &KeyRing, health: &Health, seen: &mut u64) -> Result<(), String> {
-    let store = &*onboarding.store;
-    let now = match tokio::time::timeout(COMPARE_POLL, store.changed(*seen)).await {
-        Ok(now) => now,
-        Err(_elapsed) => {
-            let asked_at_ms = onboarding.clock.now_ms();
-            let now = store.changes().await.map_err(|error| chain(&error))?;
-            if now == *seen {
-                keys.compared(asked_at_ms);
-                return Ok(());
-            }
-            now
-        }
-    };
-    onboarding.refresh_keys().await.map_err(|error| chain(&error))?;
-    let partners = onboarding.routing.refresh(store).await.map_err(|error| chain(&error))?;
-    onboarding.settle_health(health).await.map_err(|error| chain(&error))?;
-    tracing::debug!(partners, changes = now, "the partners and their keys were read anew");
-    *seen = now;
-    Ok(())
+/// What follows the store.
+struct Follower {
+    store: Arc<SqlStore>,
+    clock: Arc<dyn Clock>,
+    keys: Arc<KeyRing>,
+    live: Arc<LivePartners>,
+    strikes: Arc<StrikeDesk>,
+    health: Arc<Health>,
 }
 
-async fn review_inflation(onboarding: Arc<Onboarding>, store: Arc<SqlStore>) {
+impl Follower {
+    async fn follow_once(&self, seen: &mut u64) -> Result<(), String> {
+        let Self { store, clock, keys, live, strikes, health } = self;
+        let now = match tokio::time::timeout(COMPARE_POLL, store.changed(*seen)).await {
+            Ok(now) => now,
+            Err(_elapsed) => {
+                let asked_at_ms = clock.now_ms();
+                let now = store.changes().await.map_err(|error| chain(&error))?;
+                if now == *seen {
+                    keys.compared(asked_at_ms);
+                    return Ok(());
+                }
+                now
+            }
+        };
+        keys.refresh(clock.now_ms()).await.map_err(|error| chain(&error))?;
+        let partners = live.refresh().await.map_err(|error| chain(&error))?;
+        strikes.settle(&**health).await.map_err(|error| chain(&error))?;
+        tracing::debug!(partners, changes = now, "the partners and their keys were read anew");
+        *seen = now;
+        Ok(())
+    }
+}
+
+async fn review_inflation(results: Arc<DeliveredResults>) {
     loop {
-        match onboarding.review_inflation(&*store).await {
+        match results.review_inflation().await {
             Ok(0) => {}
             Ok(raised) => tracing::warn!(raised, "declared signals are far from what was delivered; see the reviews"),
             Err(error) => tracing::error!(error = %chain(&error), "delivered results could not be compared"),
@@ -131,9 +160,9 @@ async fn review_inflation(onboarding: Arc<Onboarding>, store: Arc<SqlStore>) {
     }
 }
 
-async fn forget(onboarding: Arc<Onboarding>, store: Arc<SqlStore>, keep_ms: u64) {
+async fn forget(clock: Arc<dyn Clock>, store: Arc<SqlStore>, keep_ms: u64) {
     loop {
-        match store.forget(onboarding.clock.now_ms().saturating_sub(keep_ms)).await {
+        match store.forget(clock.now_ms().saturating_sub(keep_ms)).await {
             Ok(0) => {}
             Ok(forgotten) => tracing::info!(forgotten, "findings and receipts that are too old were forgotten"),
             Err(error) => tracing::error!(error = %chain(&error), "old findings and receipts could not be forgotten"),
@@ -142,9 +171,9 @@ async fn forget(onboarding: Arc<Onboarding>, store: Arc<SqlStore>, keep_ms: u64)
     }
 }
 
-async fn deliver(onboarding: Arc<Onboarding>) {
+async fn deliver(postman: Arc<Postman>) {
     loop {
-        match onboarding.deliver_mail().await {
+        match postman.deliver().await {
             Ok(0) => tokio::time::sleep(MAIL_POLL).await,
             Ok(_) => {}
             Err(error) => {
@@ -155,9 +184,9 @@ async fn deliver(onboarding: Arc<Onboarding>) {
     }
 }
 
-async fn probe(onboarding: Arc<Onboarding>) {
+async fn probe(probes: Arc<Probes>) {
     loop {
-        match onboarding.probe_due().await {
+        match probes.run_due().await {
             Ok(0) => {}
             Ok(probed) => tracing::info!(probed, "live partners were probed"),
             Err(error) => tracing::error!(error = %chain(&error), "due probes could not be made"),
@@ -166,12 +195,21 @@ async fn probe(onboarding: Arc<Onboarding>) {
     }
 }
 
-async fn sweep(onboarding: Arc<Onboarding>, linking: Linking) {
+/// What forgets what is over.
+struct Sweeper {
+    accounts: Arc<Accounts>,
+    store: Arc<SqlStore>,
+    clock: Arc<dyn Clock>,
+    linking: Linking,
+}
+
+async fn sweep(sweeper: Sweeper) {
+    let Sweeper { accounts, store, clock, linking } = sweeper;
     loop {
-        if let Err(error) = onboarding.forget_codes().await {
+        if let Err(error) = accounts.forget_codes().await {
             tracing::error!(error = %chain(&error), "codes that are over could not be forgotten");
         }
-        if let Err(error) = forget_attempts(&*onboarding.store, onboarding.clock.now_ms()).await {
+        if let Err(error) = forget_attempts(&*store, clock.now_ms()).await {
             tracing::error!(error = %chain(&error), "writes whose keys are free again could not be forgotten");
         }
         if let Err(error) = linking.forget_pending().await {

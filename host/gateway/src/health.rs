@@ -11,7 +11,7 @@ use intent_gateway_domain::error::chain;
 use intent_gateway_domain::health::{HealthChange, HealthEvent};
 use intent_gateway_domain::ports::{Evidence, HealthLog};
 use intent_gateway_domain::telemetry;
-use intent_gateway_onboarding::{Onboarding, StrikeWatch};
+use intent_gateway_onboarding::{StrikeDesk, StrikeWatch};
 use intent_gateway_outbound::health::Health;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -83,7 +83,7 @@ fn announce(event: &HealthEvent) {
 pub(crate) async fn write(
     mut changes: Changes,
     journal: Arc<HealthJournal>,
-    onboarding: Arc<Onboarding>,
+    desk: Arc<StrikeDesk>,
     stop: CancellationToken,
 ) {
     let mut batch = Vec::with_capacity(BATCH_MAX);
@@ -97,7 +97,7 @@ pub(crate) async fn write(
             journal.tell_lost();
             return;
         }
-        while let Err(error) = onboarding.record_health(&batch).await {
+        while let Err(error) = desk.record_health(&batch).await {
             let error = chain(&error);
             tracing::error!(%error, waiting = batch.len(), "changes of partners' health could not be written");
             let stopped = tokio::time::timeout(STORE_PAUSE, stop.cancelled()).await.is_ok();
@@ -112,14 +112,14 @@ pub(crate) async fn write(
 
 /// Looks for new strikes, again and again, and has whoever is struck out suspended.
 pub(crate) async fn follow_strikes(
-    onboarding: Arc<Onboarding>,
+    desk: Arc<StrikeDesk>,
     evidence: Arc<dyn Evidence>,
     health: Arc<Health>,
     mut watch: StrikeWatch,
     journal: Arc<HealthJournal>,
 ) {
     loop {
-        if let Err(error) = onboarding.follow_strikes(&*evidence, &*health, &mut watch, &*journal).await {
+        if let Err(error) = desk.follow(&*evidence, &*health, &mut watch, &*journal).await {
             tracing::error!(error = %chain(&error), "new strikes could not be read");
         }
         tokio::time::sleep(STRIKE_POLL).await;

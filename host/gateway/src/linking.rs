@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::vault::Vault;
 use intent_gateway_linking::{Background, Linking, Parts};
-use intent_gateway_onboarding::Onboarding;
 use intent_gateway_partners::PartnerClient;
+use intent_gateway_routing::selection::Directory;
+use intent_gateway_store::SqlStore;
 use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
@@ -36,14 +38,22 @@ impl LinkingTasks {
     }
 }
 
+/// What linking shares with the other parts.
+pub(crate) struct LinkingPorts {
+    pub(crate) store: Arc<SqlStore>,
+    pub(crate) vault: Vault,
+    pub(crate) directory: Arc<Directory>,
+}
+
 /// Linking over the gateway's parts.
 pub(crate) fn linking(
     config: &Config,
-    onboarding: &Onboarding,
+    ports: LinkingPorts,
     partners: &Arc<PartnerClient>,
     clock: &Arc<dyn Clock>,
     tasks: &LinkingTasks,
 ) -> Linking {
+    let LinkingPorts { store, vault, directory } = ports;
     let settings = config.linking.settings(&config.platform);
     if !settings.is_https() {
         tracing::warn!(
@@ -52,11 +62,11 @@ pub(crate) fn linking(
         );
     }
     Linking::new(Parts {
-        store: onboarding.store.clone(),
-        vault: onboarding.vault.clone(),
+        store,
+        vault,
         clock: clock.clone(),
         timer: Arc::new(RuntimeTimer),
-        directory: onboarding.routing.directory(),
+        directory,
         authorizer: partners.clone(),
         background: Arc::new(tasks.clone()),
         settings,

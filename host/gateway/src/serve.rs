@@ -6,6 +6,8 @@ use anyhow::Context as _;
 use intent_gateway_domain::clock::{Clock, SystemClock};
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::Contracts as _;
+use intent_gateway_domain::signing_keys::SigningKeys as _;
+use intent_gateway_domain::store::Store as _;
 use intent_gateway_domain::telemetry;
 use intent_gateway_http::server::{Drained, Server};
 use intent_gateway_http::streams::Streams;
@@ -15,7 +17,7 @@ use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_linking::Linking;
 use intent_gateway_mail::mailer;
-use intent_gateway_onboarding::{AccountNames, Onboarding, Routing, StrikeWatch};
+use intent_gateway_onboarding::{AccountNames, LivePartners, Ports, Services, StrikeWatch};
 use intent_gateway_outbound::health::Health;
 use intent_gateway_outbound::policy::cache::AnswerCache;
 use intent_gateway_outbound::policy::pace::Pace;
@@ -38,7 +40,7 @@ use crate::config::{Config, PartnerEntry};
 use crate::health::{Changes, HealthJournal};
 use crate::issuer_keys;
 use crate::keys::Keys;
-use crate::linking::{LinkingTasks, linking};
+use crate::linking::{LinkingPorts, LinkingTasks, linking};
 use crate::telemetry::{Sizes, Telemetry};
 use crate::timer::RuntimeTimer;
 
@@ -58,21 +60,22 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     let draining = CancellationToken::new();
     let signals = Signals::new()?;
     let sandbox = start_sandbox(&config).await?;
-    let Parts { state, onboarding, keys, store, desk, journal, health, linking, linking_tasks } =
+    let Parts { state, onboarding, clock, keys, store, desk, journal, health, linking, linking_tasks } =
         parts(&config, telemetry, sandbox.clone(), &draining).await?;
     // Before the first request: who was live before a restart is live after it, and may report.
-    let seen = onboarding.store.changes().await.context("the store cannot be read")?;
-    onboarding.routing.refresh(&*onboarding.store).await.context("the partners cannot be read")?;
-    onboarding.refresh_keys().await.context("the signing keys cannot be read")?;
+    let seen = store.changes().await.context("the store cannot be read")?;
+    onboarding.live.refresh().await.context("the partners cannot be read")?;
+    keys.refresh(clock.now_ms()).await.context("the signing keys cannot be read")?;
     let mut strikes = StrikeWatch::default();
-    let recalled = onboarding.recall_strikes(&*store, &*health.of, &mut strikes).await;
+    let recalled = onboarding.strikes.recall(&*store, &*health.of, &mut strikes).await;
     recalled.context("the strikes against partners cannot be read")?;
     let server = Server::bind(config.server.listener(), router(state), draining.clone()).await?;
     let stop = CancellationToken::new();
     let watchers = telemetry.serve(&config, &stop).await?;
     let keep_ms = config.evidence.keep_ms();
     let HealthParts { of, journal: health_journal, changes } = health;
-    let work = Work { onboarding, store, health: of, keys, seen, keep_ms, strikes, health_journal, changes, linking };
+    let work =
+        Work { onboarding, clock, store, health: of, keys, seen, keep_ms, strikes, health_journal, changes, linking };
     let background = Background::start(work, &stop);
     crate::print(&format!("listening on http://{}", server.local_addr()));
     tracing::info!(address = %server.local_addr(), version = env!("CARGO_PKG_VERSION"), "serving");
@@ -107,7 +110,8 @@ async fn start_sandbox(config: &Config) -> anyhow::Result<Arc<Sandbox>> {
 /// The parts that serve, and those that work beside them.
 struct Parts {
     state: AppState,
-    onboarding: Arc<Onboarding>,
+    onboarding: Services,
+    clock: Arc<dyn Clock>,
     keys: Arc<KeyRing>,
     store: Arc<SqlStore>,
     desk: Arc<Desk>,
@@ -147,7 +151,7 @@ async fn parts(
     let signing_keys = config.partners.iter().filter_map(PartnerEntry::signing_key);
     let ring = Arc::new(KeyRing::new(store.clone(), keys.vault(), signing_keys));
     let (desk, journal) = (Arc::new(Desk::open(store.clone())), Arc::new(Journal::open(store.clone())));
-    let onboarding = Arc::new(Onboarding {
+    let onboarding = Ports {
         store: store.clone(),
         vault: keys.vault(),
         clock: clock.clone(),
@@ -156,12 +160,15 @@ async fn parts(
         golive: Arc::new(GoLiveRunner { calls: partners.clone(), clock: clock.clone(), timeout: SAMPLE_TIMEOUT }),
         pages: partners.clone(),
         mailer: mailer(&config.mail, &config.state_dir, clock.clone()).context("mail could not be set up")?,
-        routing: Routing::new(configured, directory.clone()),
+        live: Arc::new(LivePartners::new(store.clone(), configured, directory.clone())),
         keys: ring.clone(),
+        books: store.clone(),
         settings: config.platform.settings(),
-    });
+    }
+    .services();
     let linking_tasks = LinkingTasks::default();
-    let linking = linking(config, &onboarding, &partners, &clock, &linking_tasks);
+    let shared = LinkingPorts { store: store.clone(), vault: keys.vault(), directory: directory.clone() };
+    let linking = linking(config, shared, &partners, &clock, &linking_tasks);
     let (health_journal, changes) = HealthJournal::new();
     let health = HealthParts { of: Arc::new(Health::new(clock.now_ms())), journal: health_journal, changes };
     let policies = Policies {
@@ -205,18 +212,19 @@ async fn parts(
         searcher: Arc::new(searcher),
         admin: sandbox,
         onboarding: onboarding.clone(),
+        store: store.clone(),
         linking: linking.clone(),
         intake: Arc::new(intake),
         bookkeeping: Arc::new(bookkeeping),
         health: health.of.clone(),
         evidence: store.clone(),
         issuers: Arc::new(issuer_keys::issuers(config, &clock)?),
-        tokens: Arc::new(keys.tokens(&config.auth.audience, clock)?),
+        tokens: Arc::new(keys.tokens(&config.auth.audience, clock.clone())?),
         metrics: telemetry.exposition(),
         limits: config.server.limits(),
         draining: draining.clone(),
     };
-    Ok(Parts { state, onboarding, keys: ring, store, desk, journal, health, linking, linking_tasks })
+    Ok(Parts { state, onboarding, clock, keys: ring, store, desk, journal, health, linking, linking_tasks })
 }
 
 /// What answers that come in pieces work on.

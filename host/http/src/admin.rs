@@ -13,9 +13,7 @@ use intent_gateway_domain::findings::KeptFinding;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
 use intent_gateway_domain::ports::Origin;
-use intent_gateway_domain::store;
 use intent_gateway_onboarding::OnboardingError;
-use intent_gateway_onboarding::records::Account;
 use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -231,8 +229,11 @@ pub(crate) async fn is_known(app: &App, partner: &str) -> Result<bool, Refusal> 
     if app.searcher.directory.all().iter().any(|routed| routed.id == id) {
         return Ok(true);
     }
-    let account = store::load::<Account>(&*app.onboarding.store, id.as_str()).await.map_err(OnboardingError::from)?;
-    Ok(account.is_some())
+    match app.onboarding.accounts.get(&id).await {
+        Ok(_) => Ok(true),
+        Err(OnboardingError::NotFound(_)) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// A task that panicked is a fault of the gateway like any other.

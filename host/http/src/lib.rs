@@ -39,11 +39,12 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use bytes::Bytes;
 use intent_gateway_domain::ports::{ContractAdmin, Evidence};
+use intent_gateway_domain::store::Store;
 use intent_gateway_domain::telemetry::Exposition;
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_linking::Linking;
-use intent_gateway_onboarding::Onboarding;
+use intent_gateway_onboarding::Services;
 use intent_gateway_outbound::health::Health;
 use intent_gateway_routing::calling::Caller;
 use intent_gateway_routing::search::Searcher;
@@ -99,7 +100,9 @@ pub struct AppState {
     /// Contracts, for the platform team.
     pub admin: Arc<dyn ContractAdmin>,
     /// Partners on their way to live traffic.
-    pub onboarding: Arc<Onboarding>,
+    pub onboarding: Services,
+    /// What is kept: the audit log is read from it.
+    pub store: Arc<dyn Store>,
     /// The accounts that users link at partners.
     pub linking: Linking,
     /// Takes completion reports.
@@ -129,7 +132,8 @@ pub(crate) struct App {
     pub(crate) searcher: Arc<Searcher>,
     pub(crate) caller: Arc<Caller>,
     pub(crate) admin: Arc<dyn ContractAdmin>,
-    pub(crate) onboarding: Arc<Onboarding>,
+    pub(crate) onboarding: Services,
+    pub(crate) store: Arc<dyn Store>,
     pub(crate) linking: Linking,
     pub(crate) intake: Arc<Intake>,
     pub(crate) bookkeeping: Arc<Bookkeeping>,
@@ -188,6 +192,7 @@ pub fn router(state: AppState) -> Router {
         caller: state.caller,
         admin: state.admin,
         onboarding: state.onboarding,
+        store: state.store,
         linking: state.linking,
         intake: state.intake,
         bookkeeping: state.bookkeeping,

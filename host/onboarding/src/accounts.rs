@@ -3,10 +3,13 @@
 //!
 //! What a stranger can ask for (a code for an address) is answered alike whether the address has an account or not.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
+use super::OnboardingError;
+use super::keeper::RecordKeeper;
 use super::records::{Account, CodePurpose, EmailCode};
-use super::{Onboarding, OnboardingError, TEXT_MAX_CHARS};
 use crate::compliance::{CorporateEmail, Profile};
 use crate::manifest::BUSINESS_NAME_MAX_CHARS;
 use intent_gateway_domain::audit::Actor;
@@ -14,8 +17,9 @@ use intent_gateway_domain::contract::{Refusal, Violation};
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::ports::PartnerProbe;
 use intent_gateway_domain::steps::{Proposal, commit_unless_changed};
-use intent_gateway_domain::store::{Change, Versioned, all, load, lookup};
+use intent_gateway_domain::store::{Change, List, Versioned, all, load, lookup, page};
 use intent_gateway_domain::vault::random;
 
 /// Life of a code, milliseconds.
@@ -47,7 +51,14 @@ pub struct SignedIn {
     pub created: bool,
 }
 
-impl Onboarding {
+/// The accounts of businesses.
+pub struct Accounts {
+    pub(crate) keeper: RecordKeeper,
+    /// Says which addresses may be called.
+    pub(crate) probe: Arc<dyn PartnerProbe>,
+}
+
+impl Accounts {
     /// Sends a code with which an account can be opened, or entered if the address has one.
     ///
     /// # Errors
@@ -60,7 +71,7 @@ impl Onboarding {
             let message = format!("business_name is 1 to {BUSINESS_NAME_MAX_CHARS} characters");
             return Err(OnboardingError::invalid("/business_name", "INVALID_NAME", message));
         }
-        let known = lookup::<Account>(&*self.store, &email).await?.is_some();
+        let known = lookup::<Account>(&*self.keeper.store, &email).await?.is_some();
         let purpose = match known {
             true => CodePurpose::SignIn,
             false => CodePurpose::SignUp { business_name: business_name.to_owned() },
@@ -74,39 +85,40 @@ impl Onboarding {
     /// As [`sign_up`](Self::sign_up).
     pub async fn sign_in(&self, email: &str) -> Result<CodeSent, OnboardingError> {
         let email = corporate(email)?;
-        let known = lookup::<Account>(&*self.store, &email).await?.is_some();
+        let known = lookup::<Account>(&*self.keeper.store, &email).await?.is_some();
         self.send_code(email, if known { CodePurpose::SignIn } else { CodePurpose::Nothing }).await
     }
 
     async fn send_code(&self, email: String, purpose: CodePurpose) -> Result<CodeSent, OnboardingError> {
-        self.step(async || {
-            let now = self.now();
-            let before = load::<EmailCode>(&*self.store, &email).await?;
-            let revision = before.as_ref().map_or(0, |before| before.revision);
-            let mut sent_at_ms = before.map(|before| before.value.sent_at_ms).unwrap_or_default();
-            sent_at_ms.retain(|at| at + CODES_WINDOW_MS > now);
-            if let Some(first) = sent_at_ms.first().filter(|_| sent_at_ms.len() >= CODES_PER_WINDOW_MAX) {
-                return Err(OnboardingError::TooMany(first + CODES_WINDOW_MS - now));
-            }
-            sent_at_ms.push(now);
-            let code = self.six_digits()?;
-            let value = EmailCode {
-                mark: Some(self.vault.mark(&code_context(&email), &code)),
-                purpose: purpose.clone(),
-                expires_at_ms: now + CODE_TTL_MS,
-                attempts_left: CODE_TRIES_MAX,
-                sent_at_ms,
-                email: email.clone(),
-            };
-            let sent = CodeSent { email: email.clone(), expires_at_ms: value.expires_at_ms };
-            let mut change = Change::default();
-            change.put(&Versioned { revision, value });
-            if purpose != CodePurpose::Nothing {
-                change.mail.push(self.outgoing(&email, "Your code", code_mail(&code, &purpose))?);
-            }
-            Ok(Proposal::new(change, sent))
-        })
-        .await
+        self.keeper
+            .step(async || {
+                let now = self.keeper.now();
+                let before = load::<EmailCode>(&*self.keeper.store, &email).await?;
+                let revision = before.as_ref().map_or(0, |before| before.revision);
+                let mut sent_at_ms = before.map(|before| before.value.sent_at_ms).unwrap_or_default();
+                sent_at_ms.retain(|at| at + CODES_WINDOW_MS > now);
+                if let Some(first) = sent_at_ms.first().filter(|_| sent_at_ms.len() >= CODES_PER_WINDOW_MAX) {
+                    return Err(OnboardingError::TooMany(first + CODES_WINDOW_MS - now));
+                }
+                sent_at_ms.push(now);
+                let code = self.six_digits()?;
+                let value = EmailCode {
+                    mark: Some(self.keeper.vault.mark(&code_context(&email), &code)),
+                    purpose: purpose.clone(),
+                    expires_at_ms: now + CODE_TTL_MS,
+                    attempts_left: CODE_TRIES_MAX,
+                    sent_at_ms,
+                    email: email.clone(),
+                };
+                let sent = CodeSent { email: email.clone(), expires_at_ms: value.expires_at_ms };
+                let mut change = Change::default();
+                change.put(&Versioned { revision, value });
+                if purpose != CodePurpose::Nothing {
+                    change.mail.push(self.keeper.mail(&email, "Your code", code_mail(&code, &purpose))?);
+                }
+                Ok(Proposal::new(change, sent))
+            })
+            .await
     }
 
     /// Takes a code: opens the account that it was sent for, or enters it. A code is good once.
@@ -117,11 +129,12 @@ impl Onboarding {
     pub async fn verify(&self, email: &str, code: &str) -> Result<SignedIn, OnboardingError> {
         let email = corporate(email).map_err(|_| OnboardingError::NotAccepted)?;
         let taken = self
+            .keeper
             .step(async || {
-                let kept = load::<EmailCode>(&*self.store, &email).await?;
+                let kept = load::<EmailCode>(&*self.keeper.store, &email).await?;
                 let Some(mut kept) = kept else { return Ok(Proposal::nothing(None)) };
-                let code_is = |mark| self.vault.recognises(&code_context(&email), mark, code);
-                let alive = self.now() < kept.value.expires_at_ms && kept.value.attempts_left > 0;
+                let code_is = |mark| self.keeper.vault.recognises(&code_context(&email), mark, code);
+                let alive = self.keeper.now() < kept.value.expires_at_ms && kept.value.attempts_left > 0;
                 let right = kept.value.mark.as_ref().is_some_and(code_is);
                 let mut change = Change::default();
                 if alive && right && kept.value.purpose != CodePurpose::Nothing {
@@ -147,17 +160,17 @@ impl Onboarding {
         let email = &kept.value.email;
         let mut change = Change::default();
         change.put(&kept);
-        let existing = lookup::<Account>(&*self.store, email).await?.map(|account| account.value);
+        let existing = lookup::<Account>(&*self.keeper.store, email).await?.map(|account| account.value);
         let created = existing.is_none();
         let account = match (existing, &kept.value.purpose) {
             (Some(account), _) => account,
             (None, CodePurpose::SignUp { business_name }) => {
-                let id = PartnerId::parse(&self.new_id("ptr_")?).expect("letters, digits and an underscore");
+                let id = PartnerId::parse(&self.keeper.new_id("ptr_")?).expect("letters, digits and an underscore");
                 Account {
                     id,
                     email: email.clone(),
                     business_name: business_name.clone(),
-                    created_at_ms: self.now(),
+                    created_at_ms: self.keeper.now(),
                     profile: None,
                     privacy: None,
                 }
@@ -167,9 +180,9 @@ impl Onboarding {
         let actor = partner(&account.id);
         if created {
             change.put(&Versioned::new(account.clone()));
-            change.audit.push(self.record(&actor, "account.opened", &account.id, json!({})));
+            change.audit.push(self.keeper.audit_entry(&actor, "account.opened", &account.id, json!({})));
         } else {
-            change.audit.push(self.record(&actor, "account.entered", &account.id, json!({"by": "code"})));
+            change.audit.push(self.keeper.audit_entry(&actor, "account.entered", &account.id, json!({"by": "code"})));
         }
         Ok(Proposal::new(change, Some(SignedIn { account, created })))
     }
@@ -179,8 +192,8 @@ impl Onboarding {
     /// # Errors
     /// [`OnboardingError::Store`].
     pub async fn forget_codes(&self) -> Result<(), OnboardingError> {
-        for kept in all::<EmailCode>(&*self.store, None).await? {
-            let now = self.now();
+        for kept in all::<EmailCode>(&*self.keeper.store, None).await? {
+            let now = self.keeper.now();
             let counted = kept.value.sent_at_ms.iter().any(|at| at + CODES_WINDOW_MS > now);
             if counted || now < kept.value.expires_at_ms {
                 continue;
@@ -188,7 +201,7 @@ impl Onboarding {
             let mut change = Change::default();
             change.delete(&kept);
             // Somebody asks for another one at this very moment: then it is not to be forgotten.
-            commit_unless_changed(&*self.store, change).await?;
+            commit_unless_changed(&*self.keeper.store, change).await?;
         }
         Ok(())
     }
@@ -197,8 +210,16 @@ impl Onboarding {
     ///
     /// # Errors
     /// [`OnboardingError::NotFound`] when there is none.
-    pub async fn account(&self, account: &PartnerId) -> Result<Account, OnboardingError> {
-        Ok(self.existing::<Account>(account.as_str(), "account").await?.value)
+    pub async fn get(&self, account: &PartnerId) -> Result<Account, OnboardingError> {
+        Ok(self.keeper.require::<Account>(account.as_str(), "account").await?.value)
+    }
+
+    /// Accounts in order of their identifiers.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Store`].
+    pub async fn list(&self, list: List<'_>) -> Result<Vec<Account>, OnboardingError> {
+        Ok(page::<Account>(&*self.keeper.store, list).await?.into_iter().map(|kept| kept.value).collect())
     }
 
     /// Keeps what the compliance review looks at.
@@ -221,15 +242,16 @@ impl Onboarding {
         if !violations.is_empty() {
             return Err(OnboardingError::Refused(Refusal { code: "INVALID_REQUEST".to_owned(), violations }));
         }
-        self.step(async || {
-            let mut kept = self.existing::<Account>(account.as_str(), "account").await?;
-            kept.value.profile = Some(profile.clone());
-            let mut change = Change::default();
-            change.put(&kept);
-            change.audit.push(self.record(actor, "profile.set", account, json!({})));
-            Ok(Proposal::new(change, kept.value))
-        })
-        .await
+        self.keeper
+            .step(async || {
+                let mut kept = self.keeper.require::<Account>(account.as_str(), "account").await?;
+                kept.value.profile = Some(profile.clone());
+                let mut change = Change::default();
+                change.put(&kept);
+                change.audit.push(self.keeper.audit_entry(actor, "profile.set", account, json!({})));
+                Ok(Proposal::new(change, kept.value))
+            })
+            .await
     }
 
     /// Every code equally likely.
@@ -237,7 +259,7 @@ impl Onboarding {
         // Numbers past the last whole multiple of the count are drawn again, or low codes would come more often.
         let bound = u32::MAX - u32::MAX % CODES;
         loop {
-            let number = u32::from_be_bytes(random(self.vault.entropy())?);
+            let number = u32::from_be_bytes(random(self.keeper.vault.entropy())?);
             if number < bound {
                 return Ok(format!("{:06}", number % CODES));
             }
@@ -273,14 +295,4 @@ fn code_mail(code: &str, purpose: &CodePurpose) -> String {
         "Your code is {code}\n\n{why} It is good once and for {minutes} minutes.\n\nIf you did not ask for it, ignore this \
          mail: without the code nothing happens.\n"
     )
-}
-
-/// Characters of a reason or note that someone gives.
-pub(super) fn bounded_text(pointer: &str, text: &str) -> Result<String, OnboardingError> {
-    let text = text.trim();
-    if text.is_empty() || text.chars().count() > TEXT_MAX_CHARS {
-        let message = format!("expected 1 to {TEXT_MAX_CHARS} characters");
-        return Err(OnboardingError::invalid(pointer, "INVALID_TEXT", message));
-    }
-    Ok(text.to_owned())
 }

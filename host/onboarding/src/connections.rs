@@ -1,19 +1,23 @@
 //! A partner's endpoint: registered, switched on, suspended, lifted out of suspension (spec 1, States and transitions).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::json;
 
-use super::accounts::bounded_text;
+use super::OnboardingError;
+use super::keeper::RecordKeeper;
+use super::live::LivePartners;
 use super::records::{Account, Connection, Manifests, ReviewSubject, Submission, Suspension};
-use super::{Onboarding, OnboardingError};
-use crate::connection::{ConnectionEvent, ConnectionState};
+use super::text::bounded_text;
+use crate::connection::{ConnectionEvent, ConnectionState, NotAllowed};
 use crate::manifest::{Manifest, Status};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::golive::GoLiveReport;
 use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::ports::PartnerProbe;
 use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::{Change, List, Versioned, load, page};
 
@@ -27,6 +31,16 @@ pub struct SwitchOn {
 }
 
 impl Connection {
+    /// Moves it along, if the event is allowed in its state.
+    pub(super) fn advance(&mut self, event: ConnectionEvent, now_ms: u64) -> Result<(), NotAllowed> {
+        let next = self.state.after(event)?;
+        if next != self.state {
+            self.state = next;
+            self.since_ms = now_ms;
+        }
+        Ok(())
+    }
+
     /// Intents of an approved manifest that may be routed: their tools are pinned and unchanged since, and the team has
     /// tested them.
     pub fn routable<'a>(&'a self, approved: &'a Manifest) -> impl Iterator<Item = &'a IntentId> {
@@ -66,13 +80,23 @@ impl Connection {
     }
 }
 
-impl Onboarding {
+/// Partners' connections.
+pub struct Connections {
+    pub(crate) keeper: RecordKeeper,
+    /// Says which addresses may be called.
+    pub(crate) probe: Arc<dyn PartnerProbe>,
+    pub(crate) live: Arc<LivePartners>,
+    /// Time between two scheduled probes of a live connection, milliseconds.
+    pub(crate) reprobe_interval_ms: u64,
+}
+
+impl Connections {
     /// Registers where the partner is called. Another endpoint than before has to be probed and tested anew, and takes a
     /// live connection back into the sandbox.
     ///
     /// # Errors
     /// [`OnboardingError::Refused`] for an address that may not be called: plain HTTP, not public.
-    pub async fn register_endpoint(
+    pub async fn register(
         &self,
         account: &PartnerId,
         endpoint: &Endpoint,
@@ -82,22 +106,23 @@ impl Onboarding {
             .admits(endpoint)
             .map_err(|refused| OnboardingError::invalid("/url", "INVALID_URL", refused.to_string()))?;
         let done = self
+            .keeper
             .step(async || {
-                self.existing::<Account>(account.as_str(), "account").await?;
+                self.keeper.require::<Account>(account.as_str(), "account").await?;
                 let mut change = Change::default();
-                let mut kept = match load::<Connection>(&*self.store, account.as_str()).await? {
+                let mut kept = match load::<Connection>(&*self.keeper.store, account.as_str()).await? {
                     Some(kept) if kept.value.endpoint == *endpoint => return Ok(Proposal::nothing(kept.value)),
                     Some(mut kept) => {
                         let review = kept.value.reset();
-                        self.supersede(review.as_deref(), &mut change).await?;
-                        self.after(&mut kept.value, ConnectionEvent::Moved)?;
+                        self.keeper.supersede(review.as_deref(), &mut change).await?;
+                        kept.value.advance(ConnectionEvent::Moved, self.keeper.now())?;
                         kept
                     }
                     None => Versioned::new(Connection {
                         account: account.clone(),
                         endpoint: endpoint.clone(),
                         state: ConnectionState::Sandbox,
-                        since_ms: self.now(),
+                        since_ms: self.keeper.now(),
                         probe: None,
                         pinned: None,
                         quarantine: BTreeMap::new(),
@@ -111,11 +136,11 @@ impl Onboarding {
                 kept.value.endpoint = endpoint.clone();
                 change.put(&kept);
                 let detail = json!({"endpoint": endpoint, "state": kept.value.state});
-                change.audit.push(self.record(actor, "connection.registered", account, detail));
+                change.audit.push(self.keeper.audit_entry(actor, "connection.registered", account, detail));
                 Ok(Proposal::new(change, kept.value))
             })
             .await?;
-        self.reroute().await;
+        self.live.apply_change().await;
         Ok(done)
     }
 
@@ -123,16 +148,16 @@ impl Onboarding {
     ///
     /// # Errors
     /// [`OnboardingError::NotFound`] when no endpoint was registered.
-    pub async fn connection(&self, account: &PartnerId) -> Result<Connection, OnboardingError> {
-        Ok(self.existing::<Connection>(account.as_str(), "connection").await?.value)
+    pub async fn get(&self, account: &PartnerId) -> Result<Connection, OnboardingError> {
+        Ok(self.keeper.require::<Connection>(account.as_str(), "connection").await?.value)
     }
 
     /// Connections in order of their accounts.
     ///
     /// # Errors
     /// [`OnboardingError::Store`].
-    pub async fn connections(&self, list: List<'_>) -> Result<Vec<Connection>, OnboardingError> {
-        Ok(page::<Connection>(&*self.store, list).await?.into_iter().map(|kept| kept.value).collect())
+    pub async fn list(&self, list: List<'_>) -> Result<Vec<Connection>, OnboardingError> {
+        Ok(page::<Connection>(&*self.keeper.store, list).await?.into_iter().map(|kept| kept.value).collect())
     }
 
     /// Switches a connection on: from then on, requests of users are routed to it.
@@ -142,20 +167,26 @@ impl Onboarding {
     /// that passed for each of its intents; [`OnboardingError::NotAllowed`] in another state than sandbox.
     pub async fn switch_on(&self, account: &PartnerId, actor: &Actor) -> Result<SwitchOn, OnboardingError> {
         let done = self
+            .keeper
             .step(async || {
-                let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
-                self.after(&mut kept.value, ConnectionEvent::SwitchedOn)?;
-                let manifests = load::<Manifests>(&*self.store, account.as_str()).await?;
+                let mut kept = self.keeper.require::<Connection>(account.as_str(), "connection").await?;
+                kept.value.advance(ConnectionEvent::SwitchedOn, self.keeper.now())?;
+                let manifests = load::<Manifests>(&*self.keeper.store, account.as_str()).await?;
                 let approved = manifests.and_then(|kept| kept.value.approved);
                 let routed = ready(&kept.value, approved.as_ref())?;
-                kept.value.next_probe_at_ms = Some(self.now() + self.settings.reprobe_interval_ms);
+                kept.value.next_probe_at_ms = Some(self.keeper.now() + self.reprobe_interval_ms);
                 let mut change = Change::default();
                 change.put(&kept);
-                change.audit.push(self.record(actor, "connection.switched_on", account, json!({"intents": routed})));
+                change.audit.push(self.keeper.audit_entry(
+                    actor,
+                    "connection.switched_on",
+                    account,
+                    json!({"intents": routed}),
+                ));
                 Ok(Proposal::new(change, SwitchOn { connection: kept.value, routed }))
             })
             .await?;
-        self.reroute().await;
+        self.live.apply_change().await;
         Ok(done)
     }
 
@@ -171,38 +202,16 @@ impl Onboarding {
     ) -> Result<Connection, OnboardingError> {
         let reason = bounded_text("/reason", reason)?;
         let done = self
+            .keeper
             .step(async || {
-                let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
+                let mut kept = self.keeper.require::<Connection>(account.as_str(), "connection").await?;
                 let mut change = Change::default();
-                self.take_out(&mut kept, reason.clone(), actor, &mut change).await?;
+                self.keeper.suspend(&mut kept, reason.clone(), actor, &mut change).await?;
                 Ok(Proposal::new(change, kept.value))
             })
             .await?;
-        self.reroute().await;
+        self.live.apply_change().await;
         Ok(done)
-    }
-
-    /// Suspends a connection within a change, which also tells the partner.
-    pub(super) async fn take_out(
-        &self,
-        kept: &mut Versioned<Connection>,
-        reason: String,
-        actor: &Actor,
-        change: &mut Change,
-    ) -> Result<(), OnboardingError> {
-        self.after(&mut kept.value, ConnectionEvent::Suspended)?;
-        let account = kept.value.account.clone();
-        let owner = self.existing::<Account>(account.as_str(), "account").await?.value;
-        change.audit.push(self.record(actor, "connection.suspended", &account, json!({"reason": reason})));
-        let text = format!(
-            "Hello {},\n\nyour connection was suspended; no requests are routed to it.\n\nReason:\n{reason}\n",
-            owner.business_name
-        );
-        change.mail.push(self.outgoing(&owner.email, "Your connection was suspended", text)?);
-        kept.value.suspension = Some(Suspension { reason, at_ms: self.now(), by: actor.clone() });
-        kept.value.next_probe_at_ms = None;
-        change.put(kept);
-        Ok(())
     }
 
     /// Lifts a suspension: back to the sandbox, through probe, test and approval again.
@@ -212,22 +221,53 @@ impl Onboarding {
     pub async fn lift(&self, account: &PartnerId, reason: &str, actor: &Actor) -> Result<Connection, OnboardingError> {
         let reason = bounded_text("/reason", reason)?;
         let done = self
+            .keeper
             .step(async || {
-                let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
-                self.after(&mut kept.value, ConnectionEvent::Lifted)?;
+                let mut kept = self.keeper.require::<Connection>(account.as_str(), "connection").await?;
+                kept.value.advance(ConnectionEvent::Lifted, self.keeper.now())?;
                 kept.value.suspension = None;
-                kept.value.pardoned_at_ms = Some(self.now());
+                kept.value.pardoned_at_ms = Some(self.keeper.now());
                 let review = kept.value.reset();
                 let mut change = Change::default();
-                self.supersede(review.as_deref(), &mut change).await?;
+                self.keeper.supersede(review.as_deref(), &mut change).await?;
                 change.put(&kept);
-                self.withdraw_approval(account, &mut change).await?;
-                change.audit.push(self.record(actor, "connection.lifted", account, json!({"reason": reason})));
+                self.keeper.withdraw_approval(account, &mut change).await?;
+                change.audit.push(self.keeper.audit_entry(
+                    actor,
+                    "connection.lifted",
+                    account,
+                    json!({"reason": reason}),
+                ));
                 Ok(Proposal::new(change, kept.value))
             })
             .await?;
-        self.reroute().await;
+        self.live.apply_change().await;
         Ok(done)
+    }
+}
+
+impl RecordKeeper {
+    /// Suspends a connection within a change, which also tells the partner.
+    pub(super) async fn suspend(
+        &self,
+        kept: &mut Versioned<Connection>,
+        reason: String,
+        actor: &Actor,
+        change: &mut Change,
+    ) -> Result<(), OnboardingError> {
+        kept.value.advance(ConnectionEvent::Suspended, self.now())?;
+        let account = kept.value.account.clone();
+        let owner = self.require::<Account>(account.as_str(), "account").await?.value;
+        change.audit.push(self.audit_entry(actor, "connection.suspended", &account, json!({"reason": reason})));
+        let text = format!(
+            "Hello {},\n\nyour connection was suspended; no requests are routed to it.\n\nReason:\n{reason}\n",
+            owner.business_name
+        );
+        change.mail.push(self.mail(&owner.email, "Your connection was suspended", text)?);
+        kept.value.suspension = Some(Suspension { reason, at_ms: self.now(), by: actor.clone() });
+        kept.value.next_probe_at_ms = None;
+        change.put(kept);
+        Ok(())
     }
 
     /// The manifest has to be approved again; unless a review of it is open anyway, one is opened.
@@ -242,16 +282,6 @@ impl Onboarding {
             change.put(&Versioned::new(review));
         }
         change.put(&kept);
-        Ok(())
-    }
-
-    /// Moves a connection along, if the event is allowed.
-    pub(super) fn after(&self, connection: &mut Connection, event: ConnectionEvent) -> Result<(), OnboardingError> {
-        let next = connection.state.after(event)?;
-        if next != connection.state {
-            connection.state = next;
-            connection.since_ms = self.now();
-        }
         Ok(())
     }
 }

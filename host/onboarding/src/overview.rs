@@ -5,7 +5,7 @@ use serde::Serialize;
 use intent_gateway_domain::signing_keys::Webhook;
 
 use super::records::{Account, Connection, Credentials, Manifests};
-use super::{Onboarding, OnboardingError};
+use super::{Accounts, OnboardingError};
 use crate::connection::ConnectionState;
 use crate::manifest::Status;
 use intent_gateway_domain::id::PartnerId;
@@ -39,16 +39,16 @@ pub struct Overview {
     pub next: Vec<NextStep>,
 }
 
-impl Onboarding {
+impl Accounts {
     /// Everything about an account, and what is next.
     ///
     /// # Errors
     /// [`OnboardingError::NotFound`].
     pub async fn overview(&self, account: &PartnerId) -> Result<Overview, OnboardingError> {
         let key = account.as_str();
-        let store = &*self.store;
+        let store = &*self.keeper.store;
         let mut overview = Overview {
-            account: self.account(account).await?,
+            account: self.get(account).await?,
             credentials: load(store, key).await?.map(|kept| kept.value),
             webhook: load(store, key).await?.map(|kept| kept.value),
             manifests: load(store, key).await?.map(|kept| kept.value),

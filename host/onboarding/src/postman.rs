@@ -1,8 +1,12 @@
 //! Sends the mail that the store holds, and tries again what could not go.
 
-use super::{Onboarding, OnboardingError, mail_context};
+use std::sync::Arc;
+
+use super::OnboardingError;
+use super::keeper::{RecordKeeper, mail_context};
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::mail::{Mail, MailError};
+use intent_gateway_domain::ports::Mailer;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::store::{ClaimedMail, MailFate};
 use intent_gateway_domain::vault::Sealed;
@@ -19,23 +23,31 @@ const RETRY_FIRST_MS: u64 = 5 * 1_000;
 /// Longest pause between two tries, milliseconds.
 const RETRY_MAX_MS: u64 = 60 * 60 * 1_000;
 
-impl Onboarding {
+/// Delivers mail.
+pub struct Postman {
+    pub(crate) keeper: RecordKeeper,
+    pub(crate) mailer: Arc<dyn Mailer>,
+}
+
+impl Postman {
     /// Sends what is due, one after the other. Returns how many mails were taken.
     ///
     /// # Errors
     /// [`OnboardingError::Store`]; what could not be sent is tried again later.
-    pub async fn deliver_mail(&self) -> Result<usize, OnboardingError> {
+    pub async fn deliver(&self) -> Result<usize, OnboardingError> {
         for taken in 0..BATCH {
-            let Some(mail) = self.store.claim_mail(self.now(), LEASE_MS, 1).await?.pop() else { return Ok(taken) };
-            let fate = self.deliver(&mail).await;
-            self.store.settle_mail(&mail.id, fate).await?;
+            let Some(mail) = self.keeper.store.claim_mail(self.keeper.now(), LEASE_MS, 1).await?.pop() else {
+                return Ok(taken);
+            };
+            let fate = self.send(&mail).await;
+            self.keeper.store.settle_mail(&mail.id, fate).await?;
         }
         Ok(BATCH)
     }
 
-    async fn deliver(&self, claimed: &ClaimedMail) -> MailFate {
+    async fn send(&self, claimed: &ClaimedMail) -> MailFate {
         let ClaimedMail { id, sealed, tries } = claimed;
-        let opened = self.vault.open(&mail_context(id), &Sealed::from_text(sealed.clone()));
+        let opened = self.keeper.vault.open(&mail_context(id), &Sealed::from_text(sealed.clone()));
         let mail = match opened.map_err(|error| chain(&error)).and_then(|text| parse(&text)) {
             Ok(mail) => mail,
             Err(error) => {
@@ -56,7 +68,7 @@ impl Onboarding {
             Err(error @ MailError::Temporary(_)) => {
                 let pause = RETRY_FIRST_MS.saturating_mul(1 << (*tries).min(31)).min(RETRY_MAX_MS);
                 tracing::info!(mail = %id, pause_ms = pause, error = %chain(&error), "a mail is tried again later");
-                MailFate::Retry(self.now() + pause)
+                MailFate::Retry(self.keeper.now() + pause)
             }
         }
     }

@@ -2,19 +2,23 @@
 //! Authentication 6 and States and transitions).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::json;
 
-use super::accounts::bounded_text;
+use super::keeper::RecordKeeper;
+use super::live::LivePartners;
 use super::records::{Account, Connection, Decision, Manifests, Review, ReviewStatus, ReviewSubject, Submission};
-use super::{Onboarding, OnboardingError, inflation};
+use super::text::bounded_text;
+use super::{OnboardingError, results};
 use crate::compliance::{self, CheckState, ChecklistItem, PrivacyCheck};
 use crate::descriptors::Drift;
 use crate::manifest::{self, Flag};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::error::CallFailure;
-use intent_gateway_domain::id::IntentId;
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::ports::PageFetch;
 use intent_gateway_domain::probe::FetchedPage;
 use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::{Change, List, Versioned, load, page};
@@ -58,21 +62,29 @@ pub struct ReviewView {
     pub checklist: Vec<ChecklistItem>,
 }
 
-impl Onboarding {
+/// The platform team's reviews.
+pub struct Reviews {
+    pub(crate) keeper: RecordKeeper,
+    /// Fetches privacy policies.
+    pub(crate) pages: Arc<dyn PageFetch>,
+    pub(crate) live: Arc<LivePartners>,
+}
+
+impl Reviews {
     /// Reviews in the order in which they were opened.
     ///
     /// # Errors
     /// [`OnboardingError::Store`].
-    pub async fn reviews(&self, list: List<'_>) -> Result<Vec<Review>, OnboardingError> {
-        Ok(page::<Review>(&*self.store, list).await?.into_iter().map(|review| review.value).collect())
+    pub async fn list(&self, list: List<'_>) -> Result<Vec<Review>, OnboardingError> {
+        Ok(page::<Review>(&*self.keeper.store, list).await?.into_iter().map(|review| review.value).collect())
     }
 
     /// One review, with its checklist. While one of a manifest is open, the privacy policy is fetched anew.
     ///
     /// # Errors
     /// [`OnboardingError::NotFound`].
-    pub async fn review(&self, id: &str) -> Result<ReviewView, OnboardingError> {
-        let review = self.existing::<Review>(id, "review").await?.value;
+    pub async fn get(&self, id: &str) -> Result<ReviewView, OnboardingError> {
+        let review = self.keeper.require::<Review>(id, "review").await?.value;
         if review.status == ReviewStatus::Open && matches!(review.subject, ReviewSubject::Manifest { .. }) {
             self.look_at_privacy_policy(&review).await?;
         }
@@ -80,8 +92,8 @@ impl Onboarding {
     }
 
     async fn view(&self, review: Review) -> Result<ReviewView, OnboardingError> {
-        let account = self.existing::<Account>(review.account.as_str(), "account").await?.value;
-        let manifests = load::<Manifests>(&*self.store, review.account.as_str()).await?;
+        let account = self.keeper.require::<Account>(review.account.as_str(), "account").await?.value;
+        let manifests = load::<Manifests>(&*self.keeper.store, review.account.as_str()).await?;
         let submission = manifests
             .map(|kept| kept.value.latest)
             .filter(|latest| matches!(review.subject, ReviewSubject::Manifest { number } if number == latest.number));
@@ -100,7 +112,7 @@ impl Onboarding {
     fn compliance(&self, account: &Account, submission: &Submission) -> Vec<ChecklistItem> {
         let domains = submission.manifest.intents.iter().map(|entry| entry.domain.as_str());
         match &account.profile {
-            Some(profile) => compliance::checklist(profile, domains, account.privacy.as_ref(), self.now()),
+            Some(profile) => compliance::checklist(profile, domains, account.privacy.as_ref(), self.keeper.now()),
             None => vec![ChecklistItem {
                 code: "PROFILE".to_owned(),
                 text: "Legal entity, tax number, licences and privacy policy.".to_owned(),
@@ -113,22 +125,23 @@ impl Onboarding {
     /// Fetches the privacy policy of the business under review and keeps what came of it.
     async fn look_at_privacy_policy(&self, review: &Review) -> Result<(), OnboardingError> {
         let key = review.account.as_str();
-        let account = self.existing::<Account>(key, "account").await?.value;
+        let account = self.keeper.require::<Account>(key, "account").await?.value;
         let Some(url) = account.profile.map(|profile| profile.privacy_policy_url) else { return Ok(()) };
         let (live, detail) = seen(&self.pages.fetch(&url).await);
-        let look = PrivacyCheck { url: url.clone(), checked_at_ms: self.now(), live, detail };
-        self.step(async || {
-            let mut kept = self.existing::<Account>(key, "account").await?;
-            let current = kept.value.profile.as_ref().map(|profile| &profile.privacy_policy_url);
-            if current != Some(&url) {
-                return Ok(Proposal::nothing(()));
-            }
-            kept.value.privacy = Some(look.clone());
-            let mut change = Change::default();
-            change.put(&kept);
-            Ok(Proposal::new(change, ()))
-        })
-        .await
+        let look = PrivacyCheck { url: url.clone(), checked_at_ms: self.keeper.now(), live, detail };
+        self.keeper
+            .step(async || {
+                let mut kept = self.keeper.require::<Account>(key, "account").await?;
+                let current = kept.value.profile.as_ref().map(|profile| &profile.privacy_policy_url);
+                if current != Some(&url) {
+                    return Ok(Proposal::nothing(()));
+                }
+                kept.value.privacy = Some(look.clone());
+                let mut change = Change::default();
+                change.put(&kept);
+                Ok(Proposal::new(change, ()))
+            })
+            .await
     }
 
     /// Decides a review. Approval needs every item of the checklist passed or confirmed.
@@ -142,8 +155,9 @@ impl Onboarding {
             (_, notes) => bounded_text("/notes", notes)?,
         };
         let decided = self
+            .keeper
             .step(async || {
-                let mut kept = self.existing::<Review>(id, "review").await?;
+                let mut kept = self.keeper.require::<Review>(id, "review").await?;
                 if kept.value.status != ReviewStatus::Open {
                     let message = format!("the review is {} already", kept.value.status.as_str());
                     return Err(OnboardingError::out_of_step("REVIEW_CLOSED", message));
@@ -171,16 +185,16 @@ impl Onboarding {
                 };
                 kept.value.status = status;
                 let by = actor.clone();
-                kept.value.decision = Some(Decision { by, at_ms: self.now(), notes: notes.clone(), checklist });
+                kept.value.decision = Some(Decision { by, at_ms: self.keeper.now(), notes: notes.clone(), checklist });
                 change.put(&kept);
                 let detail = json!({"review": id, "notes": notes});
-                change.audit.push(self.record(actor, action, &account.id, detail));
+                change.audit.push(self.keeper.audit_entry(actor, action, &account.id, detail));
                 let (subject, text) = outcome_mail(&kept.value, &account, order.verdict, &notes);
-                change.mail.push(self.outgoing(&account.email, subject, text)?);
+                change.mail.push(self.keeper.mail(&account.email, subject, text)?);
                 Ok(Proposal::new(change, kept.value))
             })
             .await?;
-        self.reroute().await;
+        self.live.apply_change().await;
         self.view(decided).await
     }
 
@@ -192,7 +206,7 @@ impl Onboarding {
         notes: &str,
         change: &mut Change,
     ) -> Result<(), OnboardingError> {
-        let mut kept = self.existing::<Manifests>(review.account.as_str(), "manifest").await?;
+        let mut kept = self.keeper.require::<Manifests>(review.account.as_str(), "manifest").await?;
         let decision = match verdict {
             Verdict::Approve => manifest::Decision::Accept,
             Verdict::Reject => manifest::Decision::Reject,
@@ -226,7 +240,7 @@ impl Onboarding {
         if verdict == Verdict::Reject {
             return Ok(());
         }
-        let mut kept: Versioned<Connection> = self.existing(review.account.as_str(), "connection").await?;
+        let mut kept: Versioned<Connection> = self.keeper.require(review.account.as_str(), "connection").await?;
         let connection = &mut kept.value;
         if connection.drift_review.as_deref() != Some(review.id.as_str()) || connection.quarantine != *drift {
             let message =
@@ -235,6 +249,33 @@ impl Onboarding {
         }
         connection.accept_drift()?;
         change.put(&kept);
+        Ok(())
+    }
+}
+
+impl RecordKeeper {
+    pub(super) fn open_review(&self, account: &PartnerId, subject: ReviewSubject) -> Result<Review, OnboardingError> {
+        let now = self.now();
+        Ok(Review {
+            // The time first, so that the queue is in the order in which it came.
+            id: self.new_id(&format!("rev_{now:013}_"))?,
+            account: account.clone(),
+            subject,
+            status: ReviewStatus::Open,
+            opened_at_ms: now,
+            due_at_ms: now + REVIEW_DUE_MS,
+            decision: None,
+        })
+    }
+
+    /// A review of what was replaced has nothing to decide any more.
+    pub(super) async fn supersede(&self, review: Option<&str>, change: &mut Change) -> Result<(), OnboardingError> {
+        let Some(id) = review else { return Ok(()) };
+        let mut review = self.require::<Review>(id, "review").await?;
+        if review.value.status == ReviewStatus::Open {
+            review.value.status = ReviewStatus::Superseded;
+            change.put(&review);
+        }
         Ok(())
     }
 }
@@ -293,7 +334,7 @@ fn outcome_mail(review: &Review, account: &Account, verdict: Verdict, notes: &st
     let what = match &review.subject {
         ReviewSubject::Manifest { number } => outcome(&format!("submission {number} of your manifest"), verdict),
         ReviewSubject::Drift { .. } => outcome("the change of your tools", verdict),
-        ReviewSubject::Inflation { intent, inflated, .. } => inflation::outcome(intent, inflated, verdict),
+        ReviewSubject::Inflation { intent, inflated, .. } => results::outcome(intent, inflated, verdict),
     };
     let subject = match verdict {
         Verdict::Approve => "Your review is done: approved",

@@ -12,11 +12,12 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
-use intent_gateway_domain::clock::SystemClock;
+use intent_gateway_domain::clock::{Clock as _, SystemClock};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::money::Rate;
 use intent_gateway_domain::ports::Timer;
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_domain::telemetry::Exposition;
 use intent_gateway_domain::vault::{Entropy, NoEntropy, Vault};
 use intent_gateway_http::auth::Tokens;
@@ -29,7 +30,7 @@ use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_ledger::{Asked, Booked, Booking, DeskError, Known, ReportDesk, genesis, link};
 use intent_gateway_linking::{Background, Linking, Parts};
 use intent_gateway_mail::{MailConfig, mailer};
-use intent_gateway_onboarding::{AccountNames, Onboarding, Routing, Settings};
+use intent_gateway_onboarding::{AccountNames, LivePartners, Ports, Settings};
 use intent_gateway_outbound::Outbound;
 use intent_gateway_outbound::health::Health;
 use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
@@ -95,8 +96,7 @@ async fn child() {
         Arc::new(SystemClock),
         CancellationToken::new(),
     );
-    let state = state(way == EARLY, store, sandbox.await.expect("it starts"), folder).await;
-    let onboarding = Arc::clone(&state.onboarding);
+    let (state, ring) = state(way == EARLY, store, sandbox.await.expect("it starts"), folder).await;
     let listener = ServerConfig {
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         max_connections: 2 * CONNECTIONS,
@@ -112,21 +112,21 @@ async fn child() {
         let mut ticks = tokio::time::interval(COMPARE_POLL);
         loop {
             ticks.tick().await;
-            onboarding.refresh_keys().await.expect("the store is read");
+            ring.refresh(SystemClock.now_ms()).await.expect("the store is read");
         }
     };
     tokio::join!(server.run(), compare);
 }
 
 /// The parts, each behind its port.
-async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, folder: &Path) -> AppState {
+async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, folder: &Path) -> (AppState, Arc<KeyRing>) {
     let clock = Arc::new(SystemClock);
     let partners = Arc::new(PartnerClient::new(&PartnerClientConfig::default()).expect("it is set up"));
     let keys = REPORTERS.map(|id| (PartnerId::parse(id).expect("well formed"), Secret::new(key_of(id))));
     let directory = Arc::new(Directory::new(Vec::new()));
     let vault = Vault::new(&Secret::new(MASTER_KEY), &[], Arc::new(Entropyless));
     let ring = Arc::new(KeyRing::new(store.clone(), vault.clone(), keys));
-    let onboarding = Arc::new(Onboarding {
+    let onboarding = Ports {
         store: store.clone(),
         vault: vault.clone(),
         clock: clock.clone(),
@@ -135,11 +135,13 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         golive: Arc::new(GoLiveRunner { calls: partners.clone(), clock: clock.clone(), timeout: SAMPLE_TIMEOUT }),
         pages: partners.clone(),
         mailer: mailer(&MailConfig::default(), &folder.join("state"), clock.clone()).expect("an outbox"),
-        routing: Routing::new(Vec::new(), directory.clone()),
+        live: Arc::new(LivePartners::new(store.clone(), Vec::new(), directory.clone())),
         keys: ring.clone(),
+        books: store.clone(),
         settings: Settings { base_url: "https://gateway.example".to_owned(), reprobe_interval_ms: u64::MAX },
-    });
-    onboarding.refresh_keys().await.expect("the store is read");
+    }
+    .services();
+    ring.refresh(clock.now_ms()).await.expect("the store is read");
     let desk = Arc::new(Desk::open(store.clone()));
     let desk: Arc<dyn ReportDesk> = if is_early { Arc::new(EarlyDesk(desk)) } else { desk };
     let searcher = Searcher {
@@ -176,7 +178,8 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         },
     });
     let caller = Arc::new(Caller::beside(&searcher, store.clone(), memory));
-    AppState {
+    let state = AppState {
+        store: store.clone(),
         bookkeeping: Arc::new(bookkeeping),
         streams: Streams {
             following: Following::new(caller.clone(), clock.clone(), Arc::new(NoTimer)),
@@ -203,7 +206,8 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
             trusted_proxies: 0,
         },
         draining: CancellationToken::new(),
-    }
+    };
+    (state, ring)
 }
 
 /// Nothing is counted here.

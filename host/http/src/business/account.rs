@@ -35,7 +35,7 @@ const RECORD_BYTES: usize = 8 * 1024;
     )
 )]
 pub(super) async fn overview(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
-    let overview = app.onboarding.overview(&acting.account).await?;
+    let overview = app.onboarding.accounts.overview(&acting.account).await?;
     wire::json(StatusCode::OK, &OverviewBody::from(&overview), RECORD_BYTES)
 }
 
@@ -56,8 +56,8 @@ pub(super) async fn set_profile(
     JsonText(body): JsonText,
 ) -> Result<Response, Refusal> {
     let profile = read_profile(&body)?;
-    app.onboarding.set_profile(&acting.account, profile, &acting.actor).await?;
-    let overview = app.onboarding.overview(&acting.account).await?;
+    app.onboarding.accounts.set_profile(&acting.account, profile, &acting.actor).await?;
+    let overview = app.onboarding.accounts.overview(&acting.account).await?;
     wire::json(StatusCode::OK, &OverviewBody::from(&overview), RECORD_BYTES)
 }
 
@@ -101,7 +101,7 @@ pub(super) async fn submit_manifest(
     let manifest: Value = serde_json::from_str(&body).map_err(|error| {
         Refusal::new(Code::InvalidRequest).message("The body cannot be read.").internal(error.to_string())
     })?;
-    let submitted = app.onboarding.submit_manifest(&acting.account, &manifest, &acting.actor).await?;
+    let submitted = app.onboarding.submissions.submit(&acting.account, &manifest, &acting.actor).await?;
     wire::json(StatusCode::OK, &SubmittedBody::from(&submitted), RECORD_BYTES)
 }
 
@@ -116,7 +116,7 @@ pub(super) async fn submit_manifest(
     )
 )]
 pub(super) async fn show_manifest(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
-    let manifests = app.onboarding.manifests(&acting.account).await?;
+    let manifests = app.onboarding.submissions.get(&acting.account).await?;
     wire::json(StatusCode::OK, &ManifestsBody::from(&manifests), RECORD_BYTES)
 }
 
@@ -140,7 +140,7 @@ pub(super) async fn register_endpoint(
     JsonText(body): JsonText,
 ) -> Result<Response, Refusal> {
     let endpoint = read_endpoint(&body)?;
-    let connection = app.onboarding.register_endpoint(&acting.account, &endpoint, &acting.actor).await?;
+    let connection = app.onboarding.connections.register(&acting.account, &endpoint, &acting.actor).await?;
     wire::json(StatusCode::OK, &ConnectionBody::from(&connection), RECORD_BYTES)
 }
 
@@ -173,7 +173,7 @@ fn read_endpoint(body: &str) -> Result<Endpoint, Refusal> {
     )
 )]
 pub(super) async fn show_connection(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
-    let connection = app.onboarding.connection(&acting.account).await?;
+    let connection = app.onboarding.connections.get(&acting.account).await?;
     wire::json(StatusCode::OK, &ConnectionBody::from(&connection), RECORD_BYTES)
 }
 

@@ -5,9 +5,6 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::signing_keys::Webhook;
-use intent_gateway_domain::store::load;
 
 use crate::App;
 use crate::acting::Acting;
@@ -31,8 +28,8 @@ use crate::wire;
     )
 )]
 pub(super) async fn issue(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
-    let issued = app.onboarding.issue_credentials(&acting.account, &acting.actor).await?;
-    let webhook = webhook(&app, &acting.account).await?;
+    let issued = app.onboarding.credentials.issue(&acting.account, &acting.actor).await?;
+    let webhook = app.onboarding.webhooks.find(&acting.account).await?;
     let body = CredentialsBody::issued(&issued, webhook.as_ref());
     wire::json(StatusCode::CREATED, &body, wire::SMALL_BYTES)
 }
@@ -48,8 +45,8 @@ pub(super) async fn issue(State(app): State<Arc<App>>, acting: Acting) -> Result
     )
 )]
 pub(super) async fn show(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
-    let credentials = app.onboarding.credentials(&acting.account).await?;
-    let webhook = webhook(&app, &acting.account).await?;
+    let credentials = app.onboarding.credentials.get(&acting.account).await?;
+    let webhook = app.onboarding.webhooks.find(&acting.account).await?;
     wire::json(StatusCode::OK, &CredentialsBody::redacted(&credentials, webhook.as_ref()), wire::SMALL_BYTES)
 }
 
@@ -71,8 +68,8 @@ pub(super) async fn rotate(
     OptionalJson(body): OptionalJson,
 ) -> Result<Response, Refusal> {
     let at_once = read_at_once(&body)?;
-    let issued = app.onboarding.rotate_credentials(&acting.account, at_once, &acting.actor).await?;
-    let webhook = webhook(&app, &acting.account).await?;
+    let issued = app.onboarding.credentials.rotate(&acting.account, at_once, &acting.actor).await?;
+    let webhook = app.onboarding.webhooks.find(&acting.account).await?;
     wire::json(StatusCode::OK, &CredentialsBody::issued(&issued, webhook.as_ref()), wire::SMALL_BYTES)
 }
 
@@ -96,7 +93,7 @@ pub(super) async fn set_webhook(
     let mut fields = Fields::of(&body);
     let url = fields.text("webhook_url");
     fields.finish()?;
-    let issued = app.onboarding.set_webhook(&acting.account, &url, &acting.actor).await?;
+    let issued = app.onboarding.webhooks.set(&acting.account, &url, &acting.actor).await?;
     wire::json(StatusCode::OK, &WebhookBody::from(&issued), wire::SMALL_BYTES)
 }
 
@@ -118,7 +115,7 @@ pub(super) async fn rotate_webhook_key(
     OptionalJson(body): OptionalJson,
 ) -> Result<Response, Refusal> {
     let at_once = read_at_once(&body)?;
-    let issued = app.onboarding.rotate_webhook_key(&acting.account, at_once, &acting.actor).await?;
+    let issued = app.onboarding.webhooks.rotate_key(&acting.account, at_once, &acting.actor).await?;
     wire::json(StatusCode::OK, &WebhookBody::from(&issued), wire::SMALL_BYTES)
 }
 
@@ -142,7 +139,7 @@ pub(super) async fn test_call(
     let mut fields = Fields::of(&body);
     let wish = fields.prose("user_intent");
     fields.finish()?;
-    let call = app.onboarding.test_call(&acting.account, &wish).await?;
+    let call = app.onboarding.test_calls.call(&acting.account, &wish).await?;
     wire::json(StatusCode::OK, &TestCallAnswer::from(call), wire::SMALL_BYTES)
 }
 
@@ -150,10 +147,4 @@ fn read_at_once(body: &str) -> Result<bool, Refusal> {
     let mut fields = Fields::of(body);
     let at_once = fields.flag("at_once");
     fields.finish().map(|()| at_once)
-}
-
-/// The webhook, which an account may not have yet.
-async fn webhook(app: &App, account: &PartnerId) -> Result<Option<Webhook>, Refusal> {
-    let kept = load::<Webhook>(&*app.onboarding.store, account.as_str()).await;
-    Ok(kept.map_err(intent_gateway_onboarding::OnboardingError::from)?.map(|kept| kept.value))
 }

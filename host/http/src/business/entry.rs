@@ -36,7 +36,7 @@ pub(super) async fn sign_up(State(app): State<Arc<App>>, JsonText(body): JsonTex
     let mut fields = Fields::of(&body);
     let (email, business_name) = (fields.text("email"), fields.text("business_name"));
     fields.finish()?;
-    let sent = app.onboarding.sign_up(&email, &business_name).await?;
+    let sent = app.onboarding.accounts.sign_up(&email, &business_name).await?;
     wire::json(StatusCode::ACCEPTED, &CodeSent::from(sent), wire::SMALL_BYTES)
 }
 
@@ -53,7 +53,7 @@ pub(super) async fn sign_in(State(app): State<Arc<App>>, JsonText(body): JsonTex
     let mut fields = Fields::of(&body);
     let email = fields.text("email");
     fields.finish()?;
-    let sent = app.onboarding.sign_in(&email).await?;
+    let sent = app.onboarding.accounts.sign_in(&email).await?;
     wire::json(StatusCode::ACCEPTED, &CodeSent::from(sent), wire::SMALL_BYTES)
 }
 
@@ -73,9 +73,9 @@ pub(super) async fn verify(State(app): State<Arc<App>>, JsonText(body): JsonText
     let mut fields = Fields::of(&body);
     let (email, code) = (fields.text("email"), fields.text("code"));
     fields.finish()?;
-    let signed_in = app.onboarding.verify(&email, &code).await?;
+    let signed_in = app.onboarding.accounts.verify(&email, &code).await?;
     let account = signed_in.account.id.as_str();
-    let token = issue(&app.tokens, account, SIGNED_IN_TTL, app.onboarding.clock.now_ms())?;
+    let token = issue(&app.tokens, account, SIGNED_IN_TTL, app.searcher.clock.now_ms())?;
     let body = SignedIn { account_id: account, partner_id: account, created: signed_in.created, token };
     wire::json(StatusCode::OK, &body, wire::SMALL_BYTES)
 }
@@ -94,8 +94,8 @@ pub(super) async fn token(State(app): State<Arc<App>>, JsonText(body): JsonText)
     let mut fields = Fields::of(&body);
     let (client_id, client_secret) = (fields.text("client_id"), fields.text("client_secret"));
     fields.finish()?;
-    let account = app.onboarding.authenticate(&client_id, &client_secret).await?;
-    let token = issue(&app.tokens, account.as_str(), CREDENTIALS_TTL, app.onboarding.clock.now_ms())?;
+    let account = app.onboarding.credentials.authenticate(&client_id, &client_secret).await?;
+    let token = issue(&app.tokens, account.as_str(), CREDENTIALS_TTL, app.searcher.clock.now_ms())?;
     wire::json(StatusCode::OK, &token, wire::SMALL_BYTES)
 }
 

@@ -57,7 +57,7 @@ pub(super) async fn list_entries(
         return Err(refused());
     }
     let subject = subject.as_ref().map(PartnerId::as_str);
-    let entries = app.onboarding.store.audit(subject, after, limit).await.map_err(OnboardingError::from)?;
+    let entries = app.store.audit(subject, after, limit).await.map_err(OnboardingError::from)?;
     let next = entries.last().filter(|_| entries.len() >= limit as usize).map(|entry| entry.seq);
     let body = AuditPage { entries: entries.iter().map(AuditEntryBody::from).collect(), next };
     wire::json(StatusCode::OK, &body, entries.len() * ENTRY_BYTES)
@@ -74,7 +74,7 @@ pub(super) async fn verify(State(app): State<Arc<App>>) -> Result<Response, Refu
     let mut problem = None;
     while problem.is_none() {
         let (seq, _) = check.head();
-        let entries = app.onboarding.store.audit(None, seq, FOLLOWED_AT_ONCE).await.map_err(OnboardingError::from)?;
+        let entries = app.store.audit(None, seq, FOLLOWED_AT_ONCE).await.map_err(OnboardingError::from)?;
         if entries.is_empty() {
             break;
         }

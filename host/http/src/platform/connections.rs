@@ -45,7 +45,7 @@ pub(super) async fn list_connections(
     query: Result<Query<PageQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
     let page = Page::of(query, &ConnectionState::ALL.map(ConnectionState::as_str))?;
-    let connections = app.onboarding.connections(page.list()).await?;
+    let connections = app.onboarding.connections.list(page.list()).await?;
     let next = page.next(connections.len(), connections.last().map(|connection| connection.account.to_string()));
     let body = ConnectionList { connections: connections.iter().map(ConnectionBody::from).collect(), next };
     wire::json(StatusCode::OK, &body, connections.len() * CONNECTION_BYTES)
@@ -62,7 +62,7 @@ pub(super) async fn list_connections(
     )
 )]
 pub(super) async fn show_connection(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
-    let connection = app.onboarding.connection(&acting.account).await?;
+    let connection = app.onboarding.connections.get(&acting.account).await?;
     wire::json(StatusCode::OK, &ConnectionBody::from(&connection), CONNECTION_BYTES)
 }
 
@@ -80,7 +80,7 @@ pub(super) async fn show_connection(State(app): State<Arc<App>>, acting: Acting)
     )
 )]
 pub(super) async fn probe(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
-    let connection = app.onboarding.probe(&acting.account, &acting.actor).await?;
+    let connection = app.onboarding.probes.run(&acting.account, &acting.actor).await?;
     wire::json(StatusCode::OK, &ProbeAnswer::from(&connection), CONNECTION_BYTES)
 }
 
@@ -104,7 +104,7 @@ pub(super) async fn test(
     JsonText(body): JsonText,
 ) -> Result<Response, Refusal> {
     let order = read_test(&body)?;
-    let report = app.onboarding.test(&acting.account, &order, &acting.actor).await?;
+    let report = app.onboarding.tests.run(&acting.account, &order, &acting.actor).await?;
     wire::json(StatusCode::OK, &TestReport::from(&report), CONNECTION_BYTES)
 }
 
@@ -149,7 +149,7 @@ fn read_test(body: &str) -> Result<TestOrder, Refusal> {
     )
 )]
 pub(super) async fn switch_on(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
-    let switched = app.onboarding.switch_on(&acting.account, &acting.actor).await?;
+    let switched = app.onboarding.connections.switch_on(&acting.account, &acting.actor).await?;
     wire::json(StatusCode::OK, &SwitchedOn::from(&switched), CONNECTION_BYTES)
 }
 
@@ -170,7 +170,7 @@ pub(super) async fn suspend(
     acting: Acting,
     JsonText(body): JsonText,
 ) -> Result<Response, Refusal> {
-    let connection = app.onboarding.suspend(&acting.account, &read_reason(&body)?, &acting.actor).await?;
+    let connection = app.onboarding.connections.suspend(&acting.account, &read_reason(&body)?, &acting.actor).await?;
     wire::json(StatusCode::OK, &ConnectionBody::from(&connection), CONNECTION_BYTES)
 }
 
@@ -191,7 +191,7 @@ pub(super) async fn lift(
     acting: Acting,
     JsonText(body): JsonText,
 ) -> Result<Response, Refusal> {
-    let connection = app.onboarding.lift(&acting.account, &read_reason(&body)?, &acting.actor).await?;
+    let connection = app.onboarding.connections.lift(&acting.account, &read_reason(&body)?, &acting.actor).await?;
     wire::json(StatusCode::OK, &ConnectionBody::from(&connection), CONNECTION_BYTES)
 }
 
@@ -213,16 +213,18 @@ pub(super) async fn accept_drift(
     JsonText(body): JsonText,
 ) -> Result<Response, Refusal> {
     let reason = read_reason(&body)?;
-    let open = match app.onboarding.connection(&acting.account).await?.drift_review {
-        Some(id) => Some(app.onboarding.review(&id).await?.review).filter(|review| review.status == ReviewStatus::Open),
+    let open = match app.onboarding.connections.get(&acting.account).await?.drift_review {
+        Some(id) => {
+            Some(app.onboarding.reviews.get(&id).await?.review).filter(|review| review.status == ReviewStatus::Open)
+        }
         None => None,
     };
     let Some(review) = open else {
         return Err(Refusal::conflict("NO_DRIFT", "No review of changed tools is open for this partner."));
     };
     let order = DecisionOrder { verdict: Verdict::Approve, notes: reason, confirmed: Default::default() };
-    app.onboarding.decide(&review.id, &order, &acting.actor).await?;
-    let connection = app.onboarding.connection(&acting.account).await?;
+    app.onboarding.reviews.decide(&review.id, &order, &acting.actor).await?;
+    let connection = app.onboarding.connections.get(&acting.account).await?;
     wire::json(StatusCode::OK, &ConnectionBody::from(&connection), CONNECTION_BYTES)
 }
 

@@ -41,8 +41,8 @@ pub(super) async fn list_delivered(
     let Query(DeliveredQuery { partner }) = query.map_err(|_| {
         Refusal::new(Code::InvalidRequest).message("The one query parameter is `partner`, a partner's identifier.")
     })?;
-    let since = app.onboarding.clock.now_ms().saturating_sub(DELIVERED_WINDOW_MS);
-    let compared = app.onboarding.delivered(&*app.bookkeeping.books, partner.as_ref()).await?;
+    let since = app.searcher.clock.now_ms().saturating_sub(DELIVERED_WINDOW_MS);
+    let compared = app.onboarding.results.compare(partner.as_ref()).await?;
     let delivered = compared.iter().map(DeliveredBody::from).collect();
     wire::json(StatusCode::OK, &DeliveredList { since: time(since), delivered }, compared.len() * ENTRY_BYTES)
 }

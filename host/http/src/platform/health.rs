@@ -98,7 +98,7 @@ pub(super) async fn strike(
 ) -> Result<Response, Refusal> {
     let order = read_strike(&body)?;
     let id = known(&app, &partner).await?;
-    let finding = app.onboarding.record_strike(&id, &order, &actor).await?;
+    let finding = app.onboarding.strikes.record_strike(&id, &order, &actor).await?;
     app.searcher.journal.record(finding);
     let taken = StrikeTaken { partner: id.as_str(), code: &order.code, external_id: &order.external_id };
     wire::json(StatusCode::ACCEPTED, &taken, wire::SMALL_BYTES)
@@ -138,7 +138,7 @@ async fn known(app: &App, partner: &str) -> Result<PartnerId, Refusal> {
 
 /// A partner's health; that of one which nothing is known of is well.
 fn view(app: &App, id: &PartnerId) -> PartnerView {
-    let now_ms = app.onboarding.clock.now_ms();
+    let now_ms = app.searcher.clock.now_ms();
     app.health.view_of(id, now_ms).unwrap_or_else(|| PartnerView::unheard(id, now_ms))
 }
 

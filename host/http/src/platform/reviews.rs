@@ -7,9 +7,8 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::StatusCode;
-use intent_gateway_domain::store;
-use intent_gateway_onboarding::records::{Account, ReviewStatus};
-use intent_gateway_onboarding::{DecisionOrder, OnboardingError, Verdict};
+use intent_gateway_onboarding::records::ReviewStatus;
+use intent_gateway_onboarding::{DecisionOrder, Verdict};
 
 use crate::App;
 use crate::acting::{Page, PageQuery, Team};
@@ -49,9 +48,9 @@ pub(super) async fn list_accounts(
     query: Result<Query<PageQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
     let page = Page::of(query, &[])?;
-    let kept = store::page::<Account>(&*app.onboarding.store, page.list()).await.map_err(OnboardingError::from)?;
-    let next = page.next(kept.len(), kept.last().map(|account| account.value.id.to_string()));
-    let accounts = kept.iter().map(|account| AccountSummary::from(&account.value)).collect();
+    let kept = app.onboarding.accounts.list(page.list()).await?;
+    let next = page.next(kept.len(), kept.last().map(|account| account.id.to_string()));
+    let accounts = kept.iter().map(AccountSummary::from).collect();
     wire::json(StatusCode::OK, &AccountList { accounts, next }, kept.len() * ENTRY_BYTES)
 }
 
@@ -74,7 +73,7 @@ pub(super) async fn list_reviews(
     query: Result<Query<PageQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
     let page = Page::of(query, &STATUSES.map(ReviewStatus::as_str))?;
-    let reviews = app.onboarding.reviews(page.list()).await?;
+    let reviews = app.onboarding.reviews.list(page.list()).await?;
     let next = page.next(reviews.len(), reviews.last().map(|review| review.id.clone()));
     let body = ReviewList { reviews: reviews.iter().map(ReviewSummary::from).collect(), next };
     wire::json(StatusCode::OK, &body, reviews.len() * ENTRY_BYTES)
@@ -91,7 +90,7 @@ pub(super) async fn list_reviews(
     )
 )]
 pub(super) async fn show_review(State(app): State<Arc<App>>, Path(review): Path<String>) -> Result<Response, Refusal> {
-    let view = app.onboarding.review(known(&review)?).await?;
+    let view = app.onboarding.reviews.get(known(&review)?).await?;
     wire::json(StatusCode::OK, &ReviewBody::from(&view), REVIEW_BYTES)
 }
 
@@ -118,7 +117,7 @@ pub(super) async fn decide_review(
     JsonText(body): JsonText,
 ) -> Result<Response, Refusal> {
     let order = read_decision(&body)?;
-    let view = app.onboarding.decide(known(&review)?, &order, &actor).await?;
+    let view = app.onboarding.reviews.decide(known(&review)?, &order, &actor).await?;
     wire::json(StatusCode::OK, &ReviewBody::from(&view), REVIEW_BYTES)
 }
 

@@ -29,7 +29,7 @@ async fn code(gateway: &Gateway, email: &str) -> String {
     let answer = post(gateway, "/api/v1/business/sign-up", asked).await;
     assert_eq!(answer.status, StatusCode::ACCEPTED);
     assert_eq!(answer.json()["email"], email);
-    gateway.onboarding.deliver_mail().await.expect("delivered");
+    gateway.onboarding.postman.deliver().await.expect("delivered");
     gateway.kept.letters.code_to(email).expect("a mail with a code")
 }
 
@@ -185,7 +185,7 @@ async fn a_business_goes_from_nothing_to_live_and_out_again() {
     assert_eq!(early.refusal(), refused(409, "NOT_READY"));
     assert!(early.json()["error"]["violations"].as_array().is_some_and(|missing| missing.len() >= 2));
 
-    gateway.onboarding.deliver_mail().await.expect("delivered");
+    gateway.onboarding.postman.deliver().await.expect("delivered");
     let letters = gateway.kept.letters.0.lock().expect("no panic");
     let told = |text: &str| letters.iter().any(|mail| mail.to == EMAIL && mail.text.contains(text));
     assert!(told("Forbidden fields.") && told("approved"), "the partner is told by mail");
@@ -225,7 +225,7 @@ async fn sign_in_tells_strangers_nothing() {
     assert_eq!((known.status, unknown.status), (StatusCode::ACCEPTED, StatusCode::ACCEPTED));
     assert_eq!(known.json()["expires_at"], unknown.json()["expires_at"]);
     let before = gateway.kept.letters.0.lock().expect("no panic").len();
-    gateway.onboarding.deliver_mail().await.expect("delivered");
+    gateway.onboarding.postman.deliver().await.expect("delivered");
     let letters = gateway.kept.letters.0.lock().expect("no panic");
     assert_eq!(letters.len(), before + 1);
     assert!(letters.iter().all(|mail| mail.to == EMAIL));

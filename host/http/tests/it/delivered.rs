@@ -110,7 +110,7 @@ async fn what_was_delivered_is_shown_beside_what_is_declared() {
 async fn inflated_signals_are_a_review_that_sends_them_back() {
     let gateway = Gateway::new().await;
     inflated(&gateway).await;
-    assert_eq!(gateway.onboarding.review_inflation(&*gateway.books).await.expect("the store works"), 1);
+    assert_eq!(gateway.onboarding.results.review_inflation().await.expect("the store works"), 1);
     let open = team_get(&gateway, "/api/v1/admin/reviews?status=open").await;
     let [review] = open["reviews"].as_array().expect("a list").as_slice() else { panic!("{open}") };
     let subject = &review["subject"];
@@ -127,7 +127,7 @@ async fn inflated_signals_are_a_review_that_sends_them_back() {
     let order = json!({ "decision": "reject", "notes": "Correct both." });
     let decided = team(&gateway, &format!("/api/v1/admin/reviews/{id}/decision"), order).await;
     assert_eq!((decided.status, &decided.json()["status"]), (StatusCode::OK, &json!("rejected")));
-    gateway.onboarding.deliver_mail().await.expect("delivered");
+    gateway.onboarding.postman.deliver().await.expect("delivered");
     let mails = gateway.kept.letters.0.lock().expect("no panic");
     assert!(mails.iter().any(|mail| mail.text.contains("ttbs_signals") && mail.text.contains("Correct both.")));
 }

@@ -33,7 +33,7 @@ use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_ledger::{Asked, Booked, Booking, DeskError, Known, ReportDesk};
 use intent_gateway_linking::Parts;
-use intent_gateway_onboarding::{AccountNames, Onboarding, Routing, Settings};
+use intent_gateway_onboarding::{AccountNames, LivePartners, Ports, Services, Settings};
 use intent_gateway_outbound::Outbound;
 use intent_gateway_outbound::health::Health;
 use intent_gateway_routing::calling::{Caller, Memory};
@@ -494,7 +494,7 @@ pub(crate) struct Gateway {
     pub(crate) clock: Arc<SetClock>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) draining: CancellationToken,
-    pub(crate) onboarding: Arc<Onboarding>,
+    pub(crate) onboarding: Services,
     pub(crate) kept: Kept,
     pub(crate) evidence: Arc<MemoryEvidence>,
     pub(crate) health: Arc<Health>,
@@ -530,7 +530,9 @@ impl Gateway {
         };
         let vault = Vault::new(&Secret::new("m".repeat(32)), &[], Arc::new(Counting::default()));
         let ring = Arc::new(KeyRing::new(kept.store.clone(), vault.clone(), []));
-        let onboarding = Arc::new(Onboarding {
+        let books = Arc::new(MemoryBooks::default());
+        let directory = Arc::new(Directory::new(Vec::new()));
+        let onboarding = Ports {
             store: kept.store.clone(),
             vault: vault.clone(),
             clock: clock.clone(),
@@ -543,10 +545,12 @@ impl Gateway {
             }),
             pages: Arc::new(Pages),
             mailer: kept.letters.clone(),
-            routing: Routing::new(Vec::new(), Arc::new(Directory::new(Vec::new()))),
+            live: Arc::new(LivePartners::new(kept.store.clone(), Vec::new(), directory)),
             keys: ring.clone(),
+            books: books.clone(),
             settings: Settings { base_url: "https://gateway.example".to_owned(), reprobe_interval_ms: 86_400_000 },
-        });
+        }
+        .services();
         let evidence = Arc::new(MemoryEvidence::default());
         let health = Arc::new(Health::new(1));
         let intake = Intake {
@@ -556,7 +560,6 @@ impl Gateway {
             clock: clock.clone(),
             rate: Rate::default(),
         };
-        let books = Arc::new(MemoryBooks::default());
         let bookkeeping = Bookkeeping {
             books: books.clone(),
             store: kept.store.clone(),
@@ -598,6 +601,7 @@ impl Gateway {
             admin: admin.clone(),
             tokens: tokens.clone(),
             onboarding: onboarding.clone(),
+            store: kept.store.clone(),
             linking,
             intake: Arc::new(intake),
             bookkeeping: Arc::new(bookkeeping),

@@ -19,28 +19,28 @@ impl World {
         let confirmed =
             vec![Confirmation { code: "CERTIFICATE_SEEN".to_owned(), note: "seen, valid to 2027".to_owned() }];
         let order = TestOrder { intent: intent(), requests: vec!["{}".to_owned()], confirmed };
-        let report = block_on(self.onboarding.test(account, &order, &actor("admin"))).expect("tested");
+        let report = block_on(self.onboarding.tests.run(account, &order, &actor("admin"))).expect("tested");
         assert!(report.passed(), "{report:?}");
     }
 
     fn probe(&self, account: &PartnerId) -> Connection {
-        block_on(self.onboarding.probe(account, &actor("admin"))).expect("probed")
+        block_on(self.onboarding.probes.run(account, &actor("admin"))).expect("probed")
     }
 
     fn register(&self, account: &PartnerId, path: &str) -> Connection {
-        block_on(self.onboarding.register_endpoint(account, &endpoint(path), &actor("partner"))).expect("taken")
+        block_on(self.onboarding.connections.register(account, &endpoint(path), &actor("partner"))).expect("taken")
     }
 
     fn switch_on(&self, account: &PartnerId) -> Result<(), OnboardingError> {
-        block_on(self.onboarding.switch_on(account, &actor("admin"))).map(drop)
+        block_on(self.onboarding.connections.switch_on(account, &actor("admin"))).map(drop)
     }
 
     fn suspend(&self, account: &PartnerId) -> Result<Connection, OnboardingError> {
-        block_on(self.onboarding.suspend(account, "forbidden fields", &actor("admin")))
+        block_on(self.onboarding.connections.suspend(account, "forbidden fields", &actor("admin")))
     }
 
     fn lift(&self, account: &PartnerId) -> Result<Connection, OnboardingError> {
-        block_on(self.onboarding.lift(account, "mended", &actor("admin")))
+        block_on(self.onboarding.connections.lift(account, "mended", &actor("admin")))
     }
 
     fn fail_probes(&self, failing: bool) {
@@ -49,7 +49,7 @@ impl World {
 
     fn drift_reviews(&self) -> Vec<String> {
         let list = List { status: Some(ReviewStatus::Open.as_str()), after: None, limit: 100 };
-        let reviews = block_on(self.onboarding.reviews(list)).expect("readable").into_iter();
+        let reviews = block_on(self.onboarding.reviews.list(list)).expect("readable").into_iter();
         reviews.filter(|it| matches!(it.subject, ReviewSubject::Drift { .. })).map(|it| it.id).collect()
     }
 }
@@ -96,9 +96,9 @@ fn plain_http_is_refused() {
     let world = World::new();
     let account = world.account();
     let plain = intent_gateway_domain::endpoint::Endpoint::mcp("http://coolcar.example/mcp");
-    let refused = block_on(world.onboarding.register_endpoint(&account, &plain, &actor("partner")));
+    let refused = block_on(world.onboarding.connections.register(&account, &plain, &actor("partner")));
     assert!(matches!(refused, Err(OnboardingError::Refused(_))));
-    assert!(block_on(world.onboarding.connection(&account)).is_err());
+    assert!(block_on(world.onboarding.connections.get(&account)).is_err());
 }
 
 #[test]
@@ -149,12 +149,12 @@ fn going_live_needs_approval_and_probe_and_test() {
     world.probe(&account);
     assert_eq!(missing(world.switch_on(&account)), ["TEST_NEEDED".to_owned()].into());
     let order = TestOrder { intent: intent(), requests: vec!["{}".to_owned()], confirmed: vec![] };
-    let report = block_on(world.onboarding.test(&account, &order, &actor("admin"))).expect("tested");
+    let report = block_on(world.onboarding.tests.run(&account, &order, &actor("admin"))).expect("tested");
     assert!(!report.passed(), "nobody has looked at the certificate");
     assert_eq!(missing(world.switch_on(&account)), ["TEST_NEEDED".to_owned()].into());
     let confirmed = vec![Confirmation { code: "CERTIFICATE_SEEN".to_owned(), note: "seen".to_owned() }];
     let order = TestOrder { intent: intent(), requests: vec![], confirmed };
-    assert!(block_on(world.onboarding.test(&account, &order, &actor("admin"))).expect("confirmed").passed());
+    assert!(block_on(world.onboarding.tests.run(&account, &order, &actor("admin"))).expect("confirmed").passed());
     world.switch_on(&account).expect("nothing is missing");
 }
 
@@ -182,7 +182,7 @@ fn a_lifted_suspension_goes_through_probe_test_and_approval_again() {
     world.suspend(&account).expect("suspended");
     let lifted = world.lift(&account).expect("lifted");
     assert_eq!((lifted.state, lifted.suspension, lifted.pinned), (ConnectionState::Sandbox, None, None));
-    let manifests = block_on(world.onboarding.manifests(&account)).expect("there");
+    let manifests = block_on(world.onboarding.submissions.get(&account)).expect("there");
     assert_eq!((manifests.latest.status, manifests.approved.is_none()), (Status::PendingReview, true));
     assert_eq!(missing(world.switch_on(&account)), ["APPROVAL_NEEDED", "PROBE_NEEDED"].map(String::from).into());
     world.approve(&account);
@@ -219,25 +219,25 @@ fn a_probe_of_an_endpoint_that_was_replaced_meanwhile_counts_for_nothing() {
     *world.outside.during_probe.lock().expect("not poisoned") = Some(Box::new(move || {
         // On a thread of its own: this one drives the probe.
         let register = move || {
-            block_on(onboarding.register_endpoint(&owner, &endpoint("b"), &actor("partner"))).expect("taken");
+            block_on(onboarding.connections.register(&owner, &endpoint("b"), &actor("partner"))).expect("taken");
         };
         std::thread::spawn(register).join().expect("registered");
     }));
-    let refused = block_on(world.onboarding.probe(&account, &actor("admin")));
+    let refused = block_on(world.onboarding.probes.run(&account, &actor("admin")));
     assert!(matches!(refused, Err(OnboardingError::OutOfStep { code: "ENDPOINT_CHANGED", .. })), "{refused:?}");
-    assert!(block_on(world.onboarding.connection(&account)).expect("there").probe.is_none());
+    assert!(block_on(world.onboarding.connections.get(&account)).expect("there").probe.is_none());
 }
 
 #[test]
 fn a_live_partner_is_probed_daily_and_one_bad_probe_does_not_take_it_out() {
     let world = World::new();
     let account = world.live();
-    assert_eq!(block_on(world.onboarding.probe_due()).expect("looked"), 0);
+    assert_eq!(block_on(world.onboarding.probes.run_due()).expect("looked"), 0);
     world.pass_ms(DAY_MS);
     world.fail_probes(true);
-    assert_eq!(block_on(world.onboarding.probe_due()).expect("looked"), 1);
-    assert_eq!(block_on(world.onboarding.probe_due()).expect("looked"), 0, "once a day");
-    let connection = block_on(world.onboarding.connection(&account)).expect("there");
+    assert_eq!(block_on(world.onboarding.probes.run_due()).expect("looked"), 1);
+    assert_eq!(block_on(world.onboarding.probes.run_due()).expect("looked"), 0, "once a day");
+    let connection = block_on(world.onboarding.connections.get(&account)).expect("there");
     assert_eq!((connection.state, connection.probe.expect("recorded").passed), (ConnectionState::Live, false));
     assert_eq!(connection.next_probe_at_ms, Some(START_MS + 2 * DAY_MS));
     assert_eq!(world.routed().len(), 1);
@@ -257,7 +257,7 @@ fn a_changed_tool_is_quarantined_until_it_is_accepted() {
     assert_eq!(world.drift_reviews().len(), 1, "the same drift is reviewed once");
 
     let order = |verdict| DecisionOrder { verdict, notes: "looked at".to_owned(), confirmed: BTreeSet::new() };
-    block_on(world.onboarding.decide(&review, &order(Verdict::Approve), &actor("admin"))).expect("decided");
+    block_on(world.onboarding.reviews.decide(&review, &order(Verdict::Approve), &actor("admin"))).expect("decided");
     assert_eq!(world.routed().len(), 1);
     assert!(world.probe(&account).quarantine.is_empty(), "the tools are pinned as they are now");
 }
@@ -270,7 +270,7 @@ fn a_changed_tool_that_is_rejected_stays_out_until_it_is_put_back() {
     world.probe(&account);
     let [review] = world.drift_reviews().try_into().expect("one review");
     let order = DecisionOrder { verdict: Verdict::Reject, notes: "put it back".to_owned(), confirmed: BTreeSet::new() };
-    block_on(world.onboarding.decide(&review, &order, &actor("admin"))).expect("decided");
+    block_on(world.onboarding.reviews.decide(&review, &order, &actor("admin"))).expect("decided");
     assert!(world.routed().is_empty());
     *world.outside.tools.lock().expect("not poisoned") = vec![tool()];
     assert!(world.probe(&account).quarantine.is_empty());
@@ -283,11 +283,11 @@ fn a_resubmitted_manifest_does_not_cost_traffic_until_it_is_decided() {
     let account = world.live();
     let mut wider = manifest(true);
     wider["intents"][0]["service_area"] = json!(["Pune", "Mumbai"]);
-    block_on(world.onboarding.submit_manifest(&account, &wider, &actor("partner"))).expect("accepted");
-    let manifests = block_on(world.onboarding.manifests(&account)).expect("there");
+    block_on(world.onboarding.submissions.submit(&account, &wider, &actor("partner"))).expect("accepted");
+    let manifests = block_on(world.onboarding.submissions.get(&account)).expect("there");
     assert_eq!(manifests.latest.status, Status::PendingReview);
     let area = |world: &World| {
-        let routed = block_on(crate::routed(&*world.store)).expect("readable");
+        let routed = block_on(crate::live_partners(&*world.store)).expect("readable");
         routed[0].listings[0].service_area.len()
     };
     assert_eq!(area(&world), 1, "the approved one is in force");
@@ -301,7 +301,7 @@ fn an_intent_that_is_to_be_dropped_serves_until_that_is_decided() {
     let account = world.live();
     let mut other = manifest(true);
     other["intents"][0]["intent"] = json!("test.find_others");
-    block_on(world.onboarding.submit_manifest(&account, &other, &actor("partner"))).expect("accepted");
+    block_on(world.onboarding.submissions.submit(&account, &other, &actor("partner"))).expect("accepted");
     let connection = world.probe(&account);
     assert!(connection.quarantine.is_empty(), "its tools have not changed");
     assert_eq!(world.routed()[account.as_str()], [INTENT]);
@@ -322,7 +322,7 @@ fn approving_a_drift_takes_the_tools_that_were_reviewed_and_no_others() {
     let [second] = world.drift_reviews().try_into().expect("the first has nothing to decide any more");
     assert_ne!(first, second);
     let order = DecisionOrder { verdict: Verdict::Approve, notes: String::new(), confirmed: BTreeSet::new() };
-    let late = block_on(world.onboarding.decide(&first, &order, &actor("admin")));
+    let late = block_on(world.onboarding.reviews.decide(&first, &order, &actor("admin")));
     assert!(matches!(late, Err(OnboardingError::OutOfStep { code: "REVIEW_CLOSED", .. })), "{late:?}");
     assert!(world.routed().is_empty());
     *world.outside.tools.lock().expect("not poisoned") = vec![tool()];

@@ -19,21 +19,21 @@ impl World {
     }
 
     fn probe_again(&self, account: &PartnerId) -> Connection {
-        block_on(self.onboarding.probe(account, &actor("admin"))).expect("probed")
+        block_on(self.onboarding.probes.run(account, &actor("admin"))).expect("probed")
     }
 
     fn status_of(&self, review: &str) -> ReviewStatus {
-        block_on(self.onboarding.review(review)).expect("there").review.status
+        block_on(self.onboarding.reviews.get(review)).expect("there").review.status
     }
 
     fn approve_drift(&self, review: &str) -> Result<(), OnboardingError> {
         let order =
             DecisionOrder { verdict: Verdict::Approve, notes: "looked at".to_owned(), confirmed: BTreeSet::new() };
-        block_on(self.onboarding.decide(review, &order, &actor("admin"))).map(drop)
+        block_on(self.onboarding.reviews.decide(review, &order, &actor("admin"))).map(drop)
     }
 
     fn assert_still_quarantined(&self, account: &PartnerId) {
-        let connection = block_on(self.onboarding.connection(account)).expect("there");
+        let connection = block_on(self.onboarding.connections.get(account)).expect("there");
         assert_eq!(connection.quarantine.keys().map(IntentId::as_str).collect::<Vec<_>>(), [INTENT]);
         assert!(self.routed().is_empty());
     }
@@ -49,11 +49,11 @@ fn the_review_of_a_former_endpoint_does_not_lift_a_later_quarantine() {
     let account = world.live();
     world.describe(0, "Finds anything.");
     let former = world.probe_again(&account).drift_review.expect("a review");
-    block_on(world.onboarding.register_endpoint(&account, &endpoint("b"), &actor("partner"))).expect("taken");
+    block_on(world.onboarding.connections.register(&account, &endpoint("b"), &actor("partner"))).expect("taken");
     assert_eq!(world.status_of(&former), ReviewStatus::Superseded);
     world.probe_again(&account);
     world.test(&account);
-    block_on(world.onboarding.switch_on(&account, &actor("admin"))).expect("switched on");
+    block_on(world.onboarding.connections.switch_on(&account, &actor("admin"))).expect("switched on");
     world.describe(0, "Finds your card number.");
     let current = world.probe_again(&account).drift_review.expect("a review");
     assert_closed(&world.approve_drift(&former));
@@ -68,13 +68,13 @@ fn the_review_from_before_a_suspension_does_not_lift_a_later_quarantine() {
     let account = world.live();
     world.describe(0, "Finds anything.");
     let former = world.probe_again(&account).drift_review.expect("a review");
-    block_on(world.onboarding.suspend(&account, "forbidden fields", &actor("admin"))).expect("suspended");
-    block_on(world.onboarding.lift(&account, "mended", &actor("admin"))).expect("lifted");
+    block_on(world.onboarding.connections.suspend(&account, "forbidden fields", &actor("admin"))).expect("suspended");
+    block_on(world.onboarding.connections.lift(&account, "mended", &actor("admin"))).expect("lifted");
     assert_eq!(world.status_of(&former), ReviewStatus::Superseded);
     world.approve(&account);
     world.probe_again(&account);
     world.test(&account);
-    block_on(world.onboarding.switch_on(&account, &actor("admin"))).expect("switched on");
+    block_on(world.onboarding.connections.switch_on(&account, &actor("admin"))).expect("switched on");
     world.describe(0, "Finds your card number.");
     world.probe_again(&account);
     assert_closed(&world.approve_drift(&former));
@@ -87,7 +87,7 @@ fn a_probe_while_suspended_leaves_nothing_to_decide() {
     let account = world.live();
     world.describe(0, "Finds anything.");
     let review = world.probe_again(&account).drift_review.expect("a review");
-    block_on(world.onboarding.suspend(&account, "forbidden fields", &actor("admin"))).expect("suspended");
+    block_on(world.onboarding.connections.suspend(&account, "forbidden fields", &actor("admin"))).expect("suspended");
     world.describe(0, "Finds your card number.");
     let connection = world.probe_again(&account);
     assert!(connection.quarantine.is_empty(), "what it lists now is what is remembered");
@@ -123,21 +123,21 @@ fn live_with_two(world: &World) -> PartnerId {
     let mut other = both["intents"][0].clone();
     other["intent"] = OTHER.into();
     both["intents"].as_array_mut().expect("a list").push(other);
-    block_on(world.onboarding.submit_manifest(&account, &both, &actor("partner"))).expect("accepted");
+    block_on(world.onboarding.submissions.submit(&account, &both, &actor("partner"))).expect("accepted");
     let mut other = tool();
     other["name"] = "search_others".into();
     other["_meta"]["platform"]["intent"] = OTHER.into();
     world.outside.tools.lock().expect("not poisoned").push(other);
     world.approve(&account);
-    block_on(world.onboarding.register_endpoint(&account, &endpoint("a"), &actor("partner"))).expect("taken");
+    block_on(world.onboarding.connections.register(&account, &endpoint("a"), &actor("partner"))).expect("taken");
     let probed = world.probe_again(&account).probe.expect("recorded");
     assert!(probed.passed, "{:?}", probed.failures);
     world.test(&account);
     let intent = IntentId::parse(OTHER).expect("well formed");
     let order = TestOrder { intent, requests: vec!["{}".to_owned()], confirmed: Vec::new() };
-    let report = block_on(world.onboarding.test(&account, &order, &actor("admin"))).expect("tested");
+    let report = block_on(world.onboarding.tests.run(&account, &order, &actor("admin"))).expect("tested");
     assert!(report.passed(), "{report:?}");
-    block_on(world.onboarding.switch_on(&account, &actor("admin"))).expect("switched on");
+    block_on(world.onboarding.connections.switch_on(&account, &actor("admin"))).expect("switched on");
     account
 }
 
@@ -154,11 +154,11 @@ fn a_drift_that_shrinks_is_another_drift_until_it_was_decided() {
     let one = connection.drift_review.expect("a review");
     assert_eq!(world.status_of(&both), ReviewStatus::Superseded);
     assert_closed(&world.approve_drift(&both));
-    let subject = block_on(world.onboarding.review(&one)).expect("there").review.subject;
+    let subject = block_on(world.onboarding.reviews.get(&one)).expect("there").review.subject;
     let ReviewSubject::Drift { intents, .. } = subject else { panic!("{subject:?}") };
     assert_eq!(intents.iter().map(IntentId::as_str).collect::<Vec<_>>(), [OTHER]);
     // Rejected, what is left of it is not asked about again.
     let order = DecisionOrder { verdict: Verdict::Reject, notes: "no".to_owned(), confirmed: BTreeSet::new() };
-    block_on(world.onboarding.decide(&one, &order, &actor("admin"))).expect("decided");
+    block_on(world.onboarding.reviews.decide(&one, &order, &actor("admin"))).expect("decided");
     assert_eq!(world.probe_again(&account).drift_review, Some(one));
 }

@@ -6,7 +6,7 @@ use intent_gateway_domain::mail::MailError;
 #[test]
 fn a_mail_that_cannot_go_is_tried_again_later() {
     let world = World::new();
-    block_on(world.onboarding.sign_up("ops@coolcar.example", "CoolCar")).expect("sent");
+    block_on(world.onboarding.accounts.sign_up("ops@coolcar.example", "CoolCar")).expect("sent");
     *world.outside.mail_failure.lock().expect("not poisoned") = Some(MailError::Temporary("greylisted".to_owned()));
     assert!(world.mails().is_empty());
     *world.outside.mail_failure.lock().expect("not poisoned") = None;
@@ -20,7 +20,7 @@ fn a_mail_that_cannot_go_is_tried_again_later() {
 #[test]
 fn a_mail_that_is_refused_for_good_is_given_up() {
     let world = World::new();
-    block_on(world.onboarding.sign_up("ops@coolcar.example", "CoolCar")).expect("sent");
+    block_on(world.onboarding.accounts.sign_up("ops@coolcar.example", "CoolCar")).expect("sent");
     *world.outside.mail_failure.lock().expect("not poisoned") = Some(MailError::Permanent("no such user".to_owned()));
     assert!(world.mails().is_empty());
     *world.outside.mail_failure.lock().expect("not poisoned") = None;
@@ -31,10 +31,10 @@ fn a_mail_that_is_refused_for_good_is_given_up() {
 #[test]
 fn a_mail_is_given_up_in_the_end() {
     let world = World::new();
-    block_on(world.onboarding.sign_up("ops@coolcar.example", "CoolCar")).expect("sent");
+    block_on(world.onboarding.accounts.sign_up("ops@coolcar.example", "CoolCar")).expect("sent");
     *world.outside.mail_failure.lock().expect("not poisoned") = Some(MailError::Temporary("down".to_owned()));
     let mut tries = 0;
-    while block_on(world.onboarding.deliver_mail()).expect("the store works") > 0 {
+    while block_on(world.onboarding.postman.deliver()).expect("the store works") > 0 {
         tries += 1;
         assert!(tries <= 100, "it is never given up");
         world.pass_ms(60 * 60 * 1_000);

@@ -13,26 +13,27 @@ use intent_gateway_domain::store::List;
 impl World {
     fn open_reviews(&self) -> Vec<String> {
         let list = List { status: Some(ReviewStatus::Open.as_str()), after: None, limit: 100 };
-        block_on(self.onboarding.reviews(list)).expect("readable").into_iter().map(|review| review.id).collect()
+        block_on(self.onboarding.reviews.list(list)).expect("readable").into_iter().map(|review| review.id).collect()
     }
 
     fn decide(&self, review: &str, verdict: Verdict, confirm: bool) -> Result<(), OnboardingError> {
-        let view = block_on(self.onboarding.review(review)).expect("there");
+        let view = block_on(self.onboarding.reviews.get(review)).expect("there");
         let by_hand = view.checklist.iter().filter(|item| confirm && item.state == CheckState::ByHand);
         let confirmed = by_hand.map(|item| item.code.to_string()).collect();
         let order = DecisionOrder { verdict, notes: "as agreed".to_owned(), confirmed };
-        block_on(self.onboarding.decide(review, &order, &actor("admin"))).map(drop)
+        block_on(self.onboarding.reviews.decide(review, &order, &actor("admin"))).map(drop)
     }
 
     /// Approves the latest manifest of an account.
     pub(super) fn approve(&self, account: &PartnerId) {
-        block_on(self.onboarding.set_profile(account, super::world::profile(), &actor("partner"))).expect("sound");
-        let review = block_on(self.onboarding.manifests(account)).expect("there").review.expect("under review");
+        block_on(self.onboarding.accounts.set_profile(account, super::world::profile(), &actor("partner")))
+            .expect("sound");
+        let review = block_on(self.onboarding.submissions.get(account)).expect("there").review.expect("under review");
         self.decide(&review, Verdict::Approve, true).expect("approved");
     }
 
     fn status(&self, account: &PartnerId) -> Status {
-        block_on(self.onboarding.manifests(account)).expect("there").latest.status
+        block_on(self.onboarding.submissions.get(account)).expect("there").latest.status
     }
 }
 
@@ -57,7 +58,7 @@ fn a_refused_manifest_changes_nothing() {
     let before = world.store.everything();
     let mut bad = manifest(true);
     bad["intents"][0]["pricing"]["min"] = 901.into();
-    let refused = block_on(world.onboarding.submit_manifest(&account, &bad, &actor("partner")));
+    let refused = block_on(world.onboarding.submissions.submit(&account, &bad, &actor("partner")));
     assert!(matches!(refused, Err(OnboardingError::Refused(_))), "{refused:?}");
     assert_eq!(world.store.everything(), before);
 }
@@ -79,7 +80,8 @@ fn approval_needs_every_item_of_the_checklist() {
     let account = world.account();
     let review = world.submit(&account, true).review.expect("a review");
     assert!(matches!(world.decide(&review, Verdict::Approve, true), Err(OnboardingError::NotReady(_))), "no profile");
-    block_on(world.onboarding.set_profile(&account, super::world::profile(), &actor("partner"))).expect("sound");
+    block_on(world.onboarding.accounts.set_profile(&account, super::world::profile(), &actor("partner")))
+        .expect("sound");
     for (status, bytes, content_type) in [(404, 4_000, "text/html"), (200, 0, "text/html"), (200, 4_000, "image/png")] {
         *world.outside.page.lock().expect("not poisoned") = (status, bytes, content_type);
         let refused = world.decide(&review, Verdict::Approve, true);
@@ -97,10 +99,11 @@ fn approval_needs_every_item_of_the_checklist() {
 fn what_a_person_must_look_at_must_be_confirmed() {
     let world = World::new();
     let account = world.account();
-    block_on(world.onboarding.set_profile(&account, super::world::profile(), &actor("partner"))).expect("sound");
+    block_on(world.onboarding.accounts.set_profile(&account, super::world::profile(), &actor("partner")))
+        .expect("sound");
     let mut country = manifest(true);
     country["intents"][0]["service_area"] = serde_json::json!(["IN_ALL"]);
-    let sent = block_on(world.onboarding.submit_manifest(&account, &country, &actor("partner"))).expect("accepted");
+    let sent = block_on(world.onboarding.submissions.submit(&account, &country, &actor("partner"))).expect("accepted");
     let review = sent.review.expect("a review");
     let refused = world.decide(&review, Verdict::Approve, false);
     assert!(matches!(refused, Err(OnboardingError::NotReady(_))), "{refused:?}");
@@ -113,7 +116,7 @@ fn a_rejection_tells_the_partner_what_to_mend() {
     let account = world.account();
     let review = world.submit(&account, true).review.expect("a review");
     let order = DecisionOrder { verdict: Verdict::Reject, notes: " ".to_owned(), confirmed: BTreeSet::new() };
-    let silent = block_on(world.onboarding.decide(&review, &order, &actor("admin")));
+    let silent = block_on(world.onboarding.reviews.decide(&review, &order, &actor("admin")));
     assert!(matches!(silent, Err(OnboardingError::Refused(_))), "a rejection says why");
     world.decide(&review, Verdict::Reject, false).expect("decided");
     assert_eq!(world.status(&account), Status::Rejected);
@@ -129,10 +132,10 @@ fn reviews_stand_in_the_order_in_which_they_came() {
     world.submit(&account, true);
     world.pass_ms(1);
     let list = || List { status: None, after: None, limit: 100 };
-    let first = block_on(world.onboarding.reviews(list())).expect("readable")[0].clone();
+    let first = block_on(world.onboarding.reviews.list(list())).expect("readable")[0].clone();
     assert_eq!(first.due_at_ms, first.opened_at_ms + REVIEW_DUE_MS);
     world.submit(&account, true);
-    let reviews = block_on(world.onboarding.reviews(list())).expect("readable");
+    let reviews = block_on(world.onboarding.reviews.list(list())).expect("readable");
     assert_eq!(
         reviews.iter().map(|review| review.status).collect::<Vec<_>>(),
         [ReviewStatus::Superseded, ReviewStatus::Open]

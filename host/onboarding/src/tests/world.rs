@@ -13,7 +13,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use crate::compliance::{LegalEntityType, Profile};
-use crate::{Onboarding, Routing, Settings};
+use crate::{LivePartners, Ports, Services, Settings};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::contract::{
@@ -36,6 +36,8 @@ use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_testing::contract::descriptor;
 use intent_gateway_testing::entropy::Counting;
 use intent_gateway_testing::store::MemoryStore;
+
+use super::results::Tallies;
 
 pub(super) const INTENT: &str = "test.find_things";
 pub(super) const START_MS: u64 = 1_767_225_600_000;
@@ -184,9 +186,11 @@ impl Contracts for Live {
 }
 
 pub(super) struct World {
-    pub(super) onboarding: Arc<Onboarding>,
+    pub(super) onboarding: Services,
     pub(super) store: Arc<MemoryStore>,
+    pub(super) vault: Vault,
     pub(super) keys: Arc<KeyRing>,
+    pub(super) books: Arc<Tallies>,
     pub(super) outside: Arc<Outside>,
 }
 
@@ -219,24 +223,31 @@ impl World {
         let store = Arc::new(MemoryStore::default());
         let master = Secret::new("a master key of more than 32 bytes");
         let vault = Vault::new(&master, &[], Arc::new(Counting::default()));
+        let books = Arc::new(Tallies::default());
         let keys = Arc::new(KeyRing::new(store.clone(), vault.clone(), []));
-        let onboarding = Arc::new(Onboarding {
+        let onboarding = Ports {
             store: store.clone(),
-            vault,
+            vault: vault.clone(),
             clock: outside.clone(),
             contracts: Arc::new(Live([Arc::new(Scripted(contract)), Arc::new(Scripted(other))])),
             probe: outside.clone(),
             golive: Arc::new(GoLiveRunner { calls: outside.clone(), clock: outside.clone(), timeout: SAMPLE_TIMEOUT }),
             pages: outside.clone(),
             mailer: outside.clone(),
-            routing: Routing::new(Vec::new(), Arc::new(Directory::new(Vec::new()))),
             keys: keys.clone(),
+            books: books.clone(),
+            live: Arc::new(LivePartners::new(store.clone(), Vec::new(), Arc::new(Directory::new(Vec::new())))),
             settings: Settings {
                 base_url: "https://gateway.example".to_owned(),
                 reprobe_interval_ms: 24 * 60 * 60 * 1_000,
             },
-        });
-        Self { onboarding, store, keys, outside }
+        }
+        .services();
+        Self { onboarding, store, vault, keys, books, outside }
+    }
+
+    pub(super) fn now_ms(&self) -> u64 {
+        self.outside.now_ms()
     }
 
     pub(super) fn pass_ms(&self, ms: u64) {
@@ -245,7 +256,7 @@ impl World {
 
     /// The mails that are due, sent.
     pub(super) fn mails(&self) -> Vec<Mail> {
-        block_on(self.onboarding.deliver_mail()).expect("the store works");
+        block_on(self.onboarding.postman.deliver()).expect("the store works");
         std::mem::take(&mut *self.outside.mail.lock().expect("not poisoned"))
     }
 
@@ -259,9 +270,9 @@ impl World {
 
     /// An account that has just been opened.
     pub(super) fn account(&self) -> PartnerId {
-        block_on(self.onboarding.sign_up("ops@coolcar.example", "CoolCar")).expect("sent");
+        block_on(self.onboarding.accounts.sign_up("ops@coolcar.example", "CoolCar")).expect("sent");
         let code = self.mailed_code();
-        block_on(self.onboarding.verify("ops@coolcar.example", &code)).expect("right").account.id
+        block_on(self.onboarding.accounts.verify("ops@coolcar.example", &code)).expect("right").account.id
     }
 
     /// A connection as far as it gets before it is switched on: manifest approved, probed, tested.
@@ -269,27 +280,27 @@ impl World {
         let account = self.account();
         self.submit(&account, true);
         self.approve(&account);
-        block_on(self.onboarding.register_endpoint(&account, &endpoint("a"), &actor("partner"))).expect("taken");
-        block_on(self.onboarding.probe(&account, &actor("admin"))).expect("probed");
+        block_on(self.onboarding.connections.register(&account, &endpoint("a"), &actor("partner"))).expect("taken");
+        block_on(self.onboarding.probes.run(&account, &actor("admin"))).expect("probed");
         self.test(&account);
         account
     }
 
     pub(super) fn live(&self) -> PartnerId {
         let account = self.ready();
-        block_on(self.onboarding.switch_on(&account, &actor("admin"))).expect("switched on");
+        block_on(self.onboarding.connections.switch_on(&account, &actor("admin"))).expect("switched on");
         account
     }
 
     pub(super) fn submit(&self, account: &PartnerId, for_review: bool) -> super::super::Submitted {
         let body = manifest(for_review);
-        block_on(self.onboarding.submit_manifest(account, &body, &actor("partner"))).expect("accepted")
+        block_on(self.onboarding.submissions.submit(account, &body, &actor("partner"))).expect("accepted")
     }
 
     /// The routed partners, with their intents.
     pub(super) fn routed(&self) -> BTreeMap<String, Vec<String>> {
-        let kept = block_on(super::super::routed(&*self.store)).expect("readable");
-        let routed = self.onboarding.routing.directory().all();
+        let kept = block_on(super::super::live_partners(&*self.store)).expect("readable");
+        let routed = self.onboarding.live.directory().all();
         let ids = |partners: Vec<&PartnerId>| partners.into_iter().map(ToString::to_string).collect::<Vec<_>>();
         let (indexed, stored) = (routed.iter().map(|it| &it.id).collect(), kept.iter().map(|it| &it.id).collect());
         assert_eq!(ids(indexed), ids(stored), "the index is that of the store as soon as a step is taken");

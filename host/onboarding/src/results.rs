@@ -7,18 +7,22 @@
 //! raises it.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use serde_json::json;
 
+use super::OnboardingError;
+use super::keeper::RecordKeeper;
+use super::live::LivePartners;
 use super::records::{Manifests, Review, ReviewStatus, ReviewSubject};
 use super::reviews::Verdict;
-use super::{Onboarding, OnboardingError};
 use crate::delivered::{DELIVERED_WINDOW_MS, Delivered, Inflated, Measure, REPORTS_MIN};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::contract::Axes;
 use intent_gateway_domain::delivered::Deliveries;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::ports::Contracts;
 use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::{Change, Versioned, load};
 
@@ -39,28 +43,33 @@ pub struct Compared {
     pub review: Option<String>,
 }
 
-impl Onboarding {
+/// What partners deliver, held against what they declare.
+pub struct DeliveredResults {
+    pub(crate) keeper: RecordKeeper,
+    pub(crate) contracts: Arc<dyn Contracts>,
+    pub(crate) live: Arc<LivePartners>,
+    /// Tells what was reported.
+    pub(crate) books: Arc<dyn Deliveries>,
+}
+
+impl DeliveredResults {
     /// What was delivered, beside what is declared, by partner and intent; of one partner alone if given.
     ///
     /// # Errors
     /// [`OnboardingError::Store`].
-    pub async fn delivered(
-        &self,
-        books: &dyn Deliveries,
-        partner: Option<&PartnerId>,
-    ) -> Result<Vec<Compared>, OnboardingError> {
-        let directory = self.routing.directory().all();
+    pub async fn compare(&self, partner: Option<&PartnerId>) -> Result<Vec<Compared>, OnboardingError> {
+        let directory = self.live.directory().all();
         let configured = |partner: &PartnerId, intent: &IntentId| {
             let known = directory.iter().find(|known| known.id == *partner)?;
             known.listing(intent.as_str()).map(|listing| listing.declared)
         };
         let mut compared: Vec<Compared> = Vec::new();
         let mut kept: Option<Manifests> = None;
-        for delivered in self.sums(books, partner).await? {
+        for delivered in self.sums(partner).await? {
             let Delivered { partner, intent, .. } = &delivered;
             // They come partner by partner.
             if compared.last().is_none_or(|last| last.delivered.partner != *partner) {
-                kept = load::<Manifests>(&*self.store, partner.as_str()).await?.map(|kept| kept.value);
+                kept = load::<Manifests>(&*self.keeper.store, partner.as_str()).await?.map(|kept| kept.value);
             }
             let declared = match kept.as_ref() {
                 Some(manifests) => manifests.declared(intent),
@@ -79,10 +88,10 @@ impl Onboarding {
     ///
     /// # Errors
     /// [`OnboardingError::Store`].
-    pub async fn review_inflation(&self, books: &dyn Deliveries) -> Result<usize, OnboardingError> {
+    pub async fn review_inflation(&self) -> Result<usize, OnboardingError> {
         let mut raised = 0;
-        for delivered in self.sums(books, None).await? {
-            match self.review_one(books, &delivered).await {
+        for delivered in self.sums(None).await? {
+            match self.review_one(&delivered).await {
                 Ok(new) => raised += usize::from(new),
                 // One whose records cannot be read, or never stay still, keeps nobody else from being judged.
                 Err(error) => {
@@ -94,12 +103,8 @@ impl Onboarding {
         Ok(raised)
     }
 
-    async fn sums(
-        &self,
-        books: &dyn Deliveries,
-        partner: Option<&PartnerId>,
-    ) -> Result<Vec<Delivered>, OnboardingError> {
-        let tallies = books.delivered(partner, self.now().saturating_sub(DELIVERED_WINDOW_MS)).await?;
+    async fn sums(&self, partner: Option<&PartnerId>) -> Result<Vec<Delivered>, OnboardingError> {
+        let tallies = self.books.delivered(partner, self.keeper.now().saturating_sub(DELIVERED_WINDOW_MS)).await?;
         let charged = |intent: &IntentId| {
             let live = self.contracts.live(intent.as_str())?;
             Some(live.descriptor().completion.charged_statuses.clone())
@@ -108,57 +113,58 @@ impl Onboarding {
     }
 
     /// Whether a review was raised.
-    async fn review_one(&self, books: &dyn Deliveries, delivered: &Delivered) -> Result<bool, OnboardingError> {
+    async fn review_one(&self, delivered: &Delivered) -> Result<bool, OnboardingError> {
         let Delivered { partner, intent, .. } = delivered;
-        self.step(async || {
-            // A partner of the configuration is the platform team's own entry: there is nobody to send it back to.
-            let Some(mut kept) = load::<Manifests>(&*self.store, partner.as_str()).await? else {
-                return Ok(Proposal::nothing(false));
-            };
-            let declared = kept.value.declared(intent);
-            let inflated = declared.map(|declared| delivered.inflation(&declared)).unwrap_or_default();
-            let mut change = Change::default();
-            match kept.value.inflation_reviews.get(intent) {
-                None if inflated.is_empty() => return Ok(Proposal::nothing(false)),
-                None => {}
-                Some(id) => {
-                    let last = self.existing::<Review>(id, "review").await?.value;
-                    if !last.is_about(declared) {
-                        self.supersede(Some(id), &mut change).await?;
-                        kept.value.inflation_reviews.remove(intent);
-                    } else if last.status == ReviewStatus::Open
-                        || inflated.is_empty()
-                        || self.decided_lately(books, delivered, &last).await?
-                    {
-                        return Ok(Proposal::nothing(false));
+        self.keeper
+            .step(async || {
+                // A partner of the configuration is the platform team's own entry: there is nobody to send it back to.
+                let Some(mut kept) = load::<Manifests>(&*self.keeper.store, partner.as_str()).await? else {
+                    return Ok(Proposal::nothing(false));
+                };
+                let declared = kept.value.declared(intent);
+                let inflated = declared.map(|declared| delivered.inflation(&declared)).unwrap_or_default();
+                let mut change = Change::default();
+                match kept.value.inflation_reviews.get(intent) {
+                    None if inflated.is_empty() => return Ok(Proposal::nothing(false)),
+                    None => {}
+                    Some(id) => {
+                        let last = self.keeper.require::<Review>(id, "review").await?.value;
+                        if !last.is_about(declared) {
+                            self.keeper.supersede(Some(id), &mut change).await?;
+                            kept.value.inflation_reviews.remove(intent);
+                        } else if last.status == ReviewStatus::Open
+                            || inflated.is_empty()
+                            || self.decided_lately(delivered, &last).await?
+                        {
+                            return Ok(Proposal::nothing(false));
+                        }
                     }
                 }
-            }
-            let raised = declared.filter(|_| !inflated.is_empty());
-            if let Some(declared) = raised {
-                let subject = ReviewSubject::Inflation { intent: intent.clone(), declared, inflated };
-                let review = self.open_review(partner, subject)?;
-                let detail = json!({"intent": intent, "review": review.id});
-                change.audit.push(self.record(&Actor::gateway(), "manifest.signals_inflated", partner, detail));
-                kept.value.inflation_reviews.insert(intent.clone(), review.id.clone());
-                change.put(&Versioned::new(review));
-            }
-            // Always written: of several that decide at once, one does not find the record as it was.
-            change.put(&kept);
-            Ok(Proposal::new(change, raised.is_some()))
-        })
-        .await
+                let raised = declared.filter(|_| !inflated.is_empty());
+                if let Some(declared) = raised {
+                    let subject = ReviewSubject::Inflation { intent: intent.clone(), declared, inflated };
+                    let review = self.keeper.open_review(partner, subject)?;
+                    let detail = json!({"intent": intent, "review": review.id});
+                    change.audit.push(self.keeper.audit_entry(
+                        &Actor::gateway(),
+                        "manifest.signals_inflated",
+                        partner,
+                        detail,
+                    ));
+                    kept.value.inflation_reviews.insert(intent.clone(), review.id.clone());
+                    change.put(&Versioned::new(review));
+                }
+                // Always written: of several that decide at once, one does not find the record as it was.
+                change.put(&kept);
+                Ok(Proposal::new(change, raised.is_some()))
+            })
+            .await
     }
 
     /// Whether too few reports have come since a review was decided to look at the same signals again.
-    async fn decided_lately(
-        &self,
-        books: &dyn Deliveries,
-        delivered: &Delivered,
-        review: &Review,
-    ) -> Result<bool, OnboardingError> {
+    async fn decided_lately(&self, delivered: &Delivered, review: &Review) -> Result<bool, OnboardingError> {
         let Some(decision) = &review.decision else { return Ok(false) };
-        let tallies = books.delivered(Some(&delivered.partner), decision.at_ms).await?;
+        let tallies = self.books.delivered(Some(&delivered.partner), decision.at_ms).await?;
         let since: u64 =
             tallies.iter().filter(|tally| tally.intent == delivered.intent).map(|tally| tally.reports).sum();
         Ok(since < REPORTS_BETWEEN_REVIEWS)

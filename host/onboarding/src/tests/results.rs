@@ -18,7 +18,7 @@ type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// Books of which only what was delivered is read; each row with the time at which it was posted.
 #[derive(Default)]
-struct Tallies {
+pub(super) struct Tallies {
     rows: Mutex<Vec<(u64, Tally)>>,
     /// Runs in the middle of the next look at a review that was decided.
     meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
@@ -34,7 +34,7 @@ impl Tallies {
             timed: 0,
             late_minutes: 0,
         };
-        self.rows.lock().expect("not poisoned").push((world.onboarding.clock.now_ms(), tally));
+        self.rows.lock().expect("not poisoned").push((world.now_ms(), tally));
     }
 }
 
@@ -54,7 +54,7 @@ impl Deliveries for Tallies {
 /// A partner whose approved manifest declares this `safety`, and the reports that it sends.
 struct Case {
     world: World,
-    books: Tallies,
+    books: Arc<Tallies>,
     partner: PartnerId,
 }
 
@@ -62,7 +62,7 @@ impl Case {
     fn new(safety: f64) -> Self {
         let world = World::new();
         let partner = world.account();
-        let case = Self { world, books: Tallies::default(), partner };
+        let case = Self { books: world.books.clone(), world, partner };
         case.declare(safety);
         case
     }
@@ -78,7 +78,7 @@ impl Case {
     fn submit(&self, signals: Value) {
         let mut body = manifest(true);
         body["intents"][0]["ttbs_signals"] = signals;
-        block_on(self.world.onboarding.submit_manifest(&self.partner, &body, &actor("partner"))).expect("accepted");
+        block_on(self.world.onboarding.submissions.submit(&self.partner, &body, &actor("partner"))).expect("accepted");
     }
 
     /// Half of so many orders are cancelled.
@@ -88,7 +88,7 @@ impl Case {
     }
 
     fn look(&self) -> usize {
-        block_on(self.world.onboarding.review_inflation(&self.books)).expect("the store works")
+        block_on(self.world.onboarding.results.review_inflation()).expect("the store works")
     }
 
     fn reviews(&self) -> Vec<Review> {
@@ -104,7 +104,7 @@ impl Case {
         self.world.pass_ms(1);
         let open = self.reviews().into_iter().find(|review| review.status == ReviewStatus::Open).expect("an open one");
         let order = DecisionOrder { verdict, notes: "Look into it.".to_owned(), confirmed: Default::default() };
-        block_on(self.world.onboarding.decide(&open.id, &order, &actor("admin"))).expect("decided");
+        block_on(self.world.onboarding.reviews.decide(&open.id, &order, &actor("admin"))).expect("decided");
         self.world.pass_ms(1);
     }
 }
@@ -150,7 +150,7 @@ fn sound_signals_are_let_alone() {
 #[test]
 fn only_what_is_in_force_is_judged() {
     let world = World::new();
-    let case = Case { partner: world.account(), world, books: Tallies::default() };
+    let case = Case { partner: world.account(), books: world.books.clone(), world };
     case.half_cancelled(500);
     assert_eq!(case.look(), 0, "no manifest");
     case.submit(json!({"time": 0.5, "taste": 0.5, "budget": 0.5, "safety": 0.9}));
@@ -269,13 +269,13 @@ fn what_was_delivered_stands_beside_what_is_declared() {
     let stranger = PartnerId::parse("a-stranger").expect("well formed");
     case.books.report(&case.world, &stranger, "completed", 4);
     case.look();
-    let compared = block_on(case.world.onboarding.delivered(&case.books, None)).expect("readable");
+    let compared = block_on(case.world.onboarding.results.compare(None)).expect("readable");
     let [of_stranger, of_partner] = compared.as_slice() else { panic!("{compared:?}") };
     assert_eq!((of_stranger.declared, of_stranger.inflated.len(), &of_stranger.review), (None, 0, &None));
     assert_eq!(of_partner.declared, Some(Axes { safety: 0.9, ..Axes::UNDECLARED }));
     assert_eq!(of_partner.inflated.len(), 1);
     assert_eq!(of_partner.review.as_deref(), Some(case.reviews()[0].id.as_str()));
     assert_eq!(of_partner.delivered.completion_rate(), Some(0.5));
-    let one = block_on(case.world.onboarding.delivered(&case.books, Some(&stranger))).expect("readable");
+    let one = block_on(case.world.onboarding.results.compare(Some(&stranger))).expect("readable");
     assert_eq!(one.len(), 1);
 }

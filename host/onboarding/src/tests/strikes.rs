@@ -93,19 +93,19 @@ struct Process<'a> {
 impl<'a> Process<'a> {
     fn start(world: &'a World, found: &'a Found) -> Self {
         let (health, mut watch) = (Health::new(7), StrikeWatch::default());
-        block_on(world.onboarding.recall_strikes(found, &health, &mut watch)).expect("readable");
+        block_on(world.onboarding.strikes.recall(found, &health, &mut watch)).expect("readable");
         Self { world, found, health, watch, told: Told::default() }
     }
 
     /// What the process does from second to second.
     fn tick(&mut self) {
         let onboarding = &self.world.onboarding;
-        block_on(onboarding.follow_strikes(self.found, &self.health, &mut self.watch, &self.told)).expect("readable");
-        block_on(onboarding.settle_health(&self.health)).expect("readable");
+        block_on(onboarding.strikes.follow(self.found, &self.health, &mut self.watch, &self.told)).expect("readable");
+        block_on(onboarding.strikes.settle(&self.health)).expect("readable");
     }
 
     fn strikes(&self, partner: &PartnerId) -> usize {
-        let view = self.health.view_of(partner, self.world.onboarding.clock.now_ms());
+        let view = self.health.view_of(partner, self.world.now_ms());
         view.map_or(0, |view| view.strikes.iter().map(|strikes| strikes.incidents.len()).sum())
     }
 }
@@ -113,7 +113,7 @@ impl<'a> Process<'a> {
 impl World {
     fn finding(&self, partner: &PartnerId, code: &str, incident: &str) -> Finding {
         Finding {
-            at_ms: self.onboarding.clock.now_ms(),
+            at_ms: self.now_ms(),
             partner: partner.clone(),
             intent: INTENT.to_owned(),
             request_id: incident.to_owned(),
@@ -125,7 +125,7 @@ impl World {
     }
 
     fn state(&self, partner: &PartnerId) -> Connection {
-        block_on(self.onboarding.connection(partner)).expect("there")
+        block_on(self.onboarding.connections.get(partner)).expect("there")
     }
 
     fn count(&self, action: &str) -> usize {
@@ -133,7 +133,7 @@ impl World {
     }
 
     fn lifted(&self, partner: &PartnerId) {
-        block_on(self.onboarding.lift(partner, "the field is gone", &actor("admin"))).expect("lifted");
+        block_on(self.onboarding.connections.lift(partner, "the field is gone", &actor("admin"))).expect("lifted");
     }
 
     /// From the sandbox to live once more.
@@ -141,9 +141,9 @@ impl World {
         if self.state(partner).pardoned_at_ms.is_some() {
             self.approve(partner);
         }
-        block_on(self.onboarding.probe(partner, &actor("admin"))).expect("probed");
+        block_on(self.onboarding.probes.run(partner, &actor("admin"))).expect("probed");
         self.test(partner);
-        block_on(self.onboarding.switch_on(partner, &actor("admin"))).expect("switched on");
+        block_on(self.onboarding.connections.switch_on(partner, &actor("admin"))).expect("switched on");
     }
 }
 
@@ -263,7 +263,7 @@ fn a_process_that_has_not_heard_of_the_pardon_suspends_nobody_for_what_was() {
         found.push(world.finding(&partner, FORBIDDEN, incident));
     }
     process.tick();
-    block_on(world.onboarding.suspend(&partner, "by hand", &actor("admin"))).expect("suspended");
+    block_on(world.onboarding.connections.suspend(&partner, "by hand", &actor("admin"))).expect("suspended");
     world.pass_ms(DAY_MS);
     world.lifted(&partner);
     world.relive(&partner);
@@ -283,7 +283,7 @@ fn whoever_leaves_live_traffic_at_the_third_strike_is_suspended_when_it_returns(
     for incident in ["r1", "r2", "r3"] {
         found.push(world.finding(&partner, FORBIDDEN, incident));
     }
-    block_on(world.onboarding.register_endpoint(&partner, &endpoint("moved"), &actor("partner"))).expect("taken");
+    block_on(world.onboarding.connections.register(&partner, &endpoint("moved"), &actor("partner"))).expect("taken");
     process.tick();
     assert_eq!(world.state(&partner).state, ConnectionState::Sandbox);
     world.relive(&partner);
@@ -325,7 +325,8 @@ fn what_the_platform_team_has_seen_counts_as_well() {
             external_id: order.to_owned(),
             reason: "the user was sent away".to_owned(),
         };
-        let finding = block_on(world.onboarding.record_strike(&partner, &order, &actor("admin"))).expect("kept");
+        let finding =
+            block_on(world.onboarding.strikes.record_strike(&partner, &order, &actor("admin"))).expect("kept");
         found.push(finding);
         process.tick();
     }
@@ -353,7 +354,7 @@ const TARGETS: LatencyTargets = LatencyTargets { p50_ms: 600, p95_ms: 1_500, p99
 /// A call that took so long, now; its changes go to the audit log.
 fn call(process: &Process<'_>, partner: &PartnerId, outcome: Outcome, elapsed_ms: u64) {
     let intent = IntentId::parse(INTENT).expect("well formed");
-    let now_ms = process.world.onboarding.clock.now_ms();
+    let now_ms = process.world.now_ms();
     let admitted = process.health.admit(&intent, [partner], now_ms);
     let is_called = !matches!(admitted.admissions[0], Admission::LeftOut(_));
     let mut events = admitted.events;
@@ -362,7 +363,7 @@ fn call(process: &Process<'_>, partner: &PartnerId, outcome: Outcome, elapsed_ms
         let seen = Observation { partner, intent: &intent, tool: "search_things", targets: TARGETS, outcome, elapsed };
         events.extend(process.health.record(&seen, now_ms));
     }
-    block_on(process.world.onboarding.record_health(&events)).expect("kept");
+    block_on(process.world.onboarding.strikes.record_health(&events)).expect("kept");
 }
 
 #[test]
@@ -414,10 +415,10 @@ fn whoever_was_suspended_begins_anew() {
     for _ in 0..CONSECUTIVE_MAX {
         call(&process, &partner, Outcome::Broken, 10);
     }
-    let admit = |process: &Process<'_>| process.health.admit_call(&partner, world.onboarding.clock.now_ms()).0;
+    let admit = |process: &Process<'_>| process.health.admit_call(&partner, world.now_ms()).0;
     process.tick();
     assert_ne!(admit(&process), Admission::Go, "it is routed still");
-    block_on(world.onboarding.suspend(&partner, "by hand", &actor("admin"))).expect("suspended");
+    block_on(world.onboarding.connections.suspend(&partner, "by hand", &actor("admin"))).expect("suspended");
     process.tick();
     assert_eq!(admit(&process), Admission::Go);
 }
@@ -432,6 +433,6 @@ fn a_step_on_what_is_no_partner_leaves_it_be() {
     let mut process = Process::start(&world, &found);
     process.tick();
     assert_eq!(world.actions(), [""; 0]);
-    let none = block_on(world.onboarding.connection(&stranger));
+    let none = block_on(world.onboarding.connections.get(&stranger));
     assert!(matches!(none, Err(OnboardingError::NotFound(_))));
 }

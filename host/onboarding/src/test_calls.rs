@@ -1,10 +1,14 @@
 //! `test-call` (spec 1, Endpoints): lets a partner see that its token works and which intent a wish belongs to. The
 //! options are a stub: sandbox traffic never reaches users, and none of it reaches a partner.
 
-use super::{Onboarding, OnboardingError};
+use std::sync::Arc;
+
+use super::OnboardingError;
+use super::keeper::RecordKeeper;
 use intent_gateway_domain::classify::classify;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::limits::UTTERANCE_MAX_CHARS;
+use intent_gateway_domain::ports::Contracts;
 
 use super::records::Account;
 
@@ -17,14 +21,20 @@ pub struct TestCall {
     pub note: String,
 }
 
-impl Onboarding {
+/// Calls with which partners try out their token.
+pub struct TestCalls {
+    pub(crate) keeper: RecordKeeper,
+    pub(crate) contracts: Arc<dyn Contracts>,
+}
+
+impl TestCalls {
     /// Finds the intent of a wish, given in words or as an intent's identifier.
     ///
     /// # Errors
     /// [`OnboardingError::Refused`] for an empty or overlong wish, and with `INVALID_INTENT` for an identifier that names
     /// no live intent.
-    pub async fn test_call(&self, account: &PartnerId, user_intent: &str) -> Result<TestCall, OnboardingError> {
-        self.existing::<Account>(account.as_str(), "account").await?;
+    pub async fn call(&self, account: &PartnerId, user_intent: &str) -> Result<TestCall, OnboardingError> {
+        self.keeper.require::<Account>(account.as_str(), "account").await?;
         let wish = user_intent.trim();
         if wish.is_empty() || wish.chars().count() > UTTERANCE_MAX_CHARS {
             let message = format!("user_intent is 1 to {UTTERANCE_MAX_CHARS} characters");

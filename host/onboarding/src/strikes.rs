@@ -12,11 +12,14 @@
 //! ([`findings`](intent_gateway_domain::findings)).
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::json;
 
+use super::OnboardingError;
+use super::keeper::RecordKeeper;
+use super::live::LivePartners;
 use super::records::Connection;
-use super::{Onboarding, OnboardingError};
 use crate::connection::ConnectionState;
 use intent_gateway_domain::audit::{Actor, AuditDraft};
 use intent_gateway_domain::contract::Violation;
@@ -69,17 +72,24 @@ enum Attempt {
     NoConnection,
 }
 
-impl Onboarding {
+/// What partners' health in service leads to.
+pub struct StrikeDesk {
+    pub(crate) keeper: RecordKeeper,
+    pub(crate) live: Arc<LivePartners>,
+}
+
+impl StrikeDesk {
     /// Puts changes of partners' health into the audit log.
     ///
     /// # Errors
     /// [`OnboardingError::Store`]; then none of them is there.
     pub async fn record_health(&self, events: &[HealthEvent]) -> Result<(), OnboardingError> {
-        self.step(async || {
-            let change = Change { audit: events.iter().map(entry).collect(), ..Change::default() };
-            Ok(Proposal::new(change, ()))
-        })
-        .await
+        self.keeper
+            .step(async || {
+                let change = Change { audit: events.iter().map(entry).collect(), ..Change::default() };
+                Ok(Proposal::new(change, ()))
+            })
+            .await
     }
 
     /// Puts a strike of the platform team's own into the audit log, and hands over the finding that makes it count.
@@ -93,15 +103,16 @@ impl Onboarding {
         actor: &Actor,
     ) -> Result<Finding, OnboardingError> {
         let StrikeOrder { intent, code, external_id, reason } = order;
-        self.step(async || {
-            let detail = json!({"intent": intent, "code": code, "external_id": external_id, "reason": reason});
-            let audit = vec![self.record(actor, "partner.strike_recorded", partner, detail)];
-            Ok(Proposal::new(Change { audit, ..Change::default() }, ()))
-        })
-        .await?;
+        self.keeper
+            .step(async || {
+                let detail = json!({"intent": intent, "code": code, "external_id": external_id, "reason": reason});
+                let audit = vec![self.keeper.audit_entry(actor, "partner.strike_recorded", partner, detail)];
+                Ok(Proposal::new(Change { audit, ..Change::default() }, ()))
+            })
+            .await?;
         let violation = Violation { pointer: String::new(), code: code.clone(), message: reason.clone() };
         Ok(Finding {
-            at_ms: self.now(),
+            at_ms: self.keeper.now(),
             partner: partner.clone(),
             intent: intent.to_string(),
             // Nobody has told which request the order came from.
@@ -118,14 +129,14 @@ impl Onboarding {
     ///
     /// # Errors
     /// [`OnboardingError::Store`].
-    pub async fn recall_strikes(
+    pub async fn recall(
         &self,
         evidence: &dyn Evidence,
         health: &dyn StrikeCounter,
         watch: &mut StrikeWatch,
     ) -> Result<(), OnboardingError> {
-        let since_ms = self.now().saturating_sub(STRIKE_WINDOW_MS);
-        for kept in all::<Connection>(&*self.store, None).await? {
+        let since_ms = self.keeper.now().saturating_sub(STRIKE_WINDOW_MS);
+        for kept in all::<Connection>(&*self.keeper.store, None).await? {
             let Connection { account, pardoned_at_ms, .. } = kept.value;
             if let Some(until_ms) = pardoned_at_ms.filter(|until_ms| *until_ms >= since_ms) {
                 health.pardon(&account, until_ms);
@@ -140,7 +151,7 @@ impl Onboarding {
     /// # Errors
     /// [`OnboardingError::Store`] when new strikes could not be read. Somebody who could not be suspended is no error of
     /// the others': it is logged, and tried again with the next call.
-    pub async fn follow_strikes(
+    pub async fn follow(
         &self,
         evidence: &dyn Evidence,
         health: &dyn StrikeCounter,
@@ -148,12 +159,12 @@ impl Onboarding {
         log: &dyn HealthLog,
     ) -> Result<(), OnboardingError> {
         self.tell_strikes(evidence, health, watch).await?;
-        let directory = self.routing.directory();
+        let directory = self.live.directory();
         let due: Vec<HealthEvent> =
             watch.out.values().filter(|event| directory.find(&event.partner).is_some()).cloned().collect();
         for event in due {
             let partner = &event.partner;
-            if self.routing.is_configured(partner) {
+            if self.live.is_configured(partner) {
                 tracing::error!(%partner, "a partner of the configuration is struck out; only the configuration can take it out");
                 watch.out.remove(partner);
                 log.changed(event);
@@ -171,7 +182,7 @@ impl Onboarding {
                 Attempt::Suspended => {
                     telemetry::health_changed(&event);
                     tracing::warn!(%partner, change = %detail(&event), "struck out: the partner was suspended");
-                    self.reroute().await;
+                    self.live.apply_change().await;
                 }
                 Attempt::NotLive => {}
                 Attempt::Pardoned(until_ms) => {
@@ -189,12 +200,12 @@ impl Onboarding {
     ///
     /// # Errors
     /// [`OnboardingError::Store`].
-    pub async fn settle_health(&self, health: &dyn StrikeCounter) -> Result<(), OnboardingError> {
+    pub async fn settle(&self, health: &dyn StrikeCounter) -> Result<(), OnboardingError> {
         let routed: HashSet<PartnerId> =
-            self.routing.directory().all().into_iter().map(|partner| partner.id.clone()).collect();
+            self.live.directory().all().into_iter().map(|partner| partner.id.clone()).collect();
         health.forget_calls(&|partner| routed.contains(partner));
         for partner in health.struck() {
-            let kept = load::<Connection>(&*self.store, partner.as_str()).await?;
+            let kept = load::<Connection>(&*self.keeper.store, partner.as_str()).await?;
             if let Some(until_ms) = kept.and_then(|kept| kept.value.pardoned_at_ms) {
                 health.pardon(&partner, until_ms);
             }
@@ -210,7 +221,7 @@ impl Onboarding {
     ) -> Result<(), OnboardingError> {
         // Ends: each page begins behind the one before, and fewer come in than are read.
         loop {
-            let since_ms = self.now().saturating_sub(STRIKE_WINDOW_MS);
+            let since_ms = self.keeper.now().saturating_sub(STRIKE_WINDOW_MS);
             let page = evidence.strikes(watch.last, since_ms, STRIKES_READ).await?;
             let is_last = page.len() < STRIKES_READ as usize;
             for KeptFinding { number, finding } in page {
@@ -230,24 +241,25 @@ impl Onboarding {
         let HealthEvent { partner, change: HealthChange::StruckOut(strikes), .. } = event else {
             return Ok(Attempt::NoConnection);
         };
-        self.step(async || {
-            let Some(mut kept) = load::<Connection>(&*self.store, partner.as_str()).await? else {
-                return Ok(Proposal::nothing(Attempt::NoConnection));
-            };
-            let Connection { pardoned_at_ms, state, .. } = &kept.value;
-            if let Some(until_ms) = pardoned_at_ms
-                && strikes.incidents.iter().any(|incident| incident.at_ms <= *until_ms)
-            {
-                return Ok(Proposal::nothing(Attempt::Pardoned(*until_ms)));
-            }
-            if *state != ConnectionState::Live {
-                return Ok(Proposal::nothing(Attempt::NotLive));
-            }
-            let mut change = Change { audit: vec![entry(event)], ..Change::default() };
-            self.take_out(&mut kept, reason(strikes), &Actor::gateway(), &mut change).await?;
-            Ok(Proposal::new(change, Attempt::Suspended))
-        })
-        .await
+        self.keeper
+            .step(async || {
+                let Some(mut kept) = load::<Connection>(&*self.keeper.store, partner.as_str()).await? else {
+                    return Ok(Proposal::nothing(Attempt::NoConnection));
+                };
+                let Connection { pardoned_at_ms, state, .. } = &kept.value;
+                if let Some(until_ms) = pardoned_at_ms
+                    && strikes.incidents.iter().any(|incident| incident.at_ms <= *until_ms)
+                {
+                    return Ok(Proposal::nothing(Attempt::Pardoned(*until_ms)));
+                }
+                if *state != ConnectionState::Live {
+                    return Ok(Proposal::nothing(Attempt::NotLive));
+                }
+                let mut change = Change { audit: vec![entry(event)], ..Change::default() };
+                self.keeper.suspend(&mut kept, reason(strikes), &Actor::gateway(), &mut change).await?;
+                Ok(Proposal::new(change, Attempt::Suspended))
+            })
+            .await
     }
 }
 

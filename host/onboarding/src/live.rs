@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use futures_util::lock::Mutex;
 
+use super::OnboardingError;
 use super::records::{Connection, Manifests};
-use super::{Onboarding, OnboardingError};
 use crate::connection::ConnectionState;
 use crate::manifest::{Entry, Manifest};
 use intent_gateway_domain::endpoint::{ApiMapping, Endpoint, Mappings};
@@ -17,19 +17,20 @@ use intent_gateway_domain::ports::PartnerIndex;
 use intent_gateway_domain::store::{Store, all};
 
 /// Who is routed: the partners of the configuration, which are always live, and those of the store.
-pub struct Routing {
+pub struct LivePartners {
+    store: Arc<dyn Store>,
     configured: Vec<Arc<Partner>>,
     directory: Arc<dyn PartnerIndex>,
     /// One refresh at a time: what was read earlier never replaces what was read later.
     refreshing: Mutex<()>,
 }
 
-impl Routing {
+impl LivePartners {
     /// Routes the partners of a configuration, with which the index was built; those of the store come with the first
     /// refresh.
     #[must_use]
-    pub fn new(configured: Vec<Arc<Partner>>, directory: Arc<dyn PartnerIndex>) -> Self {
-        Self { configured, directory, refreshing: Mutex::default() }
+    pub fn new(store: Arc<dyn Store>, configured: Vec<Arc<Partner>>, directory: Arc<dyn PartnerIndex>) -> Self {
+        Self { store, configured, directory, refreshing: Mutex::default() }
     }
 
     /// The index that searches choose from.
@@ -49,22 +50,20 @@ impl Routing {
     ///
     /// # Errors
     /// [`OnboardingError::Store`]; what was read last stays in force.
-    pub async fn refresh(&self, store: &dyn Store) -> Result<usize, OnboardingError> {
+    pub async fn refresh(&self) -> Result<usize, OnboardingError> {
         let _refreshing = self.refreshing.lock().await;
         let mut partners = self.configured.clone();
-        partners
-            .extend(routed(store).await?.into_iter().filter(|partner| !self.is_configured(&partner.id)).map(Arc::new));
+        let kept = live_partners(&*self.store).await?.into_iter();
+        partners.extend(kept.filter(|partner| !self.is_configured(&partner.id)).map(Arc::new));
         let count = partners.len();
         self.directory.replace(partners);
         Ok(count)
     }
-}
 
-impl Onboarding {
     /// Has a change of who is routed in force before its caller is told. Other processes follow within a second; so does
     /// this one, should the store fail just now.
-    pub(super) async fn reroute(&self) {
-        if let Err(error) = self.routing.refresh(&*self.store).await {
+    pub(super) async fn apply_change(&self) {
+        if let Err(error) = self.refresh().await {
             tracing::warn!(error = %chain(&error), "a change of who is routed is in force a moment later");
         }
     }
@@ -75,7 +74,7 @@ impl Onboarding {
 ///
 /// # Errors
 /// [`OnboardingError::Store`].
-pub async fn routed(store: &dyn Store) -> Result<Vec<Partner>, OnboardingError> {
+pub async fn live_partners(store: &dyn Store) -> Result<Vec<Partner>, OnboardingError> {
     let connections = all::<Connection>(store, Some(ConnectionState::Live.as_str())).await?;
     if connections.is_empty() {
         return Ok(Vec::new());

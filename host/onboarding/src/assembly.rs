@@ -1,0 +1,118 @@
+//! Gives each service of onboarding the ports that it uses.
+
+use std::sync::Arc;
+
+use super::keeper::RecordKeeper;
+use super::{
+    Accounts, Connections, DeliveredResults, GoLiveTests, LivePartners, Postman, Probes, Reviews, SandboxCredentials,
+    Settings, StrikeDesk, Submissions, TestCalls, Webhooks,
+};
+use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::delivered::Deliveries;
+use intent_gateway_domain::golive::GoLiveCheck;
+use intent_gateway_domain::ports::{Contracts, Mailer, PageFetch, PartnerProbe};
+use intent_gateway_domain::signing_keys::SigningKeys;
+use intent_gateway_domain::store::Store;
+use intent_gateway_domain::vault::Vault;
+
+/// The ports of all services together.
+pub struct Ports {
+    /// Where records are kept.
+    pub store: Arc<dyn Store>,
+    /// Seals and marks secrets.
+    pub vault: Vault,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// The contracts that are live.
+    pub contracts: Arc<dyn Contracts>,
+    /// Probes partners' servers.
+    pub probe: Arc<dyn PartnerProbe>,
+    /// Tests them with sample requests.
+    pub golive: Arc<dyn GoLiveCheck>,
+    /// Fetches privacy policies.
+    pub pages: Arc<dyn PageFetch>,
+    /// Sends what the store holds to be sent.
+    pub mailer: Arc<dyn Mailer>,
+    /// What completion reports are verified with.
+    pub keys: Arc<dyn SigningKeys>,
+    /// Tells what partners have reported.
+    pub books: Arc<dyn Deliveries>,
+    /// Who is routed.
+    pub live: Arc<LivePartners>,
+    /// How this gateway is configured.
+    pub settings: Settings,
+}
+
+/// The services of onboarding. They share nothing but the store.
+#[derive(Clone)]
+pub struct Services {
+    /// Sign-up, sign-in, profiles.
+    pub accounts: Arc<Accounts>,
+    /// Credentials for the sandbox.
+    pub credentials: Arc<SandboxCredentials>,
+    /// Webhooks and the keys that sign completion reports.
+    pub webhooks: Arc<Webhooks>,
+    /// Calls with which partners try out their token.
+    pub test_calls: Arc<TestCalls>,
+    /// Manifests that partners submit.
+    pub submissions: Arc<Submissions>,
+    /// The platform team's decisions.
+    pub reviews: Arc<Reviews>,
+    /// Endpoints: registered, switched on, suspended.
+    pub connections: Arc<Connections>,
+    /// Looks at partners' servers.
+    pub probes: Arc<Probes>,
+    /// The platform team's tests of them.
+    pub tests: Arc<GoLiveTests>,
+    /// Strikes against partners, and suspensions for them.
+    pub strikes: Arc<StrikeDesk>,
+    /// What partners deliver against what they declare.
+    pub results: Arc<DeliveredResults>,
+    /// Delivers mail.
+    pub postman: Arc<Postman>,
+    /// Who is routed.
+    pub live: Arc<LivePartners>,
+}
+
+impl Ports {
+    /// The services, each with the ports that it uses.
+    #[must_use]
+    pub fn services(self) -> Services {
+        let Self { store, vault, clock, contracts, probe, golive, pages, mailer, keys, books, live, settings } = self;
+        let keeper = RecordKeeper { store, vault, clock };
+        Services {
+            accounts: Arc::new(Accounts { keeper: keeper.clone(), probe: probe.clone() }),
+            credentials: Arc::new(SandboxCredentials { keeper: keeper.clone() }),
+            webhooks: Arc::new(Webhooks { keeper: keeper.clone(), probe: probe.clone(), keys }),
+            test_calls: Arc::new(TestCalls { keeper: keeper.clone(), contracts: contracts.clone() }),
+            submissions: Arc::new(Submissions {
+                keeper: keeper.clone(),
+                contracts: contracts.clone(),
+                base_url: settings.base_url.clone(),
+            }),
+            reviews: Arc::new(Reviews { keeper: keeper.clone(), pages, live: live.clone() }),
+            connections: Arc::new(Connections {
+                keeper: keeper.clone(),
+                probe: probe.clone(),
+                live: live.clone(),
+                reprobe_interval_ms: settings.reprobe_interval_ms,
+            }),
+            tests: Arc::new(GoLiveTests {
+                keeper: keeper.clone(),
+                contracts: contracts.clone(),
+                golive,
+                live: live.clone(),
+            }),
+            strikes: Arc::new(StrikeDesk { keeper: keeper.clone(), live: live.clone() }),
+            results: Arc::new(DeliveredResults {
+                keeper: keeper.clone(),
+                contracts: contracts.clone(),
+                live: live.clone(),
+                books,
+            }),
+            postman: Arc::new(Postman { keeper: keeper.clone(), mailer }),
+            probes: Arc::new(Probes { keeper, probe, contracts, live: live.clone(), settings }),
+            live,
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The webhook's address and its signing key, which signs completion reports: shown once, sealed afterwards, rotated with an
+//! overlap (spec 1, Limits: 24 hours).
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::OnboardingError;
+use super::credentials::{ROTATION_OVERLAP_MS, SECRET_BYTES, check_room};
+use super::keeper::RecordKeeper;
+use super::records::Account;
+use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::endpoint::Endpoint;
+use intent_gateway_domain::error::chain;
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::ports::PartnerProbe;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::signing_keys::{SigningKey, SigningKeys, Webhook, webhook_context};
+use intent_gateway_domain::steps::Proposal;
+use intent_gateway_domain::store::{Change, Versioned};
+use intent_gateway_domain::vault::{hex, random};
+
+/// Longest `webhook_url`, bytes.
+pub const URL_MAX_BYTES: usize = 2_048;
+const KEY_ID_BYTES: usize = 6;
+
+/// A webhook, with its key in plain when it is new: shown once.
+#[derive(Clone, Debug)]
+pub struct IssuedWebhookKey {
+    /// What is kept.
+    pub webhook: Webhook,
+    /// The new key; absent when the address was the same as before.
+    pub webhook_signing_key: Option<Secret>,
+    /// Until when the one before works, milliseconds since the epoch.
+    pub previous_until_ms: Option<u64>,
+}
+
+/// Webhooks and their signing keys.
+pub struct Webhooks {
+    pub(crate) keeper: RecordKeeper,
+    /// Says which addresses may be called.
+    pub(crate) probe: Arc<dyn PartnerProbe>,
+    /// What completion reports are verified with.
+    pub(crate) keys: Arc<dyn SigningKeys>,
+}
+
+impl Webhooks {
+    /// Saves the webhook's address. A new address brings a new signing key; the one before works for
+    /// [`ROTATION_OVERLAP_MS`] more.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Refused`] when the address is not HTTPS.
+    pub async fn set(
+        &self,
+        account: &PartnerId,
+        url: &str,
+        actor: &Actor,
+    ) -> Result<IssuedWebhookKey, OnboardingError> {
+        if url.len() > URL_MAX_BYTES {
+            let message = format!("webhook_url has more than {URL_MAX_BYTES} bytes");
+            return Err(OnboardingError::invalid("/webhook_url", "INVALID_URL", message));
+        }
+        if let Err(refused) = self.probe.admits(&Endpoint::mcp(url)) {
+            return Err(OnboardingError::invalid("/webhook_url", "INVALID_URL", refused.to_string()));
+        }
+        let step = self.keeper.step(async || {
+            self.keeper.require::<Account>(account.as_str(), "account").await?;
+            let kept = self.keeper.find::<Webhook>(account.as_str()).await?;
+            if let Some(kept) = kept.as_ref().filter(|kept| kept.value.url == url) {
+                let webhook = kept.value.clone();
+                let same = IssuedWebhookKey { webhook, webhook_signing_key: None, previous_until_ms: None };
+                return Ok(Proposal::nothing(same));
+            }
+            let webhook = Webhook { account: account.clone(), url: url.to_owned(), keys: Vec::new() };
+            let mut kept = kept.unwrap_or_else(|| Versioned::new(webhook));
+            url.clone_into(&mut kept.value.url);
+            self.with_new_key(kept, false, "webhook.saved", actor).await
+        });
+        let issued = step.await?;
+        self.apply_change().await;
+        Ok(issued)
+    }
+
+    /// Replaces the webhook's signing key; the one before works for [`ROTATION_OVERLAP_MS`] more, or not at all when
+    /// `at_once`.
+    ///
+    /// # Errors
+    /// [`OnboardingError::NotFound`] before an address was saved; `TOO_MANY_SECRETS` when [`VALID_AT_ONCE_MAX`] are
+    /// valid already.
+    pub async fn rotate_key(
+        &self,
+        account: &PartnerId,
+        at_once: bool,
+        actor: &Actor,
+    ) -> Result<IssuedWebhookKey, OnboardingError> {
+        let step = self.keeper.step(async || {
+            let kept = self.keeper.require::<Webhook>(account.as_str(), "webhook").await?;
+            self.with_new_key(kept, at_once, "webhook.rotated", actor).await
+        });
+        let issued = step.await?;
+        self.apply_change().await;
+        Ok(issued)
+    }
+
+    /// The webhook of an account, without a key.
+    ///
+    /// # Errors
+    /// [`OnboardingError::NotFound`] when none was saved.
+    pub async fn get(&self, account: &PartnerId) -> Result<Webhook, OnboardingError> {
+        Ok(self.keeper.require::<Webhook>(account.as_str(), "webhook").await?.value)
+    }
+
+    async fn with_new_key(
+        &self,
+        mut kept: Versioned<Webhook>,
+        at_once: bool,
+        action: &str,
+        actor: &Actor,
+    ) -> Result<Proposal<IssuedWebhookKey>, OnboardingError> {
+        let now = self.keeper.now();
+        let until = if at_once { now } else { now + ROTATION_OVERLAP_MS };
+        let Webhook { account, url, keys } = &mut kept.value;
+        let previous_until_ms = (!keys.is_empty()).then_some(until);
+        for key in keys.iter_mut() {
+            key.not_after_ms = Some(key.not_after_ms.unwrap_or(until).min(until));
+        }
+        keys.retain(|key| key.not_after_ms.is_none_or(|until| until > now));
+        check_room(keys.len())?;
+        let entropy = self.keeper.vault.entropy();
+        let key = Secret::new(format!("whsec_{}", hex(&random::<SECRET_BYTES>(entropy)?)));
+        let id = format!("whk_{}", hex(&random::<KEY_ID_BYTES>(entropy)?));
+        let sealed = self.keeper.vault.seal(&webhook_context(account), &key)?;
+        keys.insert(0, SigningKey { id: id.clone(), sealed, not_before_ms: now, not_after_ms: None });
+        let detail = json!({"key": id, "url": url, "previous_until_ms": previous_until_ms});
+        let mut change = Change::default();
+        change.audit.push(self.keeper.audit_entry(actor, action, account, detail));
+        change.put(&kept);
+        let issued = IssuedWebhookKey { webhook: kept.value, webhook_signing_key: Some(key), previous_until_ms };
+        Ok(Proposal::new(change, issued))
+    }
+
+    /// The webhook of an account, where an address was saved.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Store`].
+    pub async fn find(&self, account: &PartnerId) -> Result<Option<Webhook>, OnboardingError> {
+        Ok(self.keeper.find::<Webhook>(account.as_str()).await?.map(|kept| kept.value))
+    }
+
+    /// Has a change of a signing key in force before its caller is told. Other processes follow within a second; so does
+    /// this one, should the store fail just now.
+    async fn apply_change(&self) {
+        if let Err(error) = self.keys.refresh(self.keeper.now()).await {
+            tracing::warn!(error = %chain(&error), "a change of a signing key is in force a moment later");
+        }
+    }
+}
