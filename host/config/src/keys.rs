@@ -13,7 +13,7 @@ use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::vault::{Entropy, NoEntropy, Vault};
 use intent_gateway_http::auth::{KEY_MIN_BYTES, Tokens};
 
-use crate::config::Config;
+use crate::Config;
 
 /// Name of the development key in the state folder.
 const DEV_KEY_FILE: &str = "dev-signing-key";
@@ -23,21 +23,21 @@ const DEV_MASTER_KEY_FILE: &str = "dev-master-key";
 const DEV_KEY_RANDOM_BYTES: usize = 32;
 
 /// The keys in force.
-pub(crate) struct Keys {
+pub struct Keys {
     /// The first signs, all are accepted.
     signing: Vec<Secret>,
     /// Seals option references.
-    pub(crate) reference: Secret,
+    pub reference: Secret,
     /// Seals secrets in the store.
     master: Secret,
     previous_masters: Vec<Secret>,
     /// The files that keys come from in development; empty when all are configured.
-    pub(crate) development: Vec<PathBuf>,
+    pub development: Vec<PathBuf>,
 }
 
 impl Keys {
     /// Takes the keys from the configuration, or makes or reads the development key.
-    pub(crate) fn of(config: &Config) -> anyhow::Result<Self> {
+    pub fn of(config: &Config) -> anyhow::Result<Self> {
         let auth = &config.auth;
         let mut development = Vec::new();
         let mut configured_or_made = |key: &Option<Secret>, file: &str| match key {
@@ -60,12 +60,12 @@ impl Keys {
     }
 
     /// Seals what the store keeps.
-    pub(crate) fn vault(&self) -> Vault {
+    pub fn vault(&self) -> Vault {
         Vault::new(&self.master, &self.previous_masters, Arc::new(MachineEntropy))
     }
 
     /// Issues and verifies tokens under these keys.
-    pub(crate) fn tokens(&self, audience: &str, clock: Arc<dyn Clock>) -> anyhow::Result<Tokens> {
+    pub fn tokens(&self, audience: &str, clock: Arc<dyn Clock>) -> anyhow::Result<Tokens> {
         Tokens::new(&self.signing, audience, clock).context("the signing keys cannot be used")
     }
 }

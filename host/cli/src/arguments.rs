@@ -9,13 +9,13 @@ use intent_gateway_http::auth::{Role, SUBJECT_MAX_CHARS, TTL_MAX_SECONDS};
 
 use crate::audit::AuditCommand;
 use crate::completion::CompletionCommand;
-use crate::config::Overrides;
 use crate::ledger::LedgerCommand;
 use crate::manifest::ManifestCommand;
 use crate::partner::{PartnerCommand, ReviewCommand};
 use crate::plugin::PluginCommand;
 use crate::receipt::ReceiptCommand;
 use crate::store_command::StoreCommand;
+use intent_gateway_config::Overrides;
 
 /// Routes an assistant's requests by intent to partner businesses, under hot-loaded contracts.
 #[derive(Debug, Parser)]

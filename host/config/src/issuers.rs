@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// One issuer.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct IssuerEntry {
+pub struct IssuerEntry {
     /// The `iss` of its tokens, to the letter.
     issuer: String,
     /// Address of its key set; HTTPS.
@@ -36,7 +36,7 @@ fn every_algorithm() -> Vec<SignatureAlgorithm> {
 
 impl IssuerEntry {
     /// The issuer as the verifier takes it; an entry that says nothing of roles gives none.
-    pub(crate) fn config(&self) -> IssuerConfig {
+    pub fn config(&self) -> IssuerConfig {
         let roles = match (self.role, &self.role_claim) {
             (Some(role), _) => RoleRule::Fixed(role),
             (None, claim) => RoleRule::Claim { claim: claim.clone().unwrap_or_default(), roles: self.roles.clone() },
@@ -82,7 +82,7 @@ fn key_set_address(url: &str, allow_loopback_http: bool) -> Result<(), &'static 
 }
 
 /// Every problem that the entries have.
-pub(super) fn check(entries: &[IssuerEntry], allow_loopback_http: bool, problems: &mut Vec<String>) {
+pub(crate) fn check(entries: &[IssuerEntry], allow_loopback_http: bool, problems: &mut Vec<String>) {
     if entries.len() > ISSUERS_MAX {
         problems.push(format!("`auth.issuers` has {} entries; at most {ISSUERS_MAX} may be given", entries.len()));
     }

@@ -14,13 +14,13 @@ const NAME_MAX_CHARS: usize = 100;
 /// Account linking.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct LinkingSection {
+pub struct LinkingSection {
     /// Public address of the gateway, as users' browsers reach it; when absent, `platform.base_url`.
-    pub(crate) base_url: Option<String>,
+    pub base_url: Option<String>,
     /// What the gateway is called where users give their consent.
-    pub(crate) client_name: String,
+    pub client_name: String,
     /// Clients that were arranged with authorization servers by hand.
-    pub(crate) clients: Vec<ClientEntry>,
+    pub clients: Vec<ClientEntry>,
 }
 
 impl Default for LinkingSection {
@@ -32,7 +32,7 @@ impl Default for LinkingSection {
 /// A client that was arranged with one authorization server.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ClientEntry {
+pub struct ClientEntry {
     /// The server's issuer, to the letter.
     issuer: String,
     /// The gateway's name there.
@@ -53,7 +53,7 @@ impl ClientEntry {
 }
 
 impl LinkingSection {
-    pub(crate) fn settings(&self, platform: &PlatformSection) -> Settings {
+    pub fn settings(&self, platform: &PlatformSection) -> Settings {
         let base_url = self.base_url.as_ref().unwrap_or(&platform.base_url);
         let client = |entry: &ClientEntry| {
             let client_secret = entry.client_secret.clone();
@@ -67,7 +67,7 @@ impl LinkingSection {
         }
     }
 
-    pub(super) fn check(&self, problems: &mut Vec<String>) {
+    pub(crate) fn check(&self, problems: &mut Vec<String>) {
         if let Some(base_url) = self.base_url.as_ref().filter(|url| !is_for_browsers(url)) {
             problems.push(format!(
                 "`linking.base_url` is `{base_url}`; expected `https://host`, or `http://localhost` in development"

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::*;
 
-const DOCS: &str = include_str!("../../../../docs/configuration.md");
-const EXAMPLE: &str = include_str!("../../../../examples/gateway.toml");
+const DOCS: &str = include_str!("../../../docs/configuration.md");
+const EXAMPLE: &str = include_str!("../../../examples/gateway.toml");
 
 /// Loads a file of this content; `contracts` is a folder beside it.
 fn load_text(text: &str, overrides: &Overrides) -> Result<Config, Vec<String>> {

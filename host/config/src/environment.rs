@@ -16,15 +16,15 @@ const SEPARATOR: &str = "__";
 
 /// A variable that sets something.
 #[derive(Debug, PartialEq)]
-pub(super) struct Variable {
-    pub(super) name: String,
+pub(crate) struct Variable {
+    pub(crate) name: String,
     /// The key, section by section.
-    pub(super) path: Vec<String>,
-    pub(super) value: Value,
+    pub(crate) path: Vec<String>,
+    pub(crate) value: Value,
 }
 
 /// The variables that set something, by name, so that a section given as a whole stands below its single keys.
-pub(super) fn variables(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<Variable> {
+pub(crate) fn variables(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<Variable> {
     let mut variables: Vec<Variable> =
         environment.into_iter().filter_map(|(name, text)| variable(&name, &text)).collect();
     variables.sort_by(|one, other| one.path.cmp(&other.path));
@@ -43,7 +43,7 @@ fn variable(name: &OsString, text: &OsString) -> Option<Variable> {
 }
 
 /// What a text looks like.
-pub(super) fn value(text: &str) -> Value {
+pub(crate) fn value(text: &str) -> Value {
     let mut reader = Reader { rest: text };
     let value = reader.value().filter(|_| reader.rest.is_empty());
     value.unwrap_or_else(|| text.into())

@@ -7,7 +7,7 @@ use intent_gateway_ledger::Month;
 use intent_gateway_ledger::bookkeeping::Mark;
 
 use crate::access::{parse_partner, parse_secret};
-use crate::cli::FileArg;
+use crate::arguments::FileArg;
 
 /// Read the commission ledger, and verify that every entry of it holds.
 #[derive(Debug, Subcommand)]

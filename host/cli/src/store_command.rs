@@ -13,12 +13,12 @@ use intent_gateway_onboarding::records::{Account, Connection, Credentials, Email
 use intent_gateway_store::{BackupReport, SqlStore};
 use serde_json::json;
 
-use crate::cli::FileArg;
-use crate::config::Config;
+use crate::arguments::FileArg;
 use crate::outcome::{Stopped, print_json};
 use crate::print;
-use crate::serve::open_store;
 use crate::terminal::{pairs, table};
+use intent_gateway_config::Config;
+use intent_gateway_config::open_store;
 
 /// Records read at once.
 const PAGE: u32 = 100;

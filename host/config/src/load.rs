@@ -36,17 +36,17 @@ const TOP_LEVEL: [&str; 17] = [
 
 /// What flags set, by dotted key.
 #[derive(Default)]
-pub(crate) struct Overrides(Vec<(&'static str, serde_json::Result<Value>)>);
+pub struct Overrides(Vec<(&'static str, serde_json::Result<Value>)>);
 
 impl Overrides {
-    pub(crate) fn set(&mut self, key: &'static str, value: impl Serialize) {
+    pub fn set(&mut self, key: &'static str, value: impl Serialize) {
         self.0.push((key, serde_json::to_value(value)));
     }
 }
 
 /// The configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ConfigError {
+pub enum ConfigError {
     /// The file is not there or cannot be read.
     #[error("cannot read the configuration file {}: {error}", path.display())]
     Unreadable { path: PathBuf, error: std::io::Error },
@@ -60,12 +60,12 @@ fn list(problems: &[String]) -> String {
 }
 
 /// Loads and checks the configuration.
-pub(crate) fn load(file: Option<&Path>, overrides: &Overrides) -> Result<Config, ConfigError> {
+pub fn load(file: Option<&Path>, overrides: &Overrides) -> Result<Config, ConfigError> {
     load_under(std::env::vars_os(), file, overrides)
 }
 
 /// The same under an environment that is given.
-pub(super) fn load_under(
+pub(crate) fn load_under(
     environment: impl IntoIterator<Item = (OsString, OsString)>,
     file: Option<&Path>,
     overrides: &Overrides,
@@ -170,7 +170,7 @@ impl Sections<'_> {
 }
 
 /// The keys of a section, as its type itself tells them when it is given one that it does not have.
-pub(super) fn keys<T: DeserializeOwned>() -> &'static [&'static str] {
+pub(crate) fn keys<T: DeserializeOwned>() -> &'static [&'static str] {
     const NO_KEY: &str = "\0";
     let probe = MapDeserializer::<_, KnownKeys>::new(std::iter::once((NO_KEY, true)));
     T::deserialize(probe).err().map_or(&[], |KnownKeys(keys)| keys)

@@ -16,7 +16,7 @@ const SIGNING_KEY_MIN_BYTES: usize = 32;
 /// One partner.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PartnerEntry {
+pub struct PartnerEntry {
     /// 1 to 64 letters, digits, `-` or `_`.
     id: PartnerId,
     /// Display name.
@@ -35,7 +35,7 @@ pub(crate) struct PartnerEntry {
 
 impl PartnerEntry {
     /// The partner and its signing key, where it has one.
-    pub(crate) fn signing_key(&self) -> Option<(PartnerId, Secret)> {
+    pub fn signing_key(&self) -> Option<(PartnerId, Secret)> {
         Some((self.id.clone(), self.webhook_signing_key.clone()?))
     }
 }
@@ -84,7 +84,7 @@ impl From<PartnerEntry> for Partner {
 }
 
 /// Everything that is wrong with the partners.
-pub(super) fn check(partners: &[PartnerEntry], allow_loopback_http: bool, problems: &mut Vec<String>) {
+pub(crate) fn check(partners: &[PartnerEntry], allow_loopback_http: bool, problems: &mut Vec<String>) {
     let mut ids = HashSet::new();
     for partner in partners {
         let mut wrong = |what: String| problems.push(format!("partner `{}`: {what}", partner.id));

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use intent_gateway_domain::clock::SystemClock;
 
-use crate::cli::TokenArgs;
-use crate::config::Config;
-use crate::keys::Keys;
+use crate::arguments::TokenArgs;
+use intent_gateway_config::Config;
+use intent_gateway_config::Keys;
 
 /// A token as asked for, under the keys in force.
 pub(crate) fn issue(config: &Config, arguments: &TokenArgs) -> anyhow::Result<String> {

@@ -19,9 +19,9 @@ use std::process::ExitCode;
 
 pub(crate) use self::arguments::LedgerCommand;
 use crate::access;
-use crate::config::Config;
 use crate::outcome::exit_code;
 use crate::store_command::with_store;
+use intent_gateway_config::Config;
 
 /// Works on the store of a configuration.
 pub(crate) fn read(config: &Config, command: &LedgerCommand) -> anyhow::Result<()> {

@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 use super::environment::Variable;
 
 /// Settings by name.
-pub(super) type Table = Map<String, Value>;
+pub(crate) type Table = Map<String, Value>;
 
 /// One source of settings.
 #[derive(Debug)]
@@ -56,14 +56,14 @@ impl fmt::Display for Position {
 
 /// All sources, the last of which counts most.
 #[derive(Debug, Default)]
-pub(super) struct Layers(Vec<Layer>);
+pub(crate) struct Layers(Vec<Layer>);
 
 impl Layers {
     /// Lays a file in TOML over what is there.
     ///
     /// # Errors
     /// Every place at which it is no TOML.
-    pub(super) fn add_file(&mut self, name: &str, text: &str) -> Result<(), Vec<String>> {
+    pub(crate) fn add_file(&mut self, name: &str, text: &str) -> Result<(), Vec<String>> {
         let (document, errors) = DeTable::parse_recoverable(text);
         if !errors.is_empty() {
             let told = |error: &toml::de::Error| {
@@ -80,17 +80,17 @@ impl Layers {
     }
 
     /// Lays a variable over what is there.
-    pub(super) fn add_variable(&mut self, Variable { name, path, value }: Variable) {
+    pub(crate) fn add_variable(&mut self, Variable { name, path, value }: Variable) {
         self.0.push(Layer { source: Source::Variable(name), table: nest(path.iter().map(String::as_str), value) });
     }
 
     /// Lays what a flag set over what is there, by dotted key.
-    pub(super) fn add_flag(&mut self, key: &str, value: Value) {
+    pub(crate) fn add_flag(&mut self, key: &str, value: Value) {
         self.0.push(Layer { source: Source::Flags, table: nest(key.split('.'), value) });
     }
 
     /// What counts: tables are merged key by key, and of anything else the last is taken.
-    pub(super) fn merged(&self) -> Table {
+    pub(crate) fn merged(&self) -> Table {
         let mut merged = Table::new();
         for layer in &self.0 {
             merge(&mut merged, &layer.table);
@@ -99,7 +99,7 @@ impl Layers {
     }
 
     /// Where the value at a path was given, in brackets and with a space before it; empty when it was not.
-    pub(super) fn place(&self, path: &[String]) -> String {
+    pub(crate) fn place(&self, path: &[String]) -> String {
         let paths = (1..=path.len()).rev().map(|length| &path[..length]);
         let place = paths.flat_map(|path| self.0.iter().rev().filter_map(move |layer| layer.place(path))).next();
         place.map(|place| format!(" ({place})")).unwrap_or_default()

@@ -9,15 +9,15 @@ use super::ServerSection;
 /// Metrics and traces.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct TelemetrySection {
+pub struct TelemetrySection {
     /// Listens for scrapers, which show no token.
-    pub(crate) metrics_address: Option<SocketAddr>,
+    pub metrics_address: Option<SocketAddr>,
     /// A collector that takes OTLP over HTTP; without it no span is made.
-    pub(crate) otlp_endpoint: Option<String>,
+    pub otlp_endpoint: Option<String>,
     /// Share of the traces that begin here which are recorded.
-    pub(crate) trace_sampling_ratio: f64,
+    pub trace_sampling_ratio: f64,
     /// What the process is called in traces.
-    pub(crate) service_name: String,
+    pub service_name: String,
 }
 
 impl Default for TelemetrySection {
@@ -32,7 +32,7 @@ impl Default for TelemetrySection {
 }
 
 impl TelemetrySection {
-    pub(super) fn check(&self, server: &ServerSection, problems: &mut Vec<String>) {
+    pub(crate) fn check(&self, server: &ServerSection, problems: &mut Vec<String>) {
         if self.metrics_address.is_some_and(|address| address.port() != 0 && address == server.listen) {
             problems.push(
                 "`telemetry.metrics_address` is `server.listen`; metrics need an address of their own".to_owned(),

@@ -5,9 +5,11 @@
 
 mod environment;
 mod issuers;
+mod keys;
 mod layers;
 mod linking;
 mod load;
+mod open;
 mod partners;
 mod platform;
 mod streams;
@@ -30,13 +32,15 @@ use intent_gateway_partners::PartnerClientConfig;
 use intent_gateway_sandbox::SandboxConfig;
 use serde::{Deserialize, Serialize, Serializer};
 
-pub(crate) use self::issuers::IssuerEntry;
-pub(crate) use self::linking::LinkingSection;
-pub(crate) use self::load::{Overrides, load};
-pub(crate) use self::partners::PartnerEntry;
-pub(crate) use self::platform::{EvidenceSection, OutboundSection, PlatformSection, StoreSection};
-pub(crate) use self::streams::StreamsSection;
-pub(crate) use self::telemetry::TelemetrySection;
+pub use self::issuers::IssuerEntry;
+pub use self::keys::Keys;
+pub use self::linking::LinkingSection;
+pub use self::load::{Overrides, load};
+pub use self::open::open_store;
+pub use self::partners::PartnerEntry;
+pub use self::platform::{EvidenceSection, OutboundSection, PlatformSection, StoreSection};
+pub use self::streams::StreamsSection;
+pub use self::telemetry::TelemetrySection;
 
 /// Longest time that a setting of the server may name, milliseconds: an hour.
 const WAIT_MAX_MS: u64 = 60 * 60 * 1_000;
@@ -51,25 +55,25 @@ const REDACTED: &str = "(redacted)";
 
 /// Everything that can be set.
 #[derive(Clone, Debug)]
-pub(crate) struct Config {
+pub struct Config {
     /// Keys in development, loaded contracts, their compiled forms.
-    pub(crate) state_dir: PathBuf,
-    pub(crate) server: ServerSection,
-    pub(crate) auth: AuthSection,
-    pub(crate) platform: PlatformSection,
-    pub(crate) store: StoreSection,
-    pub(crate) evidence: EvidenceSection,
-    pub(crate) outbound: OutboundSection,
-    pub(crate) linking: LinkingSection,
-    pub(crate) mail: MailConfig,
-    pub(crate) contracts: ContractsSection,
-    pub(crate) search: SearchSection,
-    pub(crate) streams: StreamsSection,
-    pub(crate) sandbox: SandboxConfig,
-    pub(crate) partner_client: PartnerClientConfig,
-    pub(crate) log: LogSection,
-    pub(crate) telemetry: TelemetrySection,
-    pub(crate) partners: Vec<PartnerEntry>,
+    pub state_dir: PathBuf,
+    pub server: ServerSection,
+    pub auth: AuthSection,
+    pub platform: PlatformSection,
+    pub store: StoreSection,
+    pub evidence: EvidenceSection,
+    pub outbound: OutboundSection,
+    pub linking: LinkingSection,
+    pub mail: MailConfig,
+    pub contracts: ContractsSection,
+    pub search: SearchSection,
+    pub streams: StreamsSection,
+    pub sandbox: SandboxConfig,
+    pub partner_client: PartnerClientConfig,
+    pub log: LogSection,
+    pub telemetry: TelemetrySection,
+    pub partners: Vec<PartnerEntry>,
 }
 
 impl Default for Config {
@@ -99,18 +103,18 @@ impl Default for Config {
 /// The listener and the bounds on requests.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct ServerSection {
-    pub(crate) listen: SocketAddr,
-    pub(crate) max_connections: usize,
-    pub(crate) max_in_flight: usize,
-    pub(crate) max_header_bytes: usize,
-    pub(crate) header_read_timeout_ms: u64,
-    pub(crate) body_timeout_ms: u64,
-    pub(crate) request_timeout_ms: u64,
-    pub(crate) idle_timeout_ms: u64,
-    pub(crate) drain_timeout_ms: u64,
-    pub(crate) open_requests_per_minute: NonZeroU32,
-    pub(crate) trusted_proxies: usize,
+pub struct ServerSection {
+    pub listen: SocketAddr,
+    pub max_connections: usize,
+    pub max_in_flight: usize,
+    pub max_header_bytes: usize,
+    pub header_read_timeout_ms: u64,
+    pub body_timeout_ms: u64,
+    pub request_timeout_ms: u64,
+    pub idle_timeout_ms: u64,
+    pub drain_timeout_ms: u64,
+    pub open_requests_per_minute: NonZeroU32,
+    pub trusted_proxies: usize,
 }
 
 impl Default for ServerSection {
@@ -132,7 +136,7 @@ impl Default for ServerSection {
 }
 
 impl ServerSection {
-    pub(crate) fn listener(&self) -> ServerConfig {
+    pub fn listener(&self) -> ServerConfig {
         ServerConfig {
             listen: self.listen,
             max_connections: self.max_connections,
@@ -143,7 +147,7 @@ impl ServerSection {
         }
     }
 
-    pub(crate) fn limits(&self) -> intent_gateway_http::Limits {
+    pub fn limits(&self) -> intent_gateway_http::Limits {
         intent_gateway_http::Limits {
             request_timeout: Duration::from_millis(self.request_timeout_ms),
             body_timeout: Duration::from_millis(self.body_timeout_ms),
@@ -179,26 +183,26 @@ impl ServerSection {
 /// Keys and tokens.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct AuthSection {
+pub struct AuthSection {
     /// Signs and accepts tokens.
     #[serde(serialize_with = "redacted")]
-    pub(crate) signing_key: Option<Secret>,
+    pub signing_key: Option<Secret>,
     /// Accepted besides, during a rotation.
     #[serde(serialize_with = "all_redacted")]
-    pub(crate) previous_signing_keys: Vec<Secret>,
+    pub previous_signing_keys: Vec<Secret>,
     /// Seals option references.
     #[serde(serialize_with = "redacted")]
-    pub(crate) reference_key: Option<Secret>,
+    pub reference_key: Option<Secret>,
     /// Seals secrets in the store.
     #[serde(serialize_with = "redacted")]
-    pub(crate) master_key: Option<Secret>,
+    pub master_key: Option<Secret>,
     /// Open what was sealed before a rotation.
     #[serde(serialize_with = "all_redacted")]
-    pub(crate) previous_master_keys: Vec<Secret>,
+    pub previous_master_keys: Vec<Secret>,
     /// Audience of tokens.
-    pub(crate) audience: String,
+    pub audience: String,
     /// Whose tokens are accepted besides.
-    pub(crate) issuers: Vec<IssuerEntry>,
+    pub issuers: Vec<IssuerEntry>,
 }
 
 impl Default for AuthSection {
@@ -257,9 +261,9 @@ impl AuthSection {
 /// Where contracts come from.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct ContractsSection {
+pub struct ContractsSection {
     /// Folder that is watched for `*.wasm`.
-    pub(crate) dir: Option<PathBuf>,
+    pub dir: Option<PathBuf>,
 }
 
 impl ContractsSection {
@@ -273,9 +277,9 @@ impl ContractsSection {
 /// Searches.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct SearchSection {
+pub struct SearchSection {
     /// One deadline for all partners of a search.
-    pub(crate) timeout_ms: u64,
+    pub timeout_ms: u64,
 }
 
 impl Default for SearchSection {
@@ -289,7 +293,7 @@ fn longest_search_ms() -> u64 {
 }
 
 impl SearchSection {
-    pub(crate) fn timeout(&self) -> Duration {
+    pub fn timeout(&self) -> Duration {
         Duration::from_millis(self.timeout_ms)
     }
 
@@ -310,10 +314,10 @@ impl SearchSection {
 /// The log.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct LogSection {
+pub struct LogSection {
     /// Directives of tracing's filter.
-    pub(crate) level: String,
-    pub(crate) format: LogFormat,
+    pub level: String,
+    pub format: LogFormat,
 }
 
 impl Default for LogSection {
@@ -325,7 +329,7 @@ impl Default for LogSection {
 
 impl LogSection {
     fn check(&self, problems: &mut Vec<String>) {
-        if let Err(error) = crate::telemetry::log::filter(&self.level) {
+        if let Err(error) = log_filter(&self.level) {
             problems.push(format!("`log.level` is no list of log directives: {error}"));
         }
     }
@@ -334,7 +338,7 @@ impl LogSection {
 /// How log lines look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum LogFormat {
+pub enum LogFormat {
     /// For people; coloured on a terminal.
     Text,
     /// One object a line.
@@ -375,7 +379,7 @@ impl Config {
 }
 
 /// The configuration in force, as TOML, with secrets redacted.
-pub(crate) fn show(config: &Config) -> Result<String, toml::ser::Error> {
+pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
     let Config {
         state_dir,
         server,
@@ -489,4 +493,12 @@ fn show_partner_client(config: &PartnerClientConfig) -> Result<toml::Table, toml
         ("session_idle_secs".to_owned(), number(*session_idle_secs)?),
         ("discover_first".to_owned(), toml::Value::Boolean(*discover_first)),
     ]))
+}
+
+/// The filter of a list of log directives.
+///
+/// # Errors
+/// [`ParseError`](tracing_subscriber::filter::ParseError) with the directive that cannot be read.
+pub fn log_filter(directives: &str) -> Result<tracing_subscriber::EnvFilter, tracing_subscriber::filter::ParseError> {
+    tracing_subscriber::EnvFilter::builder().parse(directives)
 }

@@ -13,11 +13,11 @@ const MAX_OPEN: NonZeroU32 = NonZeroU32::new(1_024).expect("1024 is not zero");
 /// Streams of server-sent events.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct StreamsSection {
+pub struct StreamsSection {
     /// A stream on which nothing else was sent for so long gets a comment.
-    pub(crate) heartbeat_ms: u64,
+    pub heartbeat_ms: u64,
     /// Streams open at once.
-    pub(crate) max_open: NonZeroU32,
+    pub max_open: NonZeroU32,
 }
 
 impl Default for StreamsSection {
@@ -27,11 +27,11 @@ impl Default for StreamsSection {
 }
 
 impl StreamsSection {
-    pub(crate) fn heartbeat(&self) -> Duration {
+    pub fn heartbeat(&self) -> Duration {
         Duration::from_millis(self.heartbeat_ms)
     }
 
-    pub(super) fn check(&self, server: &ServerSection, problems: &mut Vec<String>) {
+    pub(crate) fn check(&self, server: &ServerSection, problems: &mut Vec<String>) {
         if !(1..=WAIT_MAX_MS).contains(&self.heartbeat_ms) {
             problems.push(format!("`streams.heartbeat_ms` is {}; expected 1 to {WAIT_MAX_MS}", self.heartbeat_ms));
         } else if self.heartbeat_ms.saturating_mul(2) > server.idle_timeout_ms {

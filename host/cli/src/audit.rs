@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::access::{self, parse_partner, parse_secret};
-use crate::cli::FileArg;
-use crate::config::Config;
+use crate::arguments::FileArg;
 use crate::outcome::{Stopped, Verdict, exit_code, failed, print_json};
 use crate::print;
 use crate::store_command::with_store;
 use crate::terminal::{pairs, table};
+use intent_gateway_config::Config;
 
 /// Entries shown at once: as many as a gateway hands over.
 const SHOWN_MAX: u32 = 500;

@@ -17,13 +17,13 @@ const MS_PER_HOUR: u64 = 60 * 60 * 1_000;
 /// The platform as partners see it.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct PlatformSection {
+pub struct PlatformSection {
     /// Public address of the gateway; partners' completion addresses begin with it.
-    pub(crate) base_url: String,
+    pub base_url: String,
     /// Time between two scheduled probes of a live partner.
-    pub(crate) reprobe_interval_hours: u64,
+    pub reprobe_interval_hours: u64,
     /// The rate of the listing agreement, in hundredths of a per cent of `amount_inr`; the same for every business.
-    pub(crate) commission_basis_points: u16,
+    pub commission_basis_points: u16,
 }
 
 impl Default for PlatformSection {
@@ -37,7 +37,7 @@ impl Default for PlatformSection {
 }
 
 impl PlatformSection {
-    pub(crate) fn settings(&self) -> Settings {
+    pub fn settings(&self) -> Settings {
         Settings {
             base_url: self.base_url.trim_end_matches('/').to_owned(),
             reprobe_interval_ms: self.reprobe_interval_hours * MS_PER_HOUR,
@@ -45,11 +45,11 @@ impl PlatformSection {
     }
 
     /// The rate of the listing agreement. It was checked when the configuration was loaded.
-    pub(crate) fn rate(&self) -> Rate {
+    pub fn rate(&self) -> Rate {
         Rate::from_basis_points(self.commission_basis_points).unwrap_or_default()
     }
 
-    pub(super) fn check(&self, problems: &mut Vec<String>) {
+    pub(crate) fn check(&self, problems: &mut Vec<String>) {
         if let Err(error) = Rate::from_basis_points(self.commission_basis_points) {
             problems.push(format!("`platform.commission_basis_points`: {error}"));
         }
@@ -76,9 +76,9 @@ const MS_PER_DAY: u64 = 24 * MS_PER_HOUR;
 /// What is kept of findings and rankings.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct EvidenceSection {
+pub struct EvidenceSection {
     /// How long; a completion report that comes later is compared with nothing.
-    pub(crate) keep_days: u64,
+    pub keep_days: u64,
 }
 
 impl Default for EvidenceSection {
@@ -88,11 +88,11 @@ impl Default for EvidenceSection {
 }
 
 impl EvidenceSection {
-    pub(crate) fn keep_ms(&self) -> u64 {
+    pub fn keep_ms(&self) -> u64 {
         self.keep_days * MS_PER_DAY
     }
 
-    pub(super) fn check(&self, problems: &mut Vec<String>) {
+    pub(crate) fn check(&self, problems: &mut Vec<String>) {
         if !(1..=KEEP_MAX_DAYS).contains(&self.keep_days) {
             problems.push(format!("`evidence.keep_days` is {}; expected 1 to {KEEP_MAX_DAYS}", self.keep_days));
         }
@@ -102,11 +102,11 @@ impl EvidenceSection {
 /// The policies of calls to partners that can be switched off, for tests under load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct OutboundSection {
+pub struct OutboundSection {
     /// The contracts' rates a tool, the users' own, and leaving a partner alone that asked to slow down.
-    pub(crate) rate_limits: bool,
+    pub rate_limits: bool,
     /// Serving a partner's answer again, as long as the contract says.
-    pub(crate) search_cache: bool,
+    pub search_cache: bool,
 }
 
 impl Default for OutboundSection {
@@ -118,15 +118,15 @@ impl Default for OutboundSection {
 /// Where records are kept.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct StoreSection {
+pub struct StoreSection {
     /// `sqlite://PATH` or `postgres://...`; by default a SQLite file in the state folder.
     #[serde(serialize_with = "super::redacted")]
-    pub(crate) url: Option<Secret>,
+    pub url: Option<Secret>,
 }
 
 impl StoreSection {
     /// Where the records are. The address was checked when the configuration was loaded.
-    pub(crate) fn location(&self, state_dir: &Path) -> Result<Location, intent_gateway_store::OpenError> {
+    pub fn location(&self, state_dir: &Path) -> Result<Location, intent_gateway_store::OpenError> {
         match &self.url {
             Some(url) => Location::parse(url.expose()),
             None => Ok(Location::file(state_dir.join(STORE_FILE))),
@@ -134,11 +134,11 @@ impl StoreSection {
     }
 
     /// Whether several processes may share the records.
-    pub(super) fn is_shared(&self) -> bool {
+    pub(crate) fn is_shared(&self) -> bool {
         self.url.as_ref().is_some_and(|url| url.expose().starts_with("postgres"))
     }
 
-    pub(super) fn check(&self, problems: &mut Vec<String>) {
+    pub(crate) fn check(&self, problems: &mut Vec<String>) {
         if let Some(Err(error)) = self.url.as_ref().map(|url| Location::parse(url.expose())) {
             problems.push(format!("`store.url` cannot be used: {error}"));
         }
