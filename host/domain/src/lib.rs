@@ -32,6 +32,7 @@ pub mod signing_keys;
 pub mod single_flight;
 pub mod store;
 pub mod succession;
+pub mod supervise;
 pub mod telemetry;
 pub mod trace;
 pub mod vault;
