@@ -286,6 +286,7 @@ pub mod example;
 pub mod export;
 pub mod json;
 pub mod lexicon;
+mod pointer;
 mod policy;
 mod ranking;
 mod rules;

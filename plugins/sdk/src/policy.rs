@@ -5,6 +5,7 @@
 
 use crate::bindings::{Backoff, Breach, Consequence, Judged, ToolRole};
 use crate::code;
+use crate::pointer::MemberStep;
 
 /// Identity of a contract.
 #[derive(Debug, Clone, Copy)]
@@ -93,7 +94,7 @@ pub struct Search {
 impl Search {
     /// Where an option's own identifier is, as a JSON Pointer.
     pub(crate) fn id_pointer(&self) -> String {
-        if self.id_key.starts_with('/') { self.id_key.to_owned() } else { format!("/{}", self.id_key) }
+        if self.id_key.starts_with('/') { self.id_key.to_owned() } else { MemberStep(self.id_key).to_string() }
     }
 }
 

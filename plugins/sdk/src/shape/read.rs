@@ -4,6 +4,7 @@ use super::desc::{Bounds, FieldDesc, ValueDesc, Vocabulary};
 use crate::bindings::Violation;
 use crate::code;
 use crate::json::Parser;
+use crate::pointer::MemberStep;
 use crate::violations::{Quoted, Violations};
 use std::borrow::Cow;
 use std::fmt::{self, Display};
@@ -54,7 +55,7 @@ impl Display for At<'_> {
         }
         match self.step {
             Step::Root => Ok(()),
-            Step::Key(key) => write!(f, "/{}", key.replace('~', "~0").replace('/', "~1")),
+            Step::Key(key) => MemberStep(key).fmt(f),
             Step::Index(index) => write!(f, "/{index}"),
         }
     }

@@ -1,6 +1,7 @@
 //! Documents that break one field in one way, made from the field's description.
 
 use crate::code;
+use crate::pointer::MemberStep;
 use crate::schema::number;
 use crate::shape::{Bounds, FieldDesc, Kind, TextFormat, ValueDesc};
 use serde_json::{Value, json};
@@ -73,7 +74,7 @@ impl Walk<'_> {
     }
 
     fn member(&mut self, field: &FieldDesc, object: &str) {
-        let pointer = format!("{object}/{}", field.name.replace('~', "~0").replace('/', "~1"));
+        let pointer = format!("{object}{}", MemberStep(field.name));
         let mut without = self.sound.clone();
         let removed = at(&mut without, object).as_object_mut().and_then(|members| members.remove(field.name));
         let Some(value) = removed else {
