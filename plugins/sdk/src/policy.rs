@@ -7,7 +7,6 @@ use crate::bindings::{Backoff, Breach, Consequence, Judged, ToolRole};
 use crate::code;
 use crate::pointer::MemberStep;
 
-/// Identity of a contract.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
     /// `<domain>.<name>`.
@@ -181,7 +180,6 @@ pub struct RuleRow {
 }
 
 impl RuleRow {
-    /// A rule.
     pub const fn new(judged: Judged, consequence: Consequence, code: &'static str, text: &'static str) -> Self {
         Self { judged, consequence, code, text }
     }
@@ -214,7 +212,6 @@ pub struct Lifetime {
 }
 
 impl Lifetime {
-    /// A lifetime in days.
     pub const fn days(data: &'static str, days: u32) -> Self {
         const DAY_SECONDS: u32 = 24 * 60 * 60;
         Self { data, seconds: days * DAY_SECONDS }

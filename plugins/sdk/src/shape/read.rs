@@ -152,7 +152,7 @@ impl<T> Member<T> {
             None => {
                 let value = T::absent();
                 if value.is_none() {
-                    missing(&T::DESC, &at.member(field), out);
+                    report_missing(&T::DESC, &at.member(field), out);
                 }
                 value
             }
@@ -169,7 +169,7 @@ fn twice(from: &mut Parser<'_>, at: &At<'_>, out: &mut Violations) {
 
 #[cold]
 #[inline(never)]
-fn missing(desc: &ValueDesc, at: &At<'_>, out: &mut Violations) {
+fn report_missing(desc: &ValueDesc, at: &At<'_>, out: &mut Violations) {
     out.push(at, code::REQUIRED, format_args!("Missing; expected: {}.", desc.kind.label()));
 }
 
