@@ -262,12 +262,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Skips a value and returns its text.
+    /// Skips a value and returns its text; nothing where it is not JSON.
     pub fn raw(&mut self) -> &'a str {
         self.peek();
         let start = self.at;
         self.skip();
-        self.text.get(start..self.at).unwrap_or_default()
+        if self.broken.is_some() { "" } else { self.text.get(start..self.at).unwrap_or_default() }
     }
 
     /// Skips a value. It must be JSON all the same.
