@@ -14,7 +14,6 @@
 //! [`retry`]: crate::policy::retry
 //! [`sign_in`]: crate::policy::sign_in
 
-mod first_word;
 pub mod health;
 pub mod policy;
 mod read_first;
@@ -39,7 +38,8 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{CallFailure, INSUFFICIENT_SCOPE};
 use intent_gateway_domain::id::{IntentId, PartnerId, UserId};
 use intent_gateway_domain::partner::Partner;
-use intent_gateway_domain::ports::{Contract, HealthLog, PartnerCalls, Progress, Timer, ToolCall, UserTokens};
+use intent_gateway_domain::ports::{Contract, HealthLog, PartnerCalls, Timer, ToolCall, UserTokens};
+use intent_gateway_domain::progress::Progress;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::trace::Trace;
 
@@ -204,7 +204,7 @@ impl Outbound {
     pub async fn call(
         self: &Arc<Self>,
         errand: &Errand,
-        progress: Option<&dyn Progress>,
+        progress: Option<&Progress<'_>>,
     ) -> Result<Answered, CallFailure> {
         let Some(policies) = &self.policies else {
             let text = self.send(errand, errand.within, None, progress).await?;
@@ -282,7 +282,7 @@ impl Outbound {
         errand: &Errand,
         token: Option<&Secret>,
         started_ms: u64,
-        progress: Option<&dyn Progress>,
+        progress: Option<&Progress<'_>>,
     ) -> Result<Answered, CallFailure> {
         let question = match (&policies.cache, errand.sent.digest) {
             (Some(_), Some(digest)) => {
@@ -315,7 +315,7 @@ impl Outbound {
         errand: &Errand,
         timeout: Duration,
         bearer: Option<&Secret>,
-        progress: Option<&dyn Progress>,
+        progress: Option<&Progress<'_>>,
     ) -> Result<String, CallFailure> {
         let intent = errand.descriptor().intent.as_str();
         let call = ToolCall {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::first_word::FirstWord;
 use super::read_first::Orders;
 use super::{Errand, Outbound, Policies, Reply, is_search};
 use crate::health::{Admission, Observation, Outcome};
@@ -12,7 +11,7 @@ use crate::policy::pace::{Held, HeldBy, PacedCall, UserSlot};
 use crate::policy::retry::{Plan, Retry, TRY_MIN_MS};
 use intent_gateway_domain::contract::Tool;
 use intent_gateway_domain::error::{CallFailure, NotCalled};
-use intent_gateway_domain::ports::Progress;
+use intent_gateway_domain::progress::Progress;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::telemetry;
 
@@ -30,7 +29,7 @@ impl Outbound {
         errand: &Errand,
         token: Option<&Secret>,
         started_ms: u64,
-        progress: Option<&dyn Progress>,
+        progress: Option<&Progress<'_>>,
     ) -> Result<Reply, CallFailure> {
         let tool = errand.tool()?;
         let mut plan = Plan::new(errand.descriptor(), tool, started_ms, errand.within);
@@ -132,13 +131,16 @@ impl Outbound {
         tool: &Tool,
         left: Duration,
         token: Option<&Secret>,
-        progress: Option<&dyn Progress>,
+        progress: Option<&Progress<'_>>,
     ) -> Result<String, CallFailure> {
         let (started, started_ms) = (Instant::now(), self.clock.now_ms());
-        let first = progress.map(FirstWord::new);
-        let outcome = self.send(errand, left, token, first.as_ref().map(|first| first as &dyn Progress)).await;
+        if let Some(progress) = progress {
+            progress.begin();
+        }
+        let outcome = self.send(errand, left, token, progress).await;
         // A stream lasts as long as there is something to tell; that makes no partner slow.
-        let elapsed = first.and_then(|first| first.took()).unwrap_or_else(|| started.elapsed());
+        let first_word = progress.and_then(Progress::first_word);
+        let elapsed = first_word.map_or_else(|| started.elapsed(), |at| at.saturating_duration_since(started));
         let now_ms = self.clock.now_ms();
         let partner = &errand.partner.id;
         if let Some(pace) = &policies.pace {

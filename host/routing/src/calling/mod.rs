@@ -25,7 +25,7 @@ use serde_json::value::RawValue;
 pub use error::CallError;
 pub use once::forget_attempts;
 
-use self::words::Words;
+use self::words::scan;
 use crate::reference::{BookingReference, OptionReference, Reference, ReferenceSealer, UserMark};
 use crate::search::{PinnedContract, Searcher};
 use intent_gateway_domain::clock::Clock;
@@ -36,7 +36,8 @@ use intent_gateway_domain::findings::Severity;
 use intent_gateway_domain::id::{PartnerId, UserId};
 use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
 use intent_gateway_domain::partner::Partner;
-use intent_gateway_domain::ports::{Contract, Contracts, Evidence, Journal, PartnerDirectory, Progress, Timer};
+use intent_gateway_domain::ports::{Contract, Contracts, Evidence, Journal, PartnerDirectory, Timer};
+use intent_gateway_domain::progress::{Listener, Progress};
 use intent_gateway_domain::store::Store;
 use intent_gateway_domain::telemetry::{self, Stage};
 use intent_gateway_domain::trace::Trace;
@@ -97,8 +98,8 @@ pub struct Order<'a> {
     pub fallback_request_id: &'a str,
     /// What the call belongs to.
     pub trace: Option<&'a Arc<Trace>>,
-    /// Who is told of the partner's progress before its answer.
-    pub progress: Option<&'a dyn Progress>,
+    /// Who hears what the partner tells before its answer.
+    pub listener: Option<Listener<'a>>,
 }
 
 /// A call whose answer passed.
@@ -314,8 +315,9 @@ impl Caller {
             trace: call.order.trace.cloned(),
         };
         let start = Instant::now();
-        let words = call.order.progress.map(|to| Words::new(self, call, to));
-        let answered = self.outbound.call(&errand, words.as_ref().map(|words| words as &dyn Progress)).await;
+        let hear = call.order.listener.map(|listener| scan(self, call, listener));
+        let progress = hear.as_ref().map(|hear| Progress::new(Listener::new(hear)));
+        let answered = self.outbound.call(&errand, progress.as_ref()).await;
         let elapsed = start.elapsed();
         telemetry::partner_stage(Stage::Call, call.contract.descriptor(), &call.partner.id, elapsed);
         let (payload, checked, by) = match answered {

@@ -18,7 +18,7 @@ use intent_gateway_domain::endpoint::{Endpoint, Mappings};
 use intent_gateway_domain::error::{CallFailure, NotCalled};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::partner::Partner;
-use intent_gateway_domain::ports::Progress;
+use intent_gateway_domain::progress::Listener;
 use intent_gateway_outbound::policy::pace::track::BETWEEN_CALLS_MS;
 use intent_gateway_testing::contract::{Inert, descriptor};
 
@@ -121,7 +121,7 @@ impl Source for Tool {
         async move { if refuses { Err(CallError::InvalidReference) } else { Ok(()) } }.boxed()
     }
 
-    fn call<'a>(&'a self, _: &'a Subject, progress: &'a dyn Progress) -> BoxFuture<'a, Result<Called, CallError>> {
+    fn call<'a>(&'a self, _: &'a Subject, listener: Listener<'a>) -> BoxFuture<'a, Result<Called, CallError>> {
         self.called_at.lock().expect("whole").push(self.time.now_ms());
         let mut steps = self.steps.lock().expect("whole");
         let step = if steps.len() > 1 { steps.pop_front() } else { steps.front().cloned() };
@@ -133,7 +133,7 @@ impl Source for Tool {
                 Step::Stream(every_ms, words, text) => {
                     for word in 0..words {
                         self.time.until(self.time.now_ms() + every_ms).await;
-                        progress.came(&format!("{{\"progress\":{word}}}"));
+                        listener.hear(&format!("{{\"progress\":{word}}}"));
                     }
                     Ok(called(&text))
                 }

@@ -362,7 +362,7 @@ impl World {
             user,
             fallback_request_id: "made-up",
             trace: None,
-            progress: None,
+            listener: None,
         };
         block_on(caller.call(order))
     }

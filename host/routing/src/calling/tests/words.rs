@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use futures_util::task::noop_waker_ref;
 
 use super::*;
-use intent_gateway_domain::ports::Progress;
+use intent_gateway_domain::progress::Listener;
 use intent_gateway_outbound::policy::pace::track::{BETWEEN_CALLS_MS, Track};
 
 /// Says these words of each call, and never answers.
@@ -15,7 +15,7 @@ struct Talking(Vec<String>);
 impl PartnerCalls for Talking {
     fn call<'a>(&'a self, _: &'a Arc<Partner>, call: ToolCall<'a>) -> BoxFuture<'a, Result<ToolAnswer, CallFailure>> {
         for word in &self.0 {
-            call.progress.expect("somebody listens").came(word);
+            call.progress.expect("somebody listens").tell(word, std::time::Instant::now());
         }
         std::future::pending().boxed()
     }
@@ -29,15 +29,6 @@ impl Timer for Until {
         let world = Arc::clone(&self.0);
         let at_ms = world.now_ms() + u64::try_from(time.as_millis()).expect("short");
         std::future::poll_fn(move |_| if world.now_ms() >= at_ms { Poll::Ready(()) } else { Poll::Pending }).boxed()
-    }
-}
-
-#[derive(Debug, Default)]
-struct Ear(Mutex<Vec<String>>);
-
-impl Progress for Ear {
-    fn came(&self, params: &str) {
-        self.0.lock().expect("no panic").push(params.to_owned());
     }
 }
 
@@ -63,7 +54,7 @@ impl World {
     }
 }
 
-fn order<'a>(tool: &'a str, reference: &'a str, user: &'a UserId, progress: Option<&'a dyn Progress>) -> Order<'a> {
+fn order<'a>(tool: &'a str, reference: &'a str, user: &'a UserId, listener: Option<Listener<'a>>) -> Order<'a> {
     Order {
         intent: INTENT,
         tool,
@@ -72,14 +63,15 @@ fn order<'a>(tool: &'a str, reference: &'a str, user: &'a UserId, progress: Opti
         user: Some(user),
         fallback_request_id: "made-up",
         trace: None,
-        progress,
+        listener,
     }
 }
 
 #[test]
 fn words_are_scanned_as_answers_are_and_the_token_is_kept_back() {
     let world = World::new();
-    let (reference, user, ear) = (world.booked(), user(), Ear::default());
+    let (reference, user, heard) = (world.booked(), user(), Mutex::new(Vec::new()));
+    let hear = |params: &str| heard.lock().expect("no panic").push(params.to_owned());
     let deep = format!(r#"{{"progressToken":1,"deep":{}{}}}"#, "[".repeat(100), "]".repeat(100));
     let caller = world.caller(&[
         r#"{"progressToken":1,"progress":0.10}"#.to_owned(),
@@ -87,19 +79,19 @@ fn words_are_scanned_as_answers_are_and_the_token_is_kept_back() {
         r#"{"progressToken":1,"kickback_amount":2}"#.to_owned(),
         deep,
     ]);
-    let mut call = pin!(caller.call(order(TRACK, &reference, &user, Some(&ear))));
+    let mut call = pin!(caller.call(order(TRACK, &reference, &user, Some(Listener::new(&hear)))));
     assert!(call.as_mut().poll(&mut Context::from_waker(noop_waker_ref())).is_pending());
-    assert_eq!(*ear.0.lock().expect("no panic"), [r#"{"progress":0.10}"#]);
+    assert_eq!(*heard.lock().expect("no panic"), [r#"{"progress":0.10}"#]);
     assert_eq!(world.found(), [(Severity::Strike, "FORBIDDEN_FIELD".to_owned())], "one call is one incident");
 }
 
 #[test]
 fn a_call_that_is_listened_to_gives_its_turn_back_in_time() {
     let world = World::new();
-    let (reference, user, ear) = (world.booked(), user(), Ear::default());
+    let (reference, user, hear) = (world.booked(), user(), |_: &str| ());
     let caller = world.caller(&[]);
     let alpha = PartnerId::parse("alpha").expect("sound");
-    let mut call = pin!(caller.call(order(TRACK, &reference, &user, Some(&ear))));
+    let mut call = pin!(caller.call(order(TRACK, &reference, &user, Some(Listener::new(&hear)))));
     let mut context = Context::from_waker(noop_waker_ref());
     let others = || world.tracker.ask(&alpha, "track_thing BK-1", Some(&user), world.now_ms());
     assert!(call.as_mut().poll(&mut context).is_pending());
