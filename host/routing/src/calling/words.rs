@@ -17,7 +17,7 @@ use intent_gateway_domain::contract::ToolRole;
 use intent_gateway_domain::findings::Severity;
 use intent_gateway_domain::limits::PAYLOAD_MAX_DEPTH;
 use intent_gateway_domain::progress::Listener;
-use intent_gateway_outbound::policy::pace::track::{BETWEEN_CALLS_MS, Turn};
+use intent_gateway_outbound::policy::pace::track::{BETWEEN_CALLS_MS, TrackPermit};
 
 /// The member that ties a word to its request; between partner and gateway alone.
 const TOKEN: &str = "progressToken";
@@ -37,23 +37,23 @@ impl Caller {
 
     /// Makes the call whose turn it is. One that somebody listens to may take long: it holds its turn until the next call
     /// may be made, so that whoever only asks is not kept waiting.
-    pub(super) async fn in_turn(&self, call: &Pinned<'_>, turn: Turn<Judged>) -> Result<Judged, CallError> {
-        let mut turn = Some(turn);
+    pub(super) async fn in_turn(&self, call: &Pinned<'_>, permit: TrackPermit<Judged>) -> Result<Judged, CallError> {
+        let mut permit = Some(permit);
         let mut made = pin!(self.make(call, false));
         let judged = if call.order.listener.is_some() {
             let next = self.memory.timer.wait(Duration::from_millis(BETWEEN_CALLS_MS));
             match select(made.as_mut(), next).await {
                 Either::Left((judged, _)) => judged?,
                 Either::Right(_) => {
-                    turn = None;
+                    permit = None;
                     made.await?
                 }
             }
         } else {
             made.await?
         };
-        if let Some(turn) = turn {
-            turn.answered(Arc::new(judged.clone()), judged.payload.get().len(), self.clock.now_ms());
+        if let Some(permit) = permit {
+            permit.keep_answer(Arc::new(judged.clone()), judged.payload.get().len(), self.clock.now_ms());
         }
         Ok(judged)
     }

@@ -30,7 +30,7 @@ use intent_gateway_domain::receipt::{Receipt, ReceiptCandidate, ReceiptPayload, 
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::store::{Change, Store as _, StoreError, Versioned};
 use intent_gateway_outbound::Outbound;
-use intent_gateway_outbound::policy::idempotency::Asked;
+use intent_gateway_outbound::policy::idempotency::KeyedWrite;
 use intent_gateway_outbound::policy::pace::track::Tracker;
 use intent_gateway_testing::contract::descriptor;
 use intent_gateway_testing::entropy::vault;

@@ -7,7 +7,7 @@ use futures_util::task::noop_waker_ref;
 
 use super::*;
 use intent_gateway_domain::progress::Listener;
-use intent_gateway_outbound::policy::pace::track::{BETWEEN_CALLS_MS, Track};
+use intent_gateway_outbound::policy::pace::track::{BETWEEN_CALLS_MS, TrackDecision};
 
 /// Says these words of each call, and never answers.
 struct Talking(Vec<String>);
@@ -97,10 +97,10 @@ fn a_call_that_is_listened_to_gives_its_turn_back_in_time() {
     assert!(call.as_mut().poll(&mut context).is_pending());
     world.now_ms.fetch_add(BETWEEN_CALLS_MS - 1, Ordering::Relaxed);
     assert!(call.as_mut().poll(&mut context).is_pending());
-    assert!(matches!(others(), Track::Wait(_)));
+    assert!(matches!(others(), TrackDecision::Wait(_)));
     world.now_ms.fetch_add(1, Ordering::Relaxed);
     assert!(call.as_mut().poll(&mut context).is_pending(), "it goes on all the same");
-    assert!(matches!(others(), Track::Call(_)));
+    assert!(matches!(others(), TrackDecision::Call(_)));
 }
 
 #[test]
