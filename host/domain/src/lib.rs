@@ -26,6 +26,7 @@ pub mod partner;
 pub mod place;
 pub mod ports;
 pub mod probe;
+pub mod progress;
 pub mod receipt;
 pub mod secret;
 pub mod signing_keys;

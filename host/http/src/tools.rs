@@ -168,7 +168,7 @@ async fn call_tool(
         user: user.as_ref(),
         fallback_request_id: request_id.as_str(),
         trace: Some(&trace),
-        progress: None,
+        listener: None,
     };
     let called = app.caller.call(order).await.map_err(|error| {
         let contract = app.searcher.contracts.live(&intent);

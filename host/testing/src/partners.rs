@@ -1,7 +1,6 @@
 //! Partners that answer as a test says, and remember how they were called.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fmt;
 use std::future::{pending, poll_fn};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
@@ -10,7 +9,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::partner::Partner;
-use intent_gateway_domain::ports::{PartnerCalls, Progress, ToolAnswer, ToolCall};
+use intent_gateway_domain::ports::{PartnerCalls, ToolAnswer, ToolCall};
+use intent_gateway_domain::progress::Progress;
 use serde_json::Value;
 
 /// One call as a partner saw it.
@@ -53,7 +53,7 @@ impl From<Result<Value, CallFailure>> for Reply {
     }
 }
 
-type Script = Arc<dyn Fn(&RecordedCall, Option<&dyn Progress>) -> Reply + Send + Sync>;
+type Script = Arc<dyn Fn(&RecordedCall, Option<&Progress<'_>>) -> Reply + Send + Sync>;
 
 /// Partners by a script each. A call that the test has not scripted panics.
 #[derive(Default)]
@@ -89,7 +89,7 @@ impl ScriptedPartners {
     pub fn reply_with(
         &self,
         partner: &str,
-        script: impl Fn(&RecordedCall, Option<&dyn Progress>) -> Reply + Send + Sync + 'static,
+        script: impl Fn(&RecordedCall, Option<&Progress<'_>>) -> Reply + Send + Sync + 'static,
     ) {
         self.state().scripts.insert(partner.to_owned(), Arc::new(script));
     }
@@ -191,19 +191,12 @@ impl PartnerCalls for ScriptedPartners {
 pub struct RecordedProgress(Mutex<Vec<String>>);
 
 impl RecordedProgress {
+    /// Remembers a word; what listens to a call hands it here.
+    pub fn push(&self, params: &str) {
+        self.0.lock().expect("no test panics in it").push(params.to_owned());
+    }
+
     pub fn messages(&self) -> Vec<String> {
         self.0.lock().expect("no test panics in it").clone()
-    }
-}
-
-impl fmt::Debug for RecordedProgress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("RecordedProgress").field(&self.messages()).finish()
-    }
-}
-
-impl Progress for RecordedProgress {
-    fn came(&self, params: &str) {
-        self.0.lock().expect("no test panics in it").push(params.to_owned());
     }
 }

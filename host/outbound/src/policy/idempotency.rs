@@ -2,7 +2,7 @@
 //! endpoint).
 //!
 //! A tool may name the argument that identifies a repeated call. Before such a call goes out, an [`Attempt`] is kept under
-//! the argument's value; it holds the digest of all arguments, and later the answer. [`Asked::judge`] decides by it:
+//! the argument's value; it holds the digest of all arguments, and later the answer. [`KeyedWrite::judge`] decides by it:
 //!
 //! | kept | same arguments | others |
 //! |---|---|---|
@@ -26,7 +26,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::{Arguments, ArgumentsError};
-use super::failure::Reading;
+use super::failure::FailureMeaning;
 use super::key_of;
 use intent_gateway_domain::contract::{Descriptor, Tool, ToolRole};
 use intent_gateway_domain::digest::Digest;
@@ -46,7 +46,7 @@ pub const KEY_MAX_CHARS: usize = REQUEST_ID_MAX_CHARS;
 
 /// A write that names its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct KeyedWrite {
     /// What the attempt is kept under.
     id: Digest,
     partner: PartnerId,
@@ -96,18 +96,18 @@ pub enum State {
     /// The last call ended without telling whether the partner did it.
     Unknown,
     /// The partner did it.
-    Done(Answer),
+    Done(SealedAnswer),
 }
 
 /// What the partner answered, sealed: it is a user's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Answer(pub Sealed);
+pub struct SealedAnswer(pub Sealed);
 
 /// What a write gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict<'a> {
-    /// It goes out, once the attempt is kept that [`Asked::begin`] gives.
+    /// It goes out, once the attempt is kept that [`KeyedWrite::begin`] gives.
     GoesOut {
         /// Whether one like it may have gone out before: the partner may know the key.
         again: bool,
@@ -115,7 +115,7 @@ pub enum Verdict<'a> {
     /// The same is under way; it is over after so many milliseconds at the latest.
     UnderWay(u64),
     /// The same was done, with this answer then.
-    Done(&'a Answer),
+    Done(&'a SealedAnswer),
     /// The key was used with other arguments: IDEMPOTENCY_CONFLICT.
     Conflict,
 }
@@ -133,11 +133,11 @@ impl Fate {
     /// Of a call that failed, under its intent's error table.
     #[must_use]
     pub fn of(failure: &CallFailure, descriptor: &Descriptor) -> Self {
-        if Reading::of(failure, descriptor).may_have_landed { Self::Unknown } else { Self::Nothing }
+        if FailureMeaning::of(failure, descriptor).may_have_landed { Self::Unknown } else { Self::Nothing }
     }
 }
 
-impl Asked {
+impl KeyedWrite {
     /// Reads the key of a call; none for tools that only read, that name no key, or a call that brings none.
     ///
     /// # Errors
@@ -222,7 +222,7 @@ impl Attempt {
 
     /// The partner did it.
     #[must_use]
-    pub fn done(self, answer: Answer) -> Self {
+    pub fn done(self, answer: SealedAnswer) -> Self {
         Self { state: State::Done(answer), ..self }
     }
 

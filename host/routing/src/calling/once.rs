@@ -18,7 +18,7 @@ use intent_gateway_domain::error::chain;
 use intent_gateway_domain::findings::Severity;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::store::{Change, List, Record as _, Store, StoreError, Versioned, load, page};
-use intent_gateway_outbound::policy::idempotency::{Answer, Asked, Attempt, Fate, Verdict};
+use intent_gateway_outbound::policy::idempotency::{Attempt, Fate, KeyedWrite, SealedAnswer, Verdict};
 
 /// How soon it is looked again whether the same write has ended, milliseconds.
 const LOOK_AGAIN_MS: u64 = 250;
@@ -44,7 +44,7 @@ impl Caller {
     pub(super) async fn once(
         &self,
         call: &Pinned<'_>,
-        asked: &Asked,
+        asked: &KeyedWrite,
         expired: Option<CallError>,
     ) -> Result<Judged, CallError> {
         let mut races = 0;
@@ -105,8 +105,8 @@ impl Caller {
     async fn repeated(
         &self,
         call: &Pinned<'_>,
-        asked: &Asked,
-        answer: &Answer,
+        asked: &KeyedWrite,
+        answer: &SealedAnswer,
         is_over: bool,
     ) -> Result<Judged, CallError> {
         let first = self.opened(asked, answer)?;
@@ -154,15 +154,15 @@ impl Caller {
         self.memory.store.commit(change).await
     }
 
-    fn sealed(&self, attempt: &Attempt, judged: &Judged) -> Option<Answer> {
+    fn sealed(&self, attempt: &Attempt, judged: &Judged) -> Option<SealedAnswer> {
         let Judged { payload, booking, advisory, by, .. } = judged.clone();
         let by = by.as_deref().map(str::to_owned);
         let text = serde_json::to_string(&Kept { payload, booking, advisory, by }).ok();
         let text = text.filter(|text| text.len() <= ANSWER_MAX_BYTES)?;
-        self.memory.vault.seal(&attempt.key(), &Secret::new(text)).ok().map(Answer)
+        self.memory.vault.seal(&attempt.key(), &Secret::new(text)).ok().map(SealedAnswer)
     }
 
-    fn opened(&self, asked: &Asked, answer: &Answer) -> Result<Judged, CallError> {
+    fn opened(&self, asked: &KeyedWrite, answer: &SealedAnswer) -> Result<Judged, CallError> {
         let text = self.memory.vault.open(&asked.id().to_string(), &answer.0);
         let text = text.map_err(|error| CallError::Store(chain(&error)))?;
         let Kept { payload, booking, advisory, by } =

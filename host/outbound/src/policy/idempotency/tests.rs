@@ -18,12 +18,12 @@ fn tool(name: &str, role: ToolRole, key: Option<&str>) -> Tool {
     tool
 }
 
-fn read(arguments: &str) -> Result<Option<Asked>, KeyError> {
+fn read(arguments: &str) -> Result<Option<KeyedWrite>, KeyError> {
     let create = tool("create_thing", ToolRole::Create, Some("request_id"));
-    Asked::read(&partner("one"), "a.b", &create, arguments, None)
+    KeyedWrite::read(&partner("one"), "a.b", &create, arguments, None)
 }
 
-fn asked(arguments: &str) -> Asked {
+fn write(arguments: &str) -> KeyedWrite {
     read(arguments).expect("well formed").expect("a key")
 }
 
@@ -31,14 +31,14 @@ fn unknown(attempt: &Attempt) -> Attempt {
     attempt.clone().failed(Fate::Unknown).expect("stays")
 }
 
-fn answer() -> Answer {
-    Answer(Sealed::from_text("sealed".to_owned()))
+fn answer() -> SealedAnswer {
+    SealedAnswer(Sealed::from_text("sealed".to_owned()))
 }
 
 #[test]
 fn which_calls_have_a_key() {
     let read = |role, key, arguments| {
-        Asked::read(&partner("one"), "a.b", &tool("some_tool", role, key), arguments, None).expect("well formed")
+        KeyedWrite::read(&partner("one"), "a.b", &tool("some_tool", role, key), arguments, None).expect("well formed")
     };
     for role in [ToolRole::Create, ToolRole::Modify, ToolRole::Cancel, ToolRole::Rate, ToolRole::Utility] {
         assert!(read(role, Some("k"), r#"{"k":"1"}"#).is_some(), "{role:?}");
@@ -62,7 +62,7 @@ fn which_keys_are_taken() {
     for arguments in ["[]", "{", r#"{"request_id":"a","request_id":"b"}"#] {
         assert!(matches!(read(arguments), Err(KeyError::Arguments(_))), "{arguments}");
     }
-    assert_ne!(asked(r#"{"request_id":"7"}"#).id(), asked(r#"{"request_id":7}"#).id());
+    assert_ne!(write(r#"{"request_id":"7"}"#).id(), write(r#"{"request_id":7}"#).id());
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn a_key_belongs_to_one_partner_intent_tool_and_user() {
         (tool("create_thing", ToolRole::Create, Some("k")), tool("cancel_thing", ToolRole::Cancel, Some("k")));
     let (ann, bob) = (UserId::parse("ann").expect("well formed"), UserId::parse("bob").expect("well formed"));
     let id = |name, intent, tool: &Tool, user| {
-        let asked = Asked::read(&partner(name), intent, tool, r#"{"k":"1"}"#, user);
-        asked.expect("well formed").expect("a key").id()
+        let write = KeyedWrite::read(&partner(name), intent, tool, r#"{"k":"1"}"#, user);
+        write.expect("well formed").expect("a key").id()
     };
     let ids = [
         id("one", "a.b", &create, None),
@@ -88,9 +88,9 @@ fn a_key_belongs_to_one_partner_intent_tool_and_user() {
 
 #[test]
 fn every_case_of_the_table() {
-    let first = asked(r#"{"request_id":"r1","slot":1}"#);
-    let same = asked(r#"{"slot":1.0,"request_id":"r1"}"#);
-    let other = asked(r#"{"request_id":"r1","slot":2}"#);
+    let first = write(r#"{"request_id":"r1","slot":1}"#);
+    let same = write(r#"{"slot":1.0,"request_id":"r1"}"#);
+    let other = write(r#"{"request_id":"r1","slot":2}"#);
     assert_eq!((same.id(), other.id()), (first.id(), first.id()));
     let pending = first.begin(None, START_MS);
     let (unknown, done) = (unknown(&pending), pending.clone().done(answer()));
@@ -117,7 +117,7 @@ fn every_case_of_the_table() {
 
 #[test]
 fn a_call_that_goes_out_again_keeps_its_day() {
-    let first = asked(r#"{"request_id":"r1"}"#);
+    let first = write(r#"{"request_id":"r1"}"#);
     let unknown = unknown(&first.begin(None, START_MS));
     let late_ms = START_MS + KEPT_MS - 1;
     let again = first.begin(Some(&unknown), late_ms);
@@ -146,7 +146,7 @@ fn what_a_failure_leaves_behind() {
 
 #[test]
 fn a_refusal_tells_nothing_of_the_call_before() {
-    let (first, other) = (asked(r#"{"request_id":"r1","slot":1}"#), asked(r#"{"request_id":"r1","slot":2}"#));
+    let (first, other) = (write(r#"{"request_id":"r1","slot":1}"#), write(r#"{"request_id":"r1","slot":2}"#));
     let pending = first.begin(None, START_MS);
     assert_eq!(pending.clone().failed(Fate::Nothing), None);
     // The second call is refused: perhaps because the first one took the slot.
@@ -160,12 +160,12 @@ fn a_refusal_tells_nothing_of_the_call_before() {
 
 #[test]
 fn it_is_kept_as_json_and_says_nothing_of_the_user() {
-    let asked = asked(r#"{"request_id":"r1","contact_phone":"+919800000000"}"#);
-    let pending = asked.begin(None, START_MS);
+    let write = write(r#"{"request_id":"r1","contact_phone":"+919800000000"}"#);
+    let pending = write.begin(None, START_MS);
     for attempt in [pending.clone(), unknown(&pending), pending.done(answer())] {
         let text = serde_json::to_string(&attempt).expect("serialises");
         assert_eq!(serde_json::from_str::<Attempt>(&text).expect("reads back"), attempt);
-        assert_eq!(attempt.key(), asked.id().to_string());
+        assert_eq!(attempt.key(), write.id().to_string());
         let shown = format!("{attempt:?}");
         assert!(!shown.contains("booking_id") && !text.contains("+9198"), "{shown} {text}");
     }
@@ -199,7 +199,7 @@ proptest! {
     /// answer for ever.
     #[test]
     fn one_key_is_one_booking(events in prop::collection::vec(event(), 1..80)) {
-        let asks = [asked(r#"{"request_id":"r1","slot":1}"#), asked(r#"{"request_id":"r1","slot":2}"#)];
+        let asks = [write(r#"{"request_id":"r1","slot":1}"#), write(r#"{"request_id":"r1","slot":2}"#)];
         let mut kept: Option<Attempt> = None;
         // The call under way: when it began, and whether its process still lives.
         let mut call: Option<(u64, bool)> = None;

@@ -20,7 +20,7 @@ use intent_gateway_domain::receipt::{Receipt, ReceiptCandidate, ReceiptPayload, 
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::store::{Change, Store as _, Versioned};
 use intent_gateway_outbound::Outbound;
-use intent_gateway_outbound::policy::idempotency::Asked;
+use intent_gateway_outbound::policy::idempotency::KeyedWrite;
 use intent_gateway_outbound::policy::pace::track::Tracker;
 use intent_gateway_testing::catalogue::Catalogue;
 use intent_gateway_testing::clock::TestClock;
@@ -229,7 +229,7 @@ fn order<'a>(tool: &'a str, reference: &'a str) -> Order<'a> {
         user: None,
         fallback_request_id: "made-up",
         trace: None,
-        progress: None,
+        listener: None,
     }
 }
 

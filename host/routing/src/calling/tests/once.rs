@@ -93,7 +93,7 @@ fn an_attempt_of_another_process_is_waited_for_and_then_made_again() {
         let contract = with_booking_tools();
         let arguments = json!({"note": "a", "request_id": "k-1", "thing_id": "thing-1"}).to_string();
         let (tool, partner) = (contract.tool(KEYED).expect("there"), PartnerId::parse("alpha").expect("sound"));
-        Asked::read(&partner, INTENT, tool, &arguments, Some(&user())).expect("sound").expect("a key")
+        KeyedWrite::read(&partner, INTENT, tool, &arguments, Some(&user())).expect("sound").expect("a key")
     };
     let mut change = Change::default();
     change.put(&Versioned::new(asked.begin(None, NOW)));
