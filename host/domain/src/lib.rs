@@ -31,6 +31,7 @@ pub mod receipt;
 pub mod secret;
 pub mod signing_keys;
 pub mod single_flight;
+pub mod steps;
 pub mod store;
 pub mod succession;
 pub mod supervise;

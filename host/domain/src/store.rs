@@ -150,6 +150,16 @@ pub enum Write {
     Delete(Kind, String, u64),
 }
 
+impl Write {
+    /// The kind of the record.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Put(kind, _) | Self::Delete(kind, ..) => *kind,
+        }
+    }
+}
+
 /// A mail to be sent once the change holds. The text is sealed: it may carry a code.
 #[derive(Clone, Debug)]
 pub struct OutgoingMail {
@@ -218,9 +228,7 @@ impl Change {
     /// Whether other processes have to look at it.
     #[must_use]
     pub fn is_watched(&self) -> bool {
-        self.writes.iter().any(|write| match write {
-            Write::Put(kind, _) | Write::Delete(kind, ..) => kind.is_watched(),
-        })
+        self.writes.iter().any(|write| write.kind().is_watched())
     }
 }
 

@@ -175,7 +175,7 @@ impl Linking {
         change.audit.push(self.registration_entry("link_client.registered", &known.issuer, &known.client));
         change.put(&Versioned { revision: kept.map_or(0, |kept| kept.revision), value: known });
         // Where another process was faster, both registrations are good; the one that is kept serves from then on.
-        self.commit(change).await?;
+        self.commit_unless_changed(change).await?;
         Ok(client)
     }
 
@@ -190,7 +190,7 @@ impl Linking {
             let mut change = Change::default();
             change.audit.push(self.registration_entry("link_client.forgotten", issuer, &kept.value.client));
             change.delete(&kept);
-            self.commit(change).await
+            self.commit_unless_changed(change).await
         };
         if let Err(error) = forgotten.await {
             tracing::warn!(issuer, error = %chain(&error), "a registration that is gone could not be forgotten");
@@ -219,7 +219,7 @@ impl Linking {
             }
             let mut change = Change::default();
             change.delete(&kept);
-            forgotten += u64::from(self.commit(change).await?);
+            forgotten += u64::from(self.commit_unless_changed(change).await?);
         }
         Ok(forgotten)
     }

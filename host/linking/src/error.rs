@@ -2,6 +2,7 @@
 
 use super::flow::{CallbackFault, EndpointFault};
 use super::port::LinkFailure;
+use intent_gateway_domain::steps::Contended;
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_domain::vault::{NoEntropy, OpenError};
 
@@ -128,6 +129,12 @@ impl LinkCode {
             Self::Overloaded => "OVERLOADED",
             Self::Internal => "INTERNAL_ERROR",
         }
+    }
+}
+
+impl From<Contended> for LinkError {
+    fn from(Contended: Contended) -> Self {
+        Self::Contended
     }
 }
 

@@ -10,11 +10,10 @@ use super::{Client, Grant, LinkError, LinkFailure, Linking};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::{Change, Versioned, load};
 use intent_gateway_domain::vault::Sealed;
 
-/// How often a link is kept anew because somebody else changed it.
-pub(super) const TRIES_MAX: u32 = 8;
 /// The server does not know the client, or not any more (RFC 6749, 5.2).
 pub(super) const CLIENT_GONE: [&str; 2] = ["invalid_client", "unauthorized_client"];
 
@@ -50,7 +49,7 @@ impl Linking {
         // Used once, whatever comes of it. Who loses the race for it comes back with a code that was used.
         let mut change = Change::default();
         change.delete(&kept);
-        if !self.commit(change).await? {
+        if !self.commit_unless_changed(change).await? {
             return Err(LinkError::NotUnderWay);
         }
         if self.now() >= pending.expires_at_ms {
@@ -140,17 +139,16 @@ impl Linking {
         };
         link.seal(vault, &secrets)?;
         let key = link.owner().key();
-        for _ in 0..TRIES_MAX {
+        self.step(async || {
             let revision = load::<Link>(&**store, &key).await?.map_or(0, |kept| kept.revision);
             let mut change = Change::default();
             change.audit.push(self.entry(&Actor::gateway(), "link.made", &link, None));
             change.put(&Versioned { revision, value: link.clone() });
-            if self.commit(change).await? {
-                self.inner.cache.remove(&key);
-                return Ok(());
-            }
-        }
-        Err(LinkError::Contended)
+            Ok(Proposal::new(change, ()))
+        })
+        .await?;
+        self.inner.cache.remove(&key);
+        Ok(())
     }
 }
 

@@ -3,14 +3,14 @@
 use futures_util::FutureExt as _;
 use serde::Serialize;
 
-use super::finish::TRIES_MAX;
 use super::records::{Link, LinkSecrets, Owner, user_marks};
 use super::service::Parts;
 use super::{LinkError, LinkFailure, Linking};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::{PartnerId, UserId};
-use intent_gateway_domain::store::{Change, List, page};
+use intent_gateway_domain::steps::Proposal;
+use intent_gateway_domain::store::{Change, List, load, page};
 
 /// Links of one user that are listed.
 pub const LINKS_LISTED_MAX: usize = 200;
@@ -78,23 +78,25 @@ impl Linking {
 
     async fn forget(&self, owners: &[Owner], actor: &Actor) -> Result<Revocation, LinkError> {
         let mut revocation = None;
-        for _ in 0..TRIES_MAX {
-            // There may be one under each master key.
-            let Some(link) = self.kept(owners).await? else {
-                return revocation.ok_or(LinkError::NotLinked);
-            };
-            let mut change = Change::default();
-            change.audit.push(self.entry(actor, "link.removed", &link.value, None));
-            change.delete(&link);
-            if self.commit(change).await? {
-                self.inner.cache.remove(&owners[0].key());
-                revocation = Some(match self.opened(&link.value) {
-                    Some(secrets) => self.revoke_all(&link.value, &secrets).await,
-                    None => Revocation::Failed,
-                });
-            }
+        // There may be one under each master key.
+        for owner in owners {
+            let removed = self.step(async || {
+                let Some(link) = load::<Link>(&*self.parts().store, &owner.key()).await? else {
+                    return Ok(Proposal::nothing(None));
+                };
+                let mut change = Change::default();
+                change.audit.push(self.entry(actor, "link.removed", &link.value, None));
+                change.delete(&link);
+                Ok(Proposal::new(change, Some(link.value)))
+            });
+            let Some(link) = removed.await? else { continue };
+            self.inner.cache.remove(&owners[0].key());
+            revocation = Some(match self.opened(&link) {
+                Some(secrets) => self.revoke_all(&link, &secrets).await,
+                None => Revocation::Failed,
+            });
         }
-        revocation.ok_or(LinkError::Contended)
+        revocation.ok_or(LinkError::NotLinked)
     }
 
     /// Has the tokens of a link revoked: the refresh token first, with which most servers end the whole grant.

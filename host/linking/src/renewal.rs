@@ -10,16 +10,17 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 
-use super::finish::{TRIES_MAX, is_client_gone};
+use super::finish::is_client_gone;
 use super::records::{ClientOrigin, Link, LinkSecrets, Owner};
 use super::service::Parts;
 use super::tokens::unknown;
-use super::{Client, Grant, LinkFailure, Linking, Provider};
+use super::{Client, Grant, LinkError, LinkFailure, Linking, Provider};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::error::{CallFailure, chain};
 use intent_gateway_domain::expiring_map::{Expires, ExpiringMap};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::single_flight::{Began, Flight, SingleFlight};
+use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::{Change, Versioned};
 
 /// A token is replaced so long before it is over, milliseconds; a short-lived one in the second half of its life.
@@ -31,6 +32,8 @@ const RENEWING_MAX_MS: u64 = 60_000;
 const WAIT: Duration = Duration::from_millis(200);
 /// Looks at what the other one has done; together 12 seconds.
 const ROUNDS_MAX: u32 = 60;
+/// How often a new token is tried to be kept while the store fails.
+const KEEP_TRIES_MAX: u32 = 8;
 /// A renewal that failed is not tried again for this long, milliseconds. Most often it was a connection that the server had
 /// just closed, and the next one succeeds.
 const PAUSE_MS: u64 = 1_000;
@@ -90,6 +93,18 @@ impl Renewals {
     }
 }
 
+/// What came of the attempt to be the one process that renews a link.
+enum Claim {
+    /// This process renews it: the link as it is kept now, its secrets, the refresh token among them.
+    Claimed(Box<(Versioned<Link>, LinkSecrets, Secret)>),
+    /// Another process is at it.
+    Taken,
+    /// The token was replaced already; this is the next one.
+    Replaced(Secret),
+    /// There is no link, or no refresh token that can be read.
+    NotRenewable,
+}
+
 /// How the authorization server was asked for the next token.
 enum Asked {
     Granted(Box<(Provider, Grant)>),
@@ -134,24 +149,15 @@ impl Linking {
 
     async fn renew(&self, owners: &[Owner], stale: &Secret) -> Renewed {
         for _ in 0..ROUNDS_MAX {
-            let Some(mut link) = self.kept(owners).await.map_err(unknown)? else { return Ok(None) };
-            let Some(secrets) = self.opened(&link.value) else { return Ok(None) };
-            let now_ms = self.now();
-            if !secrets.access.matches(stale.expose()) && !link.value.is_over(now_ms) {
-                return Ok(Some(secrets.access));
-            }
-            let Some(refresh) = secrets.refresh.clone() else { return Ok(None) };
-            if link.value.renewing_until_ms > now_ms {
-                self.parts().timer.wait(WAIT).await;
-                continue;
-            }
-            link.value.renewing_until_ms = now_ms.saturating_add(RENEWING_MAX_MS);
-            let mut claim = Change::default();
-            claim.put(&link);
-            if !self.commit(claim).await.map_err(unknown)? {
-                continue;
-            }
-            link.revision += 1;
+            let (link, secrets, refresh) = match self.claim(owners, stale).await.map_err(unknown)? {
+                Claim::Claimed(claimed) => *claimed,
+                Claim::Replaced(access) => return Ok(Some(access)),
+                Claim::NotRenewable => return Ok(None),
+                Claim::Taken => {
+                    self.parts().timer.wait(WAIT).await;
+                    continue;
+                }
+            };
             match self.ask(&link.value, &secrets, &refresh).await {
                 Asked::Granted(granted) => return self.take(owners, link, secrets, *granted).await,
                 Asked::Ended(reason) => {
@@ -166,6 +172,38 @@ impl Linking {
             }
         }
         Err(CallFailure::Unreachable("another process has not replaced the user's token in time".to_owned()))
+    }
+
+    /// Marks a link as being renewed by this process, unless its token was replaced meanwhile or another process is at it.
+    async fn claim(&self, owners: &[Owner], stale: &Secret) -> Result<Claim, LinkError> {
+        let mut claim = self
+            .step(async || {
+                let Some(mut link) = self.kept(owners).await? else {
+                    return Ok(Proposal::nothing(Claim::NotRenewable));
+                };
+                let Some(secrets) = self.opened(&link.value) else {
+                    return Ok(Proposal::nothing(Claim::NotRenewable));
+                };
+                let now_ms = self.now();
+                if !secrets.access.matches(stale.expose()) && !link.value.is_over(now_ms) {
+                    return Ok(Proposal::nothing(Claim::Replaced(secrets.access)));
+                }
+                let Some(refresh) = secrets.refresh.clone() else {
+                    return Ok(Proposal::nothing(Claim::NotRenewable));
+                };
+                if link.value.renewing_until_ms > now_ms {
+                    return Ok(Proposal::nothing(Claim::Taken));
+                }
+                link.value.renewing_until_ms = now_ms.saturating_add(RENEWING_MAX_MS);
+                let mut change = Change::default();
+                change.put(&link);
+                Ok(Proposal::new(change, Claim::Claimed(Box::new((link, secrets, refresh)))))
+            })
+            .await?;
+        if let Claim::Claimed(claimed) = &mut claim {
+            claimed.0.revision += 1;
+        }
+        Ok(claim)
     }
 
     /// Asks the authorization server. Where it is not to be found any more as it was, it is looked for anew.
@@ -254,13 +292,13 @@ impl Linking {
         };
         link.seal(vault, &secrets).map_err(|error| CallFailure::Unreachable(error.to_string()))?;
         let moved = link.user != claimed.value.user;
-        for _ in 0..TRIES_MAX {
+        for _ in 0..KEEP_TRIES_MAX {
             let mut change = Change::default();
             if moved {
                 change.delete(&claimed);
             }
             change.put(&Versioned { revision: if moved { 0 } else { claimed.revision }, value: link.clone() });
-            match self.commit(change).await {
+            match self.commit_unless_changed(change).await {
                 Ok(true) => return Ok(Some(access_token)),
                 Ok(false) => return self.overtaken(owners, &link, &secrets).await,
                 // The token before is used up: nothing is worth more now than to keep this one.
@@ -288,7 +326,7 @@ impl Linking {
         let mut change = Change::default();
         change.audit.push(self.entry(&Actor::gateway(), "link.ended", &link.value, Some(reason)));
         change.delete(link);
-        let ended = self.commit(change).await.map_err(unknown)?;
+        let ended = self.commit_unless_changed(change).await.map_err(unknown)?;
         if ended {
             tracing::info!(partner = %link.value.partner, reason, "a link was ended by its authorization server");
         }
@@ -300,7 +338,7 @@ impl Linking {
         link.value.renewing_until_ms = 0;
         let mut change = Change::default();
         change.put(&link);
-        if let Err(error) = self.commit(change).await {
+        if let Err(error) = self.commit_unless_changed(change).await {
             tracing::warn!(error = %chain(&error), "others can try to replace a token only in a minute");
         }
     }

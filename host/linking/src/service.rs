@@ -15,6 +15,7 @@ use intent_gateway_domain::audit::{Actor, AuditDraft};
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::id::{PartnerId, UserId};
 use intent_gateway_domain::ports::{PartnerDirectory, Timer};
+use intent_gateway_domain::steps::{self, Proposal};
 use intent_gateway_domain::store::{Change, Store, StoreError, Versioned, load};
 use intent_gateway_domain::vault::{NoEntropy, Vault};
 
@@ -162,13 +163,17 @@ impl Linking {
         Ok(None)
     }
 
-    /// Commits a change; false when somebody else was faster.
-    pub(super) async fn commit(&self, change: Change) -> Result<bool, StoreError> {
-        match self.parts().store.commit(change).await {
-            Ok(()) => Ok(true),
-            Err(StoreError::Conflict(_)) => Ok(false),
-            Err(error) => Err(error),
-        }
+    /// Takes a step: reads, decides, commits, and decides anew when somebody else was faster.
+    pub(super) async fn step<T, F>(&self, decide: impl FnMut() -> F) -> Result<T, LinkError>
+    where
+        F: Future<Output = Result<Proposal<T>, LinkError>>,
+    {
+        steps::run(&*self.parts().store, decide).await
+    }
+
+    /// Commits a change that is not worth deciding anew; false when somebody else was faster.
+    pub(super) async fn commit_unless_changed(&self, change: Change) -> Result<bool, StoreError> {
+        steps::commit_unless_changed(&*self.parts().store, change).await
     }
 
     /// An entry of the audit log about a link. The user stands there as a mark.

@@ -12,7 +12,7 @@ use intent_gateway_domain::id::{PartnerId, UserId};
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::UserTokens;
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_domain::store::{StoreError, Versioned};
+use intent_gateway_domain::store::Versioned;
 
 /// A token that is refused so soon after it was obtained is not replaced, milliseconds: the next one would be refused as
 /// well, and every call would ask for another.
@@ -104,7 +104,7 @@ impl Linking {
 }
 
 /// Nobody can say whether there is a token.
-pub(super) fn unknown(error: StoreError) -> CallFailure {
+pub(super) fn unknown(error: impl std::error::Error) -> CallFailure {
     tracing::error!(error = %chain(&error), "a link could not be read or kept");
     CallFailure::Unreachable("whether the user has linked an account cannot be told at the moment".to_owned())
 }

@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use super::records::{Account, CodePurpose, EmailCode};
-use super::{Onboarding, OnboardingError, Step, TEXT_MAX_CHARS};
+use super::{Onboarding, OnboardingError, TEXT_MAX_CHARS};
 use crate::compliance::{CorporateEmail, Profile};
 use crate::manifest::BUSINESS_NAME_MAX_CHARS;
 use intent_gateway_domain::audit::Actor;
@@ -14,6 +14,7 @@ use intent_gateway_domain::contract::{Refusal, Violation};
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::steps::{Proposal, commit_unless_changed};
 use intent_gateway_domain::store::{Change, Versioned, all, load, lookup};
 use intent_gateway_domain::vault::random;
 
@@ -78,7 +79,7 @@ impl Onboarding {
     }
 
     async fn send_code(&self, email: String, purpose: CodePurpose) -> Result<CodeSent, OnboardingError> {
-        self.retrying(async || {
+        self.step(async || {
             let now = self.now();
             let before = load::<EmailCode>(&*self.store, &email).await?;
             let revision = before.as_ref().map_or(0, |before| before.revision);
@@ -103,7 +104,7 @@ impl Onboarding {
             if purpose != CodePurpose::Nothing {
                 change.mail.push(self.outgoing(&email, "Your code", code_mail(&code, &purpose))?);
             }
-            self.commit(change, sent).await
+            Ok(Proposal::new(change, sent))
         })
         .await
     }
@@ -116,9 +117,9 @@ impl Onboarding {
     pub async fn verify(&self, email: &str, code: &str) -> Result<SignedIn, OnboardingError> {
         let email = corporate(email).map_err(|_| OnboardingError::NotAccepted)?;
         let taken = self
-            .retrying(async || {
+            .step(async || {
                 let kept = load::<EmailCode>(&*self.store, &email).await?;
-                let Some(mut kept) = kept else { return Ok(Step::Done(None)) };
+                let Some(mut kept) = kept else { return Ok(Proposal::nothing(None)) };
                 let code_is = |mark| self.vault.recognises(&code_context(&email), mark, code);
                 let alive = self.now() < kept.value.expires_at_ms && kept.value.attempts_left > 0;
                 let right = kept.value.mark.as_ref().is_some_and(code_is);
@@ -127,21 +128,21 @@ impl Onboarding {
                     return self.enter(kept).await;
                 }
                 if !alive || kept.value.mark.is_none() {
-                    return Ok(Step::Done(None));
+                    return Ok(Proposal::nothing(None));
                 }
                 kept.value.attempts_left -= 1;
                 if kept.value.attempts_left == 0 {
                     kept.value.mark = None;
                 }
                 change.put(&kept);
-                self.commit(change, None).await
+                Ok(Proposal::new(change, None))
             })
             .await?;
         taken.ok_or(OnboardingError::NotAccepted)
     }
 
     /// The code was right: it is used up, and its account is there afterwards.
-    async fn enter(&self, mut kept: Versioned<EmailCode>) -> Result<Step<Option<SignedIn>>, OnboardingError> {
+    async fn enter(&self, mut kept: Versioned<EmailCode>) -> Result<Proposal<Option<SignedIn>>, OnboardingError> {
         kept.value.mark = None;
         let email = &kept.value.email;
         let mut change = Change::default();
@@ -161,7 +162,7 @@ impl Onboarding {
                     privacy: None,
                 }
             }
-            (None, CodePurpose::SignIn | CodePurpose::Nothing) => return Ok(Step::Done(None)),
+            (None, CodePurpose::SignIn | CodePurpose::Nothing) => return Ok(Proposal::nothing(None)),
         };
         let actor = partner(&account.id);
         if created {
@@ -170,7 +171,7 @@ impl Onboarding {
         } else {
             change.audit.push(self.record(&actor, "account.entered", &account.id, json!({"by": "code"})));
         }
-        self.commit(change, Some(SignedIn { account, created })).await
+        Ok(Proposal::new(change, Some(SignedIn { account, created })))
     }
 
     /// Forgets codes that are over and whose mails need not be counted any more.
@@ -187,7 +188,7 @@ impl Onboarding {
             let mut change = Change::default();
             change.delete(&kept);
             // Somebody asks for another one at this very moment: then it is not to be forgotten.
-            let (Step::Done(()) | Step::Again) = self.commit(change, ()).await?;
+            commit_unless_changed(&*self.store, change).await?;
         }
         Ok(())
     }
@@ -220,13 +221,13 @@ impl Onboarding {
         if !violations.is_empty() {
             return Err(OnboardingError::Refused(Refusal { code: "INVALID_REQUEST".to_owned(), violations }));
         }
-        self.retrying(async || {
+        self.step(async || {
             let mut kept = self.existing::<Account>(account.as_str(), "account").await?;
             kept.value.profile = Some(profile.clone());
             let mut change = Change::default();
             change.put(&kept);
             change.audit.push(self.record(actor, "profile.set", account, json!({})));
-            self.commit(change, kept.value).await
+            Ok(Proposal::new(change, kept.value))
         })
         .await
     }

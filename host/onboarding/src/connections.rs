@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::accounts::bounded_text;
 use super::records::{Account, Connection, Manifests, ReviewSubject, Submission, Suspension};
-use super::{Onboarding, OnboardingError, Step};
+use super::{Onboarding, OnboardingError};
 use crate::connection::{ConnectionEvent, ConnectionState};
 use crate::manifest::{Manifest, Status};
 use intent_gateway_domain::audit::Actor;
@@ -14,6 +14,7 @@ use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::golive::GoLiveReport;
 use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::{Change, List, Versioned, load, page};
 
 /// A connection that was switched on.
@@ -81,11 +82,11 @@ impl Onboarding {
             .admits(endpoint)
             .map_err(|refused| OnboardingError::invalid("/url", "INVALID_URL", refused.to_string()))?;
         let done = self
-            .retrying(async || {
+            .step(async || {
                 self.existing::<Account>(account.as_str(), "account").await?;
                 let mut change = Change::default();
                 let mut kept = match load::<Connection>(&*self.store, account.as_str()).await? {
-                    Some(kept) if kept.value.endpoint == *endpoint => return Ok(Step::Done(kept.value)),
+                    Some(kept) if kept.value.endpoint == *endpoint => return Ok(Proposal::nothing(kept.value)),
                     Some(mut kept) => {
                         let review = kept.value.reset();
                         self.supersede(review.as_deref(), &mut change).await?;
@@ -111,7 +112,7 @@ impl Onboarding {
                 change.put(&kept);
                 let detail = json!({"endpoint": endpoint, "state": kept.value.state});
                 change.audit.push(self.record(actor, "connection.registered", account, detail));
-                self.commit(change, kept.value).await
+                Ok(Proposal::new(change, kept.value))
             })
             .await?;
         self.reroute().await;
@@ -141,7 +142,7 @@ impl Onboarding {
     /// that passed for each of its intents; [`OnboardingError::NotAllowed`] in another state than sandbox.
     pub async fn switch_on(&self, account: &PartnerId, actor: &Actor) -> Result<SwitchOn, OnboardingError> {
         let done = self
-            .retrying(async || {
+            .step(async || {
                 let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
                 self.after(&mut kept.value, ConnectionEvent::SwitchedOn)?;
                 let manifests = load::<Manifests>(&*self.store, account.as_str()).await?;
@@ -151,7 +152,7 @@ impl Onboarding {
                 let mut change = Change::default();
                 change.put(&kept);
                 change.audit.push(self.record(actor, "connection.switched_on", account, json!({"intents": routed})));
-                self.commit(change, SwitchOn { connection: kept.value, routed }).await
+                Ok(Proposal::new(change, SwitchOn { connection: kept.value, routed }))
             })
             .await?;
         self.reroute().await;
@@ -170,11 +171,11 @@ impl Onboarding {
     ) -> Result<Connection, OnboardingError> {
         let reason = bounded_text("/reason", reason)?;
         let done = self
-            .retrying(async || {
+            .step(async || {
                 let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
                 let mut change = Change::default();
                 self.take_out(&mut kept, reason.clone(), actor, &mut change).await?;
-                self.commit(change, kept.value).await
+                Ok(Proposal::new(change, kept.value))
             })
             .await?;
         self.reroute().await;
@@ -211,7 +212,7 @@ impl Onboarding {
     pub async fn lift(&self, account: &PartnerId, reason: &str, actor: &Actor) -> Result<Connection, OnboardingError> {
         let reason = bounded_text("/reason", reason)?;
         let done = self
-            .retrying(async || {
+            .step(async || {
                 let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
                 self.after(&mut kept.value, ConnectionEvent::Lifted)?;
                 kept.value.suspension = None;
@@ -222,7 +223,7 @@ impl Onboarding {
                 change.put(&kept);
                 self.withdraw_approval(account, &mut change).await?;
                 change.audit.push(self.record(actor, "connection.lifted", account, json!({"reason": reason})));
-                self.commit(change, kept.value).await
+                Ok(Proposal::new(change, kept.value))
             })
             .await?;
         self.reroute().await;

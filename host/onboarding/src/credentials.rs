@@ -11,6 +11,7 @@ use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::{Change, Versioned, load, lookup};
 use intent_gateway_domain::vault::{hex, random};
 
@@ -56,7 +57,7 @@ impl Onboarding {
         account: &PartnerId,
         actor: &Actor,
     ) -> Result<IssuedCredentials, OnboardingError> {
-        self.retrying(async || {
+        self.step(async || {
             self.existing::<Account>(account.as_str(), "account").await?;
             if load::<Credentials>(&*self.store, account.as_str()).await?.is_some() {
                 let message = "the account has credentials already; rotate them to get a new client_secret";
@@ -75,7 +76,7 @@ impl Onboarding {
             change.put(&Versioned::new(credentials.clone()));
             let detail = json!({"client_id": credentials.client_id});
             change.audit.push(self.record(actor, "credentials.issued", account, detail));
-            self.commit(change, IssuedCredentials { credentials, client_secret, previous_until_ms: None }).await
+            Ok(Proposal::new(change, IssuedCredentials { credentials, client_secret, previous_until_ms: None }))
         })
         .await
     }
@@ -91,7 +92,7 @@ impl Onboarding {
         at_once: bool,
         actor: &Actor,
     ) -> Result<IssuedCredentials, OnboardingError> {
-        self.retrying(async || {
+        self.step(async || {
             let mut kept = self.existing::<Credentials>(account.as_str(), "credentials").await?;
             let now = self.now();
             let until = if at_once { now } else { now + ROTATION_OVERLAP_MS };
@@ -108,7 +109,7 @@ impl Onboarding {
             let detail = json!({"previous_until_ms": until, "at_once": at_once});
             change.audit.push(self.record(actor, "credentials.rotated", account, detail));
             let issued = IssuedCredentials { credentials: kept.value, client_secret, previous_until_ms: Some(until) };
-            self.commit(change, issued).await
+            Ok(Proposal::new(change, issued))
         })
         .await
     }
@@ -156,13 +157,13 @@ impl Onboarding {
         if let Err(refused) = self.probe.admits(&Endpoint::mcp(url)) {
             return Err(OnboardingError::invalid("/webhook_url", "INVALID_URL", refused.to_string()));
         }
-        let step = self.retrying(async || {
+        let step = self.step(async || {
             self.existing::<Account>(account.as_str(), "account").await?;
             let kept = load::<Webhook>(&*self.store, account.as_str()).await?;
             if let Some(kept) = kept.as_ref().filter(|kept| kept.value.url == url) {
                 let webhook = kept.value.clone();
                 let same = IssuedWebhookKey { webhook, webhook_signing_key: None, previous_until_ms: None };
-                return Ok(super::Step::Done(same));
+                return Ok(Proposal::nothing(same));
             }
             let webhook = Webhook { account: account.clone(), url: url.to_owned(), keys: Vec::new() };
             let mut kept = kept.unwrap_or_else(|| Versioned::new(webhook));
@@ -186,7 +187,7 @@ impl Onboarding {
         at_once: bool,
         actor: &Actor,
     ) -> Result<IssuedWebhookKey, OnboardingError> {
-        let step = self.retrying(async || {
+        let step = self.step(async || {
             let kept = self.existing::<Webhook>(account.as_str(), "webhook").await?;
             self.new_webhook_key(kept, at_once, "webhook.rotated", actor).await
         });
@@ -209,7 +210,7 @@ impl Onboarding {
         at_once: bool,
         action: &str,
         actor: &Actor,
-    ) -> Result<super::Step<IssuedWebhookKey>, OnboardingError> {
+    ) -> Result<Proposal<IssuedWebhookKey>, OnboardingError> {
         let now = self.now();
         let until = if at_once { now } else { now + ROTATION_OVERLAP_MS };
         let Webhook { account, url, keys } = &mut kept.value;
@@ -229,7 +230,7 @@ impl Onboarding {
         change.audit.push(self.record(actor, action, account, detail));
         change.put(&kept);
         let issued = IssuedWebhookKey { webhook: kept.value, webhook_signing_key: Some(key), previous_until_ms };
-        self.commit(change, issued).await
+        Ok(Proposal::new(change, issued))
     }
 
     fn new_secret(&self, client_id: &str) -> Result<(Secret, KeptSecret), OnboardingError> {

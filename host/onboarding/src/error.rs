@@ -3,6 +3,7 @@
 use crate::connection::NotAllowed;
 use intent_gateway_domain::contract::{Refusal, Violation};
 use intent_gateway_domain::golive::GoLiveError;
+use intent_gateway_domain::steps::Contended;
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_domain::vault::{NoEntropy, OpenError};
 
@@ -55,6 +56,12 @@ pub enum OnboardingError {
 impl From<StoreError> for OnboardingError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
+    }
+}
+
+impl From<Contended> for OnboardingError {
+    fn from(Contended: Contended) -> Self {
+        Self::Contended
     }
 }
 

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::json;
 
 use super::records::Connection;
-use super::{Onboarding, OnboardingError, Step};
+use super::{Onboarding, OnboardingError};
 use crate::connection::ConnectionState;
 use intent_gateway_domain::audit::{Actor, AuditDraft};
 use intent_gateway_domain::contract::Violation;
@@ -25,6 +25,7 @@ use intent_gateway_domain::findings::{Finding, KeptFinding, Severity};
 use intent_gateway_domain::health::{HealthChange, HealthEvent, STRIKE_WINDOW_MS, StrikeCounter, Strikes};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::{Evidence, HealthLog};
+use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::{Change, all, load};
 use intent_gateway_domain::telemetry;
 
@@ -74,9 +75,9 @@ impl Onboarding {
     /// # Errors
     /// [`OnboardingError::Store`]; then none of them is there.
     pub async fn record_health(&self, events: &[HealthEvent]) -> Result<(), OnboardingError> {
-        self.retrying(async || {
+        self.step(async || {
             let change = Change { audit: events.iter().map(entry).collect(), ..Change::default() };
-            self.commit(change, ()).await
+            Ok(Proposal::new(change, ()))
         })
         .await
     }
@@ -92,10 +93,10 @@ impl Onboarding {
         actor: &Actor,
     ) -> Result<Finding, OnboardingError> {
         let StrikeOrder { intent, code, external_id, reason } = order;
-        self.retrying(async || {
+        self.step(async || {
             let detail = json!({"intent": intent, "code": code, "external_id": external_id, "reason": reason});
             let audit = vec![self.record(actor, "partner.strike_recorded", partner, detail)];
-            self.commit(Change { audit, ..Change::default() }, ()).await
+            Ok(Proposal::new(Change { audit, ..Change::default() }, ()))
         })
         .await?;
         let violation = Violation { pointer: String::new(), code: code.clone(), message: reason.clone() };
@@ -229,22 +230,22 @@ impl Onboarding {
         let HealthEvent { partner, change: HealthChange::StruckOut(strikes), .. } = event else {
             return Ok(Attempt::NoConnection);
         };
-        self.retrying(async || {
+        self.step(async || {
             let Some(mut kept) = load::<Connection>(&*self.store, partner.as_str()).await? else {
-                return Ok(Step::Done(Attempt::NoConnection));
+                return Ok(Proposal::nothing(Attempt::NoConnection));
             };
             let Connection { pardoned_at_ms, state, .. } = &kept.value;
             if let Some(until_ms) = pardoned_at_ms
                 && strikes.incidents.iter().any(|incident| incident.at_ms <= *until_ms)
             {
-                return Ok(Step::Done(Attempt::Pardoned(*until_ms)));
+                return Ok(Proposal::nothing(Attempt::Pardoned(*until_ms)));
             }
             if *state != ConnectionState::Live {
-                return Ok(Step::Done(Attempt::NotLive));
+                return Ok(Proposal::nothing(Attempt::NotLive));
             }
             let mut change = Change { audit: vec![entry(event)], ..Change::default() };
             self.take_out(&mut kept, reason(strikes), &Actor::gateway(), &mut change).await?;
-            self.commit(change, Attempt::Suspended).await
+            Ok(Proposal::new(change, Attempt::Suspended))
         })
         .await
     }

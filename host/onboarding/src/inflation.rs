@@ -12,13 +12,14 @@ use serde_json::json;
 
 use super::records::{Manifests, Review, ReviewStatus, ReviewSubject};
 use super::reviews::Verdict;
-use super::{Onboarding, OnboardingError, Step};
+use super::{Onboarding, OnboardingError};
 use crate::delivered::{DELIVERED_WINDOW_MS, Delivered, Inflated, Measure, REPORTS_MIN};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::contract::Axes;
 use intent_gateway_domain::delivered::Deliveries;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::{Change, Versioned, load};
 
 /// Reports since the decision until the same signals are looked at again: as many as a first look asks for.
@@ -109,16 +110,16 @@ impl Onboarding {
     /// Whether a review was raised.
     async fn review_one(&self, books: &dyn Deliveries, delivered: &Delivered) -> Result<bool, OnboardingError> {
         let Delivered { partner, intent, .. } = delivered;
-        self.retrying(async || {
+        self.step(async || {
             // A partner of the configuration is the platform team's own entry: there is nobody to send it back to.
             let Some(mut kept) = load::<Manifests>(&*self.store, partner.as_str()).await? else {
-                return Ok(Step::Done(false));
+                return Ok(Proposal::nothing(false));
             };
             let declared = kept.value.declared(intent);
             let inflated = declared.map(|declared| delivered.inflation(&declared)).unwrap_or_default();
             let mut change = Change::default();
             match kept.value.inflation_reviews.get(intent) {
-                None if inflated.is_empty() => return Ok(Step::Done(false)),
+                None if inflated.is_empty() => return Ok(Proposal::nothing(false)),
                 None => {}
                 Some(id) => {
                     let last = self.existing::<Review>(id, "review").await?.value;
@@ -129,7 +130,7 @@ impl Onboarding {
                         || inflated.is_empty()
                         || self.decided_lately(books, delivered, &last).await?
                     {
-                        return Ok(Step::Done(false));
+                        return Ok(Proposal::nothing(false));
                     }
                 }
             }
@@ -144,7 +145,7 @@ impl Onboarding {
             }
             // Always written: of several that decide at once, one does not find the record as it was.
             change.put(&kept);
-            self.commit(change, raised.is_some()).await
+            Ok(Proposal::new(change, raised.is_some()))
         })
         .await
     }

@@ -56,11 +56,10 @@ use intent_gateway_domain::mail::Mail;
 use intent_gateway_domain::ports::{Contracts, Mailer, PageFetch, PartnerProbe};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::SigningKeys;
-use intent_gateway_domain::store::{Change, OutgoingMail, Record, Store, StoreError, Versioned, load};
+use intent_gateway_domain::steps::{self, Proposal};
+use intent_gateway_domain::store::{OutgoingMail, Record, Store, StoreError, Versioned, load};
 use intent_gateway_domain::vault::{Vault, hex, random};
 
-/// How often a step is decided anew because somebody else changed the same record.
-const TRIES_MAX: u32 = 8;
 /// Characters of a name or a reason that a caller gives.
 pub const TEXT_MAX_CHARS: usize = 500;
 /// Random bytes of an account's identifier.
@@ -101,14 +100,6 @@ pub struct Settings {
     pub reprobe_interval_ms: u64,
 }
 
-/// What a step needs to be taken anew.
-enum Step<T> {
-    /// It is done.
-    Done(T),
-    /// A record had changed meanwhile.
-    Again,
-}
-
 impl Onboarding {
     fn now(&self) -> u64 {
         self.clock.now_ms()
@@ -130,26 +121,12 @@ impl Onboarding {
         self.keys.refresh(self.now()).await
     }
 
-    /// Commits; a conflict asks for another try, everything else is final.
-    async fn commit<T>(&self, change: Change, done: T) -> Result<Step<T>, OnboardingError> {
-        match self.store.commit(change).await {
-            Ok(()) => Ok(Step::Done(done)),
-            Err(StoreError::Conflict(_)) => Ok(Step::Again),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Takes a step until nobody interferes.
-    async fn retrying<T, F>(&self, mut step: impl FnMut() -> F) -> Result<T, OnboardingError>
+    /// Takes a step: reads, decides, commits, and decides anew when somebody else was faster.
+    async fn step<T, F>(&self, decide: impl FnMut() -> F) -> Result<T, OnboardingError>
     where
-        F: Future<Output = Result<Step<T>, OnboardingError>>,
+        F: Future<Output = Result<Proposal<T>, OnboardingError>>,
     {
-        for _ in 0..TRIES_MAX {
-            if let Step::Done(done) = step().await? {
-                return Ok(done);
-            }
-        }
-        Err(OnboardingError::Contended)
+        steps::run(&*self.store, decide).await
     }
 
     /// A record that must be there.

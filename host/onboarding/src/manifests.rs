@@ -8,6 +8,7 @@ use super::{Onboarding, OnboardingError};
 use crate::manifest::{self, Status, Terms};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::{Change, Versioned, load};
 
 /// What came of a submission.
@@ -35,7 +36,7 @@ impl Onboarding {
         let catalogue = manifest::Catalogue::of(&*self.contracts);
         let terms = Terms { catalogue: &catalogue, partner: account, base_url: &self.settings.base_url };
         let accepted = manifest::submit(body, &terms).map_err(OnboardingError::Refused)?;
-        self.retrying(async || {
+        self.step(async || {
             let kept = load::<Manifests>(&*self.store, account.as_str()).await?;
             let before = kept.as_ref().map(|kept| &kept.value.latest);
             let status = manifest::next_on_submit(before.map(|it| it.status), accepted.submit_for_review);
@@ -67,7 +68,7 @@ impl Onboarding {
             let (account, review_id) = (account.clone(), review.clone());
             let value = Manifests { account, latest, approved, review: review_id, inflation_reviews };
             change.put(&Versioned { revision, value });
-            self.commit(change, Submitted { submission, review }).await
+            Ok(Proposal::new(change, Submitted { submission, review }))
         })
         .await
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::records::{Connection, Manifests, Probed, Review, ReviewStatus, ReviewSubject};
 use super::routing::{mappings, partner};
-use super::{Onboarding, OnboardingError, Step};
+use super::{Onboarding, OnboardingError};
 use crate::connection::{ConnectionEvent, ConnectionState};
 use crate::descriptors::{self, Drift, Expected, Pinned, ToolReport};
 use crate::manifest::{self, Catalogue, Manifest};
@@ -18,6 +18,7 @@ use intent_gateway_domain::golive::{Confirmation, GoLiveError, GoLiveReport};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::Contract;
 use intent_gateway_domain::probe::{ProbeRecord, ProbeRequest};
+use intent_gateway_domain::steps::{Proposal, commit_unless_changed};
 use intent_gateway_domain::store::{Change, List, Versioned, load, page};
 
 /// Live connections that one look for due probes takes up.
@@ -57,7 +58,7 @@ impl Onboarding {
         let record = self.probe.probe(request).await;
         let probed = self.judge(account, record, manifest.as_ref(), actor);
         let done = self
-            .retrying(async || {
+            .step(async || {
                 let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
                 if kept.value.endpoint != endpoint {
                     let message = "another endpoint was registered while the probe ran; probe again";
@@ -68,7 +69,7 @@ impl Onboarding {
                 change.put(&kept);
                 let detail = json!({"passed": probed.passed, "state": kept.value.state});
                 change.audit.push(self.record(actor, "connection.probed", account, detail));
-                self.commit(change, kept.value).await
+                Ok(Proposal::new(change, kept.value))
             })
             .await?;
         self.reroute().await;
@@ -235,7 +236,7 @@ impl Onboarding {
             .ok_or(OnboardingError::NotFound("listing of the intent in the manifest"))?;
         let report = self.golive.run(Arc::new(partner), contract, &order.requests, &order.confirmed).await?;
         let done = self
-            .retrying(async || {
+            .step(async || {
                 let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
                 if kept.value.pinned != connection.pinned || kept.value.endpoint != connection.endpoint {
                     let message = "the tools or the endpoint changed while the test ran; test again";
@@ -246,7 +247,7 @@ impl Onboarding {
                 change.put(&kept);
                 let detail = json!({"intent": order.intent, "passed": report.passed()});
                 change.audit.push(self.record(actor, "connection.tested", account, detail));
-                self.commit(change, report.clone()).await
+                Ok(Proposal::new(change, report.clone()))
             })
             .await?;
         self.reroute().await;
@@ -261,7 +262,7 @@ impl Onboarding {
         actor: &Actor,
     ) -> Result<GoLiveReport, OnboardingError> {
         let done = self
-            .retrying(async || {
+            .step(async || {
                 let mut kept = self.existing::<Connection>(account.as_str(), "connection").await?;
                 let report =
                     kept.value.tests.get_mut(&order.intent).ok_or(OnboardingError::NotFound("test of the intent"))?;
@@ -272,7 +273,7 @@ impl Onboarding {
                 change.put(&kept);
                 let detail = json!({"intent": order.intent, "confirmed": codes, "passed": report.passed()});
                 change.audit.push(self.record(actor, "connection.confirmed", account, detail));
-                self.commit(change, report).await
+                Ok(Proposal::new(change, report))
             })
             .await?;
         self.reroute().await;
@@ -300,7 +301,9 @@ impl Onboarding {
                 kept.value.next_probe_at_ms = Some(self.now() + self.settings.reprobe_interval_ms);
                 let mut claim = Change::default();
                 claim.put(&kept);
-                let Step::Done(()) = self.commit(claim, ()).await? else { continue };
+                if !commit_unless_changed(&*self.store, claim).await? {
+                    continue;
+                }
                 probed += 1;
                 let account = &kept.value.account;
                 if let Err(error) = self.probe(account, &Actor::gateway()).await {

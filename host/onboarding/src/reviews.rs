@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::accounts::bounded_text;
 use super::records::{Account, Connection, Decision, Manifests, Review, ReviewStatus, ReviewSubject, Submission};
-use super::{Onboarding, OnboardingError, Step, inflation};
+use super::{Onboarding, OnboardingError, inflation};
 use crate::compliance::{self, CheckState, ChecklistItem, PrivacyCheck};
 use crate::descriptors::Drift;
 use crate::manifest::{self, Flag};
@@ -16,6 +16,7 @@ use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::probe::FetchedPage;
+use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::{Change, List, Versioned, load, page};
 
 /// A review is decided within this time, milliseconds (spec 1, Limits: 24 to 72 hours).
@@ -116,16 +117,16 @@ impl Onboarding {
         let Some(url) = account.profile.map(|profile| profile.privacy_policy_url) else { return Ok(()) };
         let (live, detail) = seen(&self.pages.fetch(&url).await);
         let look = PrivacyCheck { url: url.clone(), checked_at_ms: self.now(), live, detail };
-        self.retrying(async || {
+        self.step(async || {
             let mut kept = self.existing::<Account>(key, "account").await?;
             let current = kept.value.profile.as_ref().map(|profile| &profile.privacy_policy_url);
             if current != Some(&url) {
-                return Ok(Step::Done(()));
+                return Ok(Proposal::nothing(()));
             }
             kept.value.privacy = Some(look.clone());
             let mut change = Change::default();
             change.put(&kept);
-            self.commit(change, ()).await
+            Ok(Proposal::new(change, ()))
         })
         .await
     }
@@ -141,7 +142,7 @@ impl Onboarding {
             (_, notes) => bounded_text("/notes", notes)?,
         };
         let decided = self
-            .retrying(async || {
+            .step(async || {
                 let mut kept = self.existing::<Review>(id, "review").await?;
                 if kept.value.status != ReviewStatus::Open {
                     let message = format!("the review is {} already", kept.value.status.as_str());
@@ -176,7 +177,7 @@ impl Onboarding {
                 change.audit.push(self.record(actor, action, &account.id, detail));
                 let (subject, text) = outcome_mail(&kept.value, &account, order.verdict, &notes);
                 change.mail.push(self.outgoing(&account.email, subject, text)?);
-                self.commit(change, kept.value).await
+                Ok(Proposal::new(change, kept.value))
             })
             .await?;
         self.reroute().await;

@@ -16,6 +16,8 @@ struct Kept {
     audit: Vec<AuditEntry>,
     mail: BTreeMap<String, (OutgoingMail, u32)>,
     changes: u64,
+    /// Commits still to be refused as conflicts.
+    conflicts: u32,
 }
 
 #[derive(Default)]
@@ -34,6 +36,11 @@ impl MemoryStore {
         let audit = kept.audit.iter().map(|entry| format!("{entry:?}\n"));
         let mail = kept.mail.values().map(|(mail, _)| format!("{}\n", mail.sealed));
         records.chain(audit).chain(mail).collect()
+    }
+
+    /// Refuses the next commits, as if somebody else had changed the records just before each.
+    pub fn conflict_next(&self, commits: u32) {
+        self.kept().conflicts = commits;
     }
 
     pub fn log(&self) -> Vec<AuditEntry> {
@@ -99,6 +106,11 @@ impl Store for MemoryStore {
 
     fn commit(&self, change: Change) -> BoxFuture<'_, Result<(), StoreError>> {
         let mut kept = self.kept();
+        if kept.conflicts > 0 {
+            kept.conflicts -= 1;
+            let kind = change.writes.first().map_or(Kind::Accounts, Write::kind);
+            return async move { Err(StoreError::Conflict(kind)) }.boxed();
+        }
         let mut next = kept.clone();
         let watched = change.is_watched();
         let Change { writes, audit, mail } = change;

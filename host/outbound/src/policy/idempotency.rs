@@ -15,7 +15,7 @@
 //! It goes out again under the same key, by which the partner knows it; so it does where it is done, for the partner alone
 //! knows the current status, and what was answered first is kept for when the partner cannot be asked, or names another
 //! booking. A call that certainly did nothing leaves nothing behind
-//! ([`Fate::Nothing`]): its key is free for better arguments. But a refusal of what goes out again tells nothing of the
+//! ([`Effect::None`]): its key is free for better arguments. But a refusal of what goes out again tells nothing of the
 //! call before, which may be why it was refused: that attempt stays.
 //!
 //! A key belongs to one partner, intent, tool and user. Not here: keeping the record. Its revision decides between two
@@ -106,7 +106,7 @@ pub struct SealedAnswer(pub Sealed);
 
 /// What a write gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict<'a> {
+pub enum Ruling<'a> {
     /// It goes out, once the attempt is kept that [`KeyedWrite::begin`] gives.
     GoesOut {
         /// Whether one like it may have gone out before: the partner may know the key.
@@ -120,20 +120,20 @@ pub enum Verdict<'a> {
     Conflict,
 }
 
-/// What a failed call left behind.
+/// What a failed call may have done at the partner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// Nothing.
-    Nothing,
-    /// Perhaps what was asked for.
-    Unknown,
+pub enum Effect {
+    /// Certainly nothing.
+    None,
+    /// Perhaps what it was made for.
+    Possible,
 }
 
-impl Fate {
+impl Effect {
     /// Of a call that failed, under its intent's error table.
     #[must_use]
     pub fn of(failure: &CallFailure, descriptor: &Descriptor) -> Self {
-        if FailureMeaning::of(failure, descriptor).may_have_landed { Self::Unknown } else { Self::Nothing }
+        if FailureMeaning::of(failure, descriptor).may_have_landed { Self::Possible } else { Self::None }
     }
 }
 
@@ -172,17 +172,17 @@ impl KeyedWrite {
 
     /// Decides by what is kept under [`id`](Self::id).
     #[must_use]
-    pub fn judge<'a>(&self, kept: Option<&'a Attempt>, now_ms: u64) -> Verdict<'a> {
-        let Some(kept) = kept.filter(|kept| !kept.is_over(now_ms)) else { return Verdict::GoesOut { again: false } };
+    pub fn judge<'a>(&self, kept: Option<&'a Attempt>, now_ms: u64) -> Ruling<'a> {
+        let Some(kept) = kept.filter(|kept| !kept.is_over(now_ms)) else { return Ruling::GoesOut { again: false } };
         if kept.body != self.body {
-            return Verdict::Conflict;
+            return Ruling::Conflict;
         }
         match &kept.state {
-            State::Done(answer) => Verdict::Done(answer),
-            State::Unknown => Verdict::GoesOut { again: true },
+            State::Done(answer) => Ruling::Done(answer),
+            State::Unknown => Ruling::GoesOut { again: true },
             State::Pending(since_ms) => match pending_left_ms(*since_ms, now_ms) {
-                0 => Verdict::GoesOut { again: true },
-                left_ms => Verdict::UnderWay(left_ms),
+                0 => Ruling::GoesOut { again: true },
+                left_ms => Ruling::UnderWay(left_ms),
             },
         }
     }
@@ -222,14 +222,14 @@ impl Attempt {
 
     /// The partner did it.
     #[must_use]
-    pub fn done(self, answer: SealedAnswer) -> Self {
+    pub fn succeed(self, answer: SealedAnswer) -> Self {
         Self { state: State::Done(answer), ..self }
     }
 
     /// The call failed. None where nothing can have come of it: the record is removed.
     #[must_use]
-    pub fn failed(self, fate: Fate) -> Option<Self> {
-        (self.may_have_landed || fate == Fate::Unknown).then_some(Self { state: State::Unknown, ..self })
+    pub fn fail(self, effect: Effect) -> Option<Self> {
+        (self.may_have_landed || effect == Effect::Possible).then_some(Self { state: State::Unknown, ..self })
     }
 }
 

@@ -213,10 +213,10 @@ impl Caller {
     async fn called(&self, order: Order<'_>) -> Result<Called, CallError> {
         let (call, expired) = self.prepare(order).await?;
         let tool = call.tool()?;
-        let asked = KeyedWrite::read(&call.partner.id, order.intent, tool, call.arguments.get(), order.user)
+        let write = KeyedWrite::read(&call.partner.id, order.intent, tool, call.arguments.get(), order.user)
             .map_err(|error| error::of_key(&error, tool))?;
-        let judged = match (asked, expired) {
-            (Some(asked), expired) => self.once(&call, &asked, expired).await?,
+        let judged = match (write, expired) {
+            (Some(write), expired) => self.make_once(&call, &write, expired).await?,
             (None, Some(expired)) => return Err(expired),
             (None, None) if tool.role == ToolRole::Track => self.track(&call).await?,
             (None, None) => self.make(&call, false).await?,

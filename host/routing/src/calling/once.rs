@@ -17,13 +17,12 @@ use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::findings::Severity;
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::steps::{self, Contended, Proposal};
 use intent_gateway_domain::store::{Change, List, Record as _, Store, StoreError, Versioned, load, page};
-use intent_gateway_outbound::policy::idempotency::{Attempt, Fate, KeyedWrite, SealedAnswer, Verdict};
+use intent_gateway_outbound::policy::idempotency::{Attempt, Effect, KeyedWrite, Ruling, SealedAnswer};
 
 /// How soon it is looked again whether the same write has ended, milliseconds.
 const LOOK_AGAIN_MS: u64 = 250;
-/// How often an attempt is decided anew because another process was faster.
-const RACES_MAX: u32 = 5;
 /// A larger answer is not kept, bytes: the same write is then made again under its key.
 const ANSWER_MAX_BYTES: usize = 256 * 1024;
 /// A finding: asked again under a key, the partner named another booking.
@@ -31,70 +30,104 @@ const ANOTHER_BOOKING: &str = "IDEMPOTENCY_BROKEN";
 
 /// A judged answer as it is kept.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct KeptAnswer {
     payload: Box<RawValue>,
     booking: Option<String>,
     advisory: Option<String>,
     by: Option<String>,
 }
 
+/// How a write under its key is to go on.
+enum Begin {
+    /// It goes out; the attempt is kept.
+    GoesOut {
+        attempt: Versioned<Attempt>,
+        /// Whether one like it may have gone out before.
+        again: bool,
+    },
+    /// The same is under way, for so many milliseconds at most.
+    UnderWay(u64),
+    /// The same was done, with this answer.
+    Done(SealedAnswer),
+}
+
+impl From<StoreError> for CallError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(chain(&error))
+    }
+}
+
+impl From<Contended> for CallError {
+    fn from(error: Contended) -> Self {
+        Self::Store(chain(&error))
+    }
+}
+
 impl Caller {
     /// Makes a write under its key. `expired` is set when the option's time is over: then only what was done in time is
     /// told.
-    pub(super) async fn once(
+    pub(super) async fn make_once(
         &self,
         call: &Pinned<'_>,
-        asked: &KeyedWrite,
+        write: &KeyedWrite,
         expired: Option<CallError>,
     ) -> Result<Judged, CallError> {
-        let mut races = 0;
+        // Ends: every wait brings the deadline of the call nearer.
         loop {
-            let kept = load::<Attempt>(&*self.memory.store, &asked.id().to_string()).await.map_err(store)?;
-            let now_ms = self.clock.now_ms();
-            let again = match (asked.judge(kept.as_ref().map(|kept| &kept.value), now_ms), &expired) {
-                (Verdict::Conflict, _) => return Err(CallError::KeyUsed),
-                (Verdict::UnderWay(left_ms), _) => {
-                    if now_ms.saturating_add(LOOK_AGAIN_MS) > call.deadline_ms {
+            match self.begin(write, expired.as_ref()).await? {
+                Begin::GoesOut { attempt, again } => return self.carry_out(call, attempt, again).await,
+                Begin::Done(answer) => return self.repeat(call, write, &answer, expired.is_some()).await,
+                Begin::UnderWay(left_ms) => {
+                    if self.clock.now_ms().saturating_add(LOOK_AGAIN_MS) > call.deadline_ms {
                         return Err(CallError::UnderWay { wait_ms: left_ms });
                     }
                     self.memory.timer.wait(Duration::from_millis(LOOK_AGAIN_MS)).await;
-                    continue;
                 }
-                (Verdict::Done(answer), expired) => return self.repeated(call, asked, answer, expired.is_some()).await,
-                (Verdict::GoesOut { .. }, Some(expired)) => return Err(expired.clone()),
-                (Verdict::GoesOut { again }, None) => again,
-            };
-            let begun = Versioned {
-                revision: kept.as_ref().map_or(0, |kept| kept.revision),
-                value: asked.begin(kept.as_ref().map(|kept| &kept.value), now_ms),
-            };
-            match self.keep(&begun).await {
-                Ok(()) => return self.carry_out(call, begun, again).await,
-                Err(StoreError::Conflict(_)) if races < RACES_MAX => races += 1,
-                Err(error) => return Err(store(error)),
             }
         }
     }
 
+    /// Decides by what is kept under the key, and keeps the attempt that goes out.
+    async fn begin(&self, write: &KeyedWrite, expired: Option<&CallError>) -> Result<Begin, CallError> {
+        let store = &*self.memory.store;
+        steps::run(store, async || {
+            let kept = load::<Attempt>(store, &write.id().to_string()).await?;
+            let (revision, kept) = kept.map_or((0, None), |kept| (kept.revision, Some(kept.value)));
+            let now_ms = self.clock.now_ms();
+            let again = match (write.judge(kept.as_ref(), now_ms), expired) {
+                (Ruling::Conflict, _) => return Err(CallError::KeyUsed),
+                (Ruling::UnderWay(left_ms), _) => return Ok(Proposal::nothing(Begin::UnderWay(left_ms))),
+                (Ruling::Done(answer), _) => return Ok(Proposal::nothing(Begin::Done(answer.clone()))),
+                (Ruling::GoesOut { .. }, Some(expired)) => return Err(expired.clone()),
+                (Ruling::GoesOut { again }, None) => again,
+            };
+            let attempt = Versioned { revision, value: write.begin(kept.as_ref(), now_ms) };
+            let mut change = Change::default();
+            change.put(&attempt);
+            Ok(Proposal::new(change, Begin::GoesOut { attempt, again }))
+        })
+        .await
+    }
+
     /// Makes the call, and takes down what came of it.
     async fn carry_out(&self, call: &Pinned<'_>, begun: Versioned<Attempt>, again: bool) -> Result<Judged, CallError> {
-        let (revision, outcome) = join(self.kept_at(&begun), self.make(call, again)).await;
-        let settled = match &outcome {
-            Ok(judged) => match self.sealed(&begun.value, judged) {
-                Some(answer) => Some(begun.value.clone().done(answer)),
-                None => begun.value.clone().failed(Fate::Unknown),
+        let (revision, outcome) = join(self.revision_of(&begun), self.make(call, again)).await;
+        let attempt = begun.value.clone();
+        let ended = match &outcome {
+            Ok(judged) => match self.seal_answer(&attempt, judged) {
+                Some(answer) => Some(attempt.succeed(answer)),
+                None => attempt.fail(Effect::Possible),
             },
-            Err(CallError::Partner { failure, .. }) => {
-                begun.value.clone().failed(Fate::of(failure, call.contract.descriptor()))
-            }
+            Err(CallError::Partner { failure, .. }) => attempt.fail(Effect::of(failure, call.contract.descriptor())),
             // The partner has answered, and may have done it, whatever is thought of its answer.
-            Err(_) => begun.value.clone().failed(Fate::Unknown),
+            Err(_) => attempt.fail(Effect::Possible),
         };
-        let kept = match settled {
-            Some(value) => self.keep(&Versioned { revision, value }).await,
-            None => self.drop_attempt(&Versioned { revision, value: begun.value }).await,
-        };
-        if let Err(error) = kept {
+        let mut change = Change::default();
+        match ended {
+            Some(value) => change.put(&Versioned { revision, value }),
+            None => change.delete(&Versioned { revision, value: begun.value }),
+        }
+        if let Err(error) = self.memory.store.commit(change).await {
             // It stands as under way, and is made again under its key when that time is over.
             tracing::error!(error = %chain(&error), tool = call.order.tool, "the end of a write could not be kept");
         }
@@ -102,14 +135,14 @@ impl Caller {
     }
 
     /// Tells of a write that was done: its current status where the partner can be asked, else what it answered then.
-    async fn repeated(
+    async fn repeat(
         &self,
         call: &Pinned<'_>,
-        asked: &KeyedWrite,
+        write: &KeyedWrite,
         answer: &SealedAnswer,
         is_over: bool,
     ) -> Result<Judged, CallError> {
-        let first = self.opened(asked, answer)?;
+        let first = self.open_answer(write, answer)?;
         if is_over {
             return Ok(first);
         }
@@ -131,14 +164,8 @@ impl Caller {
         }
     }
 
-    async fn keep(&self, attempt: &Versioned<Attempt>) -> Result<(), StoreError> {
-        let mut change = Change::default();
-        change.put(attempt);
-        self.memory.store.commit(change).await
-    }
-
     /// The revision that an attempt was kept at when it began: a new record counts on from those that were removed.
-    async fn kept_at(&self, begun: &Versioned<Attempt>) -> u64 {
+    async fn revision_of(&self, begun: &Versioned<Attempt>) -> u64 {
         let next = begun.revision + 1;
         if begun.revision > 0 {
             return next;
@@ -148,32 +175,21 @@ impl Caller {
         kept.ok().flatten().map_or(next, |kept| kept.revision)
     }
 
-    async fn drop_attempt(&self, attempt: &Versioned<Attempt>) -> Result<(), StoreError> {
-        let mut change = Change::default();
-        change.delete(attempt);
-        self.memory.store.commit(change).await
-    }
-
-    fn sealed(&self, attempt: &Attempt, judged: &Judged) -> Option<SealedAnswer> {
+    fn seal_answer(&self, attempt: &Attempt, judged: &Judged) -> Option<SealedAnswer> {
         let Judged { payload, booking, advisory, by, .. } = judged.clone();
         let by = by.as_deref().map(str::to_owned);
-        let text = serde_json::to_string(&Kept { payload, booking, advisory, by }).ok();
+        let text = serde_json::to_string(&KeptAnswer { payload, booking, advisory, by }).ok();
         let text = text.filter(|text| text.len() <= ANSWER_MAX_BYTES)?;
         self.memory.vault.seal(&attempt.key(), &Secret::new(text)).ok().map(SealedAnswer)
     }
 
-    fn opened(&self, asked: &KeyedWrite, answer: &SealedAnswer) -> Result<Judged, CallError> {
-        let text = self.memory.vault.open(&asked.id().to_string(), &answer.0);
+    fn open_answer(&self, write: &KeyedWrite, answer: &SealedAnswer) -> Result<Judged, CallError> {
+        let text = self.memory.vault.open(&write.id().to_string(), &answer.0);
         let text = text.map_err(|error| CallError::Store(chain(&error)))?;
-        let Kept { payload, booking, advisory, by } =
+        let KeptAnswer { payload, booking, advisory, by } =
             serde_json::from_str(text.expose()).map_err(|error| CallError::Store(chain(&error)))?;
         Ok(Judged { payload, booking, advisory, by: by.map(Arc::from), elapsed: Duration::ZERO })
     }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it maps an error")]
-fn store(error: StoreError) -> CallError {
-    CallError::Store(chain(&error))
 }
 
 /// Attempts read at a time.
@@ -193,12 +209,8 @@ pub async fn forget_attempts(store: &dyn Store, now_ms: u64) -> Result<u64, Stor
         for attempt in attempts.iter().filter(|attempt| attempt.value.is_over(now_ms)) {
             let mut change = Change::default();
             change.delete(attempt);
-            match store.commit(change).await {
-                Ok(()) => forgotten += 1,
-                // Somebody has begun it anew, or was faster.
-                Err(StoreError::Conflict(_)) => {}
-                Err(error) => return Err(error),
-            }
+            // Unless somebody has begun it anew, or was faster.
+            forgotten += u64::from(steps::commit_unless_changed(store, change).await?);
         }
     }
 }

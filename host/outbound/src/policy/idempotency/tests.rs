@@ -28,7 +28,7 @@ fn write(arguments: &str) -> KeyedWrite {
 }
 
 fn unknown(attempt: &Attempt) -> Attempt {
-    attempt.clone().failed(Fate::Unknown).expect("stays")
+    attempt.clone().fail(Effect::Possible).expect("stays")
 }
 
 fn answer() -> SealedAnswer {
@@ -93,19 +93,19 @@ fn every_case_of_the_table() {
     let other = write(r#"{"request_id":"r1","slot":2}"#);
     assert_eq!((same.id(), other.id()), (first.id(), first.id()));
     let pending = first.begin(None, START_MS);
-    let (unknown, done) = (unknown(&pending), pending.clone().done(answer()));
+    let (unknown, done) = (unknown(&pending), pending.clone().succeed(answer()));
     let answer = answer();
-    let (new, again) = (Verdict::GoesOut { again: false }, Verdict::GoesOut { again: true });
+    let (new, again) = (Ruling::GoesOut { again: false }, Ruling::GoesOut { again: true });
     let (over_ms, day_ms) = (START_MS + CALL_MS, START_MS + KEPT_MS);
     for (name, kept, now_ms, expected, otherwise) in [
         ("nothing", None, START_MS, new, new),
-        ("under way", Some(&pending), START_MS + 1, Verdict::UnderWay(CALL_MS - 1), Verdict::Conflict),
-        ("nearly over", Some(&pending), over_ms - 1, Verdict::UnderWay(1), Verdict::Conflict),
-        ("left by a crash", Some(&pending), over_ms, again, Verdict::Conflict),
-        ("begun by a clock ahead", Some(&pending), START_MS - 60_000, Verdict::UnderWay(CALL_MS), Verdict::Conflict),
-        ("unknown", Some(&unknown), START_MS, again, Verdict::Conflict),
-        ("done", Some(&done), START_MS, Verdict::Done(&answer), Verdict::Conflict),
-        ("done, nearly a day ago", Some(&done), day_ms - 1, Verdict::Done(&answer), Verdict::Conflict),
+        ("under way", Some(&pending), START_MS + 1, Ruling::UnderWay(CALL_MS - 1), Ruling::Conflict),
+        ("nearly over", Some(&pending), over_ms - 1, Ruling::UnderWay(1), Ruling::Conflict),
+        ("left by a crash", Some(&pending), over_ms, again, Ruling::Conflict),
+        ("begun by a clock ahead", Some(&pending), START_MS - 60_000, Ruling::UnderWay(CALL_MS), Ruling::Conflict),
+        ("unknown", Some(&unknown), START_MS, again, Ruling::Conflict),
+        ("done", Some(&done), START_MS, Ruling::Done(&answer), Ruling::Conflict),
+        ("done, nearly a day ago", Some(&done), day_ms - 1, Ruling::Done(&answer), Ruling::Conflict),
         ("done a day ago", Some(&done), day_ms, new, new),
         ("unknown for a day", Some(&unknown), day_ms, new, new),
         ("left a day ago", Some(&pending), day_ms, new, new),
@@ -123,8 +123,8 @@ fn a_call_that_goes_out_again_keeps_its_day() {
     let again = first.begin(Some(&unknown), late_ms);
     assert_eq!((again.began_at_ms, &again.state), (START_MS, &State::Pending(late_ms)));
     // Its day ends while it is under way: it is not called a second time meanwhile.
-    assert_eq!(first.judge(Some(&again), late_ms + 10), Verdict::UnderWay(CALL_MS - 10));
-    assert_eq!(first.judge(Some(&again), late_ms + CALL_MS), Verdict::GoesOut { again: false });
+    assert_eq!(first.judge(Some(&again), late_ms + 10), Ruling::UnderWay(CALL_MS - 10));
+    assert_eq!(first.judge(Some(&again), late_ms + CALL_MS), Ruling::GoesOut { again: false });
     assert_eq!(first.begin(Some(&again), late_ms + CALL_MS).began_at_ms, late_ms + CALL_MS);
 }
 
@@ -132,15 +132,15 @@ fn a_call_that_goes_out_again_keeps_its_day() {
 fn what_a_failure_leaves_behind() {
     let mut descriptor = descriptor("1.0.0");
     descriptor.errors = vec![row("SLOT_GONE", 409, None)];
-    for (failure, fate) in [
-        (platform("SLOT_GONE"), Fate::Nothing),
-        (CallFailure::RateLimited { retry_after_ms: None }, Fate::Nothing),
-        (CallFailure::Busy, Fate::Nothing),
-        (platform("INTERNAL_ERROR"), Fate::Unknown),
-        (CallFailure::Timeout(1), Fate::Unknown),
-        (CallFailure::Payload(String::new()), Fate::Unknown),
+    for (failure, effect) in [
+        (platform("SLOT_GONE"), Effect::None),
+        (CallFailure::RateLimited { retry_after_ms: None }, Effect::None),
+        (CallFailure::Busy, Effect::None),
+        (platform("INTERNAL_ERROR"), Effect::Possible),
+        (CallFailure::Timeout(1), Effect::Possible),
+        (CallFailure::Payload(String::new()), Effect::Possible),
     ] {
-        assert_eq!(Fate::of(&failure, &descriptor), fate, "{failure:?}");
+        assert_eq!(Effect::of(&failure, &descriptor), effect, "{failure:?}");
     }
 }
 
@@ -148,13 +148,13 @@ fn what_a_failure_leaves_behind() {
 fn a_refusal_tells_nothing_of_the_call_before() {
     let (first, other) = (write(r#"{"request_id":"r1","slot":1}"#), write(r#"{"request_id":"r1","slot":2}"#));
     let pending = first.begin(None, START_MS);
-    assert_eq!(pending.clone().failed(Fate::Nothing), None);
+    assert_eq!(pending.clone().fail(Effect::None), None);
     // The second call is refused: perhaps because the first one took the slot.
     for before in [unknown(&pending), pending] {
         let again = first.begin(Some(&before), START_MS + CALL_MS);
-        let refused = again.failed(Fate::Nothing).expect("stays");
-        assert_eq!(other.judge(Some(&refused), START_MS + CALL_MS), Verdict::Conflict);
-        assert_eq!(first.judge(Some(&refused), START_MS + CALL_MS), Verdict::GoesOut { again: true });
+        let refused = again.fail(Effect::None).expect("stays");
+        assert_eq!(other.judge(Some(&refused), START_MS + CALL_MS), Ruling::Conflict);
+        assert_eq!(first.judge(Some(&refused), START_MS + CALL_MS), Ruling::GoesOut { again: true });
     }
 }
 
@@ -162,7 +162,7 @@ fn a_refusal_tells_nothing_of_the_call_before() {
 fn it_is_kept_as_json_and_says_nothing_of_the_user() {
     let write = write(r#"{"request_id":"r1","contact_phone":"+919800000000"}"#);
     let pending = write.begin(None, START_MS);
-    for attempt in [pending.clone(), unknown(&pending), pending.done(answer())] {
+    for attempt in [pending.clone(), unknown(&pending), pending.succeed(answer())] {
         let text = serde_json::to_string(&attempt).expect("serialises");
         assert_eq!(serde_json::from_str::<Attempt>(&text).expect("reads back"), attempt);
         assert_eq!(attempt.key(), write.id().to_string());
@@ -199,7 +199,7 @@ proptest! {
     /// answer for ever.
     #[test]
     fn one_key_is_one_booking(events in prop::collection::vec(event(), 1..80)) {
-        let asks = [write(r#"{"request_id":"r1","slot":1}"#), write(r#"{"request_id":"r1","slot":2}"#)];
+        let writes = [write(r#"{"request_id":"r1","slot":1}"#), write(r#"{"request_id":"r1","slot":2}"#)];
         let mut kept: Option<Attempt> = None;
         // The call under way: when it began, and whether its process still lives.
         let mut call: Option<(u64, bool)> = None;
@@ -208,10 +208,10 @@ proptest! {
         for event in events {
             match event {
                 Event::Ask { other_body } => {
-                    let ask = &asks[usize::from(other_body)];
+                    let ask = &writes[usize::from(other_body)];
                     let within_a_day = landed.filter(|(_, since_ms)| now_ms - since_ms < KEPT_MS);
                     match ask.judge(kept.as_ref(), now_ms) {
-                        Verdict::GoesOut { again } => {
+                        Ruling::GoesOut { again } => {
                             prop_assert!(call.is_none_or(|(began_ms, lives)| !lives && now_ms - began_ms >= CALL_MS));
                             prop_assert!(within_a_day.is_none_or(|(body, _)| body == ask.body && again));
                             kept = Some(ask.begin(kept.as_ref(), now_ms));
@@ -219,21 +219,21 @@ proptest! {
                             repeated = within_a_day.is_some();
                             landed = landed.filter(|_| within_a_day.is_some()).or(Some((ask.body, now_ms)));
                         }
-                        Verdict::UnderWay(wait_ms) => prop_assert!((1..=CALL_MS).contains(&wait_ms) && call.is_some()),
-                        Verdict::Done(same) => {
+                        Ruling::UnderWay(wait_ms) => prop_assert!((1..=CALL_MS).contains(&wait_ms) && call.is_some()),
+                        Ruling::Done(same) => {
                             prop_assert_eq!(same, &answer());
                             prop_assert!(within_a_day.is_some_and(|(body, _)| body == ask.body));
                         }
-                        Verdict::Conflict => prop_assert_ne!(kept.as_ref().map(|kept| kept.body), Some(ask.body)),
+                        Ruling::Conflict => prop_assert_ne!(kept.as_ref().map(|kept| kept.body), Some(ask.body)),
                     }
                 }
                 Event::Answered | Event::Refused | Event::Lost => {
                     let Some((_, true)) = call else { continue };
                     call = None;
                     kept = match event {
-                        Event::Answered => kept.map(|kept| kept.done(answer())),
-                        Event::Lost => kept.and_then(|kept| kept.failed(Fate::Unknown)),
-                        _ => kept.and_then(|kept| kept.failed(Fate::Nothing)),
+                        Event::Answered => kept.map(|kept| kept.succeed(answer())),
+                        Event::Lost => kept.and_then(|kept| kept.fail(Effect::Possible)),
+                        _ => kept.and_then(|kept| kept.fail(Effect::None)),
                     };
                     if matches!(event, Event::Refused) && !repeated {
                         landed = None;

@@ -89,14 +89,14 @@ fn a_write_that_failed_leaves_its_key_free_or_its_fate_open() {
 #[test]
 fn an_attempt_of_another_process_is_waited_for_and_then_made_again() {
     let world = World::new();
-    let asked = {
+    let write = {
         let contract = with_booking_tools();
         let arguments = json!({"note": "a", "request_id": "k-1", "thing_id": "thing-1"}).to_string();
         let (tool, partner) = (contract.tool(KEYED).expect("there"), PartnerId::parse("alpha").expect("sound"));
         KeyedWrite::read(&partner, INTENT, tool, &arguments, Some(&user())).expect("sound").expect("a key")
     };
     let mut change = Change::default();
-    change.put(&Versioned::new(asked.begin(None, NOW)));
+    change.put(&Versioned::new(write.begin(None, NOW)));
     block_on(world.store.commit(change)).expect("kept");
     let outcome = book(&world, "k-1", "a");
     assert!(matches!(outcome, Err(CallError::UnderWay { wait_ms: 1.. })), "{outcome:?}");

@@ -1,0 +1,73 @@
+//! How records are changed: read them, decide, commit one change; and decide anew when somebody else was faster.
+//!
+//! A step decides by what it has read and proposes one [`Change`]: the writes with the revisions that were read, and with
+//! them the audit entries and the mail that belong to it. The store takes the change whole or not at all. After a conflict
+//! nothing holds of it, so the step reads and decides anew, a bounded number of times.
+//!
+//! Not here: what is decided, and waiting for somebody else. A service that waits takes a step, waits, and takes another.
+
+use crate::store::{Change, Store, StoreError};
+
+/// How often a step is decided before it is given up because others keep changing the same records.
+pub const TRIES_MAX: u32 = 8;
+
+/// What a step has decided: what is to change, and the answer once that holds.
+#[derive(Debug)]
+#[must_use = "a proposal changes nothing by itself"]
+pub struct Proposal<T> {
+    change: Option<Change>,
+    answer: T,
+}
+
+impl<T> Proposal<T> {
+    /// The answer holds once the change does.
+    pub fn new(change: Change, answer: T) -> Self {
+        Self { change: Some(change), answer }
+    }
+
+    /// The answer holds as it is: nothing is to change.
+    pub fn nothing(answer: T) -> Self {
+        Self { change: None, answer }
+    }
+}
+
+/// Others kept changing the same records; trying again later is in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the record was changed by others again and again")]
+pub struct Contended;
+
+/// Takes a step: has it decided, commits what it proposes, and after a conflict has it decided anew, at most [`TRIES_MAX`]
+/// times in all.
+///
+/// # Errors
+/// What `decide` refuses, at once; [`StoreError`] when the store fails; [`Contended`] when every try met a conflict. Nothing
+/// has changed then.
+pub async fn run<T, E, F>(store: &dyn Store, mut decide: impl FnMut() -> F) -> Result<T, E>
+where
+    F: Future<Output = Result<Proposal<T>, E>>,
+    E: From<StoreError> + From<Contended>,
+{
+    for _ in 0..TRIES_MAX {
+        let Proposal { change, answer } = decide().await?;
+        let holds = match change {
+            Some(change) => commit_unless_changed(store, change).await?,
+            None => true,
+        };
+        if holds {
+            return Ok(answer);
+        }
+    }
+    Err(Contended.into())
+}
+
+/// Commits a change that is not worth deciding anew. False when somebody else was faster: then nothing of it holds.
+///
+/// # Errors
+/// [`StoreError`], but for a conflict.
+pub async fn commit_unless_changed(store: &dyn Store, change: Change) -> Result<bool, StoreError> {
+    match store.commit(change).await {
+        Ok(()) => Ok(true),
+        Err(StoreError::Conflict(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
