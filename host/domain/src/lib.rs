@@ -26,6 +26,8 @@ pub mod place;
 pub mod ports;
 pub mod probe;
 pub mod receipt;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod secret;
 pub mod signing_keys;
 pub mod store;
