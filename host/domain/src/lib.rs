@@ -28,6 +28,8 @@ pub mod ports;
 pub mod probe;
 pub mod progress;
 pub mod receipt;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod secret;
 pub mod signing_keys;
 pub mod single_flight;

@@ -1,7 +1,7 @@
 //! What each account holds.
 
 use anyhow::{Context as _, anyhow};
-use intent_gateway_http::ledger_wire::TrialBalanceBody;
+use intent_gateway_api::ledger::TrialBalanceBody;
 use intent_gateway_ledger::Books;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

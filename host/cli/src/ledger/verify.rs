@@ -1,7 +1,7 @@
 //! Whether the ledger is sound.
 
 use anyhow::{Context as _, anyhow};
-use intent_gateway_http::ledger_wire::VerifiedBody;
+use intent_gateway_api::ledger::VerifiedBody;
 use intent_gateway_ledger::Books;
 use intent_gateway_ledger::bookkeeping;
 use serde::{Deserialize, Serialize};
