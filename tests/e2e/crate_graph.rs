@@ -57,6 +57,7 @@ fn dependencies_point_one_way() {
         ("partners", &["domain", "linking"]),
         ("store", &["domain", "ledger"]),
         ("http", &["domain", "outbound", "routing", "onboarding", "ledger", "linking"]),
+        ("config", &["domain", "onboarding", "linking", "http", "mail", "partners", "sandbox", "store"]),
     ] {
         assert_eq!(own(&format!("intent-gateway-{name}")), host(below), "{name}");
     }

@@ -10,10 +10,12 @@ use intent_gateway_domain::clock::SystemClock;
 use intent_gateway_domain::contract::{Axes, RequirementCheck};
 use intent_gateway_domain::endpoint::{Endpoint, Mappings};
 use intent_gateway_domain::error::CallFailure;
-use intent_gateway_domain::golive::{Confirmation, GoLiveReport, GoLiveRunner, ItemState};
+use intent_gateway_domain::golive::GoLiveCheck as _;
+use intent_gateway_domain::golive::{Confirmation, GoLiveReport, ItemState};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::partner::{Listing, Partner};
 use intent_gateway_domain::ports::{Contract as _, PartnerCalls, ToolAnswer, ToolCall};
+use intent_gateway_routing::golive::GoLiveRunner;
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
 use serde_json::{Value, json};
 

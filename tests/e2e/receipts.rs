@@ -18,10 +18,11 @@ use intent_gateway_domain::partner::{Listing, Partner};
 use intent_gateway_domain::ports::{
     Contract, Contracts, Journal, PartnerCalls, PartnerDirectory, Selection, ToolAnswer, ToolCall,
 };
-use intent_gateway_domain::receipt::{Difference, Receipt, replay};
+use intent_gateway_domain::receipt::Receipt;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_outbound::Outbound;
 use intent_gateway_routing::reference::ReferenceSealer;
+use intent_gateway_routing::replay::{Difference, replay};
 use intent_gateway_routing::search::Searcher;
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
 use serde_json::value::to_raw_value;

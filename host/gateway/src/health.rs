@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use intent_gateway_domain::error::chain;
+use intent_gateway_domain::health::{HealthChange, HealthEvent};
 use intent_gateway_domain::ports::{Evidence, HealthLog};
 use intent_gateway_domain::telemetry;
 use intent_gateway_onboarding::{Onboarding, StrikeWatch};
-use intent_gateway_outbound::health::{Health, HealthChange, HealthEvent};
+use intent_gateway_outbound::health::Health;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 

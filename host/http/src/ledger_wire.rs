@@ -74,7 +74,8 @@ pub(crate) struct StatementHead<'a> {
 impl<'a> From<&'a Outline> for StatementHead<'a> {
     fn from(outline: &'a Outline) -> Self {
         let Outline { partner, business_name, month, totals, .. } = outline;
-        let ledger::Totals { charges, memoranda, reversals, charged_amount_inr, commission_inr } = *totals;
+        let intent_gateway_ledger::Totals { charges, memoranda, reversals, charged_amount_inr, commission_inr } =
+            *totals;
         Self {
             partner: partner.as_str(),
             business_name: business_name.as_deref(),

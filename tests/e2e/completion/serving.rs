@@ -27,7 +27,7 @@ use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_ledger::{Asked, Booked, Booking, DeskError, Known, ReportDesk, genesis, link};
-use intent_gateway_linking::{self, Background, Linking, Parts};
+use intent_gateway_linking::{Background, Linking, Parts};
 use intent_gateway_mail::{MailConfig, mailer};
 use intent_gateway_onboarding::{AccountNames, Onboarding, Routing, Settings};
 use intent_gateway_outbound::Outbound;
@@ -169,7 +169,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         directory: directory.clone(),
         authorizer: partners,
         background: Arc::new(NoBackground),
-        settings: linking::Settings {
+        settings: intent_gateway_linking::Settings {
             base_url: "https://gateway.example".to_owned(),
             client_name: "Gateway".to_owned(),
             clients: Vec::new(),

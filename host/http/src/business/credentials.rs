@@ -6,8 +6,8 @@ use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::signing_keys::Webhook;
 use intent_gateway_domain::store::load;
-use intent_gateway_onboarding::records::Webhook;
 
 use crate::App;
 use crate::acting::Acting;

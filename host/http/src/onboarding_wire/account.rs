@@ -1,7 +1,8 @@
 //! Sign-up, tokens, the account's overview, credentials, the webhook, the test call.
 
+use intent_gateway_domain::signing_keys::{SigningKey, Webhook};
 use intent_gateway_onboarding::compliance::Profile;
-use intent_gateway_onboarding::records::{Credentials, KeptSecret, SigningKey, Webhook};
+use intent_gateway_onboarding::records::{Credentials, KeptSecret};
 use intent_gateway_onboarding::{self, IssuedCredentials, IssuedWebhookKey, NextStep, Overview};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -137,8 +138,8 @@ pub(crate) struct CodeSent {
     expires_at: String,
 }
 
-impl From<onboarding::CodeSent> for CodeSent {
-    fn from(sent: onboarding::CodeSent) -> Self {
+impl From<intent_gateway_onboarding::CodeSent> for CodeSent {
+    fn from(sent: intent_gateway_onboarding::CodeSent) -> Self {
         Self { email: sent.email, expires_at: time(sent.expires_at_ms) }
     }
 }
@@ -369,8 +370,8 @@ pub(crate) struct StubEta {
     pickup_minutes: u32,
 }
 
-impl From<onboarding::TestCall> for TestCallAnswer {
-    fn from(call: onboarding::TestCall) -> Self {
+impl From<intent_gateway_onboarding::TestCall> for TestCallAnswer {
+    fn from(call: intent_gateway_onboarding::TestCall) -> Self {
         let option = |id, vehicle_kind, total_inr, pickup_minutes| StubOption {
             id,
             vehicle_kind,

@@ -1,10 +1,10 @@
 //! Partners' health, as the platform team reads it.
 
 use intent_gateway_domain::contract::LatencyTargets;
+use intent_gateway_domain::health::Percentiles;
+use intent_gateway_domain::health::{STRIKE_WINDOW_MS, STRIKES_OUT, Strikes};
 use intent_gateway_outbound::health::breaker::{BreakerState, BreakerView};
-use intent_gateway_outbound::health::latency::Percentiles;
 use intent_gateway_outbound::health::pool::{OutView, ToolView};
-use intent_gateway_outbound::health::strikes::{STRIKE_WINDOW_MS, STRIKES_OUT, Strikes};
 use intent_gateway_outbound::health::{IntentView, PartnerView};
 use serde::Serialize;
 use utoipa::ToSchema;

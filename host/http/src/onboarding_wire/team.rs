@@ -150,7 +150,7 @@ impl<'a> From<&'a Review> for ReviewSummary<'a> {
             ReviewSubject::Manifest { number } => {
                 SubjectBody { kind: "manifest", number: Some(*number), intents: None, inflation: None }
             }
-            ReviewSubject::Drift { intents } => {
+            ReviewSubject::Drift { intents, .. } => {
                 SubjectBody { kind: "drift", number: None, intents: Some(intents), inflation: None }
             }
             ReviewSubject::Inflation { intent, declared, inflated } => {

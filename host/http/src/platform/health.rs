@@ -8,6 +8,7 @@ use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::StatusCode;
 use intent_gateway_domain::contract::{self, Violation};
+use intent_gateway_domain::health::StrikeCounter as _;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_onboarding::{OnboardingError, StrikeOrder, TEXT_MAX_CHARS};
 use intent_gateway_outbound::health::PartnerView;

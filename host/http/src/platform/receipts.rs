@@ -10,8 +10,9 @@ use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
-use intent_gateway_domain::receipt::{ID_MAX_CHARS, Receipt, Replay, ReplayError, replay};
+use intent_gateway_domain::receipt::{ID_MAX_CHARS, Receipt};
 use intent_gateway_onboarding::OnboardingError;
+use intent_gateway_routing::replay::{Replay, ReplayError, replay};
 use serde::{Deserialize, Serialize};
 
 use crate::App;

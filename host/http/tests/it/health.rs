@@ -5,6 +5,7 @@ use std::time::Duration;
 use http::StatusCode;
 use intent_gateway_domain::contract::LatencyTargets;
 use intent_gateway_domain::findings::Severity;
+use intent_gateway_domain::health::StrikeCounter as _;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_http::auth::Role;
 use intent_gateway_outbound::health::breaker::CONSECUTIVE_MAX;

@@ -94,8 +94,8 @@ impl Timer for Beside {
 }
 
 /// Linking over the parts that a test's gateway has already.
-pub(crate) fn linking(parts: impl FnOnce(linking::Settings) -> Parts) -> Linking {
-    Linking::new(parts(linking::Settings {
+pub(crate) fn linking(parts: impl FnOnce(intent_gateway_linking::Settings) -> Parts) -> Linking {
+    Linking::new(parts(intent_gateway_linking::Settings {
         base_url: "https://gateway.example".to_owned(),
         client_name: "Gateway".to_owned(),
         clients: Vec::new(),

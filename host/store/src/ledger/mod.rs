@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_domain::delivered::Tally;
+use intent_gateway_domain::delivered::{Deliveries, Tally};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::store::StoreError;
@@ -128,6 +128,16 @@ impl SqlStore {
     }
 }
 
+impl Deliveries for SqlStore {
+    fn delivered<'a>(
+        &'a self,
+        partner: Option<&'a PartnerId>,
+        since_ms: u64,
+    ) -> BoxFuture<'a, Result<Vec<Tally>, StoreError>> {
+        self.count_delivered(partner, since_ms).map(|tallies| tallies.map_err(EngineError::into_store)).boxed()
+    }
+}
+
 impl Books for SqlStore {
     fn book(&self, bookings: Vec<Booking>) -> BoxFuture<'_, Result<Vec<Booked>, StoreError>> {
         self.book_batch(bookings).map(|booked| booked.map_err(EngineError::into_store)).boxed()
@@ -178,14 +188,6 @@ impl Books for SqlStore {
 
     fn trial_balance(&self) -> BoxFuture<'_, Result<TrialBalance, StoreError>> {
         self.sum_balances().map(|trial| trial.map_err(EngineError::into_store)).boxed()
-    }
-
-    fn delivered<'a>(
-        &'a self,
-        partner: Option<&'a PartnerId>,
-        since_ms: u64,
-    ) -> BoxFuture<'a, Result<Vec<Tally>, StoreError>> {
-        self.count_delivered(partner, since_ms).map(|tallies| tallies.map_err(EngineError::into_store)).boxed()
     }
 
     fn head(&self) -> BoxFuture<'_, Result<(u64, Digest), StoreError>> {

@@ -1,6 +1,6 @@
 //! What the platform team reads of the ledger and does to it: sums, months, and entries taken back.
 
-use intent_gateway_domain::delivered::Tally;
+use intent_gateway_domain::delivered::{Deliveries as _, Tally};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::money::Paise;
 use intent_gateway_ledger::{

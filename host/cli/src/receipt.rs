@@ -1,0 +1,346 @@
+//! `intent-gateway receipt`: what was ranked for a request and how, and the same ranked anew, asked of a gateway.
+//!
+//! What a command prints for people leaves out the request's arguments and the options, which may be personal data and
+//! are long besides; `--json` prints the gateway's own answer, byte for byte.
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+use intent_gateway_domain::contract::Axes;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
+use intent_gateway_domain::receipt::{ID_MAX_CHARS, Receipt, ReceiptDrop, ReceiptScore};
+use intent_gateway_routing::replay::Difference;
+use jiff::Timestamp;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use crate::access::GatewayArgs;
+use crate::client::{Gateway, GatewayError};
+use crate::outcome::{Stopped, Verdict, exit_code, failed, print_json};
+use crate::print;
+use crate::terminal::{Palette, Tone, harmless, pairs, table};
+
+/// Where a gateway has its receipts.
+const RECEIPTS: &str = "/api/v1/admin/receipts";
+/// What the identifiers of receipts begin with.
+const ID_PREFIX: &str = "rank_";
+
+/// Look into rankings: what was ranked, how it came out, and whether it still does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ReceiptCommand {
+    /// List the receipts of a request, newest first.
+    #[command(after_help = "A receipt is kept a moment after its search was answered.\n\n\
+        Example:\n  intent-gateway receipt list --request-id 01890a5d-ac96-774b-bcce-b302099a8057")]
+    List(ListArgs),
+    /// Show how the options of a ranking came out.
+    #[command(
+        after_help = "The request's arguments and the options themselves are shown with --json alone: they may be \
+        personal data.\n\n\
+        Example:\n  intent-gateway receipt show rank_0f1e2d3c4b5a69788796a5b4"
+    )]
+    Show(ReceiptArgs),
+    /// Rank anew what a receipt holds, by the very contract that ranked it, and compare.
+    #[command(
+        after_help = "Exit codes: 0 the outcome is the same to the bit, 1 it is not, or the replay could not be \
+        made, for example because that contract is not loaded any more.\n\n\
+        Example:\n  intent-gateway receipt replay rank_0f1e2d3c4b5a69788796a5b4"
+    )]
+    Replay(ReceiptArgs),
+}
+
+/// What every command has.
+#[derive(Args, Debug)]
+pub(crate) struct Common {
+    #[command(flatten)]
+    gateway: GatewayArgs,
+    /// Print JSON, as the gateway answers.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ListArgs {
+    /// The request, as the search's answer names it.
+    #[arg(long, value_name = "ID", value_parser = parse_request)]
+    request_id: String,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReceiptArgs {
+    /// The receipt.
+    #[arg(value_name = "RECEIPT", value_parser = parse_receipt)]
+    receipt: String,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// A receipt's identifier goes into a path.
+fn parse_receipt(text: &str) -> Result<String, String> {
+    let fits = text.len() <= ID_MAX_CHARS && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if fits && text.starts_with(ID_PREFIX) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("a ranking's receipt begins with `{ID_PREFIX}`"))
+}
+
+fn parse_request(text: &str) -> Result<String, String> {
+    if (1..=REQUEST_ID_MAX_CHARS).contains(&text.chars().count()) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("expected 1 to {REQUEST_ID_MAX_CHARS} characters"))
+}
+
+/// Runs a command to its exit code.
+pub(crate) fn run(command: &ReceiptCommand) -> ExitCode {
+    exit_code(match command {
+        ReceiptCommand::List(arguments) => list(arguments),
+        ReceiptCommand::Show(arguments) => show(arguments),
+        ReceiptCommand::Replay(arguments) => replay(arguments),
+    })
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    receipts: Vec<String>,
+}
+
+/// A replay, as the gateway answers.
+#[derive(Deserialize)]
+struct Replayed {
+    receipt: String,
+    intent: String,
+    contract: Ranker,
+    same: bool,
+    expected: Digest,
+    found: Option<Digest>,
+    difference: Option<Difference>,
+}
+
+#[derive(Deserialize)]
+struct Ranker {
+    version: String,
+    digest: Digest,
+}
+
+fn list(arguments: &ListArgs) -> Result<Verdict, Stopped> {
+    let ListArgs { request_id, common } = arguments;
+    let request_id = utf8_percent_encode(request_id, NON_ALPHANUMERIC);
+    let answer = open(common)?.get(&format!("{RECEIPTS}?request_id={request_id}"));
+    tell(answer, common.json, |listed: &Listed| match listed.receipts.as_slice() {
+        [] => "no receipt of this request is kept".to_owned(),
+        receipts => receipts.iter().map(|receipt| harmless(receipt)).collect::<Vec<_>>().join("\n"),
+    })?;
+    Ok(Verdict::Well)
+}
+
+fn show(arguments: &ReceiptArgs) -> Result<Verdict, Stopped> {
+    let ReceiptArgs { receipt, common } = arguments;
+    let answer = open(common)?.get(&format!("{RECEIPTS}/{receipt}"));
+    tell(answer, common.json, told)?;
+    Ok(Verdict::Well)
+}
+
+fn replay(arguments: &ReceiptArgs) -> Result<Verdict, Stopped> {
+    let ReceiptArgs { receipt, common } = arguments;
+    let answer = open(common)?.post(&format!("{RECEIPTS}/{receipt}/replay"), None);
+    let replayed = tell(answer, common.json, |replayed| compared(replayed, Palette::of_stdout()))?;
+    Ok(Verdict::of(replayed.same))
+}
+
+fn open(common: &Common) -> Result<Gateway, Stopped> {
+    common.gateway.open().map(|(gateway, _)| gateway)
+}
+
+/// Prints an answer: as it came, or as a text for people. Hands over what was read of it.
+fn tell<T: DeserializeOwned>(
+    answer: Result<Box<RawValue>, GatewayError>,
+    json: bool,
+    text: impl FnOnce(&T) -> String,
+) -> Result<T, Stopped> {
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(error) => {
+            // A script branches on the code; a person reads the same on standard error.
+            if let (GatewayError::Refused(refused), true) = (&error, json) {
+                print_json(&json!({"error": refused}))?;
+            }
+            return Err(failed(error));
+        }
+    };
+    let read: T = serde_json::from_str(answer.get())
+        .context("the gateway answered something else than expected; is it of this version?")
+        .map_err(failed)?;
+    if json {
+        print(answer.get());
+    } else {
+        print(&text(&read));
+    }
+    Ok(read)
+}
+
+/// A receipt without what the user and the partners said.
+fn told(receipt: &Receipt) -> String {
+    let at = i64::try_from(receipt.at_ms).ok().and_then(|at_ms| Timestamp::from_millisecond(at_ms).ok());
+    let head = pairs(&[
+        ("receipt", receipt.id.clone()),
+        ("request", receipt.request_id.clone()),
+        ("at", at.map_or_else(|| format!("{} ms", receipt.at_ms), |at| at.to_string())),
+        ("contract", format!("{} {}", receipt.intent, receipt.version)),
+        ("component", receipt.contract.to_string()),
+        ("outcome", receipt.outcome.to_string()),
+    ]);
+    let ranked: Vec<[String; 9]> =
+        (1..).zip(&receipt.ranked).map(|(place, score)| row(receipt, place, score)).collect();
+    let head_of_ranked = ["place", "option", "partner", "total", "time", "taste", "budget", "safety", "complete"];
+    let mut sections = vec![head, table(head_of_ranked, &ranked)];
+    if !receipt.dropped.is_empty() {
+        let dropped: Vec<[String; 4]> = receipt
+            .dropped
+            .iter()
+            .map(|ReceiptDrop { number, strike, codes }| {
+                let strike = if *strike { "yes" } else { "no" };
+                [format!("#{number}"), partner(receipt, *number), strike.to_owned(), codes.join(" ")]
+            })
+            .collect();
+        sections.push(table(["dropped", "partner", "strike", "reasons"], &dropped));
+    }
+    sections.join("\n\n")
+}
+
+fn row(receipt: &Receipt, place: usize, score: &ReceiptScore) -> [String; 9] {
+    let Axes { time, taste, budget, safety } = score.axes;
+    let numbers = [score.total, time, taste, budget, safety, score.completeness].map(|number| format!("{number:.4}"));
+    let [total, time, taste, budget, safety, completeness] = numbers;
+    let partner = partner(receipt, score.number);
+    [place.to_string(), score.id.clone(), partner, total, time, taste, budget, safety, completeness]
+}
+
+/// Who offered the option of a number.
+fn partner(receipt: &Receipt, number: u32) -> String {
+    let mut payloads = receipt.payloads.iter();
+    let payload = payloads.find(|payload| payload.candidates.iter().any(|candidate| candidate.number == number));
+    payload.map_or_else(|| "nobody".to_owned(), |payload| payload.partner.to_string())
+}
+
+fn compared(replayed: &Replayed, palette: Palette) -> String {
+    let Replayed { receipt, intent, contract: Ranker { version, digest }, same, expected, found, difference } =
+        replayed;
+    let found = found.map_or_else(|| "refused".to_owned(), |found| found.to_string());
+    let mut lines = vec![
+        ("receipt", receipt.clone()),
+        ("contract", format!("{intent} {version}")),
+        ("component", digest.to_string()),
+        ("expected", expected.to_string()),
+        ("found", found),
+    ];
+    if let Some(difference) = difference {
+        lines.push(("difference", parting(difference)));
+    }
+    let verdict =
+        if *same { palette.paint(Tone::Good, "the same to the bit") } else { palette.paint(Tone::Bad, "not the same") };
+    format!("{}\n\n{verdict}", pairs(&lines))
+}
+
+/// Where two outcomes part, in words.
+fn parting(difference: &Difference) -> String {
+    match difference {
+        Difference::Request { code } => format!("the contract refuses the request now, with {code}"),
+        Difference::Ranked { place, expected, found } => {
+            let told = |score: &Option<ReceiptScore>| {
+                score.as_ref().map_or_else(|| "nothing".to_owned(), |score| format!("{} at {}", score.id, score.total))
+            };
+            let at = place.saturating_add(1);
+            format!("place {at} of the ranking: expected {}, found {}", told(expected), told(found))
+        }
+        Difference::Dropped { place, expected, found } => {
+            let told = |dropped: &Option<ReceiptDrop>| {
+                let text =
+                    |ReceiptDrop { number, codes, .. }: &ReceiptDrop| format!("#{number} for {}", codes.join(" "));
+                dropped.as_ref().map_or_else(|| "nothing".to_owned(), text)
+            };
+            let at = place.saturating_add(1);
+            format!("place {at} of what was dropped: expected {}, found {}", told(expected), told(found))
+        }
+        Difference::Remainder => "in cards, findings, or the wording of reasons".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receipt() -> Receipt {
+        let digest = "ab".repeat(32);
+        let text = format!(
+            r#"{{"id":"rank_1","at_ms":1763716800042,"request_id":"r-1","intent":"auto.fix","version":"1.2.3",
+            "contract":"{digest}","arguments":{{"name":"Asha"}},"payloads":[
+            {{"partner":"alpha","declared":{{"time":0.5,"taste":0.5,"budget":0.5,"safety":0.5}},
+            "candidates":[{{"number":0,"json":{{"id":"a"}}}}]}},
+            {{"partner":"beta","declared":{{"time":0.5,"taste":0.5,"budget":0.5,"safety":0.5}},
+            "candidates":[{{"number":1,"json":{{"id":"b"}}}}]}}],
+            "ranked":[{{"number":1,"id":"b\u001b[2J","total":0.87654321,
+            "axes":{{"time":1.0,"taste":0.5,"budget":0.25,"safety":0.0}},"completeness":1.0}}],
+            "dropped":[{{"number":0,"strike":true,"codes":["UNCERTIFIED","TOO_FAR"]}}],"outcome":"{digest}"}}"#
+        );
+        serde_json::from_str(&text).expect("a receipt")
+    }
+
+    #[test]
+    fn a_receipt_is_told_without_what_was_said() {
+        let text = told(&receipt());
+        assert!(!text.contains("Asha") && !text.contains('\u{1b}'), "{text}");
+        assert!(text.contains("at         2025-11-21T09:20:00.042Z"), "{text}");
+        let line = |start: &str| {
+            let line = text.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{start}: {text}"));
+            line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            line("1 "),
+            ["1", "b\\u{1b}[2J", "beta", "0.8765", "1.0000", "0.5000", "0.2500", "0.0000", "1.0000"]
+        );
+        assert_eq!(line("#0"), ["#0", "alpha", "yes", "UNCERTIFIED", "TOO_FAR"]);
+        assert!(!told(&Receipt { dropped: Vec::new(), ..receipt() }).contains("dropped"));
+    }
+
+    #[test]
+    fn a_replay_is_told_with_its_difference() {
+        let digest = "cd".repeat(32);
+        let read = |same: bool, found: &str, difference: &str| {
+            let text = format!(
+                r#"{{"receipt":"rank_1","intent":"auto.fix","contract":{{"version":"1.2.3","digest":"{digest}"}},
+                "same":{same},"expected":"{digest}","found":{found},"difference":{difference}}}"#
+            );
+            compared(&serde_json::from_str(&text).expect("a replay"), Palette::PLAIN)
+        };
+        let quoted = format!("\"{digest}\"");
+        assert!(read(true, &quoted, "null").ends_with("\n\nthe same to the bit"));
+        let refused = read(false, "null", r#"{"in":"request","code":"TOO_LATE"}"#);
+        assert!(refused.contains("refused") && refused.contains("TOO_LATE") && refused.ends_with("not the same"));
+        let ranked = r#"{"in":"ranked","place":1,"expected":{"number":1,"id":"b","total":0.5,
+            "axes":{"time":1.0,"taste":0.5,"budget":0.25,"safety":0.0},"completeness":1.0},"found":null}"#;
+        let ranked = read(false, &quoted, ranked);
+        assert!(ranked.contains("place 2 of the ranking: expected b at 0.5, found nothing"), "{ranked}");
+        let dropped =
+            r#"{"in":"dropped","place":0,"expected":null,"found":{"number":4,"strike":false,"codes":["X","Y"]}}"#;
+        let dropped = read(false, &quoted, dropped);
+        assert!(dropped.contains("place 1 of what was dropped: expected nothing, found #4 for X Y"), "{dropped}");
+        assert!(read(false, &quoted, r#"{"in":"remainder"}"#).contains("cards"));
+    }
+
+    #[test]
+    fn what_goes_into_a_path_is_an_identifier() {
+        assert!(parse_receipt("rank_0f1e2d3c4b5a69788796a5b4").is_ok());
+        for bad in ["", "rcpt_1", "rank_1/../../x", "rank_1?x", "rank_%2e", &format!("rank_{}", "0".repeat(64))] {
+            assert!(parse_receipt(bad).is_err(), "{bad}");
+        }
+        assert!(parse_request("any text & more").is_ok());
+        assert!(parse_request("").is_err() && parse_request(&"x".repeat(201)).is_err());
+    }
+}
