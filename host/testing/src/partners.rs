@@ -1,6 +1,7 @@
 //! Partners that answer as a test says, and remember how they were called.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
 use std::future::{pending, poll_fn};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
@@ -191,12 +192,18 @@ impl PartnerCalls for ScriptedPartners {
 pub struct RecordedProgress(Mutex<Vec<String>>);
 
 impl RecordedProgress {
-    /// Remembers a word; what listens to a call hands it here.
-    pub fn push(&self, params: &str) {
+    /// For a listener to call.
+    pub fn hear(&self, params: &str) {
         self.0.lock().expect("no test panics in it").push(params.to_owned());
     }
 
     pub fn messages(&self) -> Vec<String> {
         self.0.lock().expect("no test panics in it").clone()
+    }
+}
+
+impl fmt::Debug for RecordedProgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RecordedProgress").field(&self.messages()).finish()
     }
 }

@@ -31,7 +31,7 @@ impl World {
 fn words_are_scanned_as_answers_are_and_the_token_is_kept_back() {
     let world = World::still();
     let (reference, user, heard) = (world.book(), user(), RecordedProgress::default());
-    let hear = |params: &str| heard.push(params);
+    let hear = |params: &str| heard.hear(params);
     let deep = format!(r#"{{"progressToken":1,"deep":{}{}}}"#, "[".repeat(100), "]".repeat(100));
     world.talks(&[
         r#"{"progressToken":1,"progress":0.10}"#.to_owned(),
@@ -50,7 +50,7 @@ fn words_are_scanned_as_answers_are_and_the_token_is_kept_back() {
 fn a_call_that_is_listened_to_gives_its_turn_back_in_time() {
     let world = World::still();
     let (reference, user, heard) = (world.book(), user(), RecordedProgress::default());
-    let hear = |params: &str| heard.push(params);
+    let hear = |params: &str| heard.hear(params);
     world.talks(&[]);
     let alpha = PartnerId::parse("alpha").expect("sound");
     let order = Order { user: Some(&user), listener: Some(Listener::new(&hear)), ..order(TRACK, &reference) };
