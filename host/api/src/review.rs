@@ -109,7 +109,7 @@ impl From<ReviewSubject> for SubjectBody {
         let of_kind = |kind: &str| Self { kind: kind.to_owned(), number: None, intents: None, inflation: None };
         match subject {
             ReviewSubject::Manifest { number } => Self { number: Some(number), ..of_kind("manifest") },
-            ReviewSubject::Drift { intents } => Self { intents: Some(intents), ..of_kind("drift") },
+            ReviewSubject::Drift { intents, .. } => Self { intents: Some(intents), ..of_kind("drift") },
             ReviewSubject::Inflation { intent, declared, inflated } => {
                 let inflation = InflationBody { intent: intent.to_string(), declared, inflated };
                 Self { inflation: Some(inflation), ..of_kind("inflation") }

@@ -2,9 +2,9 @@
 //!
 //! Another process may have replaced or removed a token meanwhile: what is kept here is at most [`KEPT_MS`] old.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use intent_gateway_domain::expiring_map::{Expires, ExpiringMap};
 use intent_gateway_domain::secret::Secret;
 
 /// How long a token is served from memory, milliseconds.
@@ -20,21 +20,31 @@ struct Kept {
     until_ms: u64,
 }
 
-#[derive(Default)]
+impl Expires for Kept {
+    fn ends_ms(&self) -> u64 {
+        self.until_ms
+    }
+}
+
 struct State {
-    kept: HashMap<String, Kept>,
+    kept: ExpiringMap<String, Kept>,
     /// Counts removals: what was read before one is not kept after it.
     removals: u64,
 }
 
 /// Tokens by the key of their link.
-#[derive(Default)]
 pub(super) struct TokenCache(Mutex<State>);
+
+impl Default for TokenCache {
+    fn default() -> Self {
+        Self(Mutex::new(State { kept: ExpiringMap::new(TOKENS_MAX), removals: 0 }))
+    }
+}
 
 impl TokenCache {
     pub(super) fn get(&self, key: &str, endpoint: &str, now_ms: u64) -> Option<Secret> {
         let state = self.state();
-        let kept = state.kept.get(key).filter(|kept| kept.until_ms > now_ms && kept.endpoint == endpoint)?;
+        let kept = state.kept.get(key, now_ms).filter(|kept| kept.endpoint == endpoint)?;
         Some(kept.access.clone())
     }
 
@@ -49,15 +59,9 @@ impl TokenCache {
         if state.removals != removals {
             return;
         }
-        if state.kept.len() >= TOKENS_MAX {
-            state.kept.retain(|_, kept| kept.until_ms > now_ms);
-            // All of it was read within the last seconds: reading some of it again does no harm.
-            if state.kept.len() >= TOKENS_MAX {
-                state.kept.clear();
-            }
-        }
         let until_ms = until_ms.min(now_ms.saturating_add(KEPT_MS));
-        state.kept.insert(key.to_owned(), Kept { access: access.clone(), endpoint: endpoint.to_owned(), until_ms });
+        let kept = Kept { access: access.clone(), endpoint: endpoint.to_owned(), until_ms };
+        state.kept.insert(key.to_owned(), kept, now_ms);
     }
 
     pub(super) fn remove(&self, key: &str) {

@@ -52,27 +52,110 @@ pub enum LinkError {
     Sealed(#[from] OpenError),
 }
 
-impl LinkError {
-    /// Stable code.
+/// Why an account was not linked, as far as it concerns whoever is told: each has a stable name, and asks for words of its
+/// own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkCode {
+    /// The address was not given out here.
+    InvalidLink,
+    /// The address is too old.
+    ExpiredLink,
+    /// The partner is not served.
+    PartnerGone,
+    /// The authorization server cannot be reached.
+    ServerUnreachable,
+    /// The authorization server does not work as it should.
+    ServerUnusable,
+    /// The authorization server does not know the gateway.
+    NoClient,
+    /// The authorization server refused.
+    Refused,
+    /// The browser came back with something that is no answer.
+    InvalidCallback,
+    /// The answer came from another server.
+    WrongIssuer,
+    /// The user declined.
+    Denied,
+    /// The request was answered before, is too old, or never was.
+    NotUnderWay,
+    /// Another browser began.
+    OtherBrowser,
+    /// There is no such link.
+    NotLinked,
+    /// The gateway has too much to do.
+    Overloaded,
+    /// The gateway's own fault.
+    Internal,
+}
+
+impl LinkCode {
+    /// All of them.
+    pub const ALL: [Self; 15] = [
+        Self::InvalidLink,
+        Self::ExpiredLink,
+        Self::PartnerGone,
+        Self::ServerUnreachable,
+        Self::ServerUnusable,
+        Self::NoClient,
+        Self::Refused,
+        Self::InvalidCallback,
+        Self::WrongIssuer,
+        Self::Denied,
+        Self::NotUnderWay,
+        Self::OtherBrowser,
+        Self::NotLinked,
+        Self::Overloaded,
+        Self::Internal,
+    ];
+
+    /// As it is written on the wire and in `docs/errors.md`.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::InvalidLink => "LINK_INVALID",
             Self::ExpiredLink => "LINK_EXPIRED",
             Self::PartnerGone => "PARTNER_GONE",
-            Self::Server(LinkFailure::Unreachable(_)) => "LINK_SERVER_UNREACHABLE",
-            Self::Server(LinkFailure::Refused { .. }) => "LINK_REFUSED",
-            Self::Server(_) | Self::Endpoint(_) => "LINK_SERVER_UNUSABLE",
+            Self::ServerUnreachable => "LINK_SERVER_UNREACHABLE",
+            Self::ServerUnusable => "LINK_SERVER_UNUSABLE",
             Self::NoClient => "LINK_NO_CLIENT",
-            Self::Callback(CallbackFault::Malformed | CallbackFault::State) => "LINK_CALLBACK_INVALID",
-            Self::Callback(CallbackFault::Issuer) => "LINK_WRONG_ISSUER",
-            Self::Callback(CallbackFault::Denied) => "LINK_DENIED",
-            Self::Callback(CallbackFault::Refused(_)) => "LINK_REFUSED",
+            Self::Refused => "LINK_REFUSED",
+            Self::InvalidCallback => "LINK_CALLBACK_INVALID",
+            Self::WrongIssuer => "LINK_WRONG_ISSUER",
+            Self::Denied => "LINK_DENIED",
             Self::NotUnderWay => "LINK_NOT_UNDER_WAY",
             Self::OtherBrowser => "LINK_OTHER_BROWSER",
             Self::NotLinked => "NOT_FOUND",
-            Self::Store(StoreError::Busy) | Self::Contended => "OVERLOADED",
-            Self::Store(_) | Self::NoEntropy(_) | Self::Sealed(_) => "INTERNAL_ERROR",
+            Self::Overloaded => "OVERLOADED",
+            Self::Internal => "INTERNAL_ERROR",
+        }
+    }
+}
+
+impl LinkError {
+    /// What whoever is told has to know of it. Every failure is named here, so that a new one is not forgotten.
+    #[must_use]
+    pub fn code(&self) -> LinkCode {
+        match self {
+            Self::InvalidLink => LinkCode::InvalidLink,
+            Self::ExpiredLink => LinkCode::ExpiredLink,
+            Self::PartnerGone => LinkCode::PartnerGone,
+            Self::Server(LinkFailure::Unreachable(_)) => LinkCode::ServerUnreachable,
+            Self::Server(LinkFailure::AddressRefused(_) | LinkFailure::Unusable(_) | LinkFailure::Protocol(_))
+            | Self::Endpoint(EndpointFault::Address | EndpointFault::Parameter | EndpointFault::TooLong) => {
+                LinkCode::ServerUnusable
+            }
+            Self::Server(LinkFailure::Refused { .. }) | Self::Callback(CallbackFault::Refused(_)) => LinkCode::Refused,
+            Self::NoClient => LinkCode::NoClient,
+            Self::Callback(CallbackFault::Malformed | CallbackFault::State) => LinkCode::InvalidCallback,
+            Self::Callback(CallbackFault::Issuer) => LinkCode::WrongIssuer,
+            Self::Callback(CallbackFault::Denied) => LinkCode::Denied,
+            Self::NotUnderWay => LinkCode::NotUnderWay,
+            Self::OtherBrowser => LinkCode::OtherBrowser,
+            Self::NotLinked => LinkCode::NotLinked,
+            Self::Store(StoreError::Busy) | Self::Contended => LinkCode::Overloaded,
+            Self::Store(StoreError::Conflict(_) | StoreError::Engine(..) | StoreError::Corrupt(..))
+            | Self::NoEntropy(_)
+            | Self::Sealed(_) => LinkCode::Internal,
         }
     }
 }

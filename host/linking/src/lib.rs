@@ -25,7 +25,7 @@ mod ticket;
 mod tokens;
 
 pub use begin::{Begun, PENDING_TTL_MS};
-pub use error::LinkError;
+pub use error::{LinkCode, LinkError};
 pub use finish::Finished;
 pub use manage::{LINKS_LISTED_MAX, LinkView, Revocation};
 pub use port::{AuthMethod, Authorizer, Client, Grant, LinkFailure, Provider};

@@ -5,12 +5,10 @@
 //! marked the link first does it, while the others wait and read. It goes on when its callers have left, or the new
 //! tokens would be lost with the answer.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use futures_util::future::{BoxFuture, Shared};
 
 use super::finish::{TRIES_MAX, is_client_gone};
 use super::records::{ClientOrigin, Link, LinkSecrets, Owner};
@@ -19,7 +17,9 @@ use super::tokens::unknown;
 use super::{Client, Grant, LinkFailure, Linking, Provider};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::error::{CallFailure, chain};
+use intent_gateway_domain::expiring_map::{Expires, ExpiringMap};
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::single_flight::{Began, Flight, SingleFlight};
 use intent_gateway_domain::store::{Change, Versioned};
 
 /// A token is replaced so long before it is over, milliseconds; a short-lived one in the second half of its life.
@@ -50,39 +50,43 @@ pub(super) fn aged(expires_in: Option<u64>, now_ms: u64) -> (Option<u64>, Option
 
 /// A token other than the one that was to be replaced; none where the link has ended.
 type Renewed = Result<Option<Secret>, CallFailure>;
-type Flight = Shared<BoxFuture<'static, Renewed>>;
 
-enum State {
-    /// Held by those who wait for it, and driven to its end.
-    UnderWay(Flight),
-    Failed {
-        failure: CallFailure,
-        until_ms: u64,
-    },
+/// A renewal that failed a moment ago.
+struct Failed {
+    failure: CallFailure,
+    until_ms: u64,
+}
+
+impl Expires for Failed {
+    fn ends_ms(&self) -> u64 {
+        self.until_ms
+    }
 }
 
 /// The renewals of one process, by the key of their link.
-#[derive(Default)]
-pub(super) struct Renewals(Mutex<HashMap<String, State>>);
+pub(super) struct Renewals {
+    /// Each is held by those who wait for it, and driven to its end.
+    under_way: SingleFlight<String, Renewed>,
+    failed: Mutex<ExpiringMap<String, Failed>>,
+}
+
+impl Default for Renewals {
+    fn default() -> Self {
+        Self { under_way: SingleFlight::default(), failed: Mutex::new(ExpiringMap::new(FAILED_MAX)) }
+    }
+}
 
 impl Renewals {
     /// What is kept is whole after every step, so that which a panic interrupted can be used.
-    fn states(&self) -> MutexGuard<'_, HashMap<String, State>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn failed(&self) -> MutexGuard<'_, ExpiringMap<String, Failed>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A renewal has ended.
-    fn landed(&self, key: &str, renewed: &Renewed, now_ms: u64) {
-        let mut states = self.states();
-        states.remove(key);
+    /// Remembers for a while that a renewal has failed.
+    fn remember(&self, key: String, renewed: &Renewed, now_ms: u64) {
         let Err(failure) = renewed else { return };
-        if states.len() >= FAILED_MAX {
-            states.retain(|_, state| !matches!(state, State::Failed { until_ms, .. } if *until_ms <= now_ms));
-        }
-        if states.len() < FAILED_MAX {
-            let failed = State::Failed { failure: failure.clone(), until_ms: now_ms.saturating_add(PAUSE_MS) };
-            states.insert(key.to_owned(), failed);
-        }
+        let failed = Failed { failure: failure.clone(), until_ms: now_ms.saturating_add(PAUSE_MS) };
+        self.failed().insert(key, failed, now_ms);
     }
 }
 
@@ -106,29 +110,25 @@ impl Linking {
         drop(self.flight(owners, stale));
     }
 
-    fn flight(&self, owners: Vec<Owner>, stale: &Secret) -> Flight {
+    fn flight(&self, owners: Vec<Owner>, stale: &Secret) -> Flight<Renewed> {
         let key = owners[0].key();
-        let flight = {
-            let mut states = self.inner.renewals.states();
-            match states.get(&key) {
-                Some(State::UnderWay(flight)) => return flight.clone(),
-                Some(State::Failed { failure, until_ms }) if *until_ms > self.now() => {
-                    return std::future::ready(Err(failure.clone())).boxed().shared();
-                }
-                _ => {}
+        let (flight, began) = {
+            let failed = self.inner.renewals.failed();
+            if let Some(Failed { failure, .. }) = failed.get(&key, self.now()) {
+                return std::future::ready(Err(failure.clone())).boxed().shared();
             }
             let (linking, stale, of) = (self.clone(), stale.clone(), key.clone());
-            let work = async move {
+            // Still under the lock: a renewal that fails is remembered before it is over.
+            self.inner.renewals.under_way.join(&key, || async move {
                 let renewed = linking.renew(&owners, &stale).await;
                 linking.inner.cache.remove(&of);
-                linking.inner.renewals.landed(&of, &renewed, linking.now());
+                linking.inner.renewals.remember(of, &renewed, linking.now());
                 renewed
-            };
-            let flight = work.boxed().shared();
-            states.insert(key, State::UnderWay(flight.clone()));
-            flight
+            })
         };
-        self.parts().background.run(flight.clone().map(drop).boxed());
+        if began == Began::Now {
+            self.parts().background.run(flight.clone().map(drop).boxed());
+        }
         flight
     }
 
@@ -336,10 +336,10 @@ mod tests {
         let renewals = Renewals::default();
         let failed: Renewed = Err(CallFailure::Busy);
         for number in 0..FAILED_MAX + 10 {
-            renewals.landed(&number.to_string(), &failed, 0);
+            renewals.remember(number.to_string(), &failed, 0);
         }
-        assert_eq!(renewals.states().len(), FAILED_MAX);
-        renewals.landed("next", &failed, PAUSE_MS);
-        assert_eq!(renewals.states().len(), 1);
+        assert_eq!(renewals.failed().len(), FAILED_MAX);
+        renewals.remember("next".to_owned(), &failed, PAUSE_MS);
+        assert_eq!(renewals.failed().len(), 1);
     }
 }

@@ -37,29 +37,31 @@ impl Connection {
         })
     }
 
-    /// Takes the tools of some intents as the last probe saw them.
+    /// Takes the quarantined tools as the last probe saw them.
     ///
     /// # Errors
     /// `NO_PROBE` when the last probe did not pass: there is nothing sound to accept.
-    pub(super) fn accept_drift(&mut self, intents: &BTreeSet<IntentId>) -> Result<(), OnboardingError> {
+    pub(super) fn accept_drift(&mut self) -> Result<(), OnboardingError> {
         let sound = self.probe.as_ref().filter(|probe| probe.passed).and_then(|probe| probe.tools.as_ref());
         let Some(report) = sound else {
             let message = "the last probe did not pass; probe again before the changed tools are accepted";
             return Err(OnboardingError::out_of_step("NO_PROBE", message));
         };
-        self.pinned.get_or_insert_default().accept(&report.pinned(), intents);
-        self.quarantine.retain(|intent, _| !intents.contains(intent));
+        let intents: BTreeSet<IntentId> = std::mem::take(&mut self.quarantine).into_keys().collect();
+        self.pinned.get_or_insert_default().accept(&report.pinned(), &intents);
         Ok(())
     }
 
-    /// Forgets what was learnt of the endpoint.
-    fn reset(&mut self) {
+    /// Forgets what was learnt of the endpoint. Returns the review of its changed tools, which has nothing to decide any
+    /// more.
+    #[must_use = "an open review has to be superseded"]
+    fn reset(&mut self) -> Option<String> {
         self.probe = None;
         self.pinned = None;
         self.quarantine = BTreeMap::new();
-        self.drift_review = None;
         self.tests = BTreeMap::new();
         self.next_probe_at_ms = None;
+        self.drift_review.take()
     }
 }
 
@@ -81,10 +83,12 @@ impl Onboarding {
         let done = self
             .retrying(async || {
                 self.existing::<Account>(account.as_str(), "account").await?;
+                let mut change = Change::default();
                 let mut kept = match load::<Connection>(&*self.store, account.as_str()).await? {
                     Some(kept) if kept.value.endpoint == *endpoint => return Ok(Step::Done(kept.value)),
                     Some(mut kept) => {
-                        kept.value.reset();
+                        let review = kept.value.reset();
+                        self.supersede(review.as_deref(), &mut change).await?;
                         self.after(&mut kept.value, ConnectionEvent::Moved)?;
                         kept
                     }
@@ -104,7 +108,6 @@ impl Onboarding {
                     }),
                 };
                 kept.value.endpoint = endpoint.clone();
-                let mut change = Change::default();
                 change.put(&kept);
                 let detail = json!({"endpoint": endpoint, "state": kept.value.state});
                 change.audit.push(self.record(actor, "connection.registered", account, detail));
@@ -213,8 +216,9 @@ impl Onboarding {
                 self.after(&mut kept.value, ConnectionEvent::Lifted)?;
                 kept.value.suspension = None;
                 kept.value.pardoned_at_ms = Some(self.now());
-                kept.value.reset();
+                let review = kept.value.reset();
                 let mut change = Change::default();
+                self.supersede(review.as_deref(), &mut change).await?;
                 change.put(&kept);
                 self.withdraw_approval(account, &mut change).await?;
                 change.audit.push(self.record(actor, "connection.lifted", account, json!({"reason": reason})));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::records::{Connection, Manifests, Probed, ReviewSubject};
+use super::records::{Connection, Manifests, Probed, Review, ReviewStatus, ReviewSubject};
 use super::routing::{mappings, partner};
 use super::{Onboarding, OnboardingError, Step};
 use crate::connection::{ConnectionEvent, ConnectionState};
@@ -149,6 +149,9 @@ impl Onboarding {
                     connection.tests.clear();
                 }
                 connection.pinned = Some(fresh);
+                // Of one that is suspended, what had changed is now what is remembered.
+                connection.quarantine.clear();
+                self.supersede(connection.drift_review.take().as_deref(), change).await?;
             }
         }
         connection.probe = Some(probed);
@@ -176,18 +179,29 @@ impl Onboarding {
         let newer: BTreeSet<IntentId> = newer.cloned().collect();
         pinned.accept(fresh, &newer);
         // Tools that were put back as they were are no reason to wait for anybody.
-        let news = drifted.iter().any(|(intent, drift)| connection.quarantine.get(intent) != Some(drift));
-        let intents: BTreeSet<IntentId> = if news { drifted.keys().cloned().collect() } else { BTreeSet::new() };
+        let is_known = drifted.iter().all(|(intent, drift)| connection.quarantine.get(intent) == Some(drift));
         connection.quarantine = drifted;
-        if intents.is_empty() && !connection.quarantine.is_empty() {
+        let last = match &connection.drift_review {
+            Some(id) => Some(self.existing::<Review>(id, "review").await?.value),
+            None => None,
+        };
+        let needs_review = !connection.quarantine.is_empty()
+            && last.is_none_or(|last| match last.status {
+                ReviewStatus::Open => !last.is_of_drift(&connection.quarantine),
+                ReviewStatus::Approved | ReviewStatus::Rejected | ReviewStatus::Superseded => !is_known,
+            });
+        if !connection.quarantine.is_empty() && !needs_review {
             return Ok(());
         }
         // A review is of one state of the tools: approving it never takes another one.
         self.supersede(connection.drift_review.take().as_deref(), change).await?;
-        if intents.is_empty() {
+        if !needs_review {
             return Ok(());
         }
-        let review = self.open_review(&connection.account, ReviewSubject::Drift { intents: intents.clone() })?;
+        let drift = connection.quarantine.clone();
+        let intents: BTreeSet<IntentId> = drift.keys().cloned().collect();
+        let subject = ReviewSubject::Drift { intents: intents.clone(), drift };
+        let review = self.open_review(&connection.account, subject)?;
         let detail = json!({"intents": intents, "review": review.id});
         change.audit.push(self.record(&Actor::gateway(), "connection.quarantined", &connection.account, detail));
         connection.drift_review = Some(review.id.clone());
@@ -295,6 +309,13 @@ impl Onboarding {
                 }
             }
         }
+    }
+}
+
+impl Review {
+    /// Whether it is about just this drift.
+    fn is_of_drift(&self, found: &BTreeMap<IntentId, Vec<Drift>>) -> bool {
+        matches!(&self.subject, ReviewSubject::Drift { drift, .. } if drift == found)
     }
 }
 

@@ -186,6 +186,9 @@ pub enum ReviewSubject {
     Drift {
         /// The intents that are out of service meanwhile.
         intents: BTreeSet<IntentId>,
+        /// What has changed of each: a decision is about just this. Empty where an earlier release opened the review.
+        #[serde(default)]
+        drift: BTreeMap<IntentId, Vec<Drift>>,
     },
     /// Declared signals that claim more than was delivered.
     Inflation {

@@ -1,7 +1,7 @@
 //! The platform team's reviews: a queue, a checklist, a decision with notes, a mail to the partner (spec 1,
 //! Authentication 6 and States and transitions).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -10,10 +10,12 @@ use super::accounts::bounded_text;
 use super::records::{Account, Connection, Decision, Manifests, Review, ReviewStatus, ReviewSubject, Submission};
 use super::{Onboarding, OnboardingError, Step, inflation};
 use crate::compliance::{self, CheckState, ChecklistItem, PrivacyCheck};
+use crate::descriptors::Drift;
 use crate::manifest::{self, Flag};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::probe::FetchedPage;
 use intent_gateway_domain::store::{Change, List, Versioned, load, page};
 
@@ -158,8 +160,8 @@ impl Onboarding {
                     ReviewSubject::Manifest { number } => {
                         self.decide_manifest(&kept.value, number, order.verdict, &notes, &mut change).await?;
                     }
-                    ReviewSubject::Drift { intents } => {
-                        self.decide_drift(&kept.value, &intents, order.verdict, &mut change).await?;
+                    ReviewSubject::Drift { drift, .. } => {
+                        self.decide_drift(&kept.value, &drift, order.verdict, &mut change).await?;
                     }
                     // Nothing changes of itself: what is in force stays so until the partner corrects it, or the team
                     // suspends the connection.
@@ -214,11 +216,12 @@ impl Onboarding {
         Ok(())
     }
 
-    /// An approval takes the tools as the last probe saw them and lifts the quarantine; a rejection leaves it.
+    /// An approval takes the tools as they were reviewed, which is as the last probe saw them, and lifts the quarantine; a
+    /// rejection leaves it.
     async fn decide_drift(
         &self,
         review: &Review,
-        intents: &BTreeSet<intent_gateway_domain::id::IntentId>,
+        drift: &BTreeMap<IntentId, Vec<Drift>>,
         verdict: Verdict,
         change: &mut Change,
     ) -> Result<(), OnboardingError> {
@@ -226,7 +229,13 @@ impl Onboarding {
             return Ok(());
         }
         let mut kept: Versioned<Connection> = self.existing(review.account.as_str(), "connection").await?;
-        kept.value.accept_drift(intents)?;
+        let connection = &mut kept.value;
+        if connection.drift_review.as_deref() != Some(review.id.as_str()) || connection.quarantine != *drift {
+            let message =
+                "the tools are not as they were when the review was opened; probe again and decide what follows";
+            return Err(OnboardingError::out_of_step("REVIEW_CLOSED", message));
+        }
+        connection.accept_drift()?;
         change.put(&kept);
         Ok(())
     }

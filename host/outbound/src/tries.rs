@@ -8,7 +8,7 @@ use super::read_first::Orders;
 use super::{Errand, Outbound, Policies, Reply, is_search};
 use crate::health::{Admission, Observation, Outcome};
 use crate::policy::failure::{RATE_LIMITED, Reading};
-use crate::policy::pace::{Ask, Decision, Held};
+use crate::policy::pace::{Held, HeldBy, PacedCall, UserSlot};
 use crate::policy::retry::{Plan, Retry, TRY_MIN_MS};
 use intent_gateway_domain::contract::Tool;
 use intent_gateway_domain::error::{CallFailure, NotCalled};
@@ -36,10 +36,12 @@ impl Outbound {
         let mut plan = Plan::new(errand.descriptor(), tool, started_ms, errand.within);
         let mut again = errand.again;
         let mut failed = None;
+        let mut slot = None;
         loop {
-            if let Err(held) = self.pass(policies, errand, tool, again, &plan).await {
+            match self.pass(policies, errand, tool, again, &plan).await {
+                Ok(taken) => slot = slot.or(taken),
                 // A retry that may not go out leaves the failure before it standing.
-                return Err(failed.unwrap_or(held));
+                Err(held) => return Err(failed.unwrap_or(held)),
             }
             let left = plan.left(self.clock.now_ms());
             let failure = match self.observed(policies, errand, tool, left, token, progress).await {
@@ -63,10 +65,10 @@ impl Outbound {
                     }
                 }
                 Retry::GiveUp => {
-                    if let Some(pace) = policies.pace.as_ref()
+                    if let (Some(pace), Some(slot)) = (policies.pace.as_ref(), slot)
                         && !Reading::of(&failure, errand.descriptor()).may_have_landed
                     {
-                        pace.undone(&ask(errand, tool, errand.again));
+                        pace.give_back(slot);
                     }
                     return Err(failure);
                 }
@@ -84,23 +86,23 @@ impl Outbound {
         tool: &Tool,
         again: bool,
         plan: &Plan<'_>,
-    ) -> Result<(), CallFailure> {
+    ) -> Result<Option<UserSlot>, CallFailure> {
         self.healthy(policies, errand, tool)?;
-        let Some(pace) = &policies.pace else { return Ok(()) };
-        let ask = ask(errand, tool, again);
+        let Some(pace) = &policies.pace else { return Ok(None) };
+        let paced = paced(errand, tool, again);
         let mut holds = 0;
         loop {
             let now_ms = self.clock.now_ms();
-            let (wait_ms, held) = match pace.admit(&ask, now_ms) {
-                Decision::Call => return Ok(()),
-                Decision::Wait(wait_ms, held) => (wait_ms, held),
+            let Held { wait_ms, by } = match pace.admit(&paced, now_ms) {
+                Ok(slot) => return Ok(slot),
+                Err(held) => held,
             };
             // A retry has its own wait behind it and may wait for the partner as well, as long as there is time.
             let left_ms = u64::try_from(plan.left(now_ms).as_millis()).unwrap_or(u64::MAX);
             let bearable = if again { wait_ms } else { wait_ms.min(HOLD_MAX_MS) };
-            let is_left_alone = held == Held::BackOff && !again;
+            let is_left_alone = by == HeldBy::BackOff && !again;
             if is_left_alone || wait_ms > bearable || wait_ms + TRY_MIN_MS > left_ms || holds >= HOLDS_MAX {
-                return Err(CallFailure::NotCalled { why: why(held), wait_ms: Some(wait_ms) });
+                return Err(CallFailure::NotCalled { why: why(by), wait_ms: Some(wait_ms) });
             }
             holds += 1;
             policies.timer.wait(Duration::from_millis(wait_ms)).await;
@@ -141,8 +143,8 @@ impl Outbound {
         let partner = &errand.partner.id;
         if let Some(pace) = &policies.pace {
             match outcome.as_ref().err().and_then(slow_down) {
-                Some(retry_after_ms) => pace.limited(partner, started_ms, retry_after_ms, now_ms),
-                None => pace.answered(partner, started_ms),
+                Some(retry_after_ms) => pace.note_rate_limit(partner, started_ms, retry_after_ms, now_ms),
+                None => pace.note_answer(partner, started_ms),
             }
         }
         let seen = Observation {
@@ -160,9 +162,9 @@ impl Outbound {
     }
 }
 
-fn ask<'a>(errand: &'a Errand, tool: &'a Tool, again: bool) -> Ask<'a> {
+fn paced<'a>(errand: &'a Errand, tool: &'a Tool, again: bool) -> PacedCall<'a> {
     let intent = errand.descriptor().intent.as_str();
-    Ask { partner: &errand.partner.id, intent, tool, user: errand.user.as_ref(), again }
+    PacedCall { partner: &errand.partner.id, intent, tool, user: errand.user.as_ref(), is_repeat: again }
 }
 
 /// The partner's request to slow down, with what it said of when to come back.
@@ -176,11 +178,11 @@ fn slow_down(failure: &CallFailure) -> Option<Option<u64>> {
     }
 }
 
-fn why(held: Held) -> NotCalled {
-    match held {
-        Held::BackOff => NotCalled::BackOff,
-        Held::PartnerRate => NotCalled::PartnerRate,
-        Held::UserRate => NotCalled::UserRate,
-        Held::Crowded => NotCalled::Crowded,
+fn why(by: HeldBy) -> NotCalled {
+    match by {
+        HeldBy::BackOff => NotCalled::BackOff,
+        HeldBy::PartnerRate => NotCalled::PartnerRate,
+        HeldBy::UserRate => NotCalled::UserRate,
+        HeldBy::Crowded => NotCalled::Crowded,
     }
 }

@@ -1,22 +1,21 @@
-//! Go-live checks over ports that this test plays: each requirement met, and missed by just that.
+//! Go-live checks over fakes: each requirement met, and missed by just that.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_executor::block_on;
-use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
-use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::contract::*;
-use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::endpoint::{Endpoint, Mappings};
 use intent_gateway_domain::error::{CallFailure, ContractError, ContractFault};
 use intent_gateway_domain::golive::*;
-use intent_gateway_domain::id::{IntentId, PartnerId};
-use intent_gateway_domain::partner::{Listing, Partner};
-use intent_gateway_domain::ports::*;
+use intent_gateway_domain::partner::Partner;
+use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_routing::golive::*;
-use serde_json::value::{RawValue, to_raw_value};
+use intent_gateway_testing::clock::TestClock;
+use intent_gateway_testing::contract::{
+    ScriptedContract, accept_any_request, candidates, ranked, refusal, tool, violation,
+};
+use intent_gateway_testing::directory::partner;
+use intent_gateway_testing::partners::{RecordedCall, Reply, ScriptedPartners};
 use serde_json::{Value, json};
 
 const NOW_MS: u64 = 1_767_225_600_000;
@@ -25,203 +24,83 @@ const INTENT: &str = "test.find_things";
 const EASY_MS: u32 = 600_000;
 const IMPOSSIBLE_MS: u32 = 0;
 
-struct FixedClock;
-
-impl Clock for FixedClock {
-    fn now_ms(&self) -> u64 {
-        NOW_MS
-    }
-}
-
-fn raw() -> Box<RawValue> {
-    RawValue::from_string("{}".to_owned()).expect("valid JSON")
-}
-
-fn tool(name: &str, role: ToolRole, p95_ms: u32) -> Tool {
-    Tool {
-        name: name.into(),
-        role,
-        purpose: "Deals with things.".into(),
-        latency: LatencyTargets { p50_ms: 0, p95_ms, p99_ms: None },
-        rate_per_minute: 60,
-        idempotency_key: None,
-        retry: RetryPolicy { on_rate_limited: 0, on_server_error: 0 },
-        cache_seconds: None,
-        orders_tool: None,
-        request_schema: raw(),
-        response_schema: raw(),
-    }
-}
-
-fn descriptor(check: RequirementCheck, p95_ms: u32) -> Descriptor {
-    Descriptor {
-        intent: IntentId::parse(INTENT).expect("well formed"),
-        version: "1.2.3".parse().expect("semver"),
-        domain: "test".into(),
-        agent: "TestAgent".into(),
-        title: "Things".into(),
-        summary: "Finds things.".into(),
-        search: SearchShape {
-            tool: "search_things".into(),
-            options_key: "things".into(),
-            id_key: "id".into(),
-            max_options: 20,
-            empty_code: None,
-            gone_code: None,
-        },
-        tools: vec![tool("search_things", ToolRole::Search, p95_ms), tool("book_thing", ToolRole::Create, 4_000)],
-        ranking: Ranking {
-            weights: Axes { time: 0.25, taste: 0.25, budget: 0.25, safety: 0.25 },
-            declared_share: 0.2,
-            completeness_share: 0.1,
-            signals: vec![],
-            bands: vec![],
-        },
-        vocabularies: vec![Vocabulary { name: "kind".into(), values: vec!["red".into(), "blue".into()] }],
-        forbidden_fields: vec![],
-        rules: vec![],
-        errors: vec![],
-        widget: Widget { widget_type: "generic_listings".into(), preferred: None, slots: vec![] },
-        completion: Completion { statuses: vec![], charged_statuses: vec![], schema: raw() },
-        data_lifetimes: vec![],
-        go_live: vec![Requirement { code: "ASKED".into(), text: "It holds.".into(), check }],
-        cues: vec![],
-        pairs: vec![],
-        elsewhere: vec![],
-    }
+fn declared(check: RequirementCheck, p95_ms: u32) -> Descriptor {
+    let mut declared = intent_gateway_testing::contract::descriptor("1.2.3");
+    declared.search.id_key = "id".to_owned();
+    declared.search.max_options = 20;
+    let latency = |p95_ms| LatencyTargets { p50_ms: 0, p95_ms, p99_ms: None };
+    declared.tools = vec![
+        Tool { latency: latency(p95_ms), ..tool("search_things", ToolRole::Search, 0, 0) },
+        Tool { latency: latency(4_000), ..tool("book_thing", ToolRole::Create, 0, 0) },
+    ];
+    declared.vocabularies = vec![Vocabulary { name: "kind".into(), values: vec!["red".into(), "blue".into()] }];
+    declared.go_live = vec![Requirement { code: "ASKED".into(), text: "It holds.".into(), check }];
+    declared
 }
 
 /// Ranks every option but those that `break` a rule; records what they `note`.
-struct ScriptedContract(Descriptor);
-
-fn violation(code: &Value) -> Violation {
-    Violation { pointer: String::new(), code: code.as_str().expect("a code").into(), message: "found".into() }
+fn contract(declared: Descriptor) -> ScriptedContract {
+    ScriptedContract::new(declared)
+        .on_check_request(|context, _, arguments| {
+            let request: Value = serde_json::from_str(arguments).expect("valid JSON");
+            match request["mode"].as_str() {
+                Some("refused") => Err(refusal("INVALID_REQUEST", [violation("", "BAD")])),
+                Some("fault") => Err(ContractError::Fault(ContractFault::DeadlineExceeded(5))),
+                _ => Ok(accept_any_request(context, arguments)),
+            }
+        })
+        .on_evaluate(|_, _, payloads| Ok(evaluate(payloads)))
 }
 
-impl Contract for ScriptedContract {
-    fn descriptor(&self) -> &Descriptor {
-        &self.0
-    }
-
-    fn digest(&self) -> Digest {
-        Digest::of(b"scripted")
-    }
-
-    fn classify<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<Classification, ContractFault>> {
-        unreachable!("a check classifies nothing")
-    }
-
-    fn check_request<'a>(
-        &'a self,
-        context: &'a CallContext,
-        _: &'a str,
-        arguments: &'a str,
-    ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
-        let mut request: Value = serde_json::from_str(arguments).expect("valid JSON");
-        let outcome = match &request["mode"] {
-            Value::String(mode) if mode == "refused" => {
-                let violations = vec![violation(&json!("BAD"))];
-                Err(ContractError::Refused(Refusal { code: "INVALID_REQUEST".into(), violations }))
-            }
-            Value::String(mode) if mode == "fault" => Err(ContractError::Fault(ContractFault::DeadlineExceeded(5))),
-            _ => {
-                request["request_id"] = context.request_id.clone().into();
-                let arguments = to_raw_value(&request).expect("valid JSON");
-                Ok(PreparedRequest { arguments, need: Need::default(), notes: vec![] })
-            }
-        };
-        async { outcome }.boxed()
-    }
-
-    fn evaluate<'a>(
-        &'a self,
-        _: &'a CallContext,
-        _: &'a str,
-        payloads: &'a [Payload<'a>],
-    ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
-        let mut evaluation = Evaluation::default();
-        for candidate in payloads.iter().flat_map(|payload| &payload.candidates) {
-            let option: Value = serde_json::from_str(candidate.json).expect("valid JSON");
-            let (number, id) = (candidate.number, option["id"].as_str().expect("an identifier").to_owned());
-            if let Some(code) = option.get("break") {
-                let violations = vec![violation(code)];
-                evaluation.dropped.push(DroppedOption { number, id: Some(id), strike: false, violations });
-                continue;
-            }
-            if let Some(code) = option.get("note") {
-                evaluation.findings.push(OptionFinding { number, violation: violation(code) });
-            }
-            let (axes, card) = (Axes::UNDECLARED, raw());
-            evaluation.ranked.push(RankedOption { number, id, total: 0.5, axes, completeness: 1.0, card });
+fn evaluate(payloads: &[Payload<'_>]) -> Evaluation {
+    let mut evaluation = Evaluation::default();
+    for candidate in candidates(payloads) {
+        let option: Value = serde_json::from_str(candidate.json).expect("valid JSON");
+        let (number, id) = (candidate.number, option["id"].as_str().expect("an identifier"));
+        if let Some(code) = option["break"].as_str() {
+            let violations = vec![violation("", code)];
+            evaluation.dropped.push(DroppedOption { number, id: Some(id.to_owned()), strike: false, violations });
+            continue;
         }
-        async { Ok(evaluation) }.boxed()
+        if let Some(code) = option["note"].as_str() {
+            evaluation.findings.push(OptionFinding { number, violation: violation("", code) });
+        }
+        evaluation.ranked.push(ranked(number, id, 0.5));
     }
-
-    fn check_response<'a>(
-        &'a self,
-        _: &'a CallContext,
-        _: Exchange<'a>,
-    ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
-        unreachable!("a check calls no other tool")
-    }
-
-    fn check_completion<'a>(
-        &'a self,
-        _: &'a CallContext,
-        _: &'a str,
-        _: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
-        unreachable!("a check knows no completion")
-    }
+    evaluation
 }
 
-/// Answers the options that stand under `offer` in the request; fails where it says so.
-struct Desk;
-
-impl PartnerCalls for Desk {
-    fn call<'a>(&'a self, _: &'a Arc<Partner>, call: ToolCall<'a>) -> BoxFuture<'a, Result<ToolAnswer, CallFailure>> {
-        assert_eq!((call.intent, call.tool), (INTENT, "search_things"));
-        let request: Value = serde_json::from_str(call.arguments).expect("valid JSON");
-        let answer = if request["mode"] == "down" {
-            Err(CallFailure::HttpStatus(500))
-        } else {
-            let offer = request.get("offer").cloned().unwrap_or_else(|| json!([{"id": "only"}]));
-            let answer = json!({"result_token": "t", "expires_at": "2027-01-01T00:00:00Z", "things": offer});
-            Ok(ToolAnswer { text: answer.to_string() })
-        };
-        async { answer }.boxed()
+/// The options that stand under `offer` in the request; a failure where it says so.
+fn reply(call: &RecordedCall) -> Reply {
+    assert_eq!((call.intent.as_str(), call.tool.as_str()), (INTENT, "search_things"));
+    if call.arguments["mode"] == "down" {
+        return CallFailure::HttpStatus(500).into();
     }
+    let offer = call.arguments.get("offer").cloned().unwrap_or_else(|| json!([{"id": "only"}]));
+    json!({"result_token": "t", "expires_at": "2027-01-01T00:00:00Z", "things": offer}).into()
 }
 
-fn partner() -> Arc<Partner> {
-    Arc::new(Partner {
-        id: PartnerId::parse("alpha").expect("well formed"),
-        name: "Alpha".into(),
-        endpoint: Endpoint::mcp("https://partner.example/mcp"),
-        mappings: Mappings::new(),
-        listings: vec![Listing {
-            intent: IntentId::parse(INTENT).expect("well formed"),
-            service_area: vec!["Pune".into()],
-            availability: String::new(),
-            declared: Axes::UNDECLARED,
-        }],
-        token: None,
-    })
+/// One that serves a city alone: whom people check is called all the same.
+fn alpha() -> Arc<Partner> {
+    let mut alpha = partner("alpha", &[INTENT]);
+    alpha.listings[0].service_area = vec!["Pune".into()];
+    Arc::new(alpha)
 }
 
 fn check_with(
-    descriptor: Descriptor,
+    declared: Descriptor,
     requests: &[Value],
     confirmed: &[Confirmation],
 ) -> Result<GoLiveReport, GoLiveError> {
-    let calls = Arc::new(Desk);
-    let runner = GoLiveRunner { calls, clock: Arc::new(FixedClock), timeout: Duration::from_secs(1) };
+    let calls = Arc::new(ScriptedPartners::default());
+    calls.reply_with("alpha", |call, _| reply(call));
+    let runner = GoLiveRunner { calls, clock: TestClock::at(NOW_MS), timeout: Duration::from_secs(1) };
     let requests: Vec<String> = requests.iter().map(Value::to_string).collect();
-    block_on(runner.run(partner(), Arc::new(ScriptedContract(descriptor)), &requests, confirmed))
+    block_on(runner.run(alpha(), Arc::new(contract(declared)), &requests, confirmed))
 }
 
 fn check(check: RequirementCheck, requests: &[Value]) -> GoLiveReport {
-    check_with(descriptor(check, EASY_MS), requests, &[]).expect("checked")
+    check_with(declared(check, EASY_MS), requests, &[]).expect("checked")
 }
 
 /// What became of the one requirement.
@@ -408,7 +287,7 @@ fn the_search_is_measured() {
     let (state, detail) = outcome(latency(), &samples);
     assert_eq!(state, ItemState::Passed);
     assert!(detail.starts_with("p95 of 5 samples is ") && detail.ends_with("the target is 600000 ms"), "{detail}");
-    let slow = check_with(descriptor(latency(), IMPOSSIBLE_MS), &samples, &[]).expect("checked");
+    let slow = check_with(declared(latency(), IMPOSSIBLE_MS), &samples, &[]).expect("checked");
     assert_eq!(slow.items[2].state, ItemState::Failed);
     assert_eq!(outcome(latency(), &samples[1..]), failed("4 of 5 samples that a percentile takes"));
 }
@@ -420,7 +299,7 @@ fn what_would_act_is_measured_by_people() {
     assert_eq!(state, ItemState::ByHand);
     assert_eq!(detail, "`book_thing` is not called by this check; to be measured and confirmed: p95 at most 4000 ms");
     let confirmed = [Confirmation { code: "ASKED".into(), note: "p95 3100 ms of 40 test bookings".into() }];
-    let report = check_with(descriptor(latency(), EASY_MS), &[json!({})], &confirmed).expect("checked");
+    let report = check_with(declared(latency(), EASY_MS), &[json!({})], &confirmed).expect("checked");
     assert!(report.passed());
     assert_eq!(report.items[2].detail, "p95 3100 ms of 40 test bookings");
 }
@@ -442,14 +321,14 @@ fn a_check_passes_once_people_have_confirmed_the_rest() {
     let before = report.clone();
     for (confirmations, error) in unfit {
         assert_eq!(report.confirm(&confirmations), Err(error.clone()));
-        let at_once = check_with(descriptor(RequirementCheck::ByHand, EASY_MS), &[json!({})], &confirmations);
+        let at_once = check_with(declared(RequirementCheck::ByHand, EASY_MS), &[json!({})], &confirmations);
         assert_eq!(at_once, Err(GoLiveError::Confirmation(error)));
     }
     assert_eq!(report, before);
     report.confirm(std::slice::from_ref(&seen)).expect("it fits");
     assert!(report.passed());
     assert_eq!((report.items[2].state, report.items[2].detail.as_str()), (ItemState::Confirmed, "seen on site"));
-    let at_once = check_with(descriptor(RequirementCheck::ByHand, EASY_MS), &[json!({})], &[seen]);
+    let at_once = check_with(declared(RequirementCheck::ByHand, EASY_MS), &[json!({})], &[seen]);
     assert_eq!(at_once, Ok(report));
 }
 
@@ -491,7 +370,8 @@ fn every_sample_is_answered_without_forbidden_fields() {
 fn a_report_says_who_was_checked_by_what() {
     let report = check(RequirementCheck::ByHand, &[json!({}), json!({"offer": []})]);
     assert_eq!((report.partner.as_str(), report.intent.as_str()), ("alpha", INTENT));
-    assert_eq!((report.contract_version.as_str(), report.contract_digest), ("1.2.3", Digest::of(b"scripted")));
+    let digest = contract(declared(RequirementCheck::ByHand, EASY_MS)).digest();
+    assert_eq!((report.contract_version.as_str(), report.contract_digest), ("1.2.3", digest));
     assert_eq!(report.at_ms, NOW_MS);
     let samples: Vec<_> = report.samples.iter().map(|one| (one.request_id.as_str(), one.options)).collect();
     assert_eq!(samples, [("go-live-1767225600000-1", 1), ("go-live-1767225600000-2", 0)]);
@@ -501,7 +381,7 @@ fn a_report_says_who_was_checked_by_what() {
 
 #[test]
 fn unfit_samples_are_named() {
-    let run = |requests: &[Value]| check_with(descriptor(RequirementCheck::ByHand, EASY_MS), requests, &[]);
+    let run = |requests: &[Value]| check_with(declared(RequirementCheck::ByHand, EASY_MS), requests, &[]);
     assert_eq!(run(&[]), Err(GoLiveError::SampleCount(0)));
     assert_eq!(run(&vec![json!({}); SAMPLES_MAX + 1]), Err(GoLiveError::SampleCount(51)));
     assert!(run(&vec![json!({}); SAMPLES_MAX]).is_ok());

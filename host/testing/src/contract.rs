@@ -1,5 +1,9 @@
-//! Contracts for tests: a small valid descriptor, and a contract that judges nothing.
+//! Contracts for tests: a small valid descriptor, a contract that does what a test scripts, and one that judges nothing.
 
+use std::future::ready;
+use std::sync::Mutex;
+
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::value::RawValue;
 
@@ -117,6 +121,254 @@ impl Contract for Inert {
     ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
         unreachable!("nothing is reported here")
     }
+}
+
+type Later<'a, T, E> = BoxFuture<'a, Result<T, E>>;
+type OnClassify = Box<dyn for<'a> Fn(&'a str, &'a str) -> Later<'a, Classification, ContractFault> + Send + Sync>;
+type OnCheckRequest =
+    Box<dyn for<'a> Fn(&'a CallContext, &'a str, &'a str) -> Later<'a, PreparedRequest, ContractError> + Send + Sync>;
+type OnEvaluate = Box<
+    dyn for<'a> Fn(&'a CallContext, &'a str, &'a [Payload<'a>]) -> Later<'a, Evaluation, ContractError> + Send + Sync,
+>;
+type OnCheckResponse =
+    Box<dyn for<'a> Fn(&'a CallContext, Exchange<'a>) -> Later<'a, CheckedResponse, ContractError> + Send + Sync>;
+type OnCheckCompletion = Box<
+    dyn for<'a> Fn(&'a CallContext, &'a str, Option<&'a str>) -> Later<'a, CheckedCompletion, ContractError>
+        + Send
+        + Sync,
+>;
+
+/// A contract that does what its test has scripted, and remembers each call. A function without a script panics when it is
+/// called.
+pub struct ScriptedContract {
+    descriptor: Descriptor,
+    digest: Digest,
+    on_classify: Option<OnClassify>,
+    on_check_request: Option<OnCheckRequest>,
+    on_evaluate: Option<OnEvaluate>,
+    on_check_response: Option<OnCheckResponse>,
+    on_check_completion: Option<OnCheckCompletion>,
+    calls: Mutex<Vec<ContractCall>>,
+}
+
+/// One call of a [`ScriptedContract`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ContractCall {
+    Classify { utterance: String, locale: String },
+    CheckRequest { context: CallContext, tool: String, arguments: String },
+    Evaluate { context: CallContext, request: String, options: Vec<String> },
+    CheckResponse { context: CallContext, tool: String, payload: String, quoted: Option<String> },
+    CheckCompletion { context: CallContext, report: String, quoted: Option<String> },
+}
+
+impl ScriptedContract {
+    /// A contract that declares this. Its digest is that of its intent and version.
+    #[must_use]
+    pub fn new(descriptor: Descriptor) -> Self {
+        Self {
+            digest: Digest::of(format!("{} {}", descriptor.intent, descriptor.version).as_bytes()),
+            descriptor,
+            on_classify: None,
+            on_check_request: None,
+            on_evaluate: None,
+            on_check_response: None,
+            on_check_completion: None,
+            calls: Mutex::default(),
+        }
+    }
+
+    #[must_use]
+    pub fn with_digest(self, digest: Digest) -> Self {
+        Self { digest, ..self }
+    }
+
+    /// The script gets the utterance and the locale.
+    #[must_use]
+    pub fn on_classify(
+        self,
+        script: impl Fn(&str, &str) -> Result<Classification, ContractFault> + Send + Sync + 'static,
+    ) -> Self {
+        let script: OnClassify = Box::new(move |utterance, locale| ready(script(utterance, locale)).boxed());
+        Self { on_classify: Some(script), ..self }
+    }
+
+    /// The script gets the context, the tool and the arguments.
+    #[must_use]
+    pub fn on_check_request(
+        self,
+        script: impl Fn(&CallContext, &str, &str) -> Result<PreparedRequest, ContractError> + Send + Sync + 'static,
+    ) -> Self {
+        self.on_check_request_later(move |context, tool, arguments| ready(script(context, tool, arguments)).boxed())
+    }
+
+    /// Likewise, with an answer that takes its time.
+    #[must_use]
+    pub fn on_check_request_later(
+        self,
+        script: impl for<'a> Fn(&'a CallContext, &'a str, &'a str) -> Later<'a, PreparedRequest, ContractError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        Self { on_check_request: Some(Box::new(script)), ..self }
+    }
+
+    /// The script gets the context, the request and the options of all partners.
+    #[must_use]
+    pub fn on_evaluate(
+        self,
+        script: impl Fn(&CallContext, &str, &[Payload<'_>]) -> Result<Evaluation, ContractError> + Send + Sync + 'static,
+    ) -> Self {
+        let script: OnEvaluate =
+            Box::new(move |context, request, payloads| ready(script(context, request, payloads)).boxed());
+        Self { on_evaluate: Some(script), ..self }
+    }
+
+    #[must_use]
+    pub fn on_check_response(
+        self,
+        script: impl Fn(&CallContext, Exchange<'_>) -> Result<CheckedResponse, ContractError> + Send + Sync + 'static,
+    ) -> Self {
+        let script: OnCheckResponse = Box::new(move |context, exchange| ready(script(context, exchange)).boxed());
+        Self { on_check_response: Some(script), ..self }
+    }
+
+    /// The script gets the context, the report and the option that was quoted.
+    #[must_use]
+    pub fn on_check_completion(
+        self,
+        script: impl Fn(&CallContext, &str, Option<&str>) -> Result<CheckedCompletion, ContractError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        let script: OnCheckCompletion =
+            Box::new(move |context, report, quoted| ready(script(context, report, quoted)).boxed());
+        Self { on_check_completion: Some(script), ..self }
+    }
+
+    /// Every call so far, in its order.
+    pub fn calls(&self) -> Vec<ContractCall> {
+        self.calls.lock().expect("no test panics in it").clone()
+    }
+
+    /// Every call since they were last taken.
+    pub fn take_calls(&self) -> Vec<ContractCall> {
+        std::mem::take(&mut *self.calls.lock().expect("no test panics in it"))
+    }
+
+    /// How often it was made to rank.
+    pub fn evaluations(&self) -> usize {
+        self.calls().iter().filter(|call| matches!(call, ContractCall::Evaluate { .. })).count()
+    }
+
+    fn record(&self, call: ContractCall) {
+        self.calls.lock().expect("no test panics in it").push(call);
+    }
+
+    fn unexpected(&self, function: &str) -> ! {
+        panic!("the test scripts no `{function}` for {} {}", self.descriptor.intent, self.descriptor.version)
+    }
+}
+
+impl Contract for ScriptedContract {
+    fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+
+    fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    fn classify<'a>(&'a self, utterance: &'a str, locale: &'a str) -> Later<'a, Classification, ContractFault> {
+        let Some(script) = &self.on_classify else { self.unexpected("classify") };
+        self.record(ContractCall::Classify { utterance: utterance.to_owned(), locale: locale.to_owned() });
+        script(utterance, locale)
+    }
+
+    fn check_request<'a>(
+        &'a self,
+        context: &'a CallContext,
+        tool: &'a str,
+        arguments: &'a str,
+    ) -> Later<'a, PreparedRequest, ContractError> {
+        let Some(script) = &self.on_check_request else { self.unexpected("check_request") };
+        let (context_seen, tool_seen) = (context.clone(), tool.to_owned());
+        let arguments_seen = arguments.to_owned();
+        self.record(ContractCall::CheckRequest { context: context_seen, tool: tool_seen, arguments: arguments_seen });
+        script(context, tool, arguments)
+    }
+
+    fn evaluate<'a>(
+        &'a self,
+        context: &'a CallContext,
+        request: &'a str,
+        payloads: &'a [Payload<'a>],
+    ) -> Later<'a, Evaluation, ContractError> {
+        let Some(script) = &self.on_evaluate else { self.unexpected("evaluate") };
+        let options = candidates(payloads).map(|candidate| candidate.json.to_owned()).collect();
+        self.record(ContractCall::Evaluate { context: context.clone(), request: request.to_owned(), options });
+        script(context, request, payloads)
+    }
+
+    fn check_response<'a>(
+        &'a self,
+        context: &'a CallContext,
+        exchange: Exchange<'a>,
+    ) -> Later<'a, CheckedResponse, ContractError> {
+        let Some(script) = &self.on_check_response else { self.unexpected("check_response") };
+        self.record(ContractCall::CheckResponse {
+            context: context.clone(),
+            tool: exchange.tool.to_owned(),
+            payload: exchange.payload.to_owned(),
+            quoted: exchange.quoted.map(str::to_owned),
+        });
+        script(context, exchange)
+    }
+
+    fn check_completion<'a>(
+        &'a self,
+        context: &'a CallContext,
+        report: &'a str,
+        quoted: Option<&'a str>,
+    ) -> Later<'a, CheckedCompletion, ContractError> {
+        let Some(script) = &self.on_check_completion else { self.unexpected("check_completion") };
+        self.record(ContractCall::CheckCompletion {
+            context: context.clone(),
+            report: report.to_owned(),
+            quoted: quoted.map(str::to_owned),
+        });
+        script(context, report, quoted)
+    }
+}
+
+/// Takes any object for a request, and fills in the request's identifier where it brings none.
+pub fn accept_any_request(context: &CallContext, arguments: &str) -> PreparedRequest {
+    let mut request: serde_json::Value = serde_json::from_str(arguments).expect("an object");
+    if request["request_id"].is_null() {
+        request["request_id"] = context.request_id.clone().into();
+    }
+    PreparedRequest { arguments: raw(&request.to_string()), need: Need::default(), notes: Vec::new() }
+}
+
+/// The options of all payloads, in their order.
+pub fn candidates<'a>(payloads: &'a [Payload<'a>]) -> impl Iterator<Item = &'a Candidate<'a>> {
+    payloads.iter().flat_map(|payload| &payload.candidates)
+}
+
+/// An option that passed, with an empty card.
+pub fn ranked(number: u32, id: &str, total: f64) -> RankedOption {
+    RankedOption { number, id: id.to_owned(), total, axes: Axes::UNDECLARED, completeness: 1.0, card: raw("{}") }
+}
+
+/// A breach of a rule.
+pub fn violation(pointer: &str, code: &str) -> Violation {
+    Violation { pointer: pointer.to_owned(), code: code.to_owned(), message: format!("{code} at {pointer}") }
+}
+
+/// A refusal for such breaches.
+pub fn refusal(code: &str, violations: impl IntoIterator<Item = Violation>) -> ContractError {
+    ContractError::Refused(Refusal { code: code.to_owned(), violations: violations.into_iter().collect() })
 }
 
 /// A tool that is tried again so often after a 429 and after a 5xx.

@@ -4,7 +4,12 @@
 //! product.
 
 pub mod books;
+pub mod catalogue;
+pub mod clock;
 pub mod contract;
+pub mod directory;
 pub mod entropy;
+pub mod journal;
 pub mod json;
+pub mod partners;
 pub mod store;

@@ -4,7 +4,7 @@ use crate::request::{AcIssue, Vehicle};
 use crate::slot::{AcServiceSlot, ServiceScopeCode};
 use crate::{AcService, tables};
 use contract_sdk::shape::{DateTime, Inr, Phone, Text};
-use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, Vocabulary, code};
+use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, Vocabulary};
 
 /// The tool `create_ac_service_booking`.
 pub struct CreateBooking;
@@ -77,12 +77,7 @@ impl Tool for CreateBooking {
         rules: &mut AnswerRules,
     ) {
         let scope = booking.service_scope_confirmed;
-        rules.refuse_if(
-            *booking.slot_id != *arguments.slot_id,
-            code::UNEXPECTED_VALUE,
-            "/slot_id",
-            format_args!("Expected the slot that was asked for, {:?}.", &*arguments.slot_id),
-        );
+        rules.refuse_other(&booking.slot_id, &arguments.slot_id, "/slot_id", "the slot that was asked for");
         rules.refuse_if(
             booking.estimated_completion.ms <= booking.scheduled_start.ms,
             "WINDOW_ORDER",
@@ -171,11 +166,11 @@ impl Tool for CancelBooking {
         _: Option<&AcServiceSlot<'_>>,
         rules: &mut AnswerRules,
     ) {
-        rules.refuse_if(
-            *result.booking_id != *arguments.booking_id,
-            code::UNEXPECTED_VALUE,
+        rules.refuse_other(
+            &result.booking_id,
+            &arguments.booking_id,
             "/booking_id",
-            format_args!("Expected the booking that was to be cancelled, {:?}.", &*arguments.booking_id),
+            "the booking that was to be cancelled",
         );
         rules.advise_if(result.cancellation_fee_inr.0 > 0, "CANCELLATION_FEE_DUE");
     }

@@ -1,6 +1,7 @@
 //! The card of a slot, for the generic listings widget until the intent has its own (spec 2, "Widgets").
 
 use crate::slot::AcServiceSlot;
+use contract_sdk::common::Price;
 use contract_sdk::{Slot, WidgetTable};
 use serde::Serialize;
 
@@ -29,12 +30,6 @@ pub struct Card<'i> {
     badge: Option<&'static str>,
 }
 
-#[derive(Serialize)]
-struct Price {
-    amount_inr: i64,
-    currency: &'static str,
-}
-
 impl<'i> Card<'i> {
     pub(crate) fn of(slot: &'i AcServiceSlot<'_>) -> Self {
         let provider = &slot.provider;
@@ -43,7 +38,7 @@ impl<'i> Card<'i> {
             header: &provider.name,
             subline_1: format!("{} · {:.1} km", provider.provider_type.label(), provider.distance_from_user_km),
             subline_2: format!("{} · {} h", window.start, window.typical_duration_hours),
-            price: Price { amount_inr: slot.estimated_price.total_estimate_inr.0, currency: "INR" },
+            price: slot.estimated_price.total_estimate_inr.into(),
             pill: format!("{}-day cooling warranty", slot.warranty.cooling_performance_warranty_days),
             badge: provider.refrigerant_handling_certified.then_some("Certified"),
         }

@@ -158,7 +158,7 @@ const REFERRALS: &[Referral] = &[
 
 #[cfg(test)]
 mod tests {
-    use contract_sdk::testing::assert_sent;
+    use contract_sdk::testing::{assert_claimed, assert_sent};
 
     use super::LEXICON;
 
@@ -167,65 +167,60 @@ mod tests {
     }
 
     #[test]
-    fn every_claim_and_referral_has_a_cue() {
-        assert_eq!(LEXICON.unheard(), [] as [&str; 0]);
-    }
-
-    #[test]
     fn what_the_spec_classifies_in() {
-        for utterance in [
-            "my car's AC blows warm air",
-            "AC not cooling",
-            "The A/C in my Swift isn't cooling at all",
-            "car AC stopped working on the highway",
-            "pre-summer AC prep for my car",
-            "get the AC checked before summer",
-            "refrigerant top-up please",
-            "AC gas refill for my i20",
-            "car ac gas top up",
-            "AC compressor making noise",
-            "compressor noise",
-            "musty smell",
-            "my compresser in the car is noisy, AC",
-            "musty smell from the AC vents",
-            "the vents in my car smell musty",
-            "vent cleaning and cabin filter",
-            "replace cabin air filter",
-            "clean the AC vents of my car",
-            "full AC service for my Honda City",
-            "Book an air conditioning service for my car",
-            "airconditoning of my car is leaking",
-            "AC blower is very loud",
-            "Complete AC overhaul, I do want the AC work done",
-            "A major HVAC overhaul, mainly the AC work",
-            "AC fuse keeps blowing, electrical problem",
-        ] {
-            let found = LEXICON.classify(utterance);
-            assert!(found.score >= 0.5, "{utterance}: {found:?}");
-        }
+        assert_claimed(
+            &LEXICON,
+            &[
+                "my car's AC blows warm air",
+                "AC not cooling",
+                "The A/C in my Swift isn't cooling at all",
+                "car AC stopped working on the highway",
+                "pre-summer AC prep for my car",
+                "get the AC checked before summer",
+                "refrigerant top-up please",
+                "AC gas refill for my i20",
+                "car ac gas top up",
+                "AC compressor making noise",
+                "compressor noise",
+                "musty smell",
+                "my compresser in the car is noisy, AC",
+                "musty smell from the AC vents",
+                "the vents in my car smell musty",
+                "vent cleaning and cabin filter",
+                "replace cabin air filter",
+                "clean the AC vents of my car",
+                "full AC service for my Honda City",
+                "Book an air conditioning service for my car",
+                "airconditoning of my car is leaking",
+                "AC blower is very loud",
+                "Complete AC overhaul, I do want the AC work done",
+                "A major HVAC overhaul, mainly the AC work",
+                "AC fuse keeps blowing, electrical problem",
+            ],
+        );
     }
 
     #[test]
     fn what_people_in_india_say_classifies_in() {
-        for utterance in [
-            "gaadi ka AC thanda nahi kar raha",
-            "car ka ac thanda hi nahi karta",
-            "AC chalane pe ajeeb si awaaz aati hai gaadi mein",
-            "gas khatam ho gayi AC ki, bharwani hai",
-            "AC me se thandi hawa nahi nikal rahi, Brio hai",
-            "Ac se pani tapak raha hai car ke andar",
-            "garmi me ac jawab de gaya hai, swift dzire",
-            "mujhe apni car ka AC dikhana hai",
-            "ac sarvice for maruti swft",
-            "aircondition not workng in my baleno",
-            "driver side vent has no air flow in my Kiger",
-            "the aircon in my Venue makes a rattling sound",
-            "I'm sweating buckets in my Amaze even with the AC at full",
-            "AC takes half an hour to cool the car",
-        ] {
-            let found = LEXICON.classify(utterance);
-            assert!(found.score >= 0.5, "{utterance}: {found:?}");
-        }
+        assert_claimed(
+            &LEXICON,
+            &[
+                "gaadi ka AC thanda nahi kar raha",
+                "car ka ac thanda hi nahi karta",
+                "AC chalane pe ajeeb si awaaz aati hai gaadi mein",
+                "gas khatam ho gayi AC ki, bharwani hai",
+                "AC me se thandi hawa nahi nikal rahi, Brio hai",
+                "Ac se pani tapak raha hai car ke andar",
+                "garmi me ac jawab de gaya hai, swift dzire",
+                "mujhe apni car ka AC dikhana hai",
+                "ac sarvice for maruti swft",
+                "aircondition not workng in my baleno",
+                "driver side vent has no air flow in my Kiger",
+                "the aircon in my Venue makes a rattling sound",
+                "I'm sweating buckets in my Amaze even with the AC at full",
+                "AC takes half an hour to cool the car",
+            ],
+        );
     }
 
     #[test]

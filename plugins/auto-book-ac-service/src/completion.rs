@@ -1,7 +1,7 @@
 //! What a completion report carries beyond the common members, and the rule on it (spec 2, "Events").
 
 use crate::slot::{AcServiceSlot, ServiceScopeCode};
-use contract_sdk::{ReportRules, Shape, Vocabulary};
+use contract_sdk::{Report, ReportRules, Shape, Vocabulary};
 
 /// Members of a report beyond the common ones.
 #[derive(Debug, Shape)]
@@ -14,11 +14,15 @@ pub struct AcServiceReport {
 
 /// The scope that was quoted must be the one that was performed; where it is not, the report is
 /// accepted and reviewed (spec 2, rule 5). Lateness is never said: the report has no time at which the work began.
-pub(crate) fn report_rules(report: &AcServiceReport, quoted: Option<&AcServiceSlot<'_>>, rules: &mut ReportRules) {
+pub(crate) fn report_rules(
+    report: &Report<'_, AcServiceReport>,
+    quoted: Option<&AcServiceSlot<'_>>,
+    rules: &mut ReportRules,
+) {
     let Some(quoted) = quoted else {
         return;
     };
-    let (quoted, performed) = (quoted.service_scope.code, report.service_scope_performed);
+    let (quoted, performed) = (quoted.service_scope.code, report.extra.service_scope_performed);
     rules.finding_if(
         quoted != performed,
         "SCOPE_MISMATCH",

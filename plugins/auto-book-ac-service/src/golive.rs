@@ -26,20 +26,9 @@ pub const GO_LIVE: &[Requirement] = &[
         "The catalogue has slots for every kind of air-conditioning system.",
         GoLiveCheck::Covers { pointer: "/vehicle/ac_system_type", vocabulary: "ac_system_type" },
     ),
-    Requirement::new(
-        "SEARCH_LATENCY",
-        "Of 100 searches 95 are answered within the target of the tool.",
-        GoLiveCheck::WithinLatency(tables::SEARCH.policy.name),
-    ),
-    Requirement::new(
-        "CREATE_LATENCY",
-        "Of 100 bookings 95 are answered within the target of the tool.",
-        GoLiveCheck::WithinLatency(tables::CREATE.name),
-    ),
-    Requirement::by_hand(
-        "IDEMPOTENCY_TESTED",
-        "A call that comes again under the same request_id has been tested and books nothing twice.",
-    ),
+    Requirement::search_latency(&tables::SEARCH),
+    Requirement::booking_latency("CREATE_LATENCY", &tables::CREATE),
+    Requirement::IDEMPOTENCY_TESTED,
     Requirement::by_hand(
         "COOLING_WARRANTY_HONOURED",
         "In a test a car that does not cool was serviced again under the cooling warranty, free of charge.",

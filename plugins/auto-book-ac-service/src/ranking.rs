@@ -5,8 +5,8 @@
 
 use crate::request::{AcServiceRequest, IssueCategory};
 use crate::slot::{AcServiceSlot, EstimatedPrice, ProviderType, ServiceScopeCode, Warranty};
-use contract_sdk::bindings::{Axes, Axis};
-use contract_sdk::{AxisSignals, BandFactor, Ranking, Signals, Span, UserBands, Weights};
+use contract_sdk::bindings::Axes;
+use contract_sdk::{AxisSignals, NEUTRAL, Ranking, SearchRequest, Signals, Span, USUAL_BANDS, UserBands, Weights};
 
 /// Weights of the axes (spec 2, "What the service does").
 pub const WEIGHTS: Weights = Weights::new(0.25, 0.15, 0.25, 0.35);
@@ -29,27 +29,11 @@ const BUDGET_OK: &Signals<3> = &BUDGET.emphasise("total", 2.0);
 /// Safety band `flexible` prefers the highest rate of resolved complaints.
 const SAFETY_FLEXIBLE: &Signals<4> = &SAFETY.emphasise("resolution_rate", 2.0);
 
-/// What a band does to the weight of its axis: who is in a hurry cares more for time, who can wait cares
-/// less; who wants it cheap cares more for the budget, who wants the best cares less; and so on.
-const BANDS: &[BandFactor] = &[
-    BandFactor { axis: Axis::Time, value: "fast", factor: 1.5 },
-    BandFactor { axis: Axis::Time, value: "balanced", factor: 1.0 },
-    BandFactor { axis: Axis::Time, value: "flexible", factor: 0.7 },
-    BandFactor { axis: Axis::Taste, value: "balanced", factor: 1.0 },
-    BandFactor { axis: Axis::Budget, value: "ok", factor: 1.5 },
-    BandFactor { axis: Axis::Budget, value: "good", factor: 1.0 },
-    BandFactor { axis: Axis::Budget, value: "great", factor: 0.8 },
-    BandFactor { axis: Axis::Safety, value: "fast", factor: 0.7 },
-    BandFactor { axis: Axis::Safety, value: "balanced", factor: 1.0 },
-    BandFactor { axis: Axis::Safety, value: "flexible", factor: 1.0 },
-    BandFactor { axis: Axis::Safety, value: "good", factor: 1.3 },
-];
-
 /// The ranking of the intent.
 pub const RANKING: Ranking = Ranking::new(
     WEIGHTS,
     AxisSignals { time: TIME.list(), taste: TASTE.list(), budget: BUDGET.list(), safety: SAFETY.list() },
-    BANDS,
+    &USUAL_BANDS,
 );
 
 /// Greatest distance that a slot may state, in km; the scale where the user names no radius.
@@ -67,8 +51,6 @@ const MAX_PARTS_MONTHS: f64 = 24.0;
 const MAX_LABOUR_MONTHS: f64 = 6.0;
 /// A cooling warranty under this counts half, unless the safety band is `fast`. It drops nothing.
 const COOLING_FLOOR_DAYS: i64 = 30;
-/// Value of a signal of which nothing is known.
-const NEUTRAL: f64 = 0.5;
 
 /// What a score needs to know of the surviving options as a whole.
 pub struct Pool {
@@ -95,7 +77,7 @@ pub(crate) fn score(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, po
 fn time(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, bands: &UserBands<'_>) -> f64 {
     let distance = 1.0 - slot.provider.distance_from_user_km / scale_km(request);
     let duration = 1.0 - (slot.slot_window.typical_duration_hours - MIN_DURATION_HOURS) / DURATION_SPAN_HOURS;
-    let same_day = yes(slot.slot_window.same_day_completion_likely);
+    let same_day = f64::from(slot.slot_window.same_day_completion_likely);
     let signals = if bands.time == Some("fast") { TIME_FAST } else { TIME };
     signals.blend([distance, window_fit(request, slot, bands), duration, same_day])
 }
@@ -155,7 +137,7 @@ fn budget(slot: &AcServiceSlot<'_>, pool: &Pool, bands: &UserBands<'_>) -> f64 {
     let price = &slot.estimated_price;
     let values = [
         pool.total_inr.lower_is_better(price.total_estimate_inr.0 as f64),
-        yes(price.diagnostic_fee_waived_if_repair),
+        f64::from(price.diagnostic_fee_waived_if_repair),
         price_lock(price),
     ];
     match bands.budget {
@@ -166,7 +148,7 @@ fn budget(slot: &AcServiceSlot<'_>, pool: &Pool, bands: &UserBands<'_>) -> f64 {
         Some("great") => {
             let preferred = slot.provider.provider_type == ProviderType::OemAuthorised
                 && slot.warranty.cooling_performance_warranty_days >= COOLING_FLOOR_DAYS;
-            0.6 * BUDGET.blend(values) + 0.4 * yes(preferred)
+            0.6 * BUDGET.blend(values) + 0.4 * f64::from(preferred)
         }
         _ => BUDGET.blend(values),
     }
@@ -194,13 +176,9 @@ fn safety(slot: &AcServiceSlot<'_>, bands: &UserBands<'_>) -> f64 {
     let cooling = days as f64 / MAX_COOLING_DAYS * if under_floor { 0.5 } else { 1.0 };
     let signals = if bands.safety == Some("flexible") { SAFETY_FLEXIBLE } else { SAFETY };
     signals.blend([
-        yes(slot.provider.refrigerant_handling_certified),
+        f64::from(slot.provider.refrigerant_handling_certified),
         cooling,
         slot.ratings.cooling_complaint_resolution_pct as f64 / 100.0,
         slot.warranty.parts_warranty_months as f64 / MAX_PARTS_MONTHS,
     ])
-}
-
-fn yes(flag: bool) -> f64 {
-    if flag { 1.0 } else { 0.0 }
 }

@@ -6,7 +6,7 @@ use crate::INTENT;
 use contract_sdk::bindings::Need;
 use contract_sdk::common::{SessionContext, TtbsUserBand};
 use contract_sdk::shape::{DateTime, LocaleTag, Nullable, Text};
-use contract_sdk::{Shape, UserBands, Vocabulary};
+use contract_sdk::{SearchRequest, Shape, UserBands, Vocabulary};
 use std::borrow::Cow;
 
 /// Arguments of `search_ac_service_slots`.
@@ -36,24 +36,23 @@ pub struct AcServiceRequest<'a> {
     pub session_context: Option<SessionContext<'a>>,
 }
 
-impl AcServiceRequest<'_> {
-    /// Where and when, for the host's choice of partners.
-    pub(crate) fn need(&self) -> Need {
-        let window = self.service_preferences.preferred_window.as_ref();
-        let instant = |time: &DateTime| u64::try_from(time.ms).ok();
+impl SearchRequest for AcServiceRequest<'_> {
+    fn need(&self) -> Need {
+        let window = self.service_preferences.preferred_window;
         Need {
             city: self.user_location.as_ref().and_then(|place| place.city.as_deref()).map(str::to_owned),
-            postal_code: None,
-            from_ms: window.and_then(|window| instant(&window.start)),
-            until_ms: window.and_then(|window| instant(&window.end)),
+            from_ms: window.and_then(|window| window.start.epoch_ms()),
+            until_ms: window.and_then(|window| window.end.epoch_ms()),
+            ..Need::default()
         }
     }
 
-    /// The bands that the user chose.
-    pub(crate) fn bands(&self) -> UserBands<'_> {
-        self.ttbs_user_band.as_ref().map(TtbsUserBand::chosen).unwrap_or_default()
+    fn bands(&self) -> UserBands<'_> {
+        UserBands::of(&self.ttbs_user_band)
     }
+}
 
+impl AcServiceRequest<'_> {
     /// The greatest distance that the user accepts, in km.
     pub(crate) fn max_radius_km(&self) -> Option<f64> {
         self.user_location.as_ref().and_then(|place| place.max_radius_km)

@@ -2,7 +2,7 @@
 
 use contract_sdk::common::{PartnerReference, Place};
 use contract_sdk::shape::{DateTime, HttpsUrl, Inr, Text};
-use contract_sdk::{Shape, Vocabulary};
+use contract_sdk::{SearchItem, Shape, Vocabulary};
 
 /// A slot at a provider, with what is done in it and what it costs.
 #[derive(Debug, Shape)]
@@ -25,6 +25,12 @@ pub struct AcServiceSlot<'a> {
     pub ratings: Ratings,
     /// Where the slot comes from.
     pub partner_reference: PartnerReference<'a>,
+}
+
+impl SearchItem for AcServiceSlot<'_> {
+    fn id(&self) -> &str {
+        &self.slot_id
+    }
 }
 
 /// Who does the work.

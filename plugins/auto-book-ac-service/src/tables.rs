@@ -2,7 +2,7 @@
 
 use crate::INTENT;
 use crate::booking::{CancelBooking, CreateBooking};
-use contract_sdk::bindings::{Backoff, Breach, ToolRole};
+use contract_sdk::bindings::{Backoff, ToolRole};
 use contract_sdk::{About, ErrorRow, Forbidden, Lifetime, Search, ToolEntry, ToolPolicy};
 
 /// Identity.
@@ -29,7 +29,7 @@ pub const SEARCH: Search = Search {
         retries_on_rate_limited: 1,
         retries_on_server_error: 2,
         cache_seconds: Some(60),
-        orders_tool: None,
+        ..ToolPolicy::PLAIN
     },
     options_key: "slots",
     id_key: "slot_id",
@@ -45,13 +45,9 @@ pub(crate) const CREATE: ToolPolicy = ToolPolicy {
     purpose: "Books a slot.",
     p50_ms: 1500,
     p95_ms: 4000,
-    p99_ms: None,
     rate_per_minute: 30,
     idempotency_key: Some("request_id"),
-    retries_on_rate_limited: 0,
-    retries_on_server_error: 0,
-    cache_seconds: None,
-    orders_tool: None,
+    ..ToolPolicy::PLAIN
 };
 
 /// Policy of `cancel_ac_service_booking`.
@@ -61,13 +57,9 @@ pub(crate) const CANCEL: ToolPolicy = ToolPolicy {
     purpose: "Cancels a booking before intake.",
     p50_ms: 600,
     p95_ms: 1800,
-    p99_ms: None,
     rate_per_minute: 30,
-    idempotency_key: None,
-    retries_on_rate_limited: 0,
     retries_on_server_error: 1,
-    cache_seconds: None,
-    orders_tool: None,
+    ..ToolPolicy::PLAIN
 };
 
 /// The tools that are no search.
@@ -80,12 +72,12 @@ const FAILURE_WAIT_MS: u32 = 1000;
 
 /// The error table.
 pub const ERRORS: &[ErrorRow] = &[
-    ErrorRow::new("INVALID_REQUEST", 400, "The payload is malformed."),
-    ErrorRow::new("INVALID_AUTH", 401, "The credentials are not valid."),
-    ErrorRow::new("RATE_LIMITED", 429, "Too many calls.").retried(1, THROTTLE_WAIT_MS, Backoff::Fixed),
-    ErrorRow::new("INTERNAL_ERROR", 500, "The partner failed.").retried(2, FAILURE_WAIT_MS, Backoff::Exponential),
-    ErrorRow::new("IDEMPOTENCY_VIOLATION", 409, "The request_id was used before."),
-    ErrorRow::new("SIGNATURE_INVALID", 401, "The signature of the completion report is wrong."),
+    ErrorRow::INVALID_REQUEST,
+    ErrorRow::INVALID_AUTH,
+    ErrorRow::RATE_LIMITED.with_retry(1, THROTTLE_WAIT_MS, Backoff::Fixed),
+    ErrorRow::INTERNAL_ERROR.with_retry(2, FAILURE_WAIT_MS, Backoff::Exponential),
+    ErrorRow::IDEMPOTENCY_VIOLATION,
+    ErrorRow::SIGNATURE_INVALID,
     ErrorRow::new("VEHICLE_AC_INCOMPATIBLE", 422, "The vehicle has no AC, or one that is not served."),
     ErrorRow::new("REFRIGERANT_UNAVAILABLE", 422, "The refrigerant that the vehicle needs is out of stock."),
     ErrorRow::new("NO_SLOTS_IN_WINDOW", 200, "The request is valid and matches nothing."),
@@ -97,31 +89,14 @@ pub const ERRORS: &[ErrorRow] = &[
 
 /// Fields that no answer may carry, beyond the platform's own list.
 pub const FORBIDDEN: &[Forbidden] = &[
-    Forbidden {
-        name: "commission_padded_price",
-        breach: Breach::Present,
-        reason: "Prices may not depend on the commission.",
-    },
-    Forbidden {
-        name: "unnecessary_overhaul_recommendation",
-        breach: Breach::Present,
-        reason: "No larger remedy may be proposed where a smaller one would do.",
-    },
-    Forbidden {
-        name: "ai_generated_photo",
-        breach: Breach::UnlessFalse,
-        reason: "Shops and vehicles are shown as they are.",
-    },
-    Forbidden {
-        name: "artificial_urgency_text",
-        breach: Breach::UnlessEmpty,
-        reason: "Nobody is to be hurried into a booking.",
-    },
+    Forbidden::present("commission_padded_price", "Prices may not depend on the commission."),
+    Forbidden::present(
+        "unnecessary_overhaul_recommendation",
+        "No larger remedy may be proposed where a smaller one would do.",
+    ),
+    Forbidden::unless_false("ai_generated_photo", "Shops and vehicles are shown as they are."),
+    Forbidden::unless_empty("artificial_urgency_text", "Nobody is to be hurried into a booking."),
 ];
 
-/// Seconds of a day.
-const DAY_SECONDS: u32 = 24 * 60 * 60;
-
 /// How long other data of a provider may be kept.
-pub const LIFETIMES: &[Lifetime] =
-    &[Lifetime { data: "provider static data (certifications, refrigerant types)", seconds: DAY_SECONDS }];
+pub const LIFETIMES: &[Lifetime] = &[Lifetime::days("provider static data (certifications, refrigerant types)", 1)];

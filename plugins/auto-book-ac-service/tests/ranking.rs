@@ -2,19 +2,20 @@
 
 use auto_book_ac_service::AcService;
 use contract_sdk::bindings::{Axes, Evaluation};
+use contract_sdk::example::with;
+use contract_sdk::sample;
 use contract_sdk::testing::properties::{self, Improvement, shift};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn request(bands: &Value) -> Value {
-    let mut request: Value = serde_json::from_str(include_str!("../samples/request.json")).unwrap();
+    let mut request = sample!("request");
     request["ttbs_user_band"] = bands.clone();
     request
 }
 
 fn sample_slots() -> Vec<Value> {
-    let payload: Value = serde_json::from_str(include_str!("../samples/payload.json")).unwrap();
-    payload["slots"].as_array().unwrap().clone()
+    sample!("payload")["slots"].as_array().unwrap().clone()
 }
 
 fn evaluate(request: &Value, payloads: &[Vec<Value>]) -> Evaluation {
@@ -126,14 +127,7 @@ fn equal_options_are_ordered_by_the_request_alone() {
 #[test]
 fn bands_prefer_what_the_spec_says() {
     let base = sample_slots().swap_remove(0);
-    let change = |id: &str, changes: &[(&str, Value)]| {
-        let mut slot = base.clone();
-        slot["slot_id"] = json!(id);
-        for (pointer, value) in changes {
-            *slot.pointer_mut(pointer).unwrap() = value.clone();
-        }
-        slot
-    };
+    let change = |id: &str, changes: &[(&str, Value)]| with(properties::with_id::<AcService>(&base, id), changes);
     let axis = |bands: Value, id: &str, pool: &[Value], pick: fn(&Axes) -> f64| {
         let found = evaluate(&request(&bands), std::slice::from_ref(&pool.to_vec()));
         pick(&found.ranked.iter().find(|option| option.id == id).unwrap().axes)

@@ -8,18 +8,10 @@ use auto_book_ac_service::completion::AcServiceReport;
 use auto_book_ac_service::request::AcServiceRequest;
 use auto_book_ac_service::slot::AcServiceSlot;
 use contract_sdk::bindings::RequirementCheck;
-use contract_sdk::shape::{Described, ValueDesc, read_document};
-use contract_sdk::testing::{assert_shape, problems};
-use contract_sdk::{Report, docs, engine, schema};
+use contract_sdk::shape::{Described, read_document};
+use contract_sdk::testing::{assert_bounds, expected, pairs, problems};
+use contract_sdk::{Report, assert_shape, docs, engine, sample, schema};
 use serde_json::{Value, json};
-
-fn sample(name: &str) -> Value {
-    let text = match name {
-        "request" => include_str!("../samples/request.json"),
-        _ => include_str!("../samples/payload.json"),
-    };
-    serde_json::from_str(text).unwrap()
-}
 
 #[test]
 fn the_contract_is_consistent() {
@@ -28,42 +20,40 @@ fn the_contract_is_consistent() {
 
 #[test]
 fn every_field_of_the_request() {
-    let tried = assert_shape(&AcServiceRequest::DESC, &sample("request"), |json| {
-        read_document::<AcServiceRequest>(json).map(drop)
-    });
+    let tried = assert_shape!(AcServiceRequest, &sample!("request"));
     assert!(tried > 200, "{tried}");
 }
 
 #[test]
 fn every_field_of_a_slot() {
-    for slot in sample("payload")["slots"].as_array().unwrap().iter().take(2) {
-        let tried = assert_shape(&AcServiceSlot::DESC, slot, |json| read_document::<AcServiceSlot>(json).map(drop));
+    for slot in sample!("payload")["slots"].as_array().unwrap().iter().take(2) {
+        let tried = assert_shape!(AcServiceSlot, slot);
         assert!(tried > 400, "{tried}");
     }
 }
 
 #[test]
 fn every_field_of_the_other_tools() {
-    let request = sample("request");
+    let request = sample!("request");
     let create = json!({
         "request_id": "r", "slot_id": "s", "vehicle": request["vehicle"], "ac_issue": request["ac_issue"],
         "contact_phone": "+919800000000", "doorstep_address": "1 Example Road",
     });
-    assert_shape(&CreateArguments::DESC, &create, |json| read_document::<CreateArguments>(json).map(drop));
+    assert_shape!(CreateArguments, &create);
     let booking = json!({
         "booking_id": "b", "slot_id": "s", "scheduled_start": "2026-05-04T10:00:00+05:30",
         "estimated_completion": "2026-05-04T12:00:00+05:30", "service_scope_confirmed": "basic_check",
         "total_estimate_inr": 0, "service_advisor_name": "Asha", "service_advisor_phone": "+919800000000",
         "payment_due_at": "intake", "doorstep_arranged": false, "partner_booking_reference": "x",
     });
-    assert_shape(&AcServiceBooking::DESC, &booking, |json| read_document::<AcServiceBooking>(json).map(drop));
+    assert_shape!(AcServiceBooking, &booking);
     let cancel = json!({"request_id": "r", "booking_id": "b", "reason_code": "changed_plans"});
-    assert_shape(&CancelArguments::DESC, &cancel, |json| read_document::<CancelArguments>(json).map(drop));
+    assert_shape!(CancelArguments, &cancel);
     let cancelled = json!({
         "booking_id": "b", "cancelled_at": "2026-05-04T10:00:00+05:30", "cancellation_fee_inr": 0,
         "refund_amount_inr": 0, "refund_eta_days": 3,
     });
-    assert_shape(&CancellationResult::DESC, &cancelled, |json| read_document::<CancellationResult>(json).map(drop));
+    assert_shape!(CancellationResult, &cancelled);
 }
 
 #[test]
@@ -74,29 +64,29 @@ fn every_field_of_a_report() {
         "tips_inr": 0, "pass_through_inr": 0, "closed_at": "2026-05-04T10:00:00+05:30", "status": "completed",
         "service_scope_performed": "basic_check", "warranty_card_issued": true,
     });
-    assert_shape(&AcReport::DESC, &report, |json| read_document::<AcReport>(json).map(drop));
+    assert_shape!(AcReport, &report);
 }
 
 #[test]
 fn all_violations_are_told_at_once() {
-    let mut slot = sample("payload")["slots"][0].clone();
+    let mut slot = sample!("payload")["slots"][0].clone();
     slot["provider"]["distance_from_user_km"] = json!(31);
     slot["slot_window"]["start"] = json!("soon");
     slot["service_scope"]["includes"] = json!(["one", 2]);
     slot["ratings"] = json!(null);
     slot["warranty"].as_object_mut().unwrap().remove("warranty_terms_url");
     let violations = read_document::<AcServiceSlot>(&slot.to_string()).unwrap_err();
-    let mut found: Vec<_> = violations.iter().map(|found| (found.pointer.as_str(), found.code.as_str())).collect();
+    let mut found = pairs(&violations);
     found.sort_unstable();
     assert_eq!(
         found,
-        [
+        expected(&[
             ("/provider/distance_from_user_km", "OUT_OF_RANGE"),
             ("/ratings", "WRONG_TYPE"),
             ("/service_scope/includes/1", "WRONG_TYPE"),
             ("/slot_window/start", "BAD_FORMAT"),
             ("/warranty/warranty_terms_url", "REQUIRED"),
-        ]
+        ])
     );
 }
 
@@ -166,18 +156,9 @@ fn partners_read_a_row_for_every_field() {
     assert!(docs::markdown(&AcServiceSlot::DESC).contains("| `/slot_id` | non-empty string | yes |"));
 }
 
-/// The bounds of the spec, written out: cases that are made from the declarations cannot miss a wrong bound.
 #[test]
 fn the_bounds_are_those_of_the_spec() {
-    let bounded = |desc: &ValueDesc| -> Vec<(String, String)> {
-        let rows = docs::rows(desc).into_iter().filter(|row| !row.bounds.is_empty());
-        rows.map(|row| (row.pointer, row.bounds)).collect()
-    };
-    let expect = |desc: &ValueDesc, expected: &[(&str, &str)]| {
-        let expected: Vec<_> = expected.iter().map(|(at, bounds)| ((*at).to_owned(), (*bounds).to_owned())).collect();
-        assert_eq!(bounded(desc), expected);
-    };
-    expect(
+    assert_bounds(
         &AcServiceSlot::DESC,
         &[
             ("/provider/distance_from_user_km", "at least 0, at most 30"),
@@ -198,7 +179,7 @@ fn the_bounds_are_those_of_the_spec() {
             ("/ratings/cooling_complaint_resolution_pct", "at least 0, at most 100"),
         ],
     );
-    expect(
+    assert_bounds(
         &AcServiceRequest::DESC,
         &[
             ("/intent", "always \"auto.book_ac_service\""),
@@ -209,8 +190,8 @@ fn the_bounds_are_those_of_the_spec() {
             ("/ac_issue/last_serviced_months_ago", "at least 0, at most 120"),
         ],
     );
-    expect(&AcServiceBooking::DESC, &[("/total_estimate_inr", "at least 0")]);
-    expect(
+    assert_bounds(&AcServiceBooking::DESC, &[("/total_estimate_inr", "at least 0")]);
+    assert_bounds(
         &CancellationResult::DESC,
         &[
             ("/cancellation_fee_inr", "at least 0"),

@@ -7,7 +7,7 @@ use crate::dates::local_day;
 use crate::quote::MotorQuote;
 use crate::{MotorInsurance, tables};
 use contract_sdk::shape::{Date, DateTime, Inr, Text};
-use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, Vocabulary, code};
+use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, Vocabulary};
 
 /// The tool `cancel_or_freelook`.
 pub struct CancelOrFreelook;
@@ -63,11 +63,11 @@ impl Tool for CancelOrFreelook {
         _: Option<&MotorQuote<'_>>,
         rules: &mut AnswerRules,
     ) {
-        rules.refuse_if(
-            *result.policy_id != *arguments.policy_id,
-            code::UNEXPECTED_VALUE,
+        rules.refuse_other(
+            &result.policy_id,
+            &arguments.policy_id,
             "/policy_id",
-            format_args!("Expected the policy that was to be cancelled, {:?}.", &*arguments.policy_id),
+            "the policy that was to be cancelled",
         );
         let past = arguments.freelook_ends_at.is_some_and(|end| local_day(result.cancelled_at) > i64::from(end.days));
         rules.refuse_as(

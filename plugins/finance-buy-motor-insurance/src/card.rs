@@ -1,6 +1,7 @@
 //! The card of a quote, for the comparison listings widget until the intent has its own (spec 2, "Widgets").
 
 use crate::quote::MotorQuote;
+use contract_sdk::common::Price;
 use contract_sdk::{Slot, WidgetTable};
 use serde::Serialize;
 
@@ -40,12 +41,6 @@ pub struct Card<'i> {
     wording_link: &'i str,
 }
 
-#[derive(Serialize)]
-struct Price {
-    amount_inr: i64,
-    currency: &'static str,
-}
-
 impl<'i> Card<'i> {
     pub(crate) fn of(quote: &'i MotorQuote<'_>) -> Self {
         let insurer = &quote.insurer;
@@ -57,7 +52,7 @@ impl<'i> Card<'i> {
                 format!("{} % of claims settled", insurer.claim_settlement_ratio_pct),
                 format!("in {} days", insurer.motor_claim_settlement_days_avg),
             ],
-            price: Price { amount_inr: quote.premium_breakdown.total_payable_inr.0, currency: "INR" },
+            price: quote.premium_breakdown.total_payable_inr.into(),
             pill: format!("IDV {} INR", quote.idv_inr.0),
             badge: (years > 0).then(|| format!("{years}-year third-party cover")),
             addon_count: quote.addons_included.len(),

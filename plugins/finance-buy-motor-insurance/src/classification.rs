@@ -150,64 +150,57 @@ const REFERRALS: &[Referral] = &[
 
 #[cfg(test)]
 mod tests {
-    use contract_sdk::testing::assert_sent;
+    use contract_sdk::testing::{assert_claimed, assert_sent};
 
     use super::LEXICON;
 
-    fn claimed(utterance: &str) -> bool {
-        LEXICON.classify(utterance).score >= 0.5
-    }
-
-    #[test]
-    fn every_claim_and_referral_has_a_cue() {
-        assert_eq!(LEXICON.unheard(), [] as [&str; 0]);
-    }
-
     #[test]
     fn what_the_spec_classifies_in() {
-        for utterance in [
-            "car insurance for my newly purchased Swift",
-            "gaadi ka bima karwana hai",
-            "my policy lapsed three months ago, I need a fresh one for the car",
-            "switch my car to another insurer",
-            "I bought a used bike and it has no insurance",
-            "insurence for my new scooty",
-            "nayi EV ke liye policy chahiye",
-            "goods carrier ka insurance kitna padega",
-            "I don't want to renew my car policy with them, show me other companies",
-        ] {
-            assert!(claimed(utterance), "{utterance}: {:?}", LEXICON.classify(utterance));
-        }
+        assert_claimed(
+            &LEXICON,
+            &[
+                "car insurance for my newly purchased Swift",
+                "gaadi ka bima karwana hai",
+                "my policy lapsed three months ago, I need a fresh one for the car",
+                "switch my car to another insurer",
+                "I bought a used bike and it has no insurance",
+                "insurence for my new scooty",
+                "nayi EV ke liye policy chahiye",
+                "goods carrier ka insurance kitna padega",
+                "I don't want to renew my car policy with them, show me other companies",
+            ],
+        );
     }
 
     #[test]
     fn what_people_in_india_say_classifies_in() {
-        for utterance in [
-            "gaadi kal hi nikali hai, bima chahiye",
-            "mera insurance khatam ho chuka hai 2 saal se, car chalu karni hai",
-            "insurer ne premium badha diya, doosri company se quotes lao, Alto hai",
-            "dealer ki policy mehengi hai, market se quote chahiye Sonet ke liye",
-            "chota hathi ke liye commercial insurance",
-            "polisy for my new scoty",
-            "bike insurence lapsed last year",
-            "electric scooter ka insurance kitne ka hai",
-            "get a long term third party policy for my new Splendor",
-        ] {
-            assert!(claimed(utterance), "{utterance}: {:?}", LEXICON.classify(utterance));
-        }
+        assert_claimed(
+            &LEXICON,
+            &[
+                "gaadi kal hi nikali hai, bima chahiye",
+                "mera insurance khatam ho chuka hai 2 saal se, car chalu karni hai",
+                "insurer ne premium badha diya, doosri company se quotes lao, Alto hai",
+                "dealer ki policy mehengi hai, market se quote chahiye Sonet ke liye",
+                "chota hathi ke liye commercial insurance",
+                "polisy for my new scoty",
+                "bike insurence lapsed last year",
+                "electric scooter ka insurance kitne ka hai",
+                "get a long term third party policy for my new Splendor",
+            ],
+        );
     }
 
     #[test]
     fn near_misses_stay_on_their_side() {
-        for utterance in [
-            "I renewed nothing, the policy lapsed in March, issue a new one for my Alto",
-            "I already have term life, now I want cover on my new two wheeler",
-            "health is covered, what I need is a policy for my Ola scooter",
-            "claim free for 5 years, want a cheaper car insurance company",
-        ] {
-            let found = LEXICON.classify(utterance);
-            assert!(found.score >= 0.5, "{utterance}: {found:?}");
-        }
+        assert_claimed(
+            &LEXICON,
+            &[
+                "I renewed nothing, the policy lapsed in March, issue a new one for my Alto",
+                "I already have term life, now I want cover on my new two wheeler",
+                "health is covered, what I need is a policy for my Ola scooter",
+                "claim free for 5 years, want a cheaper car insurance company",
+            ],
+        );
         assert_sent(
             &LEXICON,
             &[
@@ -243,12 +236,13 @@ mod tests {
 
     #[test]
     fn a_good_claim_record_is_no_claim() {
-        for utterance in [
-            "new car policy from a company with a high claim settlement ratio",
-            "car insurance, no claim last year, switching insurer",
-        ] {
-            assert!(claimed(utterance), "{utterance}: {:?}", LEXICON.classify(utterance));
-        }
+        assert_claimed(
+            &LEXICON,
+            &[
+                "new car policy from a company with a high claim settlement ratio",
+                "car insurance, no claim last year, switching insurer",
+            ],
+        );
     }
 
     #[test]

@@ -4,16 +4,12 @@
 //! expected, the first quote is at least as good on every axis.
 
 use contract_sdk::bindings::Example;
-use contract_sdk::example;
+use contract_sdk::example::{self, with};
+use contract_sdk::{sample, sample_text};
 use serde_json::{Value, json};
 
-pub(crate) fn all() -> Vec<Example> {
-    let mut all = classification();
-    all.extend(requests());
-    all.extend(searches());
-    all.extend(answers());
-    all.extend(reports());
-    all
+pub(crate) fn examples() -> Vec<Example> {
+    [classification(), requests(), searches(), answers(), reports()].into_iter().flatten().collect()
 }
 
 fn classification() -> Vec<Example> {
@@ -93,10 +89,10 @@ fn searches() -> Vec<Example> {
 
 fn answers() -> Vec<Example> {
     let quoted = || Some(quote("quote_1f0e3dad99908345_01", &[]));
-    let kyc = parse(include_str!("../samples/kyc.json"));
-    let policy = parse(include_str!("../samples/policy.json"));
-    let inspection = parse(include_str!("../samples/inspection.json"));
-    let cancellation = parse(include_str!("../samples/cancellation.json"));
+    let kyc = sample!("kyc");
+    let policy = sample!("policy");
+    let inspection = sample!("inspection");
+    let cancellation = sample!("cancellation");
     let other_quote = with(kyc.clone(), &[("/quote_id", json!("another"))]);
     let dearer = with(policy.clone(), &[("/total_paid_inr", json!(15_000))]);
     let unbounded = with(policy.clone(), &[("/policy_type", json!("long_term_tp_bundle"))]);
@@ -120,7 +116,7 @@ fn answers() -> Vec<Example> {
 
 fn reports() -> Vec<Example> {
     let quoted = || Some(quote("quote_1f0e3dad99908345_01", &[]));
-    let report = parse(include_str!("../samples/report.json"));
+    let report = sample!("report");
     let premium = with(report.clone(), &[("/amount_inr", json!(14_014))]);
     let other = with(report.clone(), &[("/addons_count", json!(3)), ("/product_uin", json!("EX-OTHER"))]);
     let broken = with(report.clone(), &[("/amount_inr", json!(10.005)), ("/policy_type", Value::Null)]);
@@ -140,43 +136,28 @@ const ISSUE: &str = "issue_policy";
 const INSPECT: &str = "schedule_inspection";
 const CANCEL: &str = "cancel_or_freelook";
 
-const CONFIRM_ARGUMENTS: &str = include_str!("../samples/confirm-arguments.json");
-const ISSUE_ARGUMENTS: &str = include_str!("../samples/issue-arguments.json");
-const INSPECT_ARGUMENTS: &str = include_str!("../samples/inspection-arguments.json");
-const CANCEL_ARGUMENTS: &str = include_str!("../samples/cancel-arguments.json");
-
-/// A sample. One that is no JSON makes the example fail that uses it.
-fn parse(sample: &str) -> Value {
-    serde_json::from_str(sample).unwrap_or_default()
-}
-
-/// The document with some of its values replaced.
-fn with(mut document: Value, changes: &[(&str, Value)]) -> Value {
-    for (pointer, value) in changes {
-        if let Some(place) = document.pointer_mut(pointer) {
-            *place = value.clone();
-        }
-    }
-    document
-}
+const CONFIRM_ARGUMENTS: &str = sample_text!("confirm-arguments");
+const ISSUE_ARGUMENTS: &str = sample_text!("issue-arguments");
+const INSPECT_ARGUMENTS: &str = sample_text!("inspection-arguments");
+const CANCEL_ARGUMENTS: &str = sample_text!("cancel-arguments");
 
 /// A car whose owner switches insurers.
 fn request() -> Value {
-    parse(include_str!("../samples/request.json"))
+    sample!("request")
 }
 
 /// A car that was just bought.
 fn new_request() -> Value {
-    parse(include_str!("../samples/request-new.json"))
+    sample!("request-new")
 }
 
 /// A quote for [`request`].
 fn quote(id: &str, changes: &[(&str, Value)]) -> String {
-    let quote = with(parse(include_str!("../samples/quote.json")), &[("/quote_id", json!(id))]);
+    let quote = with(sample!("quote"), &[("/quote_id", json!(id))]);
     with(quote, changes).to_string()
 }
 
 /// A quote for [`new_request`].
 fn new_quote() -> Value {
-    parse(include_str!("../samples/quote-bundle.json"))
+    sample!("quote-bundle")
 }

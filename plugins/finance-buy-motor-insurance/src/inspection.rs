@@ -5,7 +5,7 @@
 use crate::quote::MotorQuote;
 use crate::{MotorInsurance, tables};
 use contract_sdk::shape::{DateTime, Nullable, Phone, Text};
-use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, Vocabulary, code};
+use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, Vocabulary};
 
 /// The tool `schedule_inspection`.
 pub struct ScheduleInspection;
@@ -68,12 +68,7 @@ impl Tool for ScheduleInspection {
         _: Option<&MotorQuote<'_>>,
         rules: &mut AnswerRules,
     ) {
-        rules.refuse_if(
-            *result.quote_id != *arguments.quote_id,
-            code::UNEXPECTED_VALUE,
-            "/quote_id",
-            format_args!("Expected the quote to inspect for, {:?}.", &*arguments.quote_id),
-        );
+        rules.refuse_other(&result.quote_id, &arguments.quote_id, "/quote_id", "the quote to inspect for");
         rules.refuse_if(
             result.expected_completion_at.ms < result.scheduled_at.ms,
             "DATE_ORDER",

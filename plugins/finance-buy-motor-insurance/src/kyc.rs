@@ -6,7 +6,7 @@
 use crate::quote::MotorQuote;
 use crate::{MotorInsurance, tables};
 use contract_sdk::shape::{DateTime, Nullable, Text};
-use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, Vocabulary, code};
+use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, Vocabulary};
 
 /// The tool `confirm_quote_and_kyc`.
 pub struct ConfirmQuoteAndKyc;
@@ -61,12 +61,7 @@ impl Tool for ConfirmQuoteAndKyc {
         quoted: Option<&MotorQuote<'_>>,
         rules: &mut AnswerRules,
     ) {
-        rules.refuse_if(
-            *result.quote_id != *arguments.quote_id,
-            code::UNEXPECTED_VALUE,
-            "/quote_id",
-            format_args!("Expected the quote that was to be locked, {:?}.", &*arguments.quote_id),
-        );
+        rules.refuse_other(&result.quote_id, &arguments.quote_id, "/quote_id", "the quote that was to be locked");
         rules.advise_if(quoted.is_some_and(|quote| quote.inspection_required), "INSPECTION_REQUIRED");
     }
 

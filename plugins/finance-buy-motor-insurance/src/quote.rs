@@ -1,9 +1,9 @@
 //! MotorQuote: one option of a search (spec 2). Every field is required.
 
 use crate::cover::{AddonCode, IdvBasis, PolicyType};
-use contract_sdk::Shape;
 use contract_sdk::common::PartnerReference;
 use contract_sdk::shape::{Date, HttpsUrl, Inr, Text};
+use contract_sdk::{SearchItem, Shape};
 
 /// A quote for a policy.
 #[derive(Debug, Shape)]
@@ -55,6 +55,12 @@ pub struct MotorQuote<'a> {
     pub estimated_issuance_minutes: i64,
     /// Where the quote comes from.
     pub partner_reference: PartnerReference<'a>,
+}
+
+impl SearchItem for MotorQuote<'_> {
+    fn id(&self) -> &str {
+        &self.quote_id
+    }
 }
 
 /// Who insures, and how it has served.

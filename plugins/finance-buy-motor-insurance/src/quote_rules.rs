@@ -7,7 +7,7 @@ use crate::quote::{MotorQuote, PremiumBreakdown};
 use crate::request::{MotorInsuranceRequest, PurchaseContext};
 use crate::tariff;
 use contract_sdk::shape::Inr;
-use contract_sdk::{ItemRules, Vocabulary};
+use contract_sdk::{ItemRules, SearchRequest, Vocabulary};
 
 /// By how much the parts of a premium may miss its total, in INR: partners round each part.
 pub(crate) const PREMIUM_TOLERANCE_INR: u64 = 1;
@@ -21,7 +21,7 @@ const RATIO_FLOOR_PCT: f64 = 92.0;
 const RATIO_FLOOR_FAST_PCT: f64 = 90.0;
 
 /// Rules on one quote, in the order of its members.
-pub(crate) fn check(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
+pub(crate) fn item_rules(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
     settlement_ratio(request, quote, rules);
     policy_type(request, quote, rules);
     insured_value(request, quote, rules);

@@ -6,7 +6,9 @@
 use crate::quote::{Insurer, MotorQuote};
 use crate::request::MotorInsuranceRequest;
 use contract_sdk::bindings::{Axes, Axis};
-use contract_sdk::{AxisSignals, BandFactor, Ranking, Signals, Span, UserBands, Weights};
+use contract_sdk::{
+    AxisSignals, BandFactor, NEUTRAL, Ranking, SearchRequest, Signals, Span, USUAL_BANDS, UserBands, Weights, with_band,
+};
 
 /// Weights of the axes (spec 2, "What the service does").
 pub const WEIGHTS: Weights = Weights::new(0.20, 0.20, 0.30, 0.30);
@@ -31,22 +33,9 @@ const SAFETY: &Signals<5> = &Signals::new([
 /// Who requires a policy at once cares more for whether it can be had at once than for minutes or inspections.
 const TIME_INSTANT: &Signals<3> = &TIME.emphasise("instant_issuance", 2.0);
 
-/// What a band does to the weight of its axis: who is in a hurry cares more for time, who can wait cares less; who
-/// wants it cheap cares more for the budget, who wants the best cares less; and so on.
-const BANDS: &[BandFactor] = &[
-    BandFactor { axis: Axis::Time, value: "fast", factor: 1.5 },
-    BandFactor { axis: Axis::Time, value: "balanced", factor: 1.0 },
-    BandFactor { axis: Axis::Time, value: "flexible", factor: 0.7 },
-    BandFactor { axis: Axis::Taste, value: "balanced", factor: 1.0 },
-    BandFactor { axis: Axis::Budget, value: "ok", factor: 1.5 },
-    BandFactor { axis: Axis::Budget, value: "good", factor: 1.0 },
-    BandFactor { axis: Axis::Budget, value: "great", factor: 0.8 },
-    BandFactor { axis: Axis::Safety, value: "fast", factor: 0.7 },
-    BandFactor { axis: Axis::Safety, value: "balanced", factor: 1.0 },
-    BandFactor { axis: Axis::Safety, value: "flexible", factor: 1.0 },
-    BandFactor { axis: Axis::Safety, value: "good", factor: 1.3 },
-    BandFactor { axis: Axis::Safety, value: "great", factor: 1.5 },
-];
+/// The usual bands, and one for who puts safety above all.
+const BANDS: &[BandFactor; 12] =
+    &with_band(USUAL_BANDS, BandFactor { axis: Axis::Safety, value: "great", factor: 1.5 });
 
 /// The ranking of the intent.
 pub const RANKING: Ranking = Ranking::new(
@@ -69,8 +58,6 @@ const GREAT_SHARE: f64 = 0.4;
 /// Bounds of the solvency ratio.
 const MIN_SOLVENCY: f64 = 1.0;
 const MAX_SOLVENCY: f64 = 5.0;
-/// Value of a signal of which nothing is known.
-const NEUTRAL: f64 = 0.5;
 
 /// What a score needs to know of the surviving quotes as a whole.
 pub struct Pool {
@@ -104,7 +91,7 @@ fn time(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>) -> f64 {
     let at_once = request.buyer_preferences.instant_issuance_required == Some(true);
     let signals = if at_once { TIME_INSTANT } else { TIME };
     let minutes = (MAX_MINUTES - quote.estimated_issuance_minutes as f64) / (MAX_MINUTES - MIN_MINUTES);
-    signals.blend([yes(quote.instant_issuance_possible), minutes, yes(!quote.inspection_required)])
+    signals.blend([f64::from(quote.instant_issuance_possible), minutes, f64::from(!quote.inspection_required)])
 }
 
 fn taste(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, pool: &Pool) -> f64 {
@@ -112,14 +99,14 @@ fn taste(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, pool: &Poo
     let preferred = request.buyer_preferences.preferred_insurers.as_deref().unwrap_or_default();
     let is_preferred = match preferred {
         [] => NEUTRAL,
-        names => yes(names.iter().any(|name| **name == *insurer.insurer_id || mentions(&insurer.name, name))),
+        names => f64::from(names.iter().any(|name| **name == *insurer.insurer_id || mentions(&insurer.name, name))),
     };
     TASTE.blend([
         is_preferred,
         // The platform sends no history, so no insurer is more familiar than another.
         NEUTRAL,
         pool.garages_in_city.higher_is_better(quote.cashless_garage_count_in_city as f64),
-        request.vehicle.make.as_deref().map_or(NEUTRAL, |make| yes(is_of_maker(insurer, make))),
+        request.vehicle.make.as_deref().map_or(NEUTRAL, |make| f64::from(is_of_maker(insurer, make))),
     ])
 }
 
@@ -174,13 +161,9 @@ fn safety(quote: &MotorQuote<'_>, pool: &Pool, bands: &UserBands<'_>) -> f64 {
     ]);
     if bands.safety == Some("great") {
         let preferred = ratio >= GREAT_RATIO_PCT && days <= GOOD_SETTLEMENT_DAYS;
-        return (1.0 - GREAT_SHARE) * blended + GREAT_SHARE * yes(preferred);
+        return (1.0 - GREAT_SHARE) * blended + GREAT_SHARE * f64::from(preferred);
     }
     blended
-}
-
-fn yes(flag: bool) -> f64 {
-    if flag { 1.0 } else { 0.0 }
 }
 
 #[cfg(test)]

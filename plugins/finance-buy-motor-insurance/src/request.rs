@@ -8,7 +8,7 @@ use crate::vehicle::Vehicle;
 use contract_sdk::bindings::Need;
 use contract_sdk::common::{SessionContext, TtbsUserBand};
 use contract_sdk::shape::{Date, LocaleTag, Nullable, Text};
-use contract_sdk::{Shape, UserBands, Vocabulary};
+use contract_sdk::{SearchRequest, Shape, UserBands, Vocabulary};
 
 /// Arguments of `search_motor_quotes`.
 #[derive(Debug, Shape)]
@@ -39,23 +39,23 @@ pub struct MotorInsuranceRequest<'a> {
     pub session_context: Option<SessionContext<'a>>,
 }
 
-impl MotorInsuranceRequest<'_> {
-    /// Where the user is, for the host's choice of partners. A quote is not bound to an hour.
-    pub(crate) fn need(&self) -> Need {
+impl SearchRequest for MotorInsuranceRequest<'_> {
+    /// Where the user is. A quote is not bound to an hour.
+    fn need(&self) -> Need {
         let place = self.user_location.as_ref();
         Need {
             city: place.and_then(|place| place.city.as_deref()).map(str::to_owned),
             postal_code: place.and_then(|place| place.pincode.as_deref()).map(str::to_owned),
-            from_ms: None,
-            until_ms: None,
+            ..Need::default()
         }
     }
 
-    /// The bands that the user chose.
-    pub(crate) fn bands(&self) -> UserBands<'_> {
-        self.ttbs_user_band.as_ref().map(TtbsUserBand::chosen).unwrap_or_default()
+    fn bands(&self) -> UserBands<'_> {
+        UserBands::of(&self.ttbs_user_band)
     }
+}
 
+impl MotorInsuranceRequest<'_> {
     /// Whether the vehicle is new.
     pub(crate) fn is_new(&self) -> bool {
         self.purchase_context == PurchaseContext::NewlyPurchased

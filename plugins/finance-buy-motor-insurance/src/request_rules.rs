@@ -8,7 +8,7 @@ use crate::vehicle::{FuelType, Vehicle, VehicleType};
 use contract_sdk::{RequestRules, Vocabulary, code};
 
 /// Rules on a request, in the order of its members.
-pub(crate) fn check(request: &MotorInsuranceRequest<'_>, rules: &mut RequestRules) {
+pub(crate) fn request_rules(request: &MotorInsuranceRequest<'_>, rules: &mut RequestRules) {
     if let Some(place) = &request.user_location {
         pincode(place, rules);
     }

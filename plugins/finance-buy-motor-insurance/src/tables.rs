@@ -5,7 +5,7 @@ use crate::cancellation::CancelOrFreelook;
 use crate::inspection::ScheduleInspection;
 use crate::issuance::IssuePolicy;
 use crate::kyc::ConfirmQuoteAndKyc;
-use contract_sdk::bindings::{Backoff, Breach, ToolRole};
+use contract_sdk::bindings::{Backoff, ToolRole};
 use contract_sdk::{About, ErrorRow, Forbidden, Lifetime, Search, ToolEntry, ToolPolicy};
 
 /// Identity.
@@ -32,7 +32,7 @@ pub const SEARCH: Search = Search {
         retries_on_rate_limited: 1,
         retries_on_server_error: 2,
         cache_seconds: Some(30),
-        orders_tool: None,
+        ..ToolPolicy::PLAIN
     },
     options_key: "quotes",
     id_key: "quote_id",
@@ -43,20 +43,8 @@ pub const SEARCH: Search = Search {
 };
 
 /// What the tools that are no search have in common.
-const STEP: ToolPolicy = ToolPolicy {
-    name: "",
-    role: ToolRole::Create,
-    purpose: "",
-    p50_ms: 1500,
-    p95_ms: 4000,
-    p99_ms: None,
-    rate_per_minute: 30,
-    idempotency_key: None,
-    retries_on_rate_limited: 0,
-    retries_on_server_error: 0,
-    cache_seconds: None,
-    orders_tool: None,
-};
+const STEP: ToolPolicy =
+    ToolPolicy { role: ToolRole::Create, p50_ms: 1500, p95_ms: 4000, rate_per_minute: 30, ..ToolPolicy::PLAIN };
 
 /// Policy of `confirm_quote_and_kyc`.
 pub(crate) const CONFIRM: ToolPolicy = ToolPolicy {
@@ -111,10 +99,10 @@ const FAILURE_WAIT_MS: u32 = 1000;
 
 /// The error table.
 pub const ERRORS: &[ErrorRow] = &[
-    ErrorRow::new("INVALID_REQUEST", 400, "The payload is malformed."),
-    ErrorRow::new("RATE_LIMITED", 429, "Too many calls.").retried(1, THROTTLE_WAIT_MS, Backoff::Fixed),
-    ErrorRow::new("INTERNAL_ERROR", 500, "The partner failed.").retried(2, FAILURE_WAIT_MS, Backoff::Exponential),
-    ErrorRow::new("SIGNATURE_INVALID", 401, "The signature of the completion report is wrong."),
+    ErrorRow::INVALID_REQUEST,
+    ErrorRow::RATE_LIMITED.with_retry(1, THROTTLE_WAIT_MS, Backoff::Fixed),
+    ErrorRow::INTERNAL_ERROR.with_retry(2, FAILURE_WAIT_MS, Backoff::Exponential),
+    ErrorRow::SIGNATURE_INVALID,
     ErrorRow::new("VEHICLE_NOT_FOUND_IN_VAHAN", 422, "The government's vehicle database has no such registration."),
     ErrorRow::new("INVOICE_VALUE_INVALID", 422, "A newly purchased vehicle has no invoice value."),
     ErrorRow::new("LONG_TERM_TP_REQUIRED", 422, "A new car needs the 3-year bundle, a new two-wheeler the 5-year one."),
@@ -123,18 +111,10 @@ pub const ERRORS: &[ErrorRow] = &[
     ErrorRow::new("INSPECTION_REQUIRED", 200, "The quote asks for an inspection first."),
     ErrorRow::new("KYC_FAILED", 422, "The customer's details do not match."),
     ErrorRow::new("PAYMENT_FAILED", 402, "The payment was declined."),
-    ErrorRow::new("INSURER_DOWN", 503, "The insurer does not answer.").retried(1, THROTTLE_WAIT_MS, Backoff::Fixed),
+    ErrorRow::new("INSURER_DOWN", 503, "The insurer does not answer.").with_retry(1, THROTTLE_WAIT_MS, Backoff::Fixed),
     ErrorRow::new("FREELOOK_WINDOW_EXPIRED", 410, "The free-look window has ended."),
     ErrorRow::new("EV_KW_MISSING", 422, "An electric vehicle lacks kw_rating or battery_kwh."),
 ];
-
-const fn present(name: &'static str, reason: &'static str) -> Forbidden {
-    Forbidden { name, breach: Breach::Present, reason }
-}
-
-const fn unless_false(name: &'static str, reason: &'static str) -> Forbidden {
-    Forbidden { name, breach: Breach::UnlessFalse, reason }
-}
 
 const NO_BADGES: &str = "No quote is recommended over another.";
 const NO_FAKES: &str = "Insurers and garages are shown as they are.";
@@ -142,29 +122,22 @@ const NO_FAKES: &str = "Insurers and garages are shown as they are.";
 /// Fields that no answer may carry, beyond the platform's own list. The spec names some by what they are only; the
 /// names of those are the ones that partners would use.
 pub const FORBIDDEN: &[Forbidden] = &[
-    present("commission_padded_premium", "Premiums may not depend on the commission."),
-    present("below_irdai_floor_premium", "No premium may be below the tariff."),
-    present("inflated_claim_settlement_ratio", "Ratios are those that the regulator publishes."),
-    present("editor_recommended", NO_BADGES),
-    present("platform_pick", NO_BADGES),
-    present("best_for_new_vehicle", NO_BADGES),
-    Forbidden {
-        name: "artificial_urgency_text",
-        breach: Breach::UnlessEmpty,
-        reason: "Nobody is to be hurried into a policy.",
-    },
-    unless_false("ai_generated_logo", NO_FAKES),
-    unless_false("ai_generated_insurer_logo", NO_FAKES),
-    unless_false("logo_ai_generated", NO_FAKES),
-    unless_false("ai_generated_photo", NO_FAKES),
+    Forbidden::present("commission_padded_premium", "Premiums may not depend on the commission."),
+    Forbidden::present("below_irdai_floor_premium", "No premium may be below the tariff."),
+    Forbidden::present("inflated_claim_settlement_ratio", "Ratios are those that the regulator publishes."),
+    Forbidden::present("editor_recommended", NO_BADGES),
+    Forbidden::present("platform_pick", NO_BADGES),
+    Forbidden::present("best_for_new_vehicle", NO_BADGES),
+    Forbidden::unless_empty("artificial_urgency_text", "Nobody is to be hurried into a policy."),
+    Forbidden::unless_false("ai_generated_logo", NO_FAKES),
+    Forbidden::unless_false("ai_generated_insurer_logo", NO_FAKES),
+    Forbidden::unless_false("logo_ai_generated", NO_FAKES),
+    Forbidden::unless_false("ai_generated_photo", NO_FAKES),
 ];
-
-/// Seconds of a day.
-const DAY_SECONDS: u32 = 24 * 60 * 60;
 
 /// How long other data of a partner may be kept.
 pub const LIFETIMES: &[Lifetime] = &[
-    Lifetime { data: "insurer static data (settlement ratio, solvency, garage counts)", seconds: DAY_SECONDS },
-    Lifetime { data: "product wording", seconds: 7 * DAY_SECONDS },
-    Lifetime { data: "garage directory", seconds: DAY_SECONDS },
+    Lifetime::days("insurer static data (settlement ratio, solvency, garage counts)", 1),
+    Lifetime::days("product wording", 7),
+    Lifetime::days("garage directory", 1),
 ];

@@ -3,16 +3,19 @@
 #[expect(dead_code, reason = "each test binary uses a part of the shared calls")]
 mod common;
 
-use common::{answer, bundle, completion, pair, pairs, quote, sample, with};
+use common::{bundle, pair, quote, with};
 use contract_sdk::bindings::{CheckedResponse, Refusal};
+use contract_sdk::sample;
+use contract_sdk::testing::{Pairs, assert_refused, check_completion, check_response, pairs};
+use finance_buy_motor_insurance::MotorInsurance;
 use serde_json::{Value, json};
 
 fn kyc() -> Value {
-    sample(include_str!("../samples/kyc.json"))
+    sample!("kyc")
 }
 
 fn policy() -> Value {
-    sample(include_str!("../samples/policy.json"))
+    sample!("policy")
 }
 
 /// A bundle as [`bundle`] quotes it.
@@ -29,40 +32,39 @@ fn bundle_policy() -> Value {
 }
 
 fn inspection() -> Value {
-    sample(include_str!("../samples/inspection.json"))
+    sample!("inspection")
 }
 
 fn cancellation() -> Value {
-    sample(include_str!("../samples/cancellation.json"))
+    sample!("cancellation")
 }
 
 fn report() -> Value {
-    sample(include_str!("../samples/report.json"))
+    sample!("report")
 }
 
 fn confirm(result: &Value, quoted: Option<&Value>) -> Result<CheckedResponse, Refusal> {
-    answer("confirm_quote_and_kyc", &sample(include_str!("../samples/confirm-arguments.json")), result, quoted)
+    check_response::<MotorInsurance>("confirm_quote_and_kyc", &sample!("confirm-arguments"), result, quoted)
 }
 
 fn issue(policy: &Value, quoted: Option<&Value>) -> Result<CheckedResponse, Refusal> {
-    answer("issue_policy", &sample(include_str!("../samples/issue-arguments.json")), policy, quoted)
+    check_response::<MotorInsurance>("issue_policy", &sample!("issue-arguments"), policy, quoted)
 }
 
 fn inspect(result: &Value) -> Result<CheckedResponse, Refusal> {
-    answer("schedule_inspection", &sample(include_str!("../samples/inspection-arguments.json")), result, None)
+    check_response::<MotorInsurance>("schedule_inspection", &sample!("inspection-arguments"), result, None)
 }
 
 fn cancel(arguments: &Value, result: &Value) -> Result<CheckedResponse, Refusal> {
-    answer("cancel_or_freelook", arguments, result, None)
+    check_response::<MotorInsurance>("cancel_or_freelook", arguments, result, None)
 }
 
 /// Expects a partner failure for exactly one breach.
-fn refused(found: Result<CheckedResponse, Refusal>, pointer: &str, code: &str) {
-    let refusal = found.unwrap_err();
-    assert_eq!((refusal.code.as_str(), pairs(&refusal.violations)), ("INTERNAL_ERROR", pair(pointer, code)));
+fn refuses(found: Result<CheckedResponse, Refusal>, pointer: &str, code: &str) {
+    assert_refused(found, "INTERNAL_ERROR", &[(pointer, code)]);
 }
 
-fn found(passed: Result<CheckedResponse, Refusal>) -> Vec<(String, String)> {
+fn found(passed: Result<CheckedResponse, Refusal>) -> Pairs {
     pairs(&passed.unwrap().findings)
 }
 
@@ -73,7 +75,7 @@ fn locking_a_quote() {
         (passed.reference.as_deref(), passed.advisory, passed.findings.len()),
         (Some("kyc_4c56ff4ce4aa"), None, 0)
     );
-    refused(confirm(&with(kyc(), &[("/quote_id", json!("other"))]), None), "/quote_id", "UNEXPECTED_VALUE");
+    refuses(confirm(&with(kyc(), &[("/quote_id", json!("other"))]), None), "/quote_id", "UNEXPECTED_VALUE");
     let inspected = with(quote(), &[("/inspection_required", json!(true))]);
     assert_eq!(confirm(&kyc(), Some(&inspected)).unwrap().advisory.as_deref(), Some("INSPECTION_REQUIRED"));
     for status in ["verified_aadhaar", "verified_pan", "verified_dl", "pending_manual", "failed"] {
@@ -115,15 +117,15 @@ fn what_was_issued_is_compared_with_the_quote() {
 #[test]
 fn the_dates_of_a_policy() {
     for end in ["2026-05-11", "2026-05-10"] {
-        refused(issue(&with(policy(), &[("/policy_end_date", json!(end))]), None), "/policy_end_date", "DATE_ORDER");
+        refuses(issue(&with(policy(), &[("/policy_end_date", json!(end))]), None), "/policy_end_date", "DATE_ORDER");
     }
     let at = "/long_term_tp_end_date";
     let missing = with(bundle_policy(), &[(at, Value::Null)]);
-    refused(issue(&missing, None), at, "LONG_TERM_TP_END_MISSING");
+    refuses(issue(&missing, None), at, "LONG_TERM_TP_END_MISSING");
     let unnamed = with(missing, &[("/policy_type", json!("comprehensive"))]);
     assert!(issue(&unnamed, None).is_ok());
-    refused(issue(&unnamed, Some(&bundle())), at, "LONG_TERM_TP_END_MISSING");
-    refused(issue(&with(bundle_policy(), &[(at, json!("2026-05-11"))]), None), at, "DATE_ORDER");
+    refuses(issue(&unnamed, Some(&bundle())), at, "LONG_TERM_TP_END_MISSING");
+    refuses(issue(&with(bundle_policy(), &[(at, json!("2026-05-11"))]), None), at, "DATE_ORDER");
     let five_years = with(bundle_policy(), &[(at, json!("2031-05-10"))]);
     assert_eq!(found(issue(&five_years, None)), vec![]);
     assert_eq!(found(issue(&five_years, Some(&bundle()))), pair(at, "LONG_TERM_TP_END_MISMATCH"));
@@ -146,9 +148,9 @@ fn the_free_look_window_is_not_cut_short() {
 fn inspections() {
     let passed = inspect(&inspection()).unwrap();
     assert_eq!((passed.reference.as_deref(), passed.findings.len()), (Some("insp_d9d4f495e875"), 0));
-    refused(inspect(&with(inspection(), &[("/quote_id", json!("other"))])), "/quote_id", "UNEXPECTED_VALUE");
+    refuses(inspect(&with(inspection(), &[("/quote_id", json!("other"))])), "/quote_id", "UNEXPECTED_VALUE");
     let at = "/expected_completion_at";
-    refused(inspect(&with(inspection(), &[(at, json!("2026-05-09T09:59:59+05:30"))])), at, "DATE_ORDER");
+    refuses(inspect(&with(inspection(), &[(at, json!("2026-05-09T09:59:59+05:30"))])), at, "DATE_ORDER");
     let place = |mode: &str, address: Value, garage: Value| {
         let location = json!({"mode": mode, "address": address, "garage_name": garage});
         found(inspect(&with(inspection(), &[("/location", location)])))
@@ -162,11 +164,11 @@ fn inspections() {
 
 #[test]
 fn giving_a_policy_back() {
-    let arguments = sample(include_str!("../samples/cancel-arguments.json"));
+    let arguments = sample!("cancel-arguments");
     let passed = cancel(&arguments, &cancellation()).unwrap();
     assert_eq!((passed.reference.as_deref(), passed.advisory), (Some("pol_8f53295a73878494"), None));
     let other = with(cancellation(), &[("/policy_id", json!("other"))]);
-    refused(cancel(&arguments, &other), "/policy_id", "UNEXPECTED_VALUE");
+    refuses(cancel(&arguments, &other), "/policy_id", "UNEXPECTED_VALUE");
     let at = |instant: &str, free: bool| {
         with(cancellation(), &[("/cancelled_at", json!(instant)), ("/is_freelook_cancellation", json!(free))])
     };
@@ -184,11 +186,11 @@ fn giving_a_policy_back() {
 
 #[test]
 fn completion_reports() {
-    let passed = completion(&report(), Some(&quote())).unwrap();
+    let passed = check_completion::<MotorInsurance>(&report(), Some(&quote())).unwrap();
     assert_eq!((passed.amount_paise, passed.charged, passed.findings.len()), (178_140, true, 0));
     assert_eq!((passed.external_id.as_str(), passed.status.as_str()), ("pol_8f53295a73878494", "completed"));
     let found = |changes: &[(&str, Value)], quoted: Option<&Value>| {
-        pairs(&completion(&with(report(), changes), quoted).unwrap().findings)
+        pairs(&check_completion::<MotorInsurance>(&with(report(), changes), quoted).unwrap().findings)
     };
     for (pointer, value, code) in [
         ("/insurer_id", json!("ins_other"), "INSURER_MISMATCH"),
@@ -205,8 +207,8 @@ fn completion_reports() {
         ("/intent", json!("auto.book_ac_service"), "UNEXPECTED_VALUE"),
         ("/amount_inr", json!(0.005), "BAD_FORMAT"),
     ] {
-        let refusal = completion(&with(report(), &[(pointer, value)]), None).unwrap_err();
-        assert_eq!((refusal.code.as_str(), pairs(&refusal.violations)), ("INVALID_REQUEST", pair(pointer, code)));
+        let refused = check_completion::<MotorInsurance>(&with(report(), &[(pointer, value)]), None);
+        assert_refused(refused, "INVALID_REQUEST", &[(pointer, code)]);
     }
 }
 
@@ -214,7 +216,7 @@ fn completion_reports() {
 fn the_amount_is_the_commission_and_never_the_premium() {
     let (amount, passed) = ("/amount_inr", "/pass_through_inr");
     let found = |changes: &[(&str, Value)], quoted: Option<&Value>| {
-        pairs(&completion(&with(report(), changes), quoted).unwrap().findings)
+        pairs(&check_completion::<MotorInsurance>(&with(report(), changes), quoted).unwrap().findings)
     };
     let premium = pair(amount, "PREMIUM_AS_AMOUNT");
     assert_eq!(found(&[(amount, json!(14_014))], Some(&quote())), premium);

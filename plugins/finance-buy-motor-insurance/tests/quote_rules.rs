@@ -3,9 +3,9 @@
 #[expect(dead_code, reason = "each test binary uses a part of the shared calls")]
 mod common;
 
-use common::{
-    bundle, drops, evaluate, finds, new_request, pair, pairs, passes, quote, request, with, with_third_party,
-};
+use common::{bundle, drops, evaluate, finds, new_request, pair, passes, quote, request, with, with_third_party};
+use contract_sdk::sample;
+use contract_sdk::testing::pairs;
 use serde_json::{Value, json};
 
 const TP: &str = "/premium_breakdown/third_party_premium_inr";
@@ -16,7 +16,7 @@ const BELOW: &str = "TP_BELOW_FLOOR";
 fn the_samples_pass() {
     passes(&request(), &quote());
     passes(&new_request(), &bundle());
-    let payload = common::sample(include_str!("../samples/payload.json"));
+    let payload = sample!("payload");
     let found = evaluate(&request(), payload["quotes"].as_array().unwrap());
     assert_eq!((found.ranked.len(), found.dropped.len(), found.findings.len()), (15, 0, 0), "{found:?}");
 }

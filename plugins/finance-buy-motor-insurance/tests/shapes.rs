@@ -4,8 +4,8 @@
 
 use contract_sdk::bindings::{RequestTest, Requirement, RequirementCheck};
 use contract_sdk::shape::{Described, ValueDesc, read_document};
-use contract_sdk::testing::{assert_shape, problems};
-use contract_sdk::{Report, docs, engine, schema};
+use contract_sdk::testing::{assert_bounds, problems};
+use contract_sdk::{Report, assert_shape, docs, engine, sample, schema};
 use finance_buy_motor_insurance::MotorInsurance;
 use finance_buy_motor_insurance::cancellation::{CancelArguments, CancellationResult};
 use finance_buy_motor_insurance::completion::MotorInsuranceReport;
@@ -16,19 +16,6 @@ use finance_buy_motor_insurance::quote::MotorQuote;
 use finance_buy_motor_insurance::request::MotorInsuranceRequest;
 use serde_json::{Value, json};
 
-macro_rules! sample {
-    ($name:literal) => {
-        serde_json::from_str::<Value>(include_str!(concat!("../samples/", $name, ".json"))).unwrap()
-    };
-}
-
-/// Breaks every field of a sound document, and counts the ways.
-macro_rules! tried {
-    ($shape:ident, $sound:expr) => {
-        assert_shape(&$shape::DESC, $sound, |json| read_document::<$shape>(json).map(drop))
-    };
-}
-
 #[test]
 fn the_contract_is_consistent() {
     assert_eq!(problems::<MotorInsurance>(), Vec::<String>::new());
@@ -37,7 +24,7 @@ fn the_contract_is_consistent() {
 #[test]
 fn every_field_of_the_request() {
     for sound in [sample!("request"), sample!("request-new")] {
-        let tried = tried!(MotorInsuranceRequest, &sound);
+        let tried = assert_shape!(MotorInsuranceRequest, &sound);
         assert!(tried > 350, "{tried}");
     }
 }
@@ -45,7 +32,7 @@ fn every_field_of_the_request() {
 #[test]
 fn every_field_of_a_quote() {
     for sound in [sample!("quote"), sample!("quote-bundle")] {
-        let tried = tried!(MotorQuote, &sound);
+        let tried = assert_shape!(MotorQuote, &sound);
         assert!(tried > 350, "{tried}");
     }
 }
@@ -62,20 +49,20 @@ fn every_quote_of_the_payload_is_sound() {
 
 #[test]
 fn every_field_of_the_other_tools() {
-    tried!(ConfirmArguments, &sample!("confirm-arguments"));
-    tried!(KycResult, &sample!("kyc"));
-    tried!(IssueArguments, &sample!("issue-arguments"));
-    tried!(IssuedPolicy, &sample!("policy"));
-    tried!(InspectionArguments, &sample!("inspection-arguments"));
-    tried!(InspectionResult, &sample!("inspection"));
-    tried!(CancelArguments, &sample!("cancel-arguments"));
-    tried!(CancellationResult, &sample!("cancellation"));
+    assert_shape!(ConfirmArguments, &sample!("confirm-arguments"));
+    assert_shape!(KycResult, &sample!("kyc"));
+    assert_shape!(IssueArguments, &sample!("issue-arguments"));
+    assert_shape!(IssuedPolicy, &sample!("policy"));
+    assert_shape!(InspectionArguments, &sample!("inspection-arguments"));
+    assert_shape!(InspectionResult, &sample!("inspection"));
+    assert_shape!(CancelArguments, &sample!("cancel-arguments"));
+    assert_shape!(CancellationResult, &sample!("cancellation"));
 }
 
 #[test]
 fn every_field_of_a_report() {
     type MotorReport<'a> = Report<'a, MotorInsuranceReport<'a>>;
-    tried!(MotorReport, &sample!("report"));
+    assert_shape!(MotorReport, &sample!("report"));
 }
 
 /// Which members of the request must be there (spec 2): those that its table marks, and their blocks.
@@ -241,19 +228,10 @@ fn the_vocabularies_are_those_of_the_spec() {
     assert_eq!(found, expected.map(|(name, values)| (name, values.to_owned())));
 }
 
-/// The bounds of the spec, written out: cases that are made from the declarations cannot miss a wrong bound.
 #[test]
 fn the_bounds_are_those_of_the_spec() {
-    let bounded = |desc: &ValueDesc| -> Vec<(String, String)> {
-        let rows = docs::rows(desc).into_iter().filter(|row| !row.bounds.is_empty());
-        rows.map(|row| (row.pointer, row.bounds)).collect()
-    };
-    let expect = |desc: &ValueDesc, expected: &[(&str, &str)]| {
-        let expected: Vec<_> = expected.iter().map(|(at, bounds)| ((*at).to_owned(), (*bounds).to_owned())).collect();
-        assert_eq!(bounded(desc), expected);
-    };
     let none = "at least 0";
-    expect(
+    assert_bounds(
         &MotorQuote::DESC,
         &[
             ("/insurer/claim_settlement_ratio_pct", "at least 0, at most 100"),
@@ -277,7 +255,7 @@ fn the_bounds_are_those_of_the_spec() {
             ("/estimated_issuance_minutes", "at least 1, at most 2880"),
         ],
     );
-    expect(
+    assert_bounds(
         &MotorInsuranceRequest::DESC,
         &[
             ("/intent", "always \"finance.buy_motor_insurance\""),
@@ -290,11 +268,17 @@ fn the_bounds_are_those_of_the_spec() {
             ("/buyer_preferences/long_term_tp_years", "one of [0, 3, 5]"),
         ],
     );
-    expect(&KycResult::DESC, &[]);
-    expect(&InspectionResult::DESC, &[]);
-    expect(&IssuedPolicy::DESC, &[("/total_paid_inr", none), ("/freelook_period_days", "at least 7, at most 30")]);
-    expect(&CancellationResult::DESC, &[("/refund_amount_inr", none), ("/refund_eta_days", "at least 0, at most 30")]);
-    expect(&MotorInsuranceReport::DESC, &[("/long_term_tp_years", "one of [0, 3, 5]"), ("/addons_count", none)]);
+    assert_bounds(&KycResult::DESC, &[]);
+    assert_bounds(&InspectionResult::DESC, &[]);
+    assert_bounds(
+        &IssuedPolicy::DESC,
+        &[("/total_paid_inr", none), ("/freelook_period_days", "at least 7, at most 30")],
+    );
+    assert_bounds(
+        &CancellationResult::DESC,
+        &[("/refund_amount_inr", none), ("/refund_eta_days", "at least 0, at most 30")],
+    );
+    assert_bounds(&MotorInsuranceReport::DESC, &[("/long_term_tp_years", "one of [0, 3, 5]"), ("/addons_count", none)]);
 }
 
 /// Spec 2, "Go-live requirements": all of the list but the tools, which the host looks for.

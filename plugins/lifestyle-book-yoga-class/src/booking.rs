@@ -35,11 +35,11 @@ impl Tool for GetProviderDetail {
         _: Option<&Offer<'_>>,
         rules: &mut AnswerRules,
     ) {
-        rules.refuse_if(
-            *option.yoga_studio.identity.id != *arguments.yoga_studio_id,
-            code::UNEXPECTED_VALUE,
+        rules.refuse_other(
+            &option.yoga_studio.identity.id,
+            &arguments.yoga_studio_id,
             "/yoga_studio/identity/id",
-            format_args!("Expected the studio that was asked for, {:?}.", &*arguments.yoga_studio_id),
+            "the studio that was asked for",
         );
         findings::of(option, |code, pointer, message| rules.finding_if(true, code, pointer, message));
     }
@@ -162,8 +162,6 @@ impl Tool for BookSlot {
 
     const POLICY: ToolPolicy = tables::BOOK;
 
-    fn answer_rules(_: &BookArguments<'_>, _: &BookingRef<'_>, _: Option<&Offer<'_>>, _: &mut AnswerRules) {}
-
     fn reference<'r>(booking: &'r BookingRef<'_>) -> Option<&'r str> {
         Some(&booking.booking_ref)
     }
@@ -206,12 +204,9 @@ impl Tool for CancelBooking {
         _: Option<&Offer<'_>>,
         rules: &mut AnswerRules,
     ) {
-        rules.refuse_if(
-            refund.booking_ref.as_deref().is_some_and(|found| *found != *arguments.booking_ref),
-            code::UNEXPECTED_VALUE,
-            "/booking_ref",
-            format_args!("Expected the booking that was to be cancelled, {:?}.", &*arguments.booking_ref),
-        );
+        if let Some(found) = &refund.booking_ref {
+            rules.refuse_other(found, &arguments.booking_ref, "/booking_ref", "the booking that was to be cancelled");
+        }
     }
 
     fn reference<'r>(refund: &'r RefundInfo<'_>) -> Option<&'r str> {
@@ -250,8 +245,6 @@ impl Tool for ModifyBooking {
     type Answer<'a> = RevisedBookingInfo<'a>;
 
     const POLICY: ToolPolicy = tables::MODIFY;
-
-    fn answer_rules(_: &ModifyArguments<'_>, _: &RevisedBookingInfo<'_>, _: Option<&Offer<'_>>, _: &mut AnswerRules) {}
 
     fn reference<'r>(booking: &'r RevisedBookingInfo<'_>) -> Option<&'r str> {
         Some(&booking.booking_ref)

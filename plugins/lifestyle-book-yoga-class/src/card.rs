@@ -3,6 +3,7 @@
 
 use crate::option::{Offer, YogaClassItem};
 use crate::vocabulary::{ClassKind, DifficultyLevel, YogaStyle};
+use contract_sdk::common::Price;
 use contract_sdk::shape::Vocabulary;
 use contract_sdk::{Slot, WidgetTable};
 use serde::Serialize;
@@ -55,12 +56,6 @@ pub struct Card<'i> {
     instructor_id: &'i str,
 }
 
-#[derive(Serialize)]
-struct Price {
-    amount_inr: i64,
-    currency: &'static str,
-}
-
 impl<'i> Card<'i> {
     pub(crate) fn of(offer: &'i Offer<'_>) -> Self {
         let studio = &offer.option.yoga_studio;
@@ -76,7 +71,7 @@ impl<'i> Card<'i> {
             duration_minutes: class.duration_minutes,
             starts: offer.slot().starts().map(|start| start.to_string()),
             instructor: &instructor.display_name,
-            price: Price { amount_inr: offer.option.session_pass.pass_inr.0, currency: "INR" },
+            price: offer.option.session_pass.pass_inr.into(),
             badges: badges(class, instructor.is_certified()),
             notice: offer.choice().warn_of_back.then_some(BACK_NOTICE),
             photo_url: &class.photo_url,

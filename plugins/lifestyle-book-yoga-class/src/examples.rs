@@ -4,17 +4,11 @@
 //! is expected, the first option is better on every axis.
 
 use contract_sdk::bindings::Example;
-use contract_sdk::example;
+use contract_sdk::example::{self, with};
 use serde_json::{Value, json};
 
-pub(crate) fn all() -> Vec<Example> {
-    let mut all = classification();
-    all.extend(requests());
-    all.extend(searches());
-    all.extend(details());
-    all.extend(bookings());
-    all.extend(reports());
-    all
+pub(crate) fn examples() -> Vec<Example> {
+    [classification(), requests(), searches(), details(), bookings(), reports()].into_iter().flatten().collect()
 }
 
 fn classification() -> Vec<Example> {
@@ -140,16 +134,6 @@ fn reports() -> Vec<Example> {
             .refused(&["BAD_FORMAT", "NOT_IN_VOCABULARY"]),
         example::completion("an unlisted status", unlisted.to_string(), None).refused(&["NOT_IN_VOCABULARY"]),
     ]
-}
-
-/// The document with some of its values replaced.
-fn with(mut document: Value, changes: &[(&str, Value)]) -> Value {
-    for (pointer, value) in changes {
-        if let Some(place) = document.pointer_mut(pointer) {
-            *place = value.clone();
-        }
-    }
-    document
 }
 
 fn request() -> Value {

@@ -36,20 +36,9 @@ pub const GO_LIVE: &[Requirement] = &[
         "Slots name classes and instructors that there are, and classes are not fuller than they may be.",
         GoLiveCheck::Handles { occasions: &[], unbroken: &["UNKNOWN_CLASS", "UNKNOWN_INSTRUCTOR", "CLASS_SIZE"] },
     ),
-    Requirement::new(
-        "SEARCH_LATENCY",
-        "Of 100 searches 95 are answered within the target of the tool.",
-        GoLiveCheck::WithinLatency(tables::SEARCH.policy.name),
-    ),
-    Requirement::new(
-        "BOOK_LATENCY",
-        "Of 100 bookings 95 are answered within the target of the tool.",
-        GoLiveCheck::WithinLatency(tables::BOOK.name),
-    ),
-    Requirement::by_hand(
-        "IDEMPOTENCY_TESTED",
-        "A call that comes again under the same request_id has been tested and books nothing twice.",
-    ),
+    Requirement::search_latency(&tables::SEARCH),
+    Requirement::booking_latency("BOOK_LATENCY", &tables::BOOK),
+    Requirement::IDEMPOTENCY_TESTED,
     Requirement::by_hand(
         "LINEAGE_VERIFIED",
         "A lineage that is claimed has been verified by a certificate or a documented chain of teachers.",

@@ -40,86 +40,25 @@ pub mod tables;
 mod taste;
 pub mod vocabulary;
 
-use contract_sdk::bindings::{Axes, Example, Need};
-use contract_sdk::lexicon::Lexicon;
-use contract_sdk::{
-    About, ErrorRow, Forbidden, Intent, ItemRules, Ranking, Report, ReportRules, RequestRules, Requirement, RuleRow,
-    Search, ToolEntry, UserBands, WidgetTable,
-};
-
 /// The intent's name.
 pub const INTENT: &str = "lifestyle.book_yoga_class";
 
-/// The contract.
-pub struct YogaClass;
+contract_sdk::contract! {
+    /// The contract.
+    pub struct YogaClass;
 
-impl Intent for YogaClass {
-    type Request<'a> = request::YogaClassRequest<'a>;
-    type Item<'a> = option::Offer<'a>;
-    type ReportExtra<'a> = completion::YogaClassReport<'a>;
-    type Card<'i> = card::Card<'i>;
-    type Scale = ranking::Pool;
-
-    const ABOUT: About = tables::ABOUT;
-    const SEARCH: Search = tables::SEARCH;
-    const TOOLS: &'static [ToolEntry] = tables::TOOLS;
-    const RANKING: Ranking = ranking::RANKING;
-    const ERRORS: &'static [ErrorRow] = tables::ERRORS;
-    const FORBIDDEN: &'static [Forbidden] = tables::FORBIDDEN;
-    const RULES: &'static [RuleRow] = stated::RULES;
-    const GO_LIVE: &'static [Requirement] = golive::GO_LIVE;
-    const WIDGET: WidgetTable = card::WIDGET;
-    const STATUSES: &'static [&'static str] = completion::STATUSES;
-    const CHARGED: &'static [&'static str] = completion::CHARGED;
-    const LEXICON: Lexicon = classification::LEXICON;
-
-    fn request_rules(request: &Self::Request<'_>, rules: &mut RequestRules) {
-        rules::request_rules(request, rules);
-    }
-
-    fn need(request: &Self::Request<'_>) -> Need {
-        request.need()
-    }
-
-    fn bands<'r>(request: &'r Self::Request<'_>) -> UserBands<'r> {
-        request.bands()
-    }
-
-    fn item_id<'i>(item: &'i Self::Item<'_>) -> &'i str {
-        item.id()
-    }
-
-    fn item_rules(request: &Self::Request<'_>, item: &Self::Item<'_>, rules: &mut ItemRules) {
-        judge::item_rules(request, item, rules);
-    }
-
-    fn scale(_: &Self::Request<'_>, pool: &[Self::Item<'_>]) -> Self::Scale {
-        ranking::Pool::of(pool)
-    }
-
-    fn score(request: &Self::Request<'_>, item: &Self::Item<'_>, scale: &Self::Scale) -> Axes {
-        ranking::score(request, item, scale)
-    }
-
-    fn completeness(item: &Self::Item<'_>) -> f64 {
-        item.option.completeness()
-    }
-
-    fn card<'i>(item: &'i Self::Item<'_>) -> Self::Card<'i> {
-        card::Card::of(item)
-    }
-
-    fn report_rules(
-        report: &Report<'_, Self::ReportExtra<'_>>,
-        quoted: Option<&Self::Item<'_>>,
-        rules: &mut ReportRules,
-    ) {
-        completion::report_rules(report, quoted, rules);
-    }
-
-    fn examples() -> Vec<Example> {
-        examples::all()
-    }
+    use tables::{ABOUT, SEARCH, TOOLS, ERRORS, FORBIDDEN};
+    use request::YogaClassRequest<'_> as Request;
+    use rules::request_rules;
+    use option::Offer<'_> as Item;
+    use judge::item_rules;
+    use stated::RULES;
+    use ranking::{RANKING, Pool as Scale, score};
+    use card::{WIDGET, Card<'_>};
+    use completion::{YogaClassReport<'_> as ReportExtra, STATUSES, CHARGED, report_rules};
+    use classification::LEXICON;
+    use golive::GO_LIVE;
+    use examples::examples;
 }
 
 #[cfg(feature = "component")]

@@ -9,7 +9,7 @@ use crate::vocabulary::{
 };
 use contract_sdk::json::Parser;
 use contract_sdk::shape::{At, DateTime, Described, False, Inr, LocaleTag, RawJson, Text, ValueDesc, WebUrl};
-use contract_sdk::{Shape, Violations};
+use contract_sdk::{SearchItem, Shape, Violations};
 use std::borrow::Cow;
 use std::cell::Cell;
 
@@ -51,12 +51,22 @@ pub struct Offer<'a> {
     choice: Cell<Choice>,
 }
 
-impl<'a> Offer<'a> {
-    /// The option's identifier.
-    pub fn id(&self) -> &str {
+impl SearchItem for Offer<'_> {
+    fn id(&self) -> &str {
         &self.option.yoga_studio.identity.id
     }
 
+    /// Share of the inherited blocks (fare, cancellation, freshness, provider) that are there and say something.
+    /// All other fields are required, so nothing else can be incomplete.
+    fn completeness(&self) -> f64 {
+        let YogaClassOption { fare, cancellation, freshness, provider, .. } = &self.option;
+        let blocks = [fare, cancellation, freshness, provider];
+        let told = blocks.into_iter().flatten().filter(|RawJson(json)| says_something(json)).count();
+        told as f64 / INHERITED_BLOCKS
+    }
+}
+
+impl<'a> Offer<'a> {
     pub(crate) fn choose(&self, choice: Choice) {
         self.choice.set(choice);
     }
@@ -310,16 +320,6 @@ pub struct SessionPass {
 
 /// The blocks of the inherited option whose shape is not shown.
 const INHERITED_BLOCKS: f64 = 4.0;
-
-impl YogaClassOption<'_> {
-    /// Share of the inherited blocks (fare, cancellation, freshness, provider) that are there and say something.
-    /// All other fields are required, so nothing else can be incomplete.
-    pub(crate) fn completeness(&self) -> f64 {
-        let blocks = [self.fare, self.cancellation, self.freshness, self.provider];
-        let told = blocks.iter().flatten().filter(|RawJson(json)| says_something(json)).count();
-        told as f64 / INHERITED_BLOCKS
-    }
-}
 
 /// Whether a JSON value is more than null or an empty text, array or object.
 fn says_something(json: &str) -> bool {

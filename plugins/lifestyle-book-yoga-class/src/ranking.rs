@@ -12,7 +12,7 @@ use crate::taste::TASTE;
 use crate::vocabulary::PassInclusion;
 use contract_sdk::bindings::{Axes, Axis};
 use contract_sdk::shape::{DateTime, Inr, Vocabulary};
-use contract_sdk::{AxisSignals, BandFactor, Ranking, Signals, Span, Weights};
+use contract_sdk::{AxisSignals, NEUTRAL, Ranking, SearchRequest, Signals, Span, USUAL_BANDS, Weights};
 
 /// Weights of the axes (spec 3, "What the service does").
 pub const WEIGHTS: Weights = Weights::new(0.30, 0.40, 0.20, 0.10);
@@ -31,41 +31,18 @@ const SAFETY: &Signals<4> = &Signals::normalised([
     ("panic_button_at_floor", 0.10),
 ]);
 
-/// What a band does to the weight of its axis: who is in a hurry cares more for time, who can wait cares less; who
-/// wants it cheap cares more for the budget, who wants the best cares less; and so on.
-const BANDS: &[BandFactor] = &[
-    BandFactor { axis: Axis::Time, value: "fast", factor: 1.5 },
-    BandFactor { axis: Axis::Time, value: "balanced", factor: 1.0 },
-    BandFactor { axis: Axis::Time, value: "flexible", factor: 0.7 },
-    BandFactor { axis: Axis::Taste, value: "balanced", factor: 1.0 },
-    BandFactor { axis: Axis::Budget, value: "ok", factor: 1.5 },
-    BandFactor { axis: Axis::Budget, value: "good", factor: 1.0 },
-    BandFactor { axis: Axis::Budget, value: "great", factor: 0.8 },
-    BandFactor { axis: Axis::Safety, value: "fast", factor: 0.7 },
-    BandFactor { axis: Axis::Safety, value: "balanced", factor: 1.0 },
-    BandFactor { axis: Axis::Safety, value: "flexible", factor: 1.0 },
-    BandFactor { axis: Axis::Safety, value: "good", factor: 1.3 },
-];
-
 /// The ranking of the intent.
 pub const RANKING: Ranking = Ranking::new(
     WEIGHTS,
     AxisSignals { time: TIME.list(), taste: TASTE.list(), budget: BUDGET.list(), safety: SAFETY.list() },
-    BANDS,
+    &USUAL_BANDS,
 );
-
-/// The factor that a band gives to its axis; 1 for a value that no row has.
-fn factor(axis: Axis, value: Option<&str>) -> f64 {
-    BANDS.iter().find(|band| band.axis == axis && Some(band.value) == value).map_or(1.0, |band| band.factor)
-}
 
 /// The budget band of this name, if there is one.
 pub(crate) fn budget_band(value: &str) -> Option<&'static str> {
-    BANDS.iter().find(|band| band.axis == Axis::Budget && band.value == value).map(|band| band.value)
+    RANKING.band(Axis::Budget, value).map(|band| band.value)
 }
 
-/// Value of a signal of which nothing is known.
-pub(crate) const NEUTRAL: f64 = 0.5;
 /// Distance that counts half, in km. Every further km takes less than the one before, so no distance is the end.
 const HALF_DISTANCE_KM: f64 = 5.0;
 /// A slot so many hours before or after the time asked for fits no better than any other day's.
@@ -74,10 +51,6 @@ const SLOT_SPAN_HOURS: f64 = 6.0;
 const OVER_BUDGET: f64 = 0.5;
 /// Best score of a safety audit.
 const MAX_AUDIT_SCORE: f64 = 100.0;
-
-pub(crate) fn yes(flag: bool) -> f64 {
-    if flag { 1.0 } else { 0.0 }
-}
 
 /// What a score needs to know of the surviving options as a whole.
 pub struct Pool {
@@ -101,8 +74,8 @@ impl ChoiceShares {
     pub(crate) fn of(request: &YogaClassRequest<'_>) -> Self {
         let (weights, bands) = (WEIGHTS.axes(), request.bands());
         Self {
-            slot_fit: weights.time * factor(Axis::Time, bands.time) * SLOT_FIT_WEIGHT,
-            taste: weights.taste * factor(Axis::Taste, bands.taste),
+            slot_fit: weights.time * RANKING.factor(Axis::Time, bands.time) * SLOT_FIT_WEIGHT,
+            taste: weights.taste * RANKING.factor(Axis::Taste, bands.taste),
         }
     }
 
@@ -156,9 +129,9 @@ fn included(pass: &SessionPass) -> f64 {
 fn safety(studio: &YogaStudio<'_>) -> f64 {
     let Trust { aed_defibrillator_present, safety_audit_score, .. } = studio.trust;
     SAFETY.blend([
-        yes(aed_defibrillator_present),
+        f64::from(aed_defibrillator_present),
         safety_audit_score as f64 / MAX_AUDIT_SCORE,
-        yes(studio.amenities.cctv_in_premises),
-        yes(studio.amenities.panic_button_at_floor),
+        f64::from(studio.amenities.cctv_in_premises),
+        f64::from(studio.amenities.panic_button_at_floor),
     ])
 }

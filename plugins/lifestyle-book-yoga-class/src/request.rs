@@ -12,7 +12,7 @@ use crate::vocabulary::{
 use contract_sdk::bindings::Need;
 use contract_sdk::common::{SessionContext, TtbsUserBand};
 use contract_sdk::shape::{DateTime, Inr, RawJson, Text, read_text_member};
-use contract_sdk::{Shape, UserBands};
+use contract_sdk::{SearchRequest, Shape, UserBands};
 use std::borrow::Cow;
 
 /// Arguments of `search_providers`.
@@ -50,16 +50,16 @@ pub struct YogaClassRequest<'a> {
 /// Milliseconds of a minute.
 const MINUTE_MS: i64 = 60_000;
 
-impl YogaClassRequest<'_> {
-    /// Where and when, for the host's choice of partners. The shape of `search_area` is not shown, so what cannot
+impl SearchRequest for YogaClassRequest<'_> {
+    /// Where and when. The shape of `search_area` is not shown, so what cannot
     /// be read of it restricts nothing.
-    pub(crate) fn need(&self) -> Need {
+    fn need(&self) -> Need {
         let text = |name| read_text_member(self.search_area.0, name).filter(|text| !text.trim().is_empty());
         let until = self.scheduled_for_iso.zip(self.duration_minutes.filter(|minutes| *minutes > 0));
         Need {
             city: text("city").map(Cow::into_owned),
             postal_code: text("pincode").or_else(|| text("postal_code")).map(Cow::into_owned),
-            from_ms: self.scheduled_for_iso.and_then(|start| u64::try_from(start.ms).ok()),
+            from_ms: self.scheduled_for_iso.and_then(DateTime::epoch_ms),
             until_ms: until.and_then(|(start, minutes)| {
                 u64::try_from(start.ms.saturating_add(minutes.saturating_mul(MINUTE_MS))).ok()
             }),
@@ -67,8 +67,8 @@ impl YogaClassRequest<'_> {
     }
 
     /// The bands that the user chose. `preferences.budget_band` stands in for an absent budget band, if it is one.
-    pub(crate) fn bands(&self) -> UserBands<'_> {
-        let mut bands = self.ttbs_user_band.as_ref().map(TtbsUserBand::chosen).unwrap_or_default();
+    fn bands(&self) -> UserBands<'_> {
+        let mut bands = UserBands::of(&self.ttbs_user_band);
         bands.budget = bands.budget.or_else(|| self.preferences.budget_band.as_deref().and_then(budget_band));
         bands
     }

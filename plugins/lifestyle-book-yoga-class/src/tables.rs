@@ -3,7 +3,7 @@
 
 use crate::INTENT;
 use crate::booking::{BookSlot, CancelBooking, GetAvailableSlots, GetProviderDetail, ModifyBooking};
-use contract_sdk::bindings::{Breach, ToolRole};
+use contract_sdk::bindings::ToolRole;
 use contract_sdk::{About, ErrorRow, Forbidden, Search, ToolEntry, ToolPolicy};
 
 /// Identity.
@@ -24,20 +24,7 @@ const fn policy(
     [p50_ms, p95_ms, p99_ms]: [u32; 3],
     rate_per_minute: u32,
 ) -> ToolPolicy {
-    ToolPolicy {
-        name,
-        role,
-        purpose,
-        p50_ms,
-        p95_ms,
-        p99_ms: Some(p99_ms),
-        rate_per_minute,
-        idempotency_key: None,
-        retries_on_rate_limited: 0,
-        retries_on_server_error: 0,
-        cache_seconds: None,
-        orders_tool: None,
-    }
+    ToolPolicy { name, role, purpose, p50_ms, p95_ms, p99_ms: Some(p99_ms), rate_per_minute, ..ToolPolicy::PLAIN }
 }
 
 /// Latency targets in milliseconds, p50, p95 and p99, by kind of tool (spec 1, "Limits").
@@ -63,7 +50,6 @@ pub const SEARCH: Search = Search {
     policy: ToolPolicy {
         idempotency_key: Some("request_id"),
         cache_seconds: Some(SEARCH_CACHE_SECONDS),
-        orders_tool: None,
         ..policy(
             "search_providers",
             ToolRole::Search,
@@ -128,30 +114,25 @@ pub const TOOLS: &[ToolEntry] = &[
 /// The error table: the platform's general codes (spec 1, "Errors"), since the inherited table is not shown, and
 /// the one code that the intent adds. None is retried, since no retry is stated.
 pub const ERRORS: &[ErrorRow] = &[
-    ErrorRow::new("INVALID_REQUEST", 400, "The payload is malformed."),
-    ErrorRow::new("INVALID_AUTH", 401, "The credentials are not valid."),
-    ErrorRow::new("METHOD_NOT_FOUND", 404, "The partner has no such tool."),
-    ErrorRow::new("RATE_LIMITED", 429, "Too many calls."),
-    ErrorRow::new("INTERNAL_ERROR", 500, "The partner failed."),
-    ErrorRow::new("PARTNER_MAINTENANCE", 503, "The partner is down for maintenance."),
-    ErrorRow::new("IDEMPOTENCY_CONFLICT", 409, "The same key came with a different body."),
-    ErrorRow::new("IDEMPOTENCY_VIOLATION", 409, "The request_id was used before."),
-    ErrorRow::new("SIGNATURE_INVALID", 401, "The signature of the completion report is wrong."),
+    ErrorRow::INVALID_REQUEST,
+    ErrorRow::INVALID_AUTH,
+    ErrorRow::METHOD_NOT_FOUND,
+    ErrorRow::RATE_LIMITED,
+    ErrorRow::INTERNAL_ERROR,
+    ErrorRow::PARTNER_MAINTENANCE,
+    ErrorRow::IDEMPOTENCY_CONFLICT,
+    ErrorRow::IDEMPOTENCY_VIOLATION,
+    ErrorRow::SIGNATURE_INVALID,
     ErrorRow::new("PRENATAL_CLASS_REQUIRED", 422, "The user needs a prenatal class, and this is none."),
 ];
 
-/// A field whose presence alone is a breach.
-const fn never(name: &'static str, reason: &'static str) -> Forbidden {
-    Forbidden { name, breach: Breach::Present, reason }
-}
-
 /// Fields that no answer may carry, beyond the platform's own list.
 pub const FORBIDDEN: &[Forbidden] = &[
-    never("fake_recent_class_text", "Classes that did not take place may not be told of."),
-    never("auto_inflate_class_count", "Counts of classes are what they are."),
-    never("hidden_pass_fee", "The price of a pass is all that it costs."),
-    never("fake_certifications", "Certifications are held or not claimed."),
-    never("fake_yoga_lineage_claim", "A lineage must be verifiable."),
-    never("fake_partner_completion_rate_30d", "Rates are computed from what took place."),
-    Forbidden { name: "ai_generated_photos", breach: Breach::UnlessFalse, reason: "Studios are shown as they are." },
+    Forbidden::present("fake_recent_class_text", "Classes that did not take place may not be told of."),
+    Forbidden::present("auto_inflate_class_count", "Counts of classes are what they are."),
+    Forbidden::present("hidden_pass_fee", "The price of a pass is all that it costs."),
+    Forbidden::present("fake_certifications", "Certifications are held or not claimed."),
+    Forbidden::present("fake_yoga_lineage_claim", "A lineage must be verifiable."),
+    Forbidden::present("fake_partner_completion_rate_30d", "Rates are computed from what took place."),
+    Forbidden::unless_false("ai_generated_photos", "Studios are shown as they are."),
 ];

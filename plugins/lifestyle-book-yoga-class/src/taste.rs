@@ -6,12 +6,11 @@
 //! The parts are computed once per studio, class and instructor, since an option may have many slots.
 
 use crate::option::{YogaClassItem, YogaClassOption, YogaInstructorProfile};
-use crate::ranking::{NEUTRAL, yes};
 use crate::request::YogaClassRequest;
 use crate::studio::YogaStudio;
 use crate::vocabulary::{PassKind, PregnantOrPostpartum, SessionKind, Specialization, YogaLineage, YogaStyle};
 use contract_sdk::shape::Vocabulary;
-use contract_sdk::{Signals, unit};
+use contract_sdk::{NEUTRAL, Signals, unit};
 
 /// The signals and their weights.
 pub(crate) const TASTE: &Signals<6> = &Signals::new([
@@ -73,13 +72,14 @@ impl StudioTaste {
         let asked = |flag: Option<bool>| flag == Some(true);
         let showers = amenities.showers_count > 0 || amenities.showers_with_hot_water;
         let lockers = amenities.lockers_count > 0 || amenities.locker_secure_lock;
-        preferences.add_if(asked(wishes.shower_required), yes(showers));
-        preferences.add_if(asked(wishes.locker_required), yes(lockers));
-        preferences.add_if(asked(wishes.ac_or_fan_required), yes(amenities.air_conditioning || amenities.fan_only));
-        preferences.add_if(asked(wishes.parking_required), yes(amenities.parking_available));
-        preferences.add_if(asked(wishes.single_gender_class_required), yes(single_gender_hours(request, studio)));
+        preferences.add_if(asked(wishes.shower_required), f64::from(showers));
+        preferences.add_if(asked(wishes.locker_required), f64::from(lockers));
+        preferences
+            .add_if(asked(wishes.ac_or_fan_required), f64::from(amenities.air_conditioning || amenities.fan_only));
+        preferences.add_if(asked(wishes.parking_required), f64::from(amenities.parking_available));
+        preferences.add_if(asked(wishes.single_gender_class_required), f64::from(single_gender_hours(request, studio)));
         if let Some(kind) = pass_kind_for(request.session_kind) {
-            preferences.add(yes(option.session_pass.pass_kind == kind));
+            preferences.add(f64::from(option.session_pass.pass_kind == kind));
         }
         Self {
             skill: ratings.instructor_skill_score / MAX_SCORE,
@@ -127,13 +127,13 @@ impl ClassTaste {
         let mut preferences = Tally::default();
         preferences.add(liking(class.yoga_style, &intent.yoga_styles_acceptable, Some(intent.yoga_style_preferred)));
         preferences.add(liking(class.class_kind, &intent.class_kind_acceptable, intent.class_kind_preferred));
-        preferences.add(yes(intent.temperature_kind_acceptable.contains(&class.temperature_kind)));
+        preferences.add(f64::from(intent.temperature_kind_acceptable.contains(&class.temperature_kind)));
         preferences.add(room(class, intent.max_class_size));
         if let Some(asked) = request.duration_minutes.filter(|minutes| *minutes > 0) {
             preferences.add(1.0 - (class.duration_minutes as f64 - asked as f64).abs() / asked as f64);
         }
         let recovering = request.user_yoga_profile.pregnant_or_postpartum == PregnantOrPostpartum::PostpartumOver6mo;
-        preferences.add_if(recovering, yes(class.postpartum_friendly));
+        preferences.add_if(recovering, f64::from(class.postpartum_friendly));
         Self {
             style: class.yoga_style,
             lineage: lineage_fit(studio.identity.yoga_lineage, class.yoga_style),
@@ -145,7 +145,7 @@ impl ClassTaste {
 
 /// 1 where never more come than the user wants, half where only the average stays below.
 fn room(class: &YogaClassItem<'_>, most: i64) -> f64 {
-    (yes(class.class_size_max <= most) + yes(class.class_size_typical <= most)) / 2.0
+    (f64::from(class.class_size_max <= most) + f64::from(class.class_size_typical <= most)) / 2.0
 }
 
 /// Share of the required props that the class provides.
@@ -182,13 +182,13 @@ impl InstructorTaste {
         let mut preferences = Tally::default();
         let gender = wishes.instructor_gender_preference.as_deref().filter(|wish| !NO_WISH.contains(wish));
         if let Some(gender) = gender {
-            preferences.add(yes(*instructor.gender == *gender));
+            preferences.add(f64::from(*instructor.gender == *gender));
         }
         if let Some(years) = wishes.instructor_min_experience_years {
-            preferences.add(yes(instructor.experience_years >= years));
+            preferences.add(f64::from(instructor.experience_years >= years));
         }
-        preferences.add_if(wishes.instructor_certifications_required, yes(certified));
-        Self { styles, certified: yes(certified), preferences }
+        preferences.add_if(wishes.instructor_certifications_required, f64::from(certified));
+        Self { styles, certified: f64::from(certified), preferences }
     }
 }
 
@@ -214,7 +214,7 @@ fn liking<V: PartialEq>(found: V, acceptable: &[V], preferred: Option<V>) -> f64
         Some(preferred) if preferred == found => 1.0,
         Some(_) if acceptable.contains(&found) => ACCEPTABLE,
         Some(_) => 0.0,
-        None => yes(acceptable.contains(&found)),
+        None => f64::from(acceptable.contains(&found)),
     }
 }
 
@@ -267,7 +267,7 @@ const WITHOUT_SPECIALIST: StyleSet = set(&[
 ]);
 
 fn specialization_fit(styles: StyleSet, style: YogaStyle) -> f64 {
-    if holds(WITHOUT_SPECIALIST, style) { NEUTRAL } else { yes(holds(styles, style)) }
+    if holds(WITHOUT_SPECIALIST, style) { NEUTRAL } else { f64::from(holds(styles, style)) }
 }
 
 /// Styles that belong to no lineage of the vocabulary; again nobody is better or worse.
@@ -297,7 +297,7 @@ fn lineage_fit(lineage: YogaLineage, style: YogaStyle) -> f64 {
         }
         YogaLineage::PartnerMethod => set(&[Style::StyleBrandA]),
     };
-    if holds(WITHOUT_LINEAGE, style) { NEUTRAL } else { yes(holds(styles, style)) }
+    if holds(WITHOUT_LINEAGE, style) { NEUTRAL } else { f64::from(holds(styles, style)) }
 }
 
 #[cfg(test)]

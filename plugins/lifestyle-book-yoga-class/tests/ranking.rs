@@ -1,19 +1,20 @@
 //! Properties of the ranking.
 
 use contract_sdk::bindings::{Axes, Evaluation};
+use contract_sdk::sample;
 use contract_sdk::testing::properties::{self, Improvement, ids, shift};
 use lifestyle_book_yoga_class::YogaClass;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn request(bands: &Value) -> Value {
-    let mut request: Value = serde_json::from_str(include_str!("../samples/request.json")).unwrap();
+    let mut request = sample!("request");
     request["ttbs_user_band"] = bands.clone();
     request
 }
 
 fn sample() -> Value {
-    serde_json::from_str(include_str!("../samples/classes.json")).unwrap()
+    sample!("classes")
 }
 
 fn evaluate(request: &Value, payloads: &[Vec<Value>]) -> Evaluation {
@@ -317,7 +318,7 @@ fn is_close(found: f64, expected: f64) -> bool {
 /// With every preference met, taste is the weighted sum of the spec and nothing else; so are the other axes.
 #[test]
 fn each_signal_has_its_weight() {
-    let mut best: Value = serde_json::from_str(include_str!("../samples/option.json")).unwrap();
+    let mut best: Value = sample!("option");
     let ratings = "/yoga_studio/ratings/";
     for (pointer, value) in [
         (format!("{ratings}instructor_skill_score"), json!(5)),

@@ -1,38 +1,28 @@
 //! One test per rule of the spec, each on documents that break only that rule.
 
-use contract_sdk::bindings::{Axes, Candidate, CheckedResponse, Context, Evaluation, Exchange, Payload, Refusal};
-use contract_sdk::engine;
+use contract_sdk::bindings::{CheckedResponse, Evaluation, PreparedRequest, Refusal};
+use contract_sdk::example::with;
+use contract_sdk::testing::{
+    self, Pairs, assert_drops, assert_finds, assert_passes, assert_refused, assert_strikes, check_completion, expected,
+    pairs,
+};
+use contract_sdk::{example, sample};
 use lifestyle_book_yoga_class::YogaClass;
 use serde_json::{Value, json};
 
-fn context() -> Context {
-    Context { request_id: "r-1".to_owned(), now_ms: 0 }
-}
-
-fn parsed(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
-}
-
 /// An intermediate user without conditions, who asks for hatha, vinyasa or iyengar at seven.
 fn request() -> Value {
-    parsed(include_str!("../samples/request.json"))
+    sample!("request")
 }
 
 /// One hatha class fit for everybody, one slot, one instructor with every certificate.
 fn option() -> Value {
-    parsed(include_str!("../samples/option.json"))
+    sample!("option")
 }
 
 /// Hatha by Asha and Meera, advanced vinyasa by Vikram, a prenatal class by Meera.
 fn classes() -> Value {
-    parsed(include_str!("../samples/classes.json"))
-}
-
-fn with(mut document: Value, changes: &[(&str, Value)]) -> Value {
-    for (pointer, value) in changes {
-        *document.pointer_mut(pointer).unwrap_or_else(|| panic!("no {pointer}")) = value.clone();
-    }
-    document
+    sample!("classes")
 }
 
 /// The sample request of a user of whom this is known.
@@ -44,53 +34,31 @@ fn user(changes: &[(&str, Value)]) -> Value {
 }
 
 fn evaluate(request: &Value, options: &[Value]) -> Evaluation {
-    let candidates =
-        options.iter().zip(0..).map(|(option, number)| Candidate { number, json: option.to_string() }).collect();
-    let declared = Axes { time: 0.5, taste: 0.5, budget: 0.5, safety: 0.5 };
-    engine::evaluate::<YogaClass>(&context(), &request.to_string(), &[Payload { declared, candidates }]).unwrap()
+    testing::evaluate::<YogaClass>(request, options)
 }
 
-type Told = Vec<(String, String)>;
-
-/// What one option was dropped for, whether it counts as a strike, and what was found.
-fn judged(request: &Value, option: &Value) -> (Option<(Told, bool)>, Told) {
-    let found = evaluate(request, std::slice::from_ref(option));
-    assert_eq!(found.ranked.len() + found.dropped.len(), 1);
-    let dropped = found.dropped.into_iter().next().map(|dropped| {
-        assert_eq!(dropped.id.as_deref(), option.pointer("/yoga_studio/identity/id").unwrap().as_str());
-        (dropped.violations.into_iter().map(|v| (v.pointer, v.code)).collect(), dropped.strike)
-    });
-    let findings = found.findings.into_iter().map(|found| (found.violation.pointer, found.violation.code)).collect();
-    (dropped, findings)
-}
-
-fn told(list: &[(&str, &str)]) -> Told {
-    list.iter().map(|(pointer, code)| ((*pointer).to_owned(), (*code).to_owned())).collect()
-}
-
-/// Expects the option to be dropped for exactly this, without a strike.
-fn drops(request: &Value, option: &Value, expected: &[(&str, &str)]) {
-    assert_eq!(judged(request, option), (Some((told(expected), false)), vec![]));
+fn drops(request: &Value, option: &Value, violations: &[(&str, &str)]) {
+    assert_drops::<YogaClass>(request, option, violations);
 }
 
 fn passes(request: &Value, option: &Value) {
-    assert_eq!(judged(request, option), (None, vec![]));
+    assert_passes::<YogaClass>(request, option);
 }
 
-fn finds(request: &Value, option: &Value, expected: &[(&str, &str)]) {
-    assert_eq!(judged(request, option), (None, told(expected)));
+fn finds(request: &Value, option: &Value, findings: &[(&str, &str)]) {
+    assert_finds::<YogaClass>(request, option, findings);
 }
 
 /// The card of the one option that is left.
 fn card(request: &Value, option: &Value) -> Value {
-    parsed(&evaluate(request, std::slice::from_ref(option)).ranked[0].card)
+    example::parse(&evaluate(request, std::slice::from_ref(option)).ranked[0].card)
 }
 
 #[test]
 fn the_samples_pass() {
     passes(&request(), &option());
     passes(&request(), &classes());
-    let payload = parsed(include_str!("../samples/payload.json"));
+    let payload = sample!("payload");
     let found = evaluate(&request(), payload["options"].as_array().unwrap());
     assert_eq!((found.ranked.len(), found.dropped, found.findings), (15, vec![], vec![]));
 }
@@ -254,7 +222,7 @@ fn advanced_classes_have_a_certified_instructor() {
 #[test]
 fn a_prenatal_class_without_the_certificate_is_a_severe_breach() {
     let place = "/instructors/0/specializations";
-    let expected = told(&[(place, "PRENATAL_NOT_CERTIFIED")]);
+    let breach = [(place, "PRENATAL_NOT_CERTIFIED")];
     let uncertified = (place, json!(["hatha_specialist", "postpartum_certified"]));
     let prenatal_style = with(request(), &[("/yoga_intent/yoga_style_preferred", json!("prenatal"))]);
     for (request, change) in [
@@ -262,7 +230,7 @@ fn a_prenatal_class_without_the_certificate_is_a_severe_breach() {
         (prenatal_style, ("/yoga_class_catalog/0/yoga_style", json!("prenatal"))),
     ] {
         let broken = with(option(), &[change.clone(), uncertified.clone()]);
-        assert_eq!(judged(&request, &broken), (Some((expected.clone(), true)), vec![]));
+        assert_strikes::<YogaClass>(&request, &broken, &breach);
         passes(&request, &with(option(), &[change]));
     }
     // A class that only suits pregnant users needs no certificate.
@@ -272,11 +240,11 @@ fn a_prenatal_class_without_the_certificate_is_a_severe_breach() {
     finds(&request(), &broken, &[("/instructors/2/specializations", "PRENATAL_NOT_CERTIFIED")]);
     // Where the option falls for something else, it counts all the same.
     let unsafe_too = with(broken, &[("/yoga_studio/trust/fire_safety_compliant", json!(false))]);
-    let expected = told(&[
+    let both = [
         ("/yoga_studio/trust/fire_safety_compliant", "FIRE_SAFETY"),
         ("/instructors/2/specializations", "PRENATAL_NOT_CERTIFIED"),
-    ]);
-    assert_eq!(judged(&request(), &unsafe_too), (Some((expected, true)), vec![]));
+    ];
+    assert_strikes::<YogaClass>(&request(), &unsafe_too, &both);
 }
 
 #[test]
@@ -517,12 +485,8 @@ fn the_second_option_of_a_studio_is_dropped() {
     assert_eq!((violation.code.as_str(), violation.pointer.as_str()), ("DUPLICATE_OPTION", "/yoga_studio/identity/id"));
 }
 
-fn check_request(tool: &str, arguments: &Value) -> Result<contract_sdk::bindings::PreparedRequest, Refusal> {
-    engine::check_request::<YogaClass>(&context(), tool, arguments.to_string())
-}
-
-fn codes(refusal: &Refusal) -> Told {
-    refusal.violations.iter().map(|found| (found.pointer.clone(), found.code.clone())).collect()
+fn check_request(tool: &str, arguments: &Value) -> Result<PreparedRequest, Refusal> {
+    testing::check_request::<YogaClass>(tool, arguments)
 }
 
 #[test]
@@ -553,12 +517,14 @@ fn requests_break_one_rule_each() {
         ("/intent_version", json!("1.0"), "BAD_FORMAT"),
         ("/intent_version", json!("latest"), "BAD_FORMAT"),
     ] {
-        let refusal = check_request("search_providers", &with(request(), &[(pointer, value)])).unwrap_err();
-        assert_eq!((refusal.code.as_str(), codes(&refusal)), ("INVALID_REQUEST", told(&[(pointer, code)])));
+        assert_refused(
+            check_request("search_providers", &with(request(), &[(pointer, value)])),
+            "INVALID_REQUEST",
+            &[(pointer, code)],
+        );
     }
     assert!(check_request("search_providers", &with(request(), &[("/intent_version", json!("v1.0.0"))])).is_ok());
-    let refusal = check_request("search_classes", &request()).unwrap_err();
-    assert_eq!(codes(&refusal), told(&[("", "UNKNOWN_TOOL")]));
+    assert_refused(check_request("search_classes", &request()), "INVALID_REQUEST", &[("", "UNKNOWN_TOOL")]);
 }
 
 #[test]
@@ -584,79 +550,75 @@ fn exchange(
     payload: &Value,
     quoted: Option<&Value>,
 ) -> Result<CheckedResponse, Refusal> {
-    let exchange = Exchange {
-        tool: tool.to_owned(),
-        arguments: arguments.to_string(),
-        payload: payload.to_string(),
-        quoted: quoted.map(Value::to_string),
-    };
-    engine::check_response::<YogaClass>(&context(), &exchange)
+    testing::check_response::<YogaClass>(tool, arguments, payload, quoted)
 }
 
-fn findings(passed: &CheckedResponse) -> Told {
-    passed.findings.iter().map(|found| (found.pointer.clone(), found.code.clone())).collect()
+fn findings(passed: &CheckedResponse) -> Pairs {
+    pairs(&passed.findings)
 }
 
 #[test]
 fn a_detail_is_of_the_studio_that_was_asked_for() {
-    let arguments = parsed(include_str!("../samples/detail-arguments.json"));
+    let arguments = sample!("detail-arguments");
     let passed = exchange("get_provider_detail", &arguments, &option(), None).unwrap();
     assert_eq!((passed.reference.as_deref(), findings(&passed)), (None, vec![]));
     let other = with(option(), &[("/yoga_studio/identity/id", json!("studio_other"))]);
-    let refusal = exchange("get_provider_detail", &arguments, &other, None).unwrap_err();
-    assert_eq!(refusal.code, "INTERNAL_ERROR");
-    assert_eq!(codes(&refusal), told(&[("/yoga_studio/identity/id", "UNEXPECTED_VALUE")]));
+    let refused = exchange("get_provider_detail", &arguments, &other, None);
+    assert_refused(refused, "INTERNAL_ERROR", &[("/yoga_studio/identity/id", "UNEXPECTED_VALUE")]);
     let crowded = with(option(), &[("/yoga_class_catalog/0/class_size_typical", json!(99))]);
     let passed = exchange("get_provider_detail", &arguments, &crowded, None).unwrap();
-    assert_eq!(findings(&passed), told(&[("/yoga_class_catalog/0/class_size_typical", "CLASS_SIZE")]));
+    assert_eq!(findings(&passed), expected(&[("/yoga_class_catalog/0/class_size_typical", "CLASS_SIZE")]));
 }
 
 #[test]
 fn slots_are_those_that_were_asked_for() {
-    let arguments = parsed(include_str!("../samples/slots-arguments.json"));
-    let slots = parsed(include_str!("../samples/slots.json"));
+    let arguments = sample!("slots-arguments");
+    let slots = sample!("slots");
     let check = |slots: &Value, quoted: Option<&Value>| exchange("get_available_slots", &arguments, slots, quoted);
     assert_eq!(findings(&check(&slots, Some(&option())).unwrap()), vec![]);
     assert_eq!(findings(&check(&json!({"slots": []}), None).unwrap()), vec![]);
     for (pointer, value) in [("/slots/0/class_id", "class_x"), ("/slots/0/instructor_id_assigned", "inst_x")] {
-        let refusal = check(&with(slots.clone(), &[(pointer, json!(value))]), None).unwrap_err();
-        assert_eq!(codes(&refusal), told(&[(pointer, "UNEXPECTED_VALUE")]));
+        assert_refused(
+            check(&with(slots.clone(), &[(pointer, json!(value))]), None),
+            "INTERNAL_ERROR",
+            &[(pointer, "UNEXPECTED_VALUE")],
+        );
     }
     // Who asks for all slots gets all; those of nobody that was quoted are told.
-    let all = parsed(include_str!("../samples/detail-arguments.json"));
+    let all = sample!("detail-arguments");
     let other = json!({"slots": [{"class_id": "class_x", "instructor_id_assigned": "inst_x"}]});
     let passed = exchange("get_available_slots", &all, &other, Some(&option())).unwrap();
     assert_eq!(
         findings(&passed),
-        told(&[("/slots/0/class_id", "UNKNOWN_CLASS"), ("/slots/0/instructor_id_assigned", "UNKNOWN_INSTRUCTOR"),])
+        expected(&[("/slots/0/class_id", "UNKNOWN_CLASS"), ("/slots/0/instructor_id_assigned", "UNKNOWN_INSTRUCTOR"),])
     );
     assert_eq!(findings(&exchange("get_available_slots", &all, &other, None).unwrap()), vec![]);
 }
 
 #[test]
 fn bookings_carry_their_reference() {
-    let book = parsed(include_str!("../samples/book-arguments.json"));
-    let booking = parsed(include_str!("../samples/booking.json"));
+    let book = sample!("book-arguments");
+    let booking = sample!("booking");
     assert_eq!(exchange("book_slot", &book, &booking, None).unwrap().reference.as_deref(), Some("book_77120"));
-    let change = parsed(include_str!("../samples/modify-arguments.json"));
+    let change = sample!("modify-arguments");
     let revised = json!({"booking_ref": "book_77121"});
     assert_eq!(exchange("modify_booking", &change, &revised, None).unwrap().reference.as_deref(), Some("book_77121"));
-    let cancel = parsed(include_str!("../samples/cancel-arguments.json"));
-    let refund = parsed(include_str!("../samples/refund.json"));
+    let cancel = sample!("cancel-arguments");
+    let refund = sample!("refund");
     assert_eq!(exchange("cancel_booking", &cancel, &refund, None).unwrap().reference.as_deref(), Some("book_77120"));
     assert_eq!(exchange("cancel_booking", &cancel, &json!({}), None).unwrap().reference, None);
     let other = with(refund, &[("/booking_ref", json!("book_1"))]);
-    let refusal = exchange("cancel_booking", &cancel, &other, None).unwrap_err();
-    assert_eq!(codes(&refusal), told(&[("/booking_ref", "UNEXPECTED_VALUE")]));
+    assert_refused(
+        exchange("cancel_booking", &cancel, &other, None),
+        "INTERNAL_ERROR",
+        &[("/booking_ref", "UNEXPECTED_VALUE")],
+    );
 }
 
 #[test]
 fn completion_reports() {
-    let report = parsed(include_str!("../samples/report.json"));
-    let check = |report: &Value, quoted: Option<&Value>| {
-        let quoted = quoted.map(Value::to_string);
-        engine::check_completion::<YogaClass>(&context(), &report.to_string(), quoted.as_deref())
-    };
+    let report = sample!("report");
+    let check = check_completion::<YogaClass>;
     let passed = check(&report, Some(&option())).unwrap();
     assert_eq!((passed.amount_paise, passed.charged, passed.findings.len()), (50_847, true, 0));
     for status in [
@@ -676,8 +638,7 @@ fn completion_reports() {
     ] {
         let other = with(report.clone(), &[(pointer, json!("somebody_else"))]);
         let passed = check(&other, Some(&option())).unwrap();
-        let found: Told = passed.findings.into_iter().map(|found| (found.pointer, found.code)).collect();
-        assert_eq!(found, told(&[(pointer, code)]));
+        assert_eq!(pairs(&passed.findings), expected(&[(pointer, code)]));
         assert!(check(&other, None).unwrap().findings.is_empty());
     }
     for (pointer, value, code) in [
@@ -686,19 +647,17 @@ fn completion_reports() {
         ("/ended_at", json!("2026-05-04T07:29:59+05:30"), "WINDOW_ORDER"),
         ("/ended_at", json!("2026-05-04T07:30:00+05:30"), "WINDOW_ORDER"),
     ] {
-        let refusal = check(&with(report.clone(), &[(pointer, value)]), None).unwrap_err();
-        assert_eq!((refusal.code.as_str(), codes(&refusal)), ("INVALID_REQUEST", told(&[(pointer, code)])));
+        assert_refused(check(&with(report.clone(), &[(pointer, value)]), None), "INVALID_REQUEST", &[(pointer, code)]);
     }
 }
 
 /// Which slot counts, and when nothing is said, is told by `cases/completion-late.json`.
 #[test]
 fn lateness_is_told_against_the_quote() {
-    let report = parsed(include_str!("../samples/report.json"));
+    let report = sample!("report");
     let late = |started: &str, quoted: Option<&Value>| {
-        let report = with(report.clone(), &[("/started_at", json!(started))]).to_string();
-        let quoted = quoted.map(Value::to_string);
-        engine::check_completion::<YogaClass>(&context(), &report, quoted.as_deref()).unwrap().late_minutes
+        let report = with(report.clone(), &[("/started_at", json!(started))]);
+        check_completion::<YogaClass>(&report, quoted).unwrap().late_minutes
     };
     let started = ["2026-05-04T07:30:00+05:30", "2026-05-04T02:12:00Z", "2026-05-04T07:25:00+05:30"];
     assert_eq!(started.map(|at| late(at, Some(&option()))), [Some(0), Some(12), Some(-5)]);
@@ -708,10 +667,10 @@ fn lateness_is_told_against_the_quote() {
 /// A class that did not take place has no duration; one that did, has one.
 #[test]
 fn times_of_a_report_are_in_order() {
-    let report = parsed(include_str!("../samples/report.json"));
+    let report = sample!("report");
     let check = |status: &str, end: &str| {
         let report = with(report.clone(), &[("/status", json!(status)), ("/ended_at", json!(end))]);
-        engine::check_completion::<YogaClass>(&context(), &report.to_string(), None).is_ok()
+        check_completion::<YogaClass>(&report, None).is_ok()
     };
     let (before, at, after) = ("2026-05-04T07:00:00+05:30", "2026-05-04T02:00:00Z", "2026-05-04T07:31:00+05:30");
     for status in ["completed", "partial_completion_user_left_early", "medical_event_class_halted"] {

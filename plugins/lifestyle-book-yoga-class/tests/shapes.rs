@@ -4,9 +4,9 @@
 //! bounds and vocabularies are written out a second time from the spec, since such cases cannot miss a wrong one.
 
 use contract_sdk::bindings::{Requirement, RequirementCheck};
-use contract_sdk::shape::{Described, Shape, ValueDesc, read_document};
-use contract_sdk::testing::{assert_shape, problems};
-use contract_sdk::{Report, docs, engine, schema};
+use contract_sdk::shape::{Described, read_document};
+use contract_sdk::testing::{assert_bounds, expected, pairs, problems};
+use contract_sdk::{Report, assert_shape, docs, engine, sample, schema};
 use lifestyle_book_yoga_class::YogaClass;
 use lifestyle_book_yoga_class::booking::{
     BookArguments, BookingRef, CancelArguments, DetailArguments, ModifyArguments, RefundInfo, RevisedBookingInfo,
@@ -17,23 +17,6 @@ use lifestyle_book_yoga_class::option::{Offer, YogaClassOption};
 use lifestyle_book_yoga_class::request::YogaClassRequest;
 use serde_json::{Value, json};
 
-fn sample(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
-}
-
-macro_rules! sample {
-    ($name:literal) => {
-        sample(include_str!(concat!("../samples/", $name, ".json")))
-    };
-}
-
-/// Tries every breakage of a sample; `T` is the shape read from a text of any lifetime.
-macro_rules! every_field {
-    ($shape:ty, $sample:expr) => {
-        assert_shape(&<$shape as Described>::DESC, &$sample, |json| read_document::<$shape>(json).map(drop))
-    };
-}
-
 #[test]
 fn the_contract_is_consistent() {
     assert_eq!(problems::<YogaClass>(), Vec::<String>::new());
@@ -41,35 +24,35 @@ fn the_contract_is_consistent() {
 
 #[test]
 fn every_field_of_the_request() {
-    let tried = every_field!(YogaClassRequest, sample!("request"));
+    let tried = assert_shape!(YogaClassRequest, &sample!("request"));
     assert!(tried > 600, "{tried}");
 }
 
 #[test]
 fn every_field_of_an_option() {
-    let tried = every_field!(YogaClassOption, sample!("option"));
+    let tried = assert_shape!(YogaClassOption, &sample!("option"));
     assert!(tried > 1500, "{tried}");
     // An offer is read as the option in it.
-    assert_eq!(tried, every_field!(Offer, sample!("option")));
+    assert_eq!(tried, assert_shape!(Offer, &sample!("option")));
 }
 
 #[test]
 fn every_field_of_the_other_tools() {
-    every_field!(DetailArguments, sample!("detail-arguments"));
-    every_field!(SlotsArguments, sample!("slots-arguments"));
-    every_field!(SlotList, sample!("slots"));
-    every_field!(BookArguments, sample!("book-arguments"));
-    every_field!(BookingRef, sample!("booking"));
-    every_field!(CancelArguments, sample!("cancel-arguments"));
-    every_field!(RefundInfo, sample!("refund"));
-    every_field!(ModifyArguments, sample!("modify-arguments"));
-    every_field!(RevisedBookingInfo, sample!("revised"));
+    assert_shape!(DetailArguments, &sample!("detail-arguments"));
+    assert_shape!(SlotsArguments, &sample!("slots-arguments"));
+    assert_shape!(SlotList, &sample!("slots"));
+    assert_shape!(BookArguments, &sample!("book-arguments"));
+    assert_shape!(BookingRef, &sample!("booking"));
+    assert_shape!(CancelArguments, &sample!("cancel-arguments"));
+    assert_shape!(RefundInfo, &sample!("refund"));
+    assert_shape!(ModifyArguments, &sample!("modify-arguments"));
+    assert_shape!(RevisedBookingInfo, &sample!("revised"));
 }
 
 #[test]
 fn every_field_of_a_report() {
     type YogaReport<'a> = Report<'a, YogaClassReport<'a>>;
-    every_field!(YogaReport, sample!("report"));
+    assert_shape!(YogaReport, &sample!("report"));
 }
 
 #[test]
@@ -93,11 +76,11 @@ fn all_violations_are_told_at_once() {
     option["instructors"][0]["languages_spoken"] = json!(["en-IN", "en_IN"]);
     option["session_pass"] = json!(null);
     let violations = read_document::<Offer>(&option.to_string()).map(drop).unwrap_err();
-    let mut found: Vec<_> = violations.iter().map(|found| (found.pointer.as_str(), found.code.as_str())).collect();
+    let mut found = pairs(&violations);
     found.sort_unstable();
     assert_eq!(
         found,
-        [
+        expected(&[
             ("/available_slots", "TOO_FEW_ITEMS"),
             ("/instructors/0/languages_spoken/1", "BAD_FORMAT"),
             ("/session_pass", "WRONG_TYPE"),
@@ -105,7 +88,7 @@ fn all_violations_are_told_at_once() {
             ("/yoga_class_catalog/0/recurring_schedule/0/start_iso_time", "REQUIRED"),
             ("/yoga_studio/photos/ai_generated_photos", "UNEXPECTED_VALUE"),
             ("/yoga_studio/ratings/on_time_30day_pct", "OUT_OF_RANGE"),
-        ]
+        ])
     );
 }
 
@@ -210,79 +193,78 @@ fn partners_read_a_row_for_every_field() {
     assert_eq!(below("/available_slots/*/"), 2 + 4);
 }
 
-fn bounded(desc: &ValueDesc) -> Vec<(String, String)> {
-    let rows = docs::rows(desc).into_iter().filter(|row| !row.bounds.is_empty());
-    rows.map(|row| (row.pointer, row.bounds)).collect()
-}
-
-fn expect_bounds<'a, T: Shape<'a>>(expected: &[(&str, &str)]) {
-    let expected: Vec<_> = expected.iter().map(|(at, bounds)| ((*at).to_owned(), (*bounds).to_owned())).collect();
-    assert_eq!(bounded(&T::DESC), expected);
-}
-
 #[test]
 fn the_bounds_of_the_request_are_those_of_the_spec() {
-    expect_bounds::<YogaClassRequest>(&[
-        ("/intent", "always \"lifestyle.book_yoga_class\""),
-        ("/user_yoga_profile/years_of_practice", "at least 0"),
-        ("/user_yoga_profile/yoga_goals", "at least 1 entries"),
-        ("/yoga_intent/yoga_styles_acceptable", "at least 1 entries"),
-        ("/yoga_intent/class_kind_acceptable", "at least 1 entries"),
-        ("/yoga_intent/temperature_kind_acceptable", "at least 1 entries"),
-        ("/yoga_intent/max_class_size", "at least 1"),
-        ("/yoga_intent/min_instructor_skill", "at least 1, at most 5"),
-        ("/preferences/studio_kind_acceptable", "at least 1 entries"),
-        ("/preferences/instructor_certification_authority_acceptable", "at least 1 entries"),
-    ]);
+    assert_bounds(
+        &YogaClassRequest::DESC,
+        &[
+            ("/intent", "always \"lifestyle.book_yoga_class\""),
+            ("/user_yoga_profile/years_of_practice", "at least 0"),
+            ("/user_yoga_profile/yoga_goals", "at least 1 entries"),
+            ("/yoga_intent/yoga_styles_acceptable", "at least 1 entries"),
+            ("/yoga_intent/class_kind_acceptable", "at least 1 entries"),
+            ("/yoga_intent/temperature_kind_acceptable", "at least 1 entries"),
+            ("/yoga_intent/max_class_size", "at least 1"),
+            ("/yoga_intent/min_instructor_skill", "at least 1, at most 5"),
+            ("/preferences/studio_kind_acceptable", "at least 1 entries"),
+            ("/preferences/instructor_certification_authority_acceptable", "at least 1 entries"),
+        ],
+    );
 }
 
 #[test]
 fn the_bounds_of_an_option_are_those_of_the_spec() {
     let score = "at least 0, at most 5";
-    expect_bounds::<Offer>(&[
-        ("/yoga_studio/identity/partner_account_age_days", "at least 0"),
-        ("/yoga_studio/identity/total_classes_offered_30day", "at least 0"),
-        ("/yoga_studio/identity/total_active_members", "at least 0"),
-        ("/yoga_studio/ratings/overall_score", score),
-        ("/yoga_studio/ratings/recent_30day_score", score),
-        ("/yoga_studio/ratings/cleanliness_score", score),
-        ("/yoga_studio/ratings/instructor_skill_score", score),
-        ("/yoga_studio/ratings/ambience_score", score),
-        ("/yoga_studio/ratings/overall_count", "at least 0"),
-        ("/yoga_studio/ratings/on_time_30day_pct", "at least 0, at most 1"),
-        ("/yoga_studio/operating_hours/hours_of_operation", "exactly 7 entries"),
-        ("/yoga_studio/amenities/showers_count", "at least 0"),
-        ("/yoga_studio/amenities/lockers_count", "at least 0"),
-        ("/yoga_studio/amenities/changing_rooms_count", "at least 0"),
-        ("/yoga_studio/trust/safety_audit_score", "at least 0, at most 100"),
-        ("/yoga_studio/trust/employee_kyc_pct", "at least 0, at most 100"),
-        ("/yoga_class_catalog", "at least 1 entries"),
-        ("/yoga_class_catalog/*/description", "at least 80 characters"),
-        ("/yoga_class_catalog/*/duration_minutes", "at least 30"),
-        ("/yoga_class_catalog/*/class_size_max", "at least 1"),
-        ("/yoga_class_catalog/*/class_size_typical", "at least 1"),
-        ("/available_slots", "at least 1 entries"),
-        ("/instructors", "at least 1 entries"),
-        ("/instructors/*/experience_years", "at least 0"),
-        ("/instructors/*/years_of_personal_practice", "at least 0"),
-        ("/instructors/*/specializations", "at least 1 entries"),
-        ("/instructors/*/languages_spoken", "at least 1 entries"),
-        ("/instructors/*/ratings/rating_avg", score),
-        ("/instructors/*/private_session_inr", "at least 0"),
-        ("/session_pass/pass_inr", "at least 0"),
-        ("/session_pass/pass_includes", "at least 1 entries"),
-        ("/session_pass/validity_days", "at least 1"),
-    ]);
+    assert_bounds(
+        &Offer::DESC,
+        &[
+            ("/yoga_studio/identity/partner_account_age_days", "at least 0"),
+            ("/yoga_studio/identity/total_classes_offered_30day", "at least 0"),
+            ("/yoga_studio/identity/total_active_members", "at least 0"),
+            ("/yoga_studio/ratings/overall_score", score),
+            ("/yoga_studio/ratings/recent_30day_score", score),
+            ("/yoga_studio/ratings/cleanliness_score", score),
+            ("/yoga_studio/ratings/instructor_skill_score", score),
+            ("/yoga_studio/ratings/ambience_score", score),
+            ("/yoga_studio/ratings/overall_count", "at least 0"),
+            ("/yoga_studio/ratings/on_time_30day_pct", "at least 0, at most 1"),
+            ("/yoga_studio/operating_hours/hours_of_operation", "exactly 7 entries"),
+            ("/yoga_studio/amenities/showers_count", "at least 0"),
+            ("/yoga_studio/amenities/lockers_count", "at least 0"),
+            ("/yoga_studio/amenities/changing_rooms_count", "at least 0"),
+            ("/yoga_studio/trust/safety_audit_score", "at least 0, at most 100"),
+            ("/yoga_studio/trust/employee_kyc_pct", "at least 0, at most 100"),
+            ("/yoga_class_catalog", "at least 1 entries"),
+            ("/yoga_class_catalog/*/description", "at least 80 characters"),
+            ("/yoga_class_catalog/*/duration_minutes", "at least 30"),
+            ("/yoga_class_catalog/*/class_size_max", "at least 1"),
+            ("/yoga_class_catalog/*/class_size_typical", "at least 1"),
+            ("/available_slots", "at least 1 entries"),
+            ("/instructors", "at least 1 entries"),
+            ("/instructors/*/experience_years", "at least 0"),
+            ("/instructors/*/years_of_personal_practice", "at least 0"),
+            ("/instructors/*/specializations", "at least 1 entries"),
+            ("/instructors/*/languages_spoken", "at least 1 entries"),
+            ("/instructors/*/ratings/rating_avg", score),
+            ("/instructors/*/private_session_inr", "at least 0"),
+            ("/session_pass/pass_inr", "at least 0"),
+            ("/session_pass/pass_includes", "at least 1 entries"),
+            ("/session_pass/validity_days", "at least 1"),
+        ],
+    );
 }
 
 #[test]
 fn the_bounds_of_bookings_and_reports() {
-    expect_bounds::<RefundInfo>(&[("/refund_amount_inr", "at least 0")]);
-    expect_bounds::<YogaClassReport>(&[
-        ("/currency", "always \"INR\""),
-        ("/fare_breakdown_total_inr", "at least 0"),
-        ("/rider_tip_inr", "at least 0"),
-    ]);
+    assert_bounds(&RefundInfo::DESC, &[("/refund_amount_inr", "at least 0")]);
+    assert_bounds(
+        &YogaClassReport::DESC,
+        &[
+            ("/currency", "always \"INR\""),
+            ("/fare_breakdown_total_inr", "at least 0"),
+            ("/rider_tip_inr", "at least 0"),
+        ],
+    );
 }
 
 /// The vocabularies of the spec, word by word.

@@ -1,8 +1,9 @@
 //! Shapes that more than one intent shares (spec 1 and 2).
 
 use crate::Shape;
-use crate::ranking::{UserBands, band_text};
-use crate::shape::{Amount, DateTime, HttpsUrl, Text};
+use crate::ranking::UserBands;
+use crate::shape::{Amount, DateTime, HttpsUrl, Inr, Text};
+use serde::Serialize;
 use std::borrow::Cow;
 
 /// A point on the map.
@@ -27,15 +28,13 @@ pub struct TtbsUserBand<'a> {
     pub safety: Option<Cow<'a, str>>,
 }
 
-impl TtbsUserBand<'_> {
-    /// As the ranking takes them.
-    pub fn chosen(&self) -> UserBands<'_> {
-        UserBands {
-            time: band_text(&self.time),
-            taste: band_text(&self.taste),
-            budget: band_text(&self.budget),
-            safety: band_text(&self.safety),
-        }
+impl<'r> UserBands<'r> {
+    /// The bands of a request; none where it names none.
+    pub fn of(band: &'r Option<TtbsUserBand<'_>>) -> Self {
+        let Some(TtbsUserBand { time, taste, budget, safety }) = band else {
+            return Self::default();
+        };
+        Self { time: time.as_deref(), taste: taste.as_deref(), budget: budget.as_deref(), safety: safety.as_deref() }
     }
 }
 
@@ -46,6 +45,19 @@ pub struct SessionContext<'a> {
     pub platform_session_id: Option<Cow<'a, str>>,
     /// Hash of the user's preferences.
     pub user_dna_hash: Option<Cow<'a, str>>,
+}
+
+/// What an option costs, as cards show it.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Price {
+    amount_inr: i64,
+    currency: &'static str,
+}
+
+impl From<Inr> for Price {
+    fn from(Inr(amount_inr): Inr) -> Self {
+        Self { amount_inr, currency: "INR" }
+    }
 }
 
 /// Where an option comes from on the partner's side.

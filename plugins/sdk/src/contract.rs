@@ -11,15 +11,44 @@ use crate::rules::{AnswerRules, ItemRules, ReportRules, RequestRules};
 use crate::shape::{Described, ObjectShape, Shape, ValueDesc, read_document};
 use serde::Serialize;
 
+/// What the host asks of the request of a search.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say where and when the user wants to be served, nor which bands they chose",
+    note = "implement `contract_sdk::SearchRequest` for it, beside the shape"
+)]
+pub trait SearchRequest {
+    /// Where and when the user wants to be served.
+    fn need(&self) -> Need;
+
+    /// The bands that the user chose.
+    fn bands(&self) -> UserBands<'_>;
+}
+
+/// What the ranking asks of an option, besides its score.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say what identifies it",
+    note = "implement `contract_sdk::SearchItem` for it, beside the shape"
+)]
+pub trait SearchItem {
+    /// The option's own identifier.
+    fn id(&self) -> &str;
+
+    /// Share of the information asked for that the option gives. 1 where every field is required.
+    fn completeness(&self) -> f64 {
+        1.0
+    }
+}
+
 /// The whole of an intent: its shapes, its tables, its rules. Every function is pure.
 ///
-/// What an author does not find here, the SDK does: reading, collecting violations, duplicates, the
-/// intent's name in requests and reports, blending, bands, ordering, schemas, the descriptor.
+/// [`contract!`](crate::contract) implements it from the names of its parts. What an author does not find here, the
+/// SDK does: reading, collecting violations, duplicates, the intent's name in requests and reports, blending, bands,
+/// ordering, schemas, the descriptor.
 pub trait Intent: Sized + 'static {
     /// Arguments of the search tool. It declares `intent` with `equals` and an optional `request_id`.
-    type Request<'a>: Shape<'a>;
+    type Request<'a>: Shape<'a> + SearchRequest;
     /// One option of a search payload.
-    type Item<'a>: Shape<'a>;
+    type Item<'a>: Shape<'a> + SearchItem;
     /// What a completion report carries beyond the common members.
     type ReportExtra<'a>: ObjectShape<'a>;
     /// The card of an option: an object with the keys of [`Intent::WIDGET`].
@@ -50,28 +79,14 @@ pub trait Intent: Sized + 'static {
     /// Rules between the members of a request.
     fn request_rules(_request: &Self::Request<'_>, _rules: &mut RequestRules) {}
 
-    /// Where and when the user wants to be served.
-    fn need(request: &Self::Request<'_>) -> Need;
-
-    /// The bands that the user chose.
-    fn bands<'r>(request: &'r Self::Request<'_>) -> UserBands<'r>;
-
-    /// The option's own identifier.
-    fn item_id<'i>(item: &'i Self::Item<'_>) -> &'i str;
-
     /// Rules between the members of an option, and between the option and the request.
     fn item_rules(request: &Self::Request<'_>, item: &Self::Item<'_>, rules: &mut ItemRules);
 
     /// Looks over the surviving options before any is scored. Their order must not matter.
-    fn scale(request: &Self::Request<'_>, pool: &[Self::Item<'_>]) -> Self::Scale;
+    fn scale(pool: &[Self::Item<'_>]) -> Self::Scale;
 
     /// What the intent's rules say of an option, per axis in 0..=1.
     fn score(request: &Self::Request<'_>, item: &Self::Item<'_>, scale: &Self::Scale) -> Axes;
-
-    /// Share of the information asked for that the option gives. 1 where every field is required.
-    fn completeness(_item: &Self::Item<'_>) -> f64 {
-        1.0
-    }
 
     /// Maps an option to its card.
     fn card<'i>(item: &'i Self::Item<'_>) -> Self::Card<'i>;
@@ -104,6 +119,14 @@ pub trait Contract: 'static {
     }
 }
 
+// The generated type has no `Default` of its own.
+impl Default for Need {
+    /// Anywhere, at any time.
+    fn default() -> Self {
+        Self { city: None, postal_code: None, from_ms: None, until_ms: None }
+    }
+}
+
 impl<I: Intent> Contract for I {
     type Intent = I;
     const VERSION: &'static str = I::ABOUT.version;
@@ -127,11 +150,12 @@ pub trait Tool: 'static {
 
     /// Rules between the answer, the arguments and the option that was quoted.
     fn answer_rules(
-        arguments: &Self::Arguments<'_>,
-        answer: &Self::Answer<'_>,
-        quoted: Option<&Item<'_, Self::Intent>>,
-        rules: &mut AnswerRules,
-    );
+        _arguments: &Self::Arguments<'_>,
+        _answer: &Self::Answer<'_>,
+        _quoted: Option<&Item<'_, Self::Intent>>,
+        _rules: &mut AnswerRules,
+    ) {
+    }
 
     /// The identifier that the answer carries: a booking, a policy.
     fn reference<'r>(answer: &'r Self::Answer<'_>) -> Option<&'r str>;

@@ -11,6 +11,7 @@ use crate::bindings::{
     Axes, Candidate, CompletionExample, Example, ExampleCall, Exchange, Expectation, Payload, RequestExample,
     SearchExample,
 };
+use serde_json::Value;
 
 /// The context of every example: its request identifier.
 pub const REQUEST_ID: &str = "example";
@@ -19,6 +20,49 @@ pub const NOW_MS: u64 = 1_767_225_600_000;
 
 /// What a manifest that declares nothing counts as (spec 1, `ttbs_signals`).
 pub const UNDECLARED: Axes = Axes { time: 0.5, taste: 0.5, budget: 0.5, safety: 0.5 };
+
+/// A document of the contract's folder `samples`, by its name without `.json`: its text.
+///
+/// For examples and tests, wherever in the crate they are.
+#[macro_export]
+macro_rules! sample_text {
+    ($name:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/samples/", $name, ".json"))
+    };
+}
+
+/// As [`sample_text!`], read as a JSON value.
+#[macro_export]
+macro_rules! sample {
+    ($name:literal) => {
+        $crate::example::parse($crate::sample_text!($name))
+    };
+}
+
+/// A document as a value.
+///
+/// # Panics
+/// When it is no JSON; the tests of the contract run its examples.
+pub fn parse(document: &str) -> Value {
+    match serde_json::from_str(document) {
+        Ok(value) => value,
+        Err(_) => panic!("a sample is no JSON"),
+    }
+}
+
+/// The document with other values in some places, each named by a JSON Pointer.
+///
+/// # Panics
+/// When it has no such place: a case that changes nothing would show nothing.
+pub fn with(mut document: Value, changes: &[(&str, Value)]) -> Value {
+    for (pointer, value) in changes {
+        match document.pointer_mut(pointer) {
+            Some(place) => *place = value.clone(),
+            None => panic!("the document has no {pointer}"),
+        }
+    }
+    document
+}
 
 /// A case whose outcome is still to be said.
 pub struct Case {
@@ -92,4 +136,22 @@ pub fn exchange(
 pub fn completion(name: &'static str, report: impl Into<String>, quoted: Option<String>) -> Case {
     let call = CompletionExample { report: report.into(), quoted };
     Case { name, call: ExampleCall::CheckCompletion(call) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with;
+    use serde_json::json;
+
+    #[test]
+    fn values_are_replaced_where_they_are() {
+        let document = json!({"a": [{"b": 1}], "c": null});
+        assert_eq!(with(document, &[("/a/0/b", json!(2)), ("/c", json!("d"))]), json!({"a": [{"b": 2}], "c": "d"}));
+    }
+
+    #[test]
+    #[should_panic(expected = "the document has no /a/b")]
+    fn a_place_that_is_not_there_is_told() {
+        with(json!({"a": {}}), &[("/a/b", json!(2))]);
+    }
 }

@@ -16,12 +16,17 @@
 //! | a ranking | constant tables, checked while building | [`Signals`], [`Weights`], [`Ranking`], [`Span`] |
 //! | which utterances are meant | a [`lexicon::Lexicon`] | [`lexicon`] |
 //! | a tool that is no search | a type that implements [`Tool`] | [`Tool`], [`ToolPolicy`] |
-//! | the intent as a whole | a type that implements [`Intent`] | [`Intent`] |
+//! | what the host asks of a request and an option | [`SearchRequest`], [`SearchItem`] | the same |
+//! | the intent as a whole | [`contract!`], which names the parts | [`contract!`], [`Intent`] |
 //! | another version or ranking of it | a type that implements [`Contract`] | [`Contract`] |
 //! | what a partner shows before its traffic goes live | one row | [`Requirement`], [`GoLiveCheck`] |
 //! | what must hold before the contract goes live | [`example`]s | [`example`] |
+//! | its tests | calls and what is expected of them; every field broken once | [`testing`] |
 //!
 //! # A whole contract
+//!
+//! In a crate of its own each part is in the file of its concern, and the paths in `contract!` say which. Here all parts
+//! are in one file, so the paths are plain names.
 //!
 //! ```
 //! use contract_sdk::bindings::{Axes, Axis, Example, Need, ToolRole};
@@ -29,8 +34,8 @@
 //! use contract_sdk::lexicon::{Claim, Lexicon};
 //! use contract_sdk::shape::{Inr, Text};
 //! use contract_sdk::{
-//!     About, AxisSignals, BandFactor, ErrorRow, Forbidden, Intent, ItemRules, Ranking, Search, Shape, Signals, Slot,
-//!     Span, ToolEntry, ToolPolicy, UserBands, Vocabulary, Weights, WidgetTable, example,
+//!     About, AxisSignals, BandFactor, ErrorRow, Forbidden, ItemRules, Ranking, Search, SearchItem, SearchRequest, Shape,
+//!     Signals, Slot, Span, ToolEntry, ToolPolicy, UserBands, Vocabulary, Weights, WidgetTable, example,
 //! };
 //! use serde::Serialize;
 //!
@@ -46,6 +51,16 @@
 //!     pub leaf: Leaf,
 //!     /// What the user cares for.
 //!     pub ttbs_user_band: Option<TtbsUserBand<'a>>,
+//! }
+//!
+//! impl SearchRequest for Request<'_> {
+//!     fn need(&self) -> Need {
+//!         Need::default()
+//!     }
+//!
+//!     fn bands(&self) -> UserBands<'_> {
+//!         UserBands::of(&self.ttbs_user_band)
+//!     }
 //! }
 //!
 //! /// Kinds of tea.
@@ -72,6 +87,12 @@
 //!     pub total_inr: Inr,
 //! }
 //!
+//! impl SearchItem for Offer<'_> {
+//!     fn id(&self) -> &str {
+//!         &self.offer_id
+//!     }
+//! }
+//!
 //! /// How an offer is shown.
 //! #[derive(Serialize)]
 //! pub struct Card<'i> {
@@ -79,135 +100,131 @@
 //!     price: i64,
 //! }
 //!
+//! impl<'i> Card<'i> {
+//!     fn of(offer: &'i Offer<'_>) -> Self {
+//!         Card { header: &offer.offer_id, price: offer.total_inr.0 }
+//!     }
+//! }
+//!
 //! /// Nothing beyond the common members of a report.
 //! #[derive(Shape)]
 //! pub struct Extra {}
 //!
+//! const ABOUT: About = About {
+//!     intent: "food.order_tea",
+//!     version: "1.0.0",
+//!     agent: "FoodAgent",
+//!     title: "Tea",
+//!     summary: "Orders a pot of tea.",
+//! };
+//! const SEARCH: Search = Search {
+//!     policy: ToolPolicy {
+//!         name: "search_tea",
+//!         role: ToolRole::Search,
+//!         purpose: "Finds pots of tea.",
+//!         p50_ms: 600,
+//!         p95_ms: 1500,
+//!         p99_ms: Some(3000),
+//!         rate_per_minute: 60,
+//!         idempotency_key: Some("request_id"),
+//!         retries_on_rate_limited: 1,
+//!         retries_on_server_error: 2,
+//!         cache_seconds: Some(60),
+//!         ..ToolPolicy::PLAIN
+//!     },
+//!     options_key: "offers",
+//!     id_key: "offer_id",
+//!     max_options: 15,
+//!     empty_code: None,
+//!     gone_code: None,
+//! };
+//! const TOOLS: &[ToolEntry] = &[];
+//! const ERRORS: &[ErrorRow] = &[
+//!     ErrorRow::INVALID_REQUEST,
+//!     ErrorRow::INTERNAL_ERROR,
+//! ];
+//! const FORBIDDEN: &[Forbidden] = &[];
+//! const WIDGET: WidgetTable = WidgetTable {
+//!     widget_type: "generic_listings",
+//!     preferred: None,
+//!     slots: &[Slot { name: "header", source: "offer_id" }, Slot { name: "price", source: "total_inr" }],
+//! };
+//! const LEXICON: Lexicon = Lexicon {
+//!     cues: &["tea"],
+//!     claims: &[Claim { name: "tea", weight: 0.8, all: &[&["tea"]] }],
+//!     referrals: &[],
+//!     pairs: &[],
+//! };
+//!
+//! fn item_rules(request: &Request<'_>, offer: &Offer<'_>, rules: &mut ItemRules) {
+//!     rules.drop_if(
+//!         offer.leaf != request.leaf,
+//!         "OTHER_LEAF",
+//!         "/leaf",
+//!         format_args!("{} was asked for.", request.leaf.value()),
+//!     );
+//! }
+//!
 //! const ONE: &Signals<1> = &Signals::new([("constant", 1.0)]);
 //! const TIME: &Signals<1> = &Signals::new([("minutes", 1.0)]);
 //! const BUDGET: &Signals<1> = &Signals::new([("total", 1.0)]);
+//! const RANKING: Ranking = Ranking::new(
+//!     Weights::new(0.5, 0.0, 0.5, 0.0),
+//!     AxisSignals { time: TIME.list(), taste: ONE.list(), budget: BUDGET.list(), safety: ONE.list() },
+//!     &[BandFactor { axis: Axis::Time, value: "fast", factor: 2.0 }],
+//! );
 //!
-//! pub struct Tea;
+//! /// The least and the greatest price: no offer is cheap by itself.
+//! pub struct Prices(Span);
 //!
-//! impl Intent for Tea {
-//!     type Request<'a> = Request<'a>;
-//!     type Item<'a> = Offer<'a>;
-//!     type ReportExtra<'a> = Extra;
-//!     type Card<'i> = Card<'i>;
-//!     type Scale = Span;
+//! impl Prices {
+//!     fn of(offers: &[Offer<'_>]) -> Self {
+//!         Prices(Span::of(offers.iter().map(|offer| offer.total_inr.0 as f64)))
+//!     }
+//! }
 //!
-//!     const ABOUT: About = About {
-//!         intent: "food.order_tea",
-//!         version: "1.0.0",
-//!         agent: "FoodAgent",
-//!         title: "Tea",
-//!         summary: "Orders a pot of tea.",
+//! fn score(_: &Request<'_>, offer: &Offer<'_>, prices: &Prices) -> Axes {
+//!     Axes {
+//!         time: TIME.blend([1.0 - offer.minutes as f64 / 60.0]),
+//!         taste: ONE.blend([1.0]),
+//!         budget: BUDGET.blend([prices.0.lower_is_better(offer.total_inr.0 as f64)]),
+//!         safety: ONE.blend([1.0]),
+//!     }
+//! }
+//!
+//! fn examples() -> Vec<Example> {
+//!     let request = r#"{"intent":"food.order_tea","leaf":"green"}"#;
+//!     let offer = |id: &str, leaf: &str, minutes: i64| {
+//!         format!(r#"{{"offer_id":"{id}","leaf":"{leaf}","minutes":{minutes},"total_inr":90}}"#)
 //!     };
-//!     const SEARCH: Search = Search {
-//!         policy: ToolPolicy {
-//!             name: "search_tea",
-//!             role: ToolRole::Search,
-//!             purpose: "Finds pots of tea.",
-//!             p50_ms: 600,
-//!             p95_ms: 1500,
-//!             p99_ms: Some(3000),
-//!             rate_per_minute: 60,
-//!             idempotency_key: Some("request_id"),
-//!             retries_on_rate_limited: 1,
-//!             retries_on_server_error: 2,
-//!             cache_seconds: Some(60),
-//!             orders_tool: None,
-//!         },
-//!         options_key: "offers",
-//!         id_key: "offer_id",
-//!         max_options: 15,
-//!         empty_code: None,
-//!         gone_code: None,
-//!     };
-//!     const TOOLS: &'static [ToolEntry] = &[];
-//!     const RANKING: Ranking = Ranking::new(
-//!         Weights::new(0.5, 0.0, 0.5, 0.0),
-//!         AxisSignals { time: TIME.list(), taste: ONE.list(), budget: BUDGET.list(), safety: ONE.list() },
-//!         &[BandFactor { axis: Axis::Time, value: "fast", factor: 2.0 }],
-//!     );
-//!     const ERRORS: &'static [ErrorRow] = &[
-//!         ErrorRow::new("INVALID_REQUEST", 400, "The payload is malformed."),
-//!         ErrorRow::new("INTERNAL_ERROR", 500, "The partner failed."),
-//!     ];
-//!     const FORBIDDEN: &'static [Forbidden] = &[];
-//!     const WIDGET: WidgetTable = WidgetTable {
-//!         widget_type: "generic_listings",
-//!         preferred: None,
-//!         slots: &[Slot { name: "header", source: "offer_id" }, Slot { name: "price", source: "total_inr" }],
-//!     };
-//!     const LEXICON: Lexicon = Lexicon {
-//!         cues: &["tea"],
-//!         claims: &[Claim { name: "tea", weight: 0.8, all: &[&["tea"]] }],
-//!         referrals: &[],
-//!         pairs: &[],
-//!     };
+//!     vec![
+//!         example::classify("tea", "a pot of tea").accepted(),
+//!         example::request("which leaf?", "search_tea", r#"{"intent":"food.order_tea"}"#).refused(&["REQUIRED"]),
+//!         example::search(
+//!             "the faster one first, black tea not at all",
+//!             request,
+//!             [offer("slow", "green", 20), offer("fast", "green", 5), offer("other", "black", 1)],
+//!         )
+//!         .ranked(&["fast", "slow"], &["OTHER_LEAF"]),
+//!         // A contract that ships has an accepted and a refused example of each function.
+//!     ]
+//! }
 //!
-//!     fn need(_: &Request<'_>) -> Need {
-//!         Need { city: None, postal_code: None, from_ms: None, until_ms: None }
-//!     }
+//! contract_sdk::contract! {
+//!     /// The contract of `food.order_tea`.
+//!     pub struct Tea;
 //!
-//!     fn bands<'r>(request: &'r Request<'_>) -> UserBands<'r> {
-//!         request.ttbs_user_band.as_ref().map(TtbsUserBand::chosen).unwrap_or_default()
-//!     }
-//!
-//!     fn item_id<'i>(offer: &'i Offer<'_>) -> &'i str {
-//!         &offer.offer_id
-//!     }
-//!
-//!     fn item_rules(request: &Request<'_>, offer: &Offer<'_>, rules: &mut ItemRules) {
-//!         rules.drop_if(
-//!             offer.leaf != request.leaf,
-//!             "OTHER_LEAF",
-//!             "/leaf",
-//!             format_args!("{} was asked for.", request.leaf.value()),
-//!         );
-//!     }
-//!
-//!     fn scale(_: &Request<'_>, pool: &[Offer<'_>]) -> Span {
-//!         Span::of(pool.iter().map(|offer| offer.total_inr.0 as f64))
-//!     }
-//!
-//!     fn score(_: &Request<'_>, offer: &Offer<'_>, prices: &Span) -> Axes {
-//!         Axes {
-//!             time: TIME.blend([1.0 - offer.minutes as f64 / 60.0]),
-//!             taste: ONE.blend([1.0]),
-//!             budget: BUDGET.blend([prices.lower_is_better(offer.total_inr.0 as f64)]),
-//!             safety: ONE.blend([1.0]),
-//!         }
-//!     }
-//!
-//!     fn card<'i>(offer: &'i Offer<'_>) -> Card<'i> {
-//!         Card { header: &offer.offer_id, price: offer.total_inr.0 }
-//!     }
-//!
-//!     fn examples() -> Vec<Example> {
-//!         let request = r#"{"intent":"food.order_tea","leaf":"green"}"#;
-//!         let offer = |id: &str, leaf: &str, minutes: i64| {
-//!             format!(r#"{{"offer_id":"{id}","leaf":"{leaf}","minutes":{minutes},"total_inr":90}}"#)
-//!         };
-//!         vec![
-//!             example::classify("tea", "a pot of tea").accepted(),
-//!             example::request("which leaf?", "search_tea", r#"{"intent":"food.order_tea"}"#).refused(&["REQUIRED"]),
-//!             example::search(
-//!                 "the faster one first, black tea not at all",
-//!                 request,
-//!                 [offer("slow", "green", 20), offer("fast", "green", 5), offer("other", "black", 1)],
-//!             )
-//!             .ranked(&["fast", "slow"], &["OTHER_LEAF"]),
-//!             // A contract that ships has an accepted and a refused example of each function.
-//!         ]
-//!     }
+//!     use {ABOUT, SEARCH, TOOLS, ERRORS, FORBIDDEN, LEXICON};
+//!     use {Request<'_>, Offer<'_> as Item, item_rules};
+//!     use {RANKING, Prices as Scale, score};
+//!     use {WIDGET, Card<'_>};
+//!     use {Extra as ReportExtra, examples};
 //! }
 //!
 //! contract_sdk::export!(Tea);
 //!
 //! // In the tests of the contract:
-//! for case in Tea::examples() {
+//! for case in examples() {
 //!     contract_sdk::testing::run::<Tea>(&case).unwrap();
 //! }
 //! ```
@@ -279,15 +296,15 @@ pub mod testing;
 mod violations;
 
 pub use completion::Report;
-pub use contract::{Contract, Intent, Item, Tool, ToolEntry};
-pub use contract_sdk_derive::{Shape, Vocabulary};
+pub use contract::{Contract, Intent, Item, SearchItem, SearchRequest, Tool, ToolEntry};
+pub use contract_sdk_derive::{Shape, Vocabulary, contract};
 pub use policy::{
     About, ErrorRow, Forbidden, GoLiveCheck, Lifetime, Minimum, Occasion, RequestTest, Requirement, Retry, RuleRow,
     Search, Slot, ToolPolicy, WidgetTable, Window,
 };
 pub use ranking::{
-    AxisSignals, BandFactor, COMPLETENESS_SHARE, DECLARED_SHARE, Ranking, Signal, Signals, Span, UserBands, Weights,
-    unit,
+    AxisSignals, BandFactor, COMPLETENESS_SHARE, DECLARED_SHARE, NEUTRAL, Ranking, Signal, Signals, Span, USUAL_BANDS,
+    UserBands, Weights, unit, with_band,
 };
 pub use rules::{AnswerRules, ItemRules, ReportRules, RequestRules};
 pub use shape::{Shape, Vocabulary};

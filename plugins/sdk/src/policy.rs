@@ -4,6 +4,7 @@
 //! types of the interface. Nothing here acts: the host does.
 
 use crate::bindings::{Backoff, Breach, Consequence, Judged, ToolRole};
+use crate::code;
 
 /// Identity of a contract.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +54,26 @@ pub struct ToolPolicy {
     pub orders_tool: Option<&'static str>,
 }
 
+impl ToolPolicy {
+    /// A tool that is never retried and never cached, that no argument identifies, and that has no third latency
+    /// target. To be filled in: `ToolPolicy { name: "search_tea", .., ..ToolPolicy::PLAIN }`. What must be stated and
+    /// is not (name, purpose, targets, rate) is found by [`crate::testing::problems`].
+    pub const PLAIN: Self = Self {
+        name: "",
+        role: ToolRole::Utility,
+        purpose: "",
+        p50_ms: 0,
+        p95_ms: 0,
+        p99_ms: None,
+        rate_per_minute: 0,
+        idempotency_key: None,
+        retries_on_rate_limited: 0,
+        retries_on_server_error: 0,
+        cache_seconds: None,
+        orders_tool: None,
+    };
+}
+
 /// The search tool, and how its payload is taken apart.
 #[derive(Debug, Clone, Copy)]
 pub struct Search {
@@ -96,13 +117,26 @@ pub struct ErrorRow {
 }
 
 impl ErrorRow {
+    // The general codes of the platform (spec 1, "Errors").
+    pub const INVALID_REQUEST: Self = Self::new(code::INVALID_REQUEST, 400, "The payload is malformed.");
+    pub const INVALID_AUTH: Self = Self::new("INVALID_AUTH", 401, "The credentials are not valid.");
+    pub const METHOD_NOT_FOUND: Self = Self::new("METHOD_NOT_FOUND", 404, "The partner has no such tool.");
+    pub const RATE_LIMITED: Self = Self::new("RATE_LIMITED", 429, "Too many calls.");
+    pub const INTERNAL_ERROR: Self = Self::new(code::INTERNAL_ERROR, 500, "The partner failed.");
+    pub const PARTNER_MAINTENANCE: Self = Self::new("PARTNER_MAINTENANCE", 503, "The partner is down for maintenance.");
+    pub const IDEMPOTENCY_CONFLICT: Self =
+        Self::new("IDEMPOTENCY_CONFLICT", 409, "The same key came with a different body.");
+    pub const IDEMPOTENCY_VIOLATION: Self = Self::new("IDEMPOTENCY_VIOLATION", 409, "The request_id was used before.");
+    pub const SIGNATURE_INVALID: Self =
+        Self::new("SIGNATURE_INVALID", 401, "The signature of the completion report is wrong.");
+
     /// A code that is never retried.
     pub const fn new(code: &'static str, http_status: u16, meaning: &'static str) -> Self {
         Self { code, http_status, meaning, retry: None }
     }
 
     /// The same code with a retry.
-    pub const fn retried(mut self, times: u32, wait_ms: u32, backoff: Backoff) -> Self {
+    pub const fn with_retry(mut self, times: u32, wait_ms: u32, backoff: Backoff) -> Self {
         self.retry = Some(Retry { times, wait_ms, backoff });
         self
     }
@@ -115,6 +149,23 @@ pub struct Forbidden {
     pub breach: Breach,
     /// One sentence for partners: why.
     pub reason: &'static str,
+}
+
+impl Forbidden {
+    /// A field that may not be there, whatever its value.
+    pub const fn present(name: &'static str, reason: &'static str) -> Self {
+        Self { name, breach: Breach::Present, reason }
+    }
+
+    /// A field that may be there with the value `false` alone.
+    pub const fn unless_false(name: &'static str, reason: &'static str) -> Self {
+        Self { name, breach: Breach::UnlessFalse, reason }
+    }
+
+    /// A field that may be there if it is empty.
+    pub const fn unless_empty(name: &'static str, reason: &'static str) -> Self {
+        Self { name, breach: Breach::UnlessEmpty, reason }
+    }
 }
 
 /// A rule of the contract that no schema can say, as partners read it.
@@ -161,6 +212,14 @@ pub struct Lifetime {
     pub seconds: u32,
 }
 
+impl Lifetime {
+    /// A lifetime in days.
+    pub const fn days(data: &'static str, days: u32) -> Self {
+        const DAY_SECONDS: u32 = 24 * 60 * 60;
+        Self { data, seconds: days * DAY_SECONDS }
+    }
+}
+
 /// One thing that must hold before a partner's traffic of the intent may go live. The host checks it, or asks
 /// people to; that all tools are there is always required and needs no row.
 #[derive(Debug, Clone, Copy)]
@@ -173,6 +232,30 @@ pub struct Requirement {
 }
 
 impl Requirement {
+    /// A write that comes again makes nothing twice; people have seen it.
+    pub const IDEMPOTENCY_TESTED: Self = Self::by_hand(
+        "IDEMPOTENCY_TESTED",
+        "A call that comes again under the same request_id has been tested and books nothing twice.",
+    );
+
+    /// The search tool keeps to its latency target.
+    pub const fn search_latency(search: &Search) -> Self {
+        Self::new(
+            "SEARCH_LATENCY",
+            "Of 100 searches 95 are answered within the target of the tool.",
+            GoLiveCheck::WithinLatency(search.policy.name),
+        )
+    }
+
+    /// A tool that books keeps to its latency target.
+    pub const fn booking_latency(code: &'static str, tool: &ToolPolicy) -> Self {
+        Self::new(
+            code,
+            "Of 100 bookings 95 are answered within the target of the tool.",
+            GoLiveCheck::WithinLatency(tool.name),
+        )
+    }
+
     /// A requirement that the host checks.
     pub const fn new(code: &'static str, text: &'static str, check: GoLiveCheck) -> Self {
         Self { code, text, check }

@@ -14,7 +14,6 @@
 //! `c` is the completeness share.
 
 use crate::bindings::{Axes, Axis};
-use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// How far a sum of weights may be from 1; decimal fractions have no exact binary form.
@@ -25,6 +24,9 @@ pub const DECLARED_SHARE: f64 = 0.2;
 
 /// Share of information completeness in the total (spec 2 and 3, `information_completeness_score`).
 pub const COMPLETENESS_SHARE: f64 = 0.1;
+
+/// Value of a signal of which nothing is known.
+pub const NEUTRAL: f64 = 0.5;
 
 /// A ranking signal and its share in its axis.
 #[derive(Debug, Clone, Copy)]
@@ -167,6 +169,37 @@ pub struct BandFactor {
     pub factor: f64,
 }
 
+/// What the usual bands do to the weight of their axis: who is in a hurry cares more for time, who can wait cares less;
+/// who wants it cheap cares more for the budget, who wants the best cares less; and so on.
+pub const USUAL_BANDS: [BandFactor; 11] = [
+    BandFactor { axis: Axis::Time, value: "fast", factor: 1.5 },
+    BandFactor { axis: Axis::Time, value: "balanced", factor: 1.0 },
+    BandFactor { axis: Axis::Time, value: "flexible", factor: 0.7 },
+    BandFactor { axis: Axis::Taste, value: "balanced", factor: 1.0 },
+    BandFactor { axis: Axis::Budget, value: "ok", factor: 1.5 },
+    BandFactor { axis: Axis::Budget, value: "good", factor: 1.0 },
+    BandFactor { axis: Axis::Budget, value: "great", factor: 0.8 },
+    BandFactor { axis: Axis::Safety, value: "fast", factor: 0.7 },
+    BandFactor { axis: Axis::Safety, value: "balanced", factor: 1.0 },
+    BandFactor { axis: Axis::Safety, value: "flexible", factor: 1.0 },
+    BandFactor { axis: Axis::Safety, value: "good", factor: 1.3 },
+];
+
+/// The bands and one more. Lengths that do not fit fail the build.
+pub const fn with_band<const FEW: usize, const MORE: usize>(
+    bands: [BandFactor; FEW],
+    more: BandFactor,
+) -> [BandFactor; MORE] {
+    assert!(MORE == FEW + 1, "one band more");
+    let mut all = [more; MORE];
+    let mut index = 0;
+    while index < FEW {
+        all[index] = bands[index];
+        index += 1;
+    }
+    all
+}
+
 /// How the options of an intent are ranked.
 #[derive(Debug, Clone, Copy)]
 pub struct Ranking {
@@ -205,12 +238,13 @@ impl Ranking {
         Axes { time: time / sum, taste: taste / sum, budget: budget / sum, safety: safety / sum }
     }
 
-    fn factor(&self, axis: Axis, value: Option<&str>) -> f64 {
+    /// The factor that a band gives to its axis; 1 for a value that the table does not know.
+    pub fn factor(&self, axis: Axis, value: Option<&str>) -> f64 {
         value.and_then(|value| self.band(axis, value)).map_or(1.0, |band| band.factor)
     }
 
     /// The row of a band value; `None` for a value that the table does not know.
-    pub(crate) fn band(&self, axis: Axis, value: &str) -> Option<&BandFactor> {
+    pub fn band(&self, axis: Axis, value: &str) -> Option<&'static BandFactor> {
         self.bands.iter().find(|band| band.axis == axis && band.value == value)
     }
 
@@ -316,11 +350,6 @@ fn tie_hash(request_id: &str, option: &str) -> u64 {
     (hash ^ (hash >> 32)).wrapping_mul(MULTIPLIER)
 }
 
-/// The text that a band has in a request, where the intent declares bands as strings.
-pub(crate) fn band_text<'r>(band: &'r Option<Cow<'_, str>>) -> Option<&'r str> {
-    band.as_deref()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -348,6 +377,15 @@ mod tests {
         assert_eq!(span.higher_is_better(40.0), 1.0);
         assert_eq!(Span::of([5.0, 5.0]).lower_is_better(5.0), 1.0);
         assert_eq!(Span::of([]).higher_is_better(5.0), 1.0);
+    }
+
+    #[test]
+    fn one_band_more_stands_at_the_end() {
+        const BANDS: [BandFactor; 12] =
+            with_band(USUAL_BANDS, BandFactor { axis: Axis::Safety, value: "great", factor: 1.5 });
+        let row = |band: &BandFactor| (band.axis, band.value, band.factor);
+        assert!(BANDS.iter().map(row).take(11).eq(USUAL_BANDS.iter().map(row)));
+        assert_eq!(row(&BANDS[11]), (Axis::Safety, "great", 1.5));
     }
 
     #[test]

@@ -18,6 +18,7 @@
 //! ```
 
 use crate::bindings::{Refusal, Violation};
+use crate::code;
 use crate::violations::Violations;
 use std::fmt::Display;
 
@@ -149,6 +150,13 @@ impl AnswerRules {
         self.refusals.plainly(broken, code, pointer, message);
     }
 
+    /// Refuses an answer that is about something else than the call was: expected is `what`, with this identifier.
+    #[inline]
+    pub fn refuse_other(&mut self, found: &str, expected: &str, pointer: &'static str, what: &'static str) {
+        let message = format_args!("Expected {what}, {expected:?}.");
+        self.refuse_if(found != expected, code::UNEXPECTED_VALUE, pointer, message);
+    }
+
     /// Refuses the answer under a code that the intent's error table has for just this. The refusal carries the
     /// first such code, unless [`AnswerRules::refuse_if`] refuses too: then it is `INTERNAL_ERROR`.
     #[inline]
@@ -255,6 +263,19 @@ mod tests {
         let (most, least) = (i64::from(i32::MAX), i64::from(i32::MIN));
         assert_eq!([said(&[most]), said(&[most + 1])], [Some(i32::MAX); 2]);
         assert_eq!([said(&[least]), said(&[least - 1])], [Some(i32::MIN); 2]);
+    }
+
+    #[test]
+    fn an_answer_about_something_else_is_refused() {
+        let mut rules = AnswerRules::new();
+        rules.refuse_other("a", "a", "/id", "the slot that was asked for");
+        assert!(rules.refusals.is_empty());
+        rules.refuse_other("b", "a", "/id", "the slot that was asked for");
+        let Refusal { code, violations } = rules.refusals.into_refusal("USUAL");
+        let found = &violations[0];
+        assert_eq!((code.as_str(), violations.len()), ("USUAL", 1));
+        assert_eq!((found.pointer.as_str(), found.code.as_str()), ("/id", "UNEXPECTED_VALUE"));
+        assert_eq!(found.message, "Expected the slot that was asked for, \"a\".");
     }
 
     #[test]

@@ -1,16 +1,23 @@
-//! Help for the native tests of contracts: breaking every field, and checking a contract as a whole.
+//! Help for the native tests of contracts: calls and what is expected of them, breaking every field, and checking a
+//! contract as a whole.
 //!
 //! Not part of a component.
 
 mod breakage;
+mod calls;
 mod contract;
 mod go_live;
 pub mod properties;
 
 pub use breakage::{Accepted, Breakage, accepted, breakages};
+pub use calls::{
+    Pairs, assert_drops, assert_finds, assert_passes, assert_refused, assert_strikes, check_completion, check_request,
+    check_response, context, evaluate, expected, pairs,
+};
 pub use contract::{problems, run};
 
 use crate::bindings::Violation;
+use crate::docs;
 use crate::lexicon::Lexicon;
 use crate::shape::ValueDesc;
 use serde_json::Value;
@@ -42,6 +49,38 @@ pub fn assert_shape(desc: &ValueDesc, sound: &Value, read: impl Fn(&str) -> Resu
         assert_eq!(found, [(pointer.as_str(), *code)], "{pointer}: {what}: {violations:?}");
     }
     edges.len() + breakages.len()
+}
+
+/// [`assert_shape`] of a shape, named without its lifetime.
+#[macro_export]
+macro_rules! assert_shape {
+    ($shape:ident, $sound:expr) => {
+        $crate::testing::assert_shape(&<$shape as $crate::shape::Described>::DESC, $sound, |json| {
+            $crate::shape::read_document::<$shape>(json).map(drop)
+        })
+    };
+}
+
+/// Checks that a shape has exactly these bounds, each as the partners' page tells it. To be written out from the spec:
+/// cases that are made from the declarations cannot miss a wrong bound.
+///
+/// # Panics
+/// When the shape does otherwise; this is an assertion.
+#[track_caller]
+pub fn assert_bounds(desc: &ValueDesc, bounds: &[(&str, &str)]) {
+    let rows = docs::rows(desc).into_iter().filter(|row| !row.bounds.is_empty());
+    assert_eq!(rows.map(|row| (row.pointer, row.bounds)).collect::<Pairs>(), expected(bounds));
+}
+
+/// Checks that a lexicon claims all of the utterances.
+///
+/// # Panics
+/// When the lexicon does otherwise; this is an assertion.
+pub fn assert_claimed(lexicon: &Lexicon, utterances: &[&str]) {
+    for utterance in utterances {
+        let found = lexicon.classify(utterance);
+        assert!(found.score >= 0.5, "{utterance}: {found:?}");
+    }
 }
 
 /// Checks that a lexicon claims none of the utterances, and sends each to this intent, or to none.

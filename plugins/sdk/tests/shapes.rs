@@ -6,7 +6,7 @@ use contract_sdk::shape::{
     WebUrl, read_document,
 };
 use contract_sdk::testing::assert_shape;
-use contract_sdk::{MAX_VIOLATIONS, Shape, Vocabulary, docs, schema};
+use contract_sdk::{MAX_VIOLATIONS, Shape, UserBands, Vocabulary, docs, schema};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -150,7 +150,7 @@ fn values_come_out_as_they_went_in() {
     assert_eq!(read.week[0].from_minute, Some(360));
     assert_eq!(read.styles, [Style::Hatha, Style::Hot]);
     assert!(matches!(read.any_text, Cow::Borrowed("")));
-    assert_eq!(read.bands.unwrap().chosen().budget, Some("ok"));
+    assert_eq!(UserBands::of(&read.bands).budget, Some("ok"));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::jwks::{JwksFetch, KeyCache};
-use super::{Caller, ISSUER, LEEWAY_SECONDS, Role, TokenError};
+use super::{Caller, ISSUER, LEEWAY_SECONDS, Role, TokenError, provider};
 
 /// Issuers that may be configured.
 pub const ISSUERS_MAX: usize = 16;
@@ -119,6 +119,7 @@ impl Issuers {
         fetch: &Arc<dyn JwksFetch>,
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, IssuerError> {
+        provider::install();
         if configs.len() > ISSUERS_MAX {
             return Err(IssuerError::TooMany(configs.len()));
         }

@@ -128,6 +128,7 @@ impl PublicKey {
         let (algorithms, decoding): (&'static [_], _) = match (jwk.kty.as_str(), jwk.crv.as_deref()) {
             ("RSA", _) => {
                 let (modulus, exponent) = (bytes(&jwk.n)?, bytes(&jwk.e)?);
+                let (modulus, exponent) = (without_leading_zeros(&modulus), without_leading_zeros(&exponent));
                 let sound = RSA_MODULUS_BYTES.contains(&modulus.len()) && RSA_EXPONENT_BYTES.contains(&exponent.len());
                 sound.then_some(())?;
                 let algorithms: &'static [_] = match jwk.alg.as_deref() {
@@ -136,7 +137,7 @@ impl PublicKey {
                     Some("PS256") => &[Ps256],
                     Some(_) => return None,
                 };
-                (algorithms, DecodingKey::from_rsa_raw_components(&modulus, &exponent))
+                (algorithms, DecodingKey::from_rsa_raw_components(modulus, exponent))
             }
             ("EC", Some("P-256")) if jwk.alg.as_deref().is_none_or(|alg| alg == "ES256") => {
                 let (x, y) = (bytes(&jwk.x)?, bytes(&jwk.y)?);
@@ -144,7 +145,6 @@ impl PublicKey {
                 (&[Es256], DecodingKey::from_ec_components(jwk.x.as_deref()?, jwk.y.as_deref()?).ok()?)
             }
             ("OKP", Some("Ed25519")) if jwk.alg.as_deref().is_none_or(|alg| alg == "EdDSA" || alg == "Ed25519") => {
-                // The verifier takes the first 32 bytes and does not look how many there are.
                 let x = bytes(&jwk.x).filter(|x| x.len() == POINT_BYTES)?;
                 (&[EdDSA], DecodingKey::from_ed_der(&x))
             }
@@ -152,6 +152,12 @@ impl PublicKey {
         };
         Some(Self { id, algorithms, decoding: Arc::new(decoding) })
     }
+}
+
+/// A number as verifiers want it. Some libraries put a zero before it, which RFC 7518, section 6.3.1.1, knows of.
+fn without_leading_zeros(number: &[u8]) -> &[u8] {
+    let zeros = number.iter().take_while(|byte| **byte == 0).count();
+    &number[zeros..]
 }
 
 /// The keys of one issuer, fetched when first asked for.

@@ -6,6 +6,9 @@
 
 pub mod issuers;
 mod jwks;
+mod provider;
+#[cfg(test)]
+mod test_keys;
 mod tokens;
 
 use std::sync::Arc;

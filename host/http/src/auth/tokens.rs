@@ -13,7 +13,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{Caller, LEEWAY_SECONDS, Role, TokenError};
+use super::{Caller, LEEWAY_SECONDS, Role, TokenError, provider};
 
 /// Issuer of every token that the gateway signs.
 pub const ISSUER: &str = "intent-gateway";
@@ -85,6 +85,7 @@ impl Tokens {
     /// # Errors
     /// [`KeyError`] when there is no key or one is too short.
     pub fn new(keys: &[Secret], audience: &str, clock: Arc<dyn Clock>) -> Result<Self, KeyError> {
+        provider::install();
         let first = keys.first().ok_or(KeyError::Missing)?;
         if let Some(short) = keys.iter().map(|key| key.expose().len()).find(|&length| length < KEY_MIN_BYTES) {
             return Err(KeyError::TooShort(short));
@@ -175,6 +176,7 @@ mod tests {
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
     use super::*;
+    use crate::auth::test_keys::Pair;
 
     #[derive(Default)]
     struct SetClock(AtomicU64);
@@ -243,8 +245,7 @@ mod tests {
         let ours = jsonwebtoken::decode_header(&token).expect("a header");
         let claims_value: Claims =
             serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).expect("base64")).expect("claims");
-        let foreign = EncodingKey::from_secret(secret('x').expose().as_bytes());
-        let forged = jsonwebtoken::encode(&ours, &claims_value, &foreign).expect("encoded");
+        let forged = Pair::secret(secret('x').expose().as_bytes()).sign_under(&ours, &claims_value);
         assert!(matches!(tokens.verify(&forged), Err(TokenError::Invalid(_))));
 
         // Claims altered under the old signature.
@@ -257,8 +258,7 @@ mod tests {
         // Algorithms other than the pinned one.
         for (algorithm, key) in [(Algorithm::HS384, secret('a')), (Algorithm::HS512, secret('a'))] {
             let header = Header { alg: algorithm, ..ours.clone() };
-            let key = EncodingKey::from_secret(key.expose().as_bytes());
-            let other = jsonwebtoken::encode(&header, &claims_value, &key).expect("encoded");
+            let other = Pair::secret(key.expose().as_bytes()).sign_under(&header, &claims_value);
             assert!(matches!(tokens.verify(&other), Err(TokenError::Invalid(_))));
         }
         let kid = ours.kid.expect("a key identifier");

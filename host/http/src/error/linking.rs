@@ -4,40 +4,92 @@ use std::borrow::Cow;
 
 use http::StatusCode;
 use intent_gateway_domain::error::chain;
-use intent_gateway_linking::LinkError;
+use intent_gateway_linking::{LinkCode, LinkError};
 
 use super::{Code, Refusal};
 
 impl From<LinkError> for Refusal {
     fn from(error: LinkError) -> Self {
-        let code = error.code();
-        let (status, said) = match code {
-            "LINK_INVALID" => (StatusCode::BAD_REQUEST, "This link is not one that was given out here."),
-            "LINK_EXPIRED" => (StatusCode::GONE, "This link is too old. Ask your assistant for a new one."),
-            "PARTNER_GONE" => (StatusCode::CONFLICT, "This business is not served at the moment."),
-            "LINK_SERVER_UNREACHABLE" => {
-                (StatusCode::BAD_GATEWAY, "The business's sign-in cannot be reached at the moment. Try again later.")
-            }
-            "LINK_SERVER_UNUSABLE" => (StatusCode::BAD_GATEWAY, "The business's sign-in does not work as it should."),
-            "LINK_NO_CLIENT" => (StatusCode::BAD_GATEWAY, "The business's sign-in does not know this service."),
-            "LINK_REFUSED" => (StatusCode::BAD_GATEWAY, "The business's sign-in refused. Try again with a new link."),
-            "LINK_CALLBACK_INVALID" => (StatusCode::BAD_REQUEST, "This is no answer of a business's sign-in."),
-            "LINK_NOT_UNDER_WAY" => (
-                StatusCode::BAD_REQUEST,
-                "This sign-in was ended before, or took too long. Ask your assistant for a new link.",
-            ),
-            "LINK_OTHER_BROWSER" => (
-                StatusCode::FORBIDDEN,
-                "This sign-in was begun in another browser, or cookies are switched off. Open the link again, and stay in one \
-                 browser.",
-            ),
-            "LINK_WRONG_ISSUER" => (StatusCode::BAD_REQUEST, "The answer came from somebody else than was asked."),
-            "LINK_DENIED" => (StatusCode::FORBIDDEN, "You did not agree, so nothing was linked."),
-            "NOT_FOUND" => (StatusCode::NOT_FOUND, "The user has linked no account there."),
-            "OVERLOADED" => return Self::new(Code::Overloaded).internal(chain(&error)),
-            _ => return Self::new(Code::InternalError).internal(chain(&error)),
-        };
-        let refused = Self::new(Code::InvalidRequest).message(said).internal(chain(&error));
-        Self { status, code: Cow::Borrowed(code), ..refused }
+        refusal(error.code()).internal(chain(&error))
+    }
+}
+
+fn refusal(code: LinkCode) -> Refusal {
+    match code {
+        LinkCode::Overloaded => Refusal::new(Code::Overloaded),
+        LinkCode::Internal => Refusal::new(Code::InternalError),
+        LinkCode::InvalidLink => {
+            expected(code, StatusCode::BAD_REQUEST, "This link is not one that was given out here.")
+        }
+        LinkCode::ExpiredLink => {
+            expected(code, StatusCode::GONE, "This link is too old. Ask your assistant for a new one.")
+        }
+        LinkCode::PartnerGone => expected(code, StatusCode::CONFLICT, "This business is not served at the moment."),
+        LinkCode::ServerUnreachable => expected(
+            code,
+            StatusCode::BAD_GATEWAY,
+            "The business's sign-in cannot be reached at the moment. Try again later.",
+        ),
+        LinkCode::ServerUnusable => {
+            expected(code, StatusCode::BAD_GATEWAY, "The business's sign-in does not work as it should.")
+        }
+        LinkCode::NoClient => {
+            expected(code, StatusCode::BAD_GATEWAY, "The business's sign-in does not know this service.")
+        }
+        LinkCode::Refused => {
+            expected(code, StatusCode::BAD_GATEWAY, "The business's sign-in refused. Try again with a new link.")
+        }
+        LinkCode::InvalidCallback => {
+            expected(code, StatusCode::BAD_REQUEST, "This is no answer of a business's sign-in.")
+        }
+        LinkCode::NotUnderWay => expected(
+            code,
+            StatusCode::BAD_REQUEST,
+            "This sign-in was ended before, or took too long. Ask your assistant for a new link.",
+        ),
+        LinkCode::OtherBrowser => expected(
+            code,
+            StatusCode::FORBIDDEN,
+            "This sign-in was begun in another browser, or cookies are switched off. Open the link again, and stay in \
+                 one browser.",
+        ),
+        LinkCode::WrongIssuer => {
+            expected(code, StatusCode::BAD_REQUEST, "The answer came from somebody else than was asked.")
+        }
+        LinkCode::Denied => expected(code, StatusCode::FORBIDDEN, "You did not agree, so nothing was linked."),
+        LinkCode::NotLinked => expected(code, StatusCode::NOT_FOUND, "The user has linked no account there."),
+    }
+}
+
+/// A refusal under the code's own name.
+fn expected(code: LinkCode, status: StatusCode, message: &'static str) -> Refusal {
+    let refused = Refusal::new(Code::InvalidRequest).message(message);
+    Refusal { status, code: Cow::Borrowed(code.as_str()), ..refused }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use intent_gateway_domain::store::{Kind, StoreError};
+    use intent_gateway_linking::LinkFailure;
+
+    #[test]
+    fn only_the_gateways_own_fault_is_an_internal_error() {
+        for code in LinkCode::ALL {
+            let refusal = refusal(code);
+            assert_eq!(refusal.code(), code.as_str());
+            assert_eq!(refusal.status == StatusCode::INTERNAL_SERVER_ERROR, code == LinkCode::Internal, "{code:?}");
+        }
+    }
+
+    #[test]
+    fn faults_stay_inside() {
+        let refused = Refusal::from(LinkError::Server(LinkFailure::AddressRefused("10.0.0.1".to_owned())));
+        assert_eq!((refused.code(), refused.status), ("LINK_SERVER_UNUSABLE", StatusCode::BAD_GATEWAY));
+        assert!(
+            !refused.message.contains("10.0.0.1") && refused.detail().is_some_and(|text| text.contains("10.0.0.1"))
+        );
+        assert_eq!(Refusal::from(LinkError::Contended).code(), "OVERLOADED");
+        assert_eq!(Refusal::from(LinkError::Store(StoreError::Conflict(Kind::Links))).code(), "INTERNAL_ERROR");
     }
 }

@@ -3,6 +3,7 @@
 mod accounts;
 mod connections;
 mod credentials;
+mod drift;
 mod health;
 mod inflation;
 mod mail;

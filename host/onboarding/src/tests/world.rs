@@ -213,7 +213,9 @@ impl World {
             check: RequirementCheck::ByHand,
         }];
         let intent = IntentId::parse("test.find_others").expect("well formed");
-        let other = Descriptor { intent, ..descriptor("1.0.0") };
+        let mut other = Descriptor { intent, ..descriptor("1.0.0") };
+        other.search.tool = "search_others".to_owned();
+        other.tools[0].name = "search_others".to_owned();
         let store = Arc::new(MemoryStore::default());
         let master = Secret::new("a master key of more than 32 bytes");
         let vault = Vault::new(&master, &[], Arc::new(Counting::default()));

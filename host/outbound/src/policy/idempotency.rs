@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arguments::{Arguments, ArgumentsError};
 use super::failure::Reading;
-use super::keyed;
+use super::key_of;
 use intent_gateway_domain::contract::{Descriptor, Tool, ToolRole};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::CallFailure;
@@ -156,7 +156,7 @@ impl Asked {
         let key = key_text(value).ok_or_else(|| KeyError::Key(name.clone()))?;
         let (kind, user) = user.map_or(("anybody", ""), |user| ("user", user.as_str()));
         Ok(Some(Self {
-            id: keyed::key(&[partner.as_str(), intent, &tool.name, kind, user, &key]),
+            id: key_of(&[partner.as_str(), intent, &tool.name, kind, user, &key]),
             partner: partner.clone(),
             intent: intent.to_owned(),
             tool: tool.name.clone(),

@@ -12,7 +12,31 @@ pub mod arguments;
 pub mod cache;
 pub mod failure;
 pub mod idempotency;
-mod keyed;
 pub mod pace;
 pub mod retry;
 pub mod sign_in;
+
+use intent_gateway_domain::digest::Digest;
+
+/// One key of several names, which cannot be mistaken for another one's, and of one size however long they are.
+fn key_of(names: &[&str]) -> Digest {
+    let mut text = String::with_capacity(names.iter().map(|name| name.len() + 8).sum());
+    for name in names {
+        text.push_str(&name.len().to_string());
+        text.push(':');
+        text.push_str(name);
+    }
+    Digest::of(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::key_of;
+
+    #[test]
+    fn names_keep_apart() {
+        assert_ne!(key_of(&["ab", "c"]), key_of(&["a", "bc"]));
+        assert_ne!(key_of(&["1:a"]), key_of(&["a"]));
+        assert_eq!(key_of(&["a", "b"]), key_of(&["a", "b"]));
+    }
+}

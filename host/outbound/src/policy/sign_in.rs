@@ -6,7 +6,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::keyed::{Ends, Keyed, key};
+use super::key_of;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::expiring_map::{Expires, ExpiringMap};
 use intent_gateway_domain::id::PartnerId;
 
 /// How long it is remembered, milliseconds: an hour, so that a partner that opens a tool to everybody is believed again.
@@ -16,12 +18,12 @@ pub const TOOLS_MAX: usize = 20_000;
 
 /// What one process has learned of it.
 #[derive(Debug)]
-pub struct SignIns(Mutex<Keyed<Until>>);
+pub struct SignIns(Mutex<ExpiringMap<Digest, Until>>);
 
 #[derive(Debug)]
 struct Until(u64);
 
-impl Ends for Until {
+impl Expires for Until {
     fn ends_ms(&self) -> u64 {
         self.0
     }
@@ -29,7 +31,7 @@ impl Ends for Until {
 
 impl Default for SignIns {
     fn default() -> Self {
-        Self(Mutex::new(Keyed::new(TOOLS_MAX)))
+        Self(Mutex::new(ExpiringMap::new(TOOLS_MAX)))
     }
 }
 
@@ -37,20 +39,17 @@ impl SignIns {
     /// Whether a tool is known to want a user's token.
     #[must_use]
     pub fn wanted(&self, partner: &PartnerId, tool: &str, now_ms: u64) -> bool {
-        self.tools().get(&key(&[partner.as_str(), tool])).is_some_and(|until| until.0 > now_ms)
+        self.tools().get(&key_of(&[partner.as_str(), tool]), now_ms).is_some()
     }
 
     /// A call without a token was answered with a 401.
     pub fn learn(&self, partner: &PartnerId, tool: &str, now_ms: u64) {
-        let key = key(&[partner.as_str(), tool]);
-        let mut tools = self.tools();
-        // Without room it is learned anew each time, at the price of a call.
-        if tools.room_for(&key, now_ms).is_ok() {
-            tools.entry(key, || Until(0)).0 = now_ms.saturating_add(REMEMBERED_MS);
-        }
+        // One that has to make room is learned anew, at the price of a call.
+        let until = Until(now_ms.saturating_add(REMEMBERED_MS));
+        self.tools().insert(key_of(&[partner.as_str(), tool]), until, now_ms);
     }
 
-    fn tools(&self) -> MutexGuard<'_, Keyed<Until>> {
+    fn tools(&self) -> MutexGuard<'_, ExpiringMap<Digest, Until>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,11 +2,10 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use futures_executor::{LocalPool, LocalSpawner};
 use futures_util::StreamExt as _;
-use futures_util::future::poll_fn;
 use futures_util::task::{LocalSpawnExt as _, noop_waker_ref};
 use proptest::prelude::*;
 use serde_json::value::RawValue;
@@ -14,51 +13,16 @@ use serde_json::value::RawValue;
 use super::*;
 use crate::calling::Called;
 use crate::search::PinnedContract;
-use intent_gateway_domain::endpoint::{Endpoint, Mappings};
 use intent_gateway_domain::error::{CallFailure, NotCalled};
-use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::Progress;
 use intent_gateway_outbound::policy::pace::track::BETWEEN_CALLS_MS;
-use intent_gateway_testing::contract::{Inert, descriptor};
+use intent_gateway_testing::clock::TestClock;
+use intent_gateway_testing::contract::{ScriptedContract, descriptor};
+use intent_gateway_testing::directory::partner;
 
+const START_MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000;
 const MINUTE: u64 = 60 * SECOND;
-
-/// The time of day, and whoever waits for a later one.
-#[derive(Default)]
-struct Time {
-    now_ms: AtomicU64,
-    sleepers: Mutex<Vec<(u64, Waker)>>,
-}
-
-impl Clock for Time {
-    fn now_ms(&self) -> u64 {
-        self.now_ms.load(Relaxed)
-    }
-}
-
-impl Time {
-    fn until(self: &Arc<Self>, at_ms: u64) -> BoxFuture<'static, ()> {
-        let time = Arc::clone(self);
-        poll_fn(move |context| {
-            if time.now_ms() >= at_ms {
-                return Poll::Ready(());
-            }
-            time.sleepers.lock().expect("whole").push((at_ms, context.waker().clone()));
-            Poll::Pending
-        })
-        .boxed()
-    }
-}
-
-struct Timers(Arc<Time>);
-
-impl Timer for Timers {
-    fn wait(&self, time: Duration) -> BoxFuture<'static, ()> {
-        self.0.until(self.0.now_ms() + u64::try_from(time.as_millis()).expect("not that long"))
-    }
-}
 
 /// What the partner does in one call.
 #[derive(Clone)]
@@ -75,7 +39,7 @@ enum Step {
 
 /// Answers each call with the next step, and the last one again and again.
 struct Tool {
-    time: Arc<Time>,
+    clock: Arc<TestClock>,
     steps: Mutex<VecDeque<Step>>,
     called_at: Mutex<Vec<u64>>,
     dropped: Arc<AtomicU64>,
@@ -94,18 +58,10 @@ impl Drop for Dropped {
 }
 
 fn called(text: &str) -> Called {
-    let partner = Partner {
-        id: PartnerId::parse("one").expect("sound"),
-        name: "one".to_owned(),
-        endpoint: Endpoint::mcp("https://one.example/mcp"),
-        mappings: Mappings::new(),
-        listings: Vec::new(),
-        token: None,
-    };
     Called {
         request_id: "r1".to_owned(),
-        contract: PinnedContract(Arc::new(Inert(descriptor("1.0.0")))),
-        partner: Arc::new(partner),
+        contract: PinnedContract(Arc::new(ScriptedContract::new(descriptor("1.0.0")))),
+        partner: Arc::new(partner("one", &[])),
         payload: RawValue::from_string(text.to_owned()).expect("JSON"),
         reference: None,
         advisory: None,
@@ -122,7 +78,7 @@ impl Source for Tool {
     }
 
     fn call<'a>(&'a self, _: &'a Subject, progress: &'a dyn Progress) -> BoxFuture<'a, Result<Called, CallError>> {
-        self.called_at.lock().expect("whole").push(self.time.now_ms());
+        self.called_at.lock().expect("whole").push(self.clock.now_ms());
         let mut steps = self.steps.lock().expect("whole");
         let step = if steps.len() > 1 { steps.pop_front() } else { steps.front().cloned() };
         let step = step.expect("a step");
@@ -132,7 +88,7 @@ impl Source for Tool {
                 Step::Answer(text) => Ok(called(&text)),
                 Step::Stream(every_ms, words, text) => {
                     for word in 0..words {
-                        self.time.until(self.time.now_ms() + every_ms).await;
+                        self.clock.wait(Duration::from_millis(every_ms)).await;
                         progress.came(&format!("{{\"progress\":{word}}}"));
                     }
                     Ok(called(&text))
@@ -153,7 +109,7 @@ impl Source for Tool {
 
 /// A world in which nothing happens unless a test lets time pass.
 struct World {
-    time: Arc<Time>,
+    clock: Arc<TestClock>,
     tool: Arc<Tool>,
     following: Following,
     pool: LocalPool,
@@ -162,19 +118,18 @@ struct World {
 
 impl World {
     fn new(steps: impl IntoIterator<Item = Step>) -> Self {
-        let time = Arc::new(Time::default());
-        time.now_ms.store(1_000_000, Relaxed);
+        let clock = TestClock::at(START_MS);
         let tool = Arc::new(Tool {
-            time: Arc::clone(&time),
+            clock: clock.clone(),
             steps: Mutex::new(steps.into_iter().collect()),
             called_at: Mutex::default(),
             dropped: Arc::default(),
             refuses: Mutex::default(),
         });
-        let following = Following::new(tool.clone(), time.clone(), Arc::new(Timers(time.clone())));
+        let following = Following::new(tool.clone(), clock.clone(), clock.clone());
         let pool = LocalPool::new();
         let spawner = pool.spawner();
-        Self { time, tool, following, pool, spawner }
+        Self { clock, tool, following, pool, spawner }
     }
 
     fn follow_as(&mut self, subject: Subject, after: Option<EventId>) -> Result<Follower, FollowError> {
@@ -192,25 +147,17 @@ impl World {
 
     /// Lets time pass, from one thing that is waited for to the next.
     fn pass(&mut self, ms: u64) {
-        let until_ms = self.time.now_ms() + ms;
-        loop {
+        let until_ms = self.clock.now_ms() + ms;
+        self.pool.run_until_stalled();
+        while self.clock.advance_to_next_wait(until_ms) {
             self.pool.run_until_stalled();
-            let mut sleepers = self.time.sleepers.lock().expect("whole");
-            let next_ms = sleepers.iter().map(|(at_ms, _)| *at_ms).min().filter(|at_ms| *at_ms <= until_ms);
-            let now_ms = next_ms.unwrap_or(until_ms).max(self.time.now_ms());
-            self.time.now_ms.store(now_ms, Relaxed);
-            let due: Vec<_> = sleepers.extract_if(.., |(at_ms, _)| *at_ms <= now_ms).collect();
-            drop(sleepers);
-            due.into_iter().for_each(|(_, waker)| waker.wake());
-            if next_ms.is_none() {
-                return self.pool.run_until_stalled();
-            }
         }
+        self.clock.set(until_ms);
     }
 
     /// When calls were made, milliseconds after the beginning.
     fn calls(&self) -> Vec<u64> {
-        self.tool.called_at.lock().expect("whole").iter().map(|at_ms| at_ms - 1_000_000).collect()
+        self.tool.called_at.lock().expect("whole").iter().map(|at_ms| at_ms - START_MS).collect()
     }
 
     fn given_up(&self) -> u64 {

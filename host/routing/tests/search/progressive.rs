@@ -1,119 +1,44 @@
 //! A search that shows what it has while it waits for the rest: partners answer, and time passes, when the test says.
 
-use std::future::poll_fn;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
+use futures_executor::block_on;
 use futures_util::StreamExt as _;
 use futures_util::task::noop_waker_ref;
-use intent_gateway_routing::search::{Request, Snapshot, Snapshots};
+use intent_gateway_domain::error::{CallFailure, ContractFault, SearchError};
+use intent_gateway_domain::ports::PartnerDirectory as _;
+use intent_gateway_routing::reference::Reference;
+use intent_gateway_routing::search::{NO_PARTNER_ANSWERED, Request, SearchOutcome, Snapshot, Snapshots};
+use serde_json::json;
 
-use super::*;
+use crate::support::{Deviation, INTENT, World, ids, sealer, things};
 
-/// Something that is waited for until the test lets it happen.
-#[derive(Default)]
-struct Gate(Mutex<(bool, Option<Waker>)>);
-
-impl Gate {
-    fn open(&self) {
-        let mut state = self.0.lock().expect("not poisoned");
-        state.0 = true;
-        state.1.take().into_iter().for_each(Waker::wake);
-    }
-
-    async fn passed(&self) {
-        poll_fn(|context| {
-            let mut state = self.0.lock().expect("not poisoned");
-            if state.0 {
-                return Poll::Ready(());
-            }
-            state.1 = Some(context.waker().clone());
-            Poll::Pending
-        })
-        .await;
-    }
-}
-
-/// Partners that answer as those of a world, each once its gate is open.
-struct Gated {
-    world: Arc<World>,
-    gates: BTreeMap<String, Gate>,
-    /// Calls that have begun and not ended.
-    under_way: AtomicUsize,
-    /// The wait before the next snapshot.
-    pauses: Mutex<Vec<Arc<Gate>>>,
-}
-
-struct UnderWay<'a>(&'a AtomicUsize);
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl PartnerCalls for Gated {
-    fn call<'a>(
-        &'a self,
-        partner: &'a Arc<Partner>,
-        call: ToolCall<'a>,
-    ) -> BoxFuture<'a, Result<ToolAnswer, CallFailure>> {
-        async move {
-            self.under_way.fetch_add(1, Ordering::Relaxed);
-            let _under_way = UnderWay(&self.under_way);
-            self.gates[partner.id.as_str()].passed().await;
-            self.world.call(partner, call).await
-        }
-        .boxed()
-    }
-}
-
-struct Pauses(Arc<Gated>);
-
-impl Timer for Pauses {
-    fn wait(&self, time: Duration) -> BoxFuture<'static, ()> {
-        assert_eq!(time, Duration::from_millis(20));
-        let gate = Arc::new(Gate::default());
-        self.0.pauses.lock().expect("not poisoned").push(gate.clone());
-        async move { gate.passed().await }.boxed()
-    }
-}
-
-/// A search of such partners.
+/// A search whose partners are all held back until the test releases them.
 struct Progress {
-    gated: Arc<Gated>,
+    world: World,
     snapshots: Snapshots,
 }
 
 impl Progress {
     fn of(world: World) -> Self {
-        let world = Arc::new(world);
-        let gates = world.partners.iter().map(|partner| (partner.id.to_string(), Gate::default())).collect();
-        let gated =
-            Arc::new(Gated { world: world.clone(), gates, under_way: AtomicUsize::new(0), pauses: Mutex::default() });
-        let searcher = Arc::new(searcher(&world, gated.clone()));
-        let request = Request {
-            intent: "test.find_things",
-            body: "{}",
-            user: None,
-            fallback_request_id: "made-up".to_owned(),
-            trace: None,
-        };
-        let snapshots = block_on(searcher.search_progressively(request, Arc::new(Pauses(gated.clone()))));
-        Self { gated, snapshots: snapshots.expect("begun") }
-    }
-
-    fn world(&self) -> &World {
-        &self.gated.world
+        let partners = world.directory.all();
+        partners.iter().for_each(|partner| world.partners.hold(partner.id.as_str()));
+        let request =
+            Request { intent: INTENT, body: "{}", user: None, fallback_request_id: "made-up".to_owned(), trace: None };
+        let searcher = Arc::new(world.searcher());
+        let snapshots = block_on(searcher.search_progressively(request, world.clock.clone()));
+        Self { snapshots: snapshots.expect("begun"), world }
     }
 
     fn answers(&self, partner: &str) {
-        self.gated.gates[partner].open();
+        self.world.partners.release(partner);
     }
 
     /// Lets the wait before the next snapshot pass.
     fn pause_passes(&self) {
-        self.gated.pauses.lock().expect("not poisoned").pop().expect("a wait").open();
+        assert_eq!(self.world.clock.waits_ms(), [20]);
+        self.world.clock.advance(20);
     }
 
     fn poll(&mut self) -> Poll<Option<Result<Snapshot, SearchError>>> {
@@ -134,7 +59,7 @@ fn awaited(snapshot: &Snapshot) -> Vec<&str> {
 
 /// Three partners, of whom each breaks a rule.
 fn three() -> World {
-    world(&[
+    World::of(&[
         ("anna", things(json!([{"id": "a1", "rank": 0.2}, {"id": "a2", "rank": 0.8, "note": true}]))),
         ("bela", things(json!([{"id": "b1", "rank": 0.9}, {"id": "b2", "sponsored_rank": 1}]))),
         ("cara", things(json!([{"id": "c1", "rank": 0.5}, {"id": "c2", "drop": true, "strike": true}]))),
@@ -155,8 +80,8 @@ fn comparable(outcome: &SearchOutcome) -> String {
 
 #[test]
 fn each_answer_gives_a_whole_ranking_and_the_last_is_the_plain_one() {
-    let (plain, plain_world) = search(three(), json!({}));
-    let plain = plain.expect("found");
+    let plain_world = three();
+    let plain = plain_world.search(&json!({})).expect("found");
     let mut progress = Progress::of(three());
     assert!(progress.poll().is_pending());
 
@@ -168,18 +93,18 @@ fn each_answer_gives_a_whole_ranking_and_the_last_is_the_plain_one() {
     progress.pause_passes();
     let second = progress.next();
     assert_eq!((ids(&second.outcome), awaited(&second)), (vec!["a2", "c1", "a1"], vec!["bela"]));
-    assert!(progress.world().findings.lock().expect("not poisoned").is_empty(), "blame waits for the end");
+    assert!(progress.world.journal.all_findings().is_empty(), "blame waits for the end");
     progress.answers("bela");
     let last = progress.next();
     assert_eq!((ids(&last.outcome), awaited(&last)), (vec!["b1", "a2", "c1", "a1"], vec![]));
     assert!(matches!(progress.poll(), Poll::Ready(None)));
 
     assert_eq!(comparable(&last.outcome), comparable(&plain));
-    let found = |world: &World| format!("{:?}", world.findings.lock().expect("not poisoned"));
-    assert_eq!(found(progress.world()), found(&plain_world));
+    let found = |world: &World| format!("{:?}", world.journal.all_findings());
+    assert_eq!(found(&progress.world), found(&plain_world));
     assert_eq!(found(&plain_world).matches("FORBIDDEN_FIELD").count(), 1);
     // Each ranking is kept, and is the one that its references are bound to.
-    let receipts = progress.world().receipts.lock().expect("not poisoned").clone();
+    let receipts = progress.world.journal.all_receipts();
     let kept: Vec<&str> = receipts.iter().map(|receipt| receipt.id.as_str()).collect();
     let shown: Vec<_> = [&first, &second, &last].iter().map(|one| one.outcome.receipt.as_deref()).collect();
     assert_eq!(shown, kept.iter().map(|id| Some(*id)).collect::<Vec<_>>());
@@ -207,13 +132,13 @@ fn answers_that_come_together_are_shown_together() {
 
 #[test]
 fn nobody_to_ask_and_nothing_found_are_answers_too() {
-    let mut progress = Progress::of(world(&[]));
+    let mut progress = Progress::of(World::of(&[]));
     let only = progress.next();
     assert_eq!(only.outcome.code.as_deref(), Some("NO_THINGS"));
     assert!(matches!(progress.poll(), Poll::Ready(None)));
 
     let failed = || Err(CallFailure::HttpStatus(500));
-    let mut progress = Progress::of(world(&[("anna", failed()), ("bela", failed())]));
+    let mut progress = Progress::of(World::of(&[("anna", failed()), ("bela", failed())]));
     progress.answers("anna");
     assert_eq!(progress.next().outcome.code, None, "there may still be options");
     progress.answers("bela");
@@ -224,22 +149,17 @@ fn nobody_to_ask_and_nothing_found_are_answers_too() {
 fn whoever_leaves_takes_the_calls_along() {
     let mut progress = Progress::of(three());
     assert!(progress.poll().is_pending());
-    assert_eq!(progress.gated.under_way.load(Ordering::Relaxed), 3);
-    let Progress { gated, snapshots } = progress;
+    let Progress { world, snapshots } = progress;
+    assert_eq!(world.partners.under_way(), 3);
     drop(snapshots);
-    assert_eq!(gated.under_way.load(Ordering::Relaxed), 0);
+    assert_eq!(world.partners.under_way(), 0);
 }
 
 #[test]
 fn a_contract_that_fails_ends_it_and_one_that_is_busy_is_asked_again() {
     let failing = |fault: ContractFault| {
-        let mut world = three();
-        world.contract = Arc::new(ScriptedContract {
-            fault: Some(fault),
-            descriptor: descriptor(),
-            seen: Mutex::default(),
-            impurity: Mutex::default(),
-        });
+        let world = three();
+        world.deviate(Deviation::Fault(fault));
         let mut progress = Progress::of(world);
         assert!(progress.poll().is_pending());
         progress.answers("anna");

@@ -1,42 +1,32 @@
 //! The samples and the calls that the tests of this contract share.
 
-use contract_sdk::bindings::{
-    Axes, Candidate, CheckedCompletion, CheckedResponse, Context, Evaluation, Exchange, Payload, PreparedRequest,
-    Refusal, Violation,
-};
-use contract_sdk::engine;
+use contract_sdk::bindings::{Evaluation, PreparedRequest, Refusal};
+use contract_sdk::testing::Pairs;
+use contract_sdk::{sample, testing};
 use finance_buy_motor_insurance::MotorInsurance;
 use serde_json::{Value, json};
 
 /// A value to put at a place of a document.
 pub(crate) type Change<'c> = (&'c str, Value);
 
-pub(crate) fn context() -> Context {
-    Context { request_id: "r-1".to_owned(), now_ms: 0 }
-}
-
-pub(crate) fn sample(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
-}
-
 /// A petrol car of 1197 cc whose owner switches insurers, with 25 % to carry forward.
 pub(crate) fn request() -> Value {
-    sample(include_str!("../../samples/request.json"))
+    sample!("request")
 }
 
 /// A petrol car of 1197 cc that was just bought.
 pub(crate) fn new_request() -> Value {
-    sample(include_str!("../../samples/request-new.json"))
+    sample!("request-new")
 }
 
 /// A comprehensive quote for [`request`].
 pub(crate) fn quote() -> Value {
-    sample(include_str!("../../samples/quote.json"))
+    sample!("quote")
 }
 
 /// A bundle for [`new_request`].
 pub(crate) fn bundle() -> Value {
-    sample(include_str!("../../samples/quote-bundle.json"))
+    sample!("quote-bundle")
 }
 
 /// The document with these values in their places. A member that is not there yet is added.
@@ -53,64 +43,30 @@ pub(crate) fn with(mut document: Value, changes: &[Change<'_>]) -> Value {
 }
 
 pub(crate) fn evaluate(request: &Value, quotes: &[Value]) -> Evaluation {
-    let candidates =
-        quotes.iter().zip(0..).map(|(quote, number)| Candidate { number, json: quote.to_string() }).collect();
-    let declared = Axes { time: 0.5, taste: 0.5, budget: 0.5, safety: 0.5 };
-    engine::evaluate::<MotorInsurance>(&context(), &request.to_string(), &[Payload { declared, candidates }]).unwrap()
+    testing::evaluate::<MotorInsurance>(request, quotes)
 }
 
 pub(crate) fn search(arguments: &Value) -> Result<PreparedRequest, Refusal> {
-    engine::check_request::<MotorInsurance>(&context(), "search_motor_quotes", arguments.to_string())
+    testing::check_request::<MotorInsurance>("search_motor_quotes", arguments)
 }
 
-pub(crate) fn answer(
-    tool: &str,
-    arguments: &Value,
-    payload: &Value,
-    quoted: Option<&Value>,
-) -> Result<CheckedResponse, Refusal> {
-    let exchange = Exchange {
-        tool: tool.to_owned(),
-        arguments: arguments.to_string(),
-        payload: payload.to_string(),
-        quoted: quoted.map(Value::to_string),
-    };
-    engine::check_response::<MotorInsurance>(&context(), &exchange)
+pub(crate) fn pair(pointer: &str, code: &str) -> Pairs {
+    testing::expected(&[(pointer, code)])
 }
 
-pub(crate) fn completion(report: &Value, quoted: Option<&Value>) -> Result<CheckedCompletion, Refusal> {
-    let quoted = quoted.map(Value::to_string);
-    engine::check_completion::<MotorInsurance>(&context(), &report.to_string(), quoted.as_deref())
-}
-
-/// Pointers and codes, as tests compare them.
-pub(crate) fn pairs(violations: &[Violation]) -> Vec<(String, String)> {
-    violations.iter().map(|found| (found.pointer.clone(), found.code.clone())).collect()
-}
-
-pub(crate) fn pair(pointer: &str, code: &str) -> Vec<(String, String)> {
-    vec![(pointer.to_owned(), code.to_owned())]
-}
-
-/// Expects the quote to be dropped for exactly this, without a strike.
+/// Expects the quote to be dropped for exactly this.
 pub(crate) fn drops(request: &Value, quote: &Value, pointer: &str, code: &str) {
-    let found = evaluate(request, std::slice::from_ref(quote));
-    assert!(found.ranked.is_empty(), "{code}: it stays");
-    assert_eq!((pairs(&found.dropped[0].violations), found.dropped[0].strike), (pair(pointer, code), false));
-    assert_eq!(found.dropped[0].id.as_deref(), quote["quote_id"].as_str());
+    testing::assert_drops::<MotorInsurance>(request, quote, &[(pointer, code)]);
 }
 
 /// Expects the quote to pass with nothing found.
 pub(crate) fn passes(request: &Value, quote: &Value) {
-    let found = evaluate(request, std::slice::from_ref(quote));
-    assert_eq!((found.ranked.len(), found.findings.len()), (1, 0), "{found:?}");
+    testing::assert_passes::<MotorInsurance>(request, quote);
 }
 
 /// Expects the quote to stay, with exactly this finding.
 pub(crate) fn finds(request: &Value, quote: &Value, pointer: &str, code: &str) {
-    let found = evaluate(request, std::slice::from_ref(quote));
-    let findings: Vec<_> = found.findings.iter().map(|finding| finding.violation.clone()).collect();
-    assert_eq!((found.ranked.len(), pairs(&findings)), (1, pair(pointer, code)), "{found:?}");
+    testing::assert_finds::<MotorInsurance>(request, quote, &[(pointer, code)]);
 }
 
 /// The quote with another third-party premium, its total following.

@@ -1,8 +1,10 @@
-//! Derive macros of `contract-sdk`: [`macro@Shape`] for objects and [`macro@Vocabulary`] for closed lists.
+//! Macros of `contract-sdk`: [`macro@Shape`] for objects, [`macro@Vocabulary`] for closed lists, [`contract!`] for the
+//! contract as a whole.
 //!
-//! Both only translate a declaration into tables and calls; whatever judges a value lives in
+//! They only translate a declaration into tables and calls; whatever judges a value lives in
 //! `contract-sdk`, where it can be read and tested without expanding a macro.
 
+mod contract;
 mod shape;
 mod vocabulary;
 
@@ -38,4 +40,42 @@ pub fn derive_shape(input: TokenStream) -> TokenStream {
 pub fn derive_vocabulary(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     vocabulary::expand(&input).unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+/// Declares a contract: a type, and where its parts are.
+///
+/// Written like `use`: a path that ends in the name of a part, or in `as` and the name of the part.
+///
+/// ```text
+/// contract_sdk::contract! {
+///     /// The contract of `food.order_tea`.
+///     pub struct Tea;
+///
+///     use tables::{ABOUT, SEARCH, TOOLS, ERRORS, FORBIDDEN};
+///     use request::TeaRequest<'_> as Request;
+///     use rules::{request_rules, item_rules};
+///     ..
+/// }
+/// ```
+///
+/// A type that borrows from its document is written with `<'_>`. The parts are the items of `Intent`, under the same
+/// names; what each is stands there.
+///
+/// | part | is | may be left out |
+/// |---|---|---|
+/// | `ABOUT`, `SEARCH`, `TOOLS`, `ERRORS`, `FORBIDDEN` | constants | no |
+/// | `LIFETIMES`, `GO_LIVE`, `RULES` | constants | yes: there are none |
+/// | `STATUSES`, `CHARGED` | constants | yes: `completed` |
+/// | `LEXICON`, `RANKING`, `WIDGET` | constants | no |
+/// | `Request`, `Item`, `ReportExtra`, `Scale`, `Card` | types | no |
+/// | `request_rules`, `report_rules` | functions | yes: there is no rule |
+/// | `item_rules`, `score`, `examples` | functions | no |
+/// | `scale` | a function | yes: then `Scale` has a function `of` that takes the options |
+/// | `card` | a function | yes: then `Card` has a function `of` that takes the option |
+///
+/// All that is missing is told at once. What is named and does not fit is told at the name.
+#[proc_macro]
+pub fn contract(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as contract::Contract);
+    contract::expand(&input).unwrap_or_else(|error| error.to_compile_error()).into()
 }

@@ -5,7 +5,7 @@ use crate::bindings::{
     Candidate, Context, DroppedOption, Evaluation, Finding, Payload, RankedOption, Refusal, Violation,
 };
 use crate::code;
-use crate::contract::{Contract, Intent};
+use crate::contract::{Contract, Intent, SearchItem, SearchRequest};
 use crate::ranking::{order, unit};
 use crate::rules::ItemRules;
 use crate::shape::{read_document, read_text_member};
@@ -61,7 +61,7 @@ impl<'r, 'q, 'a, I: Intent> Sieve<'r, 'q, 'a, I> {
         for Candidate { number, json } in candidates {
             match read_document::<I::Item<'a>>(json) {
                 Ok(item) => {
-                    let id = I::item_id(&item);
+                    let id = item.id();
                     if known.iter().any(|other| other == id) {
                         let id = id.to_owned();
                         self.drop_duplicate(*number, id);
@@ -101,7 +101,7 @@ impl<'r, 'q, 'a, I: Intent> Sieve<'r, 'q, 'a, I> {
             self.passed.push(passed);
             self.items.push(item);
         } else {
-            let id = Some(I::item_id(&item).to_owned());
+            let id = Some(item.id().to_owned());
             let violations = rules.drops.into_list();
             self.dropped.push(DroppedOption { number, id, strike: rules.strike, violations });
         }
@@ -116,16 +116,16 @@ fn rank<C: Contract>(
     items: &[<C::Intent as Intent>::Item<'_>],
 ) -> Vec<RankedOption> {
     let ranking = &C::RANKING;
-    let weights = ranking.weights_for(&C::Intent::bands(request));
-    let scale = C::Intent::scale(request, items);
+    let weights = ranking.weights_for(&request.bands());
+    let scale = C::Intent::scale(items);
     let mut ranked: Vec<(RankedOption, &str)> = Vec::with_capacity(items.len());
     for (option, item) in passed.iter().zip(items) {
         let rules = C::Intent::score(request, item, &scale);
         let axes = ranking.blend(&rules, &payloads[option.payload].declared);
-        let completeness = unit(C::Intent::completeness(item));
+        let completeness = unit(item.completeness());
         let ranked_option = RankedOption {
             number: option.number,
-            id: C::Intent::item_id(item).to_owned(),
+            id: item.id().to_owned(),
             total: ranking.total(&weights, &axes, completeness),
             axes,
             completeness,

@@ -6,7 +6,7 @@ use crate::bindings::{
 };
 use crate::code;
 use crate::completion::Report;
-use crate::contract::{Contract, Intent, ToolEntry, read_quoted};
+use crate::contract::{Contract, Intent, SearchRequest, ToolEntry, read_quoted};
 use crate::ranking::Ranking;
 use crate::rules::{ReportRules, RequestRules};
 use crate::shape::{read_document, read_text_member};
@@ -26,8 +26,7 @@ pub fn check_request<C: Contract>(
         return check_search::<C>(context, arguments);
     }
     let notes = (entry::<C>(tool)?.check_arguments)(&arguments)?;
-    let need = Need { city: None, postal_code: None, from_ms: None, until_ms: None };
-    Ok(PreparedRequest { arguments, need, notes })
+    Ok(PreparedRequest { arguments, need: Need::default(), notes })
 }
 
 fn check_search<C: Contract>(context: &Context, arguments: String) -> Result<PreparedRequest, Refusal> {
@@ -39,8 +38,8 @@ fn check_search<C: Contract>(context: &Context, arguments: String) -> Result<Pre
         if !rules.refusals.is_empty() {
             return Err(rules.refusals.into_refusal(code::INVALID_REQUEST));
         }
-        note_unknown_bands::<C::Intent>(&C::RANKING, &request, &mut rules.notes);
-        (C::Intent::need(&request), rules.notes.into_list())
+        note_unknown_bands(&C::RANKING, &request, &mut rules.notes);
+        (request.need(), rules.notes.into_list())
     };
     let arguments = match read_text_member(&arguments, "request_id") {
         Some(_) => arguments,
@@ -49,8 +48,8 @@ fn check_search<C: Contract>(context: &Context, arguments: String) -> Result<Pre
     Ok(PreparedRequest { arguments, need, notes })
 }
 
-fn note_unknown_bands<I: Intent>(ranking: &Ranking, request: &I::Request<'_>, notes: &mut Violations) {
-    for (axis, name, value) in I::bands(request).each() {
+fn note_unknown_bands(ranking: &Ranking, request: &impl SearchRequest, notes: &mut Violations) {
+    for (axis, name, value) in request.bands().each() {
         if let Some(value) = value.filter(|value| ranking.band(axis, value).is_none()) {
             notes.add(
                 format_args!("/ttbs_user_band/{name}"),

@@ -69,6 +69,11 @@ impl DateTime {
         })
     }
 
+    /// Milliseconds since the Unix epoch, as the interface has them; `None` for an instant before it.
+    pub fn epoch_ms(self) -> Option<u64> {
+        u64::try_from(self.ms).ok()
+    }
+
     /// Hours from an earlier instant to this one.
     pub fn hours_since(self, earlier: Self) -> f64 {
         (self.ms - earlier.ms) as f64 / (60 * MS_PER_MINUTE) as f64

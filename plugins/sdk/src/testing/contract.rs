@@ -56,6 +56,7 @@ fn tools<I: Intent>(found: &mut Vec<String>) {
         if !names.insert(policy.name) {
             found.push(format!("There are two tools {:?}.", policy.name));
         }
+        found.extend(unstated(policy));
         if policy.purpose.chars().count() > MAX_PURPOSE_CHARS {
             found.push(format!("The purpose of {:?} has more than {MAX_PURPOSE_CHARS} characters.", policy.name));
         }
@@ -67,6 +68,20 @@ fn tools<I: Intent>(found: &mut Vec<String>) {
     for entry in I::TOOLS {
         check(&entry.policy, &entry.arguments);
     }
+}
+
+/// What a policy must state and still has from [`ToolPolicy::PLAIN`].
+fn unstated(policy: &ToolPolicy) -> Option<String> {
+    let ToolPolicy { name, purpose, p50_ms, p95_ms, rate_per_minute, .. } = *policy;
+    let missing = [
+        (name.is_empty(), "name"),
+        (purpose.is_empty(), "purpose"),
+        (p50_ms == 0, "p50_ms"),
+        (p95_ms == 0, "p95_ms"),
+        (rate_per_minute == 0, "rate_per_minute"),
+    ];
+    let missing: Vec<_> = missing.into_iter().filter_map(|(is, member)| is.then_some(member)).collect();
+    (!missing.is_empty()).then(|| format!("The tool {name:?} does not state {}.", missing.join(", ")))
 }
 
 fn tables<C: Contract>(found: &mut Vec<String>) {
@@ -195,5 +210,23 @@ fn cards<C: Contract>(example: &Example, found: &mut Vec<String>) {
         if keys != slots {
             found.push(format!("The card of {:?} has the keys {keys:?}, the widget {slots:?}.", option.id));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unstated;
+    use crate::policy::ToolPolicy;
+
+    #[test]
+    fn a_policy_states_what_every_tool_has() {
+        let stated =
+            ToolPolicy { name: "a", purpose: "b", p50_ms: 1, p95_ms: 2, rate_per_minute: 3, ..ToolPolicy::PLAIN };
+        assert_eq!(unstated(&stated), None);
+        assert_eq!(
+            unstated(&ToolPolicy { p95_ms: 0, rate_per_minute: 0, ..stated }),
+            Some("The tool \"a\" does not state p95_ms, rate_per_minute.".to_owned())
+        );
+        assert!(unstated(&ToolPolicy::PLAIN).is_some_and(|told| told.contains("name, purpose, p50_ms")));
     }
 }

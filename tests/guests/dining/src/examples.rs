@@ -13,7 +13,7 @@ const REPORT: &str = r#"{
     "pass_through_inr": 0, "closed_at": "2026-01-05T21:00:00+05:30", "status": "completed", "guests": 2
 }"#;
 
-pub(crate) fn all() -> Vec<Example> {
+pub(crate) fn examples() -> Vec<Example> {
     let quoted = || Some(TABLE.to_owned());
     vec![
         example::classify("what it is for", "a table for two").accepted(),

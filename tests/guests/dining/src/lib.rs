@@ -6,12 +6,12 @@
 
 mod examples;
 
-use contract_sdk::bindings::{Axes, Example, Need, ToolRole};
+use contract_sdk::bindings::{Axes, Need, ToolRole};
 use contract_sdk::lexicon::{Claim, Lexicon};
 use contract_sdk::shape::{Inr, Text};
 use contract_sdk::{
-    About, AnswerRules, AxisSignals, ErrorRow, Forbidden, Intent, ItemRules, Ranking, Search, Shape, Signals, Slot,
-    Span, Tool, ToolEntry, ToolPolicy, UserBands, Weights, WidgetTable, code,
+    About, AnswerRules, AxisSignals, ErrorRow, Forbidden, ItemRules, Ranking, Search, SearchItem, SearchRequest, Shape,
+    Signals, Slot, Span, Tool, ToolEntry, ToolPolicy, UserBands, Weights, WidgetTable, code,
 };
 use serde::Serialize;
 
@@ -19,9 +19,6 @@ use serde::Serialize;
 pub const INTENT: &str = "food.dine_in";
 
 const ONE: &Signals<1> = &Signals::new([("price", 1.0)]);
-
-/// The contract.
-pub struct DineIn;
 
 /// Arguments of the search.
 #[derive(Debug, Shape)]
@@ -67,21 +64,14 @@ pub struct Card<'i> {
     header: &'i str,
 }
 
-const fn policy(name: &'static str, role: ToolRole, purpose: &'static str) -> ToolPolicy {
-    ToolPolicy {
-        name,
-        role,
-        purpose,
-        p50_ms: 600,
-        p95_ms: 1500,
-        p99_ms: None,
-        rate_per_minute: 600,
-        idempotency_key: None,
-        retries_on_rate_limited: 0,
-        retries_on_server_error: 0,
-        cache_seconds: None,
-        orders_tool: None,
+impl<'i> Card<'i> {
+    fn of(table: &'i Table<'_>) -> Self {
+        Self { header: &table.restaurant }
     }
+}
+
+const fn policy(name: &'static str, role: ToolRole, purpose: &'static str) -> ToolPolicy {
+    ToolPolicy { name, role, purpose, p50_ms: 600, p95_ms: 1500, rate_per_minute: 600, ..ToolPolicy::PLAIN }
 }
 
 /// The tool that books.
@@ -125,12 +115,7 @@ impl Tool for BookTable {
         _: Option<&Table<'_>>,
         rules: &mut AnswerRules,
     ) {
-        rules.refuse_if(
-            *booking.table_id != *arguments.table_id,
-            code::UNEXPECTED_VALUE,
-            "/table_id",
-            format_args!("Expected the table that was asked for, {:?}.", &*arguments.table_id),
-        );
+        rules.refuse_other(&booking.table_id, &arguments.table_id, "/table_id", "the table that was asked for");
     }
 
     fn reference<'r>(booking: &'r TableBooking<'_>) -> Option<&'r str> {
@@ -185,89 +170,96 @@ impl Tool for ListOrders {
     }
 }
 
-impl Intent for DineIn {
-    type Request<'a> = Request<'a>;
-    type Item<'a> = Table<'a>;
-    type ReportExtra<'a> = Extra;
-    type Card<'i> = Card<'i>;
-    type Scale = Span;
-
-    const ABOUT: About = About {
-        intent: INTENT,
-        version: "1.0.0",
-        agent: "FoodAgent",
-        title: "Tables",
-        summary: "Finds and books tables of restaurants.",
-    };
-    const SEARCH: Search = Search {
-        policy: policy("search_tables", ToolRole::Search, "Finds up to 15 tables."),
-        options_key: "tables",
-        id_key: "table_id",
-        max_options: 15,
-        empty_code: None,
-        gone_code: Some("TABLE_GONE"),
-    };
-    const TOOLS: &'static [ToolEntry] = &[ToolEntry::of::<BookTable>(), ToolEntry::of::<ListOrders>()];
-    const RANKING: Ranking = Ranking::new(
-        Weights::new(0.25, 0.25, 0.25, 0.25),
-        AxisSignals { time: ONE.list(), taste: ONE.list(), budget: ONE.list(), safety: ONE.list() },
-        &[],
-    );
-    const ERRORS: &'static [ErrorRow] = &[
-        ErrorRow::new("INVALID_REQUEST", 400, "The payload is malformed."),
-        ErrorRow::new("INTERNAL_ERROR", 500, "The partner failed."),
-        ErrorRow::new("TABLE_GONE", 409, "The table has been taken."),
-    ];
-    const FORBIDDEN: &'static [Forbidden] = &[];
-    const WIDGET: WidgetTable = WidgetTable {
-        widget_type: "generic_listings",
-        preferred: None,
-        slots: &[Slot { name: "header", source: "restaurant" }],
-    };
-    const LEXICON: Lexicon = Lexicon {
-        cues: &["table for"],
-        claims: &[Claim { name: "wanted", weight: 0.8, all: &[&["table for"]] }],
-        referrals: &[],
-        pairs: &[],
-    };
-
-    fn need(request: &Request<'_>) -> Need {
-        Need { city: Some(request.city.to_string()), postal_code: None, from_ms: None, until_ms: None }
+impl SearchRequest for Request<'_> {
+    fn need(&self) -> Need {
+        Need { city: Some(self.city.to_string()), ..Need::default() }
     }
 
-    fn bands<'r>(_: &'r Request<'_>) -> UserBands<'r> {
+    fn bands(&self) -> UserBands<'_> {
         UserBands::default()
     }
+}
 
-    fn item_id<'i>(table: &'i Table<'_>) -> &'i str {
-        &table.table_id
+impl SearchItem for Table<'_> {
+    fn id(&self) -> &str {
+        &self.table_id
     }
+}
 
-    fn item_rules(request: &Request<'_>, table: &Table<'_>, rules: &mut ItemRules) {
-        rules.drop_if(
-            table.seats < request.party_size,
-            "TOO_SMALL",
-            "/seats",
-            format_args!("{} seats are fewer than {}.", table.seats, request.party_size),
-        );
-    }
+const ABOUT: About = About {
+    intent: INTENT,
+    version: "1.0.0",
+    agent: "FoodAgent",
+    title: "Tables",
+    summary: "Finds and books tables of restaurants.",
+};
 
-    fn scale(_: &Request<'_>, pool: &[Table<'_>]) -> Span {
-        Span::of(pool.iter().map(|table| table.price_inr.0 as f64))
-    }
+const SEARCH: Search = Search {
+    policy: policy("search_tables", ToolRole::Search, "Finds up to 15 tables."),
+    options_key: "tables",
+    id_key: "table_id",
+    max_options: 15,
+    empty_code: None,
+    gone_code: Some("TABLE_GONE"),
+};
 
-    fn score(_: &Request<'_>, table: &Table<'_>, prices: &Span) -> Axes {
-        let cheap = prices.lower_is_better(table.price_inr.0 as f64);
-        Axes { time: cheap, taste: cheap, budget: cheap, safety: cheap }
-    }
+const TOOLS: &[ToolEntry] = &[ToolEntry::of::<BookTable>(), ToolEntry::of::<ListOrders>()];
 
-    fn card<'i>(table: &'i Table<'_>) -> Card<'i> {
-        Card { header: &table.restaurant }
-    }
+const RANKING: Ranking = Ranking::new(
+    Weights::new(0.25, 0.25, 0.25, 0.25),
+    AxisSignals { time: ONE.list(), taste: ONE.list(), budget: ONE.list(), safety: ONE.list() },
+    &[],
+);
 
-    fn examples() -> Vec<Example> {
-        examples::all()
-    }
+const ERRORS: &[ErrorRow] = &[
+    ErrorRow::INVALID_REQUEST,
+    ErrorRow::INTERNAL_ERROR,
+    ErrorRow::new("TABLE_GONE", 409, "The table has been taken."),
+];
+
+const FORBIDDEN: &[Forbidden] = &[];
+
+const WIDGET: WidgetTable = WidgetTable {
+    widget_type: "generic_listings",
+    preferred: None,
+    slots: &[Slot { name: "header", source: "restaurant" }],
+};
+
+const LEXICON: Lexicon = Lexicon {
+    cues: &["table for"],
+    claims: &[Claim { name: "wanted", weight: 0.8, all: &[&["table for"]] }],
+    referrals: &[],
+    pairs: &[],
+};
+
+fn item_rules(request: &Request<'_>, table: &Table<'_>, rules: &mut ItemRules) {
+    rules.drop_if(
+        table.seats < request.party_size,
+        "TOO_SMALL",
+        "/seats",
+        format_args!("{} seats are fewer than {}.", table.seats, request.party_size),
+    );
+}
+
+fn scale(pool: &[Table<'_>]) -> Span {
+    Span::of(pool.iter().map(|table| table.price_inr.0 as f64))
+}
+
+fn score(_: &Request<'_>, table: &Table<'_>, prices: &Span) -> Axes {
+    let cheap = prices.lower_is_better(table.price_inr.0 as f64);
+    Axes { time: cheap, taste: cheap, budget: cheap, safety: cheap }
+}
+
+contract_sdk::contract! {
+    /// The contract.
+    pub struct DineIn;
+
+    use {ABOUT, SEARCH, TOOLS, ERRORS, FORBIDDEN, LEXICON};
+    use {Request<'_>, Table<'_> as Item, item_rules};
+    use {RANKING, Span as Scale, scale, score};
+    use {WIDGET, Card<'_>};
+    use Extra as ReportExtra;
+    use examples::examples;
 }
 
 contract_sdk::export!(DineIn);

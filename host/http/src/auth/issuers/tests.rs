@@ -1,7 +1,6 @@
 //! Tokens signed with real keys of each kind, against an issuer whose key set is a variable.
 
 use std::sync::Mutex;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -11,16 +10,13 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::secret::Secret;
-use jsonwebtoken::{EncodingKey, Header};
-use p256::pkcs8::EncodePrivateKey as _;
-use rand_core::OsRng;
-use rsa::pkcs1::EncodeRsaPrivateKey as _;
-use rsa::traits::PublicKeyParts as _;
+use jsonwebtoken::Header;
 use serde_json::json;
 use tokio::sync::Notify;
 
 use super::*;
 use crate::auth::jwks::JwksError;
+use crate::auth::test_keys::{Pair, member};
 use crate::auth::{Access, Tokens};
 
 const NOW_MS: u64 = 1_800_000_000_000;
@@ -35,55 +31,6 @@ struct SetClock(AtomicU64);
 impl Clock for SetClock {
     fn now_ms(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// A key pair: how it signs, and how a key set shows it.
-#[derive(Clone)]
-struct Pair {
-    signing: EncodingKey,
-    jwk: Value,
-}
-
-impl Pair {
-    fn rsa() -> Self {
-        let key = rsa::RsaPrivateKey::new(&mut OsRng, 2_048).expect("a key");
-        let signing = EncodingKey::from_rsa_der(key.to_pkcs1_der().expect("DER").as_bytes());
-        let number = |number: &rsa::BigUint| URL_SAFE_NO_PAD.encode(number.to_bytes_be());
-        Self { signing, jwk: json!({ "kty": "RSA", "n": number(key.n()), "e": number(key.e()) }) }
-    }
-
-    fn p256() -> Self {
-        let key = p256::SecretKey::random(&mut OsRng);
-        let signing = EncodingKey::from_ec_der(key.to_pkcs8_der().expect("DER").as_bytes());
-        let point = p256::EncodedPoint::from(key.public_key());
-        let part = |bytes: Option<&p256::FieldBytes>| URL_SAFE_NO_PAD.encode(bytes.expect("a coordinate"));
-        Self { signing, jwk: json!({ "kty": "EC", "crv": "P-256", "x": part(point.x()), "y": part(point.y()) }) }
-    }
-
-    fn ed25519() -> Self {
-        let key = ed25519_dalek::SigningKey::generate(&mut OsRng);
-        let signing = EncodingKey::from_ed_der(key.to_pkcs8_der().expect("DER").as_bytes());
-        let x = URL_SAFE_NO_PAD.encode(key.verifying_key().as_bytes());
-        Self { signing, jwk: json!({ "kty": "OKP", "crv": "Ed25519", "x": x }) }
-    }
-
-    /// Making an RSA key takes a while; two serve all tests.
-    fn shared_rsa() -> &'static [Self; 2] {
-        static PAIRS: OnceLock<[Pair; 2]> = OnceLock::new();
-        PAIRS.get_or_init(|| [Self::rsa(), Self::rsa()])
-    }
-
-    fn shown_as(&self, kid: &str) -> Value {
-        let mut jwk = self.jwk.clone();
-        jwk["kid"] = kid.into();
-        jwk["use"] = "sig".into();
-        jwk
-    }
-
-    fn sign(&self, algorithm: Algorithm, kid: &str, claims: &Value) -> String {
-        let header = Header { kid: Some(kid.to_owned()), ..Header::new(algorithm) };
-        jsonwebtoken::encode(&header, claims, &self.signing).expect("signed")
     }
 }
 
@@ -230,8 +177,7 @@ async fn refuses_a_public_key_used_as_a_shared_secret_and_no_algorithm_at_all() 
     let modulus = rsa.jwk["n"].as_str().expect("a modulus");
     for secret in [modulus.as_bytes().to_vec(), URL_SAFE_NO_PAD.decode(modulus).expect("base64"), Vec::new()] {
         for algorithm in [Algorithm::HS256, Algorithm::HS384, Algorithm::HS512] {
-            let pair = Pair { signing: EncodingKey::from_secret(&secret), jwk: Value::Null };
-            let token = pair.sign(algorithm, "r", &claims());
+            let token = Pair::secret(&secret).sign(algorithm, "r", &claims());
             assert!(matches!(setting.verify(&token).await, Err(TokenError::Algorithm)), "{algorithm:?}");
         }
     }
@@ -307,9 +253,9 @@ async fn subjects_and_critical_extensions() {
     }
     let header =
         Header { kid: Some("c".to_owned()), crit: Some(vec!["b64".to_owned()]), ..Header::new(Algorithm::ES256) };
-    let token = jsonwebtoken::encode(&header, &claims(), &ec.signing).expect("signed");
+    let token = ec.sign_under(&header, &claims());
     assert!(matches!(setting.verify(&token).await, Err(TokenError::Critical)));
-    let nameless = jsonwebtoken::encode(&Header::new(Algorithm::ES256), &claims(), &ec.signing).expect("signed");
+    let nameless = ec.sign_under(&Header::new(Algorithm::ES256), &claims());
     assert!(matches!(setting.verify(&nameless).await, Err(TokenError::UnknownKey)));
 }
 
@@ -468,6 +414,20 @@ async fn only_sound_keys_for_signatures_are_taken() {
 }
 
 #[tokio::test]
+async fn zeros_before_the_numbers_of_an_rsa_key_do_no_harm() {
+    let [rsa, _] = Pair::shared_rsa();
+    let mut key = rsa.shown_as("k");
+    for name in ["n", "e"] {
+        let padded = [&[0, 0], member(&rsa.jwk, name).as_slice()].concat();
+        key[name] = URL_SAFE_NO_PAD.encode(padded).into();
+    }
+    let setting = Setting::new(&[key]);
+    for algorithm in [Algorithm::RS256, Algorithm::PS256] {
+        assert!(setting.verify(&rsa.sign(algorithm, "k", &claims())).await.is_ok(), "{algorithm:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_key_set_is_bounded() {
     let ec = Pair::p256();
     let mut many: Vec<_> = (0..64).map(|n| ec.shown_as(&format!("k{n}"))).collect();
@@ -551,7 +511,6 @@ async fn both_kinds_of_tokens_are_admitted_side_by_side() {
     assert_eq!(admit(&outside(&with("roles", "nobody")), Role::Partner).await, Err("FORBIDDEN".to_owned()));
     // An outside key cannot speak for the gateway, nor the gateway's for an outside issuer.
     assert_eq!(admit(&outside(&with("iss", ISSUER)), Role::Admin).await, Err("INVALID_AUTH".to_owned()));
-    let posing = Pair { signing: EncodingKey::from_secret(b"0123456789abcdef0123456789abcdef"), jwk: Value::Null };
-    let posing = posing.sign(Algorithm::HS256, "c", &claims());
+    let posing = Pair::secret(b"0123456789abcdef0123456789abcdef").sign(Algorithm::HS256, "c", &claims());
     assert_eq!(admit(&posing, Role::Admin).await, Err("INVALID_AUTH".to_owned()));
 }

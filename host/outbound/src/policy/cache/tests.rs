@@ -2,6 +2,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use futures_executor::block_on;
+use futures_util::FutureExt as _;
 use futures_util::future::{self, Future};
 use futures_util::task::noop_waker;
 use proptest::prelude::*;
@@ -218,7 +219,7 @@ fn who_asks_the_same_joins_the_call() {
     let (answer, source) = poll(&mut first).expect("landed").expect("an answer");
     assert_eq!((answer.as_str(), source), ("one answer", Source::Called));
     assert!(poll(&mut other).is_none());
-    assert_eq!(bench.cache.kept().flights.len(), 1);
+    assert_eq!(bench.cache.calls.under_way(), 1);
 }
 
 #[test]
@@ -235,9 +236,9 @@ fn who_leaves_cancels_nothing_and_the_last_one_everything() {
 
     let (mut alone, reply) = bench.asking(question("y"));
     assert!(poll(&mut alone).is_none());
-    assert_eq!((Arc::strong_count(&reply), bench.cache.kept().flights.len()), (2, 1));
+    assert_eq!((Arc::strong_count(&reply), bench.cache.calls.under_way()), (2, 1));
     drop(alone);
-    assert_eq!((Arc::strong_count(&reply), bench.cache.kept().flights.len()), (1, 0), "the call is dropped");
+    assert_eq!((Arc::strong_count(&reply), bench.cache.calls.under_way()), (1, 0), "the call is dropped");
     assert_eq!(bench.ask(question("y"), 1, None), Source::Called);
 }
 
@@ -277,7 +278,7 @@ fn a_failure_goes_to_all_who_wait_and_is_not_kept() {
     give(&reply, Err(CallFailure::HttpStatus(503)));
     assert_eq!(poll(&mut first).expect("landed"), Err(CallFailure::HttpStatus(503)));
     assert_eq!(poll(&mut second).expect("landed"), Err(CallFailure::HttpStatus(503)));
-    assert_eq!(bench.cache.kept().flights.len(), 0);
+    assert_eq!(bench.cache.calls.under_way(), 0);
     assert_eq!(bench.ask(question("x"), 1, None), Source::Called);
     assert_eq!(bench.ask(question("x"), 1, None), Source::Kept);
 }
@@ -292,7 +293,7 @@ fn what_is_kept_is_bounded() {
         bench.at(1 + u64::try_from(number).expect("small"));
         bench.ask(question(&number.to_string()), ENTRY_MAX_BYTES, None);
     }
-    assert_eq!(bench.cache.kept().bytes, ENTRIES_MAX_BYTES);
+    assert_eq!(bench.cache.kept().bytes(), ENTRIES_MAX_BYTES);
     assert_eq!(bench.ask(question("0"), ENTRY_MAX_BYTES, None), Source::Kept);
     assert_eq!(bench.ask(question("large"), 1, None), Source::Called, "the oldest went");
 
@@ -301,12 +302,12 @@ fn what_is_kept_is_bounded() {
         bench.ask(question(&number.to_string()), 1, Some(START_MS + 1_000 + u64::try_from(number).expect("small")));
     }
     let kept = bench.cache.kept();
-    assert_eq!((kept.entries.len(), kept.by_end.len(), kept.bytes), (ENTRIES_MAX, ENTRIES_MAX, ENTRIES_MAX));
+    assert_eq!((kept.len(), kept.bytes()), (ENTRIES_MAX, ENTRIES_MAX));
     drop(kept);
     bench.at(60_000);
     bench.ask(question("new"), 5, None);
     let kept = bench.cache.kept();
-    assert_eq!((kept.entries.len(), kept.by_end.len(), kept.bytes), (1, 1, 5));
+    assert_eq!((kept.len(), kept.bytes()), (1, 5));
 }
 
 proptest! {
@@ -365,7 +366,7 @@ proptest! {
             }
             let asked = |which| waiting.iter().any(|(asked, ..)| *asked == which);
             let expected = [0, 1].into_iter().filter(|which| asked(*which)).count();
-            prop_assert_eq!(bench.cache.kept().flights.len(), expected);
+            prop_assert_eq!(bench.cache.calls.under_way(), expected);
         }
     }
 }

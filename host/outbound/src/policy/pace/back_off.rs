@@ -5,7 +5,7 @@
 //! and the next round begins. Only a call that began after the last wait tells anything about it: what was under way
 //! when the wait began neither lengthens the next one nor ends the round.
 
-use super::super::keyed::Ends;
+use intent_gateway_domain::expiring_map::Expires;
 
 /// Waits after the first, second and every later RATE_LIMITED, milliseconds.
 pub const BACK_OFF_MS: [u64; 3] = [1_000, 4_000, 16_000];
@@ -35,7 +35,7 @@ impl BackOff {
     }
 
     /// A call that began at `started_ms` met with RATE_LIMITED.
-    pub(super) fn limited(&mut self, started_ms: u64, retry_after_ms: Option<u64>, now_ms: u64) {
+    pub(super) fn note_rate_limit(&mut self, started_ms: u64, retry_after_ms: Option<u64>, now_ms: u64) {
         let asked_ms = now_ms.saturating_add(retry_after_ms.unwrap_or(0).min(RETRY_AFTER_MAX_MS));
         if now_ms < self.since_ms || now_ms >= self.ends_ms() {
             *self = Self::default();
@@ -53,14 +53,14 @@ impl BackOff {
     }
 
     /// A call that began at `started_ms` was answered with something else than RATE_LIMITED.
-    pub(super) fn answered(&mut self, started_ms: u64) {
+    pub(super) fn note_answer(&mut self, started_ms: u64) {
         if started_ms >= self.until_ms {
             *self = Self::default();
         }
     }
 }
 
-impl Ends for BackOff {
+impl Expires for BackOff {
     fn ends_ms(&self) -> u64 {
         self.until_ms.saturating_add(FORGOTTEN_MS)
     }
@@ -78,7 +78,7 @@ mod tests {
     fn waits(number: usize, asked_ms: Option<u64>) -> Vec<u64> {
         let (mut back_off, mut now_ms) = (BackOff::default(), START_MS);
         let step = |_| {
-            back_off.limited(now_ms, asked_ms, now_ms);
+            back_off.note_rate_limit(now_ms, asked_ms, now_ms);
             let wait_ms = back_off.wait_ms(now_ms);
             now_ms += wait_ms;
             wait_ms
@@ -98,36 +98,36 @@ mod tests {
     fn calls_of_before_the_wait_tell_nothing_about_it() {
         let mut back_off = BackOff::default();
         for _ in 0..10 {
-            back_off.limited(START_MS, None, START_MS + 100);
+            back_off.note_rate_limit(START_MS, None, START_MS + 100);
         }
         assert_eq!(back_off.wait_ms(START_MS + 100), 1_000);
-        back_off.answered(START_MS);
+        back_off.note_answer(START_MS);
         assert_eq!(back_off.wait_ms(START_MS + 100), 1_000);
         // They may still ask for more time.
-        back_off.limited(START_MS, Some(3_000), START_MS + 200);
+        back_off.note_rate_limit(START_MS, Some(3_000), START_MS + 200);
         assert_eq!(back_off.wait_ms(START_MS + 200), 3_000);
     }
 
     #[test]
     fn an_answer_or_a_quiet_minute_ends_the_round() {
         let mut back_off = BackOff::default();
-        back_off.limited(START_MS, None, START_MS);
-        back_off.answered(START_MS + 1_000);
-        back_off.limited(START_MS + 2_000, None, START_MS + 2_000);
+        back_off.note_rate_limit(START_MS, None, START_MS);
+        back_off.note_answer(START_MS + 1_000);
+        back_off.note_rate_limit(START_MS + 2_000, None, START_MS + 2_000);
         assert_eq!(back_off.wait_ms(START_MS + 2_000), 1_000);
         let later_ms = START_MS + 3_000 + FORGOTTEN_MS;
-        back_off.limited(later_ms, None, later_ms);
+        back_off.note_rate_limit(later_ms, None, later_ms);
         assert_eq!(back_off.wait_ms(later_ms), 1_000);
-        back_off.limited(later_ms + 1_000, None, later_ms + 1_000);
+        back_off.note_rate_limit(later_ms + 1_000, None, later_ms + 1_000);
         assert_eq!(back_off.wait_ms(later_ms + 1_000), 4_000);
     }
 
     #[test]
     fn a_clock_that_is_set_back_ends_the_wait() {
         let mut back_off = BackOff::default();
-        back_off.limited(START_MS, None, START_MS);
+        back_off.note_rate_limit(START_MS, None, START_MS);
         assert_eq!(back_off.wait_ms(START_MS - 500_000), 0);
-        back_off.limited(1_000, None, 1_000);
+        back_off.note_rate_limit(1_000, None, 1_000);
         assert_eq!(back_off.wait_ms(1_000), 1_000);
     }
 
@@ -142,12 +142,12 @@ mod tests {
                 let started_ms = now_ms;
                 now_ms += step_ms;
                 if limited {
-                    back_off.limited(started_ms, asked_ms, now_ms);
+                    back_off.note_rate_limit(started_ms, asked_ms, now_ms);
                     let wait_ms = back_off.wait_ms(now_ms);
                     prop_assert!(wait_ms >= asked_ms.unwrap_or(0).min(RETRY_AFTER_MAX_MS));
                     prop_assert!(wait_ms <= RETRY_AFTER_MAX_MS);
                 } else {
-                    back_off.answered(started_ms);
+                    back_off.note_answer(started_ms);
                 }
             }
         }

@@ -19,10 +19,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub use back_off::{BACK_OFF_MS, BACK_OFF_TRIES, LEFT_ALONE_MS, RETRY_AFTER_MAX_MS};
 
 use self::back_off::BackOff;
-use self::window::{Limit, Window};
-use super::keyed::{Full, Keyed, key};
+use self::window::{Limit, Slot, Window};
+use super::key_of;
 use intent_gateway_domain::contract::{Tool, ToolRole};
 use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::expiring_map::{ExpiringMap, Full};
 use intent_gateway_domain::id::{PartnerId, UserId};
 
 /// Searches of one user at one partner per second.
@@ -43,7 +44,7 @@ const MINUTE_MS: u64 = 60_000;
 
 /// A call that is about to be made.
 #[derive(Clone, Copy, Debug)]
-pub struct Ask<'a> {
+pub struct PacedCall<'a> {
     /// Who would be called.
     pub partner: &'a PartnerId,
     /// The intent: tools of one name in two intents are counted apart.
@@ -52,22 +53,22 @@ pub struct Ask<'a> {
     pub tool: &'a Tool,
     /// For whom; absent where no user is named.
     pub user: Option<&'a UserId>,
-    /// Whether it is a retry of a call that was admitted before.
-    pub again: bool,
+    /// Whether it repeats a call that was admitted before.
+    pub is_repeat: bool,
 }
 
-/// Whether a call may be made.
+/// A call may not be made yet. It is not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// Now. It is counted.
-    Call,
-    /// Not before so many milliseconds have passed; nothing is counted.
-    Wait(u64, Held),
+pub struct Held {
+    /// Not before so many milliseconds have passed.
+    pub wait_ms: u64,
+    /// What holds it back.
+    pub by: HeldBy,
 }
 
 /// What holds a call back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum HeldBy {
     /// The partner asked to slow down.
     BackOff,
     /// The partner's rate for the tool.
@@ -78,6 +79,13 @@ pub enum Held {
     Crowded,
 }
 
+/// Where a call was counted against its user's rate.
+#[derive(Debug)]
+pub struct UserSlot {
+    rate: Digest,
+    slot: Slot,
+}
+
 /// The counts of one process.
 #[derive(Debug)]
 pub struct Pace {
@@ -86,43 +94,40 @@ pub struct Pace {
 
 #[derive(Debug)]
 struct Counts {
-    partner_tools: Keyed<Window>,
-    users: Keyed<Window>,
-    back_offs: Keyed<BackOff>,
+    partner_tools: ExpiringMap<Digest, Window>,
+    users: ExpiringMap<Digest, Window>,
+    back_offs: ExpiringMap<Digest, BackOff>,
+    calls_so_far: u64,
 }
 
 impl Default for Pace {
     fn default() -> Self {
         let counts = Counts {
-            partner_tools: Keyed::new(PARTNER_TOOLS_MAX),
-            users: Keyed::new(USERS_MAX),
-            back_offs: Keyed::new(BACK_OFFS_MAX),
+            partner_tools: ExpiringMap::new(PARTNER_TOOLS_MAX),
+            users: ExpiringMap::new(USERS_MAX),
+            back_offs: ExpiringMap::new(BACK_OFFS_MAX),
+            calls_so_far: 0,
         };
         Self { counts: Mutex::new(counts) }
     }
 }
 
 impl Pace {
-    /// Admits a call and counts it, or tells how long to wait.
-    #[must_use]
-    pub fn admit(&self, ask: &Ask<'_>, now_ms: u64) -> Decision {
+    /// Admits a call and counts it: the slot of its user, where it takes one.
+    ///
+    /// # Errors
+    /// [`Held`] where it may not be made yet.
+    pub fn admit(&self, call: &PacedCall<'_>, now_ms: u64) -> Result<Option<UserSlot>, Held> {
         let mut counts = self.counts();
-        match counts.held(ask, now_ms) {
-            Some((wait_ms, held)) => Decision::Wait(wait_ms.max(1), held),
-            None => {
-                counts.take(ask, now_ms);
-                Decision::Call
-            }
+        match counts.longest_wait(call, now_ms) {
+            Some(held) => Err(held),
+            None => Ok(counts.take(call, now_ms)),
         }
     }
 
-    /// A call that was admitted came to nothing: the user gets the turn back.
-    pub fn undone(&self, ask: &Ask<'_>) {
-        if let Some((user, _)) = user_rate(ask)
-            && let Some(window) = self.counts().users.get_mut(&user)
-        {
-            window.give_back();
-        }
+    /// A call that was admitted came to nothing: the user may make another one in its place.
+    pub fn give_back(&self, UserSlot { rate, slot }: UserSlot) {
+        self.counts().users.change(&rate, |window| window.give_back(slot));
     }
 
     /// How long a partner is still left alone, milliseconds; absent where it may be called. Searches leave it out.
@@ -132,20 +137,19 @@ impl Pace {
     }
 
     /// A call that began at `started_ms` met with RATE_LIMITED.
-    pub fn limited(&self, partner: &PartnerId, started_ms: u64, retry_after_ms: Option<u64>, now_ms: u64) {
-        let key = key(&[partner.as_str()]);
+    pub fn note_rate_limit(&self, partner: &PartnerId, started_ms: u64, retry_after_ms: Option<u64>, now_ms: u64) {
+        let key = key_of(&[partner.as_str()]);
         let mut counts = self.counts();
         // Without room the call's own retries and the partner's rate still hold.
         if counts.back_offs.room_for(&key, now_ms).is_ok() {
-            counts.back_offs.entry(key, BackOff::default).limited(started_ms, retry_after_ms, now_ms);
+            let note = |back_off: &mut BackOff| back_off.note_rate_limit(started_ms, retry_after_ms, now_ms);
+            counts.back_offs.change_or_insert(key, now_ms, BackOff::default, note);
         }
     }
 
     /// A call that began at `started_ms` was answered with anything else.
-    pub fn answered(&self, partner: &PartnerId, started_ms: u64) {
-        if let Some(back_off) = self.counts().back_offs.get_mut(&key(&[partner.as_str()])) {
-            back_off.answered(started_ms);
-        }
+    pub fn note_answer(&self, partner: &PartnerId, started_ms: u64) {
+        self.counts().back_offs.change(&key_of(&[partner.as_str()]), |back_off| back_off.note_answer(started_ms));
     }
 
     /// Counts are whole after every step, so one that a panic interrupted can be used.
@@ -156,55 +160,67 @@ impl Pace {
 
 impl Counts {
     fn left_alone_ms(&self, partner: &PartnerId, now_ms: u64) -> Option<u64> {
-        let wait_ms = self.back_offs.get(&key(&[partner.as_str()]))?.wait_ms(now_ms);
+        let wait_ms = self.back_offs.get(&key_of(&[partner.as_str()]), now_ms)?.wait_ms(now_ms);
         (wait_ms > 0).then_some(wait_ms)
     }
 
     /// What holds the call back for the longest.
-    fn held(&mut self, ask: &Ask<'_>, now_ms: u64) -> Option<(u64, Held)> {
-        let back_off = self.left_alone_ms(ask.partner, now_ms).map(|wait_ms| (wait_ms, Held::BackOff));
-        let (tool, limit) = partner_tool(ask);
-        let partner = wait(&mut self.partner_tools, &tool, limit, Held::PartnerRate, now_ms);
-        let user = user_rate(ask).and_then(|(user, limit)| wait(&mut self.users, &user, limit, Held::UserRate, now_ms));
-        [back_off, partner, user].into_iter().flatten().max_by_key(|(wait_ms, _)| *wait_ms)
+    fn longest_wait(&mut self, call: &PacedCall<'_>, now_ms: u64) -> Option<Held> {
+        let left_alone_ms = self.left_alone_ms(call.partner, now_ms);
+        let back_off = left_alone_ms.map(|wait_ms| Held { wait_ms, by: HeldBy::BackOff });
+        let (tool, limit) = partner_rate(call);
+        let partner = wait(&mut self.partner_tools, &tool, limit, HeldBy::PartnerRate, now_ms);
+        let user =
+            user_rate(call).and_then(|(user, limit)| wait(&mut self.users, &user, limit, HeldBy::UserRate, now_ms));
+        [back_off, partner, user].into_iter().flatten().max_by_key(|held| held.wait_ms)
     }
 
-    fn take(&mut self, ask: &Ask<'_>, now_ms: u64) {
-        let (tool, limit) = partner_tool(ask);
-        self.partner_tools.entry(tool, Window::default).take(limit, now_ms);
-        if let Some((user, limit)) = user_rate(ask) {
-            self.users.entry(user, Window::default).take(limit, now_ms);
-        }
+    fn take(&mut self, call: &PacedCall<'_>, now_ms: u64) -> Option<UserSlot> {
+        self.calls_so_far += 1;
+        let number = self.calls_so_far;
+        let (tool, limit) = partner_rate(call);
+        let take = |window: &mut Window| window.take(limit, now_ms, number);
+        self.partner_tools.change_or_insert(tool, now_ms, Window::default, take);
+        let (rate, limit) = user_rate(call)?;
+        let take = |window: &mut Window| window.take(limit, now_ms, number);
+        let slot = self.users.change_or_insert(rate, now_ms, Window::default, take);
+        Some(UserSlot { rate, slot })
     }
 }
 
-fn wait(windows: &mut Keyed<Window>, key: &Digest, limit: Limit, held: Held, now_ms: u64) -> Option<(u64, Held)> {
+fn wait(
+    windows: &mut ExpiringMap<Digest, Window>,
+    key: &Digest,
+    limit: Limit,
+    by: HeldBy,
+    now_ms: u64,
+) -> Option<Held> {
     if let Err(Full { until_ms }) = windows.room_for(key, now_ms) {
-        return Some((until_ms.saturating_sub(now_ms).max(1), Held::Crowded));
+        return Some(Held { wait_ms: until_ms.saturating_sub(now_ms).max(1), by: HeldBy::Crowded });
     }
-    let wait_ms = windows.get_mut(key)?.wait_ms(limit, now_ms);
-    (wait_ms > 0).then_some((wait_ms, held))
+    let wait_ms = windows.change(key, |window| window.wait_ms(limit, now_ms))?;
+    (wait_ms > 0).then_some(Held { wait_ms, by })
 }
 
-fn partner_tool(ask: &Ask<'_>) -> (Digest, Limit) {
-    let key = key(&[ask.partner.as_str(), ask.intent, &ask.tool.name]);
-    (key, Limit { calls: ask.tool.rate_per_minute, per_ms: MINUTE_MS })
+fn partner_rate(call: &PacedCall<'_>) -> (Digest, Limit) {
+    let key = key_of(&[call.partner.as_str(), call.intent, &call.tool.name]);
+    (key, Limit { calls: call.tool.rate_per_minute, per_ms: MINUTE_MS })
 }
 
 /// The limit of the user for tools of this role, where there is one.
-fn user_rate(ask: &Ask<'_>) -> Option<(Digest, Limit)> {
-    let user = ask.user.filter(|_| !ask.again)?.as_str();
-    let partner = ask.partner.as_str();
-    match ask.tool.role {
+fn user_rate(call: &PacedCall<'_>) -> Option<(Digest, Limit)> {
+    let user = call.user.filter(|_| !call.is_repeat)?.as_str();
+    let partner = call.partner.as_str();
+    match call.tool.role {
         ToolRole::Search => {
-            Some((key(&["search", user, partner]), Limit { calls: SEARCHES_PER_SECOND, per_ms: SECOND_MS }))
+            Some((key_of(&["search", user, partner]), Limit { calls: SEARCHES_PER_SECOND, per_ms: SECOND_MS }))
         }
         ToolRole::Create => {
             // Each tool by itself: a policy is confirmed, inspected and issued by three of them, one after the other.
-            let key = key(&["create", user, partner, ask.intent, &ask.tool.name]);
+            let key = key_of(&["create", user, partner, call.intent, &call.tool.name]);
             Some((key, Limit { calls: CREATES_PER_MINUTE, per_ms: MINUTE_MS }))
         }
-        ToolRole::GetDetail => Some((key(&["get", user]), Limit { calls: GETS_PER_SECOND, per_ms: SECOND_MS })),
+        ToolRole::GetDetail => Some((key_of(&["get", user]), Limit { calls: GETS_PER_SECOND, per_ms: SECOND_MS })),
         ToolRole::Modify | ToolRole::Cancel | ToolRole::Track | ToolRole::Rate | ToolRole::Utility => None,
     }
 }

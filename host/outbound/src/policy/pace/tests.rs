@@ -19,15 +19,26 @@ fn tool(role: ToolRole, rate_per_minute: u32) -> Tool {
     tool
 }
 
-/// Asks for one user or none at one partner, in the same intent.
-fn ask<'a>(partner: &'a PartnerId, tool: &'a Tool, user: Option<&'a UserId>) -> Ask<'a> {
-    Ask { partner, intent: "test.find_things", tool, user, again: false }
+/// Whether a call may be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Decision {
+    Call,
+    Wait(u64, HeldBy),
+}
+
+fn admit(pace: &Pace, call: &PacedCall<'_>, now_ms: u64) -> Decision {
+    pace.admit(call, now_ms).map_or_else(|Held { wait_ms, by }| Decision::Wait(wait_ms, by), |_| Decision::Call)
+}
+
+/// A call for one user or none at one partner, in the same intent.
+fn call<'a>(partner: &'a PartnerId, tool: &'a Tool, user: Option<&'a UserId>) -> PacedCall<'a> {
+    PacedCall { partner, intent: "test.find_things", tool, user, is_repeat: false }
 }
 
 #[test]
 fn each_role_has_its_rate() {
     let (one, other, ann, bob) = (partner("one"), partner("other"), user("ann"), user("bob"));
-    let wait = |ms| Decision::Wait(ms, Held::UserRate);
+    let wait = |ms| Decision::Wait(ms, HeldBy::UserRate);
     for (role, at, expected) in [
         (ToolRole::Search, [0, 999, 1_000], [Decision::Call, wait(1), Decision::Call]),
         (ToolRole::Create, [0, 59_999, 60_000], [Decision::Call, wait(1), Decision::Call]),
@@ -38,12 +49,12 @@ fn each_role_has_its_rate() {
         (ToolRole::Utility, [0, 0, 0], [Decision::Call; 3]),
     ] {
         let (pace, tool) = (Pace::default(), tool(role, 600));
-        let seen = at.map(|at_ms| pace.admit(&ask(&one, &tool, Some(&ann)), START_MS + at_ms));
+        let seen = at.map(|at_ms| admit(&pace, &call(&one, &tool, Some(&ann)), START_MS + at_ms));
         assert_eq!(seen, expected, "{role:?}");
         // Another user, another partner, and no user at all are not held back by it.
         let last_ms = START_MS + at[2];
-        for ask in [ask(&one, &tool, Some(&bob)), ask(&other, &tool, Some(&ann)), ask(&one, &tool, None)] {
-            assert_eq!(pace.admit(&ask, last_ms), Decision::Call, "{role:?}");
+        for paced in [call(&one, &tool, Some(&bob)), call(&other, &tool, Some(&ann)), call(&one, &tool, None)] {
+            assert_eq!(admit(&pace, &paced, last_ms), Decision::Call, "{role:?}");
         }
     }
 }
@@ -54,51 +65,67 @@ fn details_are_counted_over_all_partners() {
     let (pace, tool) = (Pace::default(), tool(ToolRole::GetDetail, 600));
     for step in 0..5 {
         let partner = if step % 2 == 0 { &one } else { &other };
-        assert_eq!(pace.admit(&ask(partner, &tool, Some(&ann)), START_MS + step * 10), Decision::Call);
+        assert_eq!(admit(&pace, &call(partner, &tool, Some(&ann)), START_MS + step * 10), Decision::Call);
     }
-    let held = pace.admit(&ask(&one, &tool, Some(&ann)), START_MS + 100);
-    assert_eq!(held, Decision::Wait(900, Held::UserRate));
-    assert_eq!(pace.admit(&ask(&one, &tool, Some(&ann)), START_MS + 1_000), Decision::Call);
+    let held = admit(&pace, &call(&one, &tool, Some(&ann)), START_MS + 100);
+    assert_eq!(held, Decision::Wait(900, HeldBy::UserRate));
+    assert_eq!(admit(&pace, &call(&one, &tool, Some(&ann)), START_MS + 1_000), Decision::Call);
 }
 
 #[test]
 fn a_retry_counts_for_the_partner_alone() {
     let (one, ann) = (partner("one"), user("ann"));
     let (pace, tool) = (Pace::default(), tool(ToolRole::Create, 2));
-    let first = ask(&one, &tool, Some(&ann));
-    let again = Ask { again: true, ..first };
-    assert_eq!(pace.admit(&first, START_MS), Decision::Call);
-    assert_eq!(pace.admit(&again, START_MS + 2_000), Decision::Call);
-    assert_eq!(pace.admit(&again, START_MS + 4_000), Decision::Wait(56_000, Held::PartnerRate));
+    let first = call(&one, &tool, Some(&ann));
+    let again = PacedCall { is_repeat: true, ..first };
+    assert_eq!(admit(&pace, &first, START_MS), Decision::Call);
+    assert_eq!(admit(&pace, &again, START_MS + 2_000), Decision::Call);
+    assert_eq!(admit(&pace, &again, START_MS + 4_000), Decision::Wait(56_000, HeldBy::PartnerRate));
 }
 
 #[test]
 fn what_came_to_nothing_gives_the_user_the_turn_back() {
     let (one, ann, bob) = (partner("one"), user("ann"), user("bob"));
     let (pace, create) = (Pace::default(), tool(ToolRole::Create, 2));
-    let first = ask(&one, &create, Some(&ann));
-    assert_eq!(pace.admit(&first, START_MS), Decision::Call);
-    pace.undone(&first);
-    assert_eq!(pace.admit(&first, START_MS), Decision::Call);
-    let held = pace.admit(&ask(&one, &create, Some(&bob)), START_MS + 1);
-    assert_eq!(held, Decision::Wait(59_999, Held::PartnerRate), "the partner was called twice all the same");
-    pace.undone(&Ask { again: true, ..first });
-    let other = Tool { name: "another".to_owned(), ..create.clone() };
-    assert_eq!(pace.admit(&ask(&one, &other, Some(&ann)), START_MS), Decision::Call, "each tool by itself");
-    assert_eq!(pace.admit(&ask(&one, &other, Some(&ann)), START_MS + 1), Decision::Wait(59_999, Held::UserRate));
+    let first = call(&one, &create, Some(&ann));
+    let slot = pace.admit(&first, START_MS).expect("admitted").expect("her own");
+    pace.give_back(slot);
+    assert_eq!(admit(&pace, &first, START_MS), Decision::Call);
+    let held = admit(&pace, &call(&one, &create, Some(&bob)), START_MS + 1);
+    assert_eq!(held, Decision::Wait(59_999, HeldBy::PartnerRate), "the partner was called twice all the same");
+    let other = Tool { name: "another".to_owned(), rate_per_minute: 3, ..create.clone() };
+    let repeat = PacedCall { is_repeat: true, ..call(&one, &other, Some(&ann)) };
+    assert!(matches!(pace.admit(&repeat, START_MS), Ok(None)), "a repeated call takes no slot of the user");
+    assert_eq!(admit(&pace, &call(&one, &other, Some(&ann)), START_MS), Decision::Call, "each tool by itself");
+    assert_eq!(admit(&pace, &call(&one, &other, Some(&ann)), START_MS + 1), Decision::Wait(59_999, HeldBy::UserRate));
+}
+
+#[test]
+fn a_call_that_came_to_nothing_gives_back_its_own_slot() {
+    let (one, ann) = (partner("one"), user("ann"));
+    let (pace, detail) = (Pace::default(), tool(ToolRole::GetDetail, 600));
+    let ask = |at_ms| pace.admit(&call(&one, &detail, Some(&ann)), START_MS + at_ms);
+    let first = ask(0).expect("admitted").expect("her own");
+    for at_ms in [900; 4] {
+        assert!(ask(at_ms).is_ok());
+    }
+    pace.give_back(first);
+    assert!(ask(950).is_ok());
+    // Five were made since 900, and none of them was given back.
+    assert_eq!(ask(1_000).err(), Some(Held { wait_ms: 900, by: HeldBy::UserRate }));
 }
 
 #[test]
 fn a_partners_rate_is_per_tool_and_intent_for_all_users() {
     let (one, other, users) = (partner("one"), partner("other"), ["a", "b", "c"].map(user));
     let (pace, search) = (Pace::default(), tool(ToolRole::Search, 2));
-    let seen = [0, 1, 2].map(|who| pace.admit(&ask(&one, &search, Some(&users[who])), START_MS));
-    assert_eq!(seen, [Decision::Call, Decision::Call, Decision::Wait(60_000, Held::PartnerRate)]);
+    let seen = [0, 1, 2].map(|who| admit(&pace, &call(&one, &search, Some(&users[who])), START_MS));
+    assert_eq!(seen, [Decision::Call, Decision::Call, Decision::Wait(60_000, HeldBy::PartnerRate)]);
     let mut cancel = tool(ToolRole::Cancel, 2);
     cancel.name = "cancel_thing".to_owned();
-    let elsewhere = Ask { intent: "test.other", ..ask(&one, &search, None) };
-    for ask in [ask(&one, &cancel, None), ask(&other, &search, None), elsewhere] {
-        assert_eq!(pace.admit(&ask, START_MS), Decision::Call, "{ask:?}");
+    let elsewhere = PacedCall { intent: "test.other", ..call(&one, &search, None) };
+    for paced in [call(&one, &cancel, None), call(&other, &search, None), elsewhere] {
+        assert_eq!(admit(&pace, &paced, START_MS), Decision::Call, "{paced:?}");
     }
 }
 
@@ -106,14 +133,14 @@ fn a_partners_rate_is_per_tool_and_intent_for_all_users() {
 fn what_is_held_back_is_not_counted() {
     let (one, ann, bob) = (partner("one"), user("ann"), user("bob"));
     let (pace, tool) = (Pace::default(), tool(ToolRole::Search, 2));
-    assert_eq!(pace.admit(&ask(&one, &tool, Some(&ann)), START_MS), Decision::Call);
+    assert_eq!(admit(&pace, &call(&one, &tool, Some(&ann)), START_MS), Decision::Call);
     for _ in 0..10 {
         // Held by the user's rate: the partner's stays as it is.
-        assert_eq!(pace.admit(&ask(&one, &tool, Some(&ann)), START_MS), Decision::Wait(1_000, Held::UserRate));
+        assert_eq!(admit(&pace, &call(&one, &tool, Some(&ann)), START_MS), Decision::Wait(1_000, HeldBy::UserRate));
     }
-    assert_eq!(pace.admit(&ask(&one, &tool, Some(&bob)), START_MS), Decision::Call);
+    assert_eq!(admit(&pace, &call(&one, &tool, Some(&bob)), START_MS), Decision::Call);
     // The longest wait is told.
-    assert_eq!(pace.admit(&ask(&one, &tool, Some(&ann)), START_MS), Decision::Wait(60_000, Held::PartnerRate));
+    assert_eq!(admit(&pace, &call(&one, &tool, Some(&ann)), START_MS), Decision::Wait(60_000, HeldBy::PartnerRate));
 }
 
 #[test]
@@ -121,16 +148,16 @@ fn a_partner_that_asked_to_slow_down_is_left_alone() {
     let (one, other) = (partner("one"), partner("other"));
     let (pace, tool) = (Pace::default(), tool(ToolRole::Cancel, 600));
     assert_eq!(pace.left_alone_ms(&one, START_MS), None);
-    pace.limited(&one, START_MS, Some(2_500), START_MS);
+    pace.note_rate_limit(&one, START_MS, Some(2_500), START_MS);
     assert_eq!(pace.left_alone_ms(&one, START_MS + 500), Some(2_000));
-    assert_eq!(pace.admit(&ask(&one, &tool, None), START_MS + 500), Decision::Wait(2_000, Held::BackOff));
-    assert_eq!(pace.admit(&ask(&other, &tool, None), START_MS), Decision::Call);
+    assert_eq!(admit(&pace, &call(&one, &tool, None), START_MS + 500), Decision::Wait(2_000, HeldBy::BackOff));
+    assert_eq!(admit(&pace, &call(&other, &tool, None), START_MS), Decision::Call);
     assert_eq!(pace.left_alone_ms(&one, START_MS + 2_500), None);
-    assert_eq!(pace.admit(&ask(&one, &tool, None), START_MS + 2_500), Decision::Call);
-    pace.limited(&one, START_MS + 2_500, None, START_MS + 2_600);
+    assert_eq!(admit(&pace, &call(&one, &tool, None), START_MS + 2_500), Decision::Call);
+    pace.note_rate_limit(&one, START_MS + 2_500, None, START_MS + 2_600);
     assert_eq!(pace.left_alone_ms(&one, START_MS + 2_600), Some(4_000));
-    pace.answered(&one, START_MS + 6_600);
-    pace.limited(&one, START_MS + 7_000, None, START_MS + 7_000);
+    pace.note_answer(&one, START_MS + 6_600);
+    pace.note_rate_limit(&one, START_MS + 7_000, None, START_MS + 7_000);
     assert_eq!(pace.left_alone_ms(&one, START_MS + 7_000), Some(1_000));
 }
 
@@ -140,11 +167,11 @@ fn counts_are_bounded() {
     let pace = Pace::default();
     for number in 0..USERS_MAX {
         let user = user(&number.to_string());
-        assert_eq!(pace.admit(&ask(&one, &tool, Some(&user)), START_MS), Decision::Call);
+        assert_eq!(admit(&pace, &call(&one, &tool, Some(&user)), START_MS), Decision::Call);
     }
     let late = user("late");
-    assert_eq!(pace.admit(&ask(&one, &tool, Some(&late)), START_MS), Decision::Wait(1_000, Held::Crowded));
-    assert_eq!(pace.admit(&ask(&one, &tool, Some(&late)), START_MS + 1_000), Decision::Call);
+    assert_eq!(admit(&pace, &call(&one, &tool, Some(&late)), START_MS), Decision::Wait(1_000, HeldBy::Crowded));
+    assert_eq!(admit(&pace, &call(&one, &tool, Some(&late)), START_MS + 1_000), Decision::Call);
     assert!(pace.counts().users.len() < 10, "what has ended is forgotten");
 }
 
@@ -172,7 +199,7 @@ proptest! {
                     1 => within(1_000, &|_, u, t| (u, t) == (user, 1)) >= 5,
                     _ => within(60_000, &|p, u, t| (p, u, t) == (partner, user, 2)) >= 1,
                 };
-            let decision = pace.admit(&ask(&partners[partner], &tools[tool], Some(&users[user])), now_ms);
+            let decision = admit(&pace, &call(&partners[partner], &tools[tool], Some(&users[user])), now_ms);
             if decision == Decision::Call {
                 prop_assert!(!full);
                 made.push((now_ms, partner, user, tool));

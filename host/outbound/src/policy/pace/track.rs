@@ -5,11 +5,11 @@
 //! call for an order is under way there is nothing to serve: the others wait a moment and ask again.
 
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::super::keyed::{Ends, Keyed, key};
+use super::super::key_of;
 use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::expiring_map::{Expires, ExpiringMap};
 use intent_gateway_domain::id::{PartnerId, UserId};
 
 /// Time between the beginnings of two calls for one order, milliseconds.
@@ -36,22 +36,17 @@ pub enum Track<T> {
 
 /// The orders that are followed through this process. Clones share them.
 pub struct Tracker<T> {
+    /// Their bytes are those of the answers that are kept.
     orders: Arc<Mutex<Orders<T>>>,
 }
+
+type Orders<T> = ExpiringMap<Digest, Order<T>>;
 
 impl<T> Clone for Tracker<T> {
     fn clone(&self) -> Self {
         Self { orders: Arc::clone(&self.orders) }
     }
 }
-
-struct Orders<T> {
-    states: Keyed<Order<T>>,
-    kept: KeptBytes,
-}
-
-/// Bytes of all answers that are kept, counted by the answers themselves: one that is forgotten gives its own back.
-type KeptBytes = Arc<AtomicUsize>;
 
 struct Order<T> {
     called_at_ms: u64,
@@ -64,7 +59,6 @@ struct Last<T> {
     user: Option<UserId>,
     at_ms: u64,
     bytes: usize,
-    kept: KeptBytes,
 }
 
 /// The right to call for an order. Dropped without an answer, as when the call failed or its caller left, it lets the next one
@@ -78,8 +72,7 @@ pub struct Turn<T> {
 
 impl<T> Default for Tracker<T> {
     fn default() -> Self {
-        let orders = Orders { states: Keyed::new(ORDERS_MAX), kept: KeptBytes::default() };
-        Self { orders: Arc::new(Mutex::new(orders)) }
+        Self { orders: Arc::new(Mutex::new(ExpiringMap::new(ORDERS_MAX))) }
     }
 }
 
@@ -99,12 +92,12 @@ impl<T> fmt::Debug for Turn<T> {
 impl<T> Tracker<T> {
     /// What to do for a user who asks about an order at a partner.
     pub fn ask(&self, partner: &PartnerId, booking: &str, user: Option<&UserId>, now_ms: u64) -> Track<T> {
-        let order = key(&[partner.as_str(), booking]);
+        let order = key_of(&[partner.as_str(), booking]);
         let mut orders = self.orders();
-        if let Err(full) = orders.states.room_for(&order, now_ms) {
+        if let Err(full) = orders.room_for(&order, now_ms) {
             return Track::Wait(full.until_ms.saturating_sub(now_ms).max(ASK_AGAIN_MS));
         }
-        if let Some(state) = orders.states.get_mut(&order) {
+        if let Some(state) = orders.get(&order, now_ms) {
             // After a clock was set back, what lies ahead is long past.
             let since_ms = now_ms.checked_sub(state.called_at_ms).unwrap_or(BETWEEN_CALLS_MS);
             if state.under_way || since_ms < BETWEEN_CALLS_MS {
@@ -116,8 +109,7 @@ impl<T> Tracker<T> {
             }
         }
         let new = || Order { called_at_ms: now_ms, under_way: true, last: None };
-        let state = orders.states.entry(order, new);
-        (state.called_at_ms, state.under_way) = (now_ms, true);
+        orders.change_or_insert(order, now_ms, new, |state| (state.called_at_ms, state.under_way) = (now_ms, true));
         drop(orders);
         Track::Call(Turn { tracker: self.clone(), order, user: user.cloned() })
     }
@@ -132,22 +124,17 @@ impl<T> Turn<T> {
     /// Keeps the partner's answer, of so many bytes, for those who ask next.
     pub fn answered(self, answer: Arc<T>, bytes: usize, now_ms: u64) {
         let mut orders = self.tracker.orders();
-        let kept = Arc::clone(&orders.kept);
-        let Some(state) = orders.states.get_mut(&self.order) else { return };
-        state.last = None;
-        // Counted under the lock alone, so nothing comes between the look and the count.
-        if kept.load(Relaxed).saturating_add(bytes) <= ANSWERS_MAX_BYTES {
-            kept.fetch_add(bytes, Relaxed);
-            state.last = Some(Last { answer, user: self.user.clone(), at_ms: now_ms, bytes, kept });
+        orders.change(&self.order, |state| state.last = None);
+        if orders.bytes().saturating_add(bytes) <= ANSWERS_MAX_BYTES {
+            let last = Last { answer, user: self.user.clone(), at_ms: now_ms, bytes };
+            orders.change(&self.order, |state| state.last = Some(last));
         }
     }
 }
 
 impl<T> Drop for Turn<T> {
     fn drop(&mut self) {
-        if let Some(state) = self.tracker.orders().states.get_mut(&self.order) {
-            state.under_way = false;
-        }
+        self.tracker.orders().change(&self.order, |state| state.under_way = false);
     }
 }
 
@@ -157,19 +144,17 @@ impl<T> Last<T> {
     }
 }
 
-impl<T> Drop for Last<T> {
-    fn drop(&mut self) {
-        self.kept.fetch_sub(self.bytes, Relaxed);
-    }
-}
-
-impl<T> Ends for Order<T> {
+impl<T> Expires for Order<T> {
     fn ends_ms(&self) -> u64 {
         if self.under_way {
             return u64::MAX;
         }
         let served_ms = self.last.as_ref().map_or(0, |last| last.at_ms.saturating_add(SERVED_MAX_AGE_MS));
         served_ms.max(self.called_at_ms.saturating_add(BETWEEN_CALLS_MS))
+    }
+
+    fn bytes(&self) -> usize {
+        self.last.as_ref().map_or(0, |last| last.bytes)
     }
 }
 
@@ -269,8 +254,8 @@ mod tests {
         assert_eq!(waits(ask(&tracker, "too many", 5_000)), 1_000);
         assert_eq!(served(ask(&tracker, "large", 5_000)), 3);
         drop(turn(ask(&tracker, "later", 60_000)));
-        assert_eq!(tracker.orders().states.len(), 1);
-        assert_eq!(tracker.orders().kept.load(Relaxed), 0);
+        assert_eq!(tracker.orders().len(), 1);
+        assert_eq!(tracker.orders().bytes(), 0);
     }
 
     proptest! {

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::super::keyed::Ends;
+use intent_gateway_domain::expiring_map::Expires;
 
 /// At most so many calls within any span of so many milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +28,13 @@ pub(super) struct Window {
     ends_ms: u64,
 }
 
+/// Where a call was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot(u64);
+
 #[derive(Debug)]
 struct Entry {
+    number: u64,
     first_ms: u64,
     last_ms: u64,
     calls: u32,
@@ -45,8 +50,8 @@ impl Window {
         }
     }
 
-    /// Counts a call that fits.
-    pub(super) fn take(&mut self, limit: Limit, now_ms: u64) {
+    /// Counts a call that fits. No two calls of a process have one number.
+    pub(super) fn take(&mut self, limit: Limit, now_ms: u64, number: u64) -> Slot {
         self.calls += 1;
         self.ends_ms = now_ms.saturating_add(limit.per_ms);
         let grain_ms = if limit.calls <= ENTRIES { 0 } else { limit.per_ms / u64::from(ENTRIES) };
@@ -54,18 +59,22 @@ impl Window {
             Some(entry) if now_ms < entry.first_ms + grain_ms => {
                 entry.last_ms = now_ms;
                 entry.calls += 1;
+                Slot(entry.number)
             }
-            _ => self.recent.push_back(Entry { first_ms: now_ms, last_ms: now_ms, calls: 1 }),
+            _ => {
+                self.recent.push_back(Entry { number, first_ms: now_ms, last_ms: now_ms, calls: 1 });
+                Slot(number)
+            }
         }
     }
 
-    /// Takes the latest call back.
-    pub(super) fn give_back(&mut self) {
-        let Some(entry) = self.recent.back_mut() else { return };
-        entry.calls -= 1;
+    /// Counts a call no longer. One that has left the span is not counted anyway.
+    pub(super) fn give_back(&mut self, slot: Slot) {
+        let Some(place) = self.recent.iter().rposition(|entry| entry.number == slot.0) else { return };
         self.calls -= 1;
-        if entry.calls == 0 {
-            self.recent.pop_back();
+        self.recent[place].calls -= 1;
+        if self.recent[place].calls == 0 {
+            self.recent.remove(place);
         }
     }
 
@@ -84,7 +93,7 @@ impl Window {
     }
 }
 
-impl Ends for Window {
+impl Expires for Window {
     fn ends_ms(&self) -> u64 {
         self.ends_ms
     }
@@ -101,7 +110,7 @@ mod tests {
     fn admit(window: &mut Window, limit: Limit, now_ms: u64) -> u64 {
         let wait_ms = window.wait_ms(limit, now_ms);
         if wait_ms == 0 {
-            window.take(limit, now_ms);
+            window.take(limit, now_ms, now_ms);
         }
         wait_ms
     }
@@ -129,6 +138,21 @@ mod tests {
         let mut window = Window::default();
         assert_eq!(admit(&mut window, limit, 0), 0);
         assert_eq!(admit(&mut window, limit, 0), MINUTE_MS);
+    }
+
+    #[test]
+    fn the_slot_that_was_taken_is_given_back() {
+        let limit = Limit { calls: 2, per_ms: 1_000 };
+        let mut window = Window::default();
+        let first = window.take(limit, 0, 1);
+        let _second = window.take(limit, 900, 2);
+        window.give_back(first);
+        assert_eq!(admit(&mut window, limit, 950), 0);
+        assert_eq!(admit(&mut window, limit, 1_000), 900, "the call of 900 still counts");
+        // What has left the span took nothing along that could be given back.
+        assert_eq!(admit(&mut window, limit, 1_900), 0);
+        window.give_back(first);
+        assert_eq!(admit(&mut window, limit, 1_900), 50);
     }
 
     proptest! {

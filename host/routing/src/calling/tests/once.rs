@@ -5,7 +5,7 @@ use intent_gateway_domain::error::NotCalled;
 use intent_gateway_outbound::policy::idempotency::KEPT_MS;
 
 /// Books under a key.
-fn book(world: &Arc<World>, key: &str, note: &str) -> Result<Called, CallError> {
+fn book(world: &World, key: &str, note: &str) -> Result<Called, CallError> {
     let reference = sealer().seal(&world.reference());
     world.call(KEYED, &reference, &json!({"request_id": key, "note": note}))
 }
@@ -17,9 +17,9 @@ fn payload(called: Result<Called, CallError>) -> Value {
 #[test]
 fn a_repeated_write_gets_the_same_booking_with_its_current_status() {
     let world = World::new();
-    world.answers(Ok(json!({"booking_id": "BK-1", "status": "requested"})));
+    world.answers(json!({"booking_id": "BK-1", "status": "requested"}));
     assert_eq!(payload(book(&world, "k-1", "a"))["status"], "requested");
-    world.answers(Ok(json!({"booking_id": "BK-1", "status": "confirmed"})));
+    world.answers(json!({"booking_id": "BK-1", "status": "confirmed"}));
     assert_eq!(payload(book(&world, "k-1", "a"))["status"], "confirmed");
     assert_eq!(world.was_called(), 2);
     // Arguments that differ in their writing alone are the same.
@@ -28,61 +28,60 @@ fn a_repeated_write_gets_the_same_booking_with_its_current_status() {
     assert_eq!(payload(again)["booking_id"], "BK-1");
     assert_eq!(book(&world, "k-1", "b").err(), Some(CallError::KeyUsed));
     assert_eq!(world.was_called(), 3, "a conflict reaches no partner");
-    world.answers(Ok(json!({"booking_id": "BK-2"})));
+    world.answers(json!({"booking_id": "BK-2"}));
     assert_eq!(payload(book(&world, "k-2", "b"))["booking_id"], "BK-2", "another key");
-    assert!(world.found().is_empty());
+    assert!(world.journal.found().is_empty());
 }
 
 #[test]
 fn a_partner_that_names_another_booking_is_found_out() {
     let world = World::new();
     payload(book(&world, "k-1", "a"));
-    world.answers(Ok(json!({"booking_id": "BK-9"})));
+    world.answers(json!({"booking_id": "BK-9"}));
     assert_eq!(payload(book(&world, "k-1", "a"))["booking_id"], "BK-1", "what was acknowledged stays");
-    assert_eq!(world.found(), [(Severity::Drop, "IDEMPOTENCY_BROKEN".to_owned())]);
+    assert_eq!(world.journal.found(), [(Severity::Drop, "IDEMPOTENCY_BROKEN".to_owned())]);
 }
 
 #[test]
 fn what_was_booked_is_told_when_the_partner_cannot_be_asked() {
     let world = World::new();
     payload(book(&world, "k-1", "a"));
-    world.answers(Err(CallFailure::Unreachable("gone".to_owned())));
+    world.answers(CallFailure::Unreachable("gone".to_owned()));
     let told = book(&world, "k-1", "a").expect("the first answer");
     assert!(told.reference.is_some() && told.payload.get().contains("BK-1"));
     // Long after the option's time: told, and nobody called.
     let called = world.was_called();
-    world.now_ms.store(NOW + 60_000, Ordering::Relaxed);
+    world.clock.set(NOW + 60_000);
     assert_eq!(payload(book(&world, "k-1", "a"))["booking_id"], "BK-1");
     let gone = CallError::Expired(Some("THING_GONE".to_owned()));
     assert_eq!(book(&world, "k-2", "a").err(), Some(gone.clone()));
     assert_eq!(world.call(BOOK, &sealer().seal(&world.reference()), &json!({})).err(), Some(gone));
     assert_eq!(world.was_called(), called);
     // After a day the key is free, and the option gone.
-    world.now_ms.store(NOW + KEPT_MS, Ordering::Relaxed);
+    world.clock.set(NOW + KEPT_MS);
     assert!(matches!(book(&world, "k-1", "a"), Err(CallError::Expired(_))));
 }
 
 #[test]
 fn a_write_that_failed_leaves_its_key_free_or_its_fate_open() {
     let world = World::new();
-    let refused = CallFailure::Platform { code: "THING_GONE".to_owned(), message: "no".to_owned(), field: None };
-    world.answers(Err(refused));
+    world.answers(platform("THING_GONE"));
     assert!(book(&world, "k-1", "a").is_err());
-    world.answers(Ok(json!({"booking_id": "BK-1"})));
+    world.answers(json!({"booking_id": "BK-1"}));
     assert_eq!(
         payload(book(&world, "k-1", "b"))["booking_id"],
         "BK-1",
         "nothing came of the first, so the key is free"
     );
 
-    world.answers(Err(CallFailure::Timeout(30_000)));
+    world.answers(CallFailure::Timeout(30_000));
     assert!(book(&world, "k-2", "a").is_err());
     assert_eq!(book(&world, "k-2", "b").err(), Some(CallError::KeyUsed), "it may have landed");
-    world.answers(Ok(json!({"booking_id": "BK-2"})));
+    world.answers(json!({"booking_id": "BK-2"}));
     assert_eq!(payload(book(&world, "k-2", "a"))["booking_id"], "BK-2", "it goes out again");
 
     // An answer that the contract refuses leaves it open as well.
-    world.answers(Ok(json!({"nothing": true})));
+    world.answers(json!({"nothing": true}));
     assert!(matches!(book(&world, "k-3", "a"), Err(CallError::Answer(_))));
     assert_eq!(book(&world, "k-3", "b").err(), Some(CallError::KeyUsed));
 }
@@ -101,13 +100,13 @@ fn an_attempt_of_another_process_is_waited_for_and_then_made_again() {
     block_on(world.store.commit(change)).expect("kept");
     let outcome = book(&world, "k-1", "a");
     assert!(matches!(outcome, Err(CallError::UnderWay { wait_ms: 1.. })), "{outcome:?}");
-    assert!(world.now_ms.load(Ordering::Relaxed) > NOW + 29_000, "it was waited for as long as a call may take");
+    assert!(world.clock.now_ms() > NOW + 29_000, "it was waited for as long as a call may take");
     assert_eq!(world.was_called(), 0);
     // The reference of this world would be over by then.
-    world.now_ms.store(NOW, Ordering::Relaxed);
+    world.clock.set(NOW);
     let mut reference = world.reference();
     reference.expires_at_ms = Some(NOW + 1_000_000);
-    world.now_ms.store(NOW + 45_000, Ordering::Relaxed);
+    world.clock.set(NOW + 45_000);
     let arguments = json!({"request_id": "k-1", "note": "a"});
     payload(world.call(KEYED, &sealer().seal(&reference), &arguments));
     assert_eq!(world.was_called(), 1);
@@ -116,7 +115,7 @@ fn an_attempt_of_another_process_is_waited_for_and_then_made_again() {
 #[test]
 fn what_is_kept_is_sealed_and_a_key_must_be_one() {
     let world = World::new();
-    world.answers(Ok(json!({"booking_id": "BK-SECRET"})));
+    world.answers(json!({"booking_id": "BK-SECRET"}));
     payload(book(&world, "k-1", "a"));
     let kept = world.store.everything();
     assert!(!kept.is_empty() && !kept.contains("BK-SECRET") && !kept.contains("user-1"), "{kept}");
@@ -129,23 +128,22 @@ fn what_is_kept_is_sealed_and_a_key_must_be_one() {
 #[test]
 fn an_order_is_followed_once_in_five_seconds() {
     let world = World::new();
-    let booked = world.call(BOOK, &sealer().seal(&world.reference()), &json!({})).expect("passed");
-    let reference = booked.reference.expect("one");
+    let reference = world.book();
     let track = || world.call(TRACK, &reference, &json!({}));
     let before = world.was_called();
-    world.answers(Ok(json!({"booking_id": "BK-1", "minutes": 9})));
+    world.answers(json!({"booking_id": "BK-1", "minutes": 9}));
     assert_eq!(payload(track())["minutes"], 9);
-    world.answers(Ok(json!({"booking_id": "BK-1", "minutes": 8})));
+    world.answers(json!({"booking_id": "BK-1", "minutes": 8}));
     assert_eq!(payload(track())["minutes"], 9, "the last answer");
-    world.now_ms.fetch_add(4_999, Ordering::Relaxed);
+    world.clock.advance(4_999);
     assert_eq!(payload(track())["minutes"], 9);
     assert_eq!(world.was_called(), before + 1);
-    world.now_ms.fetch_add(1, Ordering::Relaxed);
+    world.clock.advance(1);
     assert_eq!(payload(track())["minutes"], 8);
     assert_eq!(world.was_called(), before + 2);
     // After a failure there may be nothing to serve: the next is told when to come.
-    world.now_ms.fetch_add(40_000, Ordering::Relaxed);
-    world.answers(Err(CallFailure::HttpStatus(500)));
+    world.clock.advance(40_000);
+    world.answers(CallFailure::HttpStatus(500));
     assert!(track().is_err());
     let outcome = track();
     let Err(CallError::Partner { failure: CallFailure::NotCalled { why, wait_ms }, .. }) = outcome else {

@@ -4,7 +4,7 @@ use crate::{{type}};
 use crate::option::Offer;
 use crate::tables;
 use contract_sdk::shape::{DateTime, Inr, Phone, Text};
-use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, code};
+use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy};
 
 /// The tool that books.
 pub struct CreateBooking;
@@ -47,12 +47,7 @@ impl Tool for CreateBooking {
         quoted: Option<&Offer<'_>>,
         rules: &mut AnswerRules,
     ) {
-        rules.refuse_if(
-            *booking.offer_id != *arguments.offer_id,
-            code::UNEXPECTED_VALUE,
-            "/offer_id",
-            format_args!("Expected the offer that was asked for, {:?}.", &*arguments.offer_id),
-        );
+        rules.refuse_other(&booking.offer_id, &arguments.offer_id, "/offer_id", "the offer that was asked for");
         let Some(quoted) = quoted else {
             return;
         };

@@ -1,6 +1,7 @@
 //! What the user sees of an offer.
 
 use crate::option::Offer;
+use contract_sdk::common::Price;
 use contract_sdk::{Slot, WidgetTable};
 use serde::Serialize;
 
@@ -25,18 +26,12 @@ pub struct Card<'i> {
     pill: String,
 }
 
-#[derive(Serialize)]
-struct Price {
-    amount_inr: i64,
-    currency: &'static str,
-}
-
 impl<'i> Card<'i> {
     pub(crate) fn of(offer: &'i Offer<'_>) -> Self {
         Self {
             header: &offer.provider.name,
             subline_1: format!("{} · {:.1} km", offer.starts_at, offer.provider.distance_km),
-            price: Price { amount_inr: offer.total_inr.0, currency: "INR" },
+            price: offer.total_inr.into(),
             pill: format!("{}-day warranty", offer.warranty_days),
         }
     }

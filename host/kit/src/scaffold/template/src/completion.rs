@@ -3,7 +3,7 @@
 use crate::option::Offer;
 use crate::request::Kind;
 use contract_sdk::shape::DateTime;
-use contract_sdk::{ReportRules, Shape, Vocabulary};
+use contract_sdk::{Report, ReportRules, Shape, Vocabulary};
 
 /// Members of a report beyond the common ones.
 #[derive(Debug, Shape)]
@@ -16,15 +16,16 @@ pub struct Extra {
 
 /// What was offered must be what was given; where it is not, the report is accepted and reviewed. How late the service
 /// started is told against the offer.
-pub(crate) fn report_rules(report: &Extra, quoted: Option<&Offer<'_>>, rules: &mut ReportRules) {
+pub(crate) fn report_rules(report: &Report<'_, Extra>, quoted: Option<&Offer<'_>>, rules: &mut ReportRules) {
     let Some(quoted) = quoted else {
         return;
     };
+    let given = &report.extra;
     rules.finding_if(
-        quoted.kind != report.kind_performed,
+        quoted.kind != given.kind_performed,
         "KIND_MISMATCH",
         "/kind_performed",
-        format_args!("{} was offered, {} was given.", quoted.kind.value(), report.kind_performed.value()),
+        format_args!("{} was offered, {} was given.", quoted.kind.value(), given.kind_performed.value()),
     );
-    rules.late_by_minutes(report.started_at.minutes_since(quoted.starts_at));
+    rules.late_by_minutes(given.started_at.minutes_since(quoted.starts_at));
 }

@@ -2,18 +2,18 @@
 //! runs them; a version that breaks its own word is not taken.
 
 use contract_sdk::bindings::Example;
-use contract_sdk::example;
+use contract_sdk::{example, sample_text};
 use serde_json::{Value, json};
 
 use crate::tables::{CREATE, SEARCH};
 
-const REQUEST: &str = include_str!("../samples/request.json");
-const OFFER: &str = include_str!("../samples/option.json");
-const ARGUMENTS: &str = include_str!("../samples/booking-arguments.json");
-const BOOKING: &str = include_str!("../samples/booking.json");
-const REPORT: &str = include_str!("../samples/report.json");
+const REQUEST: &str = sample_text!("request");
+const OFFER: &str = sample_text!("option");
+const ARGUMENTS: &str = sample_text!("booking-arguments");
+const BOOKING: &str = sample_text!("booking");
+const REPORT: &str = sample_text!("report");
 
-pub(crate) fn all() -> Vec<Example> {
+pub(crate) fn examples() -> Vec<Example> {
     let (search, create) = (SEARCH.policy.name, CREATE.name);
     let quoted = || Some(OFFER.to_owned());
     let offer = |id: &str, changes: &[(&str, Value)]| with(&with(OFFER, changes), &[("/offer_id", json!(id))]);
@@ -52,9 +52,5 @@ pub(crate) fn all() -> Vec<Example> {
 
 /// A sample with some of its values changed.
 fn with(sample: &str, changes: &[(&str, Value)]) -> String {
-    let mut document: Value = serde_json::from_str(sample).expect("samples are JSON");
-    for (pointer, value) in changes {
-        *document.pointer_mut(pointer).expect("samples are complete") = value.clone();
-    }
-    document.to_string()
+    example::with(example::parse(sample), changes).to_string()
 }

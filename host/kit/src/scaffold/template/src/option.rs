@@ -1,9 +1,9 @@
 //! One offer of a partner. Every field is required.
 
 use crate::request::Kind;
-use contract_sdk::Shape;
 use contract_sdk::common::PartnerReference;
 use contract_sdk::shape::{DateTime, Inr, Text};
+use contract_sdk::{SearchItem, Shape};
 
 /// An offer.
 #[derive(Debug, Shape)]
@@ -24,6 +24,12 @@ pub struct Offer<'a> {
     pub warranty_days: i64,
     /// Where the offer comes from.
     pub partner_reference: PartnerReference<'a>,
+}
+
+impl SearchItem for Offer<'_> {
+    fn id(&self) -> &str {
+        &self.offer_id
+    }
 }
 
 /// Who serves the user.

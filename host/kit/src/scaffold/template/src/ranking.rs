@@ -4,6 +4,7 @@
 //! the signals of each axis, sum to 1.
 
 use crate::option::Offer;
+use crate::request::Request;
 use contract_sdk::bindings::{Axes, Axis};
 use contract_sdk::{AxisSignals, BandFactor, Ranking, Signals, Span, Weights};
 
@@ -56,7 +57,7 @@ impl Pool {
 }
 
 /// What the rules say of an offer, per axis.
-pub(crate) fn score(offer: &Offer<'_>, pool: &Pool) -> Axes {
+pub(crate) fn score(_: &Request<'_>, offer: &Offer<'_>, pool: &Pool) -> Axes {
     Axes {
         time: TIME.blend([
             pool.starts_ms.lower_is_better(offer.starts_at.ms as f64),

@@ -4,7 +4,7 @@ use crate::INTENT;
 use contract_sdk::bindings::Need;
 use contract_sdk::common::TtbsUserBand;
 use contract_sdk::shape::{DateTime, Inr, Text};
-use contract_sdk::{Shape, UserBands, Vocabulary};
+use contract_sdk::{SearchRequest, Shape, UserBands, Vocabulary};
 
 /// Arguments of the search tool. The doc comment of a field is what partners read of it.
 #[derive(Debug, Shape)]
@@ -27,21 +27,19 @@ pub struct Request<'a> {
     pub ttbs_user_band: Option<TtbsUserBand<'a>>,
 }
 
-impl Request<'_> {
+impl SearchRequest for Request<'_> {
     /// Where and when, for the gateway's choice of partners.
-    pub(crate) fn need(&self) -> Need {
-        let instant = |time: &DateTime| u64::try_from(time.ms).ok();
+    fn need(&self) -> Need {
         Need {
             city: Some(self.city.to_string()),
-            postal_code: None,
-            from_ms: self.window.as_ref().and_then(|window| instant(&window.start)),
-            until_ms: self.window.as_ref().and_then(|window| instant(&window.end)),
+            from_ms: self.window.and_then(|window| window.start.epoch_ms()),
+            until_ms: self.window.and_then(|window| window.end.epoch_ms()),
+            ..Need::default()
         }
     }
 
-    /// The bands that the user chose.
-    pub(crate) fn bands(&self) -> UserBands<'_> {
-        self.ttbs_user_band.as_ref().map(TtbsUserBand::chosen).unwrap_or_default()
+    fn bands(&self) -> UserBands<'_> {
+        UserBands::of(&self.ttbs_user_band)
     }
 }
 

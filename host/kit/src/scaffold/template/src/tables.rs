@@ -2,7 +2,7 @@
 
 use crate::INTENT;
 use crate::booking::CreateBooking;
-use contract_sdk::bindings::{Backoff, Breach, ToolRole};
+use contract_sdk::bindings::{Backoff, ToolRole};
 use contract_sdk::{
     About, ErrorRow, Forbidden, GoLiveCheck, Minimum, Requirement, Search, ToolEntry, ToolPolicy, Window,
 };
@@ -31,7 +31,7 @@ pub const SEARCH: Search = Search {
         retries_on_rate_limited: 1,
         retries_on_server_error: 2,
         cache_seconds: Some(60),
-        orders_tool: None,
+        ..ToolPolicy::PLAIN
     },
     options_key: "offers",
     id_key: "offer_id",
@@ -47,13 +47,9 @@ pub(crate) const CREATE: ToolPolicy = ToolPolicy {
     purpose: "Books an offer.",
     p50_ms: 1500,
     p95_ms: 4000,
-    p99_ms: None,
     rate_per_minute: 30,
     idempotency_key: Some("request_id"),
-    retries_on_rate_limited: 0,
-    retries_on_server_error: 0,
-    cache_seconds: None,
-    orders_tool: None,
+    ..ToolPolicy::PLAIN
 };
 
 /// The tools that are no search.
@@ -61,20 +57,17 @@ pub const TOOLS: &[ToolEntry] = &[ToolEntry::of::<CreateBooking>()];
 
 /// The error table.
 pub const ERRORS: &[ErrorRow] = &[
-    ErrorRow::new("INVALID_REQUEST", 400, "The payload is malformed."),
-    ErrorRow::new("INVALID_AUTH", 401, "The credentials are not valid."),
-    ErrorRow::new("RATE_LIMITED", 429, "Too many calls.").retried(1, 2000, Backoff::Fixed),
-    ErrorRow::new("INTERNAL_ERROR", 500, "The partner failed.").retried(2, 1000, Backoff::Exponential),
+    ErrorRow::INVALID_REQUEST,
+    ErrorRow::INVALID_AUTH,
+    ErrorRow::RATE_LIMITED.with_retry(1, 2000, Backoff::Fixed),
+    ErrorRow::INTERNAL_ERROR.with_retry(2, 1000, Backoff::Exponential),
     ErrorRow::new("NO_OFFERS", 200, "The request is valid and matches nothing."),
     ErrorRow::new("OFFER_GONE", 409, "The offer has been taken."),
 ];
 
 /// Fields that no answer may carry, beyond the platform's own list.
-pub const FORBIDDEN: &[Forbidden] = &[Forbidden {
-    name: "commission_padded_price",
-    breach: Breach::Present,
-    reason: "Prices may not depend on the commission.",
-}];
+pub const FORBIDDEN: &[Forbidden] =
+    &[Forbidden::present("commission_padded_price", "Prices may not depend on the commission.")];
 
 /// What must hold before users are sent to a partner, beyond its tools. The gateway searches with samples and checks
 /// what they show; the rest people confirm.
@@ -97,10 +90,6 @@ pub const GO_LIVE: &[Requirement] = &[
         "No provider is offered whose papers the partner has not seen.",
         GoLiveCheck::Handles { occasions: &[], unbroken: &["UNVERIFIED"] },
     ),
-    Requirement::new(
-        "SEARCH_LATENCY",
-        "Of 100 searches 95 are answered within the target of the tool.",
-        GoLiveCheck::WithinLatency(SEARCH.policy.name),
-    ),
-    Requirement::by_hand("IDEMPOTENCY_TESTED", "A booking that comes again under the same request_id is made once."),
+    Requirement::search_latency(&SEARCH),
+    Requirement::IDEMPOTENCY_TESTED,
 ];

@@ -1,10 +1,8 @@
 //! The contract natively: its shapes, its consistency, and what every ranking must hold. The rules are tested by the
 //! cases in `cases/`, on the component.
 
-use contract_sdk::bindings::{Axes, Candidate, Context, Evaluation, Payload};
-use contract_sdk::shape::{Described, read_document};
-use contract_sdk::testing::{assert_shape, problems};
-use contract_sdk::{Report, engine};
+use contract_sdk::testing::{evaluate, expected, pairs, problems};
+use contract_sdk::{Report, assert_shape, sample};
 use serde_json::{Value, json};
 
 use {{crate}}::{{type}};
@@ -13,24 +11,12 @@ use {{crate}}::completion::Extra;
 use {{crate}}::option::Offer;
 use {{crate}}::request::Request;
 
-fn sample(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
-}
-
 fn request() -> Value {
-    sample(include_str!("../samples/request.json"))
+    sample!("request")
 }
 
 fn offer() -> Value {
-    sample(include_str!("../samples/option.json"))
-}
-
-fn evaluate(offers: &[Value]) -> Evaluation {
-    let context = Context { request_id: "r-1".to_owned(), now_ms: 0 };
-    let candidates = offers.iter().zip(0..).map(|(offer, number)| Candidate { number, json: offer.to_string() });
-    let declared = Axes { time: 0.5, taste: 0.5, budget: 0.5, safety: 0.5 };
-    let payload = Payload { declared, candidates: candidates.collect() };
-    engine::evaluate::<{{type}}>(&context, &request().to_string(), &[payload]).unwrap()
+    sample!("option")
 }
 
 #[test]
@@ -42,22 +28,20 @@ fn the_contract_is_consistent() {
 #[test]
 fn every_field() {
     type ReportHere<'a> = Report<'a, Extra>;
-    let (booking, report) = (include_str!("../samples/booking.json"), include_str!("../samples/report.json"));
-    let arguments = sample(include_str!("../samples/booking-arguments.json"));
-    assert_shape(&Request::DESC, &request(), |json| read_document::<Request>(json).map(drop));
-    assert_shape(&Offer::DESC, &offer(), |json| read_document::<Offer>(json).map(drop));
-    assert_shape(&Arguments::DESC, &arguments, |json| read_document::<Arguments>(json).map(drop));
-    assert_shape(&Booking::DESC, &sample(booking), |json| read_document::<Booking>(json).map(drop));
-    assert_shape(&ReportHere::DESC, &sample(report), |json| read_document::<ReportHere>(json).map(drop));
+    assert_shape!(Request, &request());
+    assert_shape!(Offer, &offer());
+    assert_shape!(Arguments, &sample!("booking-arguments"));
+    assert_shape!(Booking, &sample!("booking"));
+    assert_shape!(ReportHere, &sample!("report"));
 }
 
 /// The answer of a partner: a cheap offer, a soon one, and one that nobody is shown.
 #[test]
 fn the_sample_answer_is_ranked() {
-    let answer = sample(include_str!("../samples/search-answer.json"));
-    let evaluation = evaluate(answer["offers"].as_array().unwrap());
+    let answer = sample!("search-answer");
+    let evaluation = evaluate::<{{type}}>(&request(), answer["offers"].as_array().unwrap());
     assert_eq!((evaluation.ranked.len(), evaluation.dropped.len()), (2, 1));
-    assert_eq!(evaluation.dropped[0].violations[0].code, "UNVERIFIED");
+    assert_eq!(pairs(&evaluation.dropped[0].violations), expected(&[("/provider/verified", "UNVERIFIED")]));
 }
 
 /// Of two offers that differ in one value, the better one comes first, whatever their order.
@@ -78,7 +62,7 @@ fn a_better_value_never_lowers_the_rank() {
         };
         let mut offers = [named("better", &better), named("worse", &worse)];
         for _ in 0..2 {
-            let ranked = evaluate(&offers).ranked;
+            let ranked = evaluate::<{{type}}>(&request(), &offers).ranked;
             let ids: Vec<_> = ranked.iter().map(|option| option.id.as_str()).collect();
             assert_eq!(ids, ["better", "worse"], "{pointer}");
             assert!(ranked.iter().all(|option| (0.0..=1.0).contains(&option.total)), "{pointer}");

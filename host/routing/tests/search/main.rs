@@ -1,0 +1,6 @@
+//! A whole search over fakes: what routing does whatever contract and partners do.
+
+mod outcome;
+mod progressive;
+mod receipts;
+mod support;

@@ -1,0 +1,155 @@
+//! What a search answers: options, drops, findings, references, codes.
+
+use futures_executor::block_on;
+use intent_gateway_domain::contract::CallContext;
+use intent_gateway_domain::error::{CallFailure, ContractFault, SearchError};
+use intent_gateway_domain::findings::Severity;
+use intent_gateway_domain::ports::LeftOut;
+use intent_gateway_routing::reference::Reference;
+use intent_gateway_routing::search::{NO_PARTNER_ANSWERED, PartnerStatus};
+use intent_gateway_testing::contract::ContractCall;
+use intent_gateway_testing::directory::partner;
+use serde_json::{Value, json};
+
+use crate::support::{Deviation, INTENT, NOW_MS, World, ids, sealer, things};
+
+#[test]
+fn partners_are_merged_and_each_has_its_outcome() {
+    let world = World::of(&[
+        ("beta", things(json!([{"id": "b1", "rank": 0.5}]))),
+        ("alpha", things(json!([{"id": "a1", "rank": 0.2}, {"id": "a2", "rank": 0.9}]))),
+        ("slow", Err(CallFailure::Timeout(30_000))),
+        ("odd", Ok(json!({"nothing": []}))),
+    ]);
+    world.directory.leave_out(partner("far", &[INTENT]), LeftOut::OutsideServiceArea);
+    world.directory.leave_out_more(7);
+    let outcome = world.search(&json!({"request_id": "own"})).expect("searched");
+    assert_eq!(world.directory.selections()[0].2, NOW_MS);
+    assert_eq!(outcome.request_id, "own");
+    assert_eq!(outcome.left_out_more, 7);
+    assert_eq!(ids(&outcome), ["a2", "b1", "a1"]);
+    assert_eq!(outcome.options[1].option.get(), r#"{"id":"b1","rank":0.5}"#);
+    assert_eq!(outcome.code, None);
+    let statuses: Vec<_> = outcome
+        .partners
+        .iter()
+        .map(|outcome| {
+            let status = match &outcome.status {
+                PartnerStatus::Answered { options, .. } => format!("{options} options"),
+                PartnerStatus::Failed(failure) => failure.code().to_owned(),
+                PartnerStatus::LeftOut(reason) => format!("{reason:?}"),
+            };
+            format!("{} {status}", outcome.partner.id)
+        })
+        .collect();
+    assert_eq!(
+        statuses,
+        [
+            "alpha 2 options",
+            "beta 1 options",
+            "far OutsideServiceArea",
+            "odd PARTNER_PAYLOAD_INVALID",
+            "slow PARTNER_TIMEOUT"
+        ]
+    );
+}
+
+#[test]
+fn a_forbidden_field_in_an_option_drops_that_option_before_the_contract_sees_it() {
+    let options = json!([{"id": "x", "deep": [{"ad_bid": 1}]}, {"id": "y"}, {"id": "z", "padded": 1}]);
+    let world = World::of(&[("alpha", things(options))]);
+    let outcome = world.search(&json!({})).expect("searched");
+    assert_eq!(ids(&outcome), ["y"]);
+    let dropped: Vec<_> = outcome
+        .dropped
+        .iter()
+        .map(|d| (d.option_id.as_deref(), d.position, d.strike, d.violations[0].pointer.as_str()))
+        .collect();
+    assert_eq!(dropped, [(Some("x"), 0, true, "/deep/0/ad_bid"), (Some("z"), 2, true, "/padded")]);
+    let seen = ContractCall::Evaluate {
+        context: CallContext { request_id: "made-up".to_owned(), now_ms: NOW_MS },
+        request: r#"{"request_id":"made-up"}"#.to_owned(),
+        options: vec![r#"{"id":"y"}"#.to_owned()],
+    };
+    assert_eq!(world.evaluations(), [seen]);
+    let findings = world.journal.findings_of("alpha");
+    assert_eq!(findings.len(), 2);
+    assert!(findings.iter().all(|f| f.severity == Severity::Strike && f.violation.code == "FORBIDDEN_FIELD"));
+}
+
+#[test]
+fn a_forbidden_field_outside_the_options_costs_the_whole_answer() {
+    let cheat = Ok(json!({"things": [{"id": "x"}], "meta": {"sponsored_rank": 1}}));
+    let world = World::of(&[("cheat", cheat), ("fair", things(json!([{"id": "y"}])))]);
+    assert_eq!(ids(&world.search(&json!({})).expect("searched")), ["y"]);
+    assert_eq!(world.journal.findings_of("cheat")[0].severity, Severity::Strike);
+    assert_eq!(world.journal.findings_of("fair").len(), 0);
+}
+
+#[test]
+fn options_beyond_the_bound_are_dropped() {
+    let options: Vec<Value> = (0..5).map(|n| json!({"id": format!("o{n}"), "rank": f64::from(n)})).collect();
+    let outcome = World::of(&[("alpha", things(options.into()))]).search(&json!({})).expect("searched");
+    assert_eq!(ids(&outcome), ["o2", "o1", "o0"]);
+    let dropped: Vec<_> =
+        outcome.dropped.iter().map(|d| (d.option_id.as_deref(), d.violations[0].code.as_str())).collect();
+    assert_eq!(dropped, [(Some("o3"), "TOO_MANY_OPTIONS"), (Some("o4"), "TOO_MANY_OPTIONS")]);
+}
+
+#[test]
+fn drops_strikes_and_findings_of_the_contract_reach_the_right_partner() {
+    let alpha = things(json!([{"id": "a", "drop": true, "strike": true}]));
+    let beta = things(json!([{"id": "b", "note": true}, {"id": "c", "drop": true}]));
+    let world = World::of(&[("alpha", alpha), ("beta", beta)]);
+    assert_eq!(ids(&world.search(&json!({})).expect("searched")), ["b"]);
+    let brief = |partner: &str| -> Vec<_> {
+        world.journal.findings_of(partner).into_iter().map(|f| (f.severity, f.option_id.unwrap_or_default())).collect()
+    };
+    assert_eq!(brief("alpha"), [(Severity::Strike, "a".to_owned())]);
+    assert_eq!(brief("beta"), [(Severity::Note, "b".to_owned()), (Severity::Drop, "c".to_owned())]);
+}
+
+#[test]
+fn a_reference_carries_what_a_booking_needs() {
+    let expired = Ok(json!({"result_token": "t", "expires_at": "2025-12-31T00:00:00Z", "things": [{"id": "old"}]}));
+    let bare = Ok(json!([{"id": "bare"}]));
+    let fresh = things(json!([{"id": "new", "rank": 1.0}]));
+    let world = World::of(&[("alpha", expired), ("beta", bare), ("gamma", fresh)]);
+    let outcome = world.search(&json!({})).expect("searched");
+    for choice in &outcome.options {
+        let opened = sealer().open(&choice.reference).expect("sealed by the same key");
+        let Reference::Option(reference) = opened else { panic!("{opened:?}") };
+        assert_eq!(reference.option_id, choice.ranked.id);
+        assert_eq!(reference.partner, choice.partner.id.as_str());
+        assert_eq!((reference.contract, &*reference.request_id), (outcome.contract.0.digest(), "made-up"));
+        assert_eq!((reference.receipt.as_ref(), reference.number), (outcome.receipt.as_ref(), choice.ranked.number));
+        assert_eq!(reference.user, None);
+        assert_eq!(choice.bookable, choice.ranked.id == "new");
+        assert_eq!(reference.result_token.is_some(), choice.ranked.id != "bare");
+    }
+    assert_eq!(world.journal.all_findings().len(), 0);
+}
+
+#[test]
+fn an_empty_answer_says_why() {
+    let code = |answers: &[_]| World::of(answers).search(&json!({})).expect("searched").code;
+    assert_eq!(code(&[("alpha", things(json!([])))]).as_deref(), Some("NO_THINGS"));
+    assert_eq!(code(&[("alpha", Err(CallFailure::HttpStatus(500)))]).as_deref(), Some(NO_PARTNER_ANSWERED));
+    assert_eq!(code(&[]).as_deref(), Some("NO_THINGS"));
+}
+
+#[test]
+fn refusals_and_faults_are_told_apart() {
+    let outcome = World::of(&[]).search(&json!({"bad": true}));
+    assert!(matches!(outcome, Err(SearchError::Refused(refusal)) if refusal.violations[0].code == "BAD"));
+    let outcome = World::of(&[]).search(&json!({"request_id": "x".repeat(201)}));
+    assert!(matches!(outcome, Err(SearchError::Refused(refusal)) if refusal.violations[0].code == "TOO_LONG"));
+
+    let failing = World::of(&[("alpha", things(json!([{"id": "x"}])))]);
+    failing.deviate(Deviation::Fault(ContractFault::DeadlineExceeded(5)));
+    let outcome = failing.search(&json!({}));
+    assert!(matches!(outcome, Err(SearchError::Contract(ContractFault::DeadlineExceeded(5)))));
+
+    let outcome = block_on(World::of(&[]).searcher().search("test.find_thing", "{}", "r".into()));
+    assert!(matches!(outcome, Err(SearchError::InvalidIntent(intent)) if intent == "test.find_thing"));
+}

@@ -1,0 +1,72 @@
+//! A catalogue of contracts that a test changes as it goes.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use intent_gateway_domain::classify::CueIndex;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::ports::{Contract, Contracts};
+
+/// Loaded versions, of which at most one is live for each intent.
+#[derive(Default)]
+pub struct Catalogue(Mutex<Versions>);
+
+#[derive(Default)]
+struct Versions {
+    loaded: Vec<Arc<dyn Contract>>,
+    live: Vec<Arc<dyn Contract>>,
+}
+
+impl Catalogue {
+    /// A catalogue in which these are live.
+    pub fn of<C: Contract + 'static>(live: impl IntoIterator<Item = Arc<C>>) -> Arc<Self> {
+        let catalogue = Self::default();
+        live.into_iter().for_each(|contract| catalogue.activate(contract));
+        Arc::new(catalogue)
+    }
+
+    /// Loads a version and makes it live; the one before stays loaded.
+    pub fn activate(&self, contract: Arc<dyn Contract>) {
+        let mut versions = self.versions();
+        versions.loaded.retain(|other| other.digest() != contract.digest());
+        versions.loaded.push(Arc::clone(&contract));
+        versions.live.retain(|other| other.descriptor().intent != contract.descriptor().intent);
+        versions.live.push(contract);
+        versions.live.sort_by(|a, b| a.descriptor().intent.cmp(&b.descriptor().intent));
+    }
+
+    /// Takes an intent out of service; its versions stay loaded.
+    pub fn retire(&self, intent: &str) {
+        self.versions().live.retain(|contract| contract.descriptor().intent.as_str() != intent);
+    }
+
+    /// Forgets a version altogether.
+    pub fn unload(&self, digest: Digest) {
+        let mut versions = self.versions();
+        versions.loaded.retain(|contract| contract.digest() != digest);
+        versions.live.retain(|contract| contract.digest() != digest);
+    }
+
+    fn versions(&self) -> MutexGuard<'_, Versions> {
+        self.0.lock().expect("no test panics in it")
+    }
+}
+
+impl Contracts for Catalogue {
+    fn live(&self, intent: &str) -> Option<Arc<dyn Contract>> {
+        self.versions().live.iter().find(|contract| contract.descriptor().intent.as_str() == intent).cloned()
+    }
+
+    fn loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
+        self.versions().loaded.iter().find(|contract| contract.digest() == digest).cloned()
+    }
+
+    fn all(&self) -> Vec<Arc<dyn Contract>> {
+        self.versions().live.clone()
+    }
+
+    fn woken(&self, utterance: &str) -> Vec<Arc<dyn Contract>> {
+        let live = self.all();
+        let index = CueIndex::build(live.iter().map(|contract| contract.descriptor().cues.as_slice()));
+        index.woken(utterance).into_iter().map(|number| Arc::clone(&live[number])).collect()
+    }
+}

@@ -1,0 +1,87 @@
+//! A directory of the partners that a test gives.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use intent_gateway_domain::contract::{Axes, Need};
+use intent_gateway_domain::endpoint::{Endpoint, Mappings};
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::partner::{Listing, Partner};
+use intent_gateway_domain::ports::{LeftOut, PartnerDirectory, Selection};
+
+/// A partner with an MCP server that lists these intents, everywhere and at every hour.
+#[must_use]
+pub fn partner(id: &str, intents: &[&str]) -> Partner {
+    let listing = |intent: &&str| Listing {
+        intent: IntentId::parse(intent).expect("well formed"),
+        service_area: vec!["IN_ALL".to_owned()],
+        availability: String::new(),
+        declared: Axes::UNDECLARED,
+    };
+    Partner {
+        id: PartnerId::parse(id).expect("well formed"),
+        name: format!("Partner {id}"),
+        endpoint: Endpoint::mcp(format!("https://{id}.example/mcp")),
+        mappings: Mappings::new(),
+        listings: intents.iter().map(listing).collect(),
+        token: None,
+    }
+}
+
+/// The partners that a test gives. Whatever is searched for, all of those who list the intent are called, but those that
+/// the test leaves out.
+#[derive(Default)]
+pub struct GivenPartners(Mutex<Given>);
+
+#[derive(Default)]
+struct Given {
+    partners: Vec<Arc<Partner>>,
+    left_out: Vec<(Arc<Partner>, LeftOut)>,
+    left_out_more: usize,
+    selections: Vec<(String, Need, u64)>,
+}
+
+impl GivenPartners {
+    /// These partners, in this order.
+    pub fn of(partners: impl IntoIterator<Item = Partner>) -> Arc<Self> {
+        let given = Self::default();
+        given.given().partners = partners.into_iter().map(Arc::new).collect();
+        Arc::new(given)
+    }
+
+    /// From here on, searches report this partner as left out.
+    pub fn leave_out(&self, partner: Partner, reason: LeftOut) {
+        self.given().left_out.push((Arc::new(partner), reason));
+    }
+
+    /// From here on, searches report that so many more were left out.
+    pub fn leave_out_more(&self, count: usize) {
+        self.given().left_out_more = count;
+    }
+
+    /// From here on, the partner is not there.
+    pub fn remove(&self, id: &str) {
+        self.given().partners.retain(|partner| partner.id.as_str() != id);
+    }
+
+    /// What was searched for so far: the intent, the need, and the time.
+    pub fn selections(&self) -> Vec<(String, Need, u64)> {
+        self.given().selections.clone()
+    }
+
+    fn given(&self) -> MutexGuard<'_, Given> {
+        self.0.lock().expect("no test panics in it")
+    }
+}
+
+impl PartnerDirectory for GivenPartners {
+    fn select(&self, intent: &str, need: &Need, now_ms: u64) -> Selection {
+        let mut given = self.given();
+        given.selections.push((intent.to_owned(), need.clone(), now_ms));
+        let chosen = given.partners.iter().filter(|partner| partner.listing(intent).is_some()).cloned().collect();
+        Selection { chosen, left_out: given.left_out.clone(), left_out_more: given.left_out_more }
+    }
+
+    fn all(&self) -> Vec<Arc<Partner>> {
+        self.given().partners.clone()
+    }
+}

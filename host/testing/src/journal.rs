@@ -1,0 +1,104 @@
+//! A journal in memory that remembers all it was told, and is the evidence of it.
+
+use std::sync::Mutex;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use intent_gateway_domain::findings::{Finding, KeptFinding, Severity};
+use intent_gateway_domain::ports::{Evidence, Journal};
+use intent_gateway_domain::receipt::Receipt;
+use intent_gateway_domain::store::StoreError;
+
+/// Findings and receipts, oldest first. A finding's number is its place, from 1.
+#[derive(Default)]
+pub struct MemoryJournal {
+    findings: Mutex<Vec<Finding>>,
+    receipts: Mutex<Vec<Receipt>>,
+}
+
+impl MemoryJournal {
+    /// All findings.
+    pub fn all_findings(&self) -> Vec<Finding> {
+        self.findings.lock().expect("no test panics in it").clone()
+    }
+
+    /// Severity and code of each finding.
+    pub fn found(&self) -> Vec<(Severity, String)> {
+        let findings = self.all_findings();
+        findings.into_iter().map(|finding| (finding.severity, finding.violation.code)).collect()
+    }
+
+    /// The findings against a partner.
+    pub fn findings_of(&self, partner: &str) -> Vec<Finding> {
+        self.all_findings().into_iter().filter(|finding| finding.partner.as_str() == partner).collect()
+    }
+
+    /// All receipts.
+    pub fn all_receipts(&self) -> Vec<Receipt> {
+        self.receipts.lock().expect("no test panics in it").clone()
+    }
+
+    /// The only receipt.
+    ///
+    /// # Panics
+    /// When there is none, or another.
+    pub fn only_receipt(&self) -> Receipt {
+        let mut receipts = self.all_receipts();
+        assert_eq!(receipts.len(), 1, "one receipt is expected");
+        receipts.remove(0)
+    }
+
+    fn numbered(&self) -> impl DoubleEndedIterator<Item = KeptFinding> {
+        let findings = self.all_findings().into_iter().enumerate();
+        let kept = |(index, finding)| KeptFinding { number: index as u64 + 1, finding };
+        findings.map(kept).collect::<Vec<_>>().into_iter()
+    }
+}
+
+fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, Result<T, StoreError>> {
+    std::future::ready(Ok(value)).boxed()
+}
+
+impl Journal for MemoryJournal {
+    fn record(&self, finding: Finding) {
+        self.findings.lock().expect("no test panics in it").push(finding);
+    }
+
+    fn keep(&self, receipt: Receipt) {
+        self.receipts.lock().expect("no test panics in it").push(receipt);
+    }
+}
+
+impl Evidence for MemoryJournal {
+    fn findings<'a>(
+        &'a self,
+        partner: &'a str,
+        before: Option<u64>,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<KeptFinding>, StoreError>> {
+        let newest_first = self.numbered().rev();
+        let page = newest_first
+            .filter(|kept| kept.finding.partner.as_str() == partner && before.is_none_or(|end| kept.number < end));
+        ready(page.take(limit as usize).collect())
+    }
+
+    fn strikes(&self, after: u64, since_ms: u64, limit: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>> {
+        let strikes = self.numbered().filter(|kept| kept.finding.severity == Severity::Strike);
+        let page = strikes.filter(|kept| kept.number > after && kept.finding.at_ms >= since_ms);
+        ready(page.take(limit as usize).collect())
+    }
+
+    fn receipt<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Receipt>, StoreError>> {
+        ready(self.all_receipts().into_iter().find(|receipt| receipt.id == id))
+    }
+
+    fn receipts_of<'a>(&'a self, request_id: &'a str, limit: u32) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
+        let newest_first = self.all_receipts().into_iter().rev();
+        let of_request = newest_first.filter(|receipt| receipt.request_id == request_id);
+        ready(of_request.take(limit as usize).map(|receipt| receipt.id).collect())
+    }
+
+    fn forget(&self, _: u64) -> BoxFuture<'_, Result<u64, StoreError>> {
+        panic!("no test expects that anything is forgotten here: finding numbers are places in the list")
+    }
+}
