@@ -56,7 +56,9 @@ fn dependencies_point_one_way() {
         // The requests to authorization servers are a port of `linking`, reports and entries one of `ledger`.
         ("partners", &["domain", "linking"]),
         ("store", &["domain", "ledger"]),
-        ("http", &["domain", "outbound", "routing", "onboarding", "ledger", "linking"]),
+        ("api", &["domain", "outbound", "routing", "onboarding", "ledger", "linking"]),
+        ("http", &["api", "domain", "outbound", "routing", "onboarding", "ledger", "linking"]),
+        ("config", &["domain", "onboarding", "linking", "http", "mail", "partners", "sandbox", "store"]),
     ] {
         assert_eq!(own(&format!("intent-gateway-{name}")), host(below), "{name}");
     }

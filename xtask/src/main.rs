@@ -8,6 +8,7 @@ mod bench;
 mod command;
 mod conformance;
 mod demo;
+mod dependencies;
 mod foreign;
 mod fuzz;
 mod gateway;
@@ -40,8 +41,8 @@ enum Command {
     /// Measure against the aims: isolation, scan, load, a whole search against a bare proxy; completion reports against
     /// servers that do less and against Node
     Bench,
-    /// Run everything that CI runs: formatting, lints, tests, the contracts' checks, the API's fuzzing, the demo,
-    /// the documents' commands
+    /// Run everything that CI runs: formatting, dependencies, lints, tests, the contracts' checks, the API's fuzzing,
+    /// the demo, the documents' commands
     Test {
         /// Run one part only, for example `tests`
         #[arg(long)]

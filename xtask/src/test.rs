@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::command::{cargo, root, run, step};
-use crate::{conformance, demo, foreign, fuzz, gateway, guests, readme, tools};
+use crate::{conformance, demo, dependencies, foreign, fuzz, gateway, guests, readme, tools};
 
 /// One named part of the run.
 struct Part {
@@ -12,8 +12,9 @@ struct Part {
     run: fn() -> anyhow::Result<()>,
 }
 
-const PARTS: [Part; 15] = [
+const PARTS: [Part; 16] = [
     Part { name: "formatting", run: formatting },
+    Part { name: "dependencies", run: dependencies::check },
     Part { name: "contracts", run: guests::build_all },
     Part { name: "contract in JavaScript", run: foreign::build_all },
     Part { name: "lints", run: lints },

@@ -9,10 +9,11 @@ use crate::digest::Digest;
 
 /// Who acted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ActorBody))]
 pub struct Actor {
-    /// `partner`, `orchestrator`, `admin`, or `gateway` for what it does of itself.
+    /// `partner`, `admin`, or `gateway` for what it does of itself.
     pub role: String,
-    /// The account, or the subject of the token.
+    /// The account, or the name of the token's bearer.
     pub subject: String,
 }
 

@@ -44,21 +44,24 @@ pub enum ItemState {
     Confirmed,
 }
 
-/// One requirement with what became of it.
+/// A requirement with what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ItemBody))]
 pub struct GoLiveItem {
-    /// The requirement's code.
+    /// Stable code.
     pub code: String,
     /// What must hold.
     pub text: String,
-    /// What became of it.
+    /// `passed`, `failed`, `by_hand` for people to look into, or `confirmed` by them.
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "passed"))]
     pub state: ItemState,
-    /// What was seen, in words; of a confirmed item, the note.
+    /// What was seen, or the note of whoever confirmed it.
     pub detail: String,
 }
 
 /// What came of one sample request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = SampleBody))]
 pub struct SampleResult {
     /// The identifier under which it was sent.
     pub request_id: String,
@@ -66,9 +69,10 @@ pub struct SampleResult {
     pub options: usize,
     /// Options that were dropped.
     pub dropped: usize,
-    /// How long the partner's call took, milliseconds.
+    /// How long the partner's call took.
     pub elapsed_ms: u64,
     /// Code of the failure, where the partner gave no usable answer.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub failure: Option<String>,
 }
 
@@ -119,11 +123,13 @@ impl GoLiveReport {
 
 /// A person says that a requirement holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ConfirmationRequest))]
 #[serde(deny_unknown_fields)]
 pub struct Confirmation {
     /// The requirement's code.
     pub code: String,
     /// What was looked at.
+    #[cfg_attr(feature = "schema", schema(max_length = 500))]
     pub note: String,
 }
 

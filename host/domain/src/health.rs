@@ -2,7 +2,7 @@
 //!
 //! Not here: the judgement (the crate `outbound` watches calls and counts strikes) and the suspension (`onboarding`).
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::id::{IntentId, PartnerId};
 
@@ -109,18 +109,19 @@ pub struct Slowness {
     pub window: Percentiles,
 }
 
-/// The percentiles of a window, milliseconds; each up to a quarter above the true one, never below.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+/// The calls of a tool within five minutes; percentiles are up to a quarter above the true ones, never below.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = WindowBody))]
 pub struct Percentiles {
-    /// Calls in the window.
+    /// How many.
     pub calls: u32,
-    /// Of these, over twice the p95 target.
+    /// Of these, over twice the target of the 95th percentile.
     pub slow: u32,
-    /// Median.
+    /// Median, milliseconds.
     pub p50_ms: u64,
-    /// 95th percentile.
+    /// 95th percentile, milliseconds.
     pub p95_ms: u64,
-    /// 99th percentile.
+    /// 99th percentile, milliseconds.
     pub p99_ms: u64,
 }
 

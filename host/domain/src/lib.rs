@@ -26,13 +26,17 @@ pub mod partner;
 pub mod place;
 pub mod ports;
 pub mod probe;
+pub mod progress;
 pub mod receipt;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod secret;
 pub mod signing_keys;
 pub mod single_flight;
 pub mod steps;
 pub mod store;
 pub mod succession;
+pub mod supervise;
 pub mod telemetry;
 pub mod trace;
 pub mod vault;

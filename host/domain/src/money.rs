@@ -6,7 +6,7 @@
 use std::fmt;
 use std::iter::Sum;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 /// Paise of a rupee.
@@ -116,6 +116,47 @@ impl Paise {
     /// As the serialiser has it.
     pub fn serialize_inr<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.to_inr_json().serialize(serializer)
+    }
+}
+
+/// For members named `…_inr` (`#[serde(with = "inr")]`): a JSON number in INR, exactly.
+pub mod inr {
+    use serde::de::Error as _;
+
+    use super::{Deserialize, Deserializer, Paise, RawValue, Serializer};
+
+    /// # Errors
+    /// As the serialiser has it.
+    pub fn serialize<S: Serializer>(amount: &Paise, serializer: S) -> Result<S::Ok, S::Error> {
+        amount.serialize_inr(serializer)
+    }
+
+    /// # Errors
+    /// Where the number is no amount.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Paise, D::Error> {
+        let number = Box::<RawValue>::deserialize(deserializer)?;
+        Paise::from_inr(number.get()).map_err(D::Error::custom)
+    }
+
+    /// The same for an amount that may be null.
+    pub mod option {
+        use serde::Serialize as _;
+        use serde::de::Error as _;
+
+        use super::{Deserialize, Deserializer, Paise, RawValue, Serializer};
+
+        /// # Errors
+        /// As the serialiser has it.
+        pub fn serialize<S: Serializer>(amount: &Option<Paise>, serializer: S) -> Result<S::Ok, S::Error> {
+            amount.map(Paise::to_inr_json).serialize(serializer)
+        }
+
+        /// # Errors
+        /// Where the number is no amount.
+        pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Paise>, D::Error> {
+            let number = Option::<Box<RawValue>>::deserialize(deserializer)?;
+            number.map(|number| Paise::from_inr(number.get()).map_err(D::Error::custom)).transpose()
+        }
     }
 }
 

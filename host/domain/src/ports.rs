@@ -22,6 +22,7 @@ use crate::id::{PartnerId, UserId};
 use crate::mail::{Mail, MailError};
 use crate::partner::Partner;
 use crate::probe::{FetchedPage, ProbeRecord, ProbeRequest};
+use crate::progress::Progress;
 use crate::receipt::Receipt;
 use crate::secret::Secret;
 use crate::store::StoreError;
@@ -260,9 +261,8 @@ pub struct ToolCall<'a> {
     pub timeout: Duration,
     /// The request that it belongs to, where it serves one.
     pub trace: Option<&'a Trace>,
-    /// Who is told of progress that the partner sends before its answer; each word of it begins the time that it may be
-    /// silent anew.
-    pub progress: Option<&'a dyn Progress>,
+    /// Where the partner's words before its answer go; each of them begins the time anew that it may be silent.
+    pub progress: Option<&'a Progress<'a>>,
 }
 
 impl<'a> ToolCall<'a> {
@@ -271,12 +271,6 @@ impl<'a> ToolCall<'a> {
     pub fn new(intent: &'a str, tool: &'a str, arguments: &'a str, timeout: Duration) -> Self {
         Self { intent, tool, arguments, bearer: None, timeout, trace: None, progress: None }
     }
-}
-
-/// Takes what a partner sends of a call's progress (MCP, `notifications/progress`).
-pub trait Progress: std::fmt::Debug + Send + Sync {
-    /// The partner's `params`, JSON text as it came. Never waits.
-    fn came(&self, params: &str);
 }
 
 /// A partner's answer: the text content of the tool result, not yet looked into.

@@ -117,10 +117,11 @@ pub enum SessionMode {
     Stateless,
 }
 
-/// Who a server says it is; each text may be empty.
+/// Who a server says it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ServerBody))]
 pub struct ServerInfo {
-    /// Should identify the company (spec 1, JSON-RPC messages).
+    /// Should name the company.
     pub name: String,
     /// Its version.
     pub version: String,
@@ -144,25 +145,29 @@ pub enum Step {
     Mapping,
 }
 
-/// One step that was taken.
+/// One step of a probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = StepBody))]
 pub struct ProbeStep {
     /// Which.
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "list_tools"))]
     pub step: Step,
     /// Whether it passed.
     pub passed: bool,
-    /// How long it took, milliseconds.
+    /// How long it took.
     pub elapsed_ms: u64,
 }
 
 /// Why a probe failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = FailedStep))]
 pub struct ProbeFailure {
-    /// The step that failed.
+    /// Which step.
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "initialize"))]
     pub step: Step,
-    /// Stable code, for example `PARTNER_TIMEOUT`.
+    /// Stable code.
     pub code: String,
-    /// What went wrong, for the partner and the platform team.
+    /// What went wrong.
     pub message: String,
 }
 

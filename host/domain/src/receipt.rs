@@ -24,76 +24,89 @@ pub const ID_MAX_CHARS: usize = 64;
 /// Bytes of a digest that make an identifier.
 const ID_BYTES: usize = 12;
 
-/// One ranking, whole.
+/// One ranking, whole. It holds what the user asked for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RankingReceipt))]
 pub struct Receipt {
-    /// `rank_<24 hexadecimal digits>`; see [`identifier`].
+    /// Its identifier.
+    #[cfg_attr(feature = "schema", schema(example = "rank_0f1e2d3c4b5a69788796a5b4"))]
     pub id: String,
-    /// When the request came, milliseconds since the epoch: the contract's only clock.
+    /// When the request came, milliseconds since the epoch.
     pub at_ms: u64,
-    /// The request's identifier; also the seed that breaks ties.
+    /// The request; also what breaks ties.
     pub request_id: String,
     /// The intent.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub intent: IntentId,
     /// Version of the contract.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub version: Version,
-    /// Digest of its component.
+    /// SHA-256 of its component, 64 hexadecimal characters.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub contract: Digest,
-    /// The arguments that were sent to partners, and that options were judged by: a JSON object.
+    /// The arguments that were sent to partners, and that options were judged by.
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     pub arguments: Box<RawValue>,
     /// What each partner answered, in the order in which the contract saw it.
     pub payloads: Vec<ReceiptPayload>,
     /// The options that were shown, best first.
     pub ranked: Vec<ReceiptScore>,
-    /// The options that were taken out by the contract.
+    /// The options that the contract took out.
     pub dropped: Vec<ReceiptDrop>,
-    /// Digest of the outcome, cards and findings included; see [`outcome`].
+    /// SHA-256 of the outcome, cards and findings included.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub outcome: Digest,
 }
 
 /// What one partner answered, as far as the contract saw it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RankingPayload))]
 pub struct ReceiptPayload {
     /// Who answered. The contract was not told.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub partner: PartnerId,
-    /// The declared signals.
+    /// The signals that it declared of itself.
     pub declared: Axes,
-    /// The options under their numbers.
+    /// Its options.
     pub candidates: Vec<ReceiptCandidate>,
 }
 
 /// One option.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RankingCandidate))]
 pub struct ReceiptCandidate {
     /// Its number in this ranking.
     pub number: u32,
     /// The option as the partner wrote it.
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     pub json: Box<RawValue>,
 }
 
 /// Where an option came out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RankingScore))]
 pub struct ReceiptScore {
     /// Its number.
     pub number: u32,
     /// Its own identifier.
     pub id: String,
-    /// What the order follows.
+    /// What the order follows, 0 to 1.
     pub total: f64,
     /// Scores by axis.
     pub axes: Axes,
-    /// Share of the information that the intent asks for.
+    /// Share of the information that the intent asks for, 0 to 1.
     pub completeness: f64,
 }
 
 /// Why an option was taken out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RankingDrop))]
 pub struct ReceiptDrop {
     /// Its number.
     pub number: u32,
     /// Whether it counts towards the partner's suspension.
     pub strike: bool,
-    /// The codes of the rules that it breaks.
+    /// Codes of the rules that it breaks.
     pub codes: Vec<String>,
 }
 

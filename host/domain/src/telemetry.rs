@@ -37,6 +37,7 @@ const SEARCHES: &str = "intent_gateway_searches_total";
 const TOOL_CALLS: &str = "intent_gateway_tool_calls_total";
 const COMPLETIONS: &str = "intent_gateway_completions_total";
 const LEDGER_ENTRY: &str = "intent_gateway_ledger_last_entry";
+const TASK_PANICS: &str = "intent_gateway_task_panics_total";
 const CONTRACT_FAULTS: &str = "intent_gateway_contract_faults_total";
 const HEALTH_CHANGES: &str = "intent_gateway_partner_health_changes_total";
 const HTTP_REQUEST: &str = "intent_gateway_http_request_seconds";
@@ -71,7 +72,7 @@ pub struct Metric {
 }
 
 /// Every metric of the gateway, without those of the process.
-pub const METRICS: [Metric; 14] = [
+pub const METRICS: [Metric; 15] = [
     Metric {
         name: STAGE,
         kind: Kind::Histogram,
@@ -102,6 +103,12 @@ pub const METRICS: [Metric; 14] = [
         kind: Kind::Gauge,
         labels: &[],
         help: "Number of the entry that this process booked last.",
+    },
+    Metric {
+        name: TASK_PANICS,
+        kind: Kind::Counter,
+        labels: &["task"],
+        help: "Panics of work in the background; the work was begun anew.",
     },
     Metric {
         name: CONTRACT_FAULTS,
@@ -351,6 +358,11 @@ pub fn completion_refused(outcome: &'static str) {
 /// Takes down the number of an entry that was just booked.
 pub fn booked(number: u64) {
     gauge!(LEDGER_ENTRY).set(precise(number));
+}
+
+/// Counts a panic of work in the background.
+pub(crate) fn task_panicked(task: &'static str) {
+    counter!(TASK_PANICS, "task" => task).increment(1);
 }
 
 /// Counts a failed call of a contract.

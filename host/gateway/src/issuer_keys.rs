@@ -8,14 +8,14 @@ use intent_gateway_domain::clock::Clock;
 use intent_gateway_http::auth::issuers::Issuers;
 use intent_gateway_http::auth::{JwksError, JwksFetch};
 
-use crate::config::Config;
+use intent_gateway_config::Config;
 
 /// Wait for a whole answer; the caller gives up at the same time, and this ends the thread that waits.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The issuers that are configured.
 pub(crate) fn issuers(config: &Config, clock: &Arc<dyn Clock>) -> anyhow::Result<Issuers> {
-    let configs = config.auth.issuers.iter().map(crate::config::IssuerEntry::config).collect();
+    let configs = config.auth.issuers.iter().map(intent_gateway_config::IssuerEntry::config).collect();
     let fetch: Arc<dyn JwksFetch> = Arc::new(KeySets::new());
     Ok(Issuers::new(configs, &fetch, clock)?)
 }

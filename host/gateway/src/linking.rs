@@ -12,8 +12,8 @@ use intent_gateway_routing::selection::Directory;
 use intent_gateway_store::SqlStore;
 use tokio_util::task::TaskTracker;
 
-use crate::config::Config;
 use crate::timer::RuntimeTimer;
+use intent_gateway_config::Config;
 
 /// How long work under way is waited for at shutdown: a token that was granted and not kept would be lost.
 const CLOSE_MAX: Duration = Duration::from_secs(45);

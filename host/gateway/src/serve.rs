@@ -36,13 +36,12 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::background::{Background, Work};
-use crate::config::{Config, PartnerEntry};
 use crate::health::{Changes, HealthJournal};
 use crate::issuer_keys;
-use crate::keys::Keys;
 use crate::linking::{LinkingPorts, LinkingTasks, linking};
 use crate::telemetry::{Sizes, Telemetry};
 use crate::timer::RuntimeTimer;
+use intent_gateway_config::{Config, Keys, PartnerEntry, open_store};
 
 /// Exit code when a second signal cuts the drain short, as a shell counts an interrupt.
 const EXIT_INTERRUPTED: i32 = 130;
@@ -77,7 +76,7 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     let work =
         Work { onboarding, clock, store, health: of, keys, seen, keep_ms, strikes, health_journal, changes, linking };
     let background = Background::start(work, &stop);
-    crate::print(&format!("listening on http://{}", server.local_addr()));
+    intent_gateway_cli::print(&format!("listening on http://{}", server.local_addr()));
     tracing::info!(address = %server.local_addr(), version = env!("CARGO_PKG_VERSION"), "serving");
 
     tokio::spawn(signals.watch(draining));
@@ -249,16 +248,6 @@ fn sizes(sandbox: &Arc<Sandbox>, desk: &Arc<Desk>, journal: &Arc<Journal>) -> Si
         telemetry::queue_length("journal", journal.waiting());
         telemetry::journal_lost(journal.lost());
     })
-}
-
-/// Opens the store of a configuration; the state folder is made if need be.
-pub(crate) async fn open_store(config: &Config) -> anyhow::Result<Arc<SqlStore>> {
-    let location = config.store.location(&config.state_dir)?;
-    std::fs::create_dir_all(&config.state_dir)
-        .with_context(|| format!("the state folder {} cannot be made", config.state_dir.display()))?;
-    let store = SqlStore::open(&location).await.with_context(|| format!("the store cannot be opened ({location})"))?;
-    tracing::info!(store = %location, "the store is open");
-    Ok(Arc::new(store))
 }
 
 /// The signals that end the process.

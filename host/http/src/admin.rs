@@ -8,13 +8,15 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
+use intent_gateway_api::contracts::{LoadFailure, LoadFailures, LoadedVersion, LoadedVersions};
+use intent_gateway_api::evidence::{Finding, PartnerFindings};
+use intent_gateway_api::partners::{PartnerEntry, PartnerList};
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::findings::KeptFinding;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
 use intent_gateway_domain::ports::Origin;
 use intent_gateway_onboarding::OnboardingError;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -23,8 +25,7 @@ use crate::acting::size;
 use crate::auth::Caller;
 use crate::body::{self, WASM};
 use crate::error::{Code, ErrorBody, Refusal};
-use crate::schema;
-use crate::wire::{self, PartnerEntry, PartnerList};
+use crate::wire;
 
 /// Uploads that are held in memory at once; each may be as large as a component may be.
 pub(crate) const CONCURRENT_UPLOADS_MAX: usize = 2;
@@ -47,14 +48,11 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
 #[utoipa::path(
     get, path = "/api/v1/admin/contracts", tag = "admin",
     security(("bearer" = ["admin"])),
-    responses((status = 200, description = "Loaded versions", body = schema::LoadedVersions))
+    responses((status = 200, description = "Loaded versions", body = LoadedVersions))
 )]
 async fn list_contracts(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
-    #[derive(Serialize)]
-    struct Answer<T> {
-        contracts: T,
-    }
-    wire::json(StatusCode::OK, &Answer { contracts: app.admin.versions() }, wire::SMALL_BYTES)
+    let contracts = app.admin.versions().into_iter().map(LoadedVersion::from).collect();
+    wire::json(StatusCode::OK, &LoadedVersions { contracts }, wire::SMALL_BYTES)
 }
 
 #[derive(Deserialize)]
@@ -78,9 +76,9 @@ fn yes() -> bool {
     request_body(content = String, content_type = "application/wasm", description = "The component"),
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "This very component was loaded before", body = schema::LoadedVersion),
-        (status = 201, description = "Loaded", body = schema::LoadedVersion),
-        (status = 422, description = "Not taken; the code and message say why", body = ErrorBody<'static>),
+        (status = 200, description = "This very component was loaded before", body = LoadedVersion),
+        (status = 201, description = "Loaded", body = LoadedVersion),
+        (status = 422, description = "Not taken; the code and message say why", body = ErrorBody),
     )
 )]
 async fn load_contract(
@@ -104,7 +102,7 @@ async fn load_contract(
     let loaded = finished(load.await)??;
     tracing::info!(intent = loaded.intent, version = loaded.version, %digest, live = loaded.live, "contract uploaded");
     let status = if known { StatusCode::OK } else { StatusCode::CREATED };
-    wire::json(status, &loaded, wire::SMALL_BYTES)
+    wire::json(status, &LoadedVersion::from(loaded), wire::SMALL_BYTES)
 }
 
 /// Makes a loaded version live: a release, or a rollback.
@@ -113,9 +111,9 @@ async fn load_contract(
     params(("digest" = String, Path, description = "SHA-256 of the component, 64 hexadecimal characters")),
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "Now live", body = schema::LoadedVersion),
-        (status = 404, description = "`NOT_FOUND`: nothing of that digest is loaded", body = ErrorBody<'static>),
-        (status = 422, description = "Not taken; the code and message say why", body = ErrorBody<'static>),
+        (status = 200, description = "Now live", body = LoadedVersion),
+        (status = 404, description = "`NOT_FOUND`: nothing of that digest is loaded", body = ErrorBody),
+        (status = 422, description = "Not taken; the code and message say why", body = ErrorBody),
     )
 )]
 async fn activate_contract(State(app): State<Arc<App>>, Path(digest): Path<String>) -> Result<Response, Refusal> {
@@ -125,7 +123,7 @@ async fn activate_contract(State(app): State<Arc<App>>, Path(digest): Path<Strin
     let activation = tokio::spawn(async move { admin.activate(digest).await });
     let activated = finished(activation.await)??;
     tracing::info!(intent = activated.intent, version = activated.version, %digest, "contract activated");
-    wire::json(StatusCode::OK, &activated, wire::SMALL_BYTES)
+    wire::json(StatusCode::OK, &LoadedVersion::from(activated), wire::SMALL_BYTES)
 }
 
 /// Takes an intent out of service. Its versions stay loaded and can be activated again.
@@ -135,7 +133,7 @@ async fn activate_contract(State(app): State<Arc<App>>, Path(digest): Path<Strin
     security(("bearer" = ["admin"])),
     responses(
         (status = 204, description = "Out of service"),
-        (status = 404, description = "`INVALID_INTENT`: no live intent of that name", body = ErrorBody<'static>),
+        (status = 404, description = "`INVALID_INTENT`: no live intent of that name", body = ErrorBody),
     )
 )]
 async fn unload_intent(State(app): State<Arc<App>>, Path(intent): Path<String>) -> Result<Response, Refusal> {
@@ -152,21 +150,18 @@ async fn unload_intent(State(app): State<Arc<App>>, Path(intent): Path<String>) 
 #[utoipa::path(
     get, path = "/api/v1/admin/contracts/failures", tag = "admin",
     security(("bearer" = ["admin"])),
-    responses((status = 200, description = "Newest first", body = schema::LoadFailures))
+    responses((status = 200, description = "Newest first", body = LoadFailures))
 )]
 async fn list_failures(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
-    #[derive(Serialize)]
-    struct Answer<T> {
-        failures: T,
-    }
-    wire::json(StatusCode::OK, &Answer { failures: app.admin.failures() }, wire::SMALL_BYTES)
+    let failures = app.admin.failures().into_iter().map(LoadFailure::from).collect();
+    wire::json(StatusCode::OK, &LoadFailures { failures }, wire::SMALL_BYTES)
 }
 
 /// Lists the partners.
 #[utoipa::path(
     get, path = "/api/v1/admin/partners", tag = "admin",
     security(("bearer" = ["admin"])),
-    responses((status = 200, description = "Every partner that the gateway knows", body = PartnerList<'static>))
+    responses((status = 200, description = "Every partner that the gateway knows", body = PartnerList))
 )]
 async fn list_partners(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
     let partners = app.searcher.directory.all();
@@ -191,9 +186,9 @@ struct FindingsQuery {
     ),
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "A page of findings, newest first", body = schema::PartnerFindings),
-        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody<'static>),
-        (status = 404, description = "`NOT_FOUND`: no such partner", body = ErrorBody<'static>),
+        (status = 200, description = "A page of findings, newest first", body = PartnerFindings),
+        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody),
+        (status = 404, description = "`NOT_FOUND`: no such partner", body = ErrorBody),
     )
 )]
 async fn list_findings(
@@ -201,12 +196,6 @@ async fn list_findings(
     Path(partner): Path<String>,
     query: Result<Query<FindingsQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
-    #[derive(Serialize)]
-    struct Answer<'a> {
-        partner: &'a str,
-        findings: &'a [KeptFinding],
-        next: Option<u64>,
-    }
     let refused = || Refusal::new(Code::InvalidRequest).message("The query parameters are `before` and `limit`.");
     let Query(FindingsQuery { before, limit }) = query.map_err(|_| refused())?;
     let limit = size(limit)?;
@@ -220,7 +209,8 @@ async fn list_findings(
     let findings = app.evidence.findings(&partner, before, limit).await.map_err(OnboardingError::from)?;
     let next = findings.last().filter(|_| findings.len() >= limit as usize).map(|finding| finding.number);
     let bytes = wire::SMALL_BYTES + findings.len() * FINDING_BYTES;
-    wire::json(StatusCode::OK, &Answer { partner: &partner, findings: &findings, next }, bytes)
+    let findings = findings.into_iter().map(Finding::from).collect();
+    wire::json(StatusCode::OK, &PartnerFindings { partner, findings, next }, bytes)
 }
 
 /// Whether there is such a partner: routed to now, or signed up at any time.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body;
 use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
 use http::{HeaderMap, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use intent_gateway_api::read::Body;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::limits::{PAYLOAD_MAX_DEPTH, REQUEST_BODY_MAX_BYTES};
 use serde::de::IgnoredAny;
@@ -33,21 +34,37 @@ impl FromRequest<Arc<App>> for JsonText {
     }
 }
 
-/// Like [`JsonText`], for routes that ask for nothing in particular: without a body it is an empty object.
-pub(crate) struct OptionalJson(pub(crate) String);
+/// A body as the type that the route takes.
+pub(crate) struct Json<T>(pub(crate) T);
 
-impl FromRequest<Arc<App>> for OptionalJson {
+impl<T: Body> FromRequest<Arc<App>> for Json<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refusal> {
+        let JsonText(text) = JsonText::from_request(request, app).await?;
+        parse(&text).map(Self)
+    }
+}
+
+/// The same, for routes that ask for nothing in particular: no body is an empty object.
+pub(crate) struct OptionalJson<T>(pub(crate) T);
+
+impl<T: Body> FromRequest<Arc<App>> for OptionalJson<T> {
     type Rejection = Refusal;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refusal> {
         let (head, body) = request.into_parts();
         let bytes = read(body, REQUEST_BODY_MAX_BYTES, app.limits.body_timeout).await?;
         if bytes.is_empty() {
-            return Ok(Self("{}".to_owned()));
+            return parse("{}").map(Self);
         }
         require_media_type(&head.headers, JSON)?;
-        checked(bytes).map(Self)
+        parse(&checked(bytes)?).map(Self)
     }
+}
+
+fn parse<T: Body>(text: &str) -> Result<T, Refusal> {
+    intent_gateway_api::read::read(text).map_err(|violations| Refusal::new(Code::InvalidRequest).violations(violations))
 }
 
 /// The text of a body, if it is JSON of bounded depth.
@@ -81,7 +98,7 @@ pub(crate) fn require_media_type(headers: &HeaderMap, expected: &'static str) ->
 }
 
 /// Reads a whole body.
-pub(crate) async fn read(body: Body, max_bytes: usize, timeout: Duration) -> Result<Bytes, Refusal> {
+pub(crate) async fn read(body: body::Body, max_bytes: usize, timeout: Duration) -> Result<Bytes, Refusal> {
     let too_large = || Refusal::new(Code::PayloadTooLarge).message(format!("The body may have {max_bytes} bytes."));
     // A length that is announced is refused before a byte of the body is read.
     let announced = http_body::Body::size_hint(&body).lower();
@@ -122,6 +139,8 @@ fn nesting_depth(json: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use intent_gateway_api::account::VerifyRequest;
+
     use super::*;
 
     #[test]
@@ -129,6 +148,16 @@ mod tests {
         assert_eq!(nesting_depth("1"), 0);
         assert_eq!(nesting_depth(r#"{"a":[1,{"b":2}],"c":[]}"#), 3);
         assert_eq!(nesting_depth(r#"["[[[", "\"[", "\\", ["x"]]"#), 2);
+    }
+
+    #[test]
+    fn a_body_that_is_another_is_refused_with_all_that_is_wrong() {
+        let refused = parse::<VerifyRequest>(r#"{"email":1}"#).err().expect("is refused");
+        assert_eq!(refused.code(), "INVALID_REQUEST");
+        let places: Vec<String> =
+            refused.body("r").error.violations.into_iter().map(|violation| violation.pointer).collect();
+        assert_eq!(places, ["/email", "/code"]);
+        assert_eq!(parse::<VerifyRequest>(r#"{"email":"a","code":"b"}"#).expect("is read").email, "a");
     }
 
     #[test]

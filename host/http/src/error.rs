@@ -16,13 +16,10 @@ use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
+pub(crate) use intent_gateway_api::error::{ErrorBody, ErrorDetail};
 use intent_gateway_domain::contract::{Descriptor, Violation};
 use intent_gateway_domain::error::{ContractFault, SearchError};
 use intent_gateway_domain::ports::ContractAdminError;
-use serde::Serialize;
-use utoipa::ToSchema;
-
-use crate::wire;
 
 /// Seconds after which a caller may try again when the gateway is busy.
 const RETRY_AFTER_SECONDS: NonZeroU32 = NonZeroU32::MIN;
@@ -281,14 +278,14 @@ impl Refusal {
     }
 
     /// What the caller reads.
-    pub(crate) fn body<'a>(&'a self, request_id: &'a str) -> ErrorBody<'a> {
+    pub(crate) fn body(&self, request_id: &str) -> ErrorBody {
         ErrorBody {
             error: ErrorDetail {
-                code: &self.code,
-                message: &self.message,
-                request_id,
-                violations: self.violations.iter().map(wire::Violation::from).collect(),
-                link_url: self.link.as_deref(),
+                code: self.code.clone().into_owned(),
+                message: self.message.clone().into_owned(),
+                request_id: request_id.to_owned(),
+                violations: self.violations.to_vec(),
+                link_url: self.link.as_deref().map(str::to_owned),
             },
         }
     }
@@ -365,31 +362,4 @@ impl IntoResponse for Refusal {
         response.extensions_mut().insert(self);
         response
     }
-}
-
-/// The body of every refusal.
-#[derive(Serialize, ToSchema)]
-pub struct ErrorBody<'a> {
-    /// What was refused and why.
-    error: ErrorDetail<'a>,
-}
-
-/// What was refused and why.
-#[derive(Serialize, ToSchema)]
-pub struct ErrorDetail<'a> {
-    /// Stable code in UPPER_SNAKE_CASE.
-    code: &'a str,
-    /// One or two sentences for a person.
-    message: &'a str,
-    /// Identifier of the HTTP request, also in the header `x-request-id`.
-    request_id: &'a str,
-    /// Every breach found, in document order; absent when there is none to name.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false)]
-    violations: Vec<wire::Violation<'a>>,
-    /// With `SIGN_IN_REQUIRED` and `INVALID_AUTH` of a partner: where the user links the account there, for the user's
-    /// browser; absent otherwise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(required = false)]
-    link_url: Option<&'a str>,
 }

@@ -7,10 +7,11 @@ use serde_json::json;
 use utoipa::OpenApi as _;
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
-use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Response, ResponseBuilder};
+use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Response, ResponseBuilder, Schema};
+
+use intent_gateway_domain::contract::Violation;
 
 use crate::error::{Code, ErrorBody, ErrorDetail};
-use crate::wire::Violation;
 
 /// Name of the security scheme.
 const BEARER: &str = "bearer";
@@ -20,6 +21,9 @@ const SIGNATURE: &str = "signature";
 
 /// Tag of the partners' routes.
 const BUSINESS: &str = "business";
+
+/// Types that the domain reads strictly out of files and records; the document leaves room for members that may come.
+const OPEN: [&str; 5] = ["Axes", "ConfirmationRequest", "LicenceBody", "OfficerBody", "ProfileBody"];
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
@@ -41,7 +45,7 @@ const BUSINESS: &str = "business";
         (name = "admin", description = "For the platform team: contracts, partners, reviews, the audit log"),
         (name = "operations", description = "For operators and load balancers; open"),
     ),
-    components(schemas(ErrorBody<'static>, ErrorDetail<'static>, Violation<'static>)),
+    components(schemas(ErrorBody, ErrorDetail, Violation)),
 )]
 struct Base;
 
@@ -65,6 +69,11 @@ pub(crate) fn complete(api: &mut OpenApi) {
                      `sha256=<hex>`; the timestamp stands in `X-PLATFORM-Timestamp`.";
     let signature = ApiKeyValue::with_description("X-PLATFORM-Signature", signature);
     components.add_security_scheme(SIGNATURE, SecurityScheme::ApiKey(ApiKey::Header(signature)));
+    for name in OPEN {
+        if let Some(RefOr::T(Schema::Object(object))) = components.schemas.get_mut(name) {
+            object.additional_properties = None;
+        }
+    }
     for code in Code::ALL {
         components.responses.insert(code.as_str().to_owned(), RefOr::T(refusal(code)));
     }

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
-use serde::Serialize;
-use utoipa::ToSchema;
+use intent_gateway_api::operations::{Health, Readiness};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -19,16 +18,6 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default().routes(routes!(health)).routes(routes!(ready)).routes(routes!(openapi))
 }
 
-/// The process is alive.
-#[derive(Serialize, ToSchema)]
-struct Health {
-    /// Always `ok`.
-    #[schema(example = "ok")]
-    status: &'static str,
-    /// Version of the gateway.
-    version: &'static str,
-}
-
 /// Says that the process serves.
 #[utoipa::path(
     get, path = "/health", tag = "operations",
@@ -36,18 +25,8 @@ struct Health {
     responses((status = 200, description = "The process serves", body = Health))
 )]
 async fn health() -> Result<Response, Refusal> {
-    let health = Health { status: "ok", version: env!("CARGO_PKG_VERSION") };
+    let health = Health { status: "ok".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
     wire::json(StatusCode::OK, &health, wire::SMALL_BYTES)
-}
-
-/// The process takes traffic.
-#[derive(Serialize, ToSchema)]
-struct Readiness {
-    /// Always `ready`.
-    #[schema(example = "ready")]
-    status: &'static str,
-    /// Intents that are live.
-    live_intents: usize,
 }
 
 /// Says whether the process should get traffic.
@@ -56,7 +35,7 @@ struct Readiness {
     security(()),
     responses(
         (status = 200, description = "At least one contract is live", body = Readiness),
-        (status = 503, description = "`NO_LIVE_CONTRACT`, or `DRAINING` during a shutdown", body = ErrorBody<'static>),
+        (status = 503, description = "`NO_LIVE_CONTRACT`, or `DRAINING` during a shutdown", body = ErrorBody),
     )
 )]
 async fn ready(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
@@ -65,7 +44,9 @@ async fn ready(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
     }
     match app.searcher.contracts.all().len() {
         0 => Err(Code::NoLiveContract.into()),
-        live_intents => wire::json(StatusCode::OK, &Readiness { status: "ready", live_intents }, wire::SMALL_BYTES),
+        live_intents => {
+            wire::json(StatusCode::OK, &Readiness { status: "ready".to_owned(), live_intents }, wire::SMALL_BYTES)
+        }
     }
 }
 

@@ -6,29 +6,24 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
-use intent_gateway_domain::classify::classify as classify_utterance;
-use intent_gateway_domain::contract::Violation;
-use intent_gateway_domain::limits::UTTERANCE_MAX_CHARS;
+use intent_gateway_api::classification::ClassifyRequest;
+use intent_gateway_api::intents::{IntentDetail, IntentList, IntentSummary};
+use intent_gateway_api::search::SearchAnswer;
+use intent_gateway_domain::classify::{Classified, classify as classify_utterance};
 use intent_gateway_domain::trace::Trace;
 use intent_gateway_routing::search::Request;
-use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
-use crate::body::JsonText;
+use crate::body::{Json, JsonText};
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::request_id::RequestId;
-use crate::schema::{Classified, ClassifyRequest};
 use crate::server::Reading;
 use crate::streams;
 use crate::tools;
-use crate::wire::{self, IntentDetail, IntentList, IntentSummary, SearchAnswer};
+use crate::wire;
 
-/// Locale of an utterance that names none.
-const DEFAULT_LOCALE: &str = "en-IN";
-/// Longest locale, characters: what RFC 5646 asks implementations to take at least.
-const LOCALE_MAX_CHARS: usize = 35;
 /// About what an intent takes in the list, bytes.
 const INTENT_BYTES: usize = 8 * 1024;
 
@@ -45,7 +40,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
 #[utoipa::path(
     get, path = "/api/v1/intents", tag = "orchestrator",
     security(("bearer" = ["orchestrator"]), ("bearer" = ["partner"]), ("bearer" = ["admin"])),
-    responses((status = 200, description = "The live intents, of one moment", body = IntentList<'static>))
+    responses((status = 200, description = "The live intents, of one moment", body = IntentList))
 )]
 async fn list_intents(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
     let contracts = app.searcher.contracts.all();
@@ -60,7 +55,7 @@ async fn list_intents(State(app): State<Arc<App>>) -> Result<Response, Refusal> 
     security(("bearer" = ["orchestrator"]), ("bearer" = ["partner"]), ("bearer" = ["admin"])),
     responses(
         (status = 200, description = "The live contract", body = IntentDetail<'static>),
-        (status = 404, description = "`INVALID_INTENT`: no live intent of that name", body = ErrorBody<'static>),
+        (status = 404, description = "`INVALID_INTENT`: no live intent of that name", body = ErrorBody),
     )
 )]
 async fn show_intent(State(app): State<Arc<App>>, Path(intent): Path<String>) -> Result<Response, Refusal> {
@@ -82,66 +77,12 @@ async fn show_intent(State(app): State<Arc<App>>, Path(intent): Path<String>) ->
     security(("bearer" = ["orchestrator"]), ("bearer" = ["admin"])),
     responses((status = 200, description = "What the utterance turned out to be", body = Classified))
 )]
-async fn classify(State(app): State<Arc<App>>, JsonText(body): JsonText) -> Result<Response, Refusal> {
-    let (utterance, locale) = read_utterance(&body)?;
+async fn classify(
+    State(app): State<Arc<App>>,
+    Json(ClassifyRequest { utterance, locale }): Json<ClassifyRequest>,
+) -> Result<Response, Refusal> {
     let classified = classify_utterance(&*app.searcher.contracts, &utterance, &locale).await;
     wire::json(StatusCode::OK, &classified, wire::SMALL_BYTES)
-}
-
-/// Reads the body of a classification, with everything that is wrong with it at once.
-fn read_utterance(body: &str) -> Result<(String, String), Refusal> {
-    let mut violations = Vec::new();
-    let mut breach = |pointer: &str, code: &str, message: String| {
-        violations.push(Violation { pointer: pointer.to_owned(), code: code.to_owned(), message });
-    };
-    let mut body = match serde_json::from_str(body) {
-        Ok(Value::Object(body)) => body,
-        Ok(_) | Err(_) => {
-            breach("", "WRONG_TYPE", "expected an object with `utterance`".to_owned());
-            serde_json::Map::new()
-        }
-    };
-    let utterance = match body.remove("utterance") {
-        Some(Value::String(text)) if text.trim().is_empty() => {
-            breach("/utterance", "TOO_SHORT", "expected at least one character".to_owned());
-            None
-        }
-        Some(Value::String(text)) if text.chars().count() > UTTERANCE_MAX_CHARS => {
-            breach("/utterance", "TOO_LONG", format!("expected at most {UTTERANCE_MAX_CHARS} characters"));
-            None
-        }
-        Some(Value::String(text)) => Some(text),
-        Some(_) => {
-            breach("/utterance", "WRONG_TYPE", "expected a string".to_owned());
-            None
-        }
-        None => {
-            breach("/utterance", "REQUIRED", "is missing".to_owned());
-            None
-        }
-    };
-    let locale = match body.remove("locale") {
-        None | Some(Value::Null) => Some(DEFAULT_LOCALE.to_owned()),
-        Some(Value::String(text)) if is_language_tag(&text) => Some(text),
-        Some(Value::String(_)) => {
-            breach("/locale", "BAD_FORMAT", "expected a language tag such as `en-IN`".to_owned());
-            None
-        }
-        Some(_) => {
-            breach("/locale", "WRONG_TYPE", "expected a string".to_owned());
-            None
-        }
-    };
-    match (utterance, locale) {
-        (Some(utterance), Some(locale)) => Ok((utterance, locale)),
-        _ => Err(Refusal::new(Code::InvalidRequest).violations(violations)),
-    }
-}
-
-/// Subtags of 1 to 8 letters and digits, joined by `-` (RFC 5646, section 2.1).
-fn is_language_tag(text: &str) -> bool {
-    let subtag = |part: &str| (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    text.len() <= LOCALE_MAX_CHARS && text.split('-').all(subtag)
 }
 
 /// Searches: checks the request, asks the partners, ranks what they offer.
@@ -167,11 +108,11 @@ fn is_language_tag(text: &str) -> bool {
             description = "Ranked options, or none with a `code`; or events",
             content((SearchAnswer<'static> = "application/json"), (String = "text/event-stream"))
         ),
-        (status = 400, description = "`INVALID_REQUEST`, with every violation", body = ErrorBody<'static>),
-        (status = "4XX", description = "Another code of the intent's error table, with the status that it gives", body = ErrorBody<'static>),
-        (status = "5XX", description = "Likewise", body = ErrorBody<'static>),
-        (status = 404, description = "`INVALID_INTENT`: no live intent of that name", body = ErrorBody<'static>),
-        (status = 502, description = "`CONTRACT_*`: the contract itself failed", body = ErrorBody<'static>),
+        (status = 400, description = "`INVALID_REQUEST`, with every violation", body = ErrorBody),
+        (status = "4XX", description = "Another code of the intent's error table, with the status that it gives", body = ErrorBody),
+        (status = "5XX", description = "Likewise", body = ErrorBody),
+        (status = 404, description = "`INVALID_INTENT`: no live intent of that name", body = ErrorBody),
+        (status = 502, description = "`CONTRACT_*`: the contract itself failed", body = ErrorBody),
     )
 )]
 async fn search(

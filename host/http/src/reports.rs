@@ -9,6 +9,7 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
+use intent_gateway_api::report::CompletionReport;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_ledger::DeskError;
@@ -21,7 +22,6 @@ use utoipa_axum::routes;
 use crate::App;
 use crate::body;
 use crate::error::{Code, ErrorBody, Refusal, told};
-use crate::schema;
 use crate::wire;
 
 /// The scheme that a refused signature is answered with: RFC 9110 wants one of every 401.
@@ -47,29 +47,29 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         ("X-PLATFORM-Signature" = String, Header, description = "`sha256=` and 64 hexadecimal digits"),
     ),
     request_body(
-        content = schema::CompletionReport, content_type = "application/json",
+        content = CompletionReport, content_type = "application/json",
         description = "The report: the members that every intent has, and those that its contract adds"
     ),
     security(("signature" = [])),
     responses(
-        (status = 200, description = "Booked, now or before", body = schema::ReportAcknowledgement),
+        (status = 200, description = "Booked, now or before", body = Acknowledgement),
         (
             status = 400,
             description = "`INVALID_REQUEST`: malformed, every violation is listed; `INVALID_INTENT`: no such intent",
-            body = ErrorBody<'static>
+            body = ErrorBody
         ),
         (
             status = 401,
             description = "`SIGNATURE_INVALID`, whatever is wrong with it; `TIMESTAMP_OUT_OF_WINDOW`: signed, and more \
                 than five minutes from the gateway's clock",
-            body = ErrorBody<'static>
+            body = ErrorBody
         ),
         (
             status = 409,
             description = "`IDEMPOTENCY_CONFLICT`: another report was booked under the same intent and `external_id`",
-            body = ErrorBody<'static>
+            body = ErrorBody
         ),
-        (status = "5XX", description = "Nothing is known to be booked; send it again", body = ErrorBody<'static>),
+        (status = "5XX", description = "Nothing is known to be booked; send it again", body = ErrorBody),
     )
 )]
 async fn take_report(

@@ -6,21 +6,18 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::{HeaderMap, HeaderName, StatusCode};
-use intent_gateway_domain::contract::Violation;
+use intent_gateway_api::tool::{ToolAnswer, ToolRequest};
 use intent_gateway_domain::id::UserId;
 use intent_gateway_domain::trace::Trace;
-use intent_gateway_routing::calling::{Called, Order};
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use utoipa::ToSchema;
+use intent_gateway_routing::calling::Order;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
-use crate::body::JsonText;
+use crate::body::Json;
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::request_id::RequestId;
-use crate::wire::{self, ContractVersion, Violation as WireViolation};
+use crate::wire;
 
 /// Names the user for whom something is searched or called: the orchestrator's own pseudonym.
 const USER: HeaderName = HeaderName::from_static("x-user-id");
@@ -43,84 +40,6 @@ pub(crate) fn user(headers: &HeaderMap) -> Result<Option<UserId>, Refusal> {
     })
 }
 
-/// What is to be called.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ToolRequest {
-    /// The `reference` of an option of a search, or of an earlier call's answer.
-    pub(crate) reference: String,
-    /// The tool's arguments; their JSON Schema is the tool's `request_schema`. The identifier that the reference is about
-    /// may be left out.
-    #[schema(value_type = Object)]
-    pub(crate) arguments: Box<RawValue>,
-}
-
-impl ToolRequest {
-    /// Reads a body.
-    ///
-    /// # Errors
-    /// `INVALID_REQUEST` where it is another.
-    pub(crate) fn read(body: &str) -> Result<Self, Refusal> {
-        serde_json::from_str(body).map_err(|error| {
-            let (pointer, code, message) = (String::new(), "WRONG_TYPE".to_owned(), error.to_string());
-            Refusal::new(Code::InvalidRequest).violations(vec![Violation { pointer, code, message }])
-        })
-    }
-}
-
-/// An answer that passed.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct ToolAnswer<'a> {
-    /// The `request_id` of the arguments, or the one given to the request.
-    request_id: &'a str,
-    /// The intent.
-    intent: &'a str,
-    /// The tool that answered: the one that was called, or, where its answer was lost and the order was found among the
-    /// partner's, the one that lists these.
-    tool: &'a str,
-    /// The contract version that judged.
-    contract: ContractVersion,
-    /// Who answered.
-    partner: &'a str,
-    /// Opaque; what later calls about it go by. Null where the answer carries no identifier.
-    #[schema(required)]
-    reference: Option<&'a str>,
-    /// An advisory code of the intent's error table that is no failure, for example `CANCELLATION_FEE_DUE`.
-    #[schema(required)]
-    advisory: Option<&'a str>,
-    /// The answer as the partner wrote it.
-    #[schema(value_type = Object)]
-    payload: &'a RawValue,
-    /// Advice on the arguments that refuses nothing.
-    notes: Vec<WireViolation<'a>>,
-    /// How long the partner took, milliseconds.
-    elapsed_ms: u64,
-}
-
-impl<'a> ToolAnswer<'a> {
-    pub(crate) fn of(intent: &'a str, tool: &'a str, called: &'a Called) -> Self {
-        let Called { request_id, contract, partner, payload, reference, advisory, by, notes, elapsed } = called;
-        let version = contract.0.descriptor().version.to_string();
-        Self {
-            request_id,
-            intent,
-            tool: by.as_deref().unwrap_or(tool),
-            contract: ContractVersion { version, digest: contract.0.digest() },
-            partner: partner.id.as_str(),
-            reference: reference.as_deref(),
-            advisory: advisory.as_deref(),
-            payload,
-            notes: notes.iter().map(WireViolation::from).collect(),
-            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
-        }
-    }
-
-    /// About how long the answer is, bytes.
-    pub(crate) fn estimate_bytes(&self) -> usize {
-        self.payload.get().len() + wire::SMALL_BYTES
-    }
-}
-
 /// Calls a tool of an intent that is no search: books, follows, cancels.
 ///
 /// The reference says which partner is called and about what; it is bound to the user that `x-user-id` named in the search.
@@ -141,12 +60,12 @@ impl<'a> ToolAnswer<'a> {
             description = "`INVALID_REQUEST` with every violation; `INVALID_REFERENCE`; `NOT_BOOKABLE`; `OPTION_EXPIRED` or \
                 the intent's own code for it; `INVALID_INTENT` or `NOT_FOUND` for the path; or a code of the intent's error \
                 table with the status that it gives",
-            body = ErrorBody<'static>
+            body = ErrorBody
         ),
         (
             status = "5XX",
             description = "`PARTNER_*`: the partner gave no sound answer; `CONTRACT_*`: the contract failed",
-            body = ErrorBody<'static>
+            body = ErrorBody
         ),
     )
 )]
@@ -156,10 +75,9 @@ async fn call_tool(
     Extension(request_id): Extension<RequestId>,
     Extension(trace): Extension<Arc<Trace>>,
     headers: HeaderMap,
-    JsonText(body): JsonText,
+    Json(request): Json<ToolRequest>,
 ) -> Result<Response, Refusal> {
     let user = user(&headers)?;
-    let request = ToolRequest::read(&body)?;
     let order = Order {
         intent: &intent,
         tool: &tool,
@@ -168,7 +86,7 @@ async fn call_tool(
         user: user.as_ref(),
         fallback_request_id: request_id.as_str(),
         trace: Some(&trace),
-        progress: None,
+        listener: None,
     };
     let called = app.caller.call(order).await.map_err(|error| {
         let contract = app.searcher.contracts.live(&intent);

@@ -15,8 +15,9 @@ use intent_gateway_domain::vault::hex;
 /// Bytes of an entry's digest that make its receipt.
 const RECEIPT_BYTES: usize = 12;
 
-/// An account. There is one of each for every partner.
+/// An account, of the entry's partner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = AccountName))]
 #[serde(rename_all = "snake_case")]
 pub enum Account {
     /// What the partner owes the platform.

@@ -1,6 +1,6 @@
 //! A partner's statement of one month.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Entry, EntryKind, Month, Posting};
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -39,7 +39,8 @@ pub struct Line {
 }
 
 /// The totals of a statement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = TotalsBody))]
 pub struct Totals {
     /// Charges, those taken back included.
     pub charges: u64,
@@ -48,10 +49,12 @@ pub struct Totals {
     /// Entries taken back.
     pub reversals: u64,
     /// Sum of the amounts on which commission is due, after reversals.
-    #[serde(serialize_with = "Paise::serialize_inr")]
+    #[serde(with = "intent_gateway_domain::money::inr")]
+    #[cfg_attr(feature = "schema", schema(value_type = f64))]
     pub charged_amount_inr: Paise,
     /// The commission due, after reversals.
-    #[serde(serialize_with = "Paise::serialize_inr")]
+    #[serde(with = "intent_gateway_domain::money::inr")]
+    #[cfg_attr(feature = "schema", schema(value_type = f64))]
     pub commission_inr: Paise,
 }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where a connection stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ConnectionStatus))]
 #[serde(rename_all = "snake_case")]
 pub enum ConnectionState {
     /// Registered; no user's request reaches it.

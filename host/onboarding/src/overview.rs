@@ -1,6 +1,8 @@
 //! Where an account stands and what is next: what a partner sees first.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use intent_gateway_domain::signing_keys::Webhook;
 
@@ -11,13 +13,14 @@ use crate::manifest::Status;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::store::load;
 
-/// One thing to do, and who does it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = NextStepBody))]
 pub struct NextStep {
     /// Stable code.
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     /// `partner` or `platform`.
-    pub who: &'static str,
+    pub who: Cow<'static, str>,
     /// One sentence for a person.
     pub text: String,
 }
@@ -62,7 +65,9 @@ impl Accounts {
 
 fn steps(overview: &Overview) -> Vec<NextStep> {
     let mut steps = Vec::new();
-    let mut step = |code, who, text: &str| steps.push(NextStep { code, who, text: text.to_owned() });
+    let mut step = |code: &'static str, who: &'static str, text: &str| {
+        steps.push(NextStep { code: code.into(), who: who.into(), text: text.to_owned() });
+    };
     let (partner, platform) = ("partner", "platform");
     if overview.account.profile.is_none() {
         step("PROFILE", partner, "Give the business's profile: legal entity, tax number, licences, privacy policy.");

@@ -203,6 +203,7 @@ pub enum ReviewSubject {
 
 /// Where a review stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ReviewState))]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewStatus {
     /// To be decided.

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::keeper::RecordKeeper;
@@ -29,8 +30,10 @@ pub const REVIEW_DUE_MS: u64 = 72 * 60 * 60 * 1_000;
 /// Media types, besides text, in which a person can read a policy.
 const DOCUMENT_TYPES: [&str; 2] = ["application/pdf", "application/xhtml+xml"];
 
-/// What is decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which way a review is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = VerdictName))]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Accepted.
     Approve,

@@ -3,20 +3,26 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use futures_executor::block_on;
+use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all, ready};
 
 use super::*;
-use intent_gateway_domain::contract::RetryPolicy;
+use intent_gateway_domain::contract::{RetryPolicy, ToolRole};
 use intent_gateway_domain::endpoint::{Endpoint, Mappings};
 use intent_gateway_domain::error::NotCalled;
 use intent_gateway_domain::health::{HealthChange, HealthEvent};
-use intent_gateway_domain::ports::ToolAnswer;
+use intent_gateway_domain::ports::{ToolAnswer, ToolCall};
+use intent_gateway_domain::progress::Listener;
+use intent_gateway_domain::secret::Secret;
 use intent_gateway_testing::contract::{Inert, descriptor};
 
 const NOW: u64 = 1_767_225_600_000;
 const WITHIN: Duration = Duration::from_secs(30);
+/// When a partner that is listened to says its first word.
+const WORD_AFTER: Duration = Duration::from_secs(5);
 
 type Outcome = Result<String, CallFailure>;
 
@@ -25,6 +31,7 @@ type Outcome = Result<String, CallFailure>;
 struct Seen {
     at_ms: u64,
     token: Option<String>,
+    timeout: Duration,
 }
 
 /// Everything around a call.
@@ -66,7 +73,11 @@ impl PartnerCalls for World {
         let token = call.bearer.map(|token| token.expose().to_owned());
         let is_refused = self.wants.lock().expect("whole").is_some_and(|wanted| token.as_deref() != Some(wanted));
         let at_ms = self.now_ms.load(Ordering::Relaxed);
-        self.seen.lock().expect("whole").push(Seen { at_ms, token });
+        self.seen.lock().expect("whole").push(Seen { at_ms, token, timeout: call.timeout });
+        if let Some(progress) = call.progress {
+            progress.tell("{}", Instant::now() + WORD_AFTER);
+            progress.tell("{}", Instant::now() + 2 * WORD_AFTER);
+        }
         let outcome = if is_refused {
             Err(CallFailure::SignInRequired { challenge: "Bearer".to_owned() })
         } else {
@@ -103,6 +114,7 @@ impl UserTokens for World {
 /// A gateway's way out, over a world.
 struct Bench {
     world: Arc<World>,
+    health: Arc<Health>,
     outbound: Arc<Outbound>,
     contract: Arc<Inert>,
 }
@@ -110,9 +122,10 @@ struct Bench {
 impl Bench {
     fn new(script: impl IntoIterator<Item = Outcome>) -> Self {
         let world = Arc::new(World { script: Mutex::new(script.into_iter().collect()), ..World::default() });
+        let health = Arc::new(Health::new(7));
         let policies = Policies {
             timer: world.clone(),
-            health: Arc::new(Health::new(7)),
+            health: health.clone(),
             log: world.clone(),
             tokens: world.clone(),
             sign_ins: SignIns::default(),
@@ -131,13 +144,14 @@ impl Bench {
                 rate_per_minute: 30,
                 ..tool("book_thing", ToolRole::Create)
             },
+            Tool { retry, rate_per_minute: 1, ..tool("hold_thing", ToolRole::Create) },
             Tool { retry, rate_per_minute: 30, ..tool("cancel_thing", ToolRole::Cancel) },
         ];
         descriptor.errors.clear();
-        Self { world, outbound, contract: Arc::new(Inert(descriptor)) }
+        Self { world, health, outbound, contract: Arc::new(Inert(descriptor)) }
     }
 
-    fn errand(&self, tool: &str, arguments: &str, user: Option<&str>) -> Errand {
+    fn outbound_call(&self, tool: &str, arguments: &str, user: Option<&str>) -> OutboundCall {
         let partner = Partner {
             id: PartnerId::parse("alpha").expect("sound"),
             name: "Alpha".to_owned(),
@@ -146,24 +160,24 @@ impl Bench {
             listings: Vec::new(),
             token: None,
         };
-        Errand {
+        OutboundCall {
             contract: self.contract.clone(),
             context: CallContext { request_id: "req-1".to_owned(), now_ms: NOW },
             partner: Arc::new(partner),
             tool: Arc::from(tool),
-            sent: Arc::new(Sent::new(arguments, self.contract.0.tool(tool).expect("there"))),
+            arguments: Arc::new(PreparedArguments::new(arguments, self.contract.0.tool(tool).expect("there"))),
             user: user.map(|user| UserId::parse(user).expect("sound")),
             within: WITHIN,
-            again: false,
+            is_repeat: false,
             trace: None,
         }
     }
 
-    fn call(&self, tool: &str, arguments: &str, user: Option<&str>) -> Result<Answered, CallFailure> {
-        block_on(self.outbound.call(&self.errand(tool, arguments, user), None))
+    fn call(&self, tool: &str, arguments: &str, user: Option<&str>) -> Result<PartnerAnswer, CallFailure> {
+        block_on(self.outbound.call(self.outbound_call(tool, arguments, user), None))
     }
 
-    fn search(&self, arguments: &str) -> Result<Answered, CallFailure> {
+    fn search(&self, arguments: &str) -> Result<PartnerAnswer, CallFailure> {
         self.call("search_things", arguments, None)
     }
 
@@ -189,7 +203,7 @@ fn limited() -> Outcome {
     Err(CallFailure::RateLimited { retry_after_ms: None })
 }
 
-fn not_called(outcome: Result<Answered, CallFailure>) -> (NotCalled, Option<u64>) {
+fn not_called(outcome: Result<PartnerAnswer, CallFailure>) -> (NotCalled, Option<u64>) {
     match outcome {
         Err(CallFailure::NotCalled { why, wait_ms }) => (why, wait_ms),
         other => panic!("expected none, got {other:?}"),
@@ -258,8 +272,8 @@ fn rates_hold_for_partners_and_users() {
     bench.world.script.lock().expect("whole").push_front(Err(gone));
     assert!(bench.call("book_thing", "{}", ann).is_err());
     assert!(bench.call("book_thing", "{}", ann).is_ok(), "what was refused came to nothing");
-    let again = Errand { again: true, ..bench.errand("book_thing", "{}", ann) };
-    assert!(block_on(bench.outbound.call(&again, None)).is_ok(), "a repeated call is no new wish");
+    let again = OutboundCall { is_repeat: true, ..bench.outbound_call("book_thing", "{}", ann) };
+    assert!(block_on(bench.outbound.call(again, None)).is_ok(), "a repeated call is no new wish");
 }
 
 #[test]
@@ -268,7 +282,7 @@ fn answers_are_served_again_and_writes_never() {
     let first = bench.search(r#"{"a":1,"b":2}"#).expect("called");
     let second = bench.search(r#"{ "b": 2, "a": 1 }"#).expect("kept");
     assert_eq!((first.source, second.source), (Source::Called, Source::Kept));
-    bench.outbound.ends(&second, NOW + 10_000);
+    second.end_by(NOW + 10_000);
     bench.pass(9_999);
     assert_eq!(bench.search(r#"{"a":1,"b":2}"#).expect("kept").source, Source::Kept);
     bench.pass(1);
@@ -278,8 +292,8 @@ fn answers_are_served_again_and_writes_never() {
         assert_eq!(bench.call("book_thing", "{}", None).expect("called").source, Source::Called);
     }
     let bench = Bench::new([good()]);
-    let errand = bench.errand("search_things", r#"{"a":1}"#, None);
-    let both = block_on(join_all([bench.outbound.call(&errand, None), bench.outbound.call(&errand, None)]));
+    let call = bench.outbound_call("search_things", r#"{"a":1}"#, None);
+    let both = block_on(join_all([bench.outbound.call(call.clone(), None), bench.outbound.call(call, None)]));
     assert!(both.iter().all(Result::is_ok) && bench.times() == [0], "one call for both");
 }
 
@@ -301,9 +315,9 @@ fn a_token_goes_only_where_it_is_wanted() {
     assert_eq!(bench.tokens()[4..], [None]);
     let partner = PartnerId::parse("alpha").expect("sound");
     let ann = UserId::parse("ann").expect("sound");
-    assert_eq!(bench.outbound.link(&partner, Some(&ann), &failure).as_deref(), Some("alpha/ann/Bearer"));
-    assert_eq!(bench.outbound.link(&partner, None, &failure), None);
-    assert_eq!(bench.outbound.link(&partner, Some(&ann), &CallFailure::Busy), None);
+    assert_eq!(bench.outbound.sign_in_link(&partner, Some(&ann), &failure).as_deref(), Some("alpha/ann/Bearer"));
+    assert_eq!(bench.outbound.sign_in_link(&partner, None, &failure), None);
+    assert_eq!(bench.outbound.sign_in_link(&partner, Some(&ann), &CallFailure::Busy), None);
 
     // Nothing replaces the last one: it is tried no more than once.
     *bench.world.wants.lock().expect("whole") = Some("another");
@@ -338,13 +352,45 @@ fn a_server_that_is_down_is_not_called() {
     assert!(opened);
     let intent = bench.contract.0.intent.clone();
     let alpha = PartnerId::parse("alpha").expect("sound");
-    assert_eq!(bench.outbound.admit(&intent, [&alpha].into_iter()), [Turn::Down]);
+    assert_eq!(bench.outbound.admit_search(&intent, [&alpha].into_iter()), [Err(LeftOut::Down)]);
     // After the wait one call is let through, and the server is up.
     bench.pass(5_000);
     bench.world.script.lock().expect("whole").extend([good()]);
     bench.world.script.lock().expect("whole").pop_front();
     assert!(bench.call("cancel_thing", "{}", None).is_ok());
-    assert_eq!(bench.outbound.admit(&intent, [&alpha].into_iter()), [Turn::Called]);
+    assert_eq!(bench.outbound.admit_search(&intent, [&alpha].into_iter()), [Ok(())]);
+}
+
+#[test]
+fn a_call_has_at_most_thirty_seconds() {
+    let bench = Bench::new([Err(CallFailure::HttpStatus(500)), good()]);
+    let call = OutboundCall { within: Duration::from_secs(3_600), ..bench.outbound_call("cancel_thing", "{}", None) };
+    assert!(block_on(bench.outbound.call(call, None)).is_ok());
+    let timeouts: Vec<_> = bench.world.seen.lock().expect("whole").iter().map(|seen| seen.timeout.as_secs()).collect();
+    assert_eq!(timeouts, [30, 28], "waits included");
+}
+
+#[test]
+fn a_partner_that_streams_is_as_quick_as_its_first_word() {
+    let bench = Bench::new([good()]);
+    let hear = |_: &str| ();
+    let progress = Progress::new(Listener::new(&hear));
+    for _ in 0..2 {
+        let call = bench.outbound_call("cancel_thing", "{}", None);
+        assert!(block_on(bench.outbound.call(call, Some(&progress))).is_ok());
+    }
+    let views = bench.health.view(NOW);
+    let took = views[0].intents[0].tools[0].window.p50_ms;
+    assert!((5_000..6_000).contains(&took), "{took}");
+}
+
+#[test]
+fn a_turn_is_given_back_where_the_retry_may_not_go_out() {
+    let bench = Bench::new([limited()]);
+    let hold = || bench.call("hold_thing", "{}", Some("ann"));
+    assert_eq!(hold().err(), limited().err(), "the failure before the retry stands");
+    assert_eq!(bench.times(), [0], "the partner's rate has room for one call");
+    assert_eq!(not_called(hold()).0, NotCalled::PartnerRate, "nothing came of it, so the user's has room again");
 }
 
 #[test]
@@ -352,7 +398,7 @@ fn without_policies_a_call_goes_out_at_once_and_once() {
     let world = Arc::new(World { script: Mutex::new([limited()].into()), ..World::default() });
     let bench = Bench::new([good()]);
     let plain = Arc::new(Outbound::plain(world.clone(), world.clone()));
-    let errand = bench.errand("search_things", r#"{"a":1}"#, Some("ann"));
-    assert!(block_on(plain.call(&errand, None)).is_err());
+    let call = bench.outbound_call("search_things", r#"{"a":1}"#, Some("ann"));
+    assert!(block_on(plain.call(call, None)).is_err());
     assert_eq!(world.seen.lock().expect("whole").len(), 1);
 }

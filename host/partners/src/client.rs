@@ -17,8 +17,9 @@ use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::partner::Partner;
-use intent_gateway_domain::ports::{PartnerCalls, Progress, ToolAnswer, ToolCall};
+use intent_gateway_domain::ports::{PartnerCalls, ToolAnswer, ToolCall};
 use intent_gateway_domain::probe::Lifecycle;
+use intent_gateway_domain::progress::Progress;
 use intent_gateway_domain::telemetry::PartnerCall;
 use rustls::RootCertStore;
 use serde_json::value::RawValue;
@@ -105,9 +106,7 @@ impl PartnerClient {
     async fn within_time(&self, partner: &Partner, call: ToolCall<'_>) -> Result<ToolAnswer, CallFailure> {
         let deadline = Instant::now() + call.timeout;
         if let Some(progress) = call.progress {
-            let heard = Heard::new(progress, call.timeout);
-            let call = ToolCall { progress: Some(&heard), ..call };
-            return heard.wait_for(self.inner.call(partner, call, deadline)).await;
+            return wait_while_telling(progress, call.timeout, self.inner.call(partner, call, deadline)).await;
         }
         match tokio::time::timeout_at(deadline, self.inner.call(partner, call, deadline)).await {
             Ok(outcome) => outcome,
@@ -161,46 +160,24 @@ fn timed_out(after: Duration) -> CallFailure {
     CallFailure::Timeout(u64::try_from(after.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Passes progress on, and gives the partner more time with each word of it.
-#[derive(Debug)]
-struct Heard<'a> {
-    progress: &'a dyn Progress,
-    /// How long the partner may be silent.
+/// Waits for a call as long as the partner is never silent for longer than `silence`, and not beyond [`PROGRESS_CALL_MAX`].
+async fn wait_while_telling<T>(
+    progress: &Progress<'_>,
     silence: Duration,
-    began: Instant,
-    last: Mutex<Instant>,
-}
-
-impl<'a> Heard<'a> {
-    fn new(progress: &'a dyn Progress, silence: Duration) -> Self {
-        let began = Instant::now();
-        Self { progress, silence, began, last: Mutex::new(began) }
-    }
-
-    /// Waits for a call as long as it tells of itself, and not beyond [`PROGRESS_CALL_MAX`].
-    async fn wait_for<T>(&self, call: impl Future<Output = Result<T, CallFailure>>) -> Result<T, CallFailure> {
-        let mut call = pin!(call);
-        let until = self.began + PROGRESS_CALL_MAX.max(self.silence);
-        loop {
-            let deadline = until.min(*self.last() + self.silence);
-            match tokio::time::timeout_at(deadline, call.as_mut()).await {
-                Ok(outcome) => return outcome,
-                Err(_) if deadline == until => return Err(timed_out(until - self.began)),
-                Err(_) if *self.last() + self.silence <= deadline => return Err(timed_out(self.silence)),
-                Err(_) => {}
-            }
+    call: impl Future<Output = Result<T, CallFailure>>,
+) -> Result<T, CallFailure> {
+    let began = Instant::now();
+    let last_word = || progress.last_word().map_or(began, |at| began.max(Instant::from_std(at)));
+    let mut call = pin!(call);
+    let until = began + PROGRESS_CALL_MAX.max(silence);
+    loop {
+        let deadline = until.min(last_word() + silence);
+        match tokio::time::timeout_at(deadline, call.as_mut()).await {
+            Ok(outcome) => return outcome,
+            Err(_) if deadline == until => return Err(timed_out(until - began)),
+            Err(_) if last_word() + silence <= deadline => return Err(timed_out(silence)),
+            Err(_) => {}
         }
-    }
-
-    fn last(&self) -> MutexGuard<'_, Instant> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Progress for Heard<'_> {
-    fn came(&self, params: &str) {
-        *self.last() = Instant::now();
-        self.progress.came(params);
     }
 }
 
@@ -463,39 +440,36 @@ impl Slot {
 
 #[cfg(test)]
 mod tests {
+    use intent_gateway_domain::progress::Listener;
+
     use super::*;
-
-    #[derive(Debug)]
-    struct Nobody;
-
-    impl Progress for Nobody {
-        fn came(&self, _params: &str) {}
-    }
 
     #[tokio::test(start_paused = true)]
     async fn no_call_goes_on_for_ever_however_much_it_tells() {
-        let heard = Heard::new(&Nobody, Duration::from_secs(30));
+        let progress = Progress::new(Listener::new(&|_| ()));
         let endless = async {
             loop {
                 tokio::time::sleep(Duration::from_secs(29)).await;
-                heard.came("{}");
+                progress.tell("{}", Instant::now().into_std());
             }
         };
         let start = Instant::now();
-        assert_eq!(heard.wait_for::<()>(endless).await, Err(CallFailure::Timeout(600_000)));
+        let outcome = wait_while_telling::<()>(&progress, Duration::from_secs(30), endless).await;
+        assert_eq!(outcome, Err(CallFailure::Timeout(600_000)));
         assert_eq!(start.elapsed(), PROGRESS_CALL_MAX);
     }
 
     #[tokio::test(start_paused = true)]
     async fn silence_is_counted_from_the_last_word() {
-        let heard = Heard::new(&Nobody, Duration::from_secs(30));
+        let progress = Progress::new(Listener::new(&|_| ()));
         let one_word = async {
             tokio::time::sleep(Duration::from_secs(20)).await;
-            heard.came("{}");
+            progress.tell("{}", Instant::now().into_std());
             std::future::pending::<Result<(), CallFailure>>().await
         };
         let start = Instant::now();
-        assert_eq!(heard.wait_for(one_word).await, Err(CallFailure::Timeout(30_000)));
+        let outcome = wait_while_telling(&progress, Duration::from_secs(30), one_word).await;
+        assert_eq!(outcome, Err(CallFailure::Timeout(30_000)));
         assert_eq!(start.elapsed(), Duration::from_secs(50));
     }
 }

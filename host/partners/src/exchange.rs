@@ -14,7 +14,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::limits::PARTNER_BODY_MAX_BYTES;
-use intent_gateway_domain::ports::Progress;
+use intent_gateway_domain::progress::Progress;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -87,8 +87,8 @@ pub(crate) struct Wanted<'a, R> {
     pub(crate) id: &'a str,
     /// Reads a message.
     pub(crate) parse: Parse<R>,
-    /// Who is told of progress before the answer.
-    pub(crate) progress: Option<&'a dyn Progress>,
+    /// Where the partner's words before the answer go.
+    pub(crate) progress: Option<&'a Progress<'a>>,
 }
 
 impl<'a, R> Wanted<'a, R> {
@@ -205,7 +205,7 @@ impl Wire {
                             (Message::Progress(params), Some(progress)) if tells_of(&params, id) => {
                                 // A stream that goes on telling may be broken off more often.
                                 resumes = 0;
-                                progress.came(params.get());
+                                progress.tell(params.get(), tokio::time::Instant::now().into_std());
                             }
                             (Message::Request { id, method }, _) if !target.sessionless => {
                                 self.refuse_or_pong(target, &id, &method).await;

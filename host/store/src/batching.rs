@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::store::StoreError;
+use intent_gateway_domain::supervise;
 use intent_gateway_ledger::DeskError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -132,7 +133,12 @@ async fn linger() {
 async fn answer<Q, A>(name: &'static str, work: &Work<Q, A>, batch: Vec<Submission<Q, A>>) {
     let (questions, replies): (Vec<_>, Vec<_>) =
         batch.into_iter().map(|Submission { question, reply }| (question, reply)).unzip();
-    match work(questions).await {
+    // A panic costs this batch and not the queue: whoever comes next is served.
+    let worked = supervise::catch(name, async { work(questions).await }).await;
+    let worked = worked.unwrap_or_else(|panicked| {
+        Err(StoreError::Engine("the work on a batch panicked".to_owned(), Some(Box::new(panicked))))
+    });
+    match worked {
         Ok(answers) => {
             for (reply, answer) in replies.into_iter().zip(answers) {
                 drop(reply.send(Ok(answer)));
@@ -150,5 +156,30 @@ async fn answer<Q, A>(name: &'static str, work: &Work<Q, A>, batch: Vec<Submissi
                 drop(reply.send(Err(DeskError::Store(Arc::clone(&error)))));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_costs_its_batch_and_not_the_queue() {
+        let work: Work<u32, u32> = Box::new(|questions| {
+            async move {
+                assert!(!questions.contains(&13), "thirteen");
+                Ok(questions)
+            }
+            .boxed()
+        });
+        let rules = Rules { name: "test", queue_max: 8, batch_max: 1, lingers: false };
+        let queue = Queue::open(rules, CancellationToken::new(), work);
+        let failure = queue.submit(13).await.expect_err("it panicked");
+        let DeskError::Store(failure) = failure else { panic!("expected a failure of the store: {failure}") };
+        let cause = std::error::Error::source(&*failure).expect("it has a cause").to_string();
+        assert_eq!(cause, "a panic: thirteen");
+        assert_eq!(queue.submit(7).await.expect("the queue goes on"), 7);
     }
 }

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
+use intent_gateway_domain::supervise::restart_on_panic;
 use tokio::sync::{Notify, watch};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -29,9 +31,11 @@ impl Watch {
         let announced = Arc::new(Notify::new());
         let mut tasks = Vec::new();
         if let Engine::Postgres(postgres) = &engine {
-            tasks.push(AbortOnDropHandle::new(tokio::spawn(listen(postgres.listener(), Arc::clone(&announced)))));
+            let (postgres, announced) = (postgres.clone(), Arc::clone(&announced));
+            tasks.push(spawn("store announcements", move || listen(postgres.listener(), Arc::clone(&announced))));
         }
-        tasks.push(AbortOnDropHandle::new(tokio::spawn(look(engine, counter.clone(), announced))));
+        let of_look = counter.clone();
+        tasks.push(spawn("store changes", move || look(engine.clone(), of_look.clone(), Arc::clone(&announced))));
         Ok(Self { counter, tasks })
     }
 
@@ -66,6 +70,15 @@ fn advance(counter: &watch::Sender<u64>, count: u64) {
         *known = count.max(*known);
         newer
     });
+}
+
+/// Work that goes on until the watch is dropped.
+fn spawn<F: Future<Output = ()> + Send + 'static>(
+    name: &'static str,
+    begin: impl FnMut() -> F + Send + 'static,
+) -> AbortOnDropHandle<()> {
+    let wait = |time| tokio::time::sleep(time).boxed();
+    AbortOnDropHandle::new(tokio::spawn(restart_on_panic(name, wait, begin)))
 }
 
 async fn look(engine: Engine, counter: watch::Sender<u64>, announced: Arc<Notify>) {

@@ -10,7 +10,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::partner::Partner;
-use intent_gateway_domain::ports::{PartnerCalls, Progress, ToolAnswer, ToolCall};
+use intent_gateway_domain::ports::{PartnerCalls, ToolAnswer, ToolCall};
+use intent_gateway_domain::progress::Progress;
 use serde_json::Value;
 
 /// One call as a partner saw it.
@@ -53,7 +54,7 @@ impl From<Result<Value, CallFailure>> for Reply {
     }
 }
 
-type Script = Arc<dyn Fn(&RecordedCall, Option<&dyn Progress>) -> Reply + Send + Sync>;
+type Script = Arc<dyn Fn(&RecordedCall, Option<&Progress<'_>>) -> Reply + Send + Sync>;
 
 /// Partners by a script each. A call that the test has not scripted panics.
 #[derive(Default)]
@@ -89,7 +90,7 @@ impl ScriptedPartners {
     pub fn reply_with(
         &self,
         partner: &str,
-        script: impl Fn(&RecordedCall, Option<&dyn Progress>) -> Reply + Send + Sync + 'static,
+        script: impl Fn(&RecordedCall, Option<&Progress<'_>>) -> Reply + Send + Sync + 'static,
     ) {
         self.state().scripts.insert(partner.to_owned(), Arc::new(script));
     }
@@ -191,6 +192,11 @@ impl PartnerCalls for ScriptedPartners {
 pub struct RecordedProgress(Mutex<Vec<String>>);
 
 impl RecordedProgress {
+    /// For a listener to call.
+    pub fn hear(&self, params: &str) {
+        self.0.lock().expect("no test panics in it").push(params.to_owned());
+    }
+
     pub fn messages(&self) -> Vec<String> {
         self.0.lock().expect("no test panics in it").clone()
     }
@@ -199,11 +205,5 @@ impl RecordedProgress {
 impl fmt::Debug for RecordedProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("RecordedProgress").field(&self.messages()).finish()
-    }
-}
-
-impl Progress for RecordedProgress {
-    fn came(&self, params: &str) {
-        self.0.lock().expect("no test panics in it").push(params.to_owned());
     }
 }

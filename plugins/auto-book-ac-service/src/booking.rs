@@ -6,10 +6,8 @@ use crate::{AcService, tables};
 use contract_sdk::shape::{DateTime, Inr, Phone, Text};
 use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, Vocabulary};
 
-/// The tool `create_ac_service_booking`.
 pub struct CreateBooking;
 
-/// Arguments of `create_ac_service_booking`.
 #[derive(Debug, Shape)]
 pub struct CreateArguments<'a> {
     /// Identifier of the request; the same one gives the same booking.
@@ -26,7 +24,6 @@ pub struct CreateArguments<'a> {
     pub doorstep_address: Option<Text<'a>>,
 }
 
-/// AcServiceBooking.
 #[derive(Debug, Shape)]
 pub struct AcServiceBooking<'a> {
     /// The partner's identifier of the booking; it never changes.
@@ -121,10 +118,8 @@ fn exceeds(amount_inr: i64, base_inr: i64, cap_pct: i64) -> bool {
     i128::from(amount_inr) * 100 > i128::from(base_inr) * (100 + i128::from(cap_pct))
 }
 
-/// The tool `cancel_ac_service_booking`.
 pub struct CancelBooking;
 
-/// Arguments of `cancel_ac_service_booking`.
 #[derive(Debug, Shape)]
 pub struct CancelArguments<'a> {
     /// Identifier of the request that the booking came from.

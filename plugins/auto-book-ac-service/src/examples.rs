@@ -13,9 +13,9 @@ pub(crate) fn examples() -> Vec<Example> {
 
 fn classification() -> Vec<Example> {
     vec![
-        example::classify("warm air from the AC of a car is this intent", "my car's AC blows warm air").accepted(),
-        example::classify("a general service is not", "full periodic service for my car").refused(&[]),
-        example::classify("a dead battery is not", "battery dead, AC not turning on").refused(&[]),
+        example::classify("warm air from the AC of a car is this intent", "my car's AC blows warm air").accepts(),
+        example::classify("a general service is not", "full periodic service for my car").refuses(&[]),
+        example::classify("a dead battery is not", "battery dead, AC not turning on").refuses(&[]),
     ]
 }
 
@@ -26,17 +26,17 @@ fn requests() -> Vec<Example> {
     let backwards =
         with(request(), &[("/service_preferences/preferred_window/end", json!("2026-01-01T08:00:00+05:30"))]);
     vec![
-        example::request("a sound request passes", search, request().to_string()).accepted(),
+        example::request("a sound request passes", search, request().to_string()).accepts(),
         example::request("every violation is told", search, broken.to_string())
-            .refused(&["NOT_IN_VOCABULARY", "OUT_OF_RANGE"]),
-        example::request("a window ends after it starts", search, backwards.to_string()).refused(&["WINDOW_ORDER"]),
-        example::request("a booking can be asked for", "create_ac_service_booking", create().to_string()).accepted(),
+            .refuses(&["NOT_IN_VOCABULARY", "OUT_OF_RANGE"]),
+        example::request("a window ends after it starts", search, backwards.to_string()).refuses(&["WINDOW_ORDER"]),
+        example::request("a booking can be asked for", "create_ac_service_booking", create().to_string()).accepts(),
         example::request(
             "cancelling asks for a reason",
             "cancel_ac_service_booking",
             r#"{"request_id":"r","booking_id":"b"}"#,
         )
-        .refused(&["REQUIRED"]),
+        .refuses(&["REQUIRED"]),
     ]
 }
 
@@ -60,22 +60,22 @@ fn searches() -> Vec<Example> {
     );
     vec![
         example::search("the better slot comes first", request().to_string(), [worse, best.clone()])
-            .ranked(&["best", "worse"], &[]),
+            .ranks(&["best", "worse"], &[]),
         example::search(
             "wrong refrigerant, too far, compressor at the door",
             request().to_string(),
             [best, wrong_gas, far, at_the_door],
         )
-        .ranked(&["best"], &["REFRIGERANT_MISMATCH", "OUTSIDE_RADIUS", "DOORSTEP_SCOPE"]),
+        .ranks(&["best"], &["REFRIGERANT_MISMATCH", "OUTSIDE_RADIUS", "DOORSTEP_SCOPE"]),
         example::search("a price that does not add up is a finding", request().to_string(), [odd_sum])
-            .ranked(&["odd"], &["PRICE_SUM"]),
+            .ranks(&["odd"], &["PRICE_SUM"]),
         example::search(
             "a broken option says all that is broken",
             request().to_string(),
             [r#"{"slot_id":"half","provider":{}}"#.to_owned()],
         )
-        .accepted_with(&["REQUIRED"]),
-        example::search("a request that is none", "{}", []).refused(&["REQUIRED"]),
+        .accepts_with(&["REQUIRED"]),
+        example::search("a request that is none", "{}", []).refuses(&["REQUIRED"]),
     ]
 }
 
@@ -91,11 +91,11 @@ fn answers() -> Vec<Example> {
     });
     vec![
         example::exchange("a booking at the quoted price", tool, create().to_string(), booking().to_string(), quoted())
-            .accepted(),
+            .accepts(),
         example::exchange("a price lock holds", tool, create().to_string(), dearer.to_string(), quoted())
-            .refused(&["PRICE_LOCK_EXCEEDED"]),
+            .refuses(&["PRICE_LOCK_EXCEEDED"]),
         example::exchange("a malformed booking", tool, create().to_string(), other.to_string(), None)
-            .refused(&["BAD_FORMAT"]),
+            .refuses(&["BAD_FORMAT"]),
         example::exchange(
             "a cancellation with a fee",
             "cancel_ac_service_booking",
@@ -103,7 +103,7 @@ fn answers() -> Vec<Example> {
             cancelled.to_string(),
             None,
         )
-        .accepted(),
+        .accepts(),
     ]
 }
 
@@ -112,12 +112,12 @@ fn reports() -> Vec<Example> {
     let broken = with(report(), &[("/amount_inr", json!(10.005)), ("/status", Value::Null)]);
     let unlisted = with(report(), &[("/status", json!("done"))]);
     vec![
-        example::completion("a sound report", report().to_string(), Some(slot("s-1", &[]))).accepted(),
+        example::completion("a sound report", report().to_string(), Some(slot("s-1", &[]))).accepts(),
         example::completion("another scope than quoted is a finding", relabelled.to_string(), Some(slot("s-1", &[])))
-            .accepted_with(&["SCOPE_MISMATCH"]),
+            .accepts_with(&["SCOPE_MISMATCH"]),
         example::completion("finer than a paisa, no status", broken.to_string(), None)
-            .refused(&["BAD_FORMAT", "WRONG_TYPE"]),
-        example::completion("an unlisted status", unlisted.to_string(), None).refused(&["NOT_IN_VOCABULARY"]),
+            .refuses(&["BAD_FORMAT", "WRONG_TYPE"]),
+        example::completion("an unlisted status", unlisted.to_string(), None).refuses(&["NOT_IN_VOCABULARY"]),
     ]
 }
 

@@ -31,7 +31,6 @@ pub mod slot;
 pub mod stated;
 pub mod tables;
 
-/// The intent's name.
 pub const INTENT: &str = "auto.book_ac_service";
 
 contract_sdk::contract! {

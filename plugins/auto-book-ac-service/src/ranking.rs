@@ -29,7 +29,6 @@ const BUDGET_OK: &Signals<3> = &BUDGET.emphasise("total", 2.0);
 /// Safety band `flexible` prefers the highest rate of resolved complaints.
 const SAFETY_FLEXIBLE: &Signals<4> = &SAFETY.emphasise("resolution_rate", 2.0);
 
-/// The ranking of the intent.
 pub const RANKING: Ranking = Ranking::new(
     WEIGHTS,
     AxisSignals { time: TIME.list(), taste: TASTE.list(), budget: BUDGET.list(), safety: SAFETY.list() },
@@ -102,8 +101,8 @@ fn window_fit(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, bands: &
 
 fn taste(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>) -> f64 {
     let mobile = slot.provider.provider_type == ProviderType::DoorstepMobile;
-    // The platform sends no history, so no kind of provider is preferred; but who wants nobody at the door
-    // is not served by a provider that has no other place.
+    // The platform sends no history, so no kind of provider is preferred. But a mobile provider has no workshop, so it
+    // cannot serve a user who wants nobody at the door.
     let provider = if mobile && !request.service_preferences.doorstep_acceptable { 0.0 } else { NEUTRAL };
     TASTE.blend([provider, scope_match(request.ac_issue.category, slot.service_scope.code)])
 }

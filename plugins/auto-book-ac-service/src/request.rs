@@ -9,7 +9,6 @@ use contract_sdk::shape::{DateTime, LocaleTag, Nullable, Text};
 use contract_sdk::{SearchRequest, Shape, UserBands, Vocabulary};
 use std::borrow::Cow;
 
-/// Arguments of `search_ac_service_slots`.
 #[derive(Debug, Shape)]
 pub struct AcServiceRequest<'a> {
     /// Always auto.book_ac_service.

@@ -8,7 +8,6 @@ use contract_sdk::{ItemRules, RequestRules, Vocabulary};
 /// By how much the parts of a price may miss its total, in INR: providers round each part.
 const PRICE_TOLERANCE_INR: u64 = 1;
 
-/// Rules on a request.
 pub(crate) fn request_rules(request: &AcServiceRequest<'_>, rules: &mut RequestRules) {
     if let Some(window) = request.service_preferences.preferred_window {
         rules.refuse_if(
@@ -20,19 +19,18 @@ pub(crate) fn request_rules(request: &AcServiceRequest<'_>, rules: &mut RequestR
     }
 }
 
-/// Rules on one option.
 pub(crate) fn item_rules(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, rules: &mut ItemRules) {
-    certification(slot, rules);
-    doorstep(slot, rules);
-    refrigerant(request, slot, rules);
-    radius(request, slot, rules);
-    window(request, slot, rules);
-    authorisation(request, slot, rules);
-    price(&slot.estimated_price, rules);
+    check_certification(slot, rules);
+    check_doorstep(slot, rules);
+    check_refrigerant(request, slot, rules);
+    check_radius(request, slot, rules);
+    check_window(request, slot, rules);
+    check_authorisation(request, slot, rules);
+    check_price(&slot.estimated_price, rules);
 }
 
 /// Certification is a floor, not a preference (spec 2, safety ranking rules).
-fn certification(slot: &AcServiceSlot<'_>, rules: &mut ItemRules) {
+fn check_certification(slot: &AcServiceSlot<'_>, rules: &mut ItemRules) {
     rules.drop_if(
         !slot.provider.refrigerant_handling_certified,
         "UNCERTIFIED",
@@ -42,7 +40,7 @@ fn certification(slot: &AcServiceSlot<'_>, rules: &mut ItemRules) {
 }
 
 /// Doorstep only for basic checks, top-ups and cabin filters; the rest is done at a workshop.
-fn doorstep(slot: &AcServiceSlot<'_>, rules: &mut ItemRules) {
+fn check_doorstep(slot: &AcServiceSlot<'_>, rules: &mut ItemRules) {
     let scope = slot.service_scope.code;
     rules.drop_if(
         slot.logistics.doorstep_supported && !scope.goes_to_the_door(),
@@ -53,7 +51,7 @@ fn doorstep(slot: &AcServiceSlot<'_>, rules: &mut ItemRules) {
 }
 
 /// The refrigerant must match the vehicle; the wrong one is grounds for suspension (spec 2, rule 11).
-fn refrigerant(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, rules: &mut ItemRules) {
+fn check_refrigerant(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, rules: &mut ItemRules) {
     let Some(year) = request.vehicle.year_of_manufacture else {
         return;
     };
@@ -68,7 +66,7 @@ fn refrigerant(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, rules: 
 }
 
 /// A slot farther away than the user asked for is no answer to the request.
-fn radius(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, rules: &mut ItemRules) {
+fn check_radius(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, rules: &mut ItemRules) {
     let Some(radius) = request.max_radius_km() else {
         return;
     };
@@ -82,7 +80,7 @@ fn radius(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, rules: &mut 
 }
 
 /// A slot ends after it starts, and it starts inside the window asked for, both ends included.
-fn window(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, rules: &mut ItemRules) {
+fn check_window(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, rules: &mut ItemRules) {
     let (start, end) = (slot.slot_window.start, slot.slot_window.end);
     rules.drop_if(end.ms <= start.ms, "WINDOW_ORDER", "/slot_window/end", "The slot must end after it starts.");
     if let Some(asked) = request.service_preferences.preferred_window {
@@ -96,7 +94,7 @@ fn window(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, rules: &mut 
 }
 
 /// Who asks for authorised workshops only is shown no other.
-fn authorisation(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, rules: &mut ItemRules) {
+fn check_authorisation(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, rules: &mut ItemRules) {
     let provider_type = slot.provider.provider_type;
     rules.drop_if(
         request.service_preferences.authorised_only == Some(true) && provider_type != ProviderType::OemAuthorised,
@@ -107,7 +105,7 @@ fn authorisation(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, rules
 }
 
 /// The parts of the price add up to the total; a diagnostic fee that is waived may be left out.
-fn price(price: &EstimatedPrice, rules: &mut ItemRules) {
+fn check_price(price: &EstimatedPrice, rules: &mut ItemRules) {
     let Inr(total) = price.total_estimate_inr;
     let work = [price.labour_inr, price.parts_estimate_inr, price.refrigerant_inr, price.gst_inr];
     // Amounts have no upper bound in the spec, so sums must not overflow.

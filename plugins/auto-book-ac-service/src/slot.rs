@@ -152,7 +152,6 @@ pub struct Ratings {
     pub cooling_complaint_resolution_pct: i64,
 }
 
-/// Kinds of provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Vocabulary)]
 pub enum ProviderType {
     OemAuthorised,
@@ -173,7 +172,6 @@ impl ProviderType {
     }
 }
 
-/// Scopes of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Vocabulary)]
 pub enum ServiceScopeCode {
     BasicCheck,
@@ -196,7 +194,6 @@ impl ServiceScopeCode {
     }
 }
 
-/// Types of refrigerant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Vocabulary)]
 pub enum RefrigerantType {
     R134a,

@@ -5,7 +5,6 @@ use crate::booking::{CancelBooking, CreateBooking};
 use contract_sdk::bindings::{Backoff, ToolRole};
 use contract_sdk::{About, ErrorRow, Forbidden, Lifetime, Search, ToolEntry, ToolPolicy};
 
-/// Identity.
 pub const ABOUT: About = About {
     intent: INTENT,
     version: "1.0.0",
@@ -15,7 +14,6 @@ pub const ABOUT: About = About {
               cabin filter, electrical faults. Cars only.",
 };
 
-/// The search tool.
 pub const SEARCH: Search = Search {
     policy: ToolPolicy {
         name: "search_ac_service_slots",
@@ -38,7 +36,6 @@ pub const SEARCH: Search = Search {
     gone_code: Some("SLOT_GONE"),
 };
 
-/// Policy of `create_ac_service_booking`.
 pub(crate) const CREATE: ToolPolicy = ToolPolicy {
     name: "create_ac_service_booking",
     role: ToolRole::Create,
@@ -50,7 +47,6 @@ pub(crate) const CREATE: ToolPolicy = ToolPolicy {
     ..ToolPolicy::PLAIN
 };
 
-/// Policy of `cancel_ac_service_booking`.
 pub(crate) const CANCEL: ToolPolicy = ToolPolicy {
     name: "cancel_ac_service_booking",
     role: ToolRole::Cancel,
@@ -70,7 +66,6 @@ const THROTTLE_WAIT_MS: u32 = 2000;
 /// First wait after a partner failure, in milliseconds; the spec says only that waits grow exponentially.
 const FAILURE_WAIT_MS: u32 = 1000;
 
-/// The error table.
 pub const ERRORS: &[ErrorRow] = &[
     ErrorRow::INVALID_REQUEST,
     ErrorRow::INVALID_AUTH,

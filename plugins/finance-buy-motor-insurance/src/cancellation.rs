@@ -1,7 +1,7 @@
 //! Giving a policy back: arguments, result, and the rules between them (spec 2, Insurance CancellationResult).
 //!
-//! The spec does not show the arguments; asked for is the policy, which identifies a repeated call. Whoever also
-//! sends `freelook_ends_at`, as the issued policy said it, lets the answer be judged by it.
+//! The spec does not show the arguments; required is only the policy, which identifies a repeated call. Where
+//! `freelook_ends_at` is sent as well, as the issued policy said it, the answer is judged by it.
 
 use crate::dates::local_day;
 use crate::quote::MotorQuote;
@@ -9,10 +9,8 @@ use crate::{MotorInsurance, tables};
 use contract_sdk::shape::{Date, DateTime, Inr, Text};
 use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, Vocabulary};
 
-/// The tool `cancel_or_freelook`.
 pub struct CancelOrFreelook;
 
-/// Arguments of `cancel_or_freelook`.
 #[derive(Debug, Shape)]
 pub struct CancelArguments<'a> {
     /// Identifier of the request.

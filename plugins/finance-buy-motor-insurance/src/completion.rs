@@ -45,15 +45,15 @@ pub(crate) fn report_rules(
         "amount_inr is the partner's commission; this is as much as the premium, or more.",
     );
     if let Some(quote) = quoted {
-        pass_through(passed_through, quote, rules);
-        compare(&report.extra, quote, rules);
+        check_pass_through(passed_through, quote, rules);
+        compare_with_quote(&report.extra, quote, rules);
     }
 }
 
 /// What is passed through is the first year's premium. The spec does not say whether with tax, nor how a bundle's
 /// years are told apart, so anything between the least and the greatest reading is sound: at least one year's share
 /// without tax and without the bundle's later years, at most all that the user pays.
-fn pass_through(paise: i64, quote: &MotorQuote<'_>, rules: &mut ReportRules) {
+fn check_pass_through(paise: i64, quote: &MotorQuote<'_>, rules: &mut ReportRules) {
     let premium = &quote.premium_breakdown;
     let Inr(total) = premium.total_payable_inr;
     let first_year = total.saturating_sub(premium.gst_inr.0).saturating_sub(premium.long_term_tp_premium_inr.0);
@@ -70,7 +70,7 @@ fn pass_through(paise: i64, quote: &MotorQuote<'_>, rules: &mut ReportRules) {
 }
 
 /// What is reported against what was quoted.
-fn compare(report: &MotorInsuranceReport<'_>, quote: &MotorQuote<'_>, rules: &mut ReportRules) {
+fn compare_with_quote(report: &MotorInsuranceReport<'_>, quote: &MotorQuote<'_>, rules: &mut ReportRules) {
     let insurer = &quote.insurer;
     let texts = [
         ("/insurer_id", "INSURER_MISMATCH", &*insurer.insurer_id, &*report.insurer_id),

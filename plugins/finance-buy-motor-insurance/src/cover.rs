@@ -2,7 +2,6 @@
 
 use contract_sdk::Vocabulary;
 
-/// Kinds of policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Vocabulary)]
 pub enum PolicyType {
     ThirdPartyOnly,
@@ -46,7 +45,6 @@ pub enum IdvBasis {
     Custom,
 }
 
-/// Addons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Vocabulary)]
 pub enum AddonCode {
     ZeroDep,

@@ -14,8 +14,8 @@ pub(crate) fn examples() -> Vec<Example> {
 
 fn classification() -> Vec<Example> {
     vec![
-        example::classify("a car's insurance is this intent", "I want to buy car insurance").accepted(),
-        example::classify("a life's insurance is not", "buy a term life insurance policy").refused(&[]),
+        example::classify("a car's insurance is this intent", "I want to buy car insurance").accepts(),
+        example::classify("a life's insurance is not", "buy a term life insurance policy").refuses(&[]),
     ]
 }
 
@@ -27,19 +27,19 @@ fn requests() -> Vec<Example> {
     let uninvoiced = with(new_request(), &[("/vehicle/invoice_value_inr", Value::Null)]);
     let unbundled = with(new_request(), &[("/buyer_preferences/long_term_tp_years", json!(0))]);
     vec![
-        example::request("a sound request passes", search, request().to_string()).accepted(),
-        example::request("a new car passes", search, new_request().to_string()).accepted(),
-        example::request("every violation is told", search, broken.to_string()).refused(&["NOT_IN_VOCABULARY"]),
-        example::request("an electric car needs its power", search, electric.to_string()).refused(&["EV_KW_MISSING"]),
+        example::request("a sound request passes", search, request().to_string()).accepts(),
+        example::request("a new car passes", search, new_request().to_string()).accepts(),
+        example::request("every violation is told", search, broken.to_string()).refuses(&["NOT_IN_VOCABULARY"]),
+        example::request("an electric car needs its power", search, electric.to_string()).refuses(&["EV_KW_MISSING"]),
         example::request("a new car needs its invoice", search, uninvoiced.to_string())
-            .refused(&["INVOICE_VALUE_INVALID"]),
+            .refuses(&["INVOICE_VALUE_INVALID"]),
         example::request("a new car needs three years", search, unbundled.to_string())
-            .refused(&["LONG_TERM_TP_REQUIRED"]),
-        example::request("a quote can be locked", CONFIRM, CONFIRM_ARGUMENTS).accepted(),
-        example::request("a policy can be issued", ISSUE, ISSUE_ARGUMENTS).accepted(),
-        example::request("an inspection can be booked", INSPECT, INSPECT_ARGUMENTS).accepted(),
-        example::request("a policy can be given back", CANCEL, CANCEL_ARGUMENTS).accepted(),
-        example::request("issuing asks for a quote", ISSUE, r#"{"request_id":"r"}"#).refused(&["REQUIRED"]),
+            .refuses(&["LONG_TERM_TP_REQUIRED"]),
+        example::request("a quote can be locked", CONFIRM, CONFIRM_ARGUMENTS).accepts(),
+        example::request("a policy can be issued", ISSUE, ISSUE_ARGUMENTS).accepts(),
+        example::request("an inspection can be booked", INSPECT, INSPECT_ARGUMENTS).accepts(),
+        example::request("a policy can be given back", CANCEL, CANCEL_ARGUMENTS).accepts(),
+        example::request("issuing asks for a quote", ISSUE, r#"{"request_id":"r"}"#).refuses(&["REQUIRED"]),
     ]
 }
 
@@ -64,26 +64,26 @@ fn searches() -> Vec<Example> {
     let short = with(new_quote(), &[("/premium_breakdown/long_term_tp_premium_inr", json!(7223))]);
     vec![
         example::search("the better quote comes first", request().to_string(), [worse, best.clone()])
-            .ranked(&["best", "worse"], &[]),
+            .ranks(&["best", "worse"], &[]),
         example::search(
             "below the tariff, too large a bonus, too few claims settled",
             request().to_string(),
             [best.clone(), below, bonus, slow],
         )
-        .ranked(&["best"], &["TP_BELOW_FLOOR", "NCB_ABOVE_CARRY_FORWARD", "RATIO_BELOW_FLOOR"]),
+        .ranks(&["best"], &["TP_BELOW_FLOOR", "NCB_ABOVE_CARRY_FORWARD", "RATIO_BELOW_FLOOR"]),
         example::search("after a claim: no bonus, and an inspection", claimed.to_string(), [best])
-            .accepted_with(&["NCB_NOT_EARNED", "INSPECTION_OMITTED"]),
+            .accepts_with(&["NCB_NOT_EARNED", "INSPECTION_OMITTED"]),
         example::search("a bundle is held to the bundle's rate", new_request().to_string(), [short.to_string()])
-            .accepted_with(&["TP_BELOW_FLOOR"]),
+            .accepts_with(&["TP_BELOW_FLOOR"]),
         example::search("a premium that does not add up is a finding", request().to_string(), [odd_sum])
-            .ranked(&["odd"], &["PREMIUM_SUM"]),
+            .ranks(&["odd"], &["PREMIUM_SUM"]),
         example::search(
             "a broken quote says all that is broken",
             request().to_string(),
             [r#"{"quote_id":"half","insurer":{}}"#.to_owned()],
         )
-        .accepted_with(&["REQUIRED"]),
-        example::search("a request that is none", "{}", []).refused(&["REQUIRED"]),
+        .accepts_with(&["REQUIRED"]),
+        example::search("a request that is none", "{}", []).refuses(&["REQUIRED"]),
     ]
 }
 
@@ -98,19 +98,19 @@ fn answers() -> Vec<Example> {
     let unbounded = with(policy.clone(), &[("/policy_type", json!("long_term_tp_bundle"))]);
     let late = with(cancellation.clone(), &[("/cancelled_at", json!("2026-05-27T00:10:00+05:30"))]);
     vec![
-        example::exchange("a locked quote", CONFIRM, CONFIRM_ARGUMENTS, kyc.to_string(), quoted()).accepted(),
+        example::exchange("a locked quote", CONFIRM, CONFIRM_ARGUMENTS, kyc.to_string(), quoted()).accepts(),
         example::exchange("another quote than asked for", CONFIRM, CONFIRM_ARGUMENTS, other_quote.to_string(), None)
-            .refused(&["UNEXPECTED_VALUE"]),
-        example::exchange("a policy as quoted", ISSUE, ISSUE_ARGUMENTS, policy.to_string(), quoted()).accepted(),
+            .refuses(&["UNEXPECTED_VALUE"]),
+        example::exchange("a policy as quoted", ISSUE, ISSUE_ARGUMENTS, policy.to_string(), quoted()).accepts(),
         example::exchange("a dearer policy is a finding", ISSUE, ISSUE_ARGUMENTS, dearer.to_string(), quoted())
-            .accepted_with(&["PREMIUM_CHANGED"]),
+            .accepts_with(&["PREMIUM_CHANGED"]),
         example::exchange("a bundle has an end", ISSUE, ISSUE_ARGUMENTS, unbounded.to_string(), None)
-            .refused(&["LONG_TERM_TP_END_MISSING"]),
-        example::exchange("a visit at home", INSPECT, INSPECT_ARGUMENTS, inspection.to_string(), quoted()).accepted(),
+            .refuses(&["LONG_TERM_TP_END_MISSING"]),
+        example::exchange("a visit at home", INSPECT, INSPECT_ARGUMENTS, inspection.to_string(), quoted()).accepts(),
         example::exchange("a free-look cancellation", CANCEL, CANCEL_ARGUMENTS, cancellation.to_string(), None)
-            .accepted(),
+            .accepts(),
         example::exchange("the free-look window ends", CANCEL, CANCEL_ARGUMENTS, late.to_string(), None)
-            .refused(&["FREELOOK_WINDOW_EXPIRED"]),
+            .refuses(&["FREELOOK_WINDOW_EXPIRED"]),
     ]
 }
 
@@ -121,13 +121,13 @@ fn reports() -> Vec<Example> {
     let other = with(report.clone(), &[("/addons_count", json!(3)), ("/product_uin", json!("EX-OTHER"))]);
     let broken = with(report.clone(), &[("/amount_inr", json!(10.005)), ("/policy_type", Value::Null)]);
     vec![
-        example::completion("a sound report", report.to_string(), quoted()).accepted(),
+        example::completion("a sound report", report.to_string(), quoted()).accepts(),
         example::completion("the premium reported as the amount is a finding", premium.to_string(), quoted())
-            .accepted_with(&["PREMIUM_AS_AMOUNT"]),
+            .accepts_with(&["PREMIUM_AS_AMOUNT"]),
         example::completion("another product than quoted is a finding", other.to_string(), quoted())
-            .accepted_with(&["PRODUCT_MISMATCH", "ADDONS_MISMATCH"]),
+            .accepts_with(&["PRODUCT_MISMATCH", "ADDONS_MISMATCH"]),
         example::completion("finer than a paisa, no policy type", broken.to_string(), None)
-            .refused(&["BAD_FORMAT", "WRONG_TYPE"]),
+            .refuses(&["BAD_FORMAT", "WRONG_TYPE"]),
     ]
 }
 

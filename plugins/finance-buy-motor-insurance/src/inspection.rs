@@ -7,10 +7,8 @@ use crate::{MotorInsurance, tables};
 use contract_sdk::shape::{DateTime, Nullable, Phone, Text};
 use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, Vocabulary};
 
-/// The tool `schedule_inspection`.
 pub struct ScheduleInspection;
 
-/// Arguments of `schedule_inspection`.
 #[derive(Debug, Shape)]
 pub struct InspectionArguments<'a> {
     /// Identifier of the request.
@@ -19,7 +17,6 @@ pub struct InspectionArguments<'a> {
     pub quote_id: Text<'a>,
 }
 
-/// InspectionResult.
 #[derive(Debug, Shape)]
 pub struct InspectionResult<'a> {
     /// The partner's identifier of the inspection.

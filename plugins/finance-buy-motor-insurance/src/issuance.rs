@@ -1,10 +1,10 @@
 //! Issuing a policy: arguments, result, and the rules between them and the quote (spec 2, IssuedPolicy).
 //!
-//! The spec does not show the arguments; asked for is what identifies the call and the quote. Which check of the
-//! customer and which payment it rests on is between the user and the partner.
+//! The spec does not show the arguments; required is only what identifies the call and the quote. The check of
+//! the customer and the payment are between the user and the partner.
 //!
 //! The free-look window is counted from the start of cover, the only day that the answer names. A window that ends
-//! earlier than its own length from there is a finding; a longer one harms nobody.
+//! earlier than its own length from there is a finding; a longer one is to the user's advantage.
 
 use crate::cover::{AddonCode, PolicyType};
 use crate::dates::is_years_apart;
@@ -20,10 +20,8 @@ const BUNDLE_YEARS: [i64; 2] = [3, 5];
 /// By how many days the end of the free-look window may miss its length: some count the first day.
 const FREELOOK_TOLERANCE_DAYS: i64 = 1;
 
-/// The tool `issue_policy`.
 pub struct IssuePolicy;
 
-/// Arguments of `issue_policy`.
 #[derive(Debug, Shape)]
 pub struct IssueArguments<'a> {
     /// Identifier of the request; the same one gives the same policy.
@@ -32,7 +30,6 @@ pub struct IssueArguments<'a> {
     pub quote_id: Text<'a>,
 }
 
-/// IssuedPolicy.
 #[derive(Debug, Shape)]
 pub struct IssuedPolicy<'a> {
     /// The partner's identifier of the policy; it never changes.
@@ -84,10 +81,10 @@ impl Tool for IssuePolicy {
     ) {
         let (start, end) = (policy.policy_start_date, policy.policy_end_date);
         rules.refuse_if(end <= start, "DATE_ORDER", "/policy_end_date", "The policy must end after it starts.");
-        bundle(policy, quoted, rules);
-        free_look(policy, rules);
+        check_bundle(policy, quoted, rules);
+        check_free_look(policy, rules);
         if let Some(quote) = quoted {
-            compare(policy, quote, rules);
+            compare_with_quote(policy, quote, rules);
         }
     }
 
@@ -97,7 +94,7 @@ impl Tool for IssuePolicy {
 }
 
 /// A bundle says until when its third-party cover lasts, and that is 3 or 5 years from its start.
-fn bundle(policy: &IssuedPolicy<'_>, quoted: Option<&MotorQuote<'_>>, rules: &mut AnswerRules) {
+fn check_bundle(policy: &IssuedPolicy<'_>, quoted: Option<&MotorQuote<'_>>, rules: &mut AnswerRules) {
     let at = "/long_term_tp_end_date";
     let quoted_years = quoted.map_or(0, |quote| quote.long_term_tp_years);
     let Nullable(Some(long_term_end)) = policy.long_term_tp_end_date else {
@@ -124,7 +121,7 @@ fn bundle(policy: &IssuedPolicy<'_>, quoted: Option<&MotorQuote<'_>>, rules: &mu
     );
 }
 
-fn free_look(policy: &IssuedPolicy<'_>, rules: &mut AnswerRules) {
+fn check_free_look(policy: &IssuedPolicy<'_>, rules: &mut AnswerRules) {
     let window = i64::from(policy.freelook_ends_at.days) - i64::from(policy.policy_start_date.days);
     let stated = policy.freelook_period_days;
     rules.finding_if(
@@ -136,7 +133,7 @@ fn free_look(policy: &IssuedPolicy<'_>, rules: &mut AnswerRules) {
 }
 
 /// What was issued against what was quoted.
-fn compare(policy: &IssuedPolicy<'_>, quote: &MotorQuote<'_>, rules: &mut AnswerRules) {
+fn compare_with_quote(policy: &IssuedPolicy<'_>, quote: &MotorQuote<'_>, rules: &mut AnswerRules) {
     let insurer = &quote.insurer;
     let texts = [
         ("/insurer_id", "INSURER_CHANGED", &*insurer.insurer_id, &*policy.insurer_id),

@@ -8,10 +8,8 @@ use crate::{MotorInsurance, tables};
 use contract_sdk::shape::{DateTime, Nullable, Text};
 use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, Vocabulary};
 
-/// The tool `confirm_quote_and_kyc`.
 pub struct ConfirmQuoteAndKyc;
 
-/// Arguments of `confirm_quote_and_kyc`.
 #[derive(Debug, Shape)]
 pub struct ConfirmArguments<'a> {
     /// Identifier of the request; the same one gives the same result.
@@ -20,7 +18,6 @@ pub struct ConfirmArguments<'a> {
     pub quote_id: Text<'a>,
 }
 
-/// KYCResult.
 #[derive(Debug, Shape)]
 pub struct KycResult<'a> {
     /// The partner's identifier of the check.

@@ -45,7 +45,6 @@ pub mod tables;
 pub mod tariff;
 pub mod vehicle;
 
-/// The intent's name.
 pub const INTENT: &str = "finance.buy_motor_insurance";
 
 contract_sdk::contract! {

@@ -22,20 +22,20 @@ const RATIO_FLOOR_FAST_PCT: f64 = 90.0;
 
 /// Rules on one quote, in the order of its members.
 pub(crate) fn item_rules(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
-    settlement_ratio(request, quote, rules);
-    policy_type(request, quote, rules);
-    insured_value(request, quote, rules);
-    third_party_floor(request, quote, rules);
-    premium(quote, rules);
-    no_claim_bonus(request, quote, rules);
-    bundle_years(request, quote, rules);
-    dates(quote, rules);
-    addons(request, quote, rules);
-    inspection(request, quote, rules);
+    check_settlement_ratio(request, quote, rules);
+    check_policy_type(request, quote, rules);
+    check_insured_value(request, quote, rules);
+    check_third_party_floor(request, quote, rules);
+    check_premium(quote, rules);
+    check_no_claim_bonus(request, quote, rules);
+    check_bundle_years(request, quote, rules);
+    check_dates(quote, rules);
+    check_addons(request, quote, rules);
+    check_inspection(request, quote, rules);
 }
 
 /// The band sets the floor: `fast` relaxes it, `flexible` and no band at all have none.
-fn settlement_ratio(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
+fn check_settlement_ratio(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
     let floor = match request.bands().safety {
         Some("fast") => RATIO_FLOOR_FAST_PCT,
         Some("balanced" | "good" | "great") => RATIO_FLOOR_PCT,
@@ -52,7 +52,7 @@ fn settlement_ratio(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>,
 
 /// A quote is for the kind of policy asked for. A comprehensive policy with long-term third-party cover and a bundle
 /// are the same cover, so for a new car or two-wheeler either answers the other.
-fn policy_type(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
+fn check_policy_type(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
     let (wanted, found) = (request.buyer_preferences.target_policy_type, quote.policy_type);
     let is_full = |policy| matches!(policy, PolicyType::Comprehensive | PolicyType::LongTermTpBundle);
     let same_cover = quote.long_term_tp_years > 0 && is_full(wanted) && is_full(found);
@@ -65,7 +65,7 @@ fn policy_type(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rule
 }
 
 /// Nothing newly purchased is worth more than its invoice.
-fn insured_value(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
+fn check_insured_value(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
     let (Some(Inr(invoice)), Inr(insured)) = (request.vehicle.invoice_value_inr.0, quote.idv_inr) else {
         return;
     };
@@ -79,7 +79,7 @@ fn insured_value(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, ru
 
 /// No third-party premium below the tariff: a year's premium not below the year's rate, and a bundle's two
 /// third-party parts together not below the bundle's rate, however they are split.
-fn third_party_floor(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
+fn check_third_party_floor(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
     let premium = &quote.premium_breakdown;
     let (Inr(annual), Inr(long_term)) = (premium.third_party_premium_inr, premium.long_term_tp_premium_inr);
     let sold = match quote.policy_type.third_party() {
@@ -119,7 +119,7 @@ fn below_floor(
 }
 
 /// The parts of a premium add up to its total, and the addons to their part.
-fn premium(quote: &MotorQuote<'_>, rules: &mut ItemRules) {
+fn check_premium(quote: &MotorQuote<'_>, rules: &mut ItemRules) {
     let premium = &quote.premium_breakdown;
     let (sum, Inr(total)) = (sum_inr(premium), premium.total_payable_inr);
     rules.finding_if(
@@ -152,13 +152,13 @@ fn sum_inr(premium: &PremiumBreakdown) -> i64 {
 }
 
 /// A bonus needs a prior policy, no claim, no long lapse, and is never more than what may be carried forward.
-fn no_claim_bonus(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
+fn check_no_claim_bonus(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
     let (previous, found) = (&request.previous_policy, quote.ncb_applied_pct);
     let at = "/ncb_applied_pct";
     let lapsed = previous.lapse_days(quote.policy_start_date).is_some_and(|days| days > LONG_LAPSE_DAYS);
     let why = if !previous.has_prior_policy {
         Some("there was no prior policy")
-    } else if previous.claimed() {
+    } else if previous.has_claims() {
         Some("a claim was filed")
     } else if lapsed {
         Some("the policy lapsed for more than 90 days")
@@ -189,7 +189,7 @@ fn no_claim_bonus(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, r
 }
 
 /// A bundle lasts as long as the vehicle needs: 3 years for new cars, 5 for new two-wheelers, none for all else.
-fn bundle_years(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
+fn check_bundle_years(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
     let found = quote.long_term_tp_years;
     let needed = request.needed_bundle_years().unwrap_or(request.buyer_preferences.long_term_tp_years);
     let third_party = quote.policy_type.third_party();
@@ -215,7 +215,7 @@ fn bundle_years(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rul
 }
 
 /// A policy ends after it starts, and as late as it says that it lasts.
-fn dates(quote: &MotorQuote<'_>, rules: &mut ItemRules) {
+fn check_dates(quote: &MotorQuote<'_>, rules: &mut ItemRules) {
     let (start, end) = (quote.policy_start_date, quote.policy_end_date);
     let at = "/policy_end_date";
     rules.drop_if(end <= start, "DATE_ORDER", at, "The policy must end after it starts.");
@@ -230,7 +230,7 @@ fn dates(quote: &MotorQuote<'_>, rules: &mut ItemRules) {
 
 /// Addons that cannot be had with this policy or for this vehicle. That one which was asked for is not there only
 /// lowers the score.
-fn addons(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
+fn check_addons(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
     for (index, addon) in quote.addons_included.iter().enumerate() {
         if let Some(clash) = addon.code.clash(quote.policy_type, request.vehicle.is_electric()) {
             rules.drop_if(
@@ -244,14 +244,14 @@ fn addons(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &m
 }
 
 /// A vehicle is inspected after a long lapse, after a claim, and for a used vehicle's first policy.
-fn inspection(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
+fn check_inspection(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
     let previous = &request.previous_policy;
     let lapse = previous.lapse_days(quote.policy_start_date).filter(|days| *days > LONG_LAPSE_DAYS);
     let why = if request.purchase_context == PurchaseContext::UsedVehicleFirstPolicy {
         "it is a used vehicle's first policy"
     } else if lapse.is_some() {
         "the policy lapsed for more than 90 days"
-    } else if previous.claimed() {
+    } else if previous.has_claims() {
         "a claim was filed"
     } else {
         return;

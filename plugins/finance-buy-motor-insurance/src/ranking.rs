@@ -37,7 +37,6 @@ const TIME_INSTANT: &Signals<3> = &TIME.emphasise("instant_issuance", 2.0);
 const BANDS: &[BandFactor; 12] =
     &with_band(USUAL_BANDS, BandFactor { axis: Axis::Safety, value: "great", factor: 1.5 });
 
-/// The ranking of the intent.
 pub const RANKING: Ranking = Ranking::new(
     WEIGHTS,
     AxisSignals { time: TIME.list(), taste: TASTE.list(), budget: BUDGET.list(), safety: SAFETY.list() },

@@ -10,7 +10,6 @@ use contract_sdk::common::{SessionContext, TtbsUserBand};
 use contract_sdk::shape::{Date, LocaleTag, Nullable, Text};
 use contract_sdk::{SearchRequest, Shape, UserBands, Vocabulary};
 
-/// Arguments of `search_motor_quotes`.
 #[derive(Debug, Shape)]
 pub struct MotorInsuranceRequest<'a> {
     /// Always finance.buy_motor_insurance.
@@ -114,7 +113,7 @@ pub struct PreviousPolicy<'a> {
 
 impl PreviousPolicy<'_> {
     /// Whether a claim was filed in the last policy year.
-    pub(crate) fn claimed(&self) -> bool {
+    pub(crate) fn has_claims(&self) -> bool {
         self.claims_filed_last_year.is_some_and(|claims| claims > 0)
     }
 

@@ -10,18 +10,18 @@ use contract_sdk::{RequestRules, Vocabulary, code};
 /// Rules on a request, in the order of its members.
 pub(crate) fn request_rules(request: &MotorInsuranceRequest<'_>, rules: &mut RequestRules) {
     if let Some(place) = &request.user_location {
-        pincode(place, rules);
+        check_pincode(place, rules);
     }
-    history_fits_context(request, rules);
-    vehicle(&request.vehicle, rules);
-    invoice(request, rules);
-    previous_policy(&request.previous_policy, rules);
-    addons(request, rules);
-    bundle(request, &request.buyer_preferences, rules);
+    check_history(request, rules);
+    check_vehicle(&request.vehicle, rules);
+    check_invoice(request, rules);
+    check_previous_policy(&request.previous_policy, rules);
+    check_addons(request, rules);
+    check_bundle(request, &request.buyer_preferences, rules);
 }
 
 /// Postal codes have six digits, of which the first is not 0; the shape has counted them.
-fn pincode(place: &UserLocation<'_>, rules: &mut RequestRules) {
+fn check_pincode(place: &UserLocation<'_>, rules: &mut RequestRules) {
     let sound = |code: &str| code.bytes().all(|byte| byte.is_ascii_digit()) && !code.starts_with('0');
     rules.refuse_if(
         place.pincode.as_deref().is_some_and(|code| !sound(code)),
@@ -32,7 +32,7 @@ fn pincode(place: &UserLocation<'_>, rules: &mut RequestRules) {
 }
 
 /// A lapsed or a live policy is a prior policy. It is only a note: a bonus may come from another vehicle.
-fn history_fits_context(request: &MotorInsuranceRequest<'_>, rules: &mut RequestRules) {
+fn check_history(request: &MotorInsuranceRequest<'_>, rules: &mut RequestRules) {
     let context = request.purchase_context;
     let expected = match context {
         PurchaseContext::NewlyPurchased => false,
@@ -47,7 +47,7 @@ fn history_fits_context(request: &MotorInsuranceRequest<'_>, rules: &mut Request
     );
 }
 
-fn vehicle(vehicle: &Vehicle<'_>, rules: &mut RequestRules) {
+fn check_vehicle(vehicle: &Vehicle<'_>, rules: &mut RequestRules) {
     let kind = vehicle.vehicle_type;
     if let Some(subtype) = vehicle.subtype {
         rules.note_if(
@@ -71,7 +71,7 @@ fn vehicle(vehicle: &Vehicle<'_>, rules: &mut RequestRules) {
 }
 
 /// A vehicle that was just bought has an invoice, and its insured value follows from it.
-fn invoice(request: &MotorInsuranceRequest<'_>, rules: &mut RequestRules) {
+fn check_invoice(request: &MotorInsuranceRequest<'_>, rules: &mut RequestRules) {
     rules.refuse_as(
         request.is_new() && request.vehicle.invoice_value_inr.0.is_none_or(|value| value.0 == 0),
         "INVOICE_VALUE_INVALID",
@@ -80,7 +80,7 @@ fn invoice(request: &MotorInsuranceRequest<'_>, rules: &mut RequestRules) {
     );
 }
 
-fn previous_policy(previous: &PreviousPolicy<'_>, rules: &mut RequestRules) {
+fn check_previous_policy(previous: &PreviousPolicy<'_>, rules: &mut RequestRules) {
     let absent = [("insurer_name", previous.insurer().is_none()), ("expiry_date", previous.expiry().is_none())];
     for (member, absent) in absent {
         rules.refuse_if(
@@ -93,7 +93,7 @@ fn previous_policy(previous: &PreviousPolicy<'_>, rules: &mut RequestRules) {
 }
 
 /// An addon that no partner can sell with this policy or for this vehicle is told. Quotes without it may still serve.
-fn addons(request: &MotorInsuranceRequest<'_>, rules: &mut RequestRules) {
+fn check_addons(request: &MotorInsuranceRequest<'_>, rules: &mut RequestRules) {
     let wanted = &request.buyer_preferences;
     for (index, addon) in wanted.addons_required.iter().enumerate() {
         if let Some(clash) = addon.clash(wanted.target_policy_type, request.vehicle.is_electric()) {
@@ -108,7 +108,7 @@ fn addons(request: &MotorInsuranceRequest<'_>, rules: &mut RequestRules) {
 }
 
 /// 3 years for new cars, 5 for new two-wheelers, 0 for all else.
-fn bundle(request: &MotorInsuranceRequest<'_>, wanted: &BuyerPreferences<'_>, rules: &mut RequestRules) {
+fn check_bundle(request: &MotorInsuranceRequest<'_>, wanted: &BuyerPreferences<'_>, rules: &mut RequestRules) {
     let years = wanted.long_term_tp_years;
     let needed = request.needed_bundle_years();
     let at = "/buyer_preferences/long_term_tp_years";

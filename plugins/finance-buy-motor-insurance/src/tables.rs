@@ -8,7 +8,6 @@ use crate::kyc::ConfirmQuoteAndKyc;
 use contract_sdk::bindings::{Backoff, ToolRole};
 use contract_sdk::{About, ErrorRow, Forbidden, Lifetime, Search, ToolEntry, ToolPolicy};
 
-/// Identity.
 pub const ABOUT: About = About {
     intent: INTENT,
     version: "1.0.0",
@@ -18,7 +17,6 @@ pub const ABOUT: About = About {
               lapsed, switching insurer, or a used vehicle's first policy.",
 };
 
-/// The search tool.
 pub const SEARCH: Search = Search {
     policy: ToolPolicy {
         name: "search_motor_quotes",
@@ -46,7 +44,6 @@ pub const SEARCH: Search = Search {
 const STEP: ToolPolicy =
     ToolPolicy { role: ToolRole::Create, p50_ms: 1500, p95_ms: 4000, rate_per_minute: 30, ..ToolPolicy::PLAIN };
 
-/// Policy of `confirm_quote_and_kyc`.
 pub(crate) const CONFIRM: ToolPolicy = ToolPolicy {
     name: "confirm_quote_and_kyc",
     purpose: "Locks a quote and checks the customer, with a nominee where one applies.",
@@ -54,7 +51,6 @@ pub(crate) const CONFIRM: ToolPolicy = ToolPolicy {
     ..STEP
 };
 
-/// Policy of `issue_policy`.
 pub(crate) const ISSUE: ToolPolicy = ToolPolicy {
     name: "issue_policy",
     purpose: "Issues the policy after the customer was checked and has paid.",
@@ -65,7 +61,6 @@ pub(crate) const ISSUE: ToolPolicy = ToolPolicy {
     ..STEP
 };
 
-/// Policy of `schedule_inspection`.
 pub(crate) const INSPECT: ToolPolicy = ToolPolicy {
     name: "schedule_inspection",
     purpose: "Books the inspection of the vehicle.",
@@ -74,7 +69,6 @@ pub(crate) const INSPECT: ToolPolicy = ToolPolicy {
     ..STEP
 };
 
-/// Policy of `cancel_or_freelook`.
 pub(crate) const CANCEL: ToolPolicy = ToolPolicy {
     name: "cancel_or_freelook",
     role: ToolRole::Cancel,
@@ -97,7 +91,6 @@ const THROTTLE_WAIT_MS: u32 = 2000;
 /// First wait after a partner failure, in milliseconds; the spec says only that waits grow exponentially.
 const FAILURE_WAIT_MS: u32 = 1000;
 
-/// The error table.
 pub const ERRORS: &[ErrorRow] = &[
     ErrorRow::INVALID_REQUEST,
     ErrorRow::RATE_LIMITED.with_retry(1, THROTTLE_WAIT_MS, Backoff::Fixed),

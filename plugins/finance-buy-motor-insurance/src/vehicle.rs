@@ -3,7 +3,6 @@
 use contract_sdk::shape::{Inr, Nullable, Text};
 use contract_sdk::{Shape, Vocabulary};
 
-/// The vehicle.
 #[derive(Debug, Shape)]
 pub struct Vehicle<'a> {
     /// What kind of vehicle it is.
@@ -103,7 +102,6 @@ impl VehicleKind {
     }
 }
 
-/// Types of vehicle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Vocabulary)]
 pub enum VehicleType {
     Car,

@@ -64,7 +64,7 @@ fn refuses(found: Result<CheckedResponse, Refusal>, pointer: &str, code: &str) {
     assert_refused(found, "INTERNAL_ERROR", &[(pointer, code)]);
 }
 
-fn found(passed: Result<CheckedResponse, Refusal>) -> Pairs {
+fn findings_of(passed: Result<CheckedResponse, Refusal>) -> Pairs {
     pairs(&passed.unwrap().findings)
 }
 
@@ -89,7 +89,7 @@ fn issuing_a_policy_as_quoted() {
         let passed = issue(&policy, Some(&quote)).unwrap();
         assert_eq!(passed.reference.as_deref(), Some("pol_8f53295a73878494"));
         assert_eq!((passed.advisory, passed.findings), (None, vec![]));
-        assert_eq!(found(issue(&policy, None)), vec![]);
+        assert_eq!(findings_of(issue(&policy, None)), vec![]);
     }
 }
 
@@ -104,14 +104,14 @@ fn what_was_issued_is_compared_with_the_quote() {
         ("/emergency_assistance_phone", Value::Null, "ASSISTANCE_PHONE_MISSING"),
     ] {
         let changed = with(policy(), &[(pointer, value)]);
-        assert_eq!(found(issue(&changed, Some(&quote()))), pair(pointer, code));
-        assert_eq!(found(issue(&changed, None)), vec![]);
+        assert_eq!(findings_of(issue(&changed, Some(&quote()))), pair(pointer, code));
+        assert_eq!(findings_of(issue(&changed, None)), vec![]);
     }
-    assert_eq!(found(issue(&with(policy(), &[("/total_paid_inr", json!(14_015))]), Some(&quote()))), vec![]);
+    assert_eq!(findings_of(issue(&with(policy(), &[("/total_paid_inr", json!(14_015))]), Some(&quote()))), vec![]);
     let unassisted = with(quote(), &[("/addons_included/1/code", json!("passenger_cover"))]);
     let no_phone = with(policy(), &[("/emergency_assistance_phone", Value::Null)]);
-    assert_eq!(found(issue(&no_phone, Some(&unassisted))), vec![]);
-    assert_eq!(found(issue(&policy(), Some(&json!({})))), pair("", "QUOTE_UNREADABLE"));
+    assert_eq!(findings_of(issue(&no_phone, Some(&unassisted))), vec![]);
+    assert_eq!(findings_of(issue(&policy(), Some(&json!({})))), pair("", "QUOTE_UNREADABLE"));
 }
 
 #[test]
@@ -127,21 +127,21 @@ fn the_dates_of_a_policy() {
     refuses(issue(&unnamed, Some(&bundle())), at, "LONG_TERM_TP_END_MISSING");
     refuses(issue(&with(bundle_policy(), &[(at, json!("2026-05-11"))]), None), at, "DATE_ORDER");
     let five_years = with(bundle_policy(), &[(at, json!("2031-05-10"))]);
-    assert_eq!(found(issue(&five_years, None)), vec![]);
-    assert_eq!(found(issue(&five_years, Some(&bundle()))), pair(at, "LONG_TERM_TP_END_MISMATCH"));
+    assert_eq!(findings_of(issue(&five_years, None)), vec![]);
+    assert_eq!(findings_of(issue(&five_years, Some(&bundle()))), pair(at, "LONG_TERM_TP_END_MISMATCH"));
     let two_years = with(bundle_policy(), &[(at, json!("2028-05-10"))]);
-    assert_eq!(found(issue(&two_years, None)), pair(at, "LONG_TERM_TP_END_MISMATCH"));
+    assert_eq!(findings_of(issue(&two_years, None)), pair(at, "LONG_TERM_TP_END_MISMATCH"));
     let unasked = with(policy(), &[(at, json!("2029-05-10"))]);
-    assert_eq!(found(issue(&unasked, Some(&quote()))), pair(at, "LONG_TERM_TP_END_MISMATCH"));
+    assert_eq!(findings_of(issue(&unasked, Some(&quote()))), pair(at, "LONG_TERM_TP_END_MISMATCH"));
 }
 
 #[test]
 fn the_free_look_window_is_not_cut_short() {
     let ends = |day: &str| issue(&with(policy(), &[("/freelook_ends_at", json!(day))]), None);
     for day in ["2026-05-25", "2026-05-26", "2026-06-30"] {
-        assert_eq!(found(ends(day)), vec![]);
+        assert_eq!(findings_of(ends(day)), vec![]);
     }
-    assert_eq!(found(ends("2026-05-24")), pair("/freelook_ends_at", "FREELOOK_CUT_SHORT"));
+    assert_eq!(findings_of(ends("2026-05-24")), pair("/freelook_ends_at", "FREELOOK_CUT_SHORT"));
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn inspections() {
     refuses(inspect(&with(inspection(), &[(at, json!("2026-05-09T09:59:59+05:30"))])), at, "DATE_ORDER");
     let place = |mode: &str, address: Value, garage: Value| {
         let location = json!({"mode": mode, "address": address, "garage_name": garage});
-        found(inspect(&with(inspection(), &[("/location", location)])))
+        findings_of(inspect(&with(inspection(), &[("/location", location)])))
     };
     let missing = |member: &str| pair(&format!("/location/{member}"), "INSPECTION_PLACE_MISSING");
     assert_eq!(place("self_video", Value::Null, Value::Null), vec![]);

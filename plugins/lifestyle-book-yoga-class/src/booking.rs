@@ -10,10 +10,8 @@ use crate::{YogaClass, findings, tables};
 use contract_sdk::shape::{DateTime, Inr, Text};
 use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, code};
 
-/// The tool `get_provider_detail`.
 pub struct GetProviderDetail;
 
-/// Arguments of `get_provider_detail`.
 #[derive(Debug, Shape)]
 pub struct DetailArguments<'a> {
     /// Identifier of the request that the option came from.
@@ -49,10 +47,8 @@ impl Tool for GetProviderDetail {
     }
 }
 
-/// The tool `get_available_slots`.
 pub struct GetAvailableSlots;
 
-/// Arguments of `get_available_slots`.
 #[derive(Debug, Shape)]
 pub struct SlotsArguments<'a> {
     /// Identifier of the request that the option came from.
@@ -101,7 +97,7 @@ impl Tool for GetAvailableSlots {
             );
         }
         if let Some(Offer { option, .. }) = quoted {
-            unknown_to(option, list, rules);
+            find_unknown(option, list, rules);
         }
     }
 
@@ -111,7 +107,7 @@ impl Tool for GetAvailableSlots {
 }
 
 /// Slots of classes and instructors that the quoted option does not have.
-fn unknown_to(option: &YogaClassOption<'_>, list: &SlotList<'_>, rules: &mut AnswerRules) {
+fn find_unknown(option: &YogaClassOption<'_>, list: &SlotList<'_>, rules: &mut AnswerRules) {
     let classes = Index::of(option.yoga_class_catalog.iter().map(|class| &*class.class_id));
     let instructors = Index::of(option.instructors.iter().map(|instructor| &*instructor.instructor_id));
     for (index, slot) in list.slots.iter().enumerate() {
@@ -130,10 +126,8 @@ fn unknown_to(option: &YogaClassOption<'_>, list: &SlotList<'_>, rules: &mut Ans
     }
 }
 
-/// The tool `book_slot`.
 pub struct BookSlot;
 
-/// Arguments of `book_slot`.
 #[derive(Debug, Shape)]
 pub struct BookArguments<'a> {
     /// Identifier of the request; the same one gives the same booking.
@@ -148,7 +142,6 @@ pub struct BookArguments<'a> {
     pub scheduled_for_iso: Option<DateTime>,
 }
 
-/// BookingRef.
 #[derive(Debug, Shape)]
 pub struct BookingRef<'a> {
     /// The partner's identifier of the booking.
@@ -167,10 +160,8 @@ impl Tool for BookSlot {
     }
 }
 
-/// The tool `cancel_booking`.
 pub struct CancelBooking;
 
-/// Arguments of `cancel_booking`.
 #[derive(Debug, Shape)]
 pub struct CancelArguments<'a> {
     /// Identifier of the request that the booking came from.
@@ -181,7 +172,6 @@ pub struct CancelArguments<'a> {
     pub reason_code: Option<Text<'a>>,
 }
 
-/// RefundInfo.
 #[derive(Debug, Shape)]
 pub struct RefundInfo<'a> {
     /// The booking that was cancelled.
@@ -214,10 +204,8 @@ impl Tool for CancelBooking {
     }
 }
 
-/// The tool `modify_booking`.
 pub struct ModifyBooking;
 
-/// Arguments of `modify_booking`.
 #[derive(Debug, Shape)]
 pub struct ModifyArguments<'a> {
     /// Identifier of the request that the booking came from.
@@ -232,7 +220,6 @@ pub struct ModifyArguments<'a> {
     pub scheduled_for_iso: Option<DateTime>,
 }
 
-/// RevisedBookingInfo.
 #[derive(Debug, Shape)]
 pub struct RevisedBookingInfo<'a> {
     /// The booking as it is known from now on; partners may give a changed booking another identifier.

@@ -73,7 +73,7 @@ pub(crate) fn report_rules(
         "The class must end after it starts.",
     );
     if let Some(Offer { option, .. }) = quoted {
-        compare(extra, option, rules);
+        compare_with_quote(extra, option, rules);
         if took_place && let Some(quoted_start) = quoted_start(extra, option) {
             rules.late_by_minutes(extra.started_at.minutes_since(quoted_start));
         }
@@ -88,7 +88,7 @@ fn quoted_start(report: &YogaClassReport<'_>, option: &YogaClassOption<'_>) -> O
     of_class.filter_map(YogaSlotOption::starts).min_by_key(|start| (away_ms(start), start.ms))
 }
 
-fn compare(report: &YogaClassReport<'_>, option: &YogaClassOption<'_>, rules: &mut ReportRules) {
+fn compare_with_quote(report: &YogaClassReport<'_>, option: &YogaClassOption<'_>, rules: &mut ReportRules) {
     let studio = &option.yoga_studio.identity.id;
     rules.finding_if(
         *report.yoga_studio_id != **studio,

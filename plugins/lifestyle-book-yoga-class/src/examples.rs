@@ -13,9 +13,9 @@ pub(crate) fn examples() -> Vec<Example> {
 
 fn classification() -> Vec<Example> {
     vec![
-        example::classify("a yoga class at a time is this intent", "book a yoga class for tomorrow morning").accepted(),
-        example::classify("yoga at home is not", "yoga teacher to come to my home").refused(&[]),
-        example::classify("a gym session is not", "book a gym session for this evening").refused(&[]),
+        example::classify("a yoga class at a time is this intent", "book a yoga class for tomorrow morning").accepts(),
+        example::classify("yoga at home is not", "yoga teacher to come to my home").refuses(&[]),
+        example::classify("a gym session is not", "book a gym session for this evening").refuses(&[]),
     ]
 }
 
@@ -31,19 +31,19 @@ fn requests() -> Vec<Example> {
     );
     let unversioned = with(request(), &[("/intent_version", json!("latest"))]);
     vec![
-        example::request("a sound request passes", search, request().to_string()).accepted(),
-        example::request("every violation is told", search, broken.to_string()).refused(&[
+        example::request("a sound request passes", search, request().to_string()).accepts(),
+        example::request("every violation is told", search, broken.to_string()).refuses(&[
             "NOT_IN_VOCABULARY",
             "OUT_OF_RANGE",
             "TOO_FEW_ITEMS",
         ]),
-        example::request("a version is a version", search, unversioned.to_string()).refused(&["BAD_FORMAT"]),
-        example::request("a detail can be asked for", "get_provider_detail", detail().to_string()).accepted(),
-        example::request("slots can be asked for", "get_available_slots", detail().to_string()).accepted(),
-        example::request("a slot can be booked", "book_slot", book().to_string()).accepted(),
-        example::request("a booking is for a class", "book_slot", detail().to_string()).refused(&["REQUIRED"]),
-        example::request("a booking can be cancelled", "cancel_booking", booked().to_string()).accepted(),
-        example::request("a booking can be changed", "modify_booking", booked().to_string()).accepted(),
+        example::request("a version is a version", search, unversioned.to_string()).refuses(&["BAD_FORMAT"]),
+        example::request("a detail can be asked for", "get_provider_detail", detail().to_string()).accepts(),
+        example::request("slots can be asked for", "get_available_slots", detail().to_string()).accepts(),
+        example::request("a slot can be booked", "book_slot", book().to_string()).accepts(),
+        example::request("a booking is for a class", "book_slot", detail().to_string()).refuses(&["REQUIRED"]),
+        example::request("a booking can be cancelled", "cancel_booking", booking_arguments().to_string()).accepts(),
+        example::request("a booking can be changed", "modify_booking", booking_arguments().to_string()).accepts(),
     ]
 }
 
@@ -65,28 +65,28 @@ fn searches() -> Vec<Example> {
     let third_trimester = with(request(), &[("/user_yoga_profile/pregnant_or_postpartum", json!("pregnant_t3"))]);
     vec![
         example::search("the better studio comes first", request().to_string(), [worse, best.clone()])
-            .ranked(&["best", "worse"], &[]),
+            .ranks(&["best", "worse"], &[]),
         example::search(
             "fire safety, background check, style",
             request().to_string(),
             [unsafe_studio, best.clone(), unchecked, other_style],
         )
-        .ranked(&["best"], &["FIRE_SAFETY", "INSTRUCTOR_UNCHECKED", "STYLE_ABSENT"]),
+        .ranks(&["best"], &["FIRE_SAFETY", "INSTRUCTOR_UNCHECKED", "STYLE_ABSENT"]),
         example::search(
             "the third trimester needs a prenatal class",
             third_trimester.to_string(),
             [best, option("prenatal", &[("/yoga_class_catalog/0/class_kind", json!("prenatal_class"))])],
         )
-        .ranked(&["prenatal"], &["PRENATAL_CLASS_REQUIRED"]),
+        .ranks(&["prenatal"], &["PRENATAL_CLASS_REQUIRED"]),
         example::search("an attendance above the limit is a finding", request().to_string(), [crowded])
-            .ranked(&["crowded"], &["CLASS_SIZE"]),
+            .ranks(&["crowded"], &["CLASS_SIZE"]),
         example::search(
             "a broken option says all that is broken",
             request().to_string(),
             [r#"{"yoga_studio":{"identity":{"id":"half"}},"available_slots":[]}"#.to_owned()],
         )
-        .accepted_with(&["REQUIRED", "TOO_FEW_ITEMS"]),
-        example::search("a request that is none", "{}", []).refused(&["REQUIRED"]),
+        .accepts_with(&["REQUIRED", "TOO_FEW_ITEMS"]),
+        example::search("a request that is none", "{}", []).refuses(&["REQUIRED"]),
     ]
 }
 
@@ -95,13 +95,12 @@ fn details() -> Vec<Example> {
     let slots = |class: &str| json!({"slots": [{"class_id": class, "instructor_id_assigned": "i-1"}]}).to_string();
     let quoted = || Some(option("s-1", &[]));
     vec![
-        example::exchange("the studio that was asked for", tool, arguments.clone(), option("s-1", &[]), None)
-            .accepted(),
+        example::exchange("the studio that was asked for", tool, arguments.clone(), option("s-1", &[]), None).accepts(),
         example::exchange("another studio", tool, arguments.clone(), option("s-2", &[]), None)
-            .refused(&["UNEXPECTED_VALUE"]),
-        example::exchange("its slots", "get_available_slots", arguments.clone(), slots("c-1"), quoted()).accepted(),
+            .refuses(&["UNEXPECTED_VALUE"]),
+        example::exchange("its slots", "get_available_slots", arguments.clone(), slots("c-1"), quoted()).accepts(),
         example::exchange("a slot of no class", "get_available_slots", arguments, slots("c-9"), quoted())
-            .accepted_with(&["UNKNOWN_CLASS"]),
+            .accepts_with(&["UNKNOWN_CLASS"]),
     ]
 }
 
@@ -109,13 +108,20 @@ fn bookings() -> Vec<Example> {
     let refund = |booking: &str| json!({"booking_ref": booking, "refund_amount_inr": 500}).to_string();
     let reference = json!({"booking_ref": "b-1"}).to_string();
     vec![
-        example::exchange("a booking", "book_slot", book().to_string(), reference.clone(), None).accepted(),
+        example::exchange("a booking", "book_slot", book().to_string(), reference.clone(), None).accepts(),
         example::exchange("a booking without a name", "book_slot", book().to_string(), r#"{"booking_ref":" "}"#, None)
-            .refused(&["EMPTY"]),
-        example::exchange("a refund", "cancel_booking", booked().to_string(), refund("b-1"), None).accepted(),
-        example::exchange("a refund of another booking", "cancel_booking", booked().to_string(), refund("b-2"), None)
-            .refused(&["UNEXPECTED_VALUE"]),
-        example::exchange("a changed booking", "modify_booking", booked().to_string(), reference, None).accepted(),
+            .refuses(&["EMPTY"]),
+        example::exchange("a refund", "cancel_booking", booking_arguments().to_string(), refund("b-1"), None).accepts(),
+        example::exchange(
+            "a refund of another booking",
+            "cancel_booking",
+            booking_arguments().to_string(),
+            refund("b-2"),
+            None,
+        )
+        .refuses(&["UNEXPECTED_VALUE"]),
+        example::exchange("a changed booking", "modify_booking", booking_arguments().to_string(), reference, None)
+            .accepts(),
     ]
 }
 
@@ -126,13 +132,13 @@ fn reports() -> Vec<Example> {
     let broken = with(report(), &[("/amount_inr", json!(10.005)), ("/props_used", json!(["towel"]))]);
     let unlisted = with(report(), &[("/status", json!("done"))]);
     vec![
-        example::completion("a sound report", report().to_string(), quoted()).accepted(),
+        example::completion("a sound report", report().to_string(), quoted()).accepts(),
         example::completion("another class than booked is a finding", other.to_string(), quoted())
-            .accepted_with(&["CLASS_MISMATCH"]),
-        example::completion("a class ends after it starts", backwards.to_string(), None).refused(&["WINDOW_ORDER"]),
+            .accepts_with(&["CLASS_MISMATCH"]),
+        example::completion("a class ends after it starts", backwards.to_string(), None).refuses(&["WINDOW_ORDER"]),
         example::completion("finer than a paisa, an unknown prop", broken.to_string(), None)
-            .refused(&["BAD_FORMAT", "NOT_IN_VOCABULARY"]),
-        example::completion("an unlisted status", unlisted.to_string(), None).refused(&["NOT_IN_VOCABULARY"]),
+            .refuses(&["BAD_FORMAT", "NOT_IN_VOCABULARY"]),
+        example::completion("an unlisted status", unlisted.to_string(), None).refuses(&["NOT_IN_VOCABULARY"]),
     ]
 }
 
@@ -285,7 +291,7 @@ fn book() -> Value {
 }
 
 /// Arguments that name a booking and nothing else.
-fn booked() -> Value {
+fn booking_arguments() -> Value {
     json!({"request_id": "r-1", "booking_ref": "b-1"})
 }
 

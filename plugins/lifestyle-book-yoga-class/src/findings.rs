@@ -1,4 +1,4 @@
-//! What can be seen to be wrong in an option whoever asks (spec 3, "Rules that must hold"). The option stays; the
+//! What is wrong in an option, whatever the request (spec 3, "Rules that must hold"). The option stays; the
 //! platform team is told.
 //!
 //! The other rules there speak of what no payload shows: temperatures, hygiene, chains of teachers, who taught last

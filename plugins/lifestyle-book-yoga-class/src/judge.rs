@@ -1,6 +1,6 @@
 //! The hard filters (spec 3, "TTBS rules"), judged class by class, and the choice of a class, slot and instructor.
 //!
-//! An option lives while one slot passes everything: the studio, the slot's class, and the instructor who is
+//! An option stays while one slot passes everything: the studio, the slot's class, and the instructor who is
 //! assigned to it. Among the slots that pass, the one that serves the user best is chosen for the scores and the
 //! card. An option without such a slot is dropped, with everything that stood in the way.
 //!
@@ -307,14 +307,14 @@ impl<'r, 'q, 'o, 'a> Judge<'r, 'q, 'o, 'a> {
         }
     }
 
-    /// Which instructors may not teach what they are assigned to. Where the option lives by another slot, only a
-    /// breach is told, as a finding.
-    fn tell_instructor_faults(&self, lives: bool, rules: &mut ItemRules) {
+    /// Which instructors may not teach what they are assigned to. Where the option stays because of another slot,
+    /// only a breach is told, as a finding.
+    fn tell_instructor_faults(&self, stays: bool, rules: &mut ItemRules) {
         for (index, state) in self.instructors.iter().enumerate().filter(|(_, state)| state.failed != 0) {
             for (bit, filter) in INSTRUCTOR_FILTERS.iter().enumerate() {
                 let failed = state.failed & (1 << bit) != 0;
                 let pointer = format_args!("/instructors/{index}/{}", filter.member);
-                if lives {
+                if stays {
                     rules.finding_if(failed && filter.is_breach, filter.code, pointer, filter.message);
                 } else if filter.is_breach {
                     rules.strike_if(failed, filter.code, pointer, filter.message);

@@ -40,7 +40,6 @@ pub mod tables;
 mod taste;
 pub mod vocabulary;
 
-/// The intent's name.
 pub const INTENT: &str = "lifestyle.book_yoga_class";
 
 contract_sdk::contract! {

@@ -24,14 +24,13 @@ const TIME: &Signals<3> =
     &Signals::new([("distance", 0.40), ("slot_fit", SLOT_FIT_WEIGHT), ("on_time_30day_pct", 0.20)]);
 const BUDGET: &Signals<2> = &Signals::new([("pass_price", 0.80), ("pass_includes", 0.20)]);
 /// The spec's weights sum to 0.60; they are normalised.
-const SAFETY: &Signals<4> = &Signals::normalised([
+const SAFETY: &Signals<4> = &Signals::normalise([
     ("aed_defibrillator_present", 0.20),
     ("safety_audit_score", 0.20),
     ("cctv_in_premises", 0.10),
     ("panic_button_at_floor", 0.10),
 ]);
 
-/// The ranking of the intent.
 pub const RANKING: Ranking = Ranking::new(
     WEIGHTS,
     AxisSignals { time: TIME.list(), taste: TASTE.list(), budget: BUDGET.list(), safety: SAFETY.list() },
@@ -115,11 +114,11 @@ fn budget(request: &YogaClassRequest<'_>, pass: &SessionPass, pool: &Pool) -> f6
     let Inr(price) = pass.pass_inr;
     let is_over = request.preferences.budget_max_inr_total.is_some_and(|Inr(most)| price > most);
     let cheap = pool.pass_inr.lower_is_better(price as f64) * if is_over { OVER_BUDGET } else { 1.0 };
-    BUDGET.blend([cheap, included(pass)])
+    BUDGET.blend([cheap, share_included(pass)])
 }
 
 /// Share of all that a pass can include. Props and shower count where either member says so.
-fn included(pass: &SessionPass) -> f64 {
+fn share_included(pass: &SessionPass) -> f64 {
     let mut found = pass.pass_includes.iter().fold(0_u32, |bits, one| bits | 1 << *one as u32);
     found |= u32::from(pass.props_included) << PassInclusion::PropsUse as u32;
     found |= u32::from(pass.shower_included) << PassInclusion::ShowerAccess as u32;

@@ -15,7 +15,6 @@ use contract_sdk::shape::{DateTime, Inr, RawJson, Text, read_text_member};
 use contract_sdk::{SearchRequest, Shape, UserBands};
 use std::borrow::Cow;
 
-/// Arguments of `search_providers`.
 #[derive(Debug, Shape)]
 pub struct YogaClassRequest<'a> {
     /// Always lifestyle.book_yoga_class.

@@ -3,7 +3,6 @@
 use crate::request::YogaClassRequest;
 use contract_sdk::{Quoted, RequestRules, code};
 
-/// Rules on a request.
 pub(crate) fn request_rules(request: &YogaClassRequest<'_>, rules: &mut RequestRules) {
     let version = &*request.intent_version;
     rules.refuse_if(

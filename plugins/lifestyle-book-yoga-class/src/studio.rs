@@ -5,7 +5,6 @@ use crate::vocabulary::{StudioFloorKind, StudioKind, YogaLineage};
 use contract_sdk::Shape;
 use contract_sdk::shape::{Date, DateTime, False, Inr, RawJson, Text, WebUrl};
 
-/// The studio.
 #[derive(Debug, Shape)]
 pub struct YogaStudio<'a> {
     /// Who it is.

@@ -6,7 +6,6 @@ use crate::booking::{BookSlot, CancelBooking, GetAvailableSlots, GetProviderDeta
 use contract_sdk::bindings::ToolRole;
 use contract_sdk::{About, ErrorRow, Forbidden, Search, ToolEntry, ToolPolicy};
 
-/// Identity.
 pub const ABOUT: About = About {
     intent: INTENT,
     version: "1.0.0",
@@ -45,7 +44,6 @@ const WRITE_RATE: u32 = 30;
 /// Seconds for which a search may be served again (spec 1, "Limits").
 const SEARCH_CACHE_SECONDS: u32 = 60;
 
-/// The search tool.
 pub const SEARCH: Search = Search {
     policy: ToolPolicy {
         idempotency_key: Some("request_id"),
@@ -65,7 +63,6 @@ pub const SEARCH: Search = Search {
     gone_code: None,
 };
 
-/// Policy of `get_provider_detail`.
 pub(crate) const DETAIL: ToolPolicy = policy(
     "get_provider_detail",
     ToolRole::GetDetail,
@@ -74,7 +71,6 @@ pub(crate) const DETAIL: ToolPolicy = policy(
     GET_RATE,
 );
 
-/// Policy of `get_available_slots`.
 pub(crate) const SLOTS: ToolPolicy = policy(
     "get_available_slots",
     ToolRole::GetDetail,
@@ -89,11 +85,9 @@ pub(crate) const BOOK: ToolPolicy = ToolPolicy {
     ..policy("book_slot", ToolRole::Create, "Books a slot.", CREATE_MS, CREATE_RATE)
 };
 
-/// Policy of `cancel_booking`.
 pub(crate) const CANCEL: ToolPolicy =
     policy("cancel_booking", ToolRole::Cancel, "Cancels a booking.", CANCEL_MS, WRITE_RATE);
 
-/// Policy of `modify_booking`.
 pub(crate) const MODIFY: ToolPolicy = policy(
     "modify_booking",
     ToolRole::Modify,

@@ -63,7 +63,7 @@ impl StudioTaste {
         let wishes = &request.preferences;
         let (ratings, amenities) = (&studio.ratings, &studio.amenities);
         let mut preferences = Tally::default();
-        preferences.add(liking(
+        preferences.add(rate_match(
             studio.identity.studio_kind,
             &wishes.studio_kind_acceptable,
             wishes.studio_kind_preferred,
@@ -125,8 +125,12 @@ impl ClassTaste {
     pub(crate) fn of(request: &YogaClassRequest<'_>, studio: &YogaStudio<'_>, class: &YogaClassItem<'_>) -> Self {
         let intent = &request.yoga_intent;
         let mut preferences = Tally::default();
-        preferences.add(liking(class.yoga_style, &intent.yoga_styles_acceptable, Some(intent.yoga_style_preferred)));
-        preferences.add(liking(class.class_kind, &intent.class_kind_acceptable, intent.class_kind_preferred));
+        preferences.add(rate_match(
+            class.yoga_style,
+            &intent.yoga_styles_acceptable,
+            Some(intent.yoga_style_preferred),
+        ));
+        preferences.add(rate_match(class.class_kind, &intent.class_kind_acceptable, intent.class_kind_preferred));
         preferences.add(f64::from(intent.temperature_kind_acceptable.contains(&class.temperature_kind)));
         preferences.add(room(class, intent.max_class_size));
         if let Some(asked) = request.duration_minutes.filter(|minutes| *minutes > 0) {
@@ -137,7 +141,7 @@ impl ClassTaste {
         Self {
             style: class.yoga_style,
             lineage: lineage_fit(studio.identity.yoga_lineage, class.yoga_style),
-            props: props_satisfied(request, class),
+            props: share_of_props(request, class),
             preferences,
         }
     }
@@ -149,7 +153,7 @@ fn room(class: &YogaClassItem<'_>, most: i64) -> f64 {
 }
 
 /// Share of the required props that the class provides.
-fn props_satisfied(request: &YogaClassRequest<'_>, class: &YogaClassItem<'_>) -> f64 {
+fn share_of_props(request: &YogaClassRequest<'_>, class: &YogaClassItem<'_>) -> f64 {
     let required = &request.yoga_intent.props_required;
     if required.is_empty() {
         return 1.0;
@@ -209,7 +213,7 @@ pub(crate) fn blend(studio: &StudioTaste, class: &ClassTaste, instructor: &Instr
 }
 
 /// 1 for what is preferred, or for anything acceptable where nothing is; a little less for what is only acceptable.
-fn liking<V: PartialEq>(found: V, acceptable: &[V], preferred: Option<V>) -> f64 {
+fn rate_match<V: PartialEq>(found: V, acceptable: &[V], preferred: Option<V>) -> f64 {
     match preferred {
         Some(preferred) if preferred == found => 1.0,
         Some(_) if acceptable.contains(&found) => ACCEPTABLE,
@@ -331,10 +335,10 @@ mod tests {
 
     #[test]
     fn the_preferred_is_liked_best() {
-        assert_eq!(liking(1, &[1, 2], Some(1)), 1.0);
-        assert_eq!(liking(1, &[2], Some(1)), 1.0);
-        assert_eq!(liking(2, &[1, 2], Some(1)), ACCEPTABLE);
-        assert_eq!(liking(3, &[1, 2], Some(1)), 0.0);
-        assert_eq!((liking(2, &[1, 2], None), liking(3, &[1, 2], None)), (1.0, 0.0));
+        assert_eq!(rate_match(1, &[1, 2], Some(1)), 1.0);
+        assert_eq!(rate_match(1, &[2], Some(1)), 1.0);
+        assert_eq!(rate_match(2, &[1, 2], Some(1)), ACCEPTABLE);
+        assert_eq!(rate_match(3, &[1, 2], Some(1)), 0.0);
+        assert_eq!((rate_match(2, &[1, 2], None), rate_match(3, &[1, 2], None)), (1.0, 0.0));
     }
 }

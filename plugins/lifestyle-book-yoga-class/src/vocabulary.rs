@@ -3,7 +3,6 @@
 
 use contract_sdk::Vocabulary;
 
-/// Yoga styles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Vocabulary)]
 pub enum YogaStyle {
     Hatha,
@@ -28,7 +27,6 @@ pub enum YogaStyle {
     Bhakti,
 }
 
-/// Kinds of class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Vocabulary)]
 pub enum ClassKind {
     GroupDropIn,
@@ -69,7 +67,6 @@ pub enum Prop {
     MeditationCushion,
 }
 
-/// Kinds of studio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Vocabulary)]
 pub enum StudioKind {
     DedicatedYogaStudio,
@@ -81,7 +78,6 @@ pub enum StudioKind {
     HomeStudioCertified,
 }
 
-/// Lineages of studios.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Vocabulary)]
 pub enum YogaLineage {
     Iyengar,
@@ -110,7 +106,6 @@ pub enum TrainedInLineage {
     Mixed,
 }
 
-/// Kinds of studio floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Vocabulary)]
 pub enum StudioFloorKind {
     Hardwood,
@@ -120,7 +115,6 @@ pub enum StudioFloorKind {
     ConcreteWithMats,
 }
 
-/// Kinds of pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Vocabulary)]
 pub enum PassKind {
     SingleClass,
@@ -131,7 +125,6 @@ pub enum PassKind {
     MonthlyDropInPack,
 }
 
-/// What a pass includes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Vocabulary)]
 #[vocabulary(name = "pass_includes")]
 pub enum PassInclusion {

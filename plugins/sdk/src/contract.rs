@@ -30,7 +30,6 @@ pub trait SearchRequest {
     note = "implement `contract_sdk::SearchItem` for it, beside the shape"
 )]
 pub trait SearchItem {
-    /// The option's own identifier.
     fn id(&self) -> &str;
 
     /// Share of the information asked for that the option gives. 1 where every field is required.
@@ -190,7 +189,6 @@ impl ToolEntry {
         }
     }
 
-    /// The tool's policy.
     pub const fn policy(&self) -> &ToolPolicy {
         &self.policy
     }

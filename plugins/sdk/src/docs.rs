@@ -1,5 +1,6 @@
 //! Field docs for partners: one row per field of a shape.
 
+use crate::pointer::MemberStep;
 use crate::shape::{Bounds, FieldDesc, Kind, ValueDesc};
 
 /// One field as partners read of it.
@@ -36,7 +37,7 @@ fn walk(desc: &ValueDesc, base: &str, rows: &mut Vec<FieldRow>) {
     match desc.kind {
         Kind::Object(parts) => {
             for field in parts.iter().copied().flatten() {
-                let pointer = format!("{base}/{}", field.name);
+                let pointer = format!("{base}{}", MemberStep(field.name));
                 rows.push(row(field, pointer.clone()));
                 walk(&field.value, &pointer, rows);
             }

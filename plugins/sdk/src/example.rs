@@ -2,8 +2,8 @@
 //!
 //! ```
 //! use contract_sdk::example;
-//! let case = example::classify("cold air", "my car's AC blows warm air").accepted();
-//! let other = example::request("no window", "search_slots", "{}").refused(&["REQUIRED"]);
+//! let case = example::classify("cold air", "my car's AC blows warm air").accepts();
+//! let other = example::request("no window", "search_slots", "{}").refuses(&["REQUIRED"]);
 //! # assert!(case.expect.accepted && !other.expect.accepted);
 //! ```
 
@@ -72,22 +72,22 @@ pub struct Case {
 
 impl Case {
     /// It passes.
-    pub fn accepted(self) -> Example {
+    pub fn accepts(self) -> Example {
         self.expect(true, &[], &[])
     }
 
     /// It passes, with these codes among the drops and findings.
-    pub fn accepted_with(self, codes: &[&str]) -> Example {
+    pub fn accepts_with(self, codes: &[&str]) -> Example {
         self.expect(true, codes, &[])
     }
 
     /// It is refused, with these codes among the violations.
-    pub fn refused(self, codes: &[&str]) -> Example {
+    pub fn refuses(self, codes: &[&str]) -> Example {
         self.expect(false, codes, &[])
     }
 
     /// It passes and ranks these identifiers in this order, with these codes among the drops and findings.
-    pub fn ranked(self, order: &[&str], codes: &[&str]) -> Example {
+    pub fn ranks(self, order: &[&str], codes: &[&str]) -> Example {
         self.expect(true, codes, order)
     }
 

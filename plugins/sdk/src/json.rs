@@ -2,8 +2,8 @@
 //!
 //! Shapes know what should come next, so they ask for it: a member of this name, a string, a number. That
 //! is what makes reading cheap in a guest: no callbacks, no tree, strings borrowed from the text. The
-//! parser never returns an error. What is not JSON is remembered, the cursor goes to the end, and whoever
-//! reads a document asks at last whether it was one ([`Parser::end`]).
+//! parser never returns an error. Where the text is not JSON, it records the place and moves to the end, and the
+//! reader of the document asks for it there ([`Parser::end`]).
 //!
 //! It accepts exactly what `serde_json` accepts (property tests compare the two), with one difference:
 //! a number too large for a 64-bit float is infinite here and not an error, so that a shape can say where
@@ -39,7 +39,6 @@ impl Display for Broken {
     }
 }
 
-/// A JSON number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
     /// Written without fraction and exponent, and within 64 bits.
@@ -263,12 +262,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Skips a value and returns its text.
+    /// Skips a value and returns its text; nothing where it is not JSON.
     pub fn raw(&mut self) -> &'a str {
         self.peek();
         let start = self.at;
         self.skip();
-        self.text.get(start..self.at).unwrap_or_default()
+        if self.broken.is_some() { "" } else { self.text.get(start..self.at).unwrap_or_default() }
     }
 
     /// Skips a value. It must be JSON all the same.

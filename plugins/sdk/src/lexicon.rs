@@ -2,8 +2,8 @@
 //!
 //! Deterministic and explainable: the same words give the same score, and the evidence is the words that gave it.
 //! A phrase matches whole words in a row, whatever their case and punctuation. Words of five letters may be
-//! misspelt by one letter, words of eight by two, the first letter excepted. A word that the lexicon itself spells
-//! is taken at its word: where "police" occurs in a table, "police" is no misspelt "policy".
+//! misspelt by one letter, words of eight by two, the first letter excepted. A word that the lexicon itself contains
+//! is never read as a misspelling of another: where "police" is in a table, it does not stand for "policy".
 //!
 //! The score is `1 - product(1 - weight)` over the claims that match, times `1 - weight` of each referral
 //! that matches. From 0.5 the contract claims the utterance.
@@ -91,7 +91,7 @@ pub struct Referral {
 #[derive(Debug, Clone, Copy)]
 pub struct Pair {
     pub intent: &'static str,
-    /// Phrases that ask for it, unless they are waved away ("no cab", "cab nahi chahiye").
+    /// Phrases that ask for it, unless the user declines them ("no cab", "cab nahi chahiye").
     pub any: AnyOf,
 }
 
@@ -247,14 +247,14 @@ fn all_occur<'a>(groups: &[AnyOf], said: &[Said<'a>]) -> Option<Vec<(usize, &'a 
     Some(found)
 }
 
-/// Whether one of the phrases occurs and is not waved away: "no cab", "skip the general service", "cab nahi chahiye".
+/// Whether one of the phrases occurs and is not declined: "no cab", "skip the general service", "cab nahi chahiye".
 fn is_wished(phrases: AnyOf, said: &[Said<'_>]) -> bool {
-    let waved_away = |(start, length): (usize, usize)| {
+    let is_declined = |(start, length): (usize, usize)| {
         let before = said[..start].iter().rev().find(|one| !FILLERS.contains(&one.word));
         let after: Vec<&str> = said[start + length..].iter().take(2).map(|one| one.word).collect();
         before.is_some_and(|one| REFUSING.contains(&one.word)) || REFUSED.iter().any(|refused| after == *refused)
     };
-    any_occurs(phrases, said).is_some_and(|found| !waved_away(found))
+    any_occurs(phrases, said).is_some_and(|found| !is_declined(found))
 }
 
 /// Where the first phrase that occurs begins, and how many words it has.
@@ -279,7 +279,7 @@ impl Said<'_> {
         // A slip in the first letter is rare, and it would make "cooling" out of "pooling".
         self.word.chars().next() == wanted.chars().next()
             && (!self.known || self.is_plural_of(wanted))
-            && self.nearly(wanted)
+            && self.is_near(wanted)
     }
 
     /// Whether the two differ by a plural's `s` only: a table that has one of them means both.
@@ -287,7 +287,7 @@ impl Said<'_> {
         self.word.strip_suffix('s') == Some(wanted) || wanted.strip_suffix('s') == Some(self.word)
     }
 
-    fn nearly(&self, wanted: &str) -> bool {
+    fn is_near(&self, wanted: &str) -> bool {
         let wanted_letters = wanted.chars().count();
         let allowed = match self.letters.min(wanted_letters) {
             TWO_TYPOS_FROM.. => 2,
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_that_is_waved_away_is_not_proposed() {
+    fn a_pair_that_is_declined_is_not_proposed() {
         for utterance in [
             "brew tea, no biscuits",
             "brew tea and skip the biscuits",

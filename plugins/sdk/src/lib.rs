@@ -198,14 +198,14 @@
 //!         format!(r#"{{"offer_id":"{id}","leaf":"{leaf}","minutes":{minutes},"total_inr":90}}"#)
 //!     };
 //!     vec![
-//!         example::classify("tea", "a pot of tea").accepted(),
-//!         example::request("which leaf?", "search_tea", r#"{"intent":"food.order_tea"}"#).refused(&["REQUIRED"]),
+//!         example::classify("tea", "a pot of tea").accepts(),
+//!         example::request("which leaf?", "search_tea", r#"{"intent":"food.order_tea"}"#).refuses(&["REQUIRED"]),
 //!         example::search(
 //!             "the faster one first, black tea not at all",
 //!             request,
 //!             [offer("slow", "green", 20), offer("fast", "green", 5), offer("other", "black", 1)],
 //!         )
-//!         .ranked(&["fast", "slow"], &["OTHER_LEAF"]),
+//!         .ranks(&["fast", "slow"], &["OTHER_LEAF"]),
 //!         // A contract that ships has an accepted and a refused example of each function.
 //!     ]
 //! }
@@ -286,6 +286,7 @@ pub mod example;
 pub mod export;
 pub mod json;
 pub mod lexicon;
+mod pointer;
 mod policy;
 mod ranking;
 mod rules;

@@ -5,8 +5,8 @@
 
 use crate::bindings::{Backoff, Breach, Consequence, Judged, ToolRole};
 use crate::code;
+use crate::pointer::MemberStep;
 
-/// Identity of a contract.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
     /// `<domain>.<name>`.
@@ -93,7 +93,7 @@ pub struct Search {
 impl Search {
     /// Where an option's own identifier is, as a JSON Pointer.
     pub(crate) fn id_pointer(&self) -> String {
-        if self.id_key.starts_with('/') { self.id_key.to_owned() } else { format!("/{}", self.id_key) }
+        if self.id_key.starts_with('/') { self.id_key.to_owned() } else { MemberStep(self.id_key).to_string() }
     }
 }
 
@@ -180,7 +180,6 @@ pub struct RuleRow {
 }
 
 impl RuleRow {
-    /// A rule.
     pub const fn new(judged: Judged, consequence: Consequence, code: &'static str, text: &'static str) -> Self {
         Self { judged, consequence, code, text }
     }
@@ -213,7 +212,6 @@ pub struct Lifetime {
 }
 
 impl Lifetime {
-    /// A lifetime in days.
     pub const fn days(data: &'static str, days: u32) -> Self {
         const DAY_SECONDS: u32 = 24 * 60 * 60;
         Self { data, seconds: days * DAY_SECONDS }

@@ -50,7 +50,7 @@ impl<const N: usize> Signals<N> {
     }
 
     /// Names and relative weights, which are divided by their sum.
-    pub const fn normalised(pairs: [(&'static str, f64); N]) -> Self {
+    pub const fn normalise(pairs: [(&'static str, f64); N]) -> Self {
         let (mut list, sum) = Self::gather(pairs);
         let mut index = 0;
         while index < N {
@@ -74,7 +74,7 @@ impl<const N: usize> Signals<N> {
             index += 1;
         }
         assert!(known, "the axis has no signal of this name");
-        Self::normalised(pairs)
+        Self::normalise(pairs)
     }
 
     const fn gather(pairs: [(&'static str, f64); N]) -> ([Signal; N], f64) {
@@ -146,7 +146,6 @@ impl Weights {
         Self { axes: Axes { time, taste, budget, safety } }
     }
 
-    /// One weight per axis.
     pub const fn axes(&self) -> Axes {
         self.axes
     }

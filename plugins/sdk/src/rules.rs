@@ -17,7 +17,7 @@
 //! );
 //! ```
 
-use crate::bindings::{Refusal, Violation};
+use crate::bindings::Refusal;
 use crate::code;
 use crate::violations::Violations;
 use std::fmt::Display;
@@ -34,13 +34,13 @@ pub(crate) struct Refusals {
 
 impl Refusals {
     #[inline]
-    fn plainly(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
+    fn refuse(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
         self.plain |= broken;
         self.list.add_if(broken, pointer, code, message);
     }
 
     #[inline]
-    fn under_its_code(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
+    fn refuse_as(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
         if broken {
             self.named.get_or_insert(code);
         }
@@ -67,7 +67,6 @@ pub struct ItemRules {
 }
 
 impl ItemRules {
-    /// No rule broken so far.
     pub fn new() -> Self {
         Self::default()
     }
@@ -90,11 +89,6 @@ impl ItemRules {
     pub fn finding_if(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
         self.findings.add_if(broken, pointer, code, message);
     }
-
-    /// Codes of the drops so far, for unit tests of rules.
-    pub fn dropped_for(self) -> Vec<String> {
-        codes(self.drops)
-    }
 }
 
 /// What the rules said of the arguments of a tool.
@@ -105,7 +99,6 @@ pub struct RequestRules {
 }
 
 impl RequestRules {
-    /// No rule broken so far.
     pub fn new() -> Self {
         Self::default()
     }
@@ -113,14 +106,14 @@ impl RequestRules {
     /// Refuses the request.
     #[inline]
     pub fn refuse_if(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
-        self.refusals.plainly(broken, code, pointer, message);
+        self.refusals.refuse(broken, code, pointer, message);
     }
 
     /// Refuses the request under a code that the intent's error table has for just this. The refusal carries the
     /// first such code, unless [`RequestRules::refuse_if`] refuses too: then it is `INVALID_REQUEST`.
     #[inline]
     pub fn refuse_as(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
-        self.refusals.under_its_code(broken, code, pointer, message);
+        self.refusals.refuse_as(broken, code, pointer, message);
     }
 
     /// Says something to the sender; refuses nothing.
@@ -139,7 +132,6 @@ pub struct AnswerRules {
 }
 
 impl AnswerRules {
-    /// No rule broken so far.
     pub fn new() -> Self {
         Self::default()
     }
@@ -147,7 +139,7 @@ impl AnswerRules {
     /// Refuses the answer: a partner failure.
     #[inline]
     pub fn refuse_if(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
-        self.refusals.plainly(broken, code, pointer, message);
+        self.refusals.refuse(broken, code, pointer, message);
     }
 
     /// Refuses an answer that is about something else than the call was: expected is `what`, with this identifier.
@@ -161,7 +153,7 @@ impl AnswerRules {
     /// first such code, unless [`AnswerRules::refuse_if`] refuses too: then it is `INTERNAL_ERROR`.
     #[inline]
     pub fn refuse_as(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
-        self.refusals.under_its_code(broken, code, pointer, message);
+        self.refusals.refuse_as(broken, code, pointer, message);
     }
 
     /// Records a finding against the partner; the answer stands.
@@ -188,7 +180,6 @@ pub struct ReportRules {
 }
 
 impl ReportRules {
-    /// No rule broken so far.
     pub fn new() -> Self {
         Self::default()
     }
@@ -196,7 +187,7 @@ impl ReportRules {
     /// Refuses the report.
     #[inline]
     pub fn refuse_if(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
-        self.refusals.plainly(broken, code, pointer, message);
+        self.refusals.refuse(broken, code, pointer, message);
     }
 
     /// Marks the report for review; it is accepted and posted.
@@ -221,10 +212,6 @@ impl ReportRules {
     pub fn late_minutes(&self) -> Option<i32> {
         self.late_minutes
     }
-}
-
-fn codes(violations: Violations) -> Vec<String> {
-    violations.into_list().into_iter().map(|Violation { code, .. }| code).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ mod contract;
 mod go_live;
 pub mod properties;
 
-pub use breakage::{Accepted, Breakage, accepted, breakages};
+pub use breakage::{Accepted, Breakage, list_accepted, list_breakages};
 pub use calls::{
     Pairs, assert_drops, assert_finds, assert_passes, assert_refused, assert_strikes, check_completion, check_request,
     check_response, context, evaluate, expected, pairs,
@@ -34,13 +34,13 @@ pub fn assert_shape(desc: &ValueDesc, sound: &Value, read: impl Fn(&str) -> Resu
     if let Err(violations) = read(&sound.to_string()) {
         panic!("the document to start from is not sound: {violations:?}");
     }
-    let edges = accepted(desc, sound);
+    let edges = list_accepted(desc, sound);
     for Accepted { pointer, what, document } in &edges {
         if let Err(violations) = read(document) {
             panic!("{pointer}: {what} is refused: {violations:?}");
         }
     }
-    let breakages = breakages(desc, sound);
+    let breakages = list_breakages(desc, sound);
     for Breakage { pointer, what, code, document } in &breakages {
         let Err(violations) = read(document) else {
             panic!("{pointer}: {what} is accepted");

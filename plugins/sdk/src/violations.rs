@@ -19,12 +19,10 @@ pub struct Violations {
 }
 
 impl Violations {
-    /// None so far.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether nothing was found.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

@@ -41,9 +41,7 @@ pub enum HarnessError {
     /// The file could not be read; `cargo xtask guests` builds the contracts.
     #[error("`{}` cannot be read; build it with `cargo xtask guests`", .path.display())]
     Unreadable {
-        /// Which file.
         path: PathBuf,
-        /// Why.
         #[source]
         cause: std::io::Error,
     },
@@ -75,7 +73,7 @@ impl Answer {
 
     /// The same options from a partner that declares these signals.
     #[must_use]
-    pub fn declaring(self, declared: Axes) -> Self {
+    pub fn with_declared(self, declared: Axes) -> Self {
         Self { declared, ..self }
     }
 }

@@ -11,7 +11,7 @@ fn harness() -> Harness {
 }
 
 fn answers() -> [Answer; 2] {
-    [Answer::of(["a", "b"]), Answer::of(["c"]).declaring(Axes { time: 1.0, ..Axes::UNDECLARED })]
+    [Answer::of(["a", "b"]), Answer::of(["c"]).with_declared(Axes { time: 1.0, ..Axes::UNDECLARED })]
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::ToolchainError;
 
 /// Runs a program to its end; what it prints to standard error is shown as it comes.
 pub(crate) fn run(command: &mut Command) -> Result<(), ToolchainError> {
-    let shown = shown(command);
+    let shown = show(command);
     // Standard output belongs to whoever called the tool; a build has nothing to say there.
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status();
     let status = status.map_err(|cause| ToolchainError::Start { command: shown.clone(), cause })?;
@@ -19,7 +19,7 @@ pub(crate) fn run(command: &mut Command) -> Result<(), ToolchainError> {
 
 /// Runs a program and returns what it printed.
 pub(crate) fn output(command: &mut Command) -> Result<String, ToolchainError> {
-    let shown = shown(command);
+    let shown = show(command);
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|cause| ToolchainError::Start { command: shown.clone(), cause })?;
     if !output.status.success() {
@@ -39,7 +39,7 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-fn shown(command: &Command) -> String {
+fn show(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }

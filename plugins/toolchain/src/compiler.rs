@@ -44,7 +44,6 @@ pub enum Compiler {
 /// What to build, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Build<'a> {
-    /// The crate.
     pub package: &'a Package,
     /// Where cargo keeps what it builds.
     pub target_dir: &'a Path,

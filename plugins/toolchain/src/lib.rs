@@ -24,16 +24,13 @@ pub enum ToolchainError {
     Start {
         /// What was to be run.
         command: String,
-        /// Why it was not.
         #[source]
         cause: std::io::Error,
     },
     /// A program ended with a failure.
     #[error("`{command}` failed ({status}){}", said(.stderr))]
     Failed {
-        /// What was run.
         command: String,
-        /// How it ended.
         status: ExitStatus,
         /// What it printed to standard error, where that was not shown at once.
         stderr: String,
@@ -59,9 +56,7 @@ pub enum ToolchainError {
     /// cargo's description of the crate could not be read.
     #[error("cannot read what cargo says of {}", .folder.display())]
     Metadata {
-        /// The crate's folder.
         folder: PathBuf,
-        /// Why not.
         #[source]
         cause: serde_json::Error,
     },
@@ -74,9 +69,7 @@ pub enum ToolchainError {
     /// The module is no contract, for example for want of `contract_sdk::export!`.
     #[error("{} does not make a component", .module.display())]
     Encode {
-        /// The module.
         module: PathBuf,
-        /// Why not.
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -85,9 +78,7 @@ pub enum ToolchainError {
     File {
         /// `read`, `write` or `create`.
         doing: &'static str,
-        /// Which.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },

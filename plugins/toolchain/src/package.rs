@@ -11,7 +11,6 @@ use crate::compiler::active_cargo;
 /// A crate that makes a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
-    /// Its name.
     pub name: String,
     /// Its folder, absolute.
     pub folder: PathBuf,

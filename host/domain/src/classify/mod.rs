@@ -37,8 +37,9 @@ use crate::ports::Contracts;
 /// From this score on a contract claims an utterance.
 pub const CLAIM_THRESHOLD: f64 = 0.5;
 
-/// What an utterance turned out to be.
+/// What came of a classification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// An intent that this gateway serves.
@@ -51,23 +52,25 @@ pub enum Decision {
 
 /// A contract's claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Claim {
     /// The intent.
     pub intent: String,
     /// Version of the contract that claims.
     pub version: String,
-    /// 0..=1.
+    /// 0 to 1.
     pub score: f64,
-    /// What decided.
+    /// The words that decided.
     pub evidence: Vec<String>,
 }
 
 /// An intent that a contract pointed to instead of itself.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Elsewhere {
     /// The intent.
     pub intent: String,
-    /// 0..=1.
+    /// 0 to 1.
     pub score: f64,
     /// Why.
     pub reason: String,
@@ -75,18 +78,20 @@ pub struct Elsewhere {
     pub live: bool,
 }
 
-/// The outcome of a classification.
+/// What an utterance turned out to be.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Classified {
-    /// What the utterance turned out to be.
+    /// What came of it.
     pub decision: Decision,
-    /// The intent decided on: the best claim, or the best of those named elsewhere.
+    /// The intent decided on.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub intent: Option<String>,
-    /// All claims: the one decided on first, those that give way last, otherwise the best first.
+    /// All contracts that claim the utterance, the one decided on first.
     pub candidates: Vec<Claim>,
     /// Intents named by contracts that classify the utterance out, best first.
     pub elsewhere: Vec<Elsewhere>,
-    /// Intents that the utterance asks for besides the one decided on.
+    /// Intents that the utterance asks for besides the one decided on: its pairs first, then claims of their own.
     pub also: Vec<String>,
     /// Contracts that failed to give an opinion, by intent.
     pub failed: Vec<String>,

@@ -5,8 +5,9 @@ use serde_json::value::RawValue;
 
 use super::{Axes, Axis};
 
-/// What a tool does (spec 1, `tool_role`).
+/// What a tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolRole {
     /// Finds options.
@@ -29,17 +30,20 @@ pub enum ToolRole {
 
 /// Latency targets in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct LatencyTargets {
     /// Median.
     pub p50_ms: u32,
     /// 95th percentile.
     pub p95_ms: u32,
-    /// 99th percentile; absent where the intent states none.
+    /// 99th percentile.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub p99_ms: Option<u32>,
 }
 
 /// How often a failed call may be tried again; zero means never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RetryPolicy {
     /// After a 429 or RATE_LIMITED.
     pub on_rate_limited: u32,
@@ -47,8 +51,9 @@ pub struct RetryPolicy {
     pub on_server_error: u32,
 }
 
-/// One tool that a partner must implement to list the intent.
+/// One tool that a partner must implement.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Tool {
     /// snake_case verb_noun.
     pub name: String,
@@ -61,21 +66,27 @@ pub struct Tool {
     /// Calls per minute that a partner must bear.
     pub rate_per_minute: u32,
     /// The argument that identifies a repeated call.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub idempotency_key: Option<String>,
     /// Retries.
     pub retry: RetryPolicy,
-    /// How long an answer may be served again, seconds; absent means never.
+    /// How long an answer may be served again, seconds; null means never.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub cache_seconds: Option<u32>,
     /// The tool by which is seen, after a failed call of this one, whether an order was made all the same.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub orders_tool: Option<String>,
-    /// JSON Schema of the arguments.
+    /// JSON Schema (2020-12) of the arguments.
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     pub request_schema: Box<RawValue>,
-    /// JSON Schema of one option (search) or of the payload.
+    /// JSON Schema (2020-12) of one option for the search tool, of the payload for others.
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     pub response_schema: Box<RawValue>,
 }
 
 /// How a search payload is taken apart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SearchShape {
     /// Name of the search tool.
     pub tool: String,
@@ -83,11 +94,13 @@ pub struct SearchShape {
     pub options_key: String,
     /// Where an option's own identifier is: the name of a member, or a JSON Pointer where it lies deeper.
     pub id_key: String,
-    /// Options beyond this number are dropped with a finding.
+    /// Options of one partner beyond this number are dropped.
     pub max_options: u32,
     /// Code for a valid request that matches nothing.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub empty_code: Option<String>,
     /// Code for a chosen option that cannot be had any more.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub gone_code: Option<String>,
 }
 
@@ -104,15 +117,17 @@ impl SearchShape {
 
 /// A controlled vocabulary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Vocabulary {
     /// Its name.
     pub name: String,
-    /// Its values, in the contract's order.
+    /// Its values.
     pub values: Vec<String>,
 }
 
 /// When a forbidden field is a breach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Breach {
     /// Whenever the key is there.
@@ -125,17 +140,19 @@ pub enum Breach {
 
 /// A field that may appear in no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ForbiddenField {
-    /// The key, matched exactly, at any depth.
+    /// The key.
     pub name: String,
     /// When it breaks the rule.
     pub breach: Breach,
-    /// Why, for partners.
+    /// Why.
     pub reason: String,
 }
 
 /// The document that a rule judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Judged {
     /// The arguments of a tool.
@@ -150,6 +167,7 @@ pub enum Judged {
 
 /// What breaking a rule leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Consequence {
     /// The document is refused.
@@ -166,6 +184,7 @@ pub enum Consequence {
 
 /// A rule between members of a document, or between documents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Rule {
     /// Code of the violation that a breach gives.
     pub code: String,
@@ -179,6 +198,7 @@ pub struct Rule {
 
 /// How the waits between two tries grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Backoff {
     /// The same wait each time.
@@ -189,6 +209,7 @@ pub enum Backoff {
 
 /// How a code may be retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ErrorRetry {
     /// How often.
     pub times: u32,
@@ -200,6 +221,7 @@ pub struct ErrorRetry {
 
 /// One row of an intent's error table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PlatformError {
     /// The code.
     pub code: String,
@@ -207,12 +229,14 @@ pub struct PlatformError {
     pub http_status: u16,
     /// What it means.
     pub meaning: String,
-    /// Absent where a retry is not allowed.
+    /// Null where a retry is not allowed.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub retry: Option<ErrorRetry>,
 }
 
 /// How one field of a card is filled, in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CardSlot {
     /// Key in the card.
     pub name: String,
@@ -222,10 +246,12 @@ pub struct CardSlot {
 
 /// The widget that shows the options.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Widget {
     /// Widget type to render today.
     pub widget_type: String,
-    /// The planned widget, used as soon as it exists.
+    /// The planned widget.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub preferred: Option<String>,
     /// How a card is filled.
     pub slots: Vec<CardSlot>,
@@ -233,17 +259,20 @@ pub struct Widget {
 
 /// What a completion report may say.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Completion {
     /// Allowed statuses.
     pub statuses: Vec<String>,
     /// Statuses on which commission is charged.
     pub charged_statuses: Vec<String>,
-    /// JSON Schema of the report.
+    /// JSON Schema (2020-12) of the report.
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     pub schema: Box<RawValue>,
 }
 
-/// One ranking signal, as documented.
+/// One ranking signal.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Signal {
     /// The axis it belongs to.
     pub axis: Axis,
@@ -255,6 +284,7 @@ pub struct Signal {
 
 /// What a user's band does to the weight of its axis.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Band {
     /// The axis.
     pub axis: Axis,
@@ -266,14 +296,15 @@ pub struct Band {
 
 /// How options are ranked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Ranking {
-    /// Domain weights; sum 1.
+    /// Domain weights; they sum to 1.
     pub weights: Axes,
     /// Share of declared signals in each axis.
     pub declared_share: f64,
     /// Share of completeness in the total.
     pub completeness_share: f64,
-    /// The signals of each axis; shares of an axis sum to 1.
+    /// The signals of each axis.
     pub signals: Vec<Signal>,
     /// The user bands.
     pub bands: Vec<Band>,
@@ -281,19 +312,21 @@ pub struct Ranking {
 
 /// How long other data of a partner may be kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DataLifetime {
     /// What.
     pub data: String,
-    /// How long.
+    /// How long, seconds.
     pub seconds: u32,
 }
 
 /// How many different things the options of all sample searches together must hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Minimum {
     /// What is counted, in the plural.
     pub counted: String,
-    /// JSON Pointer into an option; `""` counts the options by their identifiers.
+    /// JSON Pointer into an option; empty where the options themselves are counted.
     pub pointer: String,
     /// At least this many.
     pub count: u32,
@@ -301,6 +334,7 @@ pub struct Minimum {
 
 /// A span of time into which options must fall to be counted together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Window {
     /// JSON Pointer into an option to its instant.
     pub pointer: String,
@@ -310,24 +344,28 @@ pub struct Window {
 
 /// What a catalogue must hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Depth {
     /// All of these at once.
     pub minimums: Vec<Minimum>,
-    /// Met by the options of some one such window; absent where time does not matter.
+    /// Met by the options of some one such window; null where time does not matter.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub within: Option<Window>,
 }
 
 /// Each value of a vocabulary must be asked for by a sample search that finds an option.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Coverage {
     /// JSON Pointer into the arguments of the search.
     pub pointer: String,
-    /// Name of a vocabulary of the descriptor.
+    /// Name of a vocabulary.
     pub vocabulary: String,
 }
 
 /// What makes a request one of a kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RequestTest {
     /// The value is this one.
@@ -340,8 +378,9 @@ pub enum RequestTest {
 
 /// A kind of request that partners must be able to serve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Occasion {
-    /// A few words that name it in a report.
+    /// A few words that name it.
     pub text: String,
     /// JSON Pointer into the arguments of the search.
     pub pointer: String,
@@ -351,15 +390,17 @@ pub struct Occasion {
 
 /// What must be handled, and how.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Handling {
     /// Each must be asked for by a sample search that finds an option.
     pub occasions: Vec<Occasion>,
-    /// Codes of rules for options that no option of any sample search may break.
+    /// Codes of rules that no option of any sample search may break.
     pub unbroken: Vec<String>,
 }
 
-/// How a requirement is checked.
+/// How a requirement is checked. What can be seen in an answer is seen in those to sample requests.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RequirementCheck {
     /// By counting what the sample searches found.
@@ -374,8 +415,9 @@ pub enum RequirementCheck {
     ByHand,
 }
 
-/// One thing that must hold before a partner's traffic of the intent may go live.
+/// One thing that must hold before a partner's traffic may go live.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Requirement {
     /// Stable code in UPPER_SNAKE_CASE.
     pub code: String,
@@ -385,13 +427,16 @@ pub struct Requirement {
     pub check: RequirementCheck,
 }
 
-/// Everything that the host knows of an intent.
+/// Everything that a contract declares.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Descriptor {
     /// `<domain>.<name>`.
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "auto.book_ac_service"))]
     pub intent: crate::id::IntentId,
-    /// Version of the contract.
+    /// Semantic version of the contract.
     #[serde(serialize_with = "serialize_version")]
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub version: semver::Version,
     /// Namespace of the intent.
     pub domain: String,
@@ -403,23 +448,23 @@ pub struct Descriptor {
     pub summary: String,
     /// How a search payload is taken apart.
     pub search: SearchShape,
-    /// The tools a partner must implement.
+    /// The tools that a partner must implement.
     pub tools: Vec<Tool>,
     /// How options are ranked.
     pub ranking: Ranking,
     /// Controlled vocabularies.
     pub vocabularies: Vec<Vocabulary>,
-    /// Forbidden fields beyond the platform's own.
+    /// Fields that may appear in no answer, beyond the platform's own list.
     pub forbidden_fields: Vec<ForbiddenField>,
     /// Rules beyond what the schemas say.
     pub rules: Vec<Rule>,
     /// Error table.
     pub errors: Vec<PlatformError>,
-    /// Widget.
+    /// Widget and what fills its cards.
     pub widget: Widget,
-    /// Completion reports.
+    /// What a completion report may say.
     pub completion: Completion,
-    /// How long other data may be kept.
+    /// How long other data of a partner may be kept.
     pub data_lifetimes: Vec<DataLifetime>,
     /// What must hold before a partner's traffic may go live.
     pub go_live: Vec<Requirement>,

@@ -12,8 +12,9 @@ pub use descriptor::*;
 
 /// One breach of one rule at one place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Violation {
-    /// JSON Pointer (RFC 6901) into the document that was judged; `""` is the whole.
+    /// JSON Pointer (RFC 6901) into the document that was judged; the empty text is the whole of it.
     pub pointer: String,
     /// Stable code in UPPER_SNAKE_CASE.
     pub code: String,
@@ -30,8 +31,9 @@ pub struct Refusal {
     pub violations: Vec<Violation>,
 }
 
-/// One number for each TTBS axis.
+/// One number for each TTBS axis, each 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Axes {
     /// Speed of fulfilment.
@@ -61,8 +63,9 @@ impl Default for Axes {
     }
 }
 
-/// The four TTBS axes.
+/// A TTBS axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Axis {
     /// Speed of fulfilment.

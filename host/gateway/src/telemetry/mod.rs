@@ -23,7 +23,7 @@ use tracing_subscriber::{Layer, Registry};
 use self::metrics::Metrics;
 pub(crate) use self::metrics::Sizes;
 use self::spans::Export;
-use crate::config::{Config, LogSection, TelemetrySection};
+use intent_gateway_config::{Config, LogSection, TelemetrySection};
 
 /// Connections of scrapers at once.
 const SCRAPERS_MAX: usize = 32;

@@ -25,7 +25,7 @@ use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::{Layer, Registry};
 
-use crate::config::TelemetrySection;
+use intent_gateway_config::TelemetrySection;
 
 /// Where a collector takes traces, below its address (OTLP/HTTP).
 const TRACES_PATH: &str = "/v1/traces";

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
+use intent_gateway_api::account::{
+    CredentialsBody, RotateRequest, TestCallAnswer, TestCallRequest, WebhookBody, WebhookRequest,
+};
 
 use crate::App;
 use crate::acting::Acting;
-use crate::body::{JsonText, OptionalJson};
+use crate::body::{Json, OptionalJson};
 use crate::error::{ErrorBody, Refusal};
-use crate::fields::Fields;
-use crate::onboarding_wire::{
-    CredentialsBody, RotateRequest, TestCallAnswer, TestCallRequest, WebhookBody, WebhookRequest,
-};
 use crate::wire;
 
 /// Issues the account's credentials. The secret is in this answer and in no other.
@@ -22,15 +21,15 @@ use crate::wire;
     params(("account_id" = String, Path, description = "The account")),
     security(("bearer" = ["partner"]), ("bearer" = ["admin"])),
     responses(
-        (status = 201, description = "The credentials, the secret in plain", body = CredentialsBody<'static>),
-        (status = 404, description = "`NOT_FOUND`: no such account", body = ErrorBody<'static>),
-        (status = 409, description = "`CREDENTIALS_EXIST`: rotate them for a new secret", body = ErrorBody<'static>),
+        (status = 201, description = "The credentials, the secret in plain", body = CredentialsBody),
+        (status = 404, description = "`NOT_FOUND`: no such account", body = ErrorBody),
+        (status = 409, description = "`CREDENTIALS_EXIST`: rotate them for a new secret", body = ErrorBody),
     )
 )]
 pub(super) async fn issue(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
     let issued = app.onboarding.credentials.issue(&acting.account, &acting.actor).await?;
     let webhook = app.onboarding.webhooks.find(&acting.account).await?;
-    let body = CredentialsBody::issued(&issued, webhook.as_ref());
+    let body = CredentialsBody::issued(issued, webhook);
     wire::json(StatusCode::CREATED, &body, wire::SMALL_BYTES)
 }
 
@@ -40,14 +39,14 @@ pub(super) async fn issue(State(app): State<Arc<App>>, acting: Acting) -> Result
     params(("account_id" = String, Path, description = "The account")),
     security(("bearer" = ["partner"]), ("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "The credentials, `(redacted)` in place of secrets", body = CredentialsBody<'static>),
-        (status = 404, description = "`NOT_FOUND`: none were issued", body = ErrorBody<'static>),
+        (status = 200, description = "The credentials, `(redacted)` in place of secrets", body = CredentialsBody),
+        (status = 404, description = "`NOT_FOUND`: none were issued", body = ErrorBody),
     )
 )]
 pub(super) async fn show(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
     let credentials = app.onboarding.credentials.get(&acting.account).await?;
     let webhook = app.onboarding.webhooks.find(&acting.account).await?;
-    wire::json(StatusCode::OK, &CredentialsBody::redacted(&credentials, webhook.as_ref()), wire::SMALL_BYTES)
+    wire::json(StatusCode::OK, &CredentialsBody::redacted(credentials, webhook), wire::SMALL_BYTES)
 }
 
 /// Replaces the secret. The one before works for 24 hours more, or not at all with `at_once`.
@@ -57,20 +56,19 @@ pub(super) async fn show(State(app): State<Arc<App>>, acting: Acting) -> Result<
     request_body = Option<RotateRequest>,
     security(("bearer" = ["partner"]), ("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "The credentials, the new secret in plain", body = CredentialsBody<'static>),
-        (status = 404, description = "`NOT_FOUND`: none were issued", body = ErrorBody<'static>),
-        (status = 409, description = "`TOO_MANY_SECRETS`: five are valid already", body = ErrorBody<'static>),
+        (status = 200, description = "The credentials, the new secret in plain", body = CredentialsBody),
+        (status = 404, description = "`NOT_FOUND`: none were issued", body = ErrorBody),
+        (status = 409, description = "`TOO_MANY_SECRETS`: five are valid already", body = ErrorBody),
     )
 )]
 pub(super) async fn rotate(
     State(app): State<Arc<App>>,
     acting: Acting,
-    OptionalJson(body): OptionalJson,
+    OptionalJson(body): OptionalJson<RotateRequest>,
 ) -> Result<Response, Refusal> {
-    let at_once = read_at_once(&body)?;
-    let issued = app.onboarding.credentials.rotate(&acting.account, at_once, &acting.actor).await?;
+    let issued = app.onboarding.credentials.rotate(&acting.account, body.at_once, &acting.actor).await?;
     let webhook = app.onboarding.webhooks.find(&acting.account).await?;
-    wire::json(StatusCode::OK, &CredentialsBody::issued(&issued, webhook.as_ref()), wire::SMALL_BYTES)
+    wire::json(StatusCode::OK, &CredentialsBody::issued(issued, webhook), wire::SMALL_BYTES)
 }
 
 /// Saves the webhook's address. A new address brings a new signing key, which is in this answer and in no other.
@@ -80,21 +78,18 @@ pub(super) async fn rotate(
     request_body = WebhookRequest,
     security(("bearer" = ["partner"]), ("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "The webhook, a new key in plain", body = WebhookBody<'static>),
-        (status = 404, description = "`NOT_FOUND`: no such account", body = ErrorBody<'static>),
-        (status = 409, description = "`TOO_MANY_SECRETS`: five keys are valid already", body = ErrorBody<'static>),
+        (status = 200, description = "The webhook, a new key in plain", body = WebhookBody),
+        (status = 404, description = "`NOT_FOUND`: no such account", body = ErrorBody),
+        (status = 409, description = "`TOO_MANY_SECRETS`: five keys are valid already", body = ErrorBody),
     )
 )]
 pub(super) async fn set_webhook(
     State(app): State<Arc<App>>,
     acting: Acting,
-    JsonText(body): JsonText,
+    Json(body): Json<WebhookRequest>,
 ) -> Result<Response, Refusal> {
-    let mut fields = Fields::of(&body);
-    let url = fields.text("webhook_url");
-    fields.finish()?;
-    let issued = app.onboarding.webhooks.set(&acting.account, &url, &acting.actor).await?;
-    wire::json(StatusCode::OK, &WebhookBody::from(&issued), wire::SMALL_BYTES)
+    let issued = app.onboarding.webhooks.set(&acting.account, &body.webhook_url, &acting.actor).await?;
+    wire::json(StatusCode::OK, &WebhookBody::from(issued), wire::SMALL_BYTES)
 }
 
 /// Replaces the webhook's signing key. The one before works for 24 hours more, or not at all with `at_once`.
@@ -104,19 +99,18 @@ pub(super) async fn set_webhook(
     request_body = Option<RotateRequest>,
     security(("bearer" = ["partner"]), ("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "The webhook, the new key in plain", body = WebhookBody<'static>),
-        (status = 404, description = "`NOT_FOUND`: no address was saved", body = ErrorBody<'static>),
-        (status = 409, description = "`TOO_MANY_SECRETS`: five keys are valid already", body = ErrorBody<'static>),
+        (status = 200, description = "The webhook, the new key in plain", body = WebhookBody),
+        (status = 404, description = "`NOT_FOUND`: no address was saved", body = ErrorBody),
+        (status = 409, description = "`TOO_MANY_SECRETS`: five keys are valid already", body = ErrorBody),
     )
 )]
 pub(super) async fn rotate_webhook_key(
     State(app): State<Arc<App>>,
     acting: Acting,
-    OptionalJson(body): OptionalJson,
+    OptionalJson(body): OptionalJson<RotateRequest>,
 ) -> Result<Response, Refusal> {
-    let at_once = read_at_once(&body)?;
-    let issued = app.onboarding.webhooks.rotate_key(&acting.account, at_once, &acting.actor).await?;
-    wire::json(StatusCode::OK, &WebhookBody::from(&issued), wire::SMALL_BYTES)
+    let issued = app.onboarding.webhooks.rotate_key(&acting.account, body.at_once, &acting.actor).await?;
+    wire::json(StatusCode::OK, &WebhookBody::from(issued), wire::SMALL_BYTES)
 }
 
 /// Tries a wish: finds its intent and answers with a stub. No partner is called.
@@ -127,24 +121,15 @@ pub(super) async fn rotate_webhook_key(
     security(("bearer" = ["partner"]), ("bearer" = ["admin"])),
     responses(
         (status = 200, description = "The intent and made-up options", body = TestCallAnswer),
-        (status = 400, description = "`INVALID_REQUEST`, or `INVALID_INTENT` for an identifier of no live intent", body = ErrorBody<'static>),
-        (status = 404, description = "`NOT_FOUND`: no such account", body = ErrorBody<'static>),
+        (status = 400, description = "`INVALID_REQUEST`, or `INVALID_INTENT` for an identifier of no live intent", body = ErrorBody),
+        (status = 404, description = "`NOT_FOUND`: no such account", body = ErrorBody),
     )
 )]
 pub(super) async fn test_call(
     State(app): State<Arc<App>>,
     acting: Acting,
-    JsonText(body): JsonText,
+    Json(body): Json<TestCallRequest>,
 ) -> Result<Response, Refusal> {
-    let mut fields = Fields::of(&body);
-    let wish = fields.prose("user_intent");
-    fields.finish()?;
-    let call = app.onboarding.test_calls.call(&acting.account, &wish).await?;
+    let call = app.onboarding.test_calls.call(&acting.account, &body.user_intent).await?;
     wire::json(StatusCode::OK, &TestCallAnswer::from(call), wire::SMALL_BYTES)
-}
-
-fn read_at_once(body: &str) -> Result<bool, Refusal> {
-    let mut fields = Fields::of(body);
-    let at_once = fields.flag("at_once");
-    fields.finish().map(|()| at_once)
 }

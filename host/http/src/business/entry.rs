@@ -6,15 +6,16 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
+use intent_gateway_api::account::{
+    CodeSent, IssuedToken, SignInRequest, SignUpRequest, SignedIn, TokenRequest, VerifyRequest,
+};
+use intent_gateway_api::time;
+use intent_gateway_domain::secret::Secret;
 
 use crate::App;
 use crate::auth::{Role, Tokens};
-use crate::body::JsonText;
+use crate::body::Json;
 use crate::error::{Code, ErrorBody, Refusal};
-use crate::fields::Fields;
-use crate::onboarding_wire::{
-    CodeSent, IssuedToken, SignInRequest, SignUpRequest, SignedIn, TokenRequest, VerifyRequest, time,
-};
 use crate::wire;
 
 /// Life of a token that a code opened: a working day, for a person at a dashboard.
@@ -32,11 +33,8 @@ const CREDENTIALS_TTL: Duration = Duration::from_secs(60 * 60);
     security(()),
     responses((status = 202, description = "A code is on its way", body = CodeSent))
 )]
-pub(super) async fn sign_up(State(app): State<Arc<App>>, JsonText(body): JsonText) -> Result<Response, Refusal> {
-    let mut fields = Fields::of(&body);
-    let (email, business_name) = (fields.text("email"), fields.text("business_name"));
-    fields.finish()?;
-    let sent = app.onboarding.accounts.sign_up(&email, &business_name).await?;
+pub(super) async fn sign_up(State(app): State<Arc<App>>, Json(body): Json<SignUpRequest>) -> Result<Response, Refusal> {
+    let sent = app.onboarding.accounts.sign_up(&body.email, &body.business_name).await?;
     wire::json(StatusCode::ACCEPTED, &CodeSent::from(sent), wire::SMALL_BYTES)
 }
 
@@ -49,11 +47,8 @@ pub(super) async fn sign_up(State(app): State<Arc<App>>, JsonText(body): JsonTex
     security(()),
     responses((status = 202, description = "A code is on its way, if an account has the address", body = CodeSent))
 )]
-pub(super) async fn sign_in(State(app): State<Arc<App>>, JsonText(body): JsonText) -> Result<Response, Refusal> {
-    let mut fields = Fields::of(&body);
-    let email = fields.text("email");
-    fields.finish()?;
-    let sent = app.onboarding.accounts.sign_in(&email).await?;
+pub(super) async fn sign_in(State(app): State<Arc<App>>, Json(body): Json<SignInRequest>) -> Result<Response, Refusal> {
+    let sent = app.onboarding.accounts.sign_in(&body.email).await?;
     wire::json(StatusCode::ACCEPTED, &CodeSent::from(sent), wire::SMALL_BYTES)
 }
 
@@ -65,18 +60,16 @@ pub(super) async fn sign_in(State(app): State<Arc<App>>, JsonText(body): JsonTex
     request_body = VerifyRequest,
     security(()),
     responses(
-        (status = 200, description = "The account, and a token of it", body = SignedIn<'static>),
-        (status = 401, description = "`INVALID_AUTH`: the code is wrong, used, or too old", body = ErrorBody<'static>),
+        (status = 200, description = "The account, and a token of it", body = SignedIn),
+        (status = 401, description = "`INVALID_AUTH`: the code is wrong, used, or too old", body = ErrorBody),
     )
 )]
-pub(super) async fn verify(State(app): State<Arc<App>>, JsonText(body): JsonText) -> Result<Response, Refusal> {
-    let mut fields = Fields::of(&body);
-    let (email, code) = (fields.text("email"), fields.text("code"));
-    fields.finish()?;
-    let signed_in = app.onboarding.accounts.verify(&email, &code).await?;
+pub(super) async fn verify(State(app): State<Arc<App>>, Json(body): Json<VerifyRequest>) -> Result<Response, Refusal> {
+    let signed_in = app.onboarding.accounts.verify(&body.email, body.code.expose()).await?;
     let account = signed_in.account.id.as_str();
     let token = issue(&app.tokens, account, SIGNED_IN_TTL, app.searcher.clock.now_ms())?;
-    let body = SignedIn { account_id: account, partner_id: account, created: signed_in.created, token };
+    let body =
+        SignedIn { account_id: account.to_owned(), partner_id: account.to_owned(), created: signed_in.created, token };
     wire::json(StatusCode::OK, &body, wire::SMALL_BYTES)
 }
 
@@ -87,14 +80,11 @@ pub(super) async fn verify(State(app): State<Arc<App>>, JsonText(body): JsonText
     security(()),
     responses(
         (status = 200, description = "A token of the account", body = IssuedToken),
-        (status = 401, description = "`INVALID_AUTH`: the credentials are not accepted", body = ErrorBody<'static>),
+        (status = 401, description = "`INVALID_AUTH`: the credentials are not accepted", body = ErrorBody),
     )
 )]
-pub(super) async fn token(State(app): State<Arc<App>>, JsonText(body): JsonText) -> Result<Response, Refusal> {
-    let mut fields = Fields::of(&body);
-    let (client_id, client_secret) = (fields.text("client_id"), fields.text("client_secret"));
-    fields.finish()?;
-    let account = app.onboarding.credentials.authenticate(&client_id, &client_secret).await?;
+pub(super) async fn token(State(app): State<Arc<App>>, Json(body): Json<TokenRequest>) -> Result<Response, Refusal> {
+    let account = app.onboarding.credentials.authenticate(&body.client_id, body.client_secret.expose()).await?;
     let token = issue(&app.tokens, account.as_str(), CREDENTIALS_TTL, app.searcher.clock.now_ms())?;
     wire::json(StatusCode::OK, &token, wire::SMALL_BYTES)
 }
@@ -104,5 +94,5 @@ fn issue(tokens: &Tokens, account: &str, ttl: Duration, now_ms: u64) -> Result<I
     let token = token.map_err(|error| Refusal::new(Code::InternalError).internal(error.to_string()))?;
     // The token itself counts whole seconds.
     let expires_at = time((now_ms / 1_000 + ttl.as_secs()) * 1_000);
-    Ok(IssuedToken { token, token_type: "Bearer", expires_at })
+    Ok(IssuedToken { token: Secret::new(token), token_type: "Bearer".to_owned(), expires_at })
 }

@@ -6,11 +6,11 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
+use intent_gateway_api::ledger::{MonthsBody, StatementBody};
 
 use crate::App;
 use crate::acting::{Acting, no_account};
 use crate::error::{ErrorBody, Refusal};
-use crate::ledger_wire::{MonthsBody, StatementBody};
 use crate::statements::answer::{self, FormatQuery, Wanted};
 use crate::wire;
 
@@ -21,7 +21,7 @@ use crate::wire;
     security(("bearer" = ["partner"]), ("bearer" = ["admin"])),
     responses(
         (status = 200, description = "The months, latest first", body = MonthsBody),
-        (status = 404, description = "`NOT_FOUND`: no such account", body = ErrorBody<'static>),
+        (status = 404, description = "`NOT_FOUND`: no such account", body = ErrorBody),
     )
 )]
 pub(super) async fn months(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
@@ -41,12 +41,12 @@ pub(super) async fn months(State(app): State<Arc<App>>, acting: Acting) -> Resul
     security(("bearer" = ["partner"]), ("bearer" = ["admin"])),
     responses(
         (status = 200, description = "The statement", content(
-            (StatementBody<'static> = "application/json"),
+            (StatementBody = "application/json"),
             (String = "text/csv"),
             (String = "text/html"),
         )),
-        (status = 400, description = "`INVALID_REQUEST`: the month or the form", body = ErrorBody<'static>),
-        (status = 404, description = "`NOT_FOUND`: no such account", body = ErrorBody<'static>),
+        (status = 400, description = "`INVALID_REQUEST`: the month or the form", body = ErrorBody),
+        (status = 404, description = "`NOT_FOUND`: no such account", body = ErrorBody),
     )
 )]
 pub(super) async fn statement(

@@ -5,20 +5,16 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
+use intent_gateway_api::links::{LinkBody, LinkList, LinkOffered, LinkRemoved, LinkRequest};
 use intent_gateway_domain::id::{PartnerId, UserId};
-use intent_gateway_linking::{LinkOffer, Revocation};
-use serde::Serialize;
-use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
 use crate::acting::Team;
 use crate::admin::is_known;
-use crate::body::JsonText;
+use crate::body::Json;
 use crate::error::{Code, ErrorBody, Refusal};
-use crate::fields::Fields;
-use crate::onboarding_wire::time;
 use crate::tools::user;
 use crate::wire;
 
@@ -34,30 +30,6 @@ fn named(headers: &HeaderMap) -> Result<UserId, Refusal> {
     user(headers)?.ok_or_else(|| Refusal::new(Code::InvalidRequest).message("`x-user-id` must name the user."))
 }
 
-/// An account that the user has linked.
-#[derive(Serialize, ToSchema)]
-struct LinkBody {
-    /// Where.
-    partner: String,
-    /// When the user linked it.
-    since: String,
-    /// The scopes that were granted, set off by spaces; null where the partner has not told.
-    #[schema(required)]
-    scope: Option<String>,
-    /// When the present token is over; null where the partner has not told.
-    #[schema(required)]
-    expires_at: Option<String>,
-    /// Whether another token follows then without the user.
-    renewable: bool,
-}
-
-/// A user's links.
-#[derive(Serialize, ToSchema)]
-struct LinkList {
-    /// In order of their partners, at most 200.
-    links: Vec<LinkBody>,
-}
-
 /// Lists the accounts that a user has linked at partners.
 ///
 /// Those of partners that are not served at the moment are among them; they are not used.
@@ -67,42 +39,14 @@ struct LinkList {
     security(("bearer" = ["orchestrator"]), ("bearer" = ["admin"])),
     responses(
         (status = 200, description = "The user's links", body = LinkList),
-        (status = 400, description = "`INVALID_REQUEST`: the header", body = ErrorBody<'static>),
+        (status = 400, description = "`INVALID_REQUEST`: the header", body = ErrorBody),
     )
 )]
 async fn list_links(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Refusal> {
     let views = app.linking.links(&named(&headers)?).await?;
-    let links: Vec<LinkBody> = views
-        .into_iter()
-        .map(|view| LinkBody {
-            partner: view.partner.to_string(),
-            since: time(view.since_ms),
-            scope: view.scope,
-            expires_at: view.expires_at_ms.map(time),
-            renewable: view.renewable,
-        })
-        .collect();
+    let links: Vec<LinkBody> = views.into_iter().map(LinkBody::from).collect();
     let capacity = links.len() * LINK_BYTES;
     wire::json(StatusCode::OK, &LinkList { links }, capacity + wire::SMALL_BYTES)
-}
-
-/// Where an account is to be linked.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "it stands in the document; the body is read member by member")]
-struct LinkRequest {
-    /// The partner.
-    partner: String,
-    /// An intent that the partner must list.
-    intent: Option<String>,
-}
-
-/// Where the user links an account.
-#[derive(Serialize, ToSchema)]
-struct LinkOffered {
-    /// For the browser of this user and nobody else.
-    link_url: String,
-    /// Good until then.
-    expires_at: String,
 }
 
 /// Gives out an address where a user links an account at a partner.
@@ -116,23 +60,20 @@ struct LinkOffered {
     security(("bearer" = ["orchestrator"]), ("bearer" = ["admin"])),
     responses(
         (status = 200, description = "The address", body = LinkOffered),
-        (status = 400, description = "`INVALID_REQUEST`: the header or a member", body = ErrorBody<'static>),
-        (status = 404, description = "`NOT_FOUND`: there is no such partner", body = ErrorBody<'static>),
+        (status = 400, description = "`INVALID_REQUEST`: the header or a member", body = ErrorBody),
+        (status = 404, description = "`NOT_FOUND`: there is no such partner", body = ErrorBody),
         (
             status = 409, description = "`PARTNER_GONE`: it is not served, or not for the intent, at the moment",
-            body = ErrorBody<'static>
+            body = ErrorBody
         ),
     )
 )]
 async fn offer_link(
     State(app): State<Arc<App>>,
     headers: HeaderMap,
-    JsonText(body): JsonText,
+    Json(LinkRequest { partner, intent }): Json<LinkRequest>,
 ) -> Result<Response, Refusal> {
     let user = named(&headers)?;
-    let mut fields = Fields::of(&body);
-    let (partner, intent) = (fields.text("partner"), fields.optional_text("intent"));
-    fields.finish()?;
     let served = PartnerId::parse(&partner).ok().and_then(|id| app.searcher.directory.find(&id));
     let served = served.filter(|served| intent.is_none_or(|intent| served.listing(&intent).is_some()));
     let Some(served) = served else {
@@ -144,21 +85,8 @@ async fn offer_link(
         });
     };
     let offer = app.linking.offer(&served.id, &user, None);
-    let LinkOffer { url, expires_at_ms } =
-        offer.map_err(|error| Refusal::new(Code::InternalError).internal(error.to_string()))?;
-    let offered = LinkOffered { link_url: url, expires_at: time(expires_at_ms) };
-    wire::json(StatusCode::OK, &offered, wire::SMALL_BYTES)
-}
-
-/// What became of a link.
-#[derive(Serialize, ToSchema)]
-struct LinkRemoved {
-    /// Where it was.
-    partner: String,
-    /// Whether the partner's authorization server has ended the tokens: `done`; `unsupported`, it takes no revocations; or
-    /// `failed`. In the last two cases they end by themselves; here they are forgotten in any case.
-    #[schema(value_type = String, example = "done")]
-    revocation: Revocation,
+    let offer = offer.map_err(|error| Refusal::new(Code::InternalError).internal(error.to_string()))?;
+    wire::json(StatusCode::OK, &LinkOffered::from(offer), wire::SMALL_BYTES)
 }
 
 /// Ends a link: the gateway forgets the tokens, and has them revoked where they came from.
@@ -171,8 +99,8 @@ struct LinkRemoved {
     security(("bearer" = ["orchestrator"]), ("bearer" = ["admin"])),
     responses(
         (status = 200, description = "It is forgotten here", body = LinkRemoved),
-        (status = 400, description = "`INVALID_REQUEST`: the header", body = ErrorBody<'static>),
-        (status = 404, description = "`NOT_FOUND`: the user has linked no account there", body = ErrorBody<'static>),
+        (status = 400, description = "`INVALID_REQUEST`: the header", body = ErrorBody),
+        (status = 404, description = "`NOT_FOUND`: the user has linked no account there", body = ErrorBody),
     )
 )]
 async fn remove_link(

@@ -6,6 +6,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
+use intent_gateway_api::audit::{AuditEntryBody, AuditPage, AuditVerified};
 use intent_gateway_domain::audit::ChainCheck;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_onboarding::OnboardingError;
@@ -14,7 +15,6 @@ use serde::Deserialize;
 use crate::App;
 use crate::acting::size;
 use crate::error::{Code, ErrorBody, Refusal};
-use crate::onboarding_wire::{AuditEntryBody, AuditPage, AuditVerified};
 use crate::wire;
 
 /// About what an entry takes, bytes.
@@ -40,8 +40,8 @@ pub(super) struct AuditQuery {
     ),
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "A page of the log", body = AuditPage<'static>),
-        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody<'static>),
+        (status = 200, description = "A page of the log", body = AuditPage),
+        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody),
     )
 )]
 pub(super) async fn list_entries(
@@ -59,8 +59,9 @@ pub(super) async fn list_entries(
     let subject = subject.as_ref().map(PartnerId::as_str);
     let entries = app.store.audit(subject, after, limit).await.map_err(OnboardingError::from)?;
     let next = entries.last().filter(|_| entries.len() >= limit as usize).map(|entry| entry.seq);
-    let body = AuditPage { entries: entries.iter().map(AuditEntryBody::from).collect(), next };
-    wire::json(StatusCode::OK, &body, entries.len() * ENTRY_BYTES)
+    let bytes = entries.len() * ENTRY_BYTES;
+    let body = AuditPage { entries: entries.into_iter().map(AuditEntryBody::from).collect(), next };
+    wire::json(StatusCode::OK, &body, bytes)
 }
 
 /// Follows the audit log from its first entry to its last.

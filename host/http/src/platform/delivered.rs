@@ -6,13 +6,14 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
+use intent_gateway_api::delivered::{DeliveredBody, DeliveredList};
+use intent_gateway_api::time;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_onboarding::delivered::DELIVERED_WINDOW_MS;
 use serde::Deserialize;
 
 use crate::App;
 use crate::error::{Code, ErrorBody, Refusal};
-use crate::onboarding_wire::{DeliveredBody, DeliveredList, time};
 use crate::wire;
 
 /// About what a partner and an intent take, bytes.
@@ -30,8 +31,8 @@ pub(super) struct DeliveredQuery {
     params(("partner" = Option<String>, Query, description = "Only what this partner delivered")),
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "By partner and intent; empty where nothing was reported", body = DeliveredList<'static>),
-        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody<'static>),
+        (status = 200, description = "By partner and intent; empty where nothing was reported", body = DeliveredList),
+        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody),
     )
 )]
 pub(super) async fn list_delivered(
@@ -43,6 +44,7 @@ pub(super) async fn list_delivered(
     })?;
     let since = app.searcher.clock.now_ms().saturating_sub(DELIVERED_WINDOW_MS);
     let compared = app.onboarding.results.compare(partner.as_ref()).await?;
-    let delivered = compared.iter().map(DeliveredBody::from).collect();
-    wire::json(StatusCode::OK, &DeliveredList { since: time(since), delivered }, compared.len() * ENTRY_BYTES)
+    let bytes = compared.len() * ENTRY_BYTES;
+    let delivered = compared.into_iter().map(DeliveredBody::from).collect();
+    wire::json(StatusCode::OK, &DeliveredList { since: time(since), delivered }, bytes)
 }

@@ -6,23 +6,19 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
-use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::money::{InvalidAmount, Paise};
-use intent_gateway_ledger::bookkeeping::{Amendment, BookkeepingError, Mark};
-use intent_gateway_ledger::completion::AMOUNT_MAX;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
-use crate::App;
-use crate::acting::{Team, no_account, size};
-use crate::body::JsonText;
-use crate::error::{Code, ErrorBody, Refusal};
-use crate::fields::Fields;
-use crate::ledger_wire::{
+use intent_gateway_api::connection::ReasonRequest;
+use intent_gateway_api::ledger::{
     CorrectedBody, CorrectionRequest, EntryBody, EntryDetail, EntryPage, MonthsBody, StatementBody, TrialBalanceBody,
     VerifiedBody,
 };
-use crate::onboarding_wire::ReasonRequest;
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_ledger::bookkeeping::{Amendment, BookkeepingError, Mark};
+use serde::Deserialize;
+
+use crate::App;
+use crate::acting::{Team, no_account, size};
+use crate::body::Json;
+use crate::error::{Code, ErrorBody, Refusal};
 use crate::statements::answer::{self, FormatQuery, Wanted};
 use crate::wire;
 
@@ -40,7 +36,7 @@ const BALANCE_BYTES: usize = 128;
     security(("bearer" = ["admin"])),
     responses(
         (status = 200, description = "The months, latest first", body = MonthsBody),
-        (status = 404, description = "`NOT_FOUND`: no such partner", body = ErrorBody<'static>),
+        (status = 404, description = "`NOT_FOUND`: no such partner", body = ErrorBody),
     )
 )]
 pub(super) async fn months(
@@ -63,12 +59,12 @@ pub(super) async fn months(
     security(("bearer" = ["admin"])),
     responses(
         (status = 200, description = "The statement", content(
-            (StatementBody<'static> = "application/json"),
+            (StatementBody = "application/json"),
             (String = "text/csv"),
             (String = "text/html"),
         )),
-        (status = 400, description = "`INVALID_REQUEST`: the month or the form", body = ErrorBody<'static>),
-        (status = 404, description = "`NOT_FOUND`: no such partner", body = ErrorBody<'static>),
+        (status = 400, description = "`INVALID_REQUEST`: the month or the form", body = ErrorBody),
+        (status = 404, description = "`NOT_FOUND`: no such partner", body = ErrorBody),
     )
 )]
 pub(super) async fn statement(
@@ -87,7 +83,7 @@ pub(super) async fn statement(
 #[utoipa::path(
     get, path = "/api/v1/admin/ledger/trial-balance", tag = "admin",
     security(("bearer" = ["admin"])),
-    responses((status = 200, description = "The balances, and whether they sum to zero", body = TrialBalanceBody<'static>))
+    responses((status = 200, description = "The balances, and whether they sum to zero", body = TrialBalanceBody))
 )]
 pub(super) async fn trial_balance(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
     let trial = app.bookkeeping.books.trial_balance().await.map_err(BookkeepingError::from)?;
@@ -111,8 +107,8 @@ pub(super) struct EntriesQuery {
     ),
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "A page of the ledger", body = EntryPage<'static>),
-        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody<'static>),
+        (status = 200, description = "A page of the ledger", body = EntryPage),
+        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody),
     )
 )]
 pub(super) async fn list_entries(
@@ -128,8 +124,9 @@ pub(super) async fn list_entries(
     }
     let entries = app.bookkeeping.books.entries(after, limit).await.map_err(BookkeepingError::from)?;
     let next = entries.last().filter(|_| entries.len() >= limit as usize).map(|entry| entry.number);
-    let body = EntryPage { entries: entries.iter().map(EntryBody::from).collect(), next };
-    wire::json(StatusCode::OK, &body, entries.len() * ENTRY_BYTES)
+    let bytes = entries.len() * ENTRY_BYTES;
+    let body = EntryPage { entries: entries.into_iter().map(EntryBody::from).collect(), next };
+    wire::json(StatusCode::OK, &body, bytes)
 }
 
 /// Shows an entry, and whether it was taken back.
@@ -138,8 +135,8 @@ pub(super) async fn list_entries(
     params(("number" = u64, Path, description = "The entry")),
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "The entry", body = EntryDetail<'static>),
-        (status = 404, description = "`NOT_FOUND`: no such entry", body = ErrorBody<'static>),
+        (status = 200, description = "The entry", body = EntryDetail),
+        (status = 404, description = "`NOT_FOUND`: no such entry", body = ErrorBody),
     )
 )]
 pub(super) async fn show_entry(
@@ -148,7 +145,7 @@ pub(super) async fn show_entry(
 ) -> Result<Response, Refusal> {
     let entry = app.bookkeeping.entry(entry_number(number)?).await?;
     let taken_back_by = app.bookkeeping.taken_back_by(&entry).await?;
-    wire::json(StatusCode::OK, &EntryDetail { entry: EntryBody::from(&entry), taken_back_by }, ENTRY_BYTES)
+    wire::json(StatusCode::OK, &EntryDetail { entry: EntryBody::from(entry), taken_back_by }, ENTRY_BYTES)
 }
 
 /// Takes an entry back, and books nothing in its place.
@@ -160,24 +157,21 @@ pub(super) async fn show_entry(
     request_body = ReasonRequest,
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "The reversal", body = EntryBody<'static>),
-        (status = 400, description = "`INVALID_REQUEST`: the reason", body = ErrorBody<'static>),
-        (status = 404, description = "`NOT_FOUND`: no such entry", body = ErrorBody<'static>),
-        (status = 409, description = "`ENTRY_TAKEN_BACK`; `ENTRY_IS_REVERSAL`; nothing changed", body = ErrorBody<'static>),
+        (status = 200, description = "The reversal", body = EntryBody),
+        (status = 400, description = "`INVALID_REQUEST`: the reason", body = ErrorBody),
+        (status = 404, description = "`NOT_FOUND`: no such entry", body = ErrorBody),
+        (status = 409, description = "`ENTRY_TAKEN_BACK`; `ENTRY_IS_REVERSAL`; nothing changed", body = ErrorBody),
     )
 )]
 pub(super) async fn take_back(
     State(app): State<Arc<App>>,
     Team(actor): Team,
     number: Result<Path<u64>, PathRejection>,
-    JsonText(body): JsonText,
+    Json(body): Json<ReasonRequest>,
 ) -> Result<Response, Refusal> {
     let number = entry_number(number)?;
-    let mut fields = Fields::of(&body);
-    let reason = fields.text("reason");
-    fields.finish()?;
-    let reversal = app.bookkeeping.take_back(number, &reason, &actor).await?;
-    wire::json(StatusCode::OK, &EntryBody::from(&reversal), ENTRY_BYTES)
+    let reversal = app.bookkeeping.take_back(number, &body.reason, &actor).await?;
+    wire::json(StatusCode::OK, &EntryBody::from(reversal), ENTRY_BYTES)
 }
 
 /// Takes an entry back and books what is right in its place, both or neither.
@@ -190,58 +184,27 @@ pub(super) async fn take_back(
     request_body = CorrectionRequest,
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "What was booked", body = CorrectedBody<'static>),
+        (status = 200, description = "What was booked", body = CorrectedBody),
         (status = 400, description = "`INVALID_REQUEST`, with every violation; `INVALID_INTENT`: a status is to be \
-            corrected and no contract of the intent is live", body = ErrorBody<'static>),
-        (status = 404, description = "`NOT_FOUND`: no such entry", body = ErrorBody<'static>),
-        (status = 409, description = "`ENTRY_TAKEN_BACK`; `ENTRY_IS_REVERSAL`; nothing changed", body = ErrorBody<'static>),
+            corrected and no contract of the intent is live", body = ErrorBody),
+        (status = 404, description = "`NOT_FOUND`: no such entry", body = ErrorBody),
+        (status = 409, description = "`ENTRY_TAKEN_BACK`; `ENTRY_IS_REVERSAL`; nothing changed", body = ErrorBody),
     )
 )]
 pub(super) async fn correct(
     State(app): State<Arc<App>>,
     Team(actor): Team,
     number: Result<Path<u64>, PathRejection>,
-    JsonText(body): JsonText,
+    Json(body): Json<CorrectionRequest>,
 ) -> Result<Response, Refusal> {
     let number = entry_number(number)?;
-    let mut fields = Fields::of(&body);
-    let reason = fields.text("reason");
-    let status = fields.optional_text("status");
-    let amount = read_amount(&body, &mut fields);
-    fields.finish()?;
+    let CorrectionRequest { reason, amount_inr: amount, status } = body;
     let corrected = app.bookkeeping.amend(number, &Amendment { amount, status }, &reason, &actor).await?;
     let body = CorrectedBody {
-        reversal: EntryBody::from(&corrected.reversal),
-        replacement: EntryBody::from(&corrected.replacement),
+        reversal: EntryBody::from(corrected.reversal),
+        replacement: EntryBody::from(corrected.replacement),
     };
     wire::json(StatusCode::OK, &body, 2 * ENTRY_BYTES)
-}
-
-/// The number as it is written, for an amount is not to pass through a float.
-fn read_amount(body: &str, fields: &mut Fields) -> Option<Paise> {
-    #[derive(Deserialize)]
-    struct Written<'a> {
-        #[serde(borrow)]
-        amount_inr: Option<&'a RawValue>,
-    }
-    if !body.trim_start().starts_with('{') {
-        // That it is no object has been told.
-        return None;
-    }
-    let mut refuse = |code: &str, message: String| {
-        fields.breach("/amount_inr", code, message);
-        None
-    };
-    let Ok(Written { amount_inr }) = serde_json::from_str(body) else {
-        return refuse("DUPLICATE_KEY", "the member occurs twice in its object; once is expected".to_owned());
-    };
-    let written = amount_inr?.get();
-    match Paise::from_inr(written) {
-        Ok(paise) => Some(paise),
-        Err(InvalidAmount::NotANumber) => refuse("WRONG_TYPE", "expected a number".to_owned()),
-        Err(InvalidAmount::TooFine) => refuse("BAD_FORMAT", "expected at most two decimals".to_owned()),
-        Err(InvalidAmount::TooLarge) => refuse("OUT_OF_RANGE", format!("expected at most {AMOUNT_MAX}")),
-    }
 }
 
 #[derive(Deserialize)]
@@ -259,7 +222,7 @@ pub(super) struct VerifyQuery {
     security(("bearer" = ["admin"])),
     responses(
         (status = 200, description = "Whether the ledger is sound", body = VerifiedBody),
-        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody<'static>),
+        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody),
     )
 )]
 pub(super) async fn verify(

@@ -13,12 +13,25 @@ mod reviews;
 
 use std::sync::Arc;
 
+use intent_gateway_domain::contract::{self, Violation};
+use intent_gateway_domain::id::IntentId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
+use crate::error::{Refusal, told};
 
 pub(crate) use ledger::VERIFICATIONS_MAX;
+
+/// The intent that a body names.
+fn intent(name: &str) -> Result<IntentId, Refusal> {
+    IntentId::parse(name).map_err(|error| {
+        let code = "INVALID_INTENT".to_owned();
+        let (pointer, message) = ("/intent".to_owned(), error.to_string());
+        let violations = vec![Violation { pointer, code: code.clone(), message }];
+        told(contract::Refusal { code, violations })
+    })
+}
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default()
@@ -51,4 +64,15 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(receipts::list_receipts))
         .routes(routes!(receipts::show_receipt))
         .routes(routes!(receipts::replay_receipt))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intents_are_named_as_they_are() {
+        assert_eq!(intent("auto.fix").expect("an intent").as_str(), "auto.fix");
+        assert_eq!(intent("fix").expect_err("no intent").code(), "INVALID_INTENT");
+    }
 }

@@ -9,16 +9,16 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
+use intent_gateway_api::evidence::{RankingReceipts, RankingReplay};
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::receipt::{ID_MAX_CHARS, Receipt};
 use intent_gateway_onboarding::OnboardingError;
-use intent_gateway_routing::replay::{Replay, ReplayError, replay};
-use serde::{Deserialize, Serialize};
+use intent_gateway_routing::replay::{ReplayError, replay};
+use serde::Deserialize;
 
 use crate::App;
 use crate::error::{Code, ErrorBody, Refusal};
-use crate::schema::receipt as schema;
-use crate::wire::{self, ContractVersion};
+use crate::wire;
 
 /// Receipts that are listed of one request; it may have been searched for more often.
 const LISTED_MAX: u32 = 100;
@@ -41,19 +41,14 @@ pub(super) struct ReceiptsQuery {
     params(("request_id" = String, Query, description = "The request, as its search was answered", max_length = 200)),
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "Identifiers, newest first; none where none is kept", body = schema::RankingReceipts),
-        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody<'static>),
+        (status = 200, description = "Identifiers, newest first; none where none is kept", body = RankingReceipts),
+        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody),
     )
 )]
 pub(super) async fn list_receipts(
     State(app): State<Arc<App>>,
     query: Result<Query<ReceiptsQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
-    #[derive(Serialize)]
-    struct Answer<'a> {
-        request_id: &'a str,
-        receipts: Vec<String>,
-    }
     let fits = |id: &str| (1..=REQUEST_ID_MAX_CHARS).contains(&id.chars().count()) && !id.contains('\0');
     let request_id = query.ok().map(|Query(query)| query.request_id).filter(|id| fits(id)).ok_or_else(|| {
         let message = format!(
@@ -62,7 +57,7 @@ pub(super) async fn list_receipts(
         Refusal::new(Code::InvalidRequest).message(message)
     })?;
     let receipts = app.evidence.receipts_of(&request_id, LISTED_MAX).await.map_err(OnboardingError::from)?;
-    wire::json(StatusCode::OK, &Answer { request_id: &request_id, receipts }, wire::SMALL_BYTES)
+    wire::json(StatusCode::OK, &RankingReceipts { request_id, receipts }, wire::SMALL_BYTES)
 }
 
 /// Shows a receipt whole: the request's arguments, every partner's options, and what came of them.
@@ -71,8 +66,8 @@ pub(super) async fn list_receipts(
     params(("receipt" = String, Path, description = "The receipt", example = "rank_0f1e2d3c4b5a69788796a5b4")),
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "The receipt", body = schema::RankingReceipt),
-        (status = 404, description = "`NOT_FOUND`: no such receipt is kept", body = ErrorBody<'static>),
+        (status = 200, description = "The receipt", body = Receipt),
+        (status = 404, description = "`NOT_FOUND`: no such receipt is kept", body = ErrorBody),
     )
 )]
 pub(super) async fn show_receipt(
@@ -92,24 +87,16 @@ pub(super) async fn show_receipt(
     params(("receipt" = String, Path, description = "The receipt", example = "rank_0f1e2d3c4b5a69788796a5b4")),
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "Whether the outcome is the same, and where it parts if not", body = schema::RankingReplay),
-        (status = 404, description = "`NOT_FOUND`: no such receipt is kept", body = ErrorBody<'static>),
-        (status = 409, description = "`CONTRACT_GONE`: the component is not loaded; the message names it", body = ErrorBody<'static>),
-        (status = 502, description = "`CONTRACT_*`: the contract itself failed", body = ErrorBody<'static>),
+        (status = 200, description = "Whether the outcome is the same, and where it parts if not", body = RankingReplay),
+        (status = 404, description = "`NOT_FOUND`: no such receipt is kept", body = ErrorBody),
+        (status = 409, description = "`CONTRACT_GONE`: the component is not loaded; the message names it", body = ErrorBody),
+        (status = 502, description = "`CONTRACT_*`: the contract itself failed", body = ErrorBody),
     )
 )]
 pub(super) async fn replay_receipt(
     State(app): State<Arc<App>>,
     Path(receipt): Path<String>,
 ) -> Result<Response, Refusal> {
-    #[derive(Serialize)]
-    struct Answer<'a> {
-        receipt: &'a str,
-        intent: &'a str,
-        contract: ContractVersion,
-        #[serde(flatten)]
-        replay: Replay,
-    }
     let receipt = find(&app, &receipt).await?;
     let contract = app.searcher.contracts.loaded(receipt.contract).ok_or_else(|| gone(&receipt))?;
     let replay = replay(&receipt, &*contract).await.map_err(|error| match error {
@@ -122,9 +109,7 @@ pub(super) async fn replay_receipt(
             "a ranking was replayed to another outcome"
         );
     }
-    let contract = ContractVersion { version: receipt.version.to_string(), digest: receipt.contract };
-    let answer = Answer { receipt: &receipt.id, intent: receipt.intent.as_str(), contract, replay };
-    wire::json(StatusCode::OK, &answer, wire::SMALL_BYTES)
+    wire::json(StatusCode::OK, &RankingReplay::new(receipt, replay), wire::SMALL_BYTES)
 }
 
 /// A receipt by an identifier that is written as they are.

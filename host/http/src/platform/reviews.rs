@@ -1,23 +1,20 @@
 //! Accounts, and the reviews of what they submit.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::StatusCode;
+use intent_gateway_api::account::{AccountList, AccountSummary};
+use intent_gateway_api::review::{DecisionRequest, ReviewBody, ReviewList, ReviewSummary};
+use intent_gateway_onboarding::DecisionOrder;
 use intent_gateway_onboarding::records::ReviewStatus;
-use intent_gateway_onboarding::{DecisionOrder, Verdict};
 
 use crate::App;
 use crate::acting::{Page, PageQuery, Team};
-use crate::body::JsonText;
+use crate::body::Json;
 use crate::error::{Code, ErrorBody, Refusal};
-use crate::fields::Fields;
-use crate::onboarding_wire::{
-    AccountList, AccountSummary, DecisionRequest, ReviewBody, ReviewList, ReviewState, ReviewSummary,
-};
 use crate::wire;
 
 /// Where a review may stand.
@@ -39,8 +36,8 @@ const REVIEW_BYTES: usize = 16 * 1024;
     ),
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "A page of accounts", body = AccountList<'static>),
-        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody<'static>),
+        (status = 200, description = "A page of accounts", body = AccountList),
+        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody),
     )
 )]
 pub(super) async fn list_accounts(
@@ -58,14 +55,14 @@ pub(super) async fn list_accounts(
 #[utoipa::path(
     get, path = "/api/v1/admin/reviews", tag = "admin",
     params(
-        ("status" = Option<ReviewState>, Query, description = "Only those that stand there"),
+        ("status" = Option<ReviewStatus>, Query, description = "Only those that stand there"),
         ("after" = Option<String>, Query, description = "`next` of the page before"),
         ("limit" = Option<u32>, Query, description = "Reviews of a page, 1 to 500; 100 when absent"),
     ),
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "A page of reviews", body = ReviewList<'static>),
-        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody<'static>),
+        (status = 200, description = "A page of reviews", body = ReviewList),
+        (status = 400, description = "`INVALID_REQUEST`: a query parameter", body = ErrorBody),
     )
 )]
 pub(super) async fn list_reviews(
@@ -75,8 +72,9 @@ pub(super) async fn list_reviews(
     let page = Page::of(query, &STATUSES.map(ReviewStatus::as_str))?;
     let reviews = app.onboarding.reviews.list(page.list()).await?;
     let next = page.next(reviews.len(), reviews.last().map(|review| review.id.clone()));
-    let body = ReviewList { reviews: reviews.iter().map(ReviewSummary::from).collect(), next };
-    wire::json(StatusCode::OK, &body, reviews.len() * ENTRY_BYTES)
+    let bytes = reviews.len() * ENTRY_BYTES;
+    let body = ReviewList { reviews: reviews.into_iter().map(ReviewSummary::from).collect(), next };
+    wire::json(StatusCode::OK, &body, bytes)
 }
 
 /// Shows a review with its checklist. While it is open, the privacy policy is fetched anew.
@@ -85,13 +83,13 @@ pub(super) async fn list_reviews(
     params(("review" = String, Path, description = "The review")),
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "All that is needed to decide it", body = ReviewBody<'static>),
-        (status = 404, description = "`NOT_FOUND`: no such review", body = ErrorBody<'static>),
+        (status = 200, description = "All that is needed to decide it", body = ReviewBody),
+        (status = 404, description = "`NOT_FOUND`: no such review", body = ErrorBody),
     )
 )]
 pub(super) async fn show_review(State(app): State<Arc<App>>, Path(review): Path<String>) -> Result<Response, Refusal> {
     let view = app.onboarding.reviews.get(known(&review)?).await?;
-    wire::json(StatusCode::OK, &ReviewBody::from(&view), REVIEW_BYTES)
+    wire::json(StatusCode::OK, &ReviewBody::from(view), REVIEW_BYTES)
 }
 
 /// Decides a review. An approval needs every item of the checklist passed or confirmed.
@@ -105,39 +103,20 @@ pub(super) async fn show_review(State(app): State<Arc<App>>, Path(review): Path<
     request_body = DecisionRequest,
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "The review, decided", body = ReviewBody<'static>),
-        (status = 404, description = "`NOT_FOUND`: no such review", body = ErrorBody<'static>),
-        (status = 409, description = "`REVIEW_CLOSED`; or `NOT_READY`, with every item that stands in the way; or `NO_PROBE`", body = ErrorBody<'static>),
+        (status = 200, description = "The review, decided", body = ReviewBody),
+        (status = 404, description = "`NOT_FOUND`: no such review", body = ErrorBody),
+        (status = 409, description = "`REVIEW_CLOSED`; or `NOT_READY`, with every item that stands in the way; or `NO_PROBE`", body = ErrorBody),
     )
 )]
 pub(super) async fn decide_review(
     State(app): State<Arc<App>>,
     Team(actor): Team,
     Path(review): Path<String>,
-    JsonText(body): JsonText,
+    Json(body): Json<DecisionRequest>,
 ) -> Result<Response, Refusal> {
-    let order = read_decision(&body)?;
+    let order = DecisionOrder::from(body);
     let view = app.onboarding.reviews.decide(known(&review)?, &order, &actor).await?;
-    wire::json(StatusCode::OK, &ReviewBody::from(&view), REVIEW_BYTES)
-}
-
-fn read_decision(body: &str) -> Result<DecisionOrder, Refusal> {
-    let mut fields = Fields::of(body);
-    let verdict = match fields.text("decision").as_str() {
-        "approve" => Some(Verdict::Approve),
-        "reject" => Some(Verdict::Reject),
-        // Told already.
-        "" => None,
-        _ => {
-            fields.breach("/decision", "NOT_IN_VOCABULARY", "expected `approve` or `reject`".to_owned());
-            None
-        }
-    };
-    let notes = fields.optional_prose("notes").unwrap_or_default();
-    let confirmed: BTreeSet<String> = fields.texts("confirmed").into_iter().collect();
-    fields.finish()?;
-    let verdict = verdict.ok_or(Code::InvalidRequest)?;
-    Ok(DecisionOrder { verdict, notes, confirmed })
+    wire::json(StatusCode::OK, &ReviewBody::from(view), REVIEW_BYTES)
 }
 
 /// An identifier as identifiers of reviews are written.
@@ -152,20 +131,6 @@ fn known(review: &str) -> Result<&str, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn decisions_are_read() {
-        let order = read_decision(r#"{"decision":"approve","confirmed":["A","B","A"]}"#).expect("read");
-        assert_eq!((order.verdict, order.notes.as_str(), order.confirmed.len()), (Verdict::Approve, "", 2));
-        let order = read_decision(r#"{"decision":"reject","notes":"Mend\nthis."}"#).expect("read");
-        assert_eq!((order.verdict, order.notes.as_str()), (Verdict::Reject, "Mend\nthis."));
-        for bad in ["{}", r#"{"decision":""}"#, r#"{"decision":"Approve"}"#, r#"{"decision":true}"#, "[]"] {
-            assert_eq!(
-                read_decision(bad).err().map(|refusal| refusal.code().to_owned()).as_deref(),
-                Some("INVALID_REQUEST")
-            );
-        }
-    }
 
     #[test]
     fn reviews_are_named_as_they_are() {

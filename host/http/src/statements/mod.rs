@@ -6,15 +6,9 @@
 pub(crate) mod answer;
 mod page;
 
+use intent_gateway_api::ledger::{LineBody, StatementBody};
 use intent_gateway_ledger::bookkeeping::Outline;
 use intent_gateway_ledger::{Line, Statement, Totals};
-
-use crate::ledger_wire::{LineBody, StatementHead};
-
-/// Written above the lines of every statement.
-pub(crate) const RULE: &str = "The commission of a line is its rate of its amount, the net supplier revenue, rounded \
-                               half up to the paisa. It is due on the statuses that the intent's contract charges; \
-                               other reports are listed without commission.";
 
 /// A form of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,10 +63,9 @@ impl Format {
     pub fn head(self, outline: &Outline) -> Result<String, RenderError> {
         match self {
             Self::Json => {
-                let mut head = serde_json::to_string(&StatementHead::from(outline))?;
-                // The lines follow as the last member.
-                head.truncate(head.len() - 1);
-                head.push_str(",\"lines\":[");
+                let mut head = serde_json::to_string(&StatementBody::head(outline))?;
+                // The lines are the last member, and follow.
+                head.truncate(head.len() - Self::Json.end().len());
                 Ok(head)
             }
             Self::Csv => Ok(csv(outline, Vec::new())),
@@ -88,7 +81,7 @@ impl Format {
         match self {
             Self::Json => {
                 let mut text = String::new();
-                for (index, line) in lines.iter().enumerate() {
+                for (index, line) in lines.into_iter().enumerate() {
                     if index > 0 || !first {
                         text.push(',');
                     }

@@ -5,13 +5,14 @@ use std::sync::LazyLock;
 use askama::Template;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use intent_gateway_api::ledger::RULE;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_ledger::bookkeeping::Outline;
 use intent_gateway_ledger::{EntryKind, Line, Month, Totals};
 use jiff::Timestamp;
 use jiff::tz::Offset;
 
-use super::{RULE, RenderError};
+use super::RenderError;
 
 /// Indian Standard Time, by which months are reckoned: five and a half hours ahead, all year.
 const IST_AHEAD_SECONDS: i32 = (5 * 60 + 30) * 60;

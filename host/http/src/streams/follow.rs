@@ -8,6 +8,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderName};
+use intent_gateway_api::tool::{ToolAnswer, ToolRequest};
 use intent_gateway_domain::trace::Trace;
 use intent_gateway_routing::calling::CallError;
 use intent_gateway_routing::following::{Delivery, End, Event, EventId, FollowError, Subject};
@@ -20,11 +21,11 @@ use super::body::EventBody;
 use super::event::{self, Ending};
 use super::respond;
 use crate::App;
-use crate::body::JsonText;
+use crate::body::Json;
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::request_id::RequestId;
 use crate::server::Reading;
-use crate::tools::{self, ToolAnswer, ToolRequest};
+use crate::tools;
 
 /// Names the last event that a reader has seen.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -80,9 +81,9 @@ struct Progress<'a> {
             status = "4XX",
             description = "As the call of the tool is refused before the partner is called; `NOT_FOUND` where the tool is no \
                 track tool",
-            body = ErrorBody<'static>
+            body = ErrorBody
         ),
-        (status = "5XX", description = "Likewise; `OVERLOADED`: too many streams are open", body = ErrorBody<'static>),
+        (status = "5XX", description = "Likewise; `OVERLOADED`: too many streams are open", body = ErrorBody),
     )
 )]
 async fn follow_tool(
@@ -92,10 +93,9 @@ async fn follow_tool(
     Extension(trace): Extension<Arc<Trace>>,
     reading: Option<Extension<Reading>>,
     headers: HeaderMap,
-    JsonText(body): JsonText,
+    Json(request): Json<ToolRequest>,
 ) -> Result<Response, Refusal> {
     let user = tools::user(&headers)?;
-    let request = ToolRequest::read(&body)?;
     let place = app.streams.place()?;
     let subject = Subject {
         user,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
+use intent_gateway_api::search::SearchAnswer;
 use intent_gateway_domain::error::SearchError;
 use intent_gateway_routing::following::End;
 use intent_gateway_routing::search::{Request, Snapshot};
@@ -17,7 +18,6 @@ use crate::App;
 use crate::error::Refusal;
 use crate::request_id::RequestId;
 use crate::server::Reading;
-use crate::wire::SearchAnswer;
 
 /// A whole answer, over those who have answered so far.
 #[derive(Serialize)]

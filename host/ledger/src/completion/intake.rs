@@ -42,15 +42,18 @@ pub struct Intake {
     pub rate: Rate,
 }
 
-/// The answer to a report that is in the ledger. The same report gets the same one however often it comes.
+/// The answer to a completion report that is in the ledger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ReportAcknowledgement))]
 pub struct Acknowledgement {
     /// The receipt of the booking.
+    #[cfg_attr(feature = "schema", schema(example = "rcpt_0f1e2d3c4b5a69788796a5b4"))]
     pub receipt_id: String,
     /// The partner's identifier of the order.
     pub external_id: String,
     /// The commission charged, in INR.
     #[serde(serialize_with = "Paise::serialize_inr")]
+    #[cfg_attr(feature = "schema", schema(value_type = f64))]
     pub commission_inr: Paise,
     /// The reported status.
     pub status: String,

@@ -18,16 +18,18 @@ const IST_OFFSET_SECONDS: i32 = 19_800;
 /// What is said of what is not in the profile.
 const MISSING: &str = "missing in the profile";
 
-/// One thing to look at.
+/// One item of a review's checklist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ChecklistBody))]
 pub struct ChecklistItem {
     /// Stable code.
     pub code: String,
     /// What must hold.
     pub text: String,
-    /// How it stands.
+    /// `passed`, `failed`, `by_hand` for a person to look into, or `confirmed` by one.
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "by_hand"))]
     pub state: CheckState,
-    /// What was found, or what to do; one sentence.
+    /// What was seen.
     pub detail: String,
 }
 

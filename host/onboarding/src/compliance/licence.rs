@@ -12,16 +12,19 @@ const NUMBER_MIN_CHARS: usize = 4;
 /// Highest state code in a food licence; 00 is the central authority's.
 const FOOD_STATE_CODE_MAX: u8 = 38;
 
-/// A licence or certificate that a business holds.
+/// A licence or certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = LicenceBody))]
 #[serde(deny_unknown_fields)]
 pub struct Licence {
-    /// Of what kind.
+    /// Which kind.
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "fssai"))]
     pub kind: LicenceKind,
-    /// As the authority issued it.
+    /// Its number.
     pub number: String,
-    /// Last day on which it is valid, ISO date; absent where it does not expire.
+    /// Its last day, `2027-03-31`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(required = false))]
     pub valid_until: Option<String>,
 }
 

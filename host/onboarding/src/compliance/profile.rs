@@ -21,28 +21,36 @@ const PHONE_DIGITS: std::ops::RangeInclusive<usize> = 8..=15;
 /// Characters of a telephone number, separators included.
 const PHONE_MAX_CHARS: usize = 30;
 
-/// The compliance profile of a business (spec 1, Authentication 6).
+/// What the compliance review looks at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ProfileBody))]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// Name in the register.
+    #[cfg_attr(feature = "schema", schema(max_length = 200))]
     pub legal_name: String,
-    /// Legal form.
+    /// Legal form: `private_limited`, `llp`, `partnership`, `proprietorship` or `individual`.
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "private_limited"))]
     pub legal_entity_type: LegalEntityType,
     /// Tax registration number.
+    #[cfg_attr(feature = "schema", schema(example = "27AAPFU0939F1ZV"))]
     pub gstin: String,
     /// Licences and certificates.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required = false, max_items = 50))]
     pub licences: Vec<Licence>,
-    /// Where its privacy policy is published.
+    /// Where the privacy policy is published; HTTPS.
+    #[cfg_attr(feature = "schema", schema(max_length = 2048))]
     pub privacy_policy_url: String,
     /// Who answers complaints, where a domain asks for somebody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(required = false))]
     pub grievance_officer: Option<GrievanceOfficer>,
 }
 
 /// Who answers complaints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = OfficerBody))]
 #[serde(deny_unknown_fields)]
 pub struct GrievanceOfficer {
     /// Name.

@@ -30,8 +30,9 @@ const NEAR_PERFECT_RATE: f64 = 0.98;
 /// A mean lateness above this is less than near-perfect, minutes.
 const NEAR_PERFECT_LATE_MINUTES: f64 = 5.0;
 
-/// What a signal was held against.
+/// What a signal is held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = MeasureName))]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
     /// Share of the reported orders that were carried out.
@@ -42,16 +43,19 @@ pub enum Measure {
 
 /// A declared signal that claims more than was delivered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = InflatedBody))]
 pub struct Inflated {
     /// Which.
+    #[cfg_attr(feature = "schema", schema(value_type = intent_gateway_domain::schema::AxisName))]
     pub axis: Axis,
-    /// As declared, 0..=1.
+    /// As declared, 0 to 1.
     pub declared: f64,
     /// What it was held against.
     pub measure: Measure,
-    /// What that came to.
+    /// What that came to: a share of orders, or minutes.
     pub delivered: f64,
-    /// The most that this bears out; absent where all four signals are at the top together.
+    /// The most that this bears out; null where all four signals are at the top together.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub at_most: Option<f64>,
     /// Reports that it is the result of.
     pub reports: u64,

@@ -127,14 +127,17 @@ pub enum Currency {
     Inr,
 }
 
-/// Something that a reviewer has to look at although no rule is broken.
+/// Something that a reviewer must look at although no rule is broken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = FlagBody))]
 pub struct Flag {
     /// What kind of thing.
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "VERIFY_WHOLE_COUNTRY"))]
     pub code: FlagCode,
-    /// The entry that it concerns.
+    /// The intent concerned.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub intent: IntentId,
-    /// One sentence.
+    /// One sentence for a person.
     pub message: String,
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where a manifest stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ManifestStatus))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Saved, shown to nobody.

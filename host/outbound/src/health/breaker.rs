@@ -15,7 +15,7 @@
 //! not all ask at once, and a test knows what comes.
 
 use intent_gateway_domain::health::Opening;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::observed::Outcome;
 
@@ -40,7 +40,8 @@ pub const CALM_MS: u64 = 10 * 60 * 1_000;
 pub const PROBE_LEASE_MS: u64 = 45 * 1_000;
 
 /// Where a breaker stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = BreakerStateName))]
 #[serde(rename_all = "snake_case")]
 pub enum BreakerState {
     /// Calls pass.

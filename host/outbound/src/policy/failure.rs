@@ -30,9 +30,9 @@ pub enum Column {
     ServerError,
 }
 
-/// A failure as the policies see it.
+/// What a failure means to the policies.
 #[derive(Clone, Copy, Debug)]
-pub struct Reading<'a> {
+pub struct FailureMeaning<'a> {
     /// HTTP status or equivalent; absent where the partner answered nothing that has one.
     pub status: Option<u16>,
     /// The row of the error table that speaks of it.
@@ -43,7 +43,7 @@ pub struct Reading<'a> {
     pub may_have_landed: bool,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> FailureMeaning<'a> {
     /// Reads a failure under an intent's error table.
     #[must_use]
     pub fn of(failure: &CallFailure, descriptor: &'a Descriptor) -> Self {
@@ -148,8 +148,8 @@ mod tests {
             (CallFailure::Payload(text()), None, true),
             (CallFailure::Forbidden(text()), None, true),
         ] {
-            let reading = Reading::of(&failure, &descriptor);
-            assert_eq!((reading.column(), reading.may_have_landed), (column, may_have_landed), "{failure:?}");
+            let meaning = FailureMeaning::of(&failure, &descriptor);
+            assert_eq!((meaning.column(), meaning.may_have_landed), (column, may_have_landed), "{failure:?}");
         }
     }
 
@@ -157,9 +157,9 @@ mod tests {
     fn an_intents_row_comes_before_the_platforms() {
         let mut descriptor = descriptor("1.0.0");
         descriptor.errors = vec![row("PARTNER_MAINTENANCE", 429, None)];
-        let reading = Reading::of(&platform("PARTNER_MAINTENANCE"), &descriptor);
+        let meaning = FailureMeaning::of(&platform("PARTNER_MAINTENANCE"), &descriptor);
         assert_eq!(
-            (reading.status, reading.row.map(|row| row.code.as_str())),
+            (meaning.status, meaning.row.map(|row| row.code.as_str())),
             (Some(429), Some("PARTNER_MAINTENANCE"))
         );
     }

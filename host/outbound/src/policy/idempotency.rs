@@ -26,7 +26,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::{Arguments, ArgumentsError};
-use super::failure::Reading;
+use super::failure::FailureMeaning;
 use super::key_of;
 use intent_gateway_domain::contract::{Descriptor, Tool, ToolRole};
 use intent_gateway_domain::digest::Digest;
@@ -96,13 +96,13 @@ pub enum State {
     /// The last call ended without telling whether the partner did it.
     Unknown,
     /// The partner did it.
-    Done(Answer),
+    Done(SealedAnswer),
 }
 
 /// What the partner answered, sealed: it is a user's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Answer(pub Sealed);
+pub struct SealedAnswer(pub Sealed);
 
 /// What a write gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +115,7 @@ pub enum Ruling<'a> {
     /// The same is under way; it is over after so many milliseconds at the latest.
     UnderWay(u64),
     /// The same was done, with this answer then.
-    Done(&'a Answer),
+    Done(&'a SealedAnswer),
     /// The key was used with other arguments: IDEMPOTENCY_CONFLICT.
     Conflict,
 }
@@ -133,7 +133,7 @@ impl Effect {
     /// Of a call that failed, under its intent's error table.
     #[must_use]
     pub fn of(failure: &CallFailure, descriptor: &Descriptor) -> Self {
-        if Reading::of(failure, descriptor).may_have_landed { Self::Possible } else { Self::None }
+        if FailureMeaning::of(failure, descriptor).may_have_landed { Self::Possible } else { Self::None }
     }
 }
 
@@ -222,7 +222,7 @@ impl Attempt {
 
     /// The partner did it.
     #[must_use]
-    pub fn succeed(self, answer: Answer) -> Self {
+    pub fn succeed(self, answer: SealedAnswer) -> Self {
         Self { state: State::Done(answer), ..self }
     }
 

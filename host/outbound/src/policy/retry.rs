@@ -9,12 +9,9 @@
 //! The exception is spec 1's: a failed call of one of [`READ_FIRST_TOOLS`] may be repeated, but only after a look at the
 //! partner's orders has shown that none landed. Where the intent states more retries for it, each needs such a look.
 
-use std::time::Duration;
-
-use super::failure::{Column, Reading};
+use super::failure::{Column, FailureMeaning};
 use intent_gateway_domain::contract::{Backoff, Descriptor, ErrorRetry, Tool};
 use intent_gateway_domain::error::CallFailure;
-use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
 
 /// First wait where no row of the error table states one, milliseconds; it doubles.
 pub const WAIT_MS: u64 = 2_000;
@@ -53,25 +50,18 @@ pub struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// The plan of a call that begins now and must be over within a time, at most [`TOOL_CALL_TIMEOUT`].
+    /// The plan of a call that must be over by a time, milliseconds since the epoch.
     #[must_use]
-    pub fn new(descriptor: &'a Descriptor, tool: &'a Tool, now_ms: u64, within: Duration) -> Self {
-        let within = within.min(TOOL_CALL_TIMEOUT).as_millis();
+    pub fn new(descriptor: &'a Descriptor, tool: &'a Tool, deadline_ms: u64) -> Self {
         Self {
             descriptor,
             tool,
-            deadline_ms: now_ms.saturating_add(u64::try_from(within).unwrap_or(u64::MAX)),
+            deadline_ms,
             after_rate_limits: 0,
             after_server_errors: 0,
             after_others: 0,
             by_row: Vec::new(),
         }
-    }
-
-    /// The time left for the next try, waits included.
-    #[must_use]
-    pub fn left(&self, now_ms: u64) -> Duration {
-        Duration::from_millis(self.deadline_ms.saturating_sub(now_ms))
     }
 
     /// Retries granted so far.
@@ -82,46 +72,46 @@ impl<'a> Plan<'a> {
 
     /// Judges a failure. A retry that is granted is counted; one that is not used is not given back.
     pub fn next(&mut self, failure: &CallFailure, now_ms: u64) -> Retry {
-        let reading = Reading::of(failure, self.descriptor);
+        let meaning = FailureMeaning::of(failure, self.descriptor);
         let read_first = READ_FIRST_TOOLS.contains(&self.tool.name.as_str());
         // A look costs the partner a call too, so these count together, whatever the failures were.
-        let before = if read_first { self.retries() } else { self.granted(reading.column()) };
-        let allowed = if read_first { self.read_first_allows(&reading) } else { self.tool_allows(&reading) };
-        let row_used = reading.row.map_or(0, |row| self.of_row(&row.code));
-        let row_allows = match reading.row {
+        let before = if read_first { self.retries() } else { self.granted(meaning.column()) };
+        let allowed = if read_first { self.read_first_allows(&meaning) } else { self.tool_allows(&meaning) };
+        let row_used = meaning.row.map_or(0, |row| self.of_row(&row.code));
+        let row_allows = match meaning.row {
             Some(row) if !read_first => row.retry.map_or(0, |retry| retry.times),
             _ => u32::MAX,
         };
         if before >= allowed || row_used >= row_allows || self.retries() >= RETRIES_MAX {
             return Retry::GiveUp;
         }
-        let wait_ms = wait_ms(reading.row.and_then(|row| row.retry), before);
-        let wait_ms = wait_ms.max(reading.retry_after_ms.unwrap_or(0));
+        let wait_ms = wait_ms(meaning.row.and_then(|row| row.retry), before);
+        let wait_ms = wait_ms.max(meaning.retry_after_ms.unwrap_or(0));
         let starts_ms = now_ms.saturating_add(wait_ms);
         if starts_ms.saturating_add(TRY_MIN_MS) > self.deadline_ms {
             return Retry::GiveUp;
         }
-        self.count(&reading);
+        self.count(&meaning);
         if read_first { Retry::ReadFirst(wait_ms) } else { Retry::After(wait_ms) }
     }
 
-    fn tool_allows(&self, reading: &Reading<'a>) -> u32 {
+    fn tool_allows(&self, meaning: &FailureMeaning<'a>) -> u32 {
         let stated = self.tool.retry;
-        match reading.column() {
+        match meaning.column() {
             Some(Column::RateLimited) => stated.on_rate_limited,
             Some(Column::ServerError) => stated.on_server_error,
-            None if reading.row.is_some() => stated.on_rate_limited.max(stated.on_server_error),
+            None if meaning.row.is_some() => stated.on_rate_limited.max(stated.on_server_error),
             None => 0,
         }
     }
 
     /// For a tool that is looked after first: any failure that leaves open what happened, and a request to slow down.
     /// A refusal that says what is wrong would only be repeated.
-    fn read_first_allows(&self, reading: &Reading<'a>) -> u32 {
+    fn read_first_allows(&self, meaning: &FailureMeaning<'a>) -> u32 {
         let stated = self.tool.retry;
-        match reading.column() {
+        match meaning.column() {
             Some(Column::RateLimited) => stated.on_rate_limited.max(READ_FIRST_RETRIES),
-            _ if reading.may_have_landed => stated.on_server_error.max(READ_FIRST_RETRIES),
+            _ if meaning.may_have_landed => stated.on_server_error.max(READ_FIRST_RETRIES),
             _ => 0,
         }
     }
@@ -138,13 +128,13 @@ impl<'a> Plan<'a> {
         self.by_row.iter().find(|(counted, _)| *counted == code).map_or(0, |(_, times)| *times)
     }
 
-    fn count(&mut self, reading: &Reading<'a>) {
-        match reading.column() {
+    fn count(&mut self, meaning: &FailureMeaning<'a>) {
+        match meaning.column() {
             Some(Column::RateLimited) => self.after_rate_limits += 1,
             Some(Column::ServerError) => self.after_server_errors += 1,
             None => self.after_others += 1,
         }
-        let Some(row) = reading.row else { return };
+        let Some(row) = meaning.row else { return };
         match self.by_row.iter_mut().find(|(counted, _)| *counted == row.code) {
             Some((_, times)) => *times += 1,
             None => self.by_row.push((&row.code, 1)),

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::key_of;
 use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::error::{CallFailure, INSUFFICIENT_SCOPE};
 use intent_gateway_domain::expiring_map::{Expires, ExpiringMap};
 use intent_gateway_domain::id::PartnerId;
 
@@ -16,7 +17,37 @@ pub const REMEMBERED_MS: u64 = 60 * 60 * 1_000;
 /// Tools of partners that are remembered at a time.
 pub const TOOLS_MAX: usize = 20_000;
 
-/// What one process has learned of it.
+/// The code by which a partner refuses a call without a good token (spec 1, Errors).
+const INVALID_AUTH: &str = "INVALID_AUTH";
+
+/// What a failure says of the user's sign-in, with the partner's challenge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignInNeed<'a> {
+    /// Nothing.
+    None,
+    /// One is wanted, or another than was shown.
+    Other(Option<&'a str>),
+    /// The token is good, and grants too little: no other one will do but that of a wider grant.
+    Wider(&'a str),
+}
+
+impl<'a> SignInNeed<'a> {
+    /// Reads a failure.
+    #[must_use]
+    pub fn of(failure: &'a CallFailure) -> Self {
+        match failure {
+            CallFailure::SignInRequired { challenge } if challenge.contains(INSUFFICIENT_SCOPE) => {
+                Self::Wider(challenge)
+            }
+            CallFailure::SignInRequired { challenge } => Self::Other(Some(challenge)),
+            CallFailure::Unauthorized => Self::Other(None),
+            CallFailure::Platform { code, .. } if code == INVALID_AUTH => Self::Other(None),
+            _ => Self::None,
+        }
+    }
+}
+
+/// What one process has learned of which tools want a token.
 #[derive(Debug)]
 pub struct SignIns(Mutex<ExpiringMap<Digest, Until>>);
 
@@ -38,7 +69,7 @@ impl Default for SignIns {
 impl SignIns {
     /// Whether a tool is known to want a user's token.
     #[must_use]
-    pub fn wanted(&self, partner: &PartnerId, tool: &str, now_ms: u64) -> bool {
+    pub fn is_wanted(&self, partner: &PartnerId, tool: &str, now_ms: u64) -> bool {
         self.tools().get(&key_of(&[partner.as_str(), tool]), now_ms).is_some()
     }
 
@@ -62,10 +93,10 @@ mod tests {
     fn a_tool_is_known_for_an_hour() {
         let (signs, one) = (SignIns::default(), PartnerId::parse("one").expect("well formed"));
         let two = PartnerId::parse("two").expect("well formed");
-        assert!(!signs.wanted(&one, "book", 1_000));
+        assert!(!signs.is_wanted(&one, "book", 1_000));
         signs.learn(&one, "book", 1_000);
-        assert!(signs.wanted(&one, "book", 1_000 + REMEMBERED_MS - 1));
-        assert!(!signs.wanted(&one, "book", 1_000 + REMEMBERED_MS));
-        assert!(!signs.wanted(&one, "search", 1_000) && !signs.wanted(&two, "book", 1_000));
+        assert!(signs.is_wanted(&one, "book", 1_000 + REMEMBERED_MS - 1));
+        assert!(!signs.is_wanted(&one, "book", 1_000 + REMEMBERED_MS));
+        assert!(!signs.is_wanted(&one, "search", 1_000) && !signs.is_wanted(&two, "book", 1_000));
     }
 }

@@ -7,7 +7,8 @@ use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt as _};
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::partner::Partner;
-use intent_gateway_domain::ports::{PartnerCalls as _, Progress, ToolCall};
+use intent_gateway_domain::ports::{PartnerCalls as _, ToolCall};
+use intent_gateway_domain::progress::{Listener, Progress};
 use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
 use serde_json::{Value, json};
 
@@ -24,13 +25,11 @@ const WORDS: usize = 12;
 #[derive(Debug, Default)]
 struct Ear(Mutex<Vec<Value>>);
 
-impl Progress for Ear {
-    fn came(&self, params: &str) {
+impl Ear {
+    fn hear(&self, params: &str) {
         self.0.lock().expect("whole").push(serde_json::from_str(params).expect("JSON"));
     }
-}
 
-impl Ear {
     fn heard(&self) -> Vec<Value> {
         self.0.lock().expect("whole").clone()
     }
@@ -42,7 +41,9 @@ async fn follow(
     ear: &Ear,
     silence: Duration,
 ) -> Result<String, CallFailure> {
-    let call = ToolCall { progress: Some(ear), ..ToolCall::new("test.follow", "track", "{}", silence) };
+    let hear = |params: &str| ear.hear(params);
+    let progress = Progress::new(Listener::new(&hear));
+    let call = ToolCall { progress: Some(&progress), ..ToolCall::new("test.follow", "track", "{}", silence) };
     client.call(partner, call).await.map(|answer| answer.text)
 }
 

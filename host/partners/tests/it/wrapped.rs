@@ -120,7 +120,7 @@ async fn serve(wrapped: &Wrapped) {
         booked.clone(),
         Some(slots[0].to_string()),
     );
-    testing::run::<AcService>(&case.accepted()).expect("the contract accepts the booking");
+    testing::run::<AcService>(&case.accepts()).expect("the contract accepts the booking");
     let again = wrapped.call("create_ac_service_booking", &book, Some(TOKEN)).await;
     assert_eq!(again, Ok(booked.clone()), "the same key gives the same booking");
     let mut reused = book.clone();
@@ -136,7 +136,7 @@ async fn serve(wrapped: &Wrapped) {
     let cancel = json!({"request_id": "r-3", "booking_id": booked["booking_id"], "reason_code": "changed_mind"});
     let cancelled = wrapped.call("cancel_ac_service_booking", &cancel, Some(TOKEN)).await.expect("a cancellation");
     let case = example::exchange("cancelled", "cancel_ac_service_booking", cancel.to_string(), cancelled, None);
-    testing::run::<AcService>(&case.accepted()).expect("the contract accepts the cancellation");
+    testing::run::<AcService>(&case.accepts()).expect("the contract accepts the cancellation");
 }
 
 /// Searches with as little as the contract lets a user say.

@@ -11,7 +11,7 @@ use intent_gateway_domain::error::{CallFailure, ContractError, chain};
 use intent_gateway_domain::findings::{Finding, Severity};
 use intent_gateway_domain::limits::PAYLOAD_MAX_DEPTH;
 use intent_gateway_domain::telemetry::{self, ForLog, Stage};
-use intent_gateway_outbound::Read;
+use intent_gateway_outbound::OrderLookup;
 
 impl Caller {
     /// Scans an answer and has the contract judge it. `by` is the call that was answered, where it is another than the order.
@@ -19,7 +19,7 @@ impl Caller {
         &self,
         call: &Pinned<'_>,
         text: String,
-        by: Option<&Read>,
+        by: Option<&OrderLookup>,
     ) -> Result<(Box<RawValue>, CheckedResponse), CallError> {
         let start = Instant::now();
         let fields = ForbiddenFields::new(&call.contract.descriptor().forbidden_fields);
@@ -91,7 +91,7 @@ impl Caller {
             self.record(call, Severity::Drop, violation);
         }
         let code = error::told(descriptor, &failure);
-        let link = self.outbound.link(&call.partner.id, call.order.user, &failure);
+        let link = self.outbound.sign_in_link(&call.partner.id, call.order.user, &failure);
         CallError::Partner { code, failure, link }
     }
 

@@ -25,7 +25,7 @@ use serde_json::value::RawValue;
 pub use error::CallError;
 pub use once::forget_attempts;
 
-use self::words::Words;
+use self::words::scan;
 use crate::reference::{BookingReference, OptionReference, Reference, ReferenceSealer, UserMark};
 use crate::search::{PinnedContract, Searcher};
 use intent_gateway_domain::clock::Clock;
@@ -36,14 +36,15 @@ use intent_gateway_domain::findings::Severity;
 use intent_gateway_domain::id::{PartnerId, UserId};
 use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
 use intent_gateway_domain::partner::Partner;
-use intent_gateway_domain::ports::{Contract, Contracts, Evidence, Journal, PartnerDirectory, Progress, Timer};
+use intent_gateway_domain::ports::{Contract, Contracts, Evidence, Journal, PartnerDirectory, Timer};
+use intent_gateway_domain::progress::{Listener, Progress};
 use intent_gateway_domain::store::Store;
 use intent_gateway_domain::telemetry::{self, Stage};
 use intent_gateway_domain::trace::Trace;
 use intent_gateway_domain::vault::Vault;
 use intent_gateway_outbound::policy::idempotency::KeyedWrite;
-use intent_gateway_outbound::policy::pace::track::{ASK_AGAIN_MS, Track, Tracker};
-use intent_gateway_outbound::{Errand, Outbound, Sent};
+use intent_gateway_outbound::policy::pace::track::{ASK_AGAIN_MS, TrackDecision, Tracker};
+use intent_gateway_outbound::{Outbound, OutboundCall, PreparedArguments};
 
 /// Calls tools over the ports.
 pub struct Caller {
@@ -97,8 +98,8 @@ pub struct Order<'a> {
     pub fallback_request_id: &'a str,
     /// What the call belongs to.
     pub trace: Option<&'a Arc<Trace>>,
-    /// Who is told of the partner's progress before its answer.
-    pub progress: Option<&'a dyn Progress>,
+    /// Who hears what the partner tells before its answer.
+    pub listener: Option<Listener<'a>>,
 }
 
 /// A call whose answer passed.
@@ -302,27 +303,28 @@ impl Caller {
     /// Calls the partner, and has its answer judged.
     async fn make(&self, call: &Pinned<'_>, again: bool) -> Result<Judged, CallError> {
         let left_ms = call.deadline_ms.saturating_sub(self.clock.now_ms());
-        let errand = Errand {
+        let outbound_call = OutboundCall {
             contract: call.contract.clone(),
             context: call.context.clone(),
             partner: call.partner.clone(),
             tool: Arc::from(call.order.tool),
-            sent: Arc::new(Sent::new(call.arguments.get(), call.tool()?)),
+            arguments: Arc::new(PreparedArguments::new(call.arguments.get(), call.tool()?)),
             user: call.order.user.cloned(),
             within: Duration::from_millis(left_ms),
-            again,
+            is_repeat: again,
             trace: call.order.trace.cloned(),
         };
         let start = Instant::now();
-        let words = call.order.progress.map(|to| Words::new(self, call, to));
-        let answered = self.outbound.call(&errand, words.as_ref().map(|words| words as &dyn Progress)).await;
+        let hear = call.order.listener.map(|listener| scan(self, call, listener));
+        let progress = hear.as_ref().map(|hear| Progress::new(Listener::new(hear)));
+        let answered = self.outbound.call(outbound_call, progress.as_ref()).await;
         let elapsed = start.elapsed();
         telemetry::partner_stage(Stage::Call, call.contract.descriptor(), &call.partner.id, elapsed);
         let (payload, checked, by) = match answered {
             Ok(answered) => {
                 let text = Arc::try_unwrap(answered.text).unwrap_or_else(|shared| shared.as_str().to_owned());
-                let (payload, checked) = self.judge(call, text, answered.by.as_ref()).await?;
-                (payload, checked, answered.by.map(|by| by.tool))
+                let (payload, checked) = self.judge(call, text, answered.found_by.as_ref()).await?;
+                (payload, checked, answered.found_by.map(|by| by.tool))
             }
             Err(failure) => return Err(self.failed(call, failure)),
         };
@@ -339,15 +341,17 @@ impl Caller {
         loop {
             let now_ms = self.clock.now_ms();
             match self.tracker.ask(&call.partner.id, &order, call.order.user, now_ms) {
-                Track::Serve(judged) => return Ok(Judged::clone(&judged)),
-                Track::Call(turn) => {
-                    return self.in_turn(call, turn).await;
+                TrackDecision::Serve(judged) => return Ok(Judged::clone(&judged)),
+                TrackDecision::Call(permit) => {
+                    return self.in_turn(call, permit).await;
                 }
-                Track::Wait(wait_ms) if wait_ms > ASK_AGAIN_MS || now_ms.saturating_add(wait_ms) > call.deadline_ms => {
+                TrackDecision::Wait(wait_ms)
+                    if wait_ms > ASK_AGAIN_MS || now_ms.saturating_add(wait_ms) > call.deadline_ms =>
+                {
                     let failure = CallFailure::NotCalled { why: NotCalled::PartnerRate, wait_ms: Some(wait_ms) };
                     return Err(CallError::Partner { code: None, failure, link: None });
                 }
-                Track::Wait(wait_ms) => self.memory.timer.wait(Duration::from_millis(wait_ms)).await,
+                TrackDecision::Wait(wait_ms) => self.memory.timer.wait(Duration::from_millis(wait_ms)).await,
             }
         }
     }

@@ -19,7 +19,7 @@ use intent_gateway_domain::findings::Severity;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::steps::{self, Contended, Proposal};
 use intent_gateway_domain::store::{Change, List, Record as _, Store, StoreError, Versioned, load, page};
-use intent_gateway_outbound::policy::idempotency::{Answer, Attempt, Effect, KeyedWrite, Ruling};
+use intent_gateway_outbound::policy::idempotency::{Attempt, Effect, KeyedWrite, Ruling, SealedAnswer};
 
 /// How soon it is looked again whether the same write has ended, milliseconds.
 const LOOK_AGAIN_MS: u64 = 250;
@@ -48,7 +48,7 @@ enum Begin {
     /// The same is under way, for so many milliseconds at most.
     UnderWay(u64),
     /// The same was done, with this answer.
-    Done(Answer),
+    Done(SealedAnswer),
 }
 
 impl From<StoreError> for CallError {
@@ -139,7 +139,7 @@ impl Caller {
         &self,
         call: &Pinned<'_>,
         write: &KeyedWrite,
-        answer: &Answer,
+        answer: &SealedAnswer,
         is_over: bool,
     ) -> Result<Judged, CallError> {
         let first = self.open_answer(write, answer)?;
@@ -175,15 +175,15 @@ impl Caller {
         kept.ok().flatten().map_or(next, |kept| kept.revision)
     }
 
-    fn seal_answer(&self, attempt: &Attempt, judged: &Judged) -> Option<Answer> {
+    fn seal_answer(&self, attempt: &Attempt, judged: &Judged) -> Option<SealedAnswer> {
         let Judged { payload, booking, advisory, by, .. } = judged.clone();
         let by = by.as_deref().map(str::to_owned);
         let text = serde_json::to_string(&KeptAnswer { payload, booking, advisory, by }).ok();
         let text = text.filter(|text| text.len() <= ANSWER_MAX_BYTES)?;
-        self.memory.vault.seal(&attempt.key(), &Secret::new(text)).ok().map(Answer)
+        self.memory.vault.seal(&attempt.key(), &Secret::new(text)).ok().map(SealedAnswer)
     }
 
-    fn open_answer(&self, write: &KeyedWrite, answer: &Answer) -> Result<Judged, CallError> {
+    fn open_answer(&self, write: &KeyedWrite, answer: &SealedAnswer) -> Result<Judged, CallError> {
         let text = self.memory.vault.open(&write.id().to_string(), &answer.0);
         let text = text.map_err(|error| CallError::Store(chain(&error)))?;
         let KeptAnswer { payload, booking, advisory, by } =

@@ -2,7 +2,6 @@
 //! those that follow an order.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,8 +16,8 @@ use crate::forbidden::ForbiddenFields;
 use intent_gateway_domain::contract::ToolRole;
 use intent_gateway_domain::findings::Severity;
 use intent_gateway_domain::limits::PAYLOAD_MAX_DEPTH;
-use intent_gateway_domain::ports::Progress;
-use intent_gateway_outbound::policy::pace::track::{BETWEEN_CALLS_MS, Turn};
+use intent_gateway_domain::progress::Listener;
+use intent_gateway_outbound::policy::pace::track::{BETWEEN_CALLS_MS, TrackPermit};
 
 /// The member that ties a word to its request; between partner and gateway alone.
 const TOKEN: &str = "progressToken";
@@ -38,52 +37,38 @@ impl Caller {
 
     /// Makes the call whose turn it is. One that somebody listens to may take long: it holds its turn until the next call
     /// may be made, so that whoever only asks is not kept waiting.
-    pub(super) async fn in_turn(&self, call: &Pinned<'_>, turn: Turn<Judged>) -> Result<Judged, CallError> {
-        let mut turn = Some(turn);
+    pub(super) async fn in_turn(&self, call: &Pinned<'_>, permit: TrackPermit<Judged>) -> Result<Judged, CallError> {
+        let mut permit = Some(permit);
         let mut made = pin!(self.make(call, false));
-        let judged = if call.order.progress.is_some() {
+        let judged = if call.order.listener.is_some() {
             let next = self.memory.timer.wait(Duration::from_millis(BETWEEN_CALLS_MS));
             match select(made.as_mut(), next).await {
                 Either::Left((judged, _)) => judged?,
                 Either::Right(_) => {
-                    turn = None;
+                    permit = None;
                     made.await?
                 }
             }
         } else {
             made.await?
         };
-        if let Some(turn) = turn {
-            turn.answered(Arc::new(judged.clone()), judged.payload.get().len(), self.clock.now_ms());
+        if let Some(permit) = permit {
+            permit.keep_answer(Arc::new(judged.clone()), judged.payload.get().len(), self.clock.now_ms());
         }
         Ok(judged)
     }
 }
 
 /// Hands a partner's words on, without those that hold what no answer may.
-pub(super) struct Words<'a> {
+pub(super) fn scan<'a>(
     caller: &'a Caller,
     call: &'a Pinned<'a>,
-    to: &'a dyn Progress,
-    /// Whether a breach was noted: one call is one incident, however often it says the same.
-    struck: AtomicBool,
-}
-
-impl<'a> Words<'a> {
-    pub(super) fn new(caller: &'a Caller, call: &'a Pinned<'a>, to: &'a dyn Progress) -> Self {
-        Self { caller, call, to, struck: AtomicBool::new(false) }
-    }
-}
-
-impl fmt::Debug for Words<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Words").field("tool", &self.call.order.tool).finish_non_exhaustive()
-    }
-}
-
-impl Progress for Words<'_> {
-    fn came(&self, params: &str) {
-        let fields = ForbiddenFields::new(&self.call.contract.descriptor().forbidden_fields);
+    listener: Listener<'a>,
+) -> impl Fn(&str) + Send + Sync + 'a {
+    // One call is one incident, however often it says the same.
+    let is_recorded = AtomicBool::new(false);
+    move |params| {
+        let fields = ForbiddenFields::new(&call.contract.descriptor().forbidden_fields);
         let structure = fields.inspect(params);
         if structure.depth > PAYLOAD_MAX_DEPTH {
             return;
@@ -91,13 +76,13 @@ impl Progress for Words<'_> {
         if structure.suspicious
             && let Some(violation) = first_breach(&fields, params)
         {
-            if !self.struck.swap(true, Ordering::Relaxed) {
-                self.caller.record(self.call, Severity::Strike, violation);
+            if !is_recorded.swap(true, Ordering::Relaxed) {
+                caller.record(call, Severity::Strike, violation);
             }
             return;
         }
         if let Some(params) = without_token(params) {
-            self.to.came(&params);
+            listener.hear(&params);
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The work behind a feed: calls, waits, and the end.
 
-use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -15,7 +14,7 @@ use super::feed::Feed;
 use super::{FAILURES_MAX, FEED_MAX, KEPT, LINGER, Shared, Subject, failure};
 use crate::calling::{CallError, Called};
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::ports::Progress;
+use intent_gateway_domain::progress::Listener;
 use intent_gateway_outbound::policy::pace::track::BETWEEN_CALLS_MS;
 
 /// How often in a row a call is put off because it is not its time yet, as when another user follows the same order.
@@ -63,8 +62,14 @@ impl Driver {
                 return None;
             }
             let began_ms = self.now_ms();
-            let heard = Heard { feed: &self.feed, words: AtomicU32::new(0) };
-            let outcome = match self.call(&heard, hour).await {
+            let words = AtomicU32::new(0);
+            let hear = |params: &str| {
+                words.fetch_add(1, Relaxed);
+                if let Ok(params) = serde_json::from_str::<Box<RawValue>>(params) {
+                    self.feed.tell(Event::Progress(params.into()));
+                }
+            };
+            let outcome = match self.call(Listener::new(&hear), hour).await {
                 Call::Done(outcome) => outcome,
                 Call::Abandoned => continue,
                 Call::Late => return Some(End::TimeLimit),
@@ -79,7 +84,7 @@ impl Driver {
                     }
                     // A partner that told of its work for so long has streamed, and has ended its stream. One that told a
                     // word in passing is asked again.
-                    if took_ms >= BETWEEN_CALLS_MS && heard.words.load(Relaxed) > 0 {
+                    if took_ms >= BETWEEN_CALLS_MS && words.load(Relaxed) > 0 {
                         return Some(End::Complete);
                     }
                 }
@@ -121,8 +126,8 @@ impl Driver {
         true
     }
 
-    async fn call(&self, heard: &Heard<'_>, hour: &mut BoxFuture<'static, ()>) -> Call {
-        let call = self.shared.source.call(&self.subject, heard);
+    async fn call(&self, listener: Listener<'_>, hour: &mut BoxFuture<'static, ()>) -> Call {
+        let call = self.shared.source.call(&self.subject, listener);
         let abandoned = pin!(self.abandoned());
         match select(call, select(abandoned, hour)).await {
             Either::Left((outcome, _)) => Call::Done(outcome),
@@ -174,25 +179,4 @@ fn is_same(one: &Called, other: &Called) -> bool {
         && one.advisory == other.advisory
         && one.reference == other.reference
         && one.partner.id == other.partner.id
-}
-
-/// Tells the feed what a partner tells of its work.
-struct Heard<'a> {
-    feed: &'a Feed,
-    words: AtomicU32,
-}
-
-impl fmt::Debug for Heard<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Heard").field("words", &self.words).finish_non_exhaustive()
-    }
-}
-
-impl Progress for Heard<'_> {
-    fn came(&self, params: &str) {
-        self.words.fetch_add(1, Relaxed);
-        if let Ok(params) = serde_json::from_str::<Box<RawValue>>(params) {
-            self.feed.tell(Event::Progress(params.into()));
-        }
-    }
 }

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 
 use super::{Subject, failure};
 use crate::calling::{CallError, Called, Caller, Order};
-use intent_gateway_domain::ports::Progress;
+use intent_gateway_domain::progress::Listener;
 
 /// Calls the tool that is followed.
 pub trait Source: Send + Sync {
@@ -13,8 +13,7 @@ pub trait Source: Send + Sync {
     fn check<'a>(&'a self, subject: &'a Subject) -> BoxFuture<'a, Result<(), CallError>>;
 
     /// Calls it once, and tells of what comes before the answer.
-    fn call<'a>(&'a self, subject: &'a Subject, progress: &'a dyn Progress)
-    -> BoxFuture<'a, Result<Called, CallError>>;
+    fn call<'a>(&'a self, subject: &'a Subject, listener: Listener<'a>) -> BoxFuture<'a, Result<Called, CallError>>;
 
     /// Whether the next call may be answered though this one failed.
     fn may_pass(&self, subject: &Subject, error: &CallError) -> bool;
@@ -30,7 +29,7 @@ impl Subject {
             user: self.user.as_ref(),
             fallback_request_id: &self.fallback_request_id,
             trace: self.trace.as_ref(),
-            progress: None,
+            listener: None,
         }
     }
 }
@@ -40,12 +39,8 @@ impl Source for Caller {
         self.may_follow(subject.order()).boxed()
     }
 
-    fn call<'a>(
-        &'a self,
-        subject: &'a Subject,
-        progress: &'a dyn Progress,
-    ) -> BoxFuture<'a, Result<Called, CallError>> {
-        self.call(Order { progress: Some(progress), ..subject.order() }).boxed()
+    fn call<'a>(&'a self, subject: &'a Subject, listener: Listener<'a>) -> BoxFuture<'a, Result<Called, CallError>> {
+        self.call(Order { listener: Some(listener), ..subject.order() }).boxed()
     }
 
     fn may_pass(&self, subject: &Subject, error: &CallError) -> bool {

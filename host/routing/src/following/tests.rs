@@ -14,7 +14,7 @@ use super::*;
 use crate::calling::Called;
 use crate::search::PinnedContract;
 use intent_gateway_domain::error::{CallFailure, NotCalled};
-use intent_gateway_domain::ports::Progress;
+use intent_gateway_domain::progress::Listener;
 use intent_gateway_outbound::policy::pace::track::BETWEEN_CALLS_MS;
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract::{ScriptedContract, descriptor};
@@ -77,7 +77,7 @@ impl Source for Tool {
         async move { if refuses { Err(CallError::InvalidReference) } else { Ok(()) } }.boxed()
     }
 
-    fn call<'a>(&'a self, _: &'a Subject, progress: &'a dyn Progress) -> BoxFuture<'a, Result<Called, CallError>> {
+    fn call<'a>(&'a self, _: &'a Subject, listener: Listener<'a>) -> BoxFuture<'a, Result<Called, CallError>> {
         self.called_at.lock().expect("whole").push(self.clock.now_ms());
         let mut steps = self.steps.lock().expect("whole");
         let step = if steps.len() > 1 { steps.pop_front() } else { steps.front().cloned() };
@@ -89,7 +89,7 @@ impl Source for Tool {
                 Step::Stream(every_ms, words, text) => {
                     for word in 0..words {
                         self.clock.wait(Duration::from_millis(every_ms)).await;
-                        progress.came(&format!("{{\"progress\":{word}}}"));
+                        listener.hear(&format!("{{\"progress\":{word}}}"));
                     }
                     Ok(called(&text))
                 }

@@ -28,7 +28,7 @@ use intent_gateway_domain::ports::{Contract, Contracts, Journal, LeftOut, Partne
 use intent_gateway_domain::receipt::{self, Receipt, ReceiptDrop, ReceiptPayload, ReceiptScore};
 use intent_gateway_domain::telemetry::{self, ForLog, Stage};
 use intent_gateway_domain::trace::Trace;
-use intent_gateway_outbound::{Errand, Outbound, Sent, Turn};
+use intent_gateway_outbound::{Outbound, OutboundCall, PreparedArguments};
 
 mod progressive;
 mod sorting;
@@ -180,7 +180,7 @@ struct Prepared {
     notes: Vec<Violation>,
     left_out: Vec<(Arc<Partner>, LeftOut)>,
     left_out_more: usize,
-    sent: Arc<Sent>,
+    sent: Arc<PreparedArguments>,
     tool: Arc<str>,
     user: Option<UserId>,
     trace: Option<Arc<Trace>>,
@@ -266,7 +266,7 @@ impl Searcher {
         let tool = descriptor.tool(&descriptor.search.tool).ok_or_else(|| {
             SearchError::Contract(ContractFault::InvalidOutput("a descriptor without its search tool".to_owned()))
         })?;
-        let (sent, tool) = (Arc::new(Sent::new(arguments.get(), tool)), Arc::from(tool.name.as_str()));
+        let (sent, tool) = (Arc::new(PreparedArguments::new(arguments.get(), tool)), Arc::from(tool.name.as_str()));
         let user = user.cloned();
         let prepared = Prepared {
             context,
@@ -290,13 +290,12 @@ impl Searcher {
         chosen: Vec<Arc<Partner>>,
         left_out: &mut Vec<(Arc<Partner>, LeftOut)>,
     ) -> Vec<Arc<Partner>> {
-        let turns = self.outbound.admit(intent, chosen.iter().map(|partner| &partner.id));
+        let admitted = self.outbound.admit_search(intent, chosen.iter().map(|partner| &partner.id));
         let mut called = Vec::with_capacity(chosen.len());
-        for (partner, turn) in chosen.into_iter().zip(turns) {
-            match turn {
-                Turn::Called => called.push(partner),
-                Turn::TooSlow => left_out.push((partner, LeftOut::TooSlow)),
-                Turn::Down => left_out.push((partner, LeftOut::Down)),
+        for (partner, admitted) in chosen.into_iter().zip(admitted) {
+            match admitted {
+                Ok(()) => called.push(partner),
+                Err(reason) => left_out.push((partner, reason)),
             }
         }
         called
@@ -305,18 +304,18 @@ impl Searcher {
     /// Asks one partner and takes its answer apart.
     async fn ask(&self, search: &Prepared, partner: Arc<Partner>) -> Answer {
         let start = Instant::now();
-        let errand = Errand {
+        let call = OutboundCall {
             contract: search.contract.clone(),
             context: search.context.clone(),
             partner: partner.clone(),
             tool: search.tool.clone(),
-            sent: search.sent.clone(),
+            arguments: search.sent.clone(),
             user: search.user.clone(),
             within: self.timeout,
-            again: false,
+            is_repeat: false,
             trace: search.trace.clone(),
         };
-        let answered = self.outbound.call(&errand, None).await;
+        let answered = self.outbound.call(call, None).await;
         let called = Instant::now();
         telemetry::partner_stage(Stage::Call, search.descriptor(), &partner.id, called - start);
         let result = match answered {
@@ -324,7 +323,7 @@ impl Searcher {
                 let answer = open_payload(&answered.text, search.descriptor());
                 telemetry::partner_stage(Stage::Scan, search.descriptor(), &partner.id, called.elapsed());
                 if let Some(token) = answer.as_ref().ok().and_then(|payload| payload.token.as_ref()) {
-                    self.outbound.ends(&answered, token.expires_at_ms);
+                    answered.end_by(token.expires_at_ms);
                 }
                 answer
             }
@@ -336,7 +335,7 @@ impl Searcher {
                 error = %ForLog(failure),
                 "a partner's answer is missing from a search"
             );
-            self.outbound.link(&partner.id, search.user.as_ref(), failure)
+            self.outbound.sign_in_link(&partner.id, search.user.as_ref(), failure)
         });
         Answer { partner, result, link, elapsed: start.elapsed() }
     }

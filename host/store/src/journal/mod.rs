@@ -20,6 +20,7 @@ use intent_gateway_domain::findings::Finding;
 use intent_gateway_domain::ports;
 use intent_gateway_domain::receipt::Receipt;
 use intent_gateway_domain::store::StoreError;
+use intent_gateway_domain::supervise;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -168,7 +169,11 @@ async fn serve(keep: Arc<dyn Keep>, mut queue: mpsc::Receiver<Taken>, load: Arc<
     while let Some(first) = batching::next(&mut queue, &closing).await {
         let batch = gather(first, &mut queue, &closing).await;
         let bytes = batch.iter().map(|taken| taken.bytes).sum();
-        write(&*keep, batch, &load).await;
+        let count = u64::try_from(batch.len()).unwrap_or(u64::MAX);
+        // A panic costs this batch and not the journal.
+        if supervise::catch("journal", write(&*keep, batch, &load)).await.is_err() {
+            load.lose(count);
+        }
         load.release(bytes);
     }
     load.tell();

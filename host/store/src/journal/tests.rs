@@ -153,3 +153,29 @@ async fn a_dropped_journal_writes_what_it_has_taken() {
     drop(journal);
     assert_eq!((pages.recv().await, pages.recv().await), (Some(2), None));
 }
+
+/// A store whose first write panics.
+struct PanicsOnce(AtomicUsize);
+
+impl Keep for PanicsOnce {
+    fn keep(&self, _: Arc<Page>) -> BoxFuture<'_, Result<(), StoreError>> {
+        async {
+            assert!(self.0.fetch_add(1, Ordering::Relaxed) > 0, "the first write");
+            Ok(())
+        }
+        .boxed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_costs_its_batch_and_not_the_journal() {
+    let keep = Arc::new(PanicsOnce(AtomicUsize::new(0)));
+    let journal = Journal::over(keep.clone());
+    journal.record(finding());
+    while journal.lost() == 0 {
+        tokio::time::sleep(GATHER).await;
+    }
+    journal.record(finding());
+    journal.close().await;
+    assert_eq!((journal.lost(), keep.0.load(Ordering::Relaxed)), (1, 2));
+}

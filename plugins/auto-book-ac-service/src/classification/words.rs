@@ -39,7 +39,7 @@ pub(super) const NEGATION: AnyOf = &[
     "takes forever", "takes ages", "zyada nahi", "thoda", "dead", "bilkul", "takes", "slowly",
 ];
 
-/// What it should do.
+/// It cools, blows or works: what a negation denies.
 pub(super) const COOLING: AnyOf = &[
     "cool", "cools", "cooling", "cooled", "cooler", "colling", "kooling", "colder", "cold", "chill", "chilled",
     "chilling", "thanda", "thandi", "thande", "thnda", "thndi", "thandak", "tanda", "tandi", "hawa", "hava", "air",
@@ -48,7 +48,7 @@ pub(super) const COOLING: AnyOf = &[
     "on ho", "temperature",
 ];
 
-/// What it does instead.
+/// It blows warm air instead of cold.
 pub(super) const WARM_AIR: AnyOf = &[
     "warm air", "hot air", "warm hawa", "garam hawa", "garm hawa", "garam air", "hawa garam", "hot hawa",
     "blows warm", "blows hot", "blowing warm", "blowing hot", "throwing hot", "throwing warm", "throws hot",
@@ -58,14 +58,13 @@ pub(super) const WARM_AIR: AnyOf = &[
     "furnace", "tandoor", "bhatti", "boiling", "garmi lag", "heater",
 ];
 
-/// It comes and goes.
+/// It cools, stops, and cools again.
 pub(super) const SOMETIMES: AnyOf = &[
     "on and off", "intermittent", "intermittently", "sometimes", "kabhi kabhi", "cools sometimes", "cuts off",
     "cuts out", "cut off", "goes off", "off ho jata", "band ho jata", "ruk jata", "after some time", "thodi der",
     "comes and goes", "off and on", "randomly",
 ];
 
-/// How it sounds.
 pub(super) const NOISE: AnyOf = &[
     "noise", "noisy", "noises", "noice", "noize", "rattle", "rattles", "rattling", "grinding", "squeal", "squealing",
     "squeaking", "squeak", "clicking", "humming", "hums", "hum", "whining", "whine", "whines", "buzzing",
@@ -73,14 +72,12 @@ pub(super) const NOISE: AnyOf = &[
     "awaaz", "awaz", "aawaz", "aawaaz", "avaz", "shor", "khad khad", "khat khat", "ghar ghar", "tik tik",
 ];
 
-/// How it smells.
 pub(super) const SMELL: AnyOf = &[
     "musty", "smell", "smells", "smelly", "smelling", "smel", "stink", "stinks", "stinking", "stinky", "odour",
     "odor", "mouldy", "moldy", "mould", "mold", "damp", "foul", "badbu", "badboo", "badbo", "bu aa", "bu aati",
     "mehak", "gandi", "gandh", "fungus", "mildew", "fogging", "dhool", "wet socks", "sour",
 ];
 
-/// It leaks.
 pub(super) const LEAK: AnyOf = &[
     "leak", "leaking", "leaks", "leakage", "leek", "leeking", "lik", "leakej", "drip", "dripping", "drips", "water",
     "paani", "pani", "tapak", "oil stains", "gas keeps", "khatam ho jati", "nikal jati",
@@ -93,7 +90,7 @@ pub(super) const ELECTRICAL: AnyOf = &[
     "light bhi", "display", "clutch", "engaging", "belt",
 ];
 
-/// Filling up.
+/// The gas is to be filled up.
 pub(super) const GAS: AnyOf = &[
     "gas", "gass", "gais", "recharge", "recharged", "recharging", "top up", "topup", "topped up", "refill",
     "refilled", "refilling", "regas", "regassed", "charging",
@@ -106,7 +103,6 @@ pub(super) const REFRIGERANT: AnyOf = &[
     "r1234 yf", "1234yf", "134a",
 ];
 
-/// The filter.
 pub(super) const CABIN_FILTER: AnyOf = &[
     "cabin filter", "cabin air filter", "cabin filtr", "pollen filter", "ac filter", "a c filter", "ac ka filter",
     "aircon filter", "air con filter",
@@ -177,7 +173,6 @@ pub(super) const DEAD_CAR: AnyOf = &[
     "self nahi",
 ];
 
-/// The battery.
 pub(super) const BATTERY: AnyOf = &[
     "battery", "batteries", "batry", "battry", "batery", "betri", "batri",
 ];
@@ -263,7 +258,6 @@ pub(super) const CAR_TOO: AnyOf = &[
     "car ac", "car s ac", "car ka ac", "gaadi ka ac", "gadi ka ac", "ac of my car", "car too",
 ];
 
-/// No car.
 pub(super) const NO_CAR: AnyOf = &[
     "truck", "bus", "lorry", "tractor", "train", "coach", "sleeper", "metro", "flight", "auto rickshaw",
 ];

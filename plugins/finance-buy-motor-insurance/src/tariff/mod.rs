@@ -61,7 +61,6 @@ pub struct Tariff {
     pub vintage_permille: i64,
 }
 
-/// Rates of private vehicles.
 #[derive(Debug)]
 pub struct PrivateRates {
     /// For one year.

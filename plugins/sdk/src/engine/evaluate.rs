@@ -21,7 +21,7 @@ pub fn evaluate<C: Contract>(context: &Context, request: &str, payloads: &[Paylo
         read_document(request).map_err(|violations| refusal(code::INVALID_REQUEST, violations))?;
     let mut sieve = Sieve::<C::Intent>::new(&request, payloads.iter().map(|payload| payload.candidates.len()).sum());
     for (index, payload) in payloads.iter().enumerate() {
-        sieve.pour(index, &payload.candidates);
+        sieve.judge_payload(index, &payload.candidates);
     }
     let Sieve { passed, items, dropped, findings, .. } = sieve;
     let ranked = rank::<C>(context, &request, payloads, &passed, &items);
@@ -56,7 +56,7 @@ impl<'r, 'q, 'a, I: Intent> Sieve<'r, 'q, 'a, I> {
     }
 
     /// Judges the options of one payload. The host has cut them to the search's greatest number.
-    fn pour(&mut self, payload: usize, candidates: &'a [Candidate]) {
+    fn judge_payload(&mut self, payload: usize, candidates: &'a [Candidate]) {
         let mut known: Vec<Cow<'a, str>> = Vec::with_capacity(candidates.len());
         for Candidate { number, json } in candidates {
             match read_document::<I::Item<'a>>(json) {

@@ -12,14 +12,12 @@ pub const CAR: AnyOf = &[
     "four wheeler", "4 wheeler", "muv", "mpv", "sportscar", "kaar",
 ];
 
-/// Makes of cars.
 pub const CAR_MAKES: AnyOf = &[
     "maruti", "suzuki", "hyundai", "hundai", "tata", "mahindra", "kia", "toyota", "honda", "renault", "nissan",
     "skoda", "volkswagen", "vw", "ford", "chevrolet", "jeep", "mg", "citroen", "audi", "bmw", "mercedes", "volvo",
     "lexus", "jaguar", "land rover", "fiat", "datsun", "mitsubishi", "isuzu", "byd", "porsche", "mini cooper",
 ];
 
-/// Models of cars.
 pub const CAR_MODELS: AnyOf = &[
     "swift", "dzire", "swift desire", "baleno", "alto", "wagonr", "wagon r", "celerio", "ertiga", "brezza", "ciaz",
     "ignis", "s presso", "eeco", "fronx", "jimny", "grand vitara", "vitara", "xl6", "zen", "maruti 800", "omni",

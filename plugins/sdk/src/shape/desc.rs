@@ -94,7 +94,6 @@ impl TextFormat {
     }
 }
 
-/// A controlled vocabulary.
 #[derive(Debug, Clone, Copy)]
 pub struct VocabularyDesc {
     pub name: &'static str,
@@ -103,7 +102,6 @@ pub struct VocabularyDesc {
 
 /// A unit enum that stands for a controlled vocabulary. Derived with `#[derive(Vocabulary)]`.
 pub trait Vocabulary: Sized {
-    /// Name and values.
     const DESC: VocabularyDesc;
 
     /// The variant that a value stands for; values match exactly.
@@ -116,11 +114,9 @@ pub trait Vocabulary: Sized {
 /// One member of an object.
 #[derive(Debug, Clone, Copy)]
 pub struct FieldDesc {
-    /// Its key.
     pub name: &'static str,
     /// What it says, for partners.
     pub doc: &'static str,
-    /// Must be there.
     pub required: bool,
     pub value: ValueDesc,
     pub bounds: Bounds,

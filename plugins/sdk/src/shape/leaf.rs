@@ -367,6 +367,16 @@ impl<'a> Shape<'a> for RawJson<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shape::read_document;
+
+    #[test]
+    fn an_amount_that_breaks_off_is_no_json() {
+        for text in ["10.\"x\"", "-", "1e", "010", "10.,\"a\":1"] {
+            let violations = read_document::<Amount>(text).unwrap_err();
+            let codes: Vec<_> = violations.iter().map(|found| found.code.as_str()).collect();
+            assert_eq!(codes, [code::INVALID_JSON], "{text}");
+        }
+    }
 
     #[test]
     fn amounts_are_read_from_their_digits() {

@@ -4,6 +4,7 @@ use super::desc::{Bounds, FieldDesc, ValueDesc, Vocabulary};
 use crate::bindings::Violation;
 use crate::code;
 use crate::json::Parser;
+use crate::pointer::MemberStep;
 use crate::violations::{Quoted, Violations};
 use std::borrow::Cow;
 use std::fmt::{self, Display};
@@ -54,7 +55,7 @@ impl Display for At<'_> {
         }
         match self.step {
             Step::Root => Ok(()),
-            Step::Key(key) => write!(f, "/{}", key.replace('~', "~0").replace('/', "~1")),
+            Step::Key(key) => MemberStep(key).fmt(f),
             Step::Index(index) => write!(f, "/{index}"),
         }
     }
@@ -151,7 +152,7 @@ impl<T> Member<T> {
             None => {
                 let value = T::absent();
                 if value.is_none() {
-                    missing(&T::DESC, &at.member(field), out);
+                    report_missing(&T::DESC, &at.member(field), out);
                 }
                 value
             }
@@ -168,7 +169,7 @@ fn twice(from: &mut Parser<'_>, at: &At<'_>, out: &mut Violations) {
 
 #[cold]
 #[inline(never)]
-fn missing(desc: &ValueDesc, at: &At<'_>, out: &mut Violations) {
+fn report_missing(desc: &ValueDesc, at: &At<'_>, out: &mut Violations) {
     out.push(at, code::REQUIRED, format_args!("Missing; expected: {}.", desc.kind.label()));
 }
 

@@ -50,7 +50,7 @@ macro_rules! text_shapes {
                 if $sound(&text) {
                     return Some(Self(text));
                 }
-                badly_written(TextFormat::$format, &text, at, out);
+                report_bad_format(TextFormat::$format, &text, at, out);
                 None
             }
         }
@@ -74,7 +74,7 @@ text_shapes! {
 
 #[cold]
 #[inline(never)]
-fn badly_written(format: TextFormat, text: &str, at: &At<'_>, out: &mut Violations) {
+fn report_bad_format(format: TextFormat, text: &str, at: &At<'_>, out: &mut Violations) {
     if text.trim().is_empty() {
         out.push(at, code::EMPTY, format_args!("Found an empty text; expected: {}.", format.label()));
     } else {

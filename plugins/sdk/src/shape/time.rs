@@ -147,7 +147,6 @@ impl Date {
         Some(Self { days: i32::try_from(days_from_civil(year, month, day)).ok()? })
     }
 
-    /// Year, month and day.
     pub fn civil(self) -> (i64, i64, i64) {
         civil_from_days(i64::from(self.days))
     }

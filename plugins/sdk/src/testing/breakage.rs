@@ -1,6 +1,7 @@
 //! Documents that break one field in one way, made from the field's description.
 
 use crate::code;
+use crate::pointer::MemberStep;
 use crate::schema::number;
 use crate::shape::{Bounds, FieldDesc, Kind, TextFormat, ValueDesc};
 use serde_json::{Value, json};
@@ -33,14 +34,14 @@ pub struct Accepted {
 const TWICE: &str = "\u{1}twice";
 
 /// Every way to break every field of a sound document, one at a time.
-pub fn breakages(desc: &ValueDesc, sound: &Value) -> Vec<Breakage> {
+pub fn list_breakages(desc: &ValueDesc, sound: &Value) -> Vec<Breakage> {
     let mut walk = Walk { sound, broken: Vec::new(), accepted: Vec::new() };
     walk.value(desc, &Bounds::NONE, "");
     walk.broken
 }
 
 /// Every field of a sound document at the edges of its bounds, one at a time.
-pub fn accepted(desc: &ValueDesc, sound: &Value) -> Vec<Accepted> {
+pub fn list_accepted(desc: &ValueDesc, sound: &Value) -> Vec<Accepted> {
     let mut walk = Walk { sound, broken: Vec::new(), accepted: Vec::new() };
     walk.value(desc, &Bounds::NONE, "");
     walk.accepted
@@ -73,7 +74,7 @@ impl Walk<'_> {
     }
 
     fn member(&mut self, field: &FieldDesc, object: &str) {
-        let pointer = format!("{object}/{}", field.name.replace('~', "~0").replace('/', "~1"));
+        let pointer = format!("{object}{}", MemberStep(field.name));
         let mut without = self.sound.clone();
         let removed = at(&mut without, object).as_object_mut().and_then(|members| members.remove(field.name));
         let Some(value) = removed else {
@@ -198,7 +199,7 @@ impl Walk<'_> {
             if matches!(format, TextFormat::DateTime | TextFormat::Date) { code::BAD_FORMAT } else { code::EMPTY };
         self.breaks(at, "an empty text", empty, json!(""));
         self.breaks(at, "a blank text", empty, json!(" \t"));
-        for bad in badly_written(format) {
+        for bad in malformed_texts(format) {
             self.breaks(at, "a text that is written otherwise", code::BAD_FORMAT, json!(bad));
         }
     }
@@ -247,7 +248,7 @@ fn is_of(kind: Kind, value: &Value) -> bool {
     }
 }
 
-fn badly_written(format: TextFormat) -> &'static [&'static str] {
+fn malformed_texts(format: TextFormat) -> &'static [&'static str] {
     match format {
         TextFormat::Any | TextFormat::NonBlank => &[],
         TextFormat::DateTime => &[

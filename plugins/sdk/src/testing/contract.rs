@@ -56,7 +56,7 @@ fn tools<I: Intent>(found: &mut Vec<String>) {
         if !names.insert(policy.name) {
             found.push(format!("There are two tools {:?}.", policy.name));
         }
-        found.extend(unstated(policy));
+        found.extend(list_unstated(policy));
         if policy.purpose.chars().count() > MAX_PURPOSE_CHARS {
             found.push(format!("The purpose of {:?} has more than {MAX_PURPOSE_CHARS} characters.", policy.name));
         }
@@ -71,7 +71,7 @@ fn tools<I: Intent>(found: &mut Vec<String>) {
 }
 
 /// What a policy must state and still has from [`ToolPolicy::PLAIN`].
-fn unstated(policy: &ToolPolicy) -> Option<String> {
+fn list_unstated(policy: &ToolPolicy) -> Option<String> {
     let ToolPolicy { name, purpose, p50_ms, p95_ms, rate_per_minute, .. } = *policy;
     let missing = [
         (name.is_empty(), "name"),
@@ -215,18 +215,18 @@ fn cards<C: Contract>(example: &Example, found: &mut Vec<String>) {
 
 #[cfg(test)]
 mod tests {
-    use super::unstated;
+    use super::list_unstated;
     use crate::policy::ToolPolicy;
 
     #[test]
     fn a_policy_states_what_every_tool_has() {
         let stated =
             ToolPolicy { name: "a", purpose: "b", p50_ms: 1, p95_ms: 2, rate_per_minute: 3, ..ToolPolicy::PLAIN };
-        assert_eq!(unstated(&stated), None);
+        assert_eq!(list_unstated(&stated), None);
         assert_eq!(
-            unstated(&ToolPolicy { p95_ms: 0, rate_per_minute: 0, ..stated }),
+            list_unstated(&ToolPolicy { p95_ms: 0, rate_per_minute: 0, ..stated }),
             Some("The tool \"a\" does not state p95_ms, rate_per_minute.".to_owned())
         );
-        assert!(unstated(&ToolPolicy::PLAIN).is_some_and(|told| told.contains("name, purpose, p50_ms")));
+        assert!(list_unstated(&ToolPolicy::PLAIN).is_some_and(|told| told.contains("name, purpose, p50_ms")));
     }
 }

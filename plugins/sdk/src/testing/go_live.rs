@@ -15,18 +15,22 @@ pub(super) fn problems<I: Intent>() -> Vec<String> {
         if I::GO_LIVE[..index].iter().any(|earlier| earlier.code == code) {
             found.push(format!("There are two go-live requirements {code}."));
         }
-        found.extend(one::<I>(requirement).into_iter().map(|what| format!("The go-live requirement {code} {what}.")));
+        found.extend(
+            check_requirement::<I>(requirement)
+                .into_iter()
+                .map(|what| format!("The go-live requirement {code} {what}.")),
+        );
     }
     found
 }
 
-fn one<I: Intent>(requirement: &Requirement) -> Vec<String> {
+fn check_requirement<I: Intent>(requirement: &Requirement) -> Vec<String> {
     let request = <I::Request<'static> as Described>::DESC;
     let item = <I::Item<'static> as Described>::DESC;
     match requirement.check {
         GoLiveCheck::AtLeast { minimums, within } => {
             let lost = minimums.iter().filter(|minimum| member(&item, minimum.pointer).is_none());
-            let mut found: Vec<_> = lost.map(|minimum| nowhere(minimum.pointer, "an option")).collect();
+            let mut found: Vec<_> = lost.map(|minimum| tell_missing_member(minimum.pointer, "an option")).collect();
             let timeless = within.filter(|window| {
                 !matches!(member(&item, window.pointer), Some(ValueDesc { kind: Kind::Text(TextFormat::DateTime), .. }))
             });
@@ -36,13 +40,13 @@ fn one<I: Intent>(requirement: &Requirement) -> Vec<String> {
         GoLiveCheck::Covers { pointer, vocabulary } => match member(&request, pointer).map(|value| value.kind) {
             Some(Kind::Vocabulary(there)) if there.name == vocabulary => Vec::new(),
             Some(_) => vec![format!("takes {pointer:?} for a value of {vocabulary:?}")],
-            None => vec![nowhere(pointer, "the request")],
+            None => vec![tell_missing_member(pointer, "the request")],
         },
         GoLiveCheck::Handles { occasions, unbroken } => {
             let known = |code: &str| I::RULES.iter().any(|rule| rule.code == code && rule.judged == Judged::Option);
             let unknown = unbroken.iter().filter(|code| !known(code));
             let mut found: Vec<_> = unknown.map(|code| format!("names {code}, which is no rule for options")).collect();
-            found.extend(occasions.iter().filter_map(|occasion| unasked(&request, occasion)));
+            found.extend(occasions.iter().filter_map(|occasion| find_impossible(&request, occasion)));
             found
         }
         GoLiveCheck::WithinLatency(tool) => {
@@ -53,7 +57,7 @@ fn one<I: Intent>(requirement: &Requirement) -> Vec<String> {
     }
 }
 
-fn nowhere(pointer: &str, document: &str) -> String {
+fn tell_missing_member(pointer: &str, document: &str) -> String {
     format!("looks at {pointer:?}, which {document} does not have")
 }
 
@@ -70,9 +74,9 @@ fn member(desc: &ValueDesc, pointer: &str) -> Option<ValueDesc> {
 }
 
 /// What is wrong with an occasion: that no request could ever be one.
-fn unasked(request: &ValueDesc, occasion: &Occasion) -> Option<String> {
+fn find_impossible(request: &ValueDesc, occasion: &Occasion) -> Option<String> {
     let Some(value) = member(request, occasion.pointer) else {
-        return Some(nowhere(occasion.pointer, "the request"));
+        return Some(tell_missing_member(occasion.pointer, "the request"));
     };
     let possible = match (occasion.test, value.kind) {
         (RequestTest::Equals(json), kind) => takes(kind, json),
@@ -143,7 +147,8 @@ mod tests {
     #[test]
     fn an_occasion_must_be_possible() {
         let request = <Request<'static> as Described>::DESC;
-        let possible = |pointer, test| unasked(&request, &Occasion { text: "an occasion", pointer, test }).is_none();
+        let possible =
+            |pointer, test| find_impossible(&request, &Occasion { text: "an occasion", pointer, test }).is_none();
         assert!(possible("/_place/_leaf", RequestTest::Equals("\"green\"")));
         assert!(!possible("/_place/_leaf", RequestTest::Equals("\"white\"")));
         assert!(!possible("/_place/_leaf", RequestTest::Equals("green")));

@@ -16,19 +16,19 @@ const REPORT: &str = r#"{
 pub(crate) fn examples() -> Vec<Example> {
     let quoted = || Some(TABLE.to_owned());
     vec![
-        example::classify("what it is for", "a table for two").accepted(),
-        example::classify("something else", "a chair").refused(&[]),
-        example::request("a sound request", "search_tables", REQUEST).accepted(),
+        example::classify("what it is for", "a table for two").accepts(),
+        example::classify("something else", "a chair").refuses(&[]),
+        example::request("a sound request", "search_tables", REQUEST).accepts(),
         example::request("nobody comes", "search_tables", REQUEST.replace("\"party_size\": 2", "\"party_size\": 0"))
-            .refused(&["OUT_OF_RANGE"]),
+            .refuses(&["OUT_OF_RANGE"]),
         example::search("too small a table is not shown", REQUEST, [TABLE.to_owned(), SMALL.to_owned()])
-            .ranked(&["t-1"], &["TOO_SMALL"]),
-        example::search("a request that is none", "{}", []).refused(&["REQUIRED"]),
-        example::exchange("a booking", "book_table", ARGUMENTS, BOOKING, quoted()).accepted(),
+            .ranks(&["t-1"], &["TOO_SMALL"]),
+        example::search("a request that is none", "{}", []).refuses(&["REQUIRED"]),
+        example::exchange("a booking", "book_table", ARGUMENTS, BOOKING, quoted()).accepts(),
         example::exchange("another table", "book_table", ARGUMENTS, BOOKING.replace("t-1", "t-2"), quoted())
-            .refused(&["UNEXPECTED_VALUE"]),
-        example::exchange("no order was made", "list_orders", ARGUMENTS, r#"{"orders": []}"#, None).accepted(),
-        example::completion("a sound report", REPORT, quoted()).accepted(),
-        example::completion("an amount below a paisa", REPORT.replace("600", "0.001"), None).refused(&["BAD_FORMAT"]),
+            .refuses(&["UNEXPECTED_VALUE"]),
+        example::exchange("no order was made", "list_orders", ARGUMENTS, r#"{"orders": []}"#, None).accepts(),
+        example::completion("a sound report", REPORT, quoted()).accepts(),
+        example::completion("an amount below a paisa", REPORT.replace("600", "0.001"), None).refuses(&["BAD_FORMAT"]),
     ]
 }

@@ -15,7 +15,6 @@ use contract_sdk::{
 };
 use serde::Serialize;
 
-/// The intent's name.
 pub const INTENT: &str = "food.dine_in";
 
 const ONE: &Signals<1> = &Signals::new([("price", 1.0)]);
@@ -35,7 +34,6 @@ pub struct Request<'a> {
     pub party_size: i64,
 }
 
-/// A table.
 #[derive(Debug, Shape)]
 pub struct Table<'a> {
     /// The partner's identifier of the table at its hour.
@@ -77,7 +75,6 @@ const fn policy(name: &'static str, role: ToolRole, purpose: &'static str) -> To
 /// The tool that books.
 pub struct BookTable;
 
-/// Its arguments.
 #[derive(Debug, Shape)]
 pub struct BookTableArguments<'a> {
     /// Identifier of the request, which the partner keeps with the order.
@@ -89,7 +86,6 @@ pub struct BookTableArguments<'a> {
     pub party_size: i64,
 }
 
-/// Its result.
 #[derive(Debug, Shape)]
 pub struct TableBooking<'a> {
     /// The partner's identifier of the order.
@@ -126,7 +122,6 @@ impl Tool for BookTable {
 /// The tool that reads the orders of a request.
 pub struct ListOrders;
 
-/// Its arguments.
 #[derive(Debug, Shape)]
 pub struct ListOrdersArguments<'a> {
     /// Only orders that were made under this request.
@@ -135,7 +130,6 @@ pub struct ListOrdersArguments<'a> {
     pub table_id: Option<Text<'a>>,
 }
 
-/// Its result.
 #[derive(Debug, Shape)]
 pub struct Orders<'a> {
     /// The orders, latest first; none where none was made.

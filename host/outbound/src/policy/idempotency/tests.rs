@@ -31,8 +31,8 @@ fn unknown(attempt: &Attempt) -> Attempt {
     attempt.clone().fail(Effect::Possible).expect("stays")
 }
 
-fn answer() -> Answer {
-    Answer(Sealed::from_text("sealed".to_owned()))
+fn answer() -> SealedAnswer {
+    SealedAnswer(Sealed::from_text("sealed".to_owned()))
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Track tools: at most one call in five seconds per order, and whoever asks meanwhile is served the last answer (spec 1,
+//! TrackDecision tools: at most one call in five seconds per order, and whoever asks meanwhile is served the last answer (spec 1,
 //! rule 5 for the partner-hosted endpoint).
 //!
 //! The limit is the order's, whoever asks. An answer is served only to the user for whom it was fetched. While the first
@@ -25,9 +25,9 @@ pub const ANSWERS_MAX_BYTES: usize = 32 * 1024 * 1024;
 
 /// What to do about an order's state.
 #[derive(Debug)]
-pub enum Track<T> {
-    /// Call the partner, and tell the turn what came.
-    Call(Turn<T>),
+pub enum TrackDecision<T> {
+    /// Call the partner, and tell the permit what came.
+    Call(TrackPermit<T>),
     /// Serve this answer.
     Serve(Arc<T>),
     /// Ask again after so many milliseconds.
@@ -63,8 +63,8 @@ struct Last<T> {
 
 /// The right to call for an order. Dropped without an answer, as when the call failed or its caller left, it lets the next one
 /// call when the time has come.
-#[must_use = "a turn that is dropped is a call that failed"]
-pub struct Turn<T> {
+#[must_use = "a permit that is dropped is a call that failed"]
+pub struct TrackPermit<T> {
     tracker: Tracker<T>,
     order: Digest,
     user: Option<UserId>,
@@ -83,35 +83,35 @@ impl<T> fmt::Debug for Tracker<T> {
     }
 }
 
-impl<T> fmt::Debug for Turn<T> {
+impl<T> fmt::Debug for TrackPermit<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Turn").field("order", &self.order).finish_non_exhaustive()
+        f.debug_struct("TrackPermit").field("order", &self.order).finish_non_exhaustive()
     }
 }
 
 impl<T> Tracker<T> {
     /// What to do for a user who asks about an order at a partner.
-    pub fn ask(&self, partner: &PartnerId, booking: &str, user: Option<&UserId>, now_ms: u64) -> Track<T> {
+    pub fn ask(&self, partner: &PartnerId, booking: &str, user: Option<&UserId>, now_ms: u64) -> TrackDecision<T> {
         let order = key_of(&[partner.as_str(), booking]);
         let mut orders = self.orders();
         if let Err(full) = orders.room_for(&order, now_ms) {
-            return Track::Wait(full.until_ms.saturating_sub(now_ms).max(ASK_AGAIN_MS));
+            return TrackDecision::Wait(full.until_ms.saturating_sub(now_ms).max(ASK_AGAIN_MS));
         }
         if let Some(state) = orders.get(&order, now_ms) {
             // After a clock was set back, what lies ahead is long past.
             let since_ms = now_ms.checked_sub(state.called_at_ms).unwrap_or(BETWEEN_CALLS_MS);
             if state.under_way || since_ms < BETWEEN_CALLS_MS {
                 return match state.last.as_ref().filter(|last| last.serves(user, now_ms)) {
-                    Some(last) => Track::Serve(Arc::clone(&last.answer)),
-                    None if state.under_way => Track::Wait(ASK_AGAIN_MS),
-                    None => Track::Wait(BETWEEN_CALLS_MS - since_ms),
+                    Some(last) => TrackDecision::Serve(Arc::clone(&last.answer)),
+                    None if state.under_way => TrackDecision::Wait(ASK_AGAIN_MS),
+                    None => TrackDecision::Wait(BETWEEN_CALLS_MS - since_ms),
                 };
             }
         }
         let new = || Order { called_at_ms: now_ms, under_way: true, last: None };
         orders.change_or_insert(order, now_ms, new, |state| (state.called_at_ms, state.under_way) = (now_ms, true));
         drop(orders);
-        Track::Call(Turn { tracker: self.clone(), order, user: user.cloned() })
+        TrackDecision::Call(TrackPermit { tracker: self.clone(), order, user: user.cloned() })
     }
 
     /// States are whole after every step, so one that a panic interrupted can be used.
@@ -120,9 +120,9 @@ impl<T> Tracker<T> {
     }
 }
 
-impl<T> Turn<T> {
+impl<T> TrackPermit<T> {
     /// Keeps the partner's answer, of so many bytes, for those who ask next.
-    pub fn answered(self, answer: Arc<T>, bytes: usize, now_ms: u64) {
+    pub fn keep_answer(self, answer: Arc<T>, bytes: usize, now_ms: u64) {
         let mut orders = self.tracker.orders();
         orders.change(&self.order, |state| state.last = None);
         if orders.bytes().saturating_add(bytes) <= ANSWERS_MAX_BYTES {
@@ -132,7 +132,7 @@ impl<T> Turn<T> {
     }
 }
 
-impl<T> Drop for Turn<T> {
+impl<T> Drop for TrackPermit<T> {
     fn drop(&mut self) {
         self.tracker.orders().change(&self.order, |state| state.under_way = false);
     }
@@ -174,27 +174,27 @@ mod tests {
         UserId::parse("ann").expect("well formed")
     }
 
-    fn ask(tracker: &Tracker<u64>, booking: &str, at_ms: u64) -> Track<u64> {
+    fn ask(tracker: &Tracker<u64>, booking: &str, at_ms: u64) -> TrackDecision<u64> {
         tracker.ask(&partner(), booking, Some(&ann()), START_MS + at_ms)
     }
 
-    fn turn(track: Track<u64>) -> Turn<u64> {
+    fn permit(track: TrackDecision<u64>) -> TrackPermit<u64> {
         match track {
-            Track::Call(turn) => turn,
+            TrackDecision::Call(permit) => permit,
             other => panic!("expected a call, got {other:?}"),
         }
     }
 
-    fn served(track: Track<u64>) -> u64 {
+    fn served(track: TrackDecision<u64>) -> u64 {
         match track {
-            Track::Serve(answer) => *answer,
+            TrackDecision::Serve(answer) => *answer,
             other => panic!("expected an answer, got {other:?}"),
         }
     }
 
-    fn waits(track: Track<u64>) -> u64 {
+    fn waits(track: TrackDecision<u64>) -> u64 {
         match track {
-            Track::Wait(wait_ms) => wait_ms,
+            TrackDecision::Wait(wait_ms) => wait_ms,
             other => panic!("expected a wait, got {other:?}"),
         }
     }
@@ -202,58 +202,58 @@ mod tests {
     #[test]
     fn later_callers_get_the_last_answer() {
         let tracker = Tracker::default();
-        let first = turn(ask(&tracker, "b1", 0));
+        let first = permit(ask(&tracker, "b1", 0));
         assert_eq!(waits(ask(&tracker, "b1", 100)), ASK_AGAIN_MS);
-        drop(turn(ask(&tracker, "b2", 100)));
-        first.answered(Arc::new(7), 1, START_MS + 200);
+        drop(permit(ask(&tracker, "b2", 100)));
+        first.keep_answer(Arc::new(7), 1, START_MS + 200);
         assert_eq!(served(ask(&tracker, "b1", 300)), 7);
         assert_eq!(served(ask(&tracker, "b1", 4_999)), 7);
-        let second = turn(ask(&tracker, "b1", 5_000));
+        let second = permit(ask(&tracker, "b1", 5_000));
         assert_eq!(served(ask(&tracker, "b1", 5_001)), 7, "while the next call is under way");
-        second.answered(Arc::new(8), 1, START_MS + 5_500);
+        second.keep_answer(Arc::new(8), 1, START_MS + 5_500);
         assert_eq!(served(ask(&tracker, "b1", 9_000)), 8);
     }
 
     #[test]
     fn an_answer_is_its_users_alone_and_never_old() {
         let tracker = Tracker::default();
-        turn(ask(&tracker, "b1", 0)).answered(Arc::new(7), 1, START_MS);
+        permit(ask(&tracker, "b1", 0)).keep_answer(Arc::new(7), 1, START_MS);
         let bob = UserId::parse("bob").expect("well formed");
         assert_eq!(waits(tracker.ask(&partner(), "b1", Some(&bob), START_MS + 1_000)), 4_000);
         assert_eq!(waits(tracker.ask(&partner(), "b1", None, START_MS + 1_000)), 4_000);
         let other = PartnerId::parse("other").expect("well formed");
-        assert!(matches!(tracker.ask(&other, "b1", Some(&ann()), START_MS), Track::Call(_)));
-        let _under_way = turn(ask(&tracker, "b1", SERVED_MAX_AGE_MS));
+        assert!(matches!(tracker.ask(&other, "b1", Some(&ann()), START_MS), TrackDecision::Call(_)));
+        let _under_way = permit(ask(&tracker, "b1", SERVED_MAX_AGE_MS));
         assert_eq!(waits(ask(&tracker, "b1", SERVED_MAX_AGE_MS)), ASK_AGAIN_MS);
     }
 
     #[test]
     fn a_call_that_failed_is_not_made_again_too_soon() {
         let tracker = Tracker::default();
-        drop(turn(ask(&tracker, "b1", 0)));
+        drop(permit(ask(&tracker, "b1", 0)));
         assert_eq!(waits(ask(&tracker, "b1", 1_000)), 4_000);
         // A call that takes longer than the time between two keeps its turn.
-        let slow = turn(ask(&tracker, "b1", 5_000));
+        let slow = permit(ask(&tracker, "b1", 5_000));
         assert_eq!(waits(ask(&tracker, "b1", 20_000)), ASK_AGAIN_MS);
         drop(slow);
-        drop(turn(ask(&tracker, "b1", 20_000)));
+        drop(permit(ask(&tracker, "b1", 20_000)));
         // A clock that was set back holds nobody.
-        assert!(matches!(tracker.ask(&partner(), "b1", None, 5), Track::Call(_)));
+        assert!(matches!(tracker.ask(&partner(), "b1", None, 5), TrackDecision::Call(_)));
     }
 
     #[test]
     fn answers_and_orders_are_bounded() {
         let tracker = Tracker::default();
-        turn(ask(&tracker, "large", 0)).answered(Arc::new(1), ANSWERS_MAX_BYTES, START_MS);
-        turn(ask(&tracker, "next", 0)).answered(Arc::new(2), 1, START_MS);
+        permit(ask(&tracker, "large", 0)).keep_answer(Arc::new(1), ANSWERS_MAX_BYTES, START_MS);
+        permit(ask(&tracker, "next", 0)).keep_answer(Arc::new(2), 1, START_MS);
         assert_eq!(waits(ask(&tracker, "next", 0)), BETWEEN_CALLS_MS);
-        turn(ask(&tracker, "large", 5_000)).answered(Arc::new(3), 10, START_MS + 5_000);
+        permit(ask(&tracker, "large", 5_000)).keep_answer(Arc::new(3), 10, START_MS + 5_000);
         for number in 1..ORDERS_MAX {
-            drop(turn(ask(&tracker, &number.to_string(), 5_000)));
+            drop(permit(ask(&tracker, &number.to_string(), 5_000)));
         }
         assert_eq!(waits(ask(&tracker, "too many", 5_000)), 1_000);
         assert_eq!(served(ask(&tracker, "large", 5_000)), 3);
-        drop(turn(ask(&tracker, "later", 60_000)));
+        drop(permit(ask(&tracker, "later", 60_000)));
         assert_eq!(tracker.orders().len(), 1);
         assert_eq!(tracker.orders().bytes(), 0);
     }
@@ -271,21 +271,21 @@ mod tests {
                 match (act, under_way.take()) {
                     (1, Some(turn)) => {
                         newest = Some(at_ms);
-                        Turn::answered(turn, Arc::new(at_ms), 1, START_MS + at_ms);
+                        TrackPermit::keep_answer(turn, Arc::new(at_ms), 1, START_MS + at_ms);
                         continue;
                     }
                     (2, Some(_)) => continue,
                     (_, before) => under_way = before,
                 }
                 match ask(&tracker, "b1", at_ms) {
-                    Track::Call(turn) => {
+                    TrackDecision::Call(turn) => {
                         prop_assert!(under_way.is_none());
                         prop_assert!(called_at_ms.is_none_or(|called_ms| called_ms + BETWEEN_CALLS_MS <= at_ms));
                         called_at_ms = Some(at_ms);
                         under_way = Some(turn);
                     }
-                    Track::Serve(answer) => prop_assert_eq!(Some(*answer), newest),
-                    Track::Wait(wait_ms) => prop_assert!((1..=BETWEEN_CALLS_MS).contains(&wait_ms)),
+                    TrackDecision::Serve(answer) => prop_assert_eq!(Some(*answer), newest),
+                    TrackDecision::Wait(wait_ms) => prop_assert!((1..=BETWEEN_CALLS_MS).contains(&wait_ms)),
                 }
             }
         }

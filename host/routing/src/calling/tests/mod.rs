@@ -229,7 +229,7 @@ fn order<'a>(tool: &'a str, reference: &'a str) -> Order<'a> {
         user: None,
         fallback_request_id: "made-up",
         trace: None,
-        progress: None,
+        listener: None,
     }
 }
 

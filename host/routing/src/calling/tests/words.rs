@@ -4,7 +4,8 @@ use std::pin::pin;
 use std::task::Context;
 
 use futures_util::task::noop_waker_ref;
-use intent_gateway_outbound::policy::pace::track::{BETWEEN_CALLS_MS, Track};
+use intent_gateway_domain::progress::Listener;
+use intent_gateway_outbound::policy::pace::track::{BETWEEN_CALLS_MS, TrackDecision};
 use intent_gateway_testing::partners::RecordedProgress;
 
 use super::*;
@@ -20,7 +21,7 @@ impl World {
         let messages = messages.to_vec();
         self.partners.reply_with("alpha", move |_, progress| {
             let progress = progress.expect("somebody listens");
-            messages.iter().for_each(|message| progress.came(message));
+            messages.iter().for_each(|message| progress.tell(message, std::time::Instant::now()));
             Reply::Silence
         });
     }
@@ -30,6 +31,7 @@ impl World {
 fn words_are_scanned_as_answers_are_and_the_token_is_kept_back() {
     let world = World::still();
     let (reference, user, heard) = (world.book(), user(), RecordedProgress::default());
+    let hear = |params: &str| heard.hear(params);
     let deep = format!(r#"{{"progressToken":1,"deep":{}{}}}"#, "[".repeat(100), "]".repeat(100));
     world.talks(&[
         r#"{"progressToken":1,"progress":0.10}"#.to_owned(),
@@ -37,7 +39,7 @@ fn words_are_scanned_as_answers_are_and_the_token_is_kept_back() {
         r#"{"progressToken":1,"kickback_amount":2}"#.to_owned(),
         deep,
     ]);
-    let order = Order { user: Some(&user), progress: Some(&heard), ..order(TRACK, &reference) };
+    let order = Order { user: Some(&user), listener: Some(Listener::new(&hear)), ..order(TRACK, &reference) };
     let mut call = pin!(world.caller.call(order));
     assert!(call.as_mut().poll(&mut Context::from_waker(noop_waker_ref())).is_pending());
     assert_eq!(heard.messages(), [r#"{"progress":0.10}"#]);
@@ -48,19 +50,20 @@ fn words_are_scanned_as_answers_are_and_the_token_is_kept_back() {
 fn a_call_that_is_listened_to_gives_its_turn_back_in_time() {
     let world = World::still();
     let (reference, user, heard) = (world.book(), user(), RecordedProgress::default());
+    let hear = |params: &str| heard.hear(params);
     world.talks(&[]);
     let alpha = PartnerId::parse("alpha").expect("sound");
-    let order = Order { user: Some(&user), progress: Some(&heard), ..order(TRACK, &reference) };
+    let order = Order { user: Some(&user), listener: Some(Listener::new(&hear)), ..order(TRACK, &reference) };
     let mut call = pin!(world.caller.call(order));
     let mut context = Context::from_waker(noop_waker_ref());
     let others = || world.caller.tracker.ask(&alpha, "track_thing BK-1", Some(&user), world.clock.now_ms());
     assert!(call.as_mut().poll(&mut context).is_pending());
     world.clock.advance(BETWEEN_CALLS_MS - 1);
     assert!(call.as_mut().poll(&mut context).is_pending());
-    assert!(matches!(others(), Track::Wait(_)));
+    assert!(matches!(others(), TrackDecision::Wait(_)));
     world.clock.advance(1);
     assert!(call.as_mut().poll(&mut context).is_pending(), "it goes on all the same");
-    assert!(matches!(others(), Track::Call(_)));
+    assert!(matches!(others(), TrackDecision::Call(_)));
 }
 
 #[test]

@@ -9,7 +9,6 @@ use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy};
 /// The tool that books.
 pub struct CreateBooking;
 
-/// Its arguments.
 #[derive(Debug, Shape)]
 pub struct Arguments<'a> {
     /// Identifier of the request; the same one gives the same booking.
@@ -20,7 +19,6 @@ pub struct Arguments<'a> {
     pub contact_phone: Phone<'a>,
 }
 
-/// Its result.
 #[derive(Debug, Shape)]
 pub struct Booking<'a> {
     /// The partner's identifier of the booking; it never changes.

@@ -18,11 +18,11 @@ pub(crate) fn examples() -> Vec<Example> {
     let quoted = || Some(OFFER.to_owned());
     let offer = |id: &str, changes: &[(&str, Value)]| with(&with(OFFER, changes), &[("/offer_id", json!(id))]);
     vec![
-        example::classify("what it is for", "I need a {{words}}").accepted(),
-        example::classify("a job is something else", "a job as a {{words}}").refused(&[]),
-        example::request("a sound request", search, REQUEST).accepted(),
+        example::classify("what it is for", "I need a {{words}}").accepts(),
+        example::classify("a job is something else", "a job as a {{words}}").refuses(&[]),
+        example::request("a sound request", search, REQUEST).accepts(),
         example::request("a kind that there is not", search, with(REQUEST, &[("/kind", json!("other"))]))
-            .refused(&["NOT_IN_VOCABULARY"]),
+            .refuses(&["NOT_IN_VOCABULARY"]),
         example::search(
             "cheaper first; unverified and too dear not at all",
             REQUEST,
@@ -33,9 +33,9 @@ pub(crate) fn examples() -> Vec<Example> {
                 offer("too-dear", &[("/total_inr", json!(100_000))]),
             ],
         )
-        .ranked(&["cheap", "dear"], &["UNVERIFIED", "OVER_BUDGET"]),
-        example::search("a request that is none", "{}", []).refused(&["REQUIRED"]),
-        example::exchange("a booking as offered", create, ARGUMENTS, BOOKING, quoted()).accepted(),
+        .ranks(&["cheap", "dear"], &["UNVERIFIED", "OVER_BUDGET"]),
+        example::search("a request that is none", "{}", []).refuses(&["REQUIRED"]),
+        example::exchange("a booking as offered", create, ARGUMENTS, BOOKING, quoted()).accepts(),
         example::exchange(
             "a price that was raised",
             create,
@@ -43,10 +43,10 @@ pub(crate) fn examples() -> Vec<Example> {
             with(BOOKING, &[("/total_inr", json!(100_000))]),
             quoted(),
         )
-        .refused(&["PRICE_RAISED"]),
-        example::completion("a sound report", REPORT, quoted()).accepted(),
+        .refuses(&["PRICE_RAISED"]),
+        example::completion("a sound report", REPORT, quoted()).accepts(),
         example::completion("an amount below a paisa", with(REPORT, &[("/amount_inr", json!(0.001))]), None)
-            .refused(&["BAD_FORMAT"]),
+            .refuses(&["BAD_FORMAT"]),
     ]
 }
 

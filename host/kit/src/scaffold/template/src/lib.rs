@@ -27,7 +27,6 @@ pub mod request;
 pub mod rules;
 pub mod tables;
 
-/// The intent's name.
 pub const INTENT: &str = "{{intent}}";
 
 contract_sdk::contract! {

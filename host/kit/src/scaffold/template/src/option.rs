@@ -5,7 +5,6 @@ use contract_sdk::common::PartnerReference;
 use contract_sdk::shape::{DateTime, Inr, Text};
 use contract_sdk::{SearchItem, Shape};
 
-/// An offer.
 #[derive(Debug, Shape)]
 pub struct Offer<'a> {
     /// The partner's identifier of the offer.

@@ -27,7 +27,6 @@ const BANDS: &[BandFactor] = &[
     BandFactor { axis: Axis::Safety, value: "good", factor: 1.3 },
 ];
 
-/// The ranking of the intent.
 pub const RANKING: Ranking = Ranking::new(
     WEIGHTS,
     AxisSignals { time: TIME.list(), taste: TASTE.list(), budget: BUDGET.list(), safety: SAFETY.list() },
@@ -36,7 +35,6 @@ pub const RANKING: Ranking = Ranking::new(
 
 /// Greatest distance that an offer may state, in km.
 const MAX_DISTANCE_KM: f64 = 50.0;
-/// Best rating.
 const MAX_RATING: f64 = 5.0;
 /// Longest warranty, in days.
 const MAX_WARRANTY_DAYS: f64 = 365.0;

@@ -20,7 +20,6 @@ pub const RULES: &[RuleRow] = &[
     RuleRow::new(Judged::Report, Consequence::Finding, "KIND_MISMATCH", "What was given is of the kind that was offered."),
 ];
 
-/// Rules on a request.
 pub(crate) fn request_rules(request: &Request<'_>, rules: &mut RequestRules) {
     if let Some(window) = request.window {
         rules.refuse_if(
@@ -32,7 +31,6 @@ pub(crate) fn request_rules(request: &Request<'_>, rules: &mut RequestRules) {
     }
 }
 
-/// Rules on one offer.
 pub(crate) fn item_rules(request: &Request<'_>, offer: &Offer<'_>, rules: &mut ItemRules) {
     rules.drop_if(
         !offer.provider.verified,

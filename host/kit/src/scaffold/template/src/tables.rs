@@ -7,7 +7,6 @@ use contract_sdk::{
     About, ErrorRow, Forbidden, GoLiveCheck, Minimum, Requirement, Search, ToolEntry, ToolPolicy, Window,
 };
 
-/// Identity.
 pub const ABOUT: About = About {
     intent: INTENT,
     // A new release carries a higher one.
@@ -55,7 +54,6 @@ pub(crate) const CREATE: ToolPolicy = ToolPolicy {
 /// The tools that are no search.
 pub const TOOLS: &[ToolEntry] = &[ToolEntry::of::<CreateBooking>()];
 
-/// The error table.
 pub const ERRORS: &[ErrorRow] = &[
     ErrorRow::INVALID_REQUEST,
     ErrorRow::INVALID_AUTH,

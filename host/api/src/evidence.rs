@@ -1,0 +1,133 @@
+//! What is kept of rankings and findings. A receipt itself is the domain's own type.
+
+use intent_gateway_domain::contract::Violation;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::findings::{self, KeptFinding, Severity};
+use intent_gateway_domain::receipt::Receipt;
+use intent_gateway_routing::replay::{Difference, Replay};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::intents::ContractVersion;
+
+/// The findings against one partner.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct PartnerFindings {
+    /// The partner.
+    pub partner: String,
+    /// Newest first.
+    pub findings: Vec<Finding>,
+    /// What to ask the next page with, as `before`; null when this was the last.
+    #[schema(required)]
+    pub next: Option<u64>,
+}
+
+/// One thing found in a partner's answer or completion report.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Finding {
+    /// Its number: greater than that of any finding before it.
+    pub number: u64,
+    /// When, milliseconds since the epoch.
+    pub at_ms: u64,
+    /// Against whom.
+    pub partner: String,
+    /// The intent concerned.
+    pub intent: String,
+    /// The request in whose answer it was found, or that the reported order came from.
+    pub request_id: String,
+    /// The option's identifier, where the finding concerns one.
+    #[schema(required)]
+    pub option_id: Option<String>,
+    /// The partner's identifier of the order, where the finding concerns a completion report.
+    #[schema(required)]
+    pub external_id: Option<String>,
+    /// How grave.
+    pub severity: Severity,
+    /// What.
+    pub violation: Violation,
+}
+
+impl From<KeptFinding> for Finding {
+    fn from(KeptFinding { number, finding }: KeptFinding) -> Self {
+        let findings::Finding { at_ms, partner, intent, request_id, option_id, external_id, severity, violation } =
+            finding;
+        let partner = partner.to_string();
+        Self { number, at_ms, partner, intent, request_id, option_id, external_id, severity, violation }
+    }
+}
+
+/// Receipts of one request.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct RankingReceipts {
+    /// The request.
+    pub request_id: String,
+    /// Their identifiers, newest first.
+    pub receipts: Vec<String>,
+}
+
+/// What came of a replay.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct RankingReplay {
+    /// The receipt.
+    pub receipt: String,
+    /// Its intent.
+    pub intent: String,
+    /// The contract version that ranked, then and now.
+    pub contract: ContractVersion,
+    /// Whether the outcome is the same: order, scores to the bit, cards, drops and findings.
+    pub same: bool,
+    /// Digest of the outcome, as the receipt holds it.
+    #[schema(value_type = String)]
+    pub expected: Digest,
+    /// Digest of the outcome now; null where the contract refused to rank.
+    #[schema(value_type = Option<String>, required)]
+    pub found: Option<Digest>,
+    /// Where the two part first; null where they are the same.
+    #[schema(value_type = Option<RankingDifference>, required)]
+    pub difference: Option<Difference>,
+}
+
+impl RankingReplay {
+    /// The replay of a receipt.
+    #[must_use]
+    pub fn new(receipt: Receipt, replay: Replay) -> Self {
+        let Receipt { id, intent, version, contract, .. } = receipt;
+        let Replay { same, expected, found, difference } = replay;
+        let contract = ContractVersion { version, digest: contract };
+        Self { receipt: id, intent: intent.to_string(), contract, same, expected, found, difference }
+    }
+}
+
+/// Where two outcomes part first.
+// How the document shows `Difference`: all variants as one object. Never built.
+#[derive(ToSchema)]
+pub struct RankingDifference {
+    /// In what.
+    pub r#in: RankingPart,
+    /// Code of the refusal, where the contract refuses the request now.
+    #[schema(required = false, nullable = false)]
+    pub code: Option<String>,
+    /// Place in the list, from 0.
+    #[schema(required = false, nullable = false)]
+    pub place: Option<u64>,
+    /// What the receipt has there: a `RankingScore` or a `RankingDrop`; null where its list has ended.
+    #[schema(required = false, value_type = Option<Object>)]
+    pub expected: Option<serde_json::Value>,
+    /// What is there now, likewise.
+    #[schema(required = false, value_type = Option<Object>)]
+    pub found: Option<serde_json::Value>,
+}
+
+/// Parts of an outcome.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum RankingPart {
+    /// The request is refused now.
+    Request,
+    /// The options that are shown.
+    Ranked,
+    /// The options that are taken out.
+    Dropped,
+    /// What a receipt holds the digest of alone: cards, findings, the wording of reasons.
+    Remainder,
+}

@@ -1,0 +1,332 @@
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use intent_gateway_http::auth::{Role, SUBJECT_MAX_CHARS, TTL_MAX_SECONDS};
+
+use crate::audit::AuditCommand;
+use crate::completion::CompletionCommand;
+use crate::ledger::LedgerCommand;
+use crate::manifest::ManifestCommand;
+use crate::partner::{PartnerCommand, ReviewCommand};
+use crate::plugin::PluginCommand;
+use crate::receipt::ReceiptCommand;
+use crate::store_command::StoreCommand;
+use intent_gateway_config::Overrides;
+
+/// Routes an assistant's requests by intent to partner businesses, under hot-loaded contracts.
+#[derive(Debug, Parser)]
+#[command(
+    name = "intent-gateway",
+    version,
+    after_help = "Settings come from the defaults, then the file, then the environment \
+        (INTENT_GATEWAY__SERVER__LISTEN and so on), then the flags.\nEvery key: docs/configuration.md"
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve until SIGTERM or Ctrl-C, then finish what is under way.
+    #[command(after_help = "Examples:\n  intent-gateway serve --config gateway.toml\n  \
+        intent-gateway serve --listen 127.0.0.1:0 --contracts-dir contracts --allow-loopback-partners")]
+    Serve(ServeArgs),
+    /// Print a bearer token signed with the configured key.
+    #[command(after_help = "Examples:\n  intent-gateway token --role admin\n  \
+        curl -H \"Authorization: Bearer $(intent-gateway token --role orchestrator)\" \
+        http://127.0.0.1:8080/api/v1/intents\n  \
+        intent-gateway token --role partner --subject ptr_0123456789abcdef --ttl 15m")]
+    Token(TokenArgs),
+    /// Look at the configuration.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Write contracts: scaffold, build, check, test, bench, look at them.
+    #[command(subcommand)]
+    Plugin(PluginCommand),
+    /// Check and submit a partner's manifest.
+    #[command(subcommand)]
+    Manifest(ManifestCommand),
+    /// Look at partners; probe, test, switch on, suspend their connections.
+    #[command(subcommand)]
+    Partner(PartnerCommand),
+    /// Decide what waits for the platform team.
+    #[command(subcommand)]
+    Review(ReviewCommand),
+    /// Sign completion reports, and check signatures of them.
+    #[command(subcommand)]
+    Completion(CompletionCommand),
+    /// Read the commission ledger, and verify that every entry of it holds.
+    #[command(subcommand)]
+    Ledger(LedgerCommand),
+    /// Look into rankings: what was ranked, how it came out, and whether it still does.
+    #[command(subcommand)]
+    Receipt(ReceiptCommand),
+    /// Back up, restore and check the store.
+    #[command(subcommand)]
+    Store(StoreCommand),
+    /// Read the audit log, and verify that nobody has changed it.
+    #[command(subcommand)]
+    Audit(AuditCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Check the configuration and print what is in force, secrets redacted.
+    #[command(after_help = "Example:\n  intent-gateway config check --config gateway.toml")]
+    Check(FileArg),
+}
+
+/// Where the configuration is.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct FileArg {
+    /// Configuration file (TOML); without one, the defaults hold.
+    #[arg(long, value_name = "FILE", env = "INTENT_GATEWAY_CONFIG")]
+    config: Option<PathBuf>,
+    /// Folder for keys, loaded contracts and their compiled forms.
+    #[arg(long, value_name = "DIR")]
+    state_dir: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    file: FileArg,
+    /// Address to listen on; port 0 takes a free one.
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
+    /// Folder that is watched for contracts (*.wasm).
+    #[arg(long, value_name = "DIR")]
+    contracts_dir: Option<PathBuf>,
+    /// Permit partners on loopback addresses, over plain HTTP too. For development only.
+    #[arg(long)]
+    allow_loopback_partners: bool,
+    /// Log directives, for example `info` or `info,intent_gateway_http::access=debug`.
+    #[arg(long, value_name = "DIRECTIVES")]
+    log_level: Option<String>,
+    /// Log as JSON, one object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TokenArgs {
+    #[command(flatten)]
+    file: FileArg,
+    /// What the bearer may do.
+    #[arg(long, value_enum)]
+    pub(crate) role: RoleArg,
+    /// Whom the token is for: a partner's account, or the name under which an admin's doings are recorded.
+    #[arg(long, default_value = "developer", value_parser = parse_subject)]
+    pub(crate) subject: String,
+    /// How long it lives: a number and `s`, `m`, `h` or `d`.
+    #[arg(long, default_value = "1h", value_parser = parse_ttl)]
+    pub(crate) ttl: Duration,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum RoleArg {
+    /// Runs the account that `--subject` names.
+    Partner,
+    /// Lists intents, classifies, searches.
+    Orchestrator,
+    /// All of that, and runs the platform.
+    Admin,
+}
+
+impl From<RoleArg> for Role {
+    fn from(role: RoleArg) -> Self {
+        match role {
+            RoleArg::Partner => Self::Partner,
+            RoleArg::Orchestrator => Self::Orchestrator,
+            RoleArg::Admin => Self::Admin,
+        }
+    }
+}
+
+impl Command {
+    pub(crate) fn config_file(&self) -> Option<&Path> {
+        self.file().and_then(|file| file.config.as_deref())
+    }
+
+    /// What the flags set.
+    pub(crate) fn overrides(&self) -> Overrides {
+        let mut overrides = Overrides::default();
+        if let Some(state_dir) = self.file().and_then(|file| file.state_dir.as_ref()) {
+            overrides.set("state_dir", state_dir);
+        }
+        if let Self::Serve(serve) = self {
+            if let Some(listen) = serve.listen {
+                overrides.set("server.listen", listen);
+            }
+            if let Some(dir) = &serve.contracts_dir {
+                overrides.set("contracts.dir", dir);
+            }
+            if serve.allow_loopback_partners {
+                overrides.set("partner_client.allow_loopback_http", true);
+            }
+            if let Some(level) = &serve.log_level {
+                overrides.set("log.level", level);
+            }
+            if serve.json {
+                overrides.set("log.format", "json");
+            }
+        }
+        overrides
+    }
+
+    /// None for the commands that have nothing to do with a gateway's configuration.
+    fn file(&self) -> Option<&FileArg> {
+        match self {
+            Self::Serve(serve) => Some(&serve.file),
+            Self::Token(token) => Some(&token.file),
+            Self::Config(ConfigCommand::Check(file)) => Some(file),
+            Self::Store(command) => Some(command.file()),
+            Self::Audit(command) => command.file(),
+            Self::Ledger(command) => command.file(),
+            Self::Plugin(_)
+            | Self::Manifest(_)
+            | Self::Partner(_)
+            | Self::Review(_)
+            | Self::Completion(_)
+            | Self::Receipt(_) => None,
+        }
+    }
+}
+
+/// Seconds in each unit that a life may be given in.
+const TTL_UNITS: [(char, u64); 4] = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400)];
+
+fn parse_ttl(text: &str) -> Result<Duration, String> {
+    let expected = || "expected a number and a unit: `90s`, `15m`, `1h`, `7d`".to_owned();
+    let split = |(unit, seconds)| text.strip_suffix(unit).map(|number| (number, seconds));
+    let (number, seconds) = TTL_UNITS.into_iter().find_map(split).ok_or_else(expected)?;
+    let number: u64 = number.parse().map_err(|_| expected())?;
+    let whole = number.checked_mul(seconds).ok_or_else(expected)?;
+    if (1..=TTL_MAX_SECONDS).contains(&whole) {
+        Ok(Duration::from_secs(whole))
+    } else {
+        Err(format!("expected 1 s to {} days", TTL_MAX_SECONDS / 86_400))
+    }
+}
+
+fn parse_subject(text: &str) -> Result<String, String> {
+    let visible = text.bytes().all(|byte| byte.is_ascii_graphic());
+    if visible && (1..=SUBJECT_MAX_CHARS).contains(&text.len()) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("expected 1 to {SUBJECT_MAX_CHARS} visible ASCII characters"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    /// The words of an example up to a pipe or `&&`, as a shell would split them.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+        for character in line.chars().chain([' ']) {
+            match (quote, character) {
+                (Some(open), close) if open == close => quote = None,
+                (None, '\'' | '"') => quote = Some(character),
+                (None, ' ') if word == "|" || word == "&&" => break,
+                (None, ' ') if word.is_empty() => {}
+                (None, ' ') => words.push(std::mem::take(&mut word)),
+                _ => word.push(character),
+            }
+        }
+        words
+    }
+
+    /// The examples in the help of a command and of those below it.
+    fn examples(command: &clap::Command) -> Vec<String> {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let lines = help.lines().map(str::trim).filter(|line| line.starts_with("intent-gateway "));
+        let mut examples: Vec<String> = lines.map(str::to_owned).collect();
+        examples.extend(command.get_subcommands().flat_map(self::examples));
+        examples
+    }
+
+    #[test]
+    fn every_example_of_the_help_is_a_command() {
+        let examples = examples(&Cli::command());
+        assert!(examples.len() > 30, "{examples:#?}");
+        for example in examples {
+            let mut words = words(&example);
+            if let Err(error) = Cli::try_parse_from(&words) {
+                // Examples leave out the gateway, which the environment may name.
+                assert_eq!(error.kind(), clap::error::ErrorKind::MissingRequiredArgument, "{example}: {error}");
+                words.extend(["--gateway".to_owned(), "http://127.0.0.1:8080".to_owned()]);
+                assert!(Cli::try_parse_from(&words).is_ok(), "{example}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_no_command() {
+        let kind = |line: &str| Cli::try_parse_from(words(line)).map(|_| ()).map_err(|error| error.kind());
+        use clap::error::ErrorKind as E;
+        for (line, expected) in [
+            ("intent-gateway manifest check m.yaml", E::MissingRequiredArgument),
+            ("intent-gateway manifest check m.yaml --contracts c --gateway http://g", E::ArgumentConflict),
+            ("intent-gateway manifest submit m.yaml --gateway http://g --review --draft", E::ArgumentConflict),
+            ("intent-gateway manifest submit m.yaml --gateway http://g --account 'no id'", E::ValueValidation),
+            ("intent-gateway partner test ptr_1 --intent auto.fix --gateway http://g", E::MissingRequiredArgument),
+            ("intent-gateway partner suspend ptr_1 --gateway http://g", E::MissingRequiredArgument),
+            ("intent-gateway partner list --state gone --gateway http://g", E::InvalidValue),
+            ("intent-gateway partner list --limit 501 --gateway http://g", E::ValueValidation),
+            ("intent-gateway review show ../x --gateway http://g", E::ValueValidation),
+            ("intent-gateway review reject rev_1 --gateway http://g", E::MissingRequiredArgument),
+            ("intent-gateway receipt show rev_1 --gateway http://g", E::ValueValidation),
+            ("intent-gateway receipt list --gateway http://g", E::MissingRequiredArgument),
+            ("intent-gateway audit show --limit 0", E::ValueValidation),
+            ("intent-gateway ledger statement ptr_1", E::MissingRequiredArgument),
+            ("intent-gateway ledger statement ptr_1 2026-5", E::ValueValidation),
+            ("intent-gateway ledger statement ptr_1 2026-05 --format pdf", E::InvalidValue),
+            ("intent-gateway ledger verify --expect-head 2", E::ValueValidation),
+            ("intent-gateway store backup", E::MissingRequiredArgument),
+            ("intent-gateway completion sign r.json --key whsec_ab", E::UnknownArgument),
+            ("intent-gateway completion sign r.json --timestamp 1000000000000000", E::ValueValidation),
+            ("intent-gateway completion sign r.json --curl http://g --post http://g", E::ArgumentConflict),
+            ("intent-gateway completion verify r.json --timestamp 1", E::MissingRequiredArgument),
+        ] {
+            assert_eq!(kind(line), Err(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_command_takes_its_configuration_where_it_has_one() {
+        let file = |line: &str| {
+            let cli = Cli::try_parse_from(words(line)).expect(line);
+            cli.command.config_file().map(|path| path.display().to_string())
+        };
+        assert_eq!(file("intent-gateway store check --config g.toml").as_deref(), Some("g.toml"));
+        assert_eq!(file("intent-gateway audit verify --config g.toml").as_deref(), Some("g.toml"));
+        assert_eq!(file("intent-gateway audit verify --config g.toml --gateway http://g"), None);
+        assert_eq!(file("intent-gateway ledger balance --config g.toml").as_deref(), Some("g.toml"));
+        assert_eq!(file("intent-gateway ledger balance --config g.toml --gateway http://g"), None);
+        assert_eq!(file("intent-gateway partner list --gateway http://g"), None);
+    }
+
+    #[test]
+    fn lives_of_tokens() {
+        assert_eq!(parse_ttl("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_ttl("2h"), Ok(Duration::from_secs(7_200)));
+        assert_eq!(parse_ttl("7d"), Ok(Duration::from_secs(604_800)));
+        for bad in ["", "h", "1", "1w", "-1h", "1.5h", "99999999999999999999h", "1hh", "0s", "31d"] {
+            assert!(parse_ttl(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! `intent-gateway audit`: who did what, and whether the log still is as it was written. Read from the store of the
+//! configuration, or asked of a gateway.
+
+use std::process::ExitCode;
+
+use anyhow::{Context as _, anyhow};
+use clap::{Args, Subcommand};
+use intent_gateway_domain::audit::{Actor, AuditEntry};
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::store::Store as _;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::access::{self, parse_partner, parse_secret};
+use crate::arguments::FileArg;
+use crate::outcome::{Stopped, Verdict, exit_code, failed, print_json};
+use crate::print;
+use crate::store_command::with_store;
+use crate::terminal::{pairs, table};
+use intent_gateway_config::Config;
+
+/// Entries shown at once: as many as a gateway hands over.
+const SHOWN_MAX: u32 = 500;
+/// Characters of an entry's detail in a table.
+const DETAIL_SHOWN_MAX_CHARS: usize = 100;
+
+/// Read the audit log, and verify that nobody has changed it.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// Follow the log from its first entry: each holds the digest of the one before.
+    #[command(after_help = "The number of entries and the last digest are printed. Noted elsewhere, they show later \
+        whether entries were cut off at the end.\n\n\
+        Examples:\n  intent-gateway audit verify --config gateway.toml\n  \
+        intent-gateway audit verify --gateway https://gateway.example")]
+    Verify(VerifyArgs),
+    /// Show entries, oldest first.
+    #[command(after_help = "Examples:\n  intent-gateway audit show --subject ptr_0123456789abcdef\n  \
+        intent-gateway audit show --after 1000 --limit 500 --json --gateway https://gateway.example")]
+    Show(ShowArgs),
+}
+
+/// Where the log is.
+#[derive(Args, Debug)]
+pub(crate) struct LogArgs {
+    #[command(flatten)]
+    config: FileArg,
+    /// Ask this gateway instead of opening the store of the configuration.
+    #[arg(long, value_name = "URL")]
+    gateway: Option<String>,
+    /// A token of that gateway, of role admin.
+    #[arg(long, value_name = "TOKEN", env = "INTENT_GATEWAY_TOKEN", hide_env_values = true, value_parser = parse_secret)]
+    token: Option<Secret>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    log: LogArgs,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ShowArgs {
+    #[command(flatten)]
+    log: LogArgs,
+    /// Only entries about this account.
+    #[arg(long, value_name = "ID", value_parser = parse_partner)]
+    subject: Option<PartnerId>,
+    /// Only entries after this one.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    after: u64,
+    /// At most so many.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=i64::from(SHOWN_MAX)))]
+    limit: u32,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl AuditCommand {
+    fn log(&self) -> &LogArgs {
+        match self {
+            Self::Verify(arguments) => &arguments.log,
+            Self::Show(arguments) => &arguments.log,
+        }
+    }
+
+    /// Where the configuration is; none when a gateway is asked.
+    pub(crate) fn file(&self) -> Option<&FileArg> {
+        let LogArgs { config, gateway, .. } = self.log();
+        gateway.is_none().then_some(config)
+    }
+
+    /// The gateway to ask, if one is to be asked.
+    pub(crate) fn gateway(&self) -> Option<&str> {
+        self.log().gateway.as_deref()
+    }
+}
+
+/// An entry as it is shown.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Shown {
+    seq: u64,
+    /// RFC 3339, UTC.
+    at: String,
+    actor: Actor,
+    action: String,
+    subject: String,
+    /// Absent from a gateway's answer when it is no JSON: then somebody has changed it.
+    detail: Option<Value>,
+    hash: String,
+}
+
+impl From<AuditEntry> for Shown {
+    fn from(entry: AuditEntry) -> Self {
+        let AuditEntry { seq, at_ms, actor, action, subject, detail, hash } = entry;
+        let at = i64::try_from(at_ms).ok().and_then(|at_ms| Timestamp::from_millisecond(at_ms).ok());
+        Self {
+            seq,
+            at: at.map_or_else(|| format!("{at_ms} ms"), |at| at.to_string()),
+            actor,
+            action,
+            subject,
+            // A log that was tampered with may hold anything; `verify` says so, and here it is shown as it is.
+            detail: Some(serde_json::from_str(&detail).unwrap_or(Value::String(detail))),
+            hash: hash.to_string(),
+        }
+    }
+}
+
+/// A log that holds together.
+#[derive(Debug, Serialize, Deserialize)]
+struct Verified {
+    /// How many entries it has.
+    entries: u64,
+    /// Digest of the last.
+    head: String,
+}
+
+/// Works on the store of a configuration.
+pub(crate) fn read(config: &Config, command: &AuditCommand) -> anyhow::Result<()> {
+    with_store(config, async |store| match command {
+        AuditCommand::Verify(arguments) => {
+            let (entries, head) = store.verify_audit().await.context("the audit log cannot be relied on")?;
+            tell_verified(&Verified { entries, head: head.to_string() }, arguments.json).map_err(Stopped::into_error)
+        }
+        AuditCommand::Show(arguments) => {
+            let subject = arguments.subject.as_ref().map(PartnerId::as_str);
+            let entries = store.audit(subject, arguments.after, arguments.limit).await;
+            let entries = entries.context("the store cannot be read")?;
+            tell_entries(&entries.into_iter().map(Shown::from).collect::<Vec<_>>(), arguments.json)
+                .map_err(Stopped::into_error)
+        }
+    })
+}
+
+/// Asks a gateway.
+pub(crate) fn ask(address: &str, command: &AuditCommand) -> ExitCode {
+    exit_code(match command {
+        AuditCommand::Verify(arguments) => ask_verified(address, arguments),
+        AuditCommand::Show(arguments) => ask_entries(address, arguments),
+    })
+}
+
+/// A gateway's verdict on its log.
+#[derive(Deserialize)]
+struct GatewaysVerdict {
+    problem: Option<String>,
+    #[serde(flatten)]
+    verified: Verified,
+}
+
+fn ask_verified(address: &str, arguments: &VerifyArgs) -> Result<Verdict, Stopped> {
+    let (gateway, _) = access::open(address, arguments.log.token.as_ref())?;
+    let verdict: GatewaysVerdict = gateway.get("/api/v1/admin/audit/verify").map_err(failed)?;
+    if let Some(problem) = verdict.problem {
+        let sound = verdict.verified.entries;
+        return Err(failed(anyhow!("the audit log cannot be relied on after entry {sound}: {problem}")));
+    }
+    tell_verified(&verdict.verified, arguments.json).map(|()| Verdict::Well)
+}
+
+#[derive(Deserialize)]
+struct Page {
+    entries: Vec<Shown>,
+}
+
+fn ask_entries(address: &str, arguments: &ShowArgs) -> Result<Verdict, Stopped> {
+    let ShowArgs { log, subject, after, limit, json } = arguments;
+    let (gateway, _) = access::open(address, log.token.as_ref())?;
+    let subject = subject.as_ref().map(|subject| format!("&subject={subject}")).unwrap_or_default();
+    let page: Page =
+        gateway.get(&format!("/api/v1/admin/audit?after={after}&limit={limit}{subject}")).map_err(failed)?;
+    tell_entries(&page.entries, *json).map(|()| Verdict::Well)
+}
+
+fn tell_verified(verified: &Verified, json: bool) -> Result<(), Stopped> {
+    if json {
+        return print_json(verified);
+    }
+    let Verified { entries, head } = verified;
+    print(&pairs(&[
+        ("entries", entries.to_string()),
+        ("head", head.clone()),
+        ("verdict", "as it was written".to_owned()),
+    ]));
+    Ok(())
+}
+
+fn tell_entries(entries: &[Shown], json: bool) -> Result<(), Stopped> {
+    if json {
+        return print_json(&entries);
+    }
+    let rows: Vec<[String; 6]> = entries.iter().map(row).collect();
+    print(&table(["entry", "at", "by", "did", "to", "detail"], &rows));
+    Ok(())
+}
+
+fn row(entry: &Shown) -> [String; 6] {
+    let Shown { seq, at, actor: Actor { role, subject: by }, action, subject, detail, .. } = entry;
+    let by = if role == by { role.clone() } else { format!("{role} {by}") };
+    let detail = detail.as_ref().map(Value::to_string).unwrap_or_default();
+    let mut shown: String = detail.chars().take(DETAIL_SHOWN_MAX_CHARS).collect();
+    if shown.len() < detail.len() {
+        shown.push('…');
+    }
+    [seq.to_string(), at.clone(), by, action.clone(), subject.clone(), shown]
+}
+
+#[cfg(test)]
+mod tests {
+    use intent_gateway_domain::audit::{AuditDraft, genesis, link};
+    use serde_json::json;
+
+    use super::*;
+
+    fn entry(detail: Value) -> AuditEntry {
+        let draft = AuditDraft {
+            at_ms: 1_763_716_800_042,
+            actor: Actor { role: "admin".to_owned(), subject: "asha".to_owned() },
+            action: "connection.probed".to_owned(),
+            subject: "ptr_1".to_owned(),
+            detail,
+        };
+        link(draft, 7, genesis())
+    }
+
+    #[test]
+    fn an_entry_of_the_store_reads_as_one_of_a_gateway() {
+        let shown = Shown::from(entry(json!({"passed": true})));
+        assert_eq!(shown.at, "2025-11-21T09:20:00.042Z");
+        let sent = json!({
+            "seq": 7, "at": "2025-11-21T09:20:00.042Z", "actor": {"role": "admin", "subject": "asha"},
+            "action": "connection.probed", "subject": "ptr_1", "detail": {"passed": true}, "hash": shown.hash
+        });
+        assert_eq!(serde_json::to_value(&shown).expect("serialises"), sent);
+        assert_eq!(serde_json::from_value::<Shown>(sent).expect("reads"), shown);
+    }
+
+    #[test]
+    fn a_row_is_short_and_holds_no_control_characters() {
+        let mut shown = Shown::from(entry(json!("x".repeat(200))));
+        shown.actor = Actor::gateway();
+        let cells = row(&shown);
+        assert_eq!((cells[0].as_str(), cells[2].as_str()), ("7", "gateway"));
+        assert_eq!(cells[5].chars().count(), DETAIL_SHOWN_MAX_CHARS + 1);
+        let mut forged = entry(Value::Null);
+        forged.detail = "no JSON \u{1b}[2J".to_owned();
+        let cells = row(&Shown::from(forged));
+        assert!(!table(["", "", "", "", "", ""], &[cells]).contains('\u{1b}'));
+    }
+}

@@ -1,0 +1,88 @@
+//! What each account holds.
+
+use anyhow::{Context as _, anyhow};
+use intent_gateway_api::ledger::TrialBalanceBody;
+use intent_gateway_ledger::Books;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::arguments::BalanceArgs;
+use crate::client::Gateway;
+use crate::outcome::{Stopped, Verdict, failed, print_json};
+use crate::print;
+use crate::terminal::{Palette, Tone, table};
+
+/// Where a gateway has it.
+const PATH: &str = "/api/v1/admin/ledger/trial-balance";
+
+/// The balances as a gateway tells them. Amounts stay as they are written.
+#[derive(Debug, Serialize, Deserialize)]
+struct Balance {
+    balanced: bool,
+    partner_receivable_inr: Option<Box<RawValue>>,
+    commission_revenue_inr: Option<Box<RawValue>>,
+    partners: Vec<OfPartner>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct OfPartner {
+    partner: String,
+    partner_receivable_inr: Box<RawValue>,
+    commission_revenue_inr: Box<RawValue>,
+}
+
+/// Reads the balances of a store.
+pub(super) async fn read(books: &dyn Books, arguments: &BalanceArgs) -> anyhow::Result<()> {
+    let trial = books.trial_balance().await.context("the ledger cannot be read")?;
+    // Told as a gateway would tell it.
+    let body = serde_json::to_string(&TrialBalanceBody::from(&trial)).context("the result is no JSON")?;
+    let balance: Balance = serde_json::from_str(&body).context("the result cannot be read")?;
+    match tell(&balance, arguments.json).map_err(Stopped::into_error)? {
+        Verdict::Well => Ok(()),
+        Verdict::Found => Err(anyhow!("the accounts do not balance")),
+    }
+}
+
+/// Asks a gateway for its own.
+pub(super) fn ask(gateway: &Gateway, arguments: &BalanceArgs) -> Result<Verdict, Stopped> {
+    tell(&gateway.get(PATH).map_err(failed)?, arguments.json)
+}
+
+fn tell(balance: &Balance, json: bool) -> Result<Verdict, Stopped> {
+    if json {
+        print_json(balance)?;
+    } else {
+        print(&shown(balance, Palette::of_stdout()));
+    }
+    Ok(Verdict::of(balance.balanced))
+}
+
+fn shown(balance: &Balance, palette: Palette) -> String {
+    let Balance { balanced, partner_receivable_inr, commission_revenue_inr, partners } = balance;
+    let total = |sum: &Option<Box<RawValue>>| sum.as_ref().map_or("does not fit", |sum| sum.get()).to_owned();
+    let mut rows: Vec<[String; 3]> = partners
+        .iter()
+        .map(|of| [of.partner.clone(), of.partner_receivable_inr.to_string(), of.commission_revenue_inr.to_string()])
+        .collect();
+    rows.push(["all".to_owned(), total(partner_receivable_inr), total(commission_revenue_inr)]);
+    let verdict = match balanced {
+        true => palette.paint(Tone::Good, "balanced"),
+        false => palette.paint(Tone::Bad, "not balanced"),
+    };
+    format!("{}\nverdict  {verdict}", table(["partner", "owes, INR", "revenue, INR"], &rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_shown_as_they_are_written() {
+        let text = r#"{"balanced":true,"partner_receivable_inr":100000000000000.10,"commission_revenue_inr":null,
+            "partners":[{"partner":"ptr_1","partner_receivable_inr":1.00,"commission_revenue_inr":-1.00}]}"#;
+        let shown = shown(&serde_json::from_str(text).expect("reads"), Palette::PLAIN);
+        assert!(shown.contains("\nptr_1    1.00 ") && shown.contains(" -1.00\n"), "{shown}");
+        assert!(shown.contains("100000000000000.10") && shown.contains("does not fit"), "{shown}");
+        assert!(shown.ends_with("verdict  balanced"), "{shown}");
+    }
+}

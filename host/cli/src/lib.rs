@@ -1,0 +1,101 @@
+//! The command line: every command of `intent-gateway` but the serving itself, which the binary brings.
+//!
+//! Exit codes: 0 when what was asked is done, 1 when the gateway failed, 2 when the command line or the
+//! configuration is wrong, with a message that says what to do.
+//!
+//! Not here: what the commands work on. They ask a running gateway over HTTP, or open the store of a configuration.
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
+mod access;
+mod arguments;
+mod audit;
+mod client;
+mod completion;
+mod ledger;
+mod manifest;
+mod outcome;
+mod partner;
+mod plugin;
+mod receipt;
+mod store_command;
+mod terminal;
+mod token;
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use intent_gateway_config::Config;
+
+use crate::arguments::{Cli, Command, ConfigCommand};
+
+/// The command line or the configuration is wrong.
+const EXIT_USAGE: u8 = 2;
+/// The gateway failed.
+const EXIT_FAILURE: u8 = 1;
+
+/// Carries out the command that the process was started with. `serve` serves until it is told to stop.
+pub fn run(serve: impl FnOnce(Config) -> anyhow::Result<()>) -> ExitCode {
+    // clap itself leaves with 2 on a wrong command line.
+    let command = Cli::parse().command;
+    match &command {
+        Command::Plugin(command) => plugin::run(command),
+        Command::Manifest(command) => manifest::run(command),
+        Command::Partner(command) => partner::run(command),
+        Command::Review(command) => partner::run_review(command),
+        Command::Completion(command) => completion::run(command),
+        Command::Receipt(command) => receipt::run(command),
+        Command::Audit(arguments) => match arguments.gateway() {
+            Some(gateway) => audit::ask(gateway, arguments),
+            None => with_config(&command, |config| audit::read(&config, arguments)),
+        },
+        Command::Ledger(arguments) => match arguments.gateway() {
+            Some(gateway) => ledger::ask(gateway, arguments),
+            None => with_config(&command, |config| ledger::read(&config, arguments)),
+        },
+        Command::Store(arguments) => with_config(&command, |config| store_command::run(&config, arguments)),
+        Command::Serve(_) => with_config(&command, serve),
+        Command::Token(arguments) => with_config(&command, |config| {
+            print(&token::issue(&config, arguments)?);
+            Ok(())
+        }),
+        Command::Config(ConfigCommand::Check(_)) => with_config(&command, |config| {
+            print(intent_gateway_config::show(&config)?.trim_end());
+            Ok(())
+        }),
+    }
+}
+
+/// Does a command's work under the configuration in force.
+fn with_config(command: &Command, work: impl FnOnce(Config) -> anyhow::Result<()>) -> ExitCode {
+    let config = match intent_gateway_config::load(command.config_file(), &command.overrides()) {
+        Ok(config) => config,
+        Err(error) => {
+            complain(&format!("{error}"));
+            return ExitCode::from(EXIT_USAGE);
+        }
+    };
+    match work(config) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&format!("{error:#}"));
+            ExitCode::from(EXIT_FAILURE)
+        }
+    }
+}
+
+/// One line, or several, for whoever called the command. Who has read enough, as `head` does, may leave.
+pub fn print(text: &str) {
+    let written = writeln!(io::stdout().lock(), "{text}");
+    if let Err(error) = written.as_ref().map_err(io::Error::kind)
+        && error != io::ErrorKind::BrokenPipe
+    {
+        complain(&format!("the output could not be written: {error}"));
+        std::process::exit(EXIT_FAILURE.into());
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "the log may not be set up yet")]
+fn complain(text: &str) {
+    eprintln!("intent-gateway: {text}");
+}

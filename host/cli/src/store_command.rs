@@ -1,0 +1,178 @@
+//! `intent-gateway store`: backs the records up, restores them, looks whether they are sound. The work is the store's.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context as _, ensure};
+use clap::{Args, Subcommand};
+use intent_gateway_domain::clock::{Clock as _, SystemClock};
+use intent_gateway_domain::signing_keys::Webhook;
+use intent_gateway_domain::store::{List, Record, Store as _, page};
+use intent_gateway_onboarding::records::{Account, Connection, Credentials, EmailCode, Manifests, Review};
+use intent_gateway_store::{BackupReport, SqlStore};
+use serde_json::json;
+
+use crate::arguments::FileArg;
+use crate::outcome::{Stopped, print_json};
+use crate::print;
+use crate::terminal::{pairs, table};
+use intent_gateway_config::Config;
+use intent_gateway_config::open_store;
+
+/// Records read at once.
+const PAGE: u32 = 100;
+
+/// Back up, restore and check the store: SQLite or PostgreSQL, as the configuration says.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Write everything that the store holds into a new file, while gateways go on serving.
+    #[command(
+        after_help = "The file can be restored into either engine. It holds no secret in plain, and what it holds \
+        sealed can be opened with the same `auth.master_key` only: keep that, too, and elsewhere.\n\n\
+        Example:\n  intent-gateway store backup \"backup-$(date +%F).jsonl\" --config gateway.toml"
+    )]
+    Backup(TransferArgs),
+    /// Restore a backup into an empty store. Either all of it is there afterwards, or nothing is.
+    #[command(after_help = "No gateway may serve on the store meanwhile.\n\n\
+        Example:\n  intent-gateway store restore backup.jsonl --config gateway.toml")]
+    Restore(TransferArgs),
+    /// Open the store, bring its tables up to date, read every record, and follow the audit log from its first entry.
+    #[command(after_help = "Example:\n  intent-gateway store check --config gateway.toml")]
+    Check(CheckArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TransferArgs {
+    /// The backup.
+    #[arg(value_name = "FILE")]
+    backup: PathBuf,
+    #[command(flatten)]
+    config: FileArg,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    config: FileArg,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl StoreCommand {
+    /// Where the configuration is.
+    pub(crate) fn file(&self) -> &FileArg {
+        match self {
+            Self::Backup(arguments) | Self::Restore(arguments) => &arguments.config,
+            Self::Check(arguments) => &arguments.config,
+        }
+    }
+}
+
+/// Runs a command under a configuration.
+pub(crate) fn run(config: &Config, command: &StoreCommand) -> anyhow::Result<()> {
+    match command {
+        StoreCommand::Backup(arguments) => with_store(config, async |store| back_up(store, arguments).await),
+        StoreCommand::Restore(arguments) => with_any_store(config, async |store| restore(store, arguments).await),
+        StoreCommand::Check(arguments) => with_store(config, async |store| check(store, config, arguments.json).await),
+    }
+}
+
+/// Opens a store that has been used before, works on it, and closes it in good order.
+pub(crate) fn with_store(
+    config: &Config,
+    work: impl AsyncFnOnce(&SqlStore) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    // Opening makes what is missing, and an empty store that has just been made is as sound as can be.
+    let folder = &config.state_dir;
+    ensure!(
+        config.store.url.is_some() || folder.is_dir(),
+        "there is no store yet: the state folder {} is missing",
+        folder.display()
+    );
+    with_any_store(config, work)
+}
+
+fn with_any_store(config: &Config, work: impl AsyncFnOnce(&SqlStore) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no runtime")?;
+    runtime.block_on(async {
+        let store = open_store(config).await?;
+        let done = work(&store).await;
+        if let Some(store) = std::sync::Arc::into_inner(store) {
+            store.close().await;
+        }
+        done
+    })
+}
+
+async fn back_up(store: &SqlStore, TransferArgs { backup, json, .. }: &TransferArgs) -> anyhow::Result<()> {
+    let begun = Instant::now();
+    let report = store.backup(backup, SystemClock.now_ms()).await.context("nothing was backed up")?;
+    tell(&report, *json, &format!("{} backed up in {:.1} s", backup.display(), begun.elapsed().as_secs_f64()))
+}
+
+async fn restore(store: &SqlStore, TransferArgs { backup, json, .. }: &TransferArgs) -> anyhow::Result<()> {
+    let report = store.restore(backup).await.context("nothing was restored")?;
+    tell(&report, *json, &format!("{} restored", backup.display()))
+}
+
+/// Tells what went through, table by table.
+fn tell(report: &BackupReport, json: bool, done: &str) -> anyhow::Result<()> {
+    if json {
+        return print_json(&json!({"rows": report.rows, "sha256": report.digest})).map_err(Stopped::into_error);
+    }
+    let rows: Vec<[String; 2]> = report.rows.iter().map(|(table, rows)| [table.clone(), rows.to_string()]).collect();
+    print(&format!("{}\nsha256  {}\n{done}", table(["table", "rows"], &rows), report.digest));
+    Ok(())
+}
+
+async fn check(store: &SqlStore, config: &Config, json: bool) -> anyhow::Result<()> {
+    let changes = store.changes().await.context("the store cannot be read")?;
+    let records = [
+        readable::<Account>(store).await?,
+        readable::<EmailCode>(store).await?,
+        readable::<Credentials>(store).await?,
+        readable::<Webhook>(store).await?,
+        readable::<Manifests>(store).await?,
+        readable::<Review>(store).await?,
+        readable::<Connection>(store).await?,
+    ];
+    store.check_file().await.context("the store is not sound")?;
+    let (entries, head) = store.verify_audit().await.context("the store is not sound")?;
+    let location = config.store.location(&config.state_dir)?;
+    if json {
+        let records: BTreeMap<&str, usize> = records.into_iter().collect();
+        let log = json!({"entries": entries, "head": head});
+        return print_json(
+            &json!({"store": location.to_string(), "changes": changes, "records": records, "audit": log}),
+        )
+        .map_err(Stopped::into_error);
+    }
+    let rows = records.map(|(kind, read)| [kind.to_owned(), read.to_string()]);
+    print(&table(["records", "read"], &rows));
+    print(&pairs(&[
+        ("store", location.to_string()),
+        ("changes", changes.to_string()),
+        ("audit log", format!("{entries} long, ends with {head}")),
+        ("verdict", "sound".to_owned()),
+    ]));
+    Ok(())
+}
+
+/// Reads every record of a kind, page by page, and counts them.
+async fn readable<R: Record>(store: &SqlStore) -> anyhow::Result<(&'static str, usize)> {
+    let kind = R::KIND.name();
+    let mut read = 0_usize;
+    let mut after: Option<String> = None;
+    loop {
+        let list = List { status: None, after: after.as_deref(), limit: PAGE };
+        let records = page::<R>(store, list).await.with_context(|| format!("after {read} {kind}"))?;
+        let Some(last) = records.last() else { return Ok((kind, read)) };
+        read += records.len();
+        after = Some(last.value.key());
+    }
+}

@@ -1,0 +1,504 @@
+//! The configuration: one struct per component, from defaults, file, environment and flags.
+//!
+//! Everything is checked at start, and every problem is told at once. Units are in the names of the keys; each key
+//! is described in `docs/configuration.md`, which a test holds against this module.
+
+mod environment;
+mod issuers;
+mod keys;
+mod layers;
+mod linking;
+mod load;
+mod open;
+mod partners;
+mod platform;
+mod streams;
+mod telemetry;
+#[cfg(test)]
+mod tests;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_http::TRUSTED_PROXIES_MAX;
+use intent_gateway_http::auth::KEY_MIN_BYTES;
+use intent_gateway_http::server::{HEADER_MIN_BYTES, ServerConfig};
+use intent_gateway_mail::{MailConfig, MailTls};
+use intent_gateway_partners::PartnerClientConfig;
+use intent_gateway_sandbox::SandboxConfig;
+use serde::{Deserialize, Serialize, Serializer};
+
+pub use self::issuers::IssuerEntry;
+pub use self::keys::Keys;
+pub use self::linking::LinkingSection;
+pub use self::load::{Overrides, load};
+pub use self::open::open_store;
+pub use self::partners::PartnerEntry;
+pub use self::platform::{EvidenceSection, OutboundSection, PlatformSection, StoreSection};
+pub use self::streams::StreamsSection;
+pub use self::telemetry::TelemetrySection;
+
+/// Longest time that a setting of the server may name, milliseconds: an hour.
+const WAIT_MAX_MS: u64 = 60 * 60 * 1_000;
+/// Most connections or requests that may be set.
+const COUNT_MAX: usize = 1_000_000;
+/// Largest head of a request that may be set, bytes.
+const HEADER_MAX_BYTES: usize = 1024 * 1024;
+/// Requests a minute of one client to the routes that take no token: a person signs up, and mistypes a code or two.
+const OPEN_REQUESTS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(30).expect("30 is not zero");
+/// What stands in place of a secret.
+const REDACTED: &str = "(redacted)";
+
+/// Everything that can be set.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Keys in development, loaded contracts, their compiled forms.
+    pub state_dir: PathBuf,
+    pub server: ServerSection,
+    pub auth: AuthSection,
+    pub platform: PlatformSection,
+    pub store: StoreSection,
+    pub evidence: EvidenceSection,
+    pub outbound: OutboundSection,
+    pub linking: LinkingSection,
+    pub mail: MailConfig,
+    pub contracts: ContractsSection,
+    pub search: SearchSection,
+    pub streams: StreamsSection,
+    pub sandbox: SandboxConfig,
+    pub partner_client: PartnerClientConfig,
+    pub log: LogSection,
+    pub telemetry: TelemetrySection,
+    pub partners: Vec<PartnerEntry>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            state_dir: PathBuf::from("state"),
+            server: ServerSection::default(),
+            auth: AuthSection::default(),
+            platform: PlatformSection::default(),
+            store: StoreSection::default(),
+            evidence: EvidenceSection::default(),
+            outbound: OutboundSection::default(),
+            linking: LinkingSection::default(),
+            mail: MailConfig::default(),
+            contracts: ContractsSection::default(),
+            search: SearchSection::default(),
+            streams: StreamsSection::default(),
+            sandbox: SandboxConfig::default(),
+            partner_client: PartnerClientConfig::default(),
+            log: LogSection::default(),
+            telemetry: TelemetrySection::default(),
+            partners: Vec::new(),
+        }
+    }
+}
+
+/// The listener and the bounds on requests.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerSection {
+    pub listen: SocketAddr,
+    pub max_connections: usize,
+    pub max_in_flight: usize,
+    pub max_header_bytes: usize,
+    pub header_read_timeout_ms: u64,
+    pub body_timeout_ms: u64,
+    pub request_timeout_ms: u64,
+    pub idle_timeout_ms: u64,
+    pub drain_timeout_ms: u64,
+    pub open_requests_per_minute: NonZeroU32,
+    pub trusted_proxies: usize,
+}
+
+impl Default for ServerSection {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+            max_connections: 4_096,
+            max_in_flight: 1_024,
+            max_header_bytes: 32 * 1024,
+            header_read_timeout_ms: 15_000,
+            body_timeout_ms: 15_000,
+            request_timeout_ms: 40_000,
+            idle_timeout_ms: 75_000,
+            drain_timeout_ms: 45_000,
+            open_requests_per_minute: OPEN_REQUESTS_PER_MINUTE,
+            trusted_proxies: 0,
+        }
+    }
+}
+
+impl ServerSection {
+    pub fn listener(&self) -> ServerConfig {
+        ServerConfig {
+            listen: self.listen,
+            max_connections: self.max_connections,
+            max_header_bytes: self.max_header_bytes,
+            header_read_timeout: Duration::from_millis(self.header_read_timeout_ms),
+            idle_timeout: Duration::from_millis(self.idle_timeout_ms),
+            drain_timeout: Duration::from_millis(self.drain_timeout_ms),
+        }
+    }
+
+    pub fn limits(&self) -> intent_gateway_http::Limits {
+        intent_gateway_http::Limits {
+            request_timeout: Duration::from_millis(self.request_timeout_ms),
+            body_timeout: Duration::from_millis(self.body_timeout_ms),
+            max_in_flight: self.max_in_flight,
+            open_per_minute: self.open_requests_per_minute,
+            trusted_proxies: self.trusted_proxies,
+        }
+    }
+
+    fn check(&self, problems: &mut Vec<String>) {
+        let mut within = |key: &str, value: u64, least: u64, most: u64| {
+            if !(least..=most).contains(&value) {
+                problems.push(format!("`server.{key}` is {value}; expected {least} to {most}"));
+            }
+        };
+        let wide = |value: usize| u64::try_from(value).unwrap_or(u64::MAX);
+        within("max_connections", wide(self.max_connections), 1, wide(COUNT_MAX));
+        within("max_in_flight", wide(self.max_in_flight), 1, wide(COUNT_MAX));
+        within("trusted_proxies", wide(self.trusted_proxies), 0, wide(TRUSTED_PROXIES_MAX));
+        within("max_header_bytes", wide(self.max_header_bytes), wide(HEADER_MIN_BYTES), wide(HEADER_MAX_BYTES));
+        for (key, value) in [
+            ("header_read_timeout_ms", self.header_read_timeout_ms),
+            ("body_timeout_ms", self.body_timeout_ms),
+            ("request_timeout_ms", self.request_timeout_ms),
+            ("idle_timeout_ms", self.idle_timeout_ms),
+        ] {
+            within(key, value, 1, WAIT_MAX_MS);
+        }
+        within("drain_timeout_ms", self.drain_timeout_ms, 0, WAIT_MAX_MS);
+    }
+}
+
+/// Keys and tokens.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AuthSection {
+    /// Signs and accepts tokens.
+    #[serde(serialize_with = "redacted")]
+    pub signing_key: Option<Secret>,
+    /// Accepted besides, during a rotation.
+    #[serde(serialize_with = "all_redacted")]
+    pub previous_signing_keys: Vec<Secret>,
+    /// Seals option references.
+    #[serde(serialize_with = "redacted")]
+    pub reference_key: Option<Secret>,
+    /// Seals secrets in the store.
+    #[serde(serialize_with = "redacted")]
+    pub master_key: Option<Secret>,
+    /// Open what was sealed before a rotation.
+    #[serde(serialize_with = "all_redacted")]
+    pub previous_master_keys: Vec<Secret>,
+    /// Audience of tokens.
+    pub audience: String,
+    /// Whose tokens are accepted besides.
+    pub issuers: Vec<IssuerEntry>,
+}
+
+impl Default for AuthSection {
+    fn default() -> Self {
+        Self {
+            signing_key: None,
+            previous_signing_keys: Vec::new(),
+            reference_key: None,
+            master_key: None,
+            previous_master_keys: Vec::new(),
+            audience: "intent-gateway".to_owned(),
+            issuers: Vec::new(),
+        }
+    }
+}
+
+fn redacted<S: Serializer>(secret: &Option<Secret>, serializer: S) -> Result<S::Ok, S::Error> {
+    secret.as_ref().map(|_| REDACTED).serialize(serializer)
+}
+
+fn all_redacted<S: Serializer>(secrets: &[Secret], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(secrets.iter().map(|_| REDACTED))
+}
+
+impl AuthSection {
+    fn check(&self, allow_loopback_http: bool, problems: &mut Vec<String>) {
+        let keys = [
+            ("signing_key", self.signing_key.as_ref()),
+            ("reference_key", self.reference_key.as_ref()),
+            ("master_key", self.master_key.as_ref()),
+        ];
+        let previous = self.previous_signing_keys.iter().map(|key| ("previous_signing_keys", Some(key)));
+        let masters = self.previous_master_keys.iter().map(|key| ("previous_master_keys", Some(key)));
+        for (name, key) in keys.into_iter().chain(previous).chain(masters) {
+            let Some(bytes) = key.map(|key| key.expose().len()) else { continue };
+            if bytes < KEY_MIN_BYTES {
+                problems.push(format!(
+                    "`auth.{name}` has {bytes} bytes; at least {KEY_MIN_BYTES} are needed (make one with \
+                     `openssl rand -hex 32`)"
+                ));
+            }
+        }
+        if self.signing_key.is_none() && !self.previous_signing_keys.is_empty() {
+            problems.push("`auth.previous_signing_keys` needs a new `auth.signing_key` beside it".to_owned());
+        }
+        if self.master_key.is_none() && !self.previous_master_keys.is_empty() {
+            problems.push("`auth.previous_master_keys` needs a new `auth.master_key` beside it".to_owned());
+        }
+        if self.audience.is_empty() {
+            problems.push("`auth.audience` is empty".to_owned());
+        }
+        issuers::check(&self.issuers, allow_loopback_http, problems);
+    }
+}
+
+/// Where contracts come from.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ContractsSection {
+    /// Folder that is watched for `*.wasm`.
+    pub dir: Option<PathBuf>,
+}
+
+impl ContractsSection {
+    fn check(&self, problems: &mut Vec<String>) {
+        if let Some(dir) = self.dir.as_ref().filter(|dir| !dir.is_dir()) {
+            problems.push(format!("`contracts.dir` is `{}`, which is no folder; create it first", dir.display()));
+        }
+    }
+}
+
+/// Searches.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SearchSection {
+    /// One deadline for all partners of a search.
+    pub timeout_ms: u64,
+}
+
+impl Default for SearchSection {
+    fn default() -> Self {
+        Self { timeout_ms: longest_search_ms() }
+    }
+}
+
+fn longest_search_ms() -> u64 {
+    u64::try_from(TOOL_CALL_TIMEOUT.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl SearchSection {
+    pub fn timeout(&self) -> Duration {
+        Duration::from_millis(self.timeout_ms)
+    }
+
+    fn check(&self, server: &ServerSection, problems: &mut Vec<String>) {
+        let (value, most) = (self.timeout_ms, longest_search_ms());
+        if !(1..=most).contains(&value) {
+            problems.push(format!("`search.timeout_ms` is {value}; expected 1 to {most}"));
+        } else if value >= server.request_timeout_ms {
+            problems.push(format!(
+                "`search.timeout_ms` is {value}; it must be below `server.request_timeout_ms`, which is {}, or a slow \
+                 partner costs the whole answer",
+                server.request_timeout_ms
+            ));
+        }
+    }
+}
+
+/// The log.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LogSection {
+    /// Directives of tracing's filter.
+    pub level: String,
+    pub format: LogFormat,
+}
+
+impl Default for LogSection {
+    fn default() -> Self {
+        // rmcp tells each new session at length at `info`.
+        Self { level: "info,rmcp=warn".to_owned(), format: LogFormat::Text }
+    }
+}
+
+impl LogSection {
+    fn check(&self, problems: &mut Vec<String>) {
+        if let Err(error) = log_filter(&self.level) {
+            problems.push(format!("`log.level` is no list of log directives: {error}"));
+        }
+    }
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    /// For people; coloured on a terminal.
+    Text,
+    /// One object a line.
+    Json,
+}
+
+impl Config {
+    /// Every problem that the values have.
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.state_dir.as_os_str().is_empty() {
+            problems.push("`state_dir` is empty".to_owned());
+        }
+        self.server.check(&mut problems);
+        self.auth.check(self.partner_client.allow_loopback_http, &mut problems);
+        self.platform.check(&mut problems);
+        self.store.check(&mut problems);
+        self.evidence.check(&mut problems);
+        self.linking.check(&mut problems);
+        problems.extend(self.mail.validate().err().map(|error| format!("mail: {error}")));
+        if self.store.is_shared() && (self.auth.master_key.is_none() || self.auth.signing_key.is_none()) {
+            problems.push(
+                "`store.url` is a PostgreSQL that others may share; set `auth.master_key` and `auth.signing_key`, the same \
+                 for all of them"
+                    .to_owned(),
+            );
+        }
+        self.contracts.check(&mut problems);
+        self.search.check(&self.server, &mut problems);
+        self.streams.check(&self.server, &mut problems);
+        self.log.check(&mut problems);
+        self.telemetry.check(&self.server, &mut problems);
+        problems.extend(self.sandbox.validate().err().map(|error| error.to_string()));
+        problems.extend(self.partner_client.validate().err().map(|error| format!("partner_client: {error}")));
+        partners::check(&self.partners, self.partner_client.allow_loopback_http, &mut problems);
+        problems
+    }
+}
+
+/// The configuration in force, as TOML, with secrets redacted.
+pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
+    let Config {
+        state_dir,
+        server,
+        auth,
+        platform,
+        store,
+        evidence,
+        outbound,
+        linking,
+        mail,
+        contracts,
+        search,
+        streams,
+        sandbox,
+        partner_client,
+        log,
+        telemetry,
+        partners,
+    } = config;
+    let mut table = toml::Table::new();
+    let mut insert = |key: &str, value: toml::Value| table.insert(key.to_owned(), value);
+    insert("state_dir", toml::Value::try_from(state_dir)?);
+    insert("server", toml::Value::try_from(server)?);
+    insert("auth", toml::Value::try_from(auth)?);
+    insert("platform", toml::Value::try_from(platform)?);
+    insert("store", toml::Value::try_from(store)?);
+    insert("evidence", toml::Value::try_from(evidence)?);
+    insert("outbound", toml::Value::try_from(outbound)?);
+    insert("linking", toml::Value::try_from(linking)?);
+    insert("mail", toml::Value::Table(show_mail(mail)?));
+    insert("contracts", toml::Value::try_from(contracts)?);
+    insert("search", toml::Value::try_from(search)?);
+    insert("streams", toml::Value::try_from(streams)?);
+    insert("sandbox", toml::Value::Table(show_sandbox(sandbox)?));
+    insert("partner_client", toml::Value::Table(show_partner_client(partner_client)?));
+    insert("log", toml::Value::try_from(log)?);
+    insert("telemetry", toml::Value::try_from(telemetry)?);
+    if !partners.is_empty() {
+        insert("partners", toml::Value::try_from(partners)?);
+    }
+    toml::to_string(&table)
+}
+
+// Those below name every field, so that a new one cannot be left out unseen.
+
+fn show_mail(config: &MailConfig) -> Result<toml::Table, toml::ser::Error> {
+    let MailConfig { mode, from, outbox_file, host, port, tls, ca_file, user, password, hello_name, timeout_ms } =
+        config;
+    let mut table = toml::Table::from_iter([
+        ("mode".to_owned(), toml::Value::try_from(mode)?),
+        ("from".to_owned(), toml::Value::try_from(from)?),
+        ("host".to_owned(), toml::Value::try_from(host)?),
+        ("tls".to_owned(), toml::Value::try_from::<MailTls>(*tls)?),
+        ("timeout_ms".to_owned(), toml::Value::try_from(timeout_ms)?),
+    ]);
+    let optional = [
+        ("outbox_file", outbox_file.as_ref().map(toml::Value::try_from).transpose()?),
+        ("port", port.map(toml::Value::try_from).transpose()?),
+        ("ca_file", ca_file.as_ref().map(toml::Value::try_from).transpose()?),
+        ("user", user.as_ref().map(toml::Value::try_from).transpose()?),
+        ("password", password.as_ref().map(|_| toml::Value::from(REDACTED))),
+        ("hello_name", hello_name.as_ref().map(toml::Value::try_from).transpose()?),
+    ];
+    table.extend(optional.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
+    Ok(table)
+}
+
+fn show_sandbox(config: &SandboxConfig) -> Result<toml::Table, toml::ser::Error> {
+    let SandboxConfig {
+        deadline_ms,
+        memory_max_bytes,
+        output_max_bytes,
+        max_concurrent_instances,
+        max_waiting_calls,
+        wait_max_ms,
+        faults_before_rollback,
+        versions_kept_per_intent,
+    } = config;
+    let number = toml::Value::try_from::<u64>;
+    let size = toml::Value::try_from::<usize>;
+    Ok(toml::Table::from_iter([
+        ("deadline_ms".to_owned(), number(*deadline_ms)?),
+        ("memory_max_bytes".to_owned(), size(*memory_max_bytes)?),
+        ("output_max_bytes".to_owned(), size(*output_max_bytes)?),
+        ("max_concurrent_instances".to_owned(), number((*max_concurrent_instances).into())?),
+        ("max_waiting_calls".to_owned(), number((*max_waiting_calls).into())?),
+        ("wait_max_ms".to_owned(), number(*wait_max_ms)?),
+        ("faults_before_rollback".to_owned(), number((*faults_before_rollback).into())?),
+        ("versions_kept_per_intent".to_owned(), size(*versions_kept_per_intent)?),
+    ]))
+}
+
+fn show_partner_client(config: &PartnerClientConfig) -> Result<toml::Table, toml::ser::Error> {
+    let PartnerClientConfig {
+        connect_timeout_ms,
+        max_concurrent_calls_per_partner,
+        max_waiting_calls_per_partner,
+        allow_loopback_http,
+        pool_idle_secs,
+        session_idle_secs,
+        discover_first,
+    } = config;
+    let number = toml::Value::try_from::<u64>;
+    let size = toml::Value::try_from::<usize>;
+    Ok(toml::Table::from_iter([
+        ("connect_timeout_ms".to_owned(), number(*connect_timeout_ms)?),
+        ("max_concurrent_calls_per_partner".to_owned(), size(*max_concurrent_calls_per_partner)?),
+        ("max_waiting_calls_per_partner".to_owned(), size(*max_waiting_calls_per_partner)?),
+        ("allow_loopback_http".to_owned(), toml::Value::Boolean(*allow_loopback_http)),
+        ("pool_idle_secs".to_owned(), number(*pool_idle_secs)?),
+        ("session_idle_secs".to_owned(), number(*session_idle_secs)?),
+        ("discover_first".to_owned(), toml::Value::Boolean(*discover_first)),
+    ]))
+}
+
+/// The filter of a list of log directives.
+///
+/// # Errors
+/// [`ParseError`](tracing_subscriber::filter::ParseError) with the directive that cannot be read.
+pub fn log_filter(directives: &str) -> Result<tracing_subscriber::EnvFilter, tracing_subscriber::filter::ParseError> {
+    tracing_subscriber::EnvFilter::builder().parse(directives)
+}

@@ -1,0 +1,146 @@
+//! `[platform]` and `[store]`: what the platform is called from outside, and where its records are.
+
+use std::path::Path;
+
+use intent_gateway_domain::money::Rate;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_onboarding::Settings;
+use intent_gateway_store::Location;
+use serde::{Deserialize, Serialize};
+
+/// Name of the SQLite file in the state folder.
+const STORE_FILE: &str = "gateway.db";
+/// Longest time between two scheduled probes, hours: a month.
+const REPROBE_MAX_HOURS: u64 = 31 * 24;
+const MS_PER_HOUR: u64 = 60 * 60 * 1_000;
+
+/// The platform as partners see it.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PlatformSection {
+    /// Public address of the gateway; partners' completion addresses begin with it.
+    pub base_url: String,
+    /// Time between two scheduled probes of a live partner.
+    pub reprobe_interval_hours: u64,
+    /// The rate of the listing agreement, in hundredths of a per cent of `amount_inr`; the same for every business.
+    pub commission_basis_points: u16,
+}
+
+impl Default for PlatformSection {
+    fn default() -> Self {
+        Self {
+            base_url: "http://localhost:8080".to_owned(),
+            reprobe_interval_hours: 24,
+            commission_basis_points: Rate::DEFAULT.basis_points(),
+        }
+    }
+}
+
+impl PlatformSection {
+    pub fn settings(&self) -> Settings {
+        Settings {
+            base_url: self.base_url.trim_end_matches('/').to_owned(),
+            reprobe_interval_ms: self.reprobe_interval_hours * MS_PER_HOUR,
+        }
+    }
+
+    /// The rate of the listing agreement. It was checked when the configuration was loaded.
+    pub fn rate(&self) -> Rate {
+        Rate::from_basis_points(self.commission_basis_points).unwrap_or_default()
+    }
+
+    pub(crate) fn check(&self, problems: &mut Vec<String>) {
+        if let Err(error) = Rate::from_basis_points(self.commission_basis_points) {
+            problems.push(format!("`platform.commission_basis_points`: {error}"));
+        }
+        let uri = self.base_url.parse::<http::Uri>().ok();
+        let fits = |uri: &http::Uri| {
+            matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some() && uri.query().is_none()
+        };
+        if !uri.as_ref().is_some_and(fits) {
+            problems.push(format!("`platform.base_url` is `{}`; expected `https://host`", self.base_url));
+        }
+        if !(1..=REPROBE_MAX_HOURS).contains(&self.reprobe_interval_hours) {
+            problems.push(format!(
+                "`platform.reprobe_interval_hours` is {}; expected 1 to {REPROBE_MAX_HOURS}",
+                self.reprobe_interval_hours
+            ));
+        }
+    }
+}
+
+/// Longest time that findings and receipts may be kept, days: ten years.
+const KEEP_MAX_DAYS: u64 = 10 * 366;
+const MS_PER_DAY: u64 = 24 * MS_PER_HOUR;
+
+/// What is kept of findings and rankings.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EvidenceSection {
+    /// How long; a completion report that comes later is compared with nothing.
+    pub keep_days: u64,
+}
+
+impl Default for EvidenceSection {
+    fn default() -> Self {
+        Self { keep_days: 90 }
+    }
+}
+
+impl EvidenceSection {
+    pub fn keep_ms(&self) -> u64 {
+        self.keep_days * MS_PER_DAY
+    }
+
+    pub(crate) fn check(&self, problems: &mut Vec<String>) {
+        if !(1..=KEEP_MAX_DAYS).contains(&self.keep_days) {
+            problems.push(format!("`evidence.keep_days` is {}; expected 1 to {KEEP_MAX_DAYS}", self.keep_days));
+        }
+    }
+}
+
+/// The policies of calls to partners that can be switched off, for tests under load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OutboundSection {
+    /// The contracts' rates a tool, the users' own, and leaving a partner alone that asked to slow down.
+    pub rate_limits: bool,
+    /// Serving a partner's answer again, as long as the contract says.
+    pub search_cache: bool,
+}
+
+impl Default for OutboundSection {
+    fn default() -> Self {
+        Self { rate_limits: true, search_cache: true }
+    }
+}
+
+/// Where records are kept.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StoreSection {
+    /// `sqlite://PATH` or `postgres://...`; by default a SQLite file in the state folder.
+    #[serde(serialize_with = "super::redacted")]
+    pub url: Option<Secret>,
+}
+
+impl StoreSection {
+    /// Where the records are. The address was checked when the configuration was loaded.
+    pub fn location(&self, state_dir: &Path) -> Result<Location, intent_gateway_store::OpenError> {
+        match &self.url {
+            Some(url) => Location::parse(url.expose()),
+            None => Ok(Location::file(state_dir.join(STORE_FILE))),
+        }
+    }
+
+    /// Whether several processes may share the records.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.url.as_ref().is_some_and(|url| url.expose().starts_with("postgres"))
+    }
+
+    pub(crate) fn check(&self, problems: &mut Vec<String>) {
+        if let Some(Err(error)) = self.url.as_ref().map(|url| Location::parse(url.expose())) {
+            problems.push(format!("`store.url` cannot be used: {error}"));
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! What is taken, what is refused and how it is told; and that the documents say what the code does.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::*;
+
+const DOCS: &str = include_str!("../../../docs/configuration.md");
+const EXAMPLE: &str = include_str!("../../../examples/gateway.toml");
+
+/// Loads a file of this content; `contracts` is a folder beside it.
+fn load_text(text: &str, overrides: &Overrides) -> Result<Config, Vec<String>> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("gateway.toml");
+    std::fs::create_dir(folder.path().join("contracts")).expect("a folder");
+    let contracts = folder.path().join("contracts");
+    let text = text.replace("\"contracts\"", &format!("{:?}", contracts.display().to_string()));
+    std::fs::write(&path, text).expect("written");
+    load(Some(&path), overrides).map_err(|error| match error {
+        load::ConfigError::Invalid(problems) => problems,
+        load::ConfigError::Unreadable { .. } => panic!("{error}"),
+    })
+}
+
+fn problems(text: &str) -> Vec<String> {
+    load_text(text, &Overrides::default()).expect_err("refused")
+}
+
+/// The value of every key, by dotted name, of what is shown.
+fn shown(config: &Config) -> BTreeMap<String, String> {
+    let table: toml::Table = show(config).expect("shown").parse().expect("TOML");
+    let mut flat = BTreeMap::new();
+    for (key, value) in table {
+        match value {
+            toml::Value::Table(section) => {
+                flat.extend(section.into_iter().map(|(name, value)| (format!("{key}.{name}"), value.to_string())));
+            }
+            toml::Value::Array(_) => {}
+            value => {
+                flat.insert(key, value.to_string());
+            }
+        }
+    }
+    flat
+}
+
+/// Every key there is, as the types tell them.
+fn every_key() -> Vec<String> {
+    let sections = [
+        ("server", load::keys::<ServerSection>()),
+        ("auth", load::keys::<AuthSection>()),
+        ("platform", load::keys::<PlatformSection>()),
+        ("store", load::keys::<StoreSection>()),
+        ("evidence", load::keys::<EvidenceSection>()),
+        ("outbound", load::keys::<OutboundSection>()),
+        ("linking", load::keys::<LinkingSection>()),
+        ("mail", load::keys::<MailConfig>()),
+        ("contracts", load::keys::<ContractsSection>()),
+        ("search", load::keys::<SearchSection>()),
+        ("streams", load::keys::<StreamsSection>()),
+        ("sandbox", load::keys::<SandboxConfig>()),
+        ("partner_client", load::keys::<PartnerClientConfig>()),
+        ("log", load::keys::<LogSection>()),
+        ("telemetry", load::keys::<TelemetrySection>()),
+    ];
+    let mut keys = vec!["state_dir".to_owned()];
+    for (section, names) in sections {
+        assert!(!names.is_empty(), "{section} tells no keys");
+        keys.extend(names.iter().map(|name| format!("{section}.{name}")));
+    }
+    keys.sort();
+    keys
+}
+
+#[test]
+fn the_documented_keys_and_defaults_are_those_of_the_code() {
+    let documented: BTreeMap<String, String> = DOCS
+        .split("## Partners")
+        .next()
+        .unwrap_or_default()
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `"))
+        .map(|row| {
+            let (key, rest) = row.split_once("` | ").expect("a key");
+            let default = rest.split(" | ").next().expect("a default");
+            (key.to_owned(), default.trim_matches('`').to_owned())
+        })
+        .collect();
+    assert_eq!(documented.keys().cloned().collect::<Vec<_>>(), every_key());
+    let defaults = shown(&Config::default());
+    for (key, documented) in documented {
+        let default = defaults.get(&key).map_or("none", String::as_str);
+        assert_eq!(documented, default, "{key}");
+    }
+}
+
+#[test]
+fn the_example_has_every_key_with_its_default() {
+    let example: toml::Table = EXAMPLE.parse().expect("TOML");
+    for key in every_key() {
+        let found = match key.split_once('.') {
+            Some((section, name)) => example[section].get(name).is_some(),
+            None => example.contains_key(&key),
+        };
+        assert!(found, "{key} is missing");
+    }
+    let config = load_text(EXAMPLE, &Overrides::default()).expect("valid");
+    let (example, defaults) = (shown(&config), shown(&Config::default()));
+    for (key, default) in defaults {
+        assert_eq!(example.get(&key), Some(&default), "{key}");
+    }
+    assert_eq!(config.partners.len(), 2);
+    let partner = intent_gateway_domain::partner::Partner::from(config.partners[1].clone());
+    assert_eq!(partner.listings[0].declared, intent_gateway_domain::contract::Axes::UNDECLARED);
+}
+
+#[test]
+fn what_is_shown_can_be_loaded_and_holds_no_secret() {
+    let config = load_text(EXAMPLE, &Overrides::default()).expect("valid");
+    let text = show(&config).expect("shown");
+    assert!(text.contains("(redacted)"), "{text}");
+    for secret in ["replace-me", "replace-this", "what-the-partner-gave-you"] {
+        assert!(!text.contains(secret) && !format!("{config:?}").contains(secret), "{secret}");
+    }
+    assert!(text.parse::<toml::Table>().is_ok());
+}
+
+#[test]
+fn every_unknown_key_is_told_with_the_keys_there_are() {
+    let problems = problems("[server]\nlisen = \"x\"\nmax_conns = 1\n[sever]\nlisten = 1\n[sandbox]\nfuel = 1\n");
+    assert_eq!(problems.len(), 4, "{problems:#?}");
+    let told = |start: &str, also: &str| problems.iter().any(|told| told.starts_with(start) && told.contains(also));
+    assert!(told("unknown key `sever`", "partner_client"), "{problems:#?}");
+    assert!(told("unknown key `server.lisen`", "`server` has listen, max_connections"), "{problems:#?}");
+    assert!(told("unknown key `server.max_conns`", "gateway.toml"), "{problems:#?}");
+    assert!(told("unknown key `sandbox.fuel`", "deadline_ms"), "{problems:#?}");
+}
+
+#[test]
+fn all_wrong_values_are_told_at_once() {
+    let problems = problems(
+        r#"
+        [server]
+        max_connections = 0
+        request_timeout_ms = 500
+        [auth]
+        signing_key = "short"
+        [search]
+        timeout_ms = 30001
+        [sandbox]
+        deadline_ms = "fast"
+        [streams]
+        heartbeat_ms = 40000
+        max_open = 4000000000
+        [log]
+        level = "info,,=loud"
+        [telemetry]
+        metrics_address = "127.0.0.1:8080"
+        otlp_endpoint = "collector:4318"
+        trace_sampling_ratio = 1.5
+        service_name = " "
+        [contracts]
+        dir = "/nowhere/at/all"
+        [partner_client]
+        pool_idle_secs = 0
+        [[partners]]
+        id = "a"
+        name = " "
+        url = "http://a.example/mcp"
+        listings = [{ intent = "auto.fix", service_area = [], availability = "late", ttbs_signals = { time = 2.0 } }]
+        [[partners]]
+        id = "a"
+        name = "A"
+        url = "https://user:pass@a.example/mcp"
+        listings = []
+        "#,
+    );
+    let expected = [
+        "`sandbox.deadline_ms`",
+        "`server.max_connections` is 0; expected 1 to 1000000",
+        "`auth.signing_key` has 5 bytes; at least 32 are needed",
+        "`contracts.dir` is `/nowhere/at/all`, which is no folder",
+        "`search.timeout_ms` is 30001; expected 1 to 30000",
+        "`streams.heartbeat_ms` is 40000",
+        "`streams.max_open` is 4000000000; expected 1 to 1000000",
+        "`log.level` is no list of log directives",
+        "`telemetry.metrics_address` is `server.listen`",
+        "`telemetry.otlp_endpoint` is no address of a collector",
+        "`telemetry.trace_sampling_ratio` is 1.5; expected 0 to 1",
+        "`telemetry.service_name` is empty",
+        "`pool_idle_secs` must lie in",
+        "partner `a`: `name` is empty",
+        "HTTPS is required",
+        "`service_area` of `auto.fix` needs",
+        "`availability` of `auto.fix`: `late` is not understood",
+        "`ttbs_signals.time` of `auto.fix` is 2; expected 0 to 1",
+        "partner `a`: the id is given twice",
+        "it must not hold a user or a password",
+        "partner `a`: it lists no intent",
+    ];
+    for expected in expected {
+        assert!(problems.iter().any(|told| told.contains(expected)), "{expected}: {problems:#?}");
+    }
+    assert_eq!(problems.len(), expected.len(), "{problems:#?}");
+}
+
+#[test]
+fn a_search_must_be_over_before_its_request() {
+    let problems = problems("[server]\nrequest_timeout_ms = 5000\n[search]\ntimeout_ms = 5000\n");
+    assert!(problems[0].contains("below `server.request_timeout_ms`"), "{problems:?}");
+}
+
+#[test]
+fn a_wrong_partner_names_its_key() {
+    let problems = problems("[[partners]]\nid = \"a b\"\nname = \"A\"\nurl = \"https://a.example\"\nlistings = []\n");
+    assert!(problems[0].starts_with("`partners.0.id`") && problems[0].contains("1 to 64"), "{problems:?}");
+    let problems = self::problems("[[partners]]\nid = \"a\"\nnam = \"A\"\n");
+    assert!(problems[0].contains("nam") && problems[0].contains("listings"), "{problems:?}");
+}
+
+#[test]
+fn flags_stand_above_the_file() {
+    let mut overrides = Overrides::default();
+    overrides.set("server.listen", "127.0.0.1:0");
+    overrides.set("log.format", "json");
+    let config = load_text("[server]\nlisten = \"0.0.0.0:1\"\nmax_connections = 7\n", &overrides).expect("valid");
+    assert_eq!(config.server.listen.to_string(), "127.0.0.1:0");
+    assert_eq!((config.server.max_connections, config.log.format), (7, LogFormat::Json));
+}
+
+#[test]
+fn a_missing_or_broken_file_is_told() {
+    let error = load(Some(Path::new("/nowhere/gateway.toml")), &Overrides::default()).expect_err("refused");
+    assert!(error.to_string().starts_with("cannot read the configuration file /nowhere/gateway.toml"), "{error}");
+    let problems = problems("[server\n");
+    assert!(problems[0].contains("gateway.toml"), "{problems:?}");
+}
+
+/// Every problem of a file and of variables, with the file's name for its path.
+fn told(text: &str, variables: &[(&str, &str)]) -> Vec<String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("g.toml");
+    std::fs::write(&path, text).expect("written");
+    let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
+    match load::load_under(variables, Some(&path), &Overrides::default()) {
+        Err(load::ConfigError::Invalid(problems)) => {
+            problems.iter().map(|problem| problem.replace(&path.display().to_string(), "g.toml")).collect()
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_wrong_value_is_told_with_its_place_in_the_file() {
+    for (text, expected) in [
+        ("[server]\nlisten = 5\n", "`server.listen` (g.toml:2:1): invalid type: integer `5`, expected socket address"),
+        ("[server]\n  listen = 'x'\n", "`server.listen` (g.toml:2:3): invalid socket address syntax"),
+        (
+            "server.max_connections = 1.5",
+            "`server.max_connections` (g.toml:1:8): invalid type: floating point `1.5`, expected usize",
+        ),
+        ("server = 5\n", "`server` (g.toml:1:1): invalid type: integer `5`, expected struct ServerSection"),
+        (
+            "[server]\nopen_requests_per_minute = 0",
+            "`server.open_requests_per_minute` (g.toml:2:1): invalid value: integer `0`, expected a nonzero u32",
+        ),
+        (
+            "[sandbox]\ndeadline_ms = \"fast\"",
+            "`sandbox.deadline_ms` (g.toml:2:1): invalid type: string \"fast\", expected u64",
+        ),
+        ("[search]\ntimeout_ms = -5", "`search.timeout_ms` (g.toml:2:1): invalid value: integer `-5`, expected u64"),
+        (
+            "[search]\ntimeout_ms = 99999999999999999999",
+            "`search.timeout_ms` (g.toml:2:1): invalid type: string \"99999999999999999999\", expected u64",
+        ),
+        (
+            "[telemetry]\ntrace_sampling_ratio = nan",
+            "`telemetry.trace_sampling_ratio` (g.toml:2:1): invalid type: string \"nan\", expected f64",
+        ),
+        ("[log]\nformat = \"xml\"", "`log.format` (g.toml:2:1): unknown variant `xml`, expected `text` or `json`"),
+        (
+            "[auth]\nprevious_signing_keys = [\"a\",\n 3]",
+            "`auth.previous_signing_keys.1` (g.toml:3:2): invalid type: integer `3`, expected a string",
+        ),
+        (
+            "# é\n[[auth.issuers]]\nissuer = 3",
+            "`auth.issuers.0.issuer` (g.toml:3:1): invalid type: integer `3`, expected a string",
+        ),
+        (
+            "[[partners]]\nid = \"a b\"",
+            "`partners.0.id` (g.toml:2:1): a partner identifier is 1 to 64 letters, digits, `-` or `_`",
+        ),
+        ("[[partners]]\nid = \"a\"", "`partners.0` (g.toml:1:1): missing field `name`"),
+        (
+            "[[partners]]\nnam = 1",
+            "`partners.0.nam` (g.toml:2:1): unknown field `nam`, expected one of `id`, `name`, `url`, `token`, `webhook_signing_key`, `listings`",
+        ),
+        ("[server]\nlistens = 5", "unknown key `server.listens` (g.toml:2:1); `server` has listen, max_connections"),
+        ("[sever]\nlisten = 5", "unknown key `sever` (g.toml:1:2); the configuration has state_dir, server"),
+    ] {
+        let problems = told(text, &[]);
+        assert!(problems.len() == 1 && problems[0].starts_with(expected), "{text}: {problems:#?}");
+    }
+}
+
+#[test]
+fn every_wrong_value_of_a_section_is_told() {
+    let problems = told("[server]\nlisten = 'x'\nmax_connections = 'y'\nfoo = 1\ndrain_timeout_ms = true\n", &[]);
+    let mut keys: Vec<_> = problems.iter().filter_map(|problem| problem.split('`').nth(1)).collect();
+    keys.sort_unstable();
+    assert_eq!(keys, ["server.drain_timeout_ms", "server.foo", "server.listen", "server.max_connections"]);
+}
+
+#[test]
+fn text_that_is_no_toml_is_told_with_every_place() {
+    let problems = told("[server\n[log]\nlevel = 'a\nlevel = \"b\"\n", &[]);
+    assert!(problems.len() >= 2 && problems[0].ends_with("(g.toml:1:8)"), "{problems:#?}");
+    assert!(problems.iter().all(|problem| !problem.contains('\n')), "{problems:#?}");
+    let problems = told("a = 1\na = 2\n", &[]);
+    assert!(problems.len() == 1 && problems[0].contains("duplicate key (g.toml:2:1)"), "{problems:#?}");
+}
+
+#[test]
+fn a_variable_is_told_by_its_name() {
+    let variables = [
+        ("INTENT_GATEWAY__SERVER__MAX_CONNECTIONS", "many"),
+        ("INTENT_GATEWAY__SERVR__LISTEN", "1"),
+        ("INTENT_GATEWAY__LOG__LEVELS", "1"),
+    ];
+    let problems = told("[server]\nmax_connections = 7\n", &variables);
+    let told = |start: &str| problems.iter().any(|problem| problem.starts_with(start));
+    assert!(
+        told(
+            "`server.max_connections` (`INTENT_GATEWAY__SERVER__MAX_CONNECTIONS`): invalid type: string \"many\", expected usize"
+        ),
+        "{problems:#?}"
+    );
+    assert!(told("unknown key `servr` (`INTENT_GATEWAY__SERVR__LISTEN`); the configuration has"), "{problems:#?}");
+    assert!(told("unknown key `log.levels` (`INTENT_GATEWAY__LOG__LEVELS`); `log` has level, format"), "{problems:#?}");
+    assert_eq!(problems.len(), 3, "{problems:#?}");
+}
+
+#[test]
+fn a_flag_is_told_as_such() {
+    let mut overrides = Overrides::default();
+    overrides.set("log.format", "xml");
+    let problems = load_text("[log]\nformat = \"text\"\n", &overrides).expect_err("refused");
+    assert_eq!(problems, ["`log.format` (command line): unknown variant `xml`, expected `text` or `json`"]);
+}
+
+#[test]
+fn variables_stand_between_file_and_flags() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("g.toml");
+    let file = "[server]\nmax_connections = 1\nmax_in_flight = 2\nlisten = \"0.0.0.0:1\"\n[auth]\nprevious_master_keys = [\"a\", \"b\"]\n";
+    std::fs::write(&path, file).expect("written");
+    let key = "x".repeat(32);
+    let keys = format!("[{key}, \"{key}\"]");
+    let variables = [
+        ("INTENT_GATEWAY__SERVER", "{max_in_flight = 3, max_header_bytes = 40000}"),
+        ("INTENT_GATEWAY__SERVER__LISTEN", "0.0.0.0:2"),
+        ("INTENT_GATEWAY__SERVER__MAX_HEADER_BYTES", "50000"),
+        ("INTENT_GATEWAY__AUTH__PREVIOUS_MASTER_KEYS", "[]"),
+        ("INTENT_GATEWAY__AUTH__SIGNING_KEY", key.as_str()),
+        ("INTENT_GATEWAY__AUTH__PREVIOUS_SIGNING_KEYS", keys.as_str()),
+        ("INTENT_GATEWAY__AUTH__AUDIENCE", "\"12\""),
+        ("INTENT_GATEWAY_CONFIG", "elsewhere.toml"),
+    ];
+    let mut overrides = Overrides::default();
+    overrides.set("server.listen", "0.0.0.0:3");
+    let variables = variables.map(|(name, value)| (name.into(), value.into()));
+    let config = load::load_under(variables, Some(&path), &overrides).expect("valid");
+    assert_eq!(config.server.listen.to_string(), "0.0.0.0:3");
+    assert_eq!((config.server.max_connections, config.server.max_in_flight), (1, 3));
+    assert_eq!(config.server.max_header_bytes, 50_000, "a single key stands above its section");
+    assert_eq!(
+        (config.auth.previous_master_keys.len(), config.auth.previous_signing_keys.len()),
+        (0, 2),
+        "a list is replaced"
+    );
+    assert_eq!(config.auth.audience, "12");
+}

@@ -1,0 +1,35 @@
+//! The end of the way: the call goes out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+
+use super::{Outcome, Outgoing, Step};
+use crate::PartnerAnswer;
+use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::ports::{PartnerCalls, ToolCall};
+
+/// Sends each call once, with the time that it has left.
+pub(crate) struct SendCall {
+    pub(crate) calls: Arc<dyn PartnerCalls>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl Step for SendCall {
+    fn call<'a>(&'a self, Outgoing { call, token, deadline_ms, progress, .. }: Outgoing<'a>) -> BoxFuture<'a, Outcome> {
+        async move {
+            let left = Duration::from_millis(deadline_ms.saturating_sub(self.clock.now_ms()));
+            let intent = call.descriptor().intent.as_str();
+            let tool_call = ToolCall {
+                bearer: token.as_ref(),
+                trace: call.trace.as_deref(),
+                progress,
+                ..ToolCall::new(intent, &call.tool, &call.arguments.text, left)
+            };
+            self.calls.call(&call.partner, tool_call).await.map(|answer| PartnerAnswer::sent(answer.text))
+        }
+        .boxed()
+    }
+}
