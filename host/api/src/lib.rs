@@ -42,6 +42,8 @@ pub mod search;
 pub mod tool;
 
 use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
 
 /// A moment, given in milliseconds since the epoch.
 #[must_use]
@@ -49,6 +51,16 @@ pub fn time(ms: u64) -> String {
     let timestamp = i64::try_from(ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
     // Only a corrupt record is that far in the future.
     timestamp.unwrap_or(Timestamp::MAX).to_string()
+}
+
+/// The name of a variant without members, as it is sent.
+#[must_use]
+pub fn name(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(name)) => name,
+        // Whatever has members is shown whole.
+        other => format!("{other:?}"),
+    }
 }
 
 #[cfg(test)]
@@ -61,5 +73,11 @@ mod tests {
         assert_eq!(time(1_800_000_000_042), "2027-01-15T08:00:00.042Z");
         assert_eq!(time(0), "1970-01-01T00:00:00Z");
         assert!(time(u64::MAX).starts_with("9999-"));
+    }
+
+    #[test]
+    fn variants_are_named_as_they_are_sent() {
+        assert_eq!(name(&ledger::KindName::Memorandum), "memorandum");
+        assert_eq!(name(&intent_gateway_domain::probe::Step::ListTools), "list_tools");
     }
 }

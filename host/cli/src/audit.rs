@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
+use intent_gateway_api::audit::{AuditEntryBody, AuditPage, AuditVerified};
 use intent_gateway_domain::audit::{Actor, AuditEntry};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::store::Store as _;
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::access::{self, parse_partner, parse_secret};
@@ -101,39 +101,16 @@ impl AuditCommand {
     }
 }
 
-/// An entry as it is shown.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Shown {
-    seq: u64,
-    /// RFC 3339, UTC.
-    at: String,
-    actor: Actor,
-    action: String,
-    subject: String,
-    /// Absent from a gateway's answer when it is no JSON: then somebody has changed it.
-    detail: Option<Value>,
-    hash: String,
-}
-
-impl From<AuditEntry> for Shown {
-    fn from(entry: AuditEntry) -> Self {
-        let AuditEntry { seq, at_ms, actor, action, subject, detail, hash } = entry;
-        let at = i64::try_from(at_ms).ok().and_then(|at_ms| Timestamp::from_millisecond(at_ms).ok());
-        Self {
-            seq,
-            at: at.map_or_else(|| format!("{at_ms} ms"), |at| at.to_string()),
-            actor,
-            action,
-            subject,
-            // A log that was tampered with may hold anything; `verify` says so, and here it is shown as it is.
-            detail: Some(serde_json::from_str(&detail).unwrap_or(Value::String(detail))),
-            hash: hash.to_string(),
-        }
-    }
+/// An entry of a store as a gateway would show it.
+fn shown(entry: AuditEntry) -> AuditEntryBody {
+    let written = entry.detail.clone();
+    let body = AuditEntryBody::from(entry);
+    // A log that was tampered with may hold anything; `verify` says so, and here it is shown as it is.
+    AuditEntryBody { detail: body.detail.or(Some(Value::String(written))), ..body }
 }
 
 /// A log that holds together.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 struct Verified {
     /// How many entries it has.
     entries: u64,
@@ -152,7 +129,7 @@ pub(crate) fn read(config: &Config, command: &AuditCommand) -> anyhow::Result<()
             let subject = arguments.subject.as_ref().map(PartnerId::as_str);
             let entries = store.audit(subject, arguments.after, arguments.limit).await;
             let entries = entries.context("the store cannot be read")?;
-            tell_entries(&entries.into_iter().map(Shown::from).collect::<Vec<_>>(), arguments.json)
+            tell_entries(&entries.into_iter().map(shown).collect::<Vec<_>>(), arguments.json)
                 .map_err(Stopped::into_error)
         }
     })
@@ -166,34 +143,20 @@ pub(crate) fn ask(address: &str, command: &AuditCommand) -> ExitCode {
     })
 }
 
-/// A gateway's verdict on its log.
-#[derive(Deserialize)]
-struct GatewaysVerdict {
-    problem: Option<String>,
-    #[serde(flatten)]
-    verified: Verified,
-}
-
 fn ask_verified(address: &str, arguments: &VerifyArgs) -> Result<Verdict, Stopped> {
     let (gateway, _) = access::open(address, arguments.log.token.as_ref())?;
-    let verdict: GatewaysVerdict = gateway.get("/api/v1/admin/audit/verify").map_err(failed)?;
-    if let Some(problem) = verdict.problem {
-        let sound = verdict.verified.entries;
-        return Err(failed(anyhow!("the audit log cannot be relied on after entry {sound}: {problem}")));
+    let AuditVerified { entries, head, problem, ok: _ } = gateway.get("/api/v1/admin/audit/verify").map_err(failed)?;
+    if let Some(problem) = problem {
+        return Err(failed(anyhow!("the audit log cannot be relied on after entry {entries}: {problem}")));
     }
-    tell_verified(&verdict.verified, arguments.json).map(|()| Verdict::Well)
-}
-
-#[derive(Deserialize)]
-struct Page {
-    entries: Vec<Shown>,
+    tell_verified(&Verified { entries, head }, arguments.json).map(|()| Verdict::Well)
 }
 
 fn ask_entries(address: &str, arguments: &ShowArgs) -> Result<Verdict, Stopped> {
     let ShowArgs { log, subject, after, limit, json } = arguments;
     let (gateway, _) = access::open(address, log.token.as_ref())?;
     let subject = subject.as_ref().map(|subject| format!("&subject={subject}")).unwrap_or_default();
-    let page: Page =
+    let page: AuditPage =
         gateway.get(&format!("/api/v1/admin/audit?after={after}&limit={limit}{subject}")).map_err(failed)?;
     tell_entries(&page.entries, *json).map(|()| Verdict::Well)
 }
@@ -211,7 +174,7 @@ fn tell_verified(verified: &Verified, json: bool) -> Result<(), Stopped> {
     Ok(())
 }
 
-fn tell_entries(entries: &[Shown], json: bool) -> Result<(), Stopped> {
+fn tell_entries(entries: &[AuditEntryBody], json: bool) -> Result<(), Stopped> {
     if json {
         return print_json(&entries);
     }
@@ -220,8 +183,8 @@ fn tell_entries(entries: &[Shown], json: bool) -> Result<(), Stopped> {
     Ok(())
 }
 
-fn row(entry: &Shown) -> [String; 6] {
-    let Shown { seq, at, actor: Actor { role, subject: by }, action, subject, detail, .. } = entry;
+fn row(entry: &AuditEntryBody) -> [String; 6] {
+    let AuditEntryBody { seq, at, actor: Actor { role, subject: by }, action, subject, detail, .. } = entry;
     let by = if role == by { role.clone() } else { format!("{role} {by}") };
     let detail = detail.as_ref().map(Value::to_string).unwrap_or_default();
     let mut shown: String = detail.chars().take(DETAIL_SHOWN_MAX_CHARS).collect();
@@ -251,26 +214,26 @@ mod tests {
 
     #[test]
     fn an_entry_of_the_store_reads_as_one_of_a_gateway() {
-        let shown = Shown::from(entry(json!({"passed": true})));
+        let shown = shown(entry(json!({"passed": true})));
         assert_eq!(shown.at, "2025-11-21T09:20:00.042Z");
         let sent = json!({
             "seq": 7, "at": "2025-11-21T09:20:00.042Z", "actor": {"role": "admin", "subject": "asha"},
             "action": "connection.probed", "subject": "ptr_1", "detail": {"passed": true}, "hash": shown.hash
         });
         assert_eq!(serde_json::to_value(&shown).expect("serialises"), sent);
-        assert_eq!(serde_json::from_value::<Shown>(sent).expect("reads"), shown);
+        assert_eq!(serde_json::from_value::<AuditEntryBody>(sent).expect("reads"), shown);
     }
 
     #[test]
     fn a_row_is_short_and_holds_no_control_characters() {
-        let mut shown = Shown::from(entry(json!("x".repeat(200))));
+        let mut shown = shown(entry(json!("x".repeat(200))));
         shown.actor = Actor::gateway();
         let cells = row(&shown);
         assert_eq!((cells[0].as_str(), cells[2].as_str()), ("7", "gateway"));
         assert_eq!(cells[5].chars().count(), DETAIL_SHOWN_MAX_CHARS + 1);
         let mut forged = entry(Value::Null);
         forged.detail = "no JSON \u{1b}[2J".to_owned();
-        let cells = row(&Shown::from(forged));
+        let cells = row(&super::shown(forged));
         assert!(!table(["", "", "", "", "", ""], &[cells]).contains('\u{1b}'));
     }
 }

@@ -7,10 +7,11 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use http::{Method, Uri};
+use intent_gateway_api::error::{ErrorBody, ErrorDetail};
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::secret::Secret;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 /// Wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -93,20 +94,6 @@ impl fmt::Display for Refused {
             write!(f, "\n  {at}{message} [{code}]")
         })
     }
-}
-
-#[derive(Deserialize)]
-struct ErrorBody {
-    error: ErrorDetail,
-}
-
-#[derive(Deserialize)]
-struct ErrorDetail {
-    code: String,
-    message: String,
-    request_id: Option<String>,
-    #[serde(default)]
-    violations: Vec<Violation>,
 }
 
 impl Gateway {
@@ -225,8 +212,8 @@ impl Gateway {
 /// Whatever stands between may answer in its own shape.
 fn refused(status: http::StatusCode, text: &str) -> Refused {
     match serde_json::from_str(text) {
-        Ok(ErrorBody { error: ErrorDetail { code, message, request_id, violations } }) => {
-            Refused { status, code, message, request_id, violations }
+        Ok(ErrorBody { error: ErrorDetail { code, message, request_id, violations, link_url: _ } }) => {
+            Refused { status, code, message, request_id: Some(request_id), violations }
         }
         Err(_) => Refused {
             status,

@@ -7,14 +7,14 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
+use intent_gateway_api::evidence::{RankingReceipts, RankingReplay};
+use intent_gateway_api::intents::ContractVersion;
 use intent_gateway_domain::contract::Axes;
-use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::receipt::{ID_MAX_CHARS, Receipt, ReceiptDrop, ReceiptScore};
 use intent_gateway_routing::replay::Difference;
 use jiff::Timestamp;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -106,34 +106,11 @@ pub(crate) fn run(command: &ReceiptCommand) -> ExitCode {
     })
 }
 
-#[derive(Deserialize)]
-struct Listed {
-    receipts: Vec<String>,
-}
-
-/// A replay, as the gateway answers.
-#[derive(Deserialize)]
-struct Replayed {
-    receipt: String,
-    intent: String,
-    contract: Ranker,
-    same: bool,
-    expected: Digest,
-    found: Option<Digest>,
-    difference: Option<Difference>,
-}
-
-#[derive(Deserialize)]
-struct Ranker {
-    version: String,
-    digest: Digest,
-}
-
 fn list(arguments: &ListArgs) -> Result<Verdict, Stopped> {
     let ListArgs { request_id, common } = arguments;
     let request_id = utf8_percent_encode(request_id, NON_ALPHANUMERIC);
     let answer = open(common)?.get(&format!("{RECEIPTS}?request_id={request_id}"));
-    tell(answer, common.json, |listed: &Listed| match listed.receipts.as_slice() {
+    tell(answer, common.json, |listed: &RankingReceipts| match listed.receipts.as_slice() {
         [] => "no receipt of this request is kept".to_owned(),
         receipts => receipts.iter().map(|receipt| harmless(receipt)).collect::<Vec<_>>().join("\n"),
     })?;
@@ -229,9 +206,16 @@ fn partner(receipt: &Receipt, number: u32) -> String {
     payload.map_or_else(|| "nobody".to_owned(), |payload| payload.partner.to_string())
 }
 
-fn compared(replayed: &Replayed, palette: Palette) -> String {
-    let Replayed { receipt, intent, contract: Ranker { version, digest }, same, expected, found, difference } =
-        replayed;
+fn compared(replayed: &RankingReplay, palette: Palette) -> String {
+    let RankingReplay {
+        receipt,
+        intent,
+        contract: ContractVersion { version, digest },
+        same,
+        expected,
+        found,
+        difference,
+    } = replayed;
     let found = found.map_or_else(|| "refused".to_owned(), |found| found.to_string());
     let mut lines = vec![
         ("receipt", receipt.clone()),

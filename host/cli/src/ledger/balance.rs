@@ -2,9 +2,8 @@
 
 use anyhow::{Context as _, anyhow};
 use intent_gateway_api::ledger::TrialBalanceBody;
+use intent_gateway_domain::money::Paise;
 use intent_gateway_ledger::Books;
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use super::arguments::BalanceArgs;
 use crate::client::Gateway;
@@ -15,29 +14,10 @@ use crate::terminal::{Palette, Tone, table};
 /// Where a gateway has it.
 const PATH: &str = "/api/v1/admin/ledger/trial-balance";
 
-/// The balances as a gateway tells them. Amounts stay as they are written.
-#[derive(Debug, Serialize, Deserialize)]
-struct Balance {
-    balanced: bool,
-    partner_receivable_inr: Option<Box<RawValue>>,
-    commission_revenue_inr: Option<Box<RawValue>>,
-    partners: Vec<OfPartner>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct OfPartner {
-    partner: String,
-    partner_receivable_inr: Box<RawValue>,
-    commission_revenue_inr: Box<RawValue>,
-}
-
 /// Reads the balances of a store.
 pub(super) async fn read(books: &dyn Books, arguments: &BalanceArgs) -> anyhow::Result<()> {
     let trial = books.trial_balance().await.context("the ledger cannot be read")?;
-    // Told as a gateway would tell it.
-    let body = serde_json::to_string(&TrialBalanceBody::from(&trial)).context("the result is no JSON")?;
-    let balance: Balance = serde_json::from_str(&body).context("the result cannot be read")?;
-    match tell(&balance, arguments.json).map_err(Stopped::into_error)? {
+    match tell(&TrialBalanceBody::from(&trial), arguments.json).map_err(Stopped::into_error)? {
         Verdict::Well => Ok(()),
         Verdict::Found => Err(anyhow!("the accounts do not balance")),
     }
@@ -48,7 +28,7 @@ pub(super) fn ask(gateway: &Gateway, arguments: &BalanceArgs) -> Result<Verdict,
     tell(&gateway.get(PATH).map_err(failed)?, arguments.json)
 }
 
-fn tell(balance: &Balance, json: bool) -> Result<Verdict, Stopped> {
+fn tell(balance: &TrialBalanceBody, json: bool) -> Result<Verdict, Stopped> {
     if json {
         print_json(balance)?;
     } else {
@@ -57,9 +37,9 @@ fn tell(balance: &Balance, json: bool) -> Result<Verdict, Stopped> {
     Ok(Verdict::of(balance.balanced))
 }
 
-fn shown(balance: &Balance, palette: Palette) -> String {
-    let Balance { balanced, partner_receivable_inr, commission_revenue_inr, partners } = balance;
-    let total = |sum: &Option<Box<RawValue>>| sum.as_ref().map_or("does not fit", |sum| sum.get()).to_owned();
+fn shown(balance: &TrialBalanceBody, palette: Palette) -> String {
+    let TrialBalanceBody { balanced, partner_receivable_inr, commission_revenue_inr, partners } = balance;
+    let total = |sum: &Option<Paise>| sum.map_or_else(|| "does not fit".to_owned(), |sum| sum.to_string());
     let mut rows: Vec<[String; 3]> = partners
         .iter()
         .map(|of| [of.partner.clone(), of.partner_receivable_inr.to_string(), of.commission_revenue_inr.to_string()])

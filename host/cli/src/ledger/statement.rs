@@ -3,14 +3,14 @@
 use std::io::{self, Write as _};
 
 use anyhow::{Context as _, anyhow};
+use intent_gateway_api::ledger::{LineBody, StatementBody};
+use intent_gateway_api::name;
 use intent_gateway_domain::store::load;
 use intent_gateway_http::statements::Format;
 use intent_gateway_ledger::Books;
 use intent_gateway_ledger::bookkeeping::{self, Outline};
 use intent_gateway_onboarding::records::Account;
 use intent_gateway_store::SqlStore;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::arguments::{FormatArg, StatementArgs};
 use crate::client::Gateway;
@@ -20,38 +20,6 @@ use crate::terminal::{pairs, table};
 
 /// Lines shown on a terminal.
 const LINES_SHOWN_MAX: usize = 1_000;
-
-/// A statement as a gateway writes it. Amounts stay as they are written.
-#[derive(Debug, Deserialize)]
-struct Statement {
-    partner: String,
-    business_name: Option<String>,
-    month: String,
-    totals: Totals,
-    lines: Vec<Line>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Totals {
-    charges: u64,
-    memoranda: u64,
-    reversals: u64,
-    charged_amount_inr: Box<RawValue>,
-    commission_inr: Box<RawValue>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Line {
-    number: u64,
-    closed_at: String,
-    intent: String,
-    external_id: String,
-    status: String,
-    kind: String,
-    reverses: Option<u64>,
-    amount_inr: Box<RawValue>,
-    commission_inr: Box<RawValue>,
-}
 
 /// Draws a statement up out of a store.
 pub(super) async fn read(store: &SqlStore, arguments: &StatementArgs) -> anyhow::Result<()> {
@@ -63,9 +31,8 @@ pub(super) async fn read(store: &SqlStore, arguments: &StatementArgs) -> anyhow:
         Some(form) => write(store, &outline, form).await,
         None => {
             let lines = bookkeeping::lines(store, &outline, 0).await.context("the ledger cannot be read")?;
-            let body = [Format::Json.head(&outline)?, Format::Json.lines(&outline, lines, true)?];
-            let text = body.concat() + Format::Json.end();
-            print(&shown(&serde_json::from_str(&text).context("the result cannot be read")?));
+            let lines = lines.into_iter().map(LineBody::from).collect();
+            print(&shown(&StatementBody { lines, ..StatementBody::head(&outline) }));
             Ok(())
         }
     }
@@ -117,8 +84,8 @@ fn emit(text: &str) -> anyhow::Result<()> {
     }
 }
 
-fn shown(statement: &Statement) -> String {
-    let Statement { partner, business_name, month, totals, lines } = statement;
+fn shown(statement: &StatementBody) -> String {
+    let StatementBody { partner, business_name, month, totals, lines, rule: _ } = statement;
     let mut head: Vec<(&str, String)> = business_name.iter().map(|name| ("business", name.clone())).collect();
     head.extend([
         ("partner", partner.clone()),
@@ -143,8 +110,9 @@ fn shown(statement: &Statement) -> String {
     text
 }
 
-fn row(line: &Line) -> [String; 8] {
-    let kind = line.reverses.map_or_else(|| line.kind.clone(), |of| format!("{} of {of}", line.kind));
+fn row(line: &LineBody) -> [String; 8] {
+    let kind = name(&line.kind);
+    let kind = line.reverses.map_or_else(|| kind.clone(), |of| format!("{kind} of {of}"));
     [
         line.number.to_string(),
         line.closed_at.clone(),

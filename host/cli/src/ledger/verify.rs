@@ -4,7 +4,6 @@ use anyhow::{Context as _, anyhow};
 use intent_gateway_api::ledger::VerifiedBody;
 use intent_gateway_ledger::Books;
 use intent_gateway_ledger::bookkeeping;
-use serde::{Deserialize, Serialize};
 
 use super::arguments::VerifyArgs;
 use crate::client::Gateway;
@@ -15,32 +14,10 @@ use crate::terminal::{Palette, Tone, count, pairs, table};
 /// Where a gateway verifies.
 const PATH: &str = "/api/v1/admin/ledger/verify";
 
-/// What a verification has come to, as a gateway tells it.
-#[derive(Debug, Serialize, Deserialize)]
-struct Verified {
-    sound: bool,
-    entries: u64,
-    head: String,
-    balanced: bool,
-    missing_head: Option<String>,
-    faults: Vec<Fault>,
-    faults_unlisted: u64,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Fault {
-    code: String,
-    entry: u64,
-    message: String,
-}
-
 /// Verifies what a store holds.
 pub(super) async fn read(books: &dyn Books, arguments: &VerifyArgs) -> anyhow::Result<()> {
     let soundness = bookkeeping::verify(books, arguments.expect_head).await.context("the ledger cannot be read")?;
-    // Told as a gateway would tell it.
-    let body = serde_json::to_value(VerifiedBody::from(&soundness)).context("the result is no JSON")?;
-    let verified: Verified = serde_json::from_value(body).context("the result cannot be read")?;
-    match tell(&verified, arguments.json).map_err(Stopped::into_error)? {
+    match tell(&VerifiedBody::from(&soundness), arguments.json).map_err(Stopped::into_error)? {
         Verdict::Well => Ok(()),
         Verdict::Found => Err(anyhow!("the ledger is not sound")),
     }
@@ -49,11 +26,11 @@ pub(super) async fn read(books: &dyn Books, arguments: &VerifyArgs) -> anyhow::R
 /// Has a gateway verify its own.
 pub(super) fn ask(gateway: &Gateway, arguments: &VerifyArgs) -> Result<Verdict, Stopped> {
     let expected = arguments.expect_head.map(|mark| format!("?expect_head={mark}")).unwrap_or_default();
-    let verified: Verified = gateway.get(&format!("{PATH}{expected}")).map_err(failed)?;
+    let verified: VerifiedBody = gateway.get(&format!("{PATH}{expected}")).map_err(failed)?;
     tell(&verified, arguments.json)
 }
 
-fn tell(verified: &Verified, json: bool) -> Result<Verdict, Stopped> {
+fn tell(verified: &VerifiedBody, json: bool) -> Result<Verdict, Stopped> {
     if json {
         print_json(verified)?;
     } else {
@@ -62,8 +39,8 @@ fn tell(verified: &Verified, json: bool) -> Result<Verdict, Stopped> {
     Ok(Verdict::of(verified.sound))
 }
 
-fn shown(verified: &Verified, palette: Palette) -> String {
-    let Verified { sound, entries, head, balanced, missing_head, faults, faults_unlisted } = verified;
+fn shown(verified: &VerifiedBody, palette: Palette) -> String {
+    let VerifiedBody { sound, entries, head, balanced, missing_head, faults, faults_unlisted } = verified;
     let mut rows = vec![
         ("entries", entries.to_string()),
         ("head", head.clone()),

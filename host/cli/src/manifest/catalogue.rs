@@ -1,14 +1,15 @@
 //! What is live, for a check on one's own machine: from a folder of contracts, or from a gateway.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
+use intent_gateway_api::intents::{IntentList, IntentSummary, WidgetChoice};
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_onboarding::manifest::{Catalogue, LiveIntent};
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
-use serde::Deserialize;
 
 use crate::client::Gateway;
 use crate::outcome::{Stopped, failed, usage};
@@ -58,30 +59,13 @@ fn components(folder: &Path) -> Result<Vec<PathBuf>, Stopped> {
     }
 }
 
-#[derive(Deserialize)]
-struct Intents {
-    intents: Vec<Intent>,
-}
-
-#[derive(Deserialize)]
-struct Intent {
-    intent: IntentId,
-    version: semver::Version,
-    widget: Widget,
-}
-
-#[derive(Deserialize)]
-struct Widget {
-    widget_type: String,
-    preferred: Option<String>,
-}
-
 /// What a gateway says is live.
 pub(super) fn of_gateway(gateway: &Gateway) -> Result<Catalogue, Stopped> {
-    let Intents { intents } =
+    let IntentList { intents } =
         gateway.get("/api/v1/intents").context("the live intents cannot be read").map_err(failed)?;
-    let live = intents.into_iter().map(|Intent { intent, version, widget: Widget { widget_type, preferred } }| {
-        let widget_types = std::iter::once(widget_type).chain(preferred).collect();
+    let live = intents.into_iter().map(|IntentSummary { intent, version, widget, .. }| {
+        let WidgetChoice { widget_type, preferred } = widget;
+        let widget_types = std::iter::once(widget_type).chain(preferred).map(Cow::into_owned).collect();
         LiveIntent { intent, version, widget_types }
     });
     Ok(live.collect())

@@ -1,11 +1,10 @@
 //! Submits a manifest, and tells what a gateway says of it with the lines of the file.
 
 use anyhow::{Context as _, anyhow};
+use intent_gateway_api::manifest::{SubmissionBody, SubmittedBody};
 use intent_gateway_domain::contract::{Refusal, Violation};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_onboarding::manifest::{Flag, Status};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::SubmitArgs;
@@ -16,16 +15,6 @@ use crate::client::{GatewayError, Refused};
 use crate::outcome::{Stopped, Verdict, failed, print_json, usage};
 use crate::print;
 use crate::terminal::{Palette, Tone, harmless};
-
-/// What is read of the answer.
-#[derive(Debug, Deserialize)]
-struct Submitted {
-    number: u32,
-    status: Status,
-    warnings: Vec<Violation>,
-    flags: Vec<Flag>,
-    review: Option<String>,
-}
 
 pub(super) fn run(arguments: &SubmitArgs) -> Result<Verdict, Stopped> {
     let file = ManifestFile::read(&arguments.file).map_err(usage)?;
@@ -49,7 +38,7 @@ pub(super) fn run(arguments: &SubmitArgs) -> Result<Verdict, Stopped> {
         print_json(&answer)?;
         return Ok(Verdict::Well);
     }
-    let submitted: Submitted =
+    let submitted: SubmittedBody =
         serde_json::from_value(answer).context("submitted, but the answer is not what was expected").map_err(failed)?;
     print(&text(&name, &file, submitted, Palette::of_stdout()));
     Ok(Verdict::Well)
@@ -83,8 +72,9 @@ fn refused(name: &str, file: &ManifestFile, violations: Vec<Violation>, json: bo
     Ok(Verdict::Found)
 }
 
-fn text(name: &str, file: &ManifestFile, submitted: Submitted, palette: Palette) -> String {
-    let Submitted { number, status, warnings, flags, review } = submitted;
+fn text(name: &str, file: &ManifestFile, submitted: SubmittedBody, palette: Palette) -> String {
+    let SubmittedBody { submission, review } = submitted;
+    let SubmissionBody { number, status, warnings, flags, .. } = submission;
     let warnings = Problem::located(file, warnings);
     let mut lines = check::lines(name, &warnings, Tone::Doubtful, "warning", palette);
     lines.extend(flags.iter().map(|flag| format!("{name}: a reviewer looks at it: {}", harmless(&flag.message))));

@@ -1,93 +1,17 @@
 //! Partners' health as a text for people: who is in trouble, and by which numbers.
 
-use serde::Deserialize;
+use intent_gateway_api::health::{
+    HealthBody, HealthList, IncidentBody, IntentHealthBody, OutBody, StrikeTaken, StrikesBody, ToolHealthBody,
+};
+use intent_gateway_api::name;
+use intent_gateway_domain::health::Percentiles;
+use intent_gateway_outbound::health::breaker::BreakerState;
 
 use super::show::{Page, with_next};
 use crate::terminal::{Palette, Tone, count, harmless, table};
 
-#[derive(Deserialize)]
-pub(super) struct Partners {
-    partners: Vec<Partner>,
-    next: Option<String>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Partner {
-    partner: String,
-    routed: bool,
-    breaker: Breaker,
-    strikes: Vec<Strikes>,
-    intents: Vec<Intent>,
-}
-
-#[derive(Deserialize)]
-struct Breaker {
-    state: String,
-    consecutive: u32,
-    failed: u32,
-    calls: u32,
-    until: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Strikes {
-    code: String,
-    incidents: Vec<Incident>,
-    suspends_at: usize,
-    within_days: u64,
-}
-
-#[derive(Deserialize)]
-struct Incident {
-    at: String,
-    id: String,
-}
-
-#[derive(Deserialize)]
-struct Intent {
-    intent: String,
-    out: Option<Out>,
-    tools: Vec<Tool>,
-}
-
-#[derive(Deserialize)]
-struct Out {
-    since: String,
-    tool: String,
-    target_p95_ms: u32,
-    p95_ms: u64,
-    next_trial: String,
-    good_calls: u32,
-}
-
-#[derive(Deserialize)]
-struct Tool {
-    tool: String,
-    targets: Targets,
-    calls: u32,
-    slow: u32,
-    p50_ms: u64,
-    p95_ms: u64,
-    p99_ms: u64,
-}
-
-#[derive(Deserialize)]
-struct Targets {
-    p50_ms: u32,
-    p95_ms: u32,
-    p99_ms: Option<u32>,
-}
-
-/// A strike that was taken down.
-#[derive(Deserialize)]
-pub(super) struct Taken {
-    partner: String,
-    code: String,
-    external_id: String,
-}
-
 /// One line a partner.
-pub(super) fn partners(Partners { partners, next }: &Partners, _: Palette) -> String {
+pub(super) fn partners(HealthList { partners, next }: &HealthList, _: Palette) -> String {
     let rows: Vec<[String; 5]> = partners
         .iter()
         .map(|partner| {
@@ -96,7 +20,7 @@ pub(super) fn partners(Partners { partners, next }: &Partners, _: Palette) -> St
             [
                 partner.partner.clone(),
                 if partner.routed { "yes" } else { "no" }.to_owned(),
-                partner.breaker.state.clone(),
+                name(&partner.breaker.state),
                 if out.is_empty() { "-".to_owned() } else { out.join(", ") },
                 none_or(strikes.collect::<Vec<_>>().join(", ")),
             ]
@@ -105,7 +29,7 @@ pub(super) fn partners(Partners { partners, next }: &Partners, _: Palette) -> St
     with_next(table(["partner", "routed", "breaker", "too slow for", "strikes"], &rows), next.as_deref())
 }
 
-fn of_those_out(partner: &Partner) -> impl Iterator<Item = &Intent> {
+fn of_those_out(partner: &HealthBody) -> impl Iterator<Item = &IntentHealthBody> {
     partner.intents.iter().filter(|intent| intent.out.is_some())
 }
 
@@ -114,18 +38,18 @@ fn none_or(text: String) -> String {
 }
 
 /// All that is known of one.
-pub(super) fn partner(partner: &Partner, palette: Palette) -> String {
-    let Partner { partner: id, routed, breaker, strikes, intents } = partner;
+pub(super) fn partner(partner: &HealthBody, palette: Palette) -> String {
+    let HealthBody { partner: id, routed, breaker, strikes, intents } = partner;
     let mut page = Page::default();
-    let tone = match breaker.state.as_str() {
-        "closed" => Tone::Good,
-        "half_open" => Tone::Doubtful,
-        _ => Tone::Bad,
+    let tone = match breaker.state {
+        BreakerState::Closed => Tone::Good,
+        BreakerState::HalfOpen => Tone::Doubtful,
+        BreakerState::Open => Tone::Bad,
     };
     let until = breaker.until.as_ref().map(|until| format!(" until {}", harmless(until))).unwrap_or_default();
     let lines = [
         format!("{}: requests are {}routed to it", harmless(id), if *routed { "" } else { "not " }),
-        format!("breaker: {}{until}", palette.paint(tone, &harmless(&breaker.state))),
+        format!("breaker: {}{until}", palette.paint(tone, &name(&breaker.state))),
         format!(
             "{} of {} failed within the last minute, {} in a row",
             breaker.failed,
@@ -137,14 +61,15 @@ pub(super) fn partner(partner: &Partner, palette: Palette) -> String {
     for held in strikes {
         page.section("Strikes", self::strikes(held));
     }
-    for Intent { intent, out, tools } in intents {
+    for IntentHealthBody { intent, out, tools, in_pool: _ } in intents {
         let pool = out.as_ref().map_or_else(|| palette.paint(Tone::Good, "in the pool"), |out| left(out, palette));
         page.section(&harmless(intent), format!("{pool}\n{}", self::tools(tools)));
     }
     page.finish()
 }
 
-fn left(Out { since, tool, target_p95_ms, p95_ms, next_trial, good_calls }: &Out, palette: Palette) -> String {
+fn left(out: &OutBody, palette: Palette) -> String {
+    let OutBody { since, tool, target_p95_ms, window: Percentiles { p95_ms, .. }, next_trial, good_calls, .. } = out;
     let out = palette.paint(Tone::Bad, "out of the pool");
     format!(
         "{out} since {}: {} took {p95_ms} ms at the 95th percentile, target {target_p95_ms}\n\
@@ -155,17 +80,18 @@ fn left(Out { since, tool, target_p95_ms, p95_ms, next_trial, good_calls }: &Out
     )
 }
 
-fn strikes(Strikes { code, incidents, suspends_at, within_days }: &Strikes) -> String {
+fn strikes(StrikesBody { code, incidents, suspends_at, within_days }: &StrikesBody) -> String {
     let head = format!("{} of {suspends_at} within {within_days} days: {}", incidents.len(), harmless(code));
-    let lines = incidents.iter().map(|Incident { at, id }| format!("{}  {}", harmless(at), harmless(id)));
+    let lines = incidents.iter().map(|IncidentBody { at, id }| format!("{}  {}", harmless(at), harmless(id)));
     std::iter::once(head).chain(lines).collect::<Vec<_>>().join("\n")
 }
 
 /// Each tool's last five minutes beside its targets, milliseconds.
-fn tools(tools: &[Tool]) -> String {
+fn tools(tools: &[ToolHealthBody]) -> String {
     let rows: Vec<[String; 6]> = tools
         .iter()
-        .map(|Tool { tool, targets, calls, slow, p50_ms, p95_ms, p99_ms }| {
+        .map(|ToolHealthBody { tool, targets, window, .. }| {
+            let Percentiles { calls, slow, p50_ms, p95_ms, p99_ms } = window;
             let p99 = targets.p99_ms.map_or_else(|| format!("{p99_ms}"), |target| format!("{p99_ms} / {target}"));
             [
                 tool.clone(),
@@ -181,7 +107,7 @@ fn tools(tools: &[Tool]) -> String {
 }
 
 /// What a strike became.
-pub(super) fn taken(Taken { partner, code, external_id }: &Taken, _: Palette) -> String {
+pub(super) fn taken(StrikeTaken { partner, code, external_id }: &StrikeTaken, _: Palette) -> String {
     format!("taken down: {} against {}, order {}", harmless(code), harmless(partner), harmless(external_id))
 }
 

@@ -4,12 +4,12 @@
 mod arguments;
 mod health;
 mod show;
-mod wire;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow};
+use intent_gateway_api::connection::{ProbeAnswer, TestReport};
 use intent_gateway_domain::golive::SAMPLES_MAX;
 use intent_gateway_domain::id::PartnerId;
 use serde::de::DeserializeOwned;
@@ -122,7 +122,7 @@ fn status(arguments: &StatusArgs) -> Result<Verdict, Stopped> {
 fn probe(arguments: &PartnerArgs) -> Result<Verdict, Stopped> {
     let PartnerArgs { id, common } = arguments;
     let answer = open(common)?.post(&route(id, "probe"), None);
-    let answer: wire::ProbeAnswer = tell(answer, common.json, show::probed)?;
+    let answer: ProbeAnswer = tell(answer, common.json, show::probed)?;
     Ok(Verdict::of(answer.ok))
 }
 
@@ -130,7 +130,7 @@ fn test(arguments: &TestArgs) -> Result<Verdict, Stopped> {
     let TestArgs { id, intent, samples, confirm, common } = arguments;
     let body = json!({"intent": intent, "requests": read_samples(samples)?, "confirmed": confirm});
     let answer = open(common)?.post(&route(id, "test"), Some(&body));
-    let report: wire::Report = tell(answer, common.json, show::report)?;
+    let report: TestReport = tell(answer, common.json, show::report)?;
     Ok(Verdict::of(report.passed))
 }
 

@@ -1,16 +1,22 @@
 //! The gateway's answers as texts for people: what matters for the next decision, and no more.
 
+use std::collections::BTreeSet;
+
+use intent_gateway_api::account::{AccountList, OverviewBody};
+use intent_gateway_api::connection::{ConnectionBody, ConnectionList, ProbeAnswer, ProbeBody, SwitchedOn, TestReport};
+use intent_gateway_api::manifest::{ManifestsBody, SubmissionBody};
+use intent_gateway_api::name;
+use intent_gateway_api::review::{ReviewBody, ReviewList, ReviewSummary};
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::endpoint::Endpoint;
+use intent_gateway_domain::golive::GoLiveItem;
+use intent_gateway_domain::id::IntentId;
+use intent_gateway_onboarding::compliance::ChecklistItem;
 use intent_gateway_onboarding::connection::ConnectionState;
 use intent_gateway_onboarding::delivered::{Inflated, Measure};
 use intent_gateway_onboarding::descriptors::{DriftKind, ToolReport};
 use intent_gateway_onboarding::manifest::Status;
 
-use super::wire::{
-    Accounts, Connection, Connections, Item, Manifests, Overview, Probe, ProbeAnswer, Report, Review, ReviewInFull,
-    Reviews, Submission, SwitchedOn,
-};
 use crate::terminal::{Palette, Tone, count, harmless, pairs, table};
 
 /// Places of a service area that are shown.
@@ -34,7 +40,7 @@ fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
-pub(super) fn accounts(Accounts { accounts, next }: &Accounts, _: Palette) -> String {
+pub(super) fn accounts(AccountList { accounts, next }: &AccountList, _: Palette) -> String {
     let rows: Vec<[String; 5]> = accounts
         .iter()
         .map(|account| {
@@ -52,7 +58,7 @@ pub(super) fn accounts(Accounts { accounts, next }: &Accounts, _: Palette) -> St
     with_next(table(["account", "business", "e-mail", "since", "profile"], &rows), next.as_deref())
 }
 
-pub(super) fn connections(Connections { connections, next }: &Connections, _: Palette) -> String {
+pub(super) fn connections(ConnectionList { connections, next }: &ConnectionList, _: Palette) -> String {
     let rows: Vec<[String; 5]> = connections
         .iter()
         .map(|connection| {
@@ -78,8 +84,9 @@ pub(super) fn with_next(table: String, next: Option<&str>) -> String {
     }
 }
 
-pub(super) fn overview(overview: &Overview, palette: Palette) -> String {
-    let Overview { account_id, business_name, email, created_at, credentials, manifest, connection, next } = overview;
+pub(super) fn overview(overview: &OverviewBody, palette: Palette) -> String {
+    let OverviewBody { account_id, business_name, email, created_at, credentials, manifest, connection, next, .. } =
+        overview;
     let mut page = Page::default();
     let none = || "none".to_owned();
     page.section(
@@ -99,7 +106,7 @@ pub(super) fn overview(overview: &Overview, palette: Palette) -> String {
         Some(connection) => page.0.push(self::connection(connection, palette)),
     }
     let steps: Vec<[String; 3]> =
-        next.iter().map(|step| [step.code.clone(), step.who.clone(), step.text.clone()]).collect();
+        next.iter().map(|step| [step.code.to_string(), step.who.to_string(), step.text.clone()]).collect();
     let next = if steps.is_empty() {
         "nothing: requests are routed".to_owned()
     } else {
@@ -109,7 +116,7 @@ pub(super) fn overview(overview: &Overview, palette: Palette) -> String {
     page.finish()
 }
 
-fn manifests(Manifests { latest, approved, review }: &Manifests, palette: Palette) -> String {
+fn manifests(ManifestsBody { latest, approved, review }: &ManifestsBody, palette: Palette) -> String {
     let status = palette.paint(status_tone(latest.status), latest.status.as_str());
     let mut text = format!("submission {}: {status}", latest.number);
     if let Some(review) = review {
@@ -133,13 +140,13 @@ fn status_tone(status: Status) -> Tone {
 }
 
 /// What was submitted, and what a reviewer is to know of it.
-fn submission(Submission { manifest, warnings, flags, .. }: &Submission) -> String {
+fn submission(SubmissionBody { manifest, warnings, flags, .. }: &SubmissionBody) -> String {
     let mut lines = vec![format!("business: {}", harmless(&manifest.business_name))];
     for entry in &manifest.intents {
         let shown = entry.service_area.iter().take(PLACES_SHOWN_MAX).map(|place| harmless(place)).collect::<Vec<_>>();
         let more = entry.service_area.len().saturating_sub(PLACES_SHOWN_MAX);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        lines.push(format!("lists {} in {}{more}", harmless(&entry.intent), shown.join(", ")));
+        lines.push(format!("lists {} in {}{more}", harmless(entry.intent.as_str()), shown.join(", ")));
     }
     lines.extend(flags.iter().map(|flag| format!("look at: {}", harmless(&flag.message))));
     lines.extend(violations("warning", warnings));
@@ -155,7 +162,7 @@ fn violations(word: &str, violations: &[Violation]) -> Vec<String> {
 }
 
 /// All that is known of a connection.
-fn connection(connection: &Connection, palette: Palette) -> String {
+fn connection(connection: &ConnectionBody, palette: Palette) -> String {
     let mut page = Page::default();
     page.section("Connection", state(connection, palette));
     let probe = connection.probe.as_ref().map_or_else(|| "none".to_owned(), |probe| self::probe(probe, palette));
@@ -167,8 +174,8 @@ fn connection(connection: &Connection, palette: Palette) -> String {
 }
 
 /// Where a connection stands.
-pub(super) fn state(connection: &Connection, palette: Palette) -> String {
-    let Connection { account_id, state, since, endpoint, quarantine, suspension, next_probe_at, .. } = connection;
+pub(super) fn state(connection: &ConnectionBody, palette: Palette) -> String {
+    let ConnectionBody { account_id, state, since, endpoint, quarantine, suspension, next_probe_at, .. } = connection;
     let tone = match state {
         ConnectionState::Live => Tone::Good,
         ConnectionState::Sandbox => Tone::Doubtful,
@@ -218,11 +225,11 @@ fn described(endpoint: &Endpoint) -> String {
     }
 }
 
-fn probe(probe: &Probe, palette: Palette) -> String {
+fn probe(probe: &ProbeBody, palette: Palette) -> String {
     let verdict = verdict(probe.passed, palette);
     let mut lines = vec![format!("{verdict} at {}, {} ms", harmless(&probe.started_at), probe.elapsed_ms)];
     let steps = probe.steps.iter().map(|step| {
-        format!("{} {} ({} ms)", step.step, if step.passed { "passed" } else { "failed" }, step.elapsed_ms)
+        format!("{} {} ({} ms)", name(&step.step), if step.passed { "passed" } else { "failed" }, step.elapsed_ms)
     });
     lines.push(format!("steps: {}", harmless(&steps.collect::<Vec<_>>().join(", "))));
     if let Some(server) = &probe.server {
@@ -261,8 +268,8 @@ fn verdict(passed: bool, palette: Palette) -> String {
     if passed { palette.paint(Tone::Good, "passed") } else { palette.paint(Tone::Bad, "failed") }
 }
 
-pub(super) fn report(report: &Report, palette: Palette) -> String {
-    let Report { intent, passed, contract_version, at, samples, items } = report;
+pub(super) fn report(report: &TestReport, palette: Palette) -> String {
+    let TestReport { intent, passed, contract_version, at, samples, items, .. } = report;
     let verdict =
         if *passed { palette.paint(Tone::Good, "passed") } else { palette.paint(Tone::Bad, "not passed yet") };
     let mut lines = vec![format!("{verdict} at {}, by contract {}", harmless(at), harmless(contract_version))];
@@ -273,21 +280,30 @@ pub(super) fn report(report: &Report, palette: Palette) -> String {
         };
         lines.push(format!("sample {}: {what}, {} ms", number + 1, sample.elapsed_ms));
     }
-    lines.push(checklist(items, palette));
+    let items =
+        items.iter().map(|GoLiveItem { code, text, state, detail }| Item { code, text, state: name(state), detail });
+    lines.push(checklist(&items.collect::<Vec<_>>(), palette));
     format!("Test of {}\n{}", harmless(intent), indented(&lines.join("\n")))
 }
 
+/// An item of a report or a review, with the name of its state.
+struct Item<'a> {
+    code: &'a str,
+    text: &'a str,
+    state: String,
+    detail: &'a str,
+}
+
 /// Two lines for each item: what must hold, and what was seen.
-fn checklist(items: &[Item], palette: Palette) -> String {
+fn checklist(items: &[Item<'_>], palette: Palette) -> String {
     let width = items.iter().map(|item| item.state.chars().count()).max().unwrap_or(0);
-    let lines = items.iter().map(|item| {
-        let Item { code, text, state, detail } = item;
+    let lines = items.iter().map(|Item { code, text, state, detail }| {
         let tone = match state.as_str() {
             "passed" | "confirmed" => Tone::Good,
             "failed" => Tone::Bad,
             _ => Tone::Doubtful,
         };
-        let state = palette.paint(tone, &format!("{:<width$}", harmless(state)));
+        let state = palette.paint(tone, &format!("{state:<width$}"));
         let (code, text, detail) = (harmless(code), harmless(text), harmless(detail));
         format!("{state}  {code}: {text}\n{:width$}  {detail}", "")
     });
@@ -296,10 +312,10 @@ fn checklist(items: &[Item], palette: Palette) -> String {
 
 pub(super) fn switched_on(SwitchedOn { routed, connection }: &SwitchedOn, palette: Palette) -> String {
     let live = palette.paint(Tone::Good, "live");
-    format!("{} is {live}; routed: {}", harmless(&connection.account_id), harmless(&routed.join(", ")))
+    format!("{} is {live}; routed: {}", harmless(&connection.account_id), harmless(&listed(routed)))
 }
 
-pub(super) fn reviews(Reviews { reviews, next }: &Reviews, _: Palette) -> String {
+pub(super) fn reviews(ReviewList { reviews, next }: &ReviewList, _: Palette) -> String {
     let rows: Vec<[String; 6]> = reviews
         .iter()
         .map(|review| {
@@ -316,12 +332,16 @@ pub(super) fn reviews(Reviews { reviews, next }: &Reviews, _: Palette) -> String
     with_next(table(["review", "status", "account", "about", "opened", "due"], &rows), next.as_deref())
 }
 
+fn listed(intents: &BTreeSet<IntentId>) -> String {
+    intents.iter().map(IntentId::as_str).collect::<Vec<_>>().join(", ")
+}
+
 /// What a review is about, in a few words.
-fn about(review: &Review) -> String {
+fn about(review: &ReviewSummary) -> String {
     let subject = &review.subject;
     match (subject.number, &subject.intents, &subject.inflation) {
         (Some(number), ..) => format!("{} {number}", subject.kind),
-        (None, Some(intents), _) => format!("{} of {}", subject.kind, intents.join(", ")),
+        (None, Some(intents), _) => format!("{} of {}", subject.kind, listed(intents)),
         (None, None, Some(inflation)) => format!("{} of {}", subject.kind, inflation.intent),
         (None, None, None) => subject.kind.clone(),
     }
@@ -344,7 +364,7 @@ fn inflated(signals: &[Inflated]) -> String {
 }
 
 pub(super) fn review(
-    ReviewInFull { review, account, submission, checklist }: &ReviewInFull,
+    ReviewBody { review, account, submission, checklist, .. }: &ReviewBody,
     palette: Palette,
 ) -> String {
     let mut page = Page::default();
@@ -368,7 +388,13 @@ pub(super) fn review(
         page.section("Signals", inflated(&inflation.inflated));
     }
     if !checklist.is_empty() {
-        page.section("Checklist", self::checklist(checklist, palette));
+        let items = checklist.iter().map(|ChecklistItem { code, text, state, detail }| Item {
+            code,
+            text,
+            state: name(state),
+            detail,
+        });
+        page.section("Checklist", self::checklist(&items.collect::<Vec<_>>(), palette));
     }
     page.finish()
 }
@@ -385,11 +411,12 @@ mod tests {
             "at_most": null, "reports": 40});
         let late = json!({"axis": "time", "declared": 0.9, "measure": "mean_late_minutes", "delivered": 60.4,
             "at_most": 0.631, "reports": 20});
-        let review: ReviewInFull = serde_json::from_value(json!({
+        let review: ReviewBody = serde_json::from_value(json!({
             "id": "rev_1", "account_id": "ptr_1", "status": "open", "opened_at": "a", "due_at": "b", "decision": null,
             "subject": {"kind": "inflation", "number": null, "intents": null,
-                "inflation": {"intent": "test.find_things", "declared": {}, "inflated": [late, at_top]}},
-            "account": {"account_id": "ptr_1", "business_name": "CoolCar", "email": "a@b.example", "created_at": "c",
+                "inflation": {"intent": "test.find_things", "declared": {"time": 0.9, "taste": 1.0, "budget": 0.5, "safety": 0.5},
+                    "inflated": [late, at_top]}},
+            "account": {"account_id": "ptr_1", "partner_id": "ptr_1", "business_name": "CoolCar", "email": "a@b.example", "created_at": "c",
                 "has_profile": true},
             "submission": null, "checklist": [],
         }))

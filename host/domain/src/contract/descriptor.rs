@@ -1,6 +1,6 @@
 //! What a contract declares of its intent.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Axes, Axis};
@@ -116,7 +116,7 @@ impl SearchShape {
 }
 
 /// A controlled vocabulary.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Vocabulary {
     /// Its name.
