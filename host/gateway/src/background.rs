@@ -5,11 +5,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::ports::Evidence as _;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_domain::store::Store as _;
+use intent_gateway_domain::supervise::restart_on_panic;
 use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_linking::Linking;
 use intent_gateway_onboarding::{
@@ -18,6 +20,7 @@ use intent_gateway_onboarding::{
 use intent_gateway_outbound::health::Health;
 use intent_gateway_routing::calling::forget_attempts;
 use intent_gateway_store::SqlStore;
+use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -65,16 +68,7 @@ impl Background {
     pub(crate) fn start(work: Work, stop: &CancellationToken) -> Self {
         let Work { onboarding, clock, store, health, keys, seen, keep_ms, strikes, health_journal, changes, linking } =
             work;
-        let mut tasks = JoinSet::new();
-        let until = |stop: &CancellationToken, work: futures_util::future::BoxFuture<'static, ()>| {
-            let stop = stop.clone();
-            async move {
-                tokio::select! {
-                    () = stop.cancelled() => {}
-                    () = work => {}
-                }
-            }
-        };
+        let mut tasks = Tasks { set: JoinSet::new(), stop: stop.clone() };
         let follower = Follower {
             store: store.clone(),
             clock: clock.clone(),
@@ -84,24 +78,62 @@ impl Background {
             health: health.clone(),
         };
         let sweeper = Sweeper { accounts: onboarding.accounts, store: store.clone(), clock: clock.clone(), linking };
-        tasks.spawn(until(stop, Box::pin(follow(follower, seen))));
-        tasks.spawn(until(stop, Box::pin(deliver(onboarding.postman))));
-        tasks.spawn(until(stop, Box::pin(probe(onboarding.probes))));
-        tasks.spawn(until(stop, Box::pin(sweep(sweeper))));
-        tasks.spawn(until(stop, Box::pin(review_inflation(onboarding.results))));
-        tasks.spawn(until(stop, Box::pin(forget(clock, store.clone(), keep_ms))));
-        let following =
-            health::follow_strikes(onboarding.strikes.clone(), store, health, strikes, health_journal.clone());
-        tasks.spawn(until(stop, Box::pin(following)));
-        // Ends by itself, once what came before the end is written.
-        tasks.spawn(health::write(changes, health_journal, onboarding.strikes, stop.clone()));
-        Self(tasks)
+        // After a panic everything is read once more: what was told before is not told twice.
+        let (mut seen, mut strikes) = (Some(seen), Some(strikes));
+        tasks.spawn("routing", move || follow(follower.clone(), seen.take().unwrap_or_default()));
+        let postman = onboarding.postman;
+        tasks.spawn("mail", move || deliver(postman.clone()));
+        let probes = onboarding.probes;
+        tasks.spawn("probes", move || probe(probes.clone()));
+        tasks.spawn("sweep", move || sweep(sweeper.clone()));
+        let results = onboarding.results;
+        tasks.spawn("delivered results", move || review_inflation(results.clone()));
+        let evidence = store.clone();
+        tasks.spawn("evidence", move || forget(clock.clone(), evidence.clone(), keep_ms));
+        let (desk, journal) = (onboarding.strikes.clone(), health_journal.clone());
+        tasks.spawn("strikes", move || {
+            let watch = strikes.take().unwrap_or_default();
+            health::follow_strikes(desk.clone(), store.clone(), health.clone(), watch, journal.clone())
+        });
+        let changes = Arc::new(Mutex::new(changes));
+        let (desk, stopping) = (onboarding.strikes, stop.clone());
+        // Not cut off when it is told to stop: it ends by itself, once what came before the end is written.
+        tasks.set.spawn(restart_on_panic("health changes", wait, move || {
+            health::write(changes.clone(), health_journal.clone(), desk.clone(), stopping.clone())
+        }));
+        Self(tasks.set)
     }
 
     /// Waits until all have ended.
     pub(crate) async fn stopped(mut self) {
         while self.0.join_next().await.is_some() {}
     }
+}
+
+/// Work that goes on until the gateway stops, each under the name that log and metrics know it by.
+struct Tasks {
+    set: JoinSet<()>,
+    stop: CancellationToken,
+}
+
+impl Tasks {
+    fn spawn<F: Future<Output = ()> + Send + 'static>(
+        &mut self,
+        name: &'static str,
+        begin: impl FnMut() -> F + Send + 'static,
+    ) {
+        let stop = self.stop.clone();
+        self.set.spawn(async move {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = restart_on_panic(name, wait, begin) => {}
+            }
+        });
+    }
+}
+
+fn wait(time: Duration) -> BoxFuture<'static, ()> {
+    Box::pin(tokio::time::sleep(time))
 }
 
 /// Puts every change of who is routed, and of signing keys, in force. While the store cannot be read, who was routed last
@@ -116,6 +148,7 @@ async fn follow(follower: Follower, mut seen: u64) {
 }
 
 /// What follows the store.
+#[derive(Clone)]
 struct Follower {
     store: Arc<SqlStore>,
     clock: Arc<dyn Clock>,
@@ -196,6 +229,7 @@ async fn probe(probes: Arc<Probes>) {
 }
 
 /// What forgets what is over.
+#[derive(Clone)]
 struct Sweeper {
     accounts: Arc<Accounts>,
     store: Arc<SqlStore>,
@@ -216,5 +250,29 @@ async fn sweep(sweeper: Sweeper) {
             tracing::error!(error = %chain(&error), "links that nobody has ended could not be forgotten");
         }
         tokio::time::sleep(SWEEP_POLL).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_task_that_panics_goes_on_and_ends_when_told_to() {
+        let (stop, begun) = (CancellationToken::new(), Arc::new(AtomicU32::new(0)));
+        let mut tasks = Tasks { set: JoinSet::new(), stop: stop.clone() };
+        let (count, ends) = (begun.clone(), stop.clone());
+        tasks.spawn("test", move || {
+            let (number, ends) = (count.fetch_add(1, Ordering::Relaxed), ends.clone());
+            async move {
+                assert!(number >= 2, "try {number}");
+                ends.cancel();
+                std::future::pending().await
+            }
+        });
+        Background(tasks.set).stopped().await;
+        assert_eq!(begun.load(Ordering::Relaxed), 3);
     }
 }

@@ -13,7 +13,7 @@ use intent_gateway_domain::ports::{Evidence, HealthLog};
 use intent_gateway_domain::telemetry;
 use intent_gateway_onboarding::{StrikeDesk, StrikeWatch};
 use intent_gateway_outbound::health::Health;
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
 /// Changes that wait to be written, at most. A partner makes a few a minute at worst.
@@ -81,11 +81,12 @@ fn announce(event: &HealthEvent) {
 /// Writes changes to the audit log, until told to stop and nothing is left. While the store fails they wait, as many as
 /// fit; what is left when the gateway stops is tried once.
 pub(crate) async fn write(
-    mut changes: Changes,
+    changes: Arc<Mutex<Changes>>,
     journal: Arc<HealthJournal>,
     desk: Arc<StrikeDesk>,
     stop: CancellationToken,
 ) {
+    let mut changes = changes.lock().await;
     let mut batch = Vec::with_capacity(BATCH_MAX);
     loop {
         let count = tokio::select! {

@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_body_that_is_another_is_refused_with_all_that_is_wrong() {
-        let refused = parse::<VerifyRequest>(r#"{"email":1}"#).err().expect("is refused");
+        let refused = parse::<VerifyRequest>(r#"{"email":1}"#).expect_err("is refused");
         assert_eq!(refused.code(), "INVALID_REQUEST");
         let places: Vec<String> =
             refused.body("r").error.violations.into_iter().map(|violation| violation.pointer).collect();
