@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, StatusCode};
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::id::UserId;
 use intent_gateway_domain::trace::Trace;
-use intent_gateway_routing::calling::{Called, Order};
+use intent_gateway_routing::calling::{CallOutcome, CallRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -98,14 +98,14 @@ pub(crate) struct ToolAnswer<'a> {
 }
 
 impl<'a> ToolAnswer<'a> {
-    pub(crate) fn of(intent: &'a str, tool: &'a str, called: &'a Called) -> Self {
-        let Called { request_id, contract, partner, payload, reference, advisory, by, notes, elapsed } = called;
-        let version = contract.0.descriptor().version.to_string();
+    pub(crate) fn of(intent: &'a str, tool: &'a str, outcome: &'a CallOutcome) -> Self {
+        let CallOutcome { request_id, contract, partner, payload, reference, advisory, by, notes, elapsed } = outcome;
+        let version = contract.descriptor().version.to_string();
         Self {
             request_id,
             intent,
             tool: by.as_deref().unwrap_or(tool),
-            contract: ContractVersion { version, digest: contract.0.digest() },
+            contract: ContractVersion { version, digest: contract.digest() },
             partner: partner.id.as_str(),
             reference: reference.as_deref(),
             advisory: advisory.as_deref(),
@@ -160,7 +160,7 @@ async fn call_tool(
 ) -> Result<Response, Refusal> {
     let user = user(&headers)?;
     let request = ToolRequest::read(&body)?;
-    let order = Order {
+    let call = CallRequest {
         intent: &intent,
         tool: &tool,
         reference: &request.reference,
@@ -170,10 +170,7 @@ async fn call_tool(
         trace: Some(&trace),
         progress: None,
     };
-    let called = app.caller.call(order).await.map_err(|error| {
-        let contract = app.searcher.contracts.live(&intent);
-        Refusal::of_call(error, contract.as_deref().map(|contract| contract.descriptor()))
-    })?;
-    let answer = ToolAnswer::of(&intent, &tool, &called);
+    let outcome = app.caller.call(call).await?;
+    let answer = ToolAnswer::of(&intent, &tool, &outcome);
     wire::json(StatusCode::OK, &answer, answer.estimate_bytes())
 }

@@ -217,7 +217,7 @@ pub struct PartnerReport<'a> {
 
 impl<'a> From<&'a SearchOutcome> for SearchAnswer<'a> {
     fn from(outcome: &'a SearchOutcome) -> Self {
-        let contract = &*outcome.contract.0;
+        let contract = &*outcome.contract;
         let descriptor = contract.descriptor();
         Self {
             request_id: &outcome.request_id,

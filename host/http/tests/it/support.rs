@@ -215,9 +215,12 @@ impl Contract for FakeContract {
                 "trap" => return Err(ContractFault::Trap("secret detail".to_owned()).into()),
                 "busy" => return Err(ContractFault::Busy(50).into()),
                 "panic" => panic!("a handler of the tests panics on purpose"),
-                "wait" => {
+                mode @ ("wait" | "wait_too_far") => {
                     self.gate.arrived.notify_one();
                     self.gate.open.notified().await;
+                    if mode == "wait_too_far" {
+                        return refused("TOO_FAR");
+                    }
                 }
                 "forever" => {
                     self.gate.arrived.notify_one();

@@ -12,7 +12,8 @@ use futures_util::future::join;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{CallError, Caller, Judged, Pinned};
+use super::prepare::PreparedCall;
+use super::{CallError, Caller, JudgedAnswer};
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::findings::Severity;
@@ -31,7 +32,7 @@ const ANOTHER_BOOKING: &str = "IDEMPOTENCY_BROKEN";
 
 /// A judged answer as it is kept.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredAnswer {
     payload: Box<RawValue>,
     booking: Option<String>,
     advisory: Option<String>,
@@ -39,19 +40,13 @@ struct Kept {
 }
 
 impl Caller {
-    /// Makes a write under its key. `expired` is set when the option's time is over: then only what was done in time is
-    /// told.
-    pub(super) async fn once(
-        &self,
-        call: &Pinned<'_>,
-        asked: &Asked,
-        expired: Option<CallError>,
-    ) -> Result<Judged, CallError> {
+    /// Makes a write under its key. When the option's time is over, only what was done in time is told.
+    pub(super) async fn call_once(&self, call: &PreparedCall<'_>, keyed: &Asked) -> Result<JudgedAnswer, CallError> {
         let mut races = 0;
         loop {
-            let kept = load::<Attempt>(&*self.memory.store, &asked.id().to_string()).await.map_err(store)?;
+            let kept = load::<Attempt>(&*self.memory.store, &keyed.id().to_string()).await.map_err(store)?;
             let now_ms = self.clock.now_ms();
-            let again = match (asked.judge(kept.as_ref().map(|kept| &kept.value), now_ms), &expired) {
+            let again = match (keyed.judge(kept.as_ref().map(|kept| &kept.value), now_ms), &call.expired) {
                 (Verdict::Conflict, _) => return Err(CallError::KeyUsed),
                 (Verdict::UnderWay(left_ms), _) => {
                     if now_ms.saturating_add(LOOK_AGAIN_MS) > call.deadline_ms {
@@ -60,15 +55,15 @@ impl Caller {
                     self.memory.timer.wait(Duration::from_millis(LOOK_AGAIN_MS)).await;
                     continue;
                 }
-                (Verdict::Done(answer), expired) => return self.repeated(call, asked, answer, expired.is_some()).await,
+                (Verdict::Done(answer), expired) => return self.repeat(call, keyed, answer, expired.is_some()).await,
                 (Verdict::GoesOut { .. }, Some(expired)) => return Err(expired.clone()),
                 (Verdict::GoesOut { again }, None) => again,
             };
             let begun = Versioned {
                 revision: kept.as_ref().map_or(0, |kept| kept.revision),
-                value: asked.begin(kept.as_ref().map(|kept| &kept.value), now_ms),
+                value: keyed.begin(kept.as_ref().map(|kept| &kept.value), now_ms),
             };
-            match self.keep(&begun).await {
+            match self.store_attempt(&begun).await {
                 Ok(()) => return self.carry_out(call, begun, again).await,
                 Err(StoreError::Conflict(_)) if races < RACES_MAX => races += 1,
                 Err(error) => return Err(store(error)),
@@ -77,39 +72,42 @@ impl Caller {
     }
 
     /// Makes the call, and takes down what came of it.
-    async fn carry_out(&self, call: &Pinned<'_>, begun: Versioned<Attempt>, again: bool) -> Result<Judged, CallError> {
-        let (revision, outcome) = join(self.kept_at(&begun), self.make(call, again)).await;
+    async fn carry_out(
+        &self,
+        call: &PreparedCall<'_>,
+        begun: Versioned<Attempt>,
+        again: bool,
+    ) -> Result<JudgedAnswer, CallError> {
+        let (revision, outcome) = join(self.begun_revision(&begun), self.make(call, again)).await;
         let settled = match &outcome {
-            Ok(judged) => match self.sealed(&begun.value, judged) {
+            Ok(judged) => match self.seal_answer(&begun.value, judged) {
                 Some(answer) => Some(begun.value.clone().done(answer)),
                 None => begun.value.clone().failed(Fate::Unknown),
             },
-            Err(CallError::Partner { failure, .. }) => {
-                begun.value.clone().failed(Fate::of(failure, call.contract.descriptor()))
-            }
+            Err(CallError::Partner { failure, .. }) => begun.value.clone().failed(Fate::of(failure, call.descriptor())),
             // The partner has answered, and may have done it, whatever is thought of its answer.
             Err(_) => begun.value.clone().failed(Fate::Unknown),
         };
         let kept = match settled {
-            Some(value) => self.keep(&Versioned { revision, value }).await,
+            Some(value) => self.store_attempt(&Versioned { revision, value }).await,
             None => self.drop_attempt(&Versioned { revision, value: begun.value }).await,
         };
         if let Err(error) = kept {
             // It stands as under way, and is made again under its key when that time is over.
-            tracing::error!(error = %chain(&error), tool = call.order.tool, "the end of a write could not be kept");
+            tracing::error!(error = %chain(&error), tool = call.request.tool, "the end of a write could not be kept");
         }
         outcome
     }
 
     /// Tells of a write that was done: its current status where the partner can be asked, else what it answered then.
-    async fn repeated(
+    async fn repeat(
         &self,
-        call: &Pinned<'_>,
-        asked: &Asked,
+        call: &PreparedCall<'_>,
+        keyed: &Asked,
         answer: &Answer,
         is_over: bool,
-    ) -> Result<Judged, CallError> {
-        let first = self.opened(asked, answer)?;
+    ) -> Result<JudgedAnswer, CallError> {
+        let first = self.open_answer(keyed, answer)?;
         if is_over {
             return Ok(first);
         }
@@ -123,7 +121,7 @@ impl Caller {
             }
             Err(error) => {
                 tracing::info!(
-                    error = %chain(&error), tool = call.order.tool,
+                    error = %chain(&error), tool = call.request.tool,
                     "a repeated write is answered with what the partner said first"
                 );
                 Ok(first)
@@ -131,14 +129,14 @@ impl Caller {
         }
     }
 
-    async fn keep(&self, attempt: &Versioned<Attempt>) -> Result<(), StoreError> {
+    async fn store_attempt(&self, attempt: &Versioned<Attempt>) -> Result<(), StoreError> {
         let mut change = Change::default();
         change.put(attempt);
         self.memory.store.commit(change).await
     }
 
     /// The revision that an attempt was kept at when it began: a new record counts on from those that were removed.
-    async fn kept_at(&self, begun: &Versioned<Attempt>) -> u64 {
+    async fn begun_revision(&self, begun: &Versioned<Attempt>) -> u64 {
         let next = begun.revision + 1;
         if begun.revision > 0 {
             return next;
@@ -154,20 +152,20 @@ impl Caller {
         self.memory.store.commit(change).await
     }
 
-    fn sealed(&self, attempt: &Attempt, judged: &Judged) -> Option<Answer> {
-        let Judged { payload, booking, advisory, by, .. } = judged.clone();
+    fn seal_answer(&self, attempt: &Attempt, judged: &JudgedAnswer) -> Option<Answer> {
+        let JudgedAnswer { payload, booking, advisory, by, .. } = judged.clone();
         let by = by.as_deref().map(str::to_owned);
-        let text = serde_json::to_string(&Kept { payload, booking, advisory, by }).ok();
+        let text = serde_json::to_string(&StoredAnswer { payload, booking, advisory, by }).ok();
         let text = text.filter(|text| text.len() <= ANSWER_MAX_BYTES)?;
         self.memory.vault.seal(&attempt.key(), &Secret::new(text)).ok().map(Answer)
     }
 
-    fn opened(&self, asked: &Asked, answer: &Answer) -> Result<Judged, CallError> {
-        let text = self.memory.vault.open(&asked.id().to_string(), &answer.0);
+    fn open_answer(&self, keyed: &Asked, answer: &Answer) -> Result<JudgedAnswer, CallError> {
+        let text = self.memory.vault.open(&keyed.id().to_string(), &answer.0);
         let text = text.map_err(|error| CallError::Store(chain(&error)))?;
-        let Kept { payload, booking, advisory, by } =
+        let StoredAnswer { payload, booking, advisory, by } =
             serde_json::from_str(text.expose()).map_err(|error| CallError::Store(chain(&error)))?;
-        Ok(Judged { payload, booking, advisory, by: by.map(Arc::from), elapsed: Duration::ZERO })
+        Ok(JudgedAnswer { payload, booking, advisory, by: by.map(Arc::from), elapsed: Duration::ZERO })
     }
 }
 

@@ -13,13 +13,14 @@ use serde_json::value::RawValue;
 
 use crate::forbidden::ForbiddenFields;
 use crate::payload::{self, SearchPayload};
+use crate::pinned::{Failed, PinnedContract};
 use crate::reference::{OptionReference, ReferenceSealer, UserMark};
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::contract::{
     CallContext, Descriptor, Evaluation, Payload, PreparedRequest, RankedOption, Refusal, Violation,
 };
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::error::{CallFailure, ContractError, ContractFault, SearchError};
+use intent_gateway_domain::error::{CallFailure, ContractFault};
 use intent_gateway_domain::findings::{Finding, Severity};
 use intent_gateway_domain::id::{IntentId, UserId};
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
@@ -30,9 +31,11 @@ use intent_gateway_domain::telemetry::{self, ForLog, Stage};
 use intent_gateway_domain::trace::Trace;
 use intent_gateway_outbound::{Errand, Outbound, Sent, Turn};
 
+mod error;
 mod progressive;
 mod sorting;
 
+pub use self::error::SearchError;
 pub use self::progressive::{Snapshot, Snapshots};
 use self::sorting::{OptionNote, Origin, Sorting};
 
@@ -56,7 +59,7 @@ pub struct Searcher {
 
 /// What is searched, and for whom.
 #[derive(Clone, Debug)]
-pub struct Request<'a> {
+pub struct SearchRequest<'a> {
     /// The intent.
     pub intent: &'a str,
     /// The orchestrator's body, JSON text.
@@ -94,16 +97,6 @@ pub struct SearchOutcome {
 
 /// Code of an empty answer when every partner that might have answered failed, or is not called at the moment.
 pub const NO_PARTNER_ANSWERED: &str = "NO_PARTNER_ANSWERED";
-
-/// The contract version that a call was pinned to.
-pub struct PinnedContract(pub Arc<dyn Contract>);
-
-impl std::fmt::Debug for PinnedContract {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let descriptor = self.0.descriptor();
-        write!(f, "{} {} ({})", descriptor.intent, descriptor.version, self.0.digest())
-    }
-}
 
 /// One ranked option.
 #[derive(Debug)]
@@ -174,7 +167,7 @@ struct Bound<'a> {
 
 /// A search on its way, pinned.
 struct Prepared {
-    contract: Arc<dyn Contract>,
+    contract: PinnedContract,
     context: CallContext,
     arguments: Box<RawValue>,
     notes: Vec<Violation>,
@@ -211,51 +204,45 @@ impl Searcher {
         intent: &str,
         body: &str,
         fallback_request_id: String,
-    ) -> Result<SearchOutcome, SearchError> {
-        self.search_for(Request { intent, body, user: None, fallback_request_id, trace: None }).await
+    ) -> Result<SearchOutcome, Failed<SearchError>> {
+        self.search_for(SearchRequest { intent, body, user: None, fallback_request_id, trace: None }).await
     }
 
     /// Runs one search.
     ///
     /// # Errors
     /// [`SearchError`] when there is no such intent, the request is refused, or the contract fails.
-    pub async fn search_for(&self, request: Request<'_>) -> Result<SearchOutcome, SearchError> {
-        let intent = request.intent;
-        let outcome = self.searched(request).await;
-        self.count(intent, &outcome);
-        outcome
+    pub async fn search_for(&self, request: SearchRequest<'_>) -> Result<SearchOutcome, Failed<SearchError>> {
+        let contract = self.pin(request.intent)?;
+        let outcome = self.run(&contract, request).await;
+        count(&contract, outcome.as_ref());
+        outcome.map_err(|error| Failed { contract: Some(contract), error })
     }
 
-    async fn searched(&self, request: Request<'_>) -> Result<SearchOutcome, SearchError> {
-        let (prepared, chosen) = self.prepare(request).await?;
+    /// Takes the live version of an intent, which serves the search to its end.
+    fn pin(&self, intent: &str) -> Result<PinnedContract, Failed<SearchError>> {
+        let unknown = || Failed::without_contract(SearchError::InvalidIntent(intent.to_owned()));
+        self.contracts.live(intent).map(PinnedContract).ok_or_else(unknown)
+    }
+
+    async fn run(&self, contract: &PinnedContract, request: SearchRequest<'_>) -> Result<SearchOutcome, SearchError> {
+        let (prepared, chosen) = self.prepare(contract, request).await?;
         let answers = join_all(chosen.into_iter().map(|partner| self.ask(&prepared, partner))).await;
         self.rank(&prepared, &answers, true).await
     }
 
-    /// Counts a search by what came of it. One for an intent that nobody knows is nobody's.
-    fn count(&self, intent: &str, outcome: &Result<SearchOutcome, SearchError>) {
-        let Some(contract) = self.contracts.live(intent) else { return };
-        let outcome = match outcome {
-            Ok(outcome) if outcome.options.is_empty() => telemetry::Outcome::Empty,
-            Ok(_) => telemetry::Outcome::Ok,
-            Err(SearchError::InvalidIntent(_) | SearchError::Refused(_)) => telemetry::Outcome::Refused,
-            Err(SearchError::Contract(_)) => telemetry::Outcome::Failed,
-        };
-        telemetry::search(contract.descriptor(), outcome);
-    }
-
     /// Checks the request and chooses whom to ask.
-    async fn prepare(&self, request: Request<'_>) -> Result<(Prepared, Vec<Arc<Partner>>), SearchError> {
-        let Request { intent, body, user, fallback_request_id, trace } = request;
-        let contract = self.contracts.live(intent).ok_or_else(|| SearchError::InvalidIntent(intent.to_owned()))?;
+    async fn prepare(
+        &self,
+        contract: &PinnedContract,
+        request: SearchRequest<'_>,
+    ) -> Result<(Prepared, Vec<Arc<Partner>>), SearchError> {
+        let SearchRequest { intent, body, user, fallback_request_id, trace } = request;
         let descriptor = contract.descriptor();
         let start = Instant::now();
         let mut context = CallContext { request_id: fallback_request_id, now_ms: self.clock.now_ms() };
         let PreparedRequest { arguments, need, notes } =
-            contract.check_request(&context, &descriptor.search.tool, body).await.map_err(|error| match error {
-                ContractError::Refused(refusal) => SearchError::Refused(refusal),
-                ContractError::Fault(fault) => SearchError::Contract(fault),
-            })?;
+            contract.check_request(&context, &descriptor.search.tool, body).await?;
         context.request_id = request_id(arguments.get())?;
         let checked = Instant::now();
         telemetry::stage(Stage::Check, descriptor, checked - start);
@@ -306,7 +293,7 @@ impl Searcher {
     async fn ask(&self, search: &Prepared, partner: Arc<Partner>) -> Answer {
         let start = Instant::now();
         let errand = Errand {
-            contract: search.contract.clone(),
+            contract: search.contract.0.clone(),
             context: search.context.clone(),
             partner: partner.clone(),
             tool: search.tool.clone(),
@@ -378,7 +365,7 @@ impl Searcher {
             partners,
             left_out_more: search.left_out_more,
             notes: search.notes.clone(),
-            contract: PinnedContract(search.contract.clone()),
+            contract: search.contract.clone(),
             receipt,
         })
     }
@@ -394,10 +381,7 @@ impl Searcher {
             return Ok(Evaluation::default());
         }
         let payloads: Vec<Payload<'_>> = payloads.iter().map(ReceiptPayload::for_contract).collect();
-        contract.evaluate(context, request, &payloads).await.map_err(|error| match error {
-            ContractError::Refused(refusal) => SearchError::Refused(refusal),
-            ContractError::Fault(fault) => SearchError::Contract(fault),
-        })
+        Ok(contract.evaluate(context, request, &payloads).await?)
     }
 
     /// Takes down what was ranked and how. Nothing is where nobody gave anything to rank.
@@ -513,6 +497,17 @@ impl Searcher {
             }
         }
     }
+}
+
+/// Counts a search by what came of it.
+fn count(contract: &PinnedContract, outcome: Result<&SearchOutcome, &SearchError>) {
+    let outcome = match outcome {
+        Ok(outcome) if outcome.options.is_empty() => telemetry::Outcome::Empty,
+        Ok(_) => telemetry::Outcome::Ok,
+        Err(SearchError::InvalidIntent(_) | SearchError::Refused(_)) => telemetry::Outcome::Refused,
+        Err(SearchError::Contract(_)) => telemetry::Outcome::Failed,
+    };
+    telemetry::search(contract.descriptor(), outcome);
 }
 
 /// The request identifier of prepared arguments.

@@ -11,8 +11,9 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, Either, FutureExt as _, select};
 use futures_util::stream::{BoxStream, FuturesUnordered, StreamExt as _, unfold};
 
-use super::{Answer, Prepared, Request, SearchOutcome, Searcher};
-use intent_gateway_domain::error::{ContractFault, SearchError};
+use super::{Answer, Prepared, SearchError, SearchOutcome, SearchRequest, Searcher, count};
+use crate::pinned::Failed;
+use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::Timer;
 
@@ -29,7 +30,7 @@ pub struct Snapshot {
 }
 
 /// Snapshots of one search, of which an error is the last. Dropped, the calls under way are dropped with it.
-pub type Snapshots = BoxStream<'static, Result<Snapshot, SearchError>>;
+pub type Snapshots = BoxStream<'static, Result<Snapshot, Failed<SearchError>>>;
 
 impl Searcher {
     /// Runs one search, and shows what there is after each partner's answer.
@@ -38,15 +39,15 @@ impl Searcher {
     /// As [`search_for`](Self::search_for), where it ends before anybody is asked.
     pub async fn search_progressively(
         self: Arc<Self>,
-        request: Request<'_>,
+        request: SearchRequest<'_>,
         timer: Arc<dyn Timer>,
-    ) -> Result<Snapshots, SearchError> {
-        let intent = request.intent.to_owned();
-        let (prepared, chosen) = match self.prepare(request).await {
+    ) -> Result<Snapshots, Failed<SearchError>> {
+        let contract = self.pin(request.intent)?;
+        let (prepared, chosen) = match self.prepare(&contract, request).await {
             Ok(prepared) => prepared,
             Err(error) => {
-                self.count(&intent, &Err(error.clone()));
-                return Err(error);
+                count(&contract, Err(&error));
+                return Err(Failed { contract: Some(contract), error });
             }
         };
         let prepared = Arc::new(prepared);
@@ -59,7 +60,6 @@ impl Searcher {
         let under_way = UnderWay {
             calls,
             awaited,
-            intent,
             prepared,
             timer,
             searcher: self,
@@ -76,7 +76,6 @@ impl Searcher {
 struct UnderWay {
     searcher: Arc<Searcher>,
     timer: Arc<dyn Timer>,
-    intent: String,
     prepared: Arc<Prepared>,
     calls: FuturesUnordered<BoxFuture<'static, (usize, Answer)>>,
     /// By their place among the chosen.
@@ -90,7 +89,7 @@ struct UnderWay {
 }
 
 impl UnderWay {
-    async fn next(mut self) -> Option<(Result<Snapshot, SearchError>, Self)> {
+    async fn next(mut self) -> Option<(Result<Snapshot, Failed<SearchError>>, Self)> {
         while !self.is_over {
             self.wait().await;
             let snapshot = self.snapshot().await;
@@ -128,16 +127,17 @@ impl UnderWay {
         self.awaited.remove(&place);
     }
 
-    async fn snapshot(&mut self) -> Result<Snapshot, SearchError> {
+    async fn snapshot(&mut self) -> Result<Snapshot, Failed<SearchError>> {
         let outcome = self.searcher.rank(&self.prepared, &self.answers, self.awaited.is_empty()).await;
         // The next one may find room.
         let is_passing = matches!(outcome, Err(SearchError::Contract(ContractFault::Busy(_))));
         self.is_over = self.awaited.is_empty() || (outcome.is_err() && !is_passing);
         if self.is_over {
-            self.searcher.count(&self.intent, &outcome);
+            count(&self.prepared.contract, outcome.as_ref());
         }
         let mut awaited: Vec<Arc<Partner>> = self.awaited.values().cloned().collect();
         awaited.sort_by(|a, b| a.id.cmp(&b.id));
-        outcome.map(|outcome| Snapshot { outcome, awaited })
+        let failed = |error| Failed { contract: Some(self.prepared.contract.clone()), error };
+        outcome.map(|outcome| Snapshot { outcome, awaited }).map_err(failed)
     }
 }

@@ -6,10 +6,12 @@ use std::task::{Context, Poll};
 use futures_executor::block_on;
 use futures_util::StreamExt as _;
 use futures_util::task::noop_waker_ref;
-use intent_gateway_domain::error::{CallFailure, ContractFault, SearchError};
+use intent_gateway_domain::error::{CallFailure, ContractFault};
 use intent_gateway_domain::ports::PartnerDirectory as _;
 use intent_gateway_routing::reference::Reference;
-use intent_gateway_routing::search::{NO_PARTNER_ANSWERED, Request, SearchOutcome, Snapshot, Snapshots};
+use intent_gateway_routing::search::{
+    NO_PARTNER_ANSWERED, SearchError, SearchOutcome, SearchRequest, Snapshot, Snapshots,
+};
 use serde_json::json;
 
 use crate::support::{Deviation, INTENT, World, ids, sealer, things};
@@ -24,8 +26,13 @@ impl Progress {
     fn of(world: World) -> Self {
         let partners = world.directory.all();
         partners.iter().for_each(|partner| world.partners.hold(partner.id.as_str()));
-        let request =
-            Request { intent: INTENT, body: "{}", user: None, fallback_request_id: "made-up".to_owned(), trace: None };
+        let request = SearchRequest {
+            intent: INTENT,
+            body: "{}",
+            user: None,
+            fallback_request_id: "made-up".to_owned(),
+            trace: None,
+        };
         let searcher = Arc::new(world.searcher());
         let snapshots = block_on(searcher.search_progressively(request, world.clock.clone()));
         Self { snapshots: snapshots.expect("begun"), world }
@@ -42,7 +49,8 @@ impl Progress {
     }
 
     fn poll(&mut self) -> Poll<Option<Result<Snapshot, SearchError>>> {
-        self.snapshots.poll_next_unpin(&mut Context::from_waker(noop_waker_ref()))
+        let polled = self.snapshots.poll_next_unpin(&mut Context::from_waker(noop_waker_ref()));
+        polled.map(|next| next.map(|snapshot| snapshot.map_err(|failed| failed.error)))
     }
 
     fn next(&mut self) -> Snapshot {

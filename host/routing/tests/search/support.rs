@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use futures_executor::block_on;
 use intent_gateway_domain::contract::*;
-use intent_gateway_domain::error::{CallFailure, ContractError, ContractFault, SearchError};
+use intent_gateway_domain::error::{CallFailure, ContractError, ContractFault};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_outbound::Outbound;
 use intent_gateway_routing::reference::ReferenceSealer;
-use intent_gateway_routing::search::{SearchOutcome, Searcher};
+use intent_gateway_routing::search::{SearchError, SearchOutcome, Searcher};
 use intent_gateway_testing::catalogue::Catalogue;
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract::{
@@ -142,7 +142,8 @@ impl World {
     }
 
     pub(crate) fn search(&self, body: &Value) -> Result<SearchOutcome, SearchError> {
-        block_on(self.searcher().search(INTENT, &body.to_string(), "made-up".into()))
+        let outcome = block_on(self.searcher().search(INTENT, &body.to_string(), "made-up".into()));
+        outcome.map_err(|failed| failed.error)
     }
 
     /// What the contract was given to rank, each time.
