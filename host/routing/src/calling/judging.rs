@@ -62,9 +62,12 @@ impl Caller {
         }
     }
 
-    /// The option that the call is about, as the search returned it, where its receipt is still kept.
+    /// The option that the call is about, as the search returned it, where that is still known.
     async fn quoted_option(&self, call: &PreparedCall<'_>) -> Option<Box<RawValue>> {
         let (receipt, number) = call.binding.option.as_ref()?;
+        if let Some(option) = self.open_rankings.option(receipt, &call.partner.id, *number) {
+            return Some(option);
+        }
         match self.evidence.option(receipt, &call.partner.id, *number).await {
             Ok(option) => option,
             Err(error) => {

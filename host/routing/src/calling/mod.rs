@@ -30,7 +30,7 @@ pub use once::forget_attempts;
 use self::prepare::PreparedCall;
 use crate::pinned::{Failed, PinnedContract};
 use crate::reference::{BookingReference, Reference, ReferenceSealer};
-use crate::search::Searcher;
+use crate::search::{OpenRankings, Searcher};
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::contract::{ToolRole, Violation};
 use intent_gateway_domain::id::UserId;
@@ -57,6 +57,8 @@ pub struct Caller {
     pub journal: Arc<dyn Journal>,
     /// What was quoted.
     pub evidence: Arc<dyn Evidence>,
+    /// The same of searches that still go on.
+    pub open_rankings: OpenRankings,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Opens and seals references.
@@ -141,13 +143,15 @@ impl Caller {
     /// One that works beside a searcher: with the same contracts, partners and references.
     #[must_use]
     pub fn beside(searcher: &Searcher, evidence: Arc<dyn Evidence>, memory: Memory) -> Self {
-        let Searcher { contracts, directory, outbound, journal, clock, references, timeout: _ } = searcher;
+        let Searcher { contracts, directory, outbound, journal, clock, references, open_rankings, timeout: _ } =
+            searcher;
         Self {
             contracts: contracts.clone(),
             directory: directory.clone(),
             outbound: outbound.clone(),
             journal: journal.clone(),
             evidence,
+            open_rankings: open_rankings.clone(),
             clock: clock.clone(),
             references: references.clone(),
             memory,

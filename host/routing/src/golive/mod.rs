@@ -17,7 +17,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use crate::reference::ReferenceSealer;
-use crate::search::{PartnerStatus, SearchError, SearchOutcome, Searcher};
+use crate::search::{OpenRankings, PartnerStatus, SearchError, SearchOutcome, Searcher};
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::contract::{Descriptor, Need, Requirement, RequirementCheck};
 use intent_gateway_domain::digest::Digest;
@@ -122,6 +122,7 @@ impl GoLiveRunner {
             // Nobody ever sees a reference of these searches, so its key protects nothing.
             references: ReferenceSealer::new(&Secret::new("go-live check")),
             timeout: self.timeout,
+            open_rankings: OpenRankings::default(),
         }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::calling::{CallError, CallOutcome, CallRequest, Caller, Memory, forget_attempts};
 use crate::reference::{OptionReference, Reference, ReferenceSealer, UserMark};
+use crate::search::OpenRankings;
 use futures_executor::block_on;
 use intent_gateway_domain::clock::Clock as _;
 use intent_gateway_domain::contract::{Axes, CheckedResponse, Descriptor, Tool, ToolRole};
@@ -161,6 +162,7 @@ impl World {
             outbound: Arc::new(Outbound::plain(partners.clone(), clock.clone())),
             journal: journal.clone(),
             evidence: journal.clone(),
+            open_rankings: OpenRankings::default(),
             clock: clock.clone(),
             references: sealer(),
             memory: Memory { store: store.clone(), vault: vault(), timer: clock.clone() },
