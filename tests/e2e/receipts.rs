@@ -23,7 +23,7 @@ use intent_gateway_domain::secret::Secret;
 use intent_gateway_outbound::Outbound;
 use intent_gateway_routing::reference::ReferenceSealer;
 use intent_gateway_routing::replay::{Difference, replay};
-use intent_gateway_routing::search::Searcher;
+use intent_gateway_routing::search::{OpenRankings, Searcher};
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -143,6 +143,7 @@ async fn ranked(package: &str) -> (Arc<World>, Receipt) {
         clock: Arc::new(FixedClock),
         references: ReferenceSealer::new(&Secret::new("test key")),
         timeout: Duration::from_secs(5),
+        open_rankings: OpenRankings::default(),
     };
     let body = sample(package, "request.json").to_string();
     let outcome = searcher.search(intent.as_str(), &body, "made-up".to_owned()).await.expect("searched");

@@ -1,7 +1,7 @@
 //! Calls of tools that are no searches.
 
 use intent_gateway_domain::contract::Violation;
-use intent_gateway_routing::calling::Called;
+use intent_gateway_routing::calling::CallOutcome;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -65,8 +65,8 @@ pub struct ToolAnswer<'a> {
 impl<'a> ToolAnswer<'a> {
     /// What came of a call.
     #[must_use]
-    pub fn of(intent: &'a str, tool: &'a str, called: &'a Called) -> Self {
-        let Called { request_id, contract, partner, payload, reference, advisory, by, notes, elapsed } = called;
+    pub fn of(intent: &'a str, tool: &'a str, called: &'a CallOutcome) -> Self {
+        let CallOutcome { request_id, contract, partner, payload, reference, advisory, by, notes, elapsed } = called;
         Self {
             request_id,
             intent,

@@ -193,17 +193,3 @@ impl CallFailure {
         }
     }
 }
-
-/// Why the orchestrator's request got no result.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SearchError {
-    /// No live contract of that name.
-    #[error("there is no intent `{0}`")]
-    InvalidIntent(String),
-    /// The request was refused.
-    #[error("the request was refused with {}", .0.code)]
-    Refused(Refusal),
-    /// The contract failed.
-    #[error("the contract of the intent failed")]
-    Contract(#[source] ContractFault),
-}

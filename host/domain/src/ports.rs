@@ -360,11 +360,8 @@ pub trait Evidence: Send + Sync {
         number: u32,
     ) -> BoxFuture<'a, Result<Option<Box<RawValue>>, StoreError>> {
         Box::pin(async move {
-            let Some(receipt) = self.receipt(receipt).await? else { return Ok(None) };
-            let is_shown = receipt.ranked.iter().any(|score| score.number == number);
-            let of_partner = receipt.payloads.into_iter().filter(|payload| payload.partner == *partner);
-            let mut candidates = of_partner.flat_map(|payload| payload.candidates);
-            Ok(candidates.find(|candidate| is_shown && candidate.number == number).map(|candidate| candidate.json))
+            let receipt = self.receipt(receipt).await?;
+            Ok(receipt.and_then(|receipt| receipt.shown_option(partner, number).map(ToOwned::to_owned)))
         })
     }
 

@@ -152,15 +152,25 @@ impl ReceiptPayload {
 impl Receipt {
     /// The options of a partner that were shown, best first.
     pub fn shown<'a>(&'a self, partner: &'a PartnerId) -> impl Iterator<Item = &'a RawValue> + 'a {
-        self.ranked.iter().filter_map(move |score| {
-            let payloads = self.payloads.iter().filter(|payload| payload.partner == *partner);
-            let mut candidates = payloads.flat_map(|payload| &payload.candidates);
-            candidates.find(|candidate| candidate.number == score.number).map(|candidate| &*candidate.json)
-        })
+        self.ranked.iter().filter_map(move |score| self.candidate(partner, score.number))
+    }
+
+    /// One option of a partner, if it was shown.
+    #[must_use]
+    pub fn shown_option(&self, partner: &PartnerId, number: u32) -> Option<&RawValue> {
+        let is_shown = self.ranked.iter().any(|score| score.number == number);
+        self.candidate(partner, number).filter(|_| is_shown)
+    }
+
+    fn candidate(&self, partner: &PartnerId, number: u32) -> Option<&RawValue> {
+        let payloads = self.payloads.iter().filter(|payload| payload.partner == *partner);
+        let mut candidates = payloads.flat_map(|payload| &payload.candidates);
+        candidates.find(|candidate| candidate.number == number).map(|candidate| &*candidate.json)
     }
 }
 
-/// The identifier of a receipt: it follows from what was asked, when, by which contract, and what came out.
+/// The identifier of a receipt: it follows from what was asked, when, by which contract, and what came out. Where it has
+/// to be known before anything has come out, something that is no other search's stands for the outcome.
 #[must_use]
 pub fn identifier(context: &CallContext, contract: Digest, outcome: Digest) -> String {
     let mut hasher = Sha256::new();

@@ -28,7 +28,7 @@ use intent_gateway_routing::calling::{Caller, Memory};
 use intent_gateway_routing::following::Following;
 use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
 use intent_gateway_routing::reference::ReferenceSealer;
-use intent_gateway_routing::search::Searcher;
+use intent_gateway_routing::search::{OpenRankings, Searcher};
 use intent_gateway_routing::selection::Directory;
 use intent_gateway_sandbox::Sandbox;
 use intent_gateway_store::{Desk, Journal, SqlStore};
@@ -187,6 +187,7 @@ async fn parts(
         clock: clock.clone(),
         references: ReferenceSealer::new(&keys.reference),
         timeout: config.search.timeout(),
+        open_rankings: OpenRankings::default(),
     };
     let intake = Intake {
         keys: ring.clone(),

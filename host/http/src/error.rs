@@ -17,9 +17,11 @@ use std::time::Duration;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 pub(crate) use intent_gateway_api::error::{ErrorBody, ErrorDetail};
-use intent_gateway_domain::contract::{Descriptor, Violation};
-use intent_gateway_domain::error::{ContractFault, SearchError};
+use intent_gateway_domain::contract::{Descriptor, Refusal as ContractRefusal, Violation};
+use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::ports::ContractAdminError;
+use intent_gateway_routing::pinned::Failed;
+use intent_gateway_routing::search::SearchError;
 
 /// Seconds after which a caller may try again when the gateway is busy.
 const RETRY_AFTER_SECONDS: NonZeroU32 = NonZeroU32::MIN;
@@ -246,27 +248,20 @@ impl Refusal {
         Self { status, ..Self::new(code) }
     }
 
-    /// What came of a search that gave no result. `descriptor` is that of the live contract, for the status that
-    /// its error table gives to a code.
-    pub(crate) fn of_search(error: SearchError, descriptor: Option<&Descriptor>) -> Self {
-        match error {
-            SearchError::InvalidIntent(_) => Self::new(Code::InvalidIntent),
-            SearchError::Refused(refusal) => {
-                let row = descriptor.and_then(|descriptor| descriptor.error(&refusal.code));
-                // A table may give an advisory status to a code; a refusal is an error whatever the table says.
-                let status = row
-                    .and_then(|row| StatusCode::from_u16(row.http_status).ok())
-                    .filter(|status| status.is_client_error() || status.is_server_error())
-                    .unwrap_or(StatusCode::BAD_REQUEST);
-                let message = match row {
-                    Some(row) if !row.meaning.is_empty() => Cow::Owned(row.meaning.clone()),
-                    _ => Code::InvalidRequest.message().into(),
-                };
-                let refused = Self::new(Code::InvalidRequest).message(message).violations(refusal.violations);
-                Self { status, code: refusal.code.into(), ..refused }
-            }
-            SearchError::Contract(fault) => Self::from(fault),
-        }
+    /// What a contract refuses, with the status and the meaning that its error table gives to the code.
+    fn of_contract(refusal: ContractRefusal, descriptor: Option<&Descriptor>) -> Self {
+        let row = descriptor.and_then(|descriptor| descriptor.error(&refusal.code));
+        // A table may give an advisory status to a code; a refusal is an error whatever the table says.
+        let status = row
+            .and_then(|row| StatusCode::from_u16(row.http_status).ok())
+            .filter(|status| status.is_client_error() || status.is_server_error())
+            .unwrap_or(StatusCode::BAD_REQUEST);
+        let message = match row {
+            Some(row) if !row.meaning.is_empty() => Cow::Owned(row.meaning.clone()),
+            _ => Code::InvalidRequest.message().into(),
+        };
+        let refused = Self::new(Code::InvalidRequest).message(message).violations(refusal.violations);
+        Self { status, code: refusal.code.into(), ..refused }
     }
 
     pub(crate) fn code(&self) -> &str {
@@ -323,6 +318,17 @@ impl Refusal {
 impl From<Code> for Refusal {
     fn from(code: Code) -> Self {
         Self::new(code)
+    }
+}
+
+impl From<Failed<SearchError>> for Refusal {
+    fn from(failed: Failed<SearchError>) -> Self {
+        let descriptor = failed.contract.as_ref().map(|contract| contract.descriptor());
+        match failed.error {
+            SearchError::InvalidIntent(_) => Self::new(Code::InvalidIntent),
+            SearchError::Refused(refusal) => Self::of_contract(refusal, descriptor),
+            SearchError::Contract(fault) => fault.into(),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use intent_gateway_api::intents::{IntentDetail, IntentList, IntentSummary};
 use intent_gateway_api::search::SearchAnswer;
 use intent_gateway_domain::classify::{Classified, classify as classify_utterance};
 use intent_gateway_domain::trace::Trace;
-use intent_gateway_routing::search::Request;
+use intent_gateway_routing::search::SearchRequest;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -125,7 +125,7 @@ async fn search(
     JsonText(body): JsonText,
 ) -> Result<Response, Refusal> {
     let user = tools::user(&headers)?;
-    let request = Request {
+    let request = SearchRequest {
         intent: &intent,
         body: &body,
         user: user.as_ref(),
@@ -136,10 +136,7 @@ async fn search(
         let reading = reading.map(|Extension(reading)| reading);
         return streams::search(Arc::clone(&app), request, request_id, reading).await;
     }
-    let outcome = app.searcher.search_for(request).await.map_err(|error| {
-        let contract = app.searcher.contracts.live(&intent);
-        Refusal::of_search(error, contract.as_deref().map(|contract| contract.descriptor()))
-    })?;
+    let outcome = app.searcher.search_for(request).await?;
     let answer = SearchAnswer::from(&outcome);
     wire::json(StatusCode::OK, &answer, answer.estimate_bytes())
 }

@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, StatusCode};
 use intent_gateway_api::tool::{ToolAnswer, ToolRequest};
 use intent_gateway_domain::id::UserId;
 use intent_gateway_domain::trace::Trace;
-use intent_gateway_routing::calling::Order;
+use intent_gateway_routing::calling::CallRequest;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -78,7 +78,7 @@ async fn call_tool(
     Json(request): Json<ToolRequest>,
 ) -> Result<Response, Refusal> {
     let user = user(&headers)?;
-    let order = Order {
+    let call = CallRequest {
         intent: &intent,
         tool: &tool,
         reference: &request.reference,
@@ -88,10 +88,7 @@ async fn call_tool(
         trace: Some(&trace),
         listener: None,
     };
-    let called = app.caller.call(order).await.map_err(|error| {
-        let contract = app.searcher.contracts.live(&intent);
-        Refusal::of_call(error, contract.as_deref().map(|contract| contract.descriptor()))
-    })?;
-    let answer = ToolAnswer::of(&intent, &tool, &called);
+    let outcome = app.caller.call(call).await?;
+    let answer = ToolAnswer::of(&intent, &tool, &outcome);
     wire::json(StatusCode::OK, &answer, answer.estimate_bytes())
 }

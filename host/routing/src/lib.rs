@@ -9,6 +9,7 @@ pub mod following;
 pub mod forbidden;
 pub mod golive;
 pub mod payload;
+pub mod pinned;
 pub mod reference;
 pub mod replay;
 pub mod search;

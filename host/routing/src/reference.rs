@@ -104,6 +104,30 @@ pub enum Reference {
     Booking(BookingReference),
 }
 
+impl Reference {
+    pub(crate) fn intent(&self) -> &str {
+        match self {
+            Self::Option(option) => &option.intent,
+            Self::Booking(booking) => &booking.intent,
+        }
+    }
+
+    /// The contract that it was made under.
+    pub(crate) fn contract(&self) -> Digest {
+        match self {
+            Self::Option(option) => option.contract,
+            Self::Booking(booking) => booking.contract,
+        }
+    }
+
+    pub(crate) fn user(&self) -> Option<&UserMark> {
+        match self {
+            Self::Option(option) => option.user.as_ref(),
+            Self::Booking(booking) => booking.user.as_ref(),
+        }
+    }
+}
+
 /// What texts of references to options begin with.
 const OPTION: &str = "opt_";
 /// What texts of references to bookings begin with.

@@ -38,7 +38,7 @@ use intent_gateway_routing::calling::{Caller, Memory};
 use intent_gateway_routing::following::Following;
 use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
 use intent_gateway_routing::reference::ReferenceSealer;
-use intent_gateway_routing::search::Searcher;
+use intent_gateway_routing::search::{OpenRankings, Searcher};
 use intent_gateway_routing::selection::Directory;
 use intent_gateway_sandbox::{Sandbox, SandboxConfig};
 use intent_gateway_store::{Desk, Journal, Location, SqlStore};
@@ -152,6 +152,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         clock: clock.clone(),
         references: ReferenceSealer::new(&Secret::new(SIGNING_KEY)),
         timeout: Duration::from_secs(5),
+        open_rankings: OpenRankings::default(),
     };
     let intake =
         Intake { keys: ring.clone(), contracts: sandbox.clone(), desk, clock: clock.clone(), rate: Rate::default() };

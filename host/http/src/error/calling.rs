@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use http::StatusCode;
 use intent_gateway_domain::contract::Descriptor;
-use intent_gateway_domain::error::{CallFailure, NotCalled, SearchError, chain};
+use intent_gateway_domain::error::{CallFailure, NotCalled, chain};
 use intent_gateway_domain::telemetry::ForLog;
 use intent_gateway_routing::calling::CallError;
+use intent_gateway_routing::pinned::Failed;
 
 use super::{Code, Refusal};
 
@@ -28,12 +29,12 @@ const AT_PARTNER: &str = "Bearer realm=\"partner\"";
 /// The contract refuses what the partner answered.
 const PARTNER_ANSWER_INVALID: &str = "PARTNER_ANSWER_INVALID";
 
-impl Refusal {
-    /// What came of a call that gave no answer. `descriptor` is that of the live contract, for the status that its error
-    /// table gives to a code.
-    pub(crate) fn of_call(error: CallError, descriptor: Option<&Descriptor>) -> Self {
-        let detail = chain(&error);
-        match error {
+impl From<Failed<CallError>> for Refusal {
+    /// What came of a call that gave no answer.
+    fn from(failed: Failed<CallError>) -> Self {
+        let detail = chain(&failed.error);
+        let descriptor = failed.contract.as_ref().map(|contract| contract.descriptor());
+        match failed.error {
             CallError::InvalidIntent(_) => Self::new(Code::InvalidIntent),
             CallError::UnknownTool(tool) => Self::new(Code::NotFound)
                 .message(format!("The intent has no tool `{tool}` that is called by reference.")),
@@ -51,7 +52,7 @@ impl Refusal {
             CallError::PartnerGone(_) => {
                 Self::conflict(PARTNER_GONE, "The partner does not serve the intent at the moment; search again.")
             }
-            CallError::Refused(refusal) => Self::of_search(SearchError::Refused(refusal), descriptor),
+            CallError::Refused(refusal) => Self::of_contract(refusal, descriptor),
             CallError::KeyUsed => Self::conflict(IDEMPOTENCY_CONFLICT, "The key was used before with other arguments.")
                 .listed(descriptor, IDEMPOTENCY_CONFLICT.to_owned()),
             CallError::UnderWay { wait_ms } => Self::conflict(CALL_UNDER_WAY, "The same call is under way.")
@@ -77,7 +78,9 @@ impl Refusal {
             CallError::Contract(fault) => fault.into(),
         }
     }
+}
 
+impl Refusal {
     /// A failure at the partner's side, under its own code.
     fn of_failure(failure: &CallFailure) -> Self {
         let said = match failure {

@@ -12,6 +12,7 @@ use intent_gateway_api::tool::{ToolAnswer, ToolRequest};
 use intent_gateway_domain::trace::Trace;
 use intent_gateway_routing::calling::CallError;
 use intent_gateway_routing::following::{Delivery, End, Event, EventId, FollowError, Subject};
+use intent_gateway_routing::pinned::Failed;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa_axum::router::OpenApiRouter;
@@ -109,10 +110,12 @@ async fn follow_tool(
     let joined = app.streams.following.follow(subject, last_seen(&headers)).await;
     let joined = joined.map_err(|error| match error {
         FollowError::Full => Refusal::new(Code::Overloaded),
-        FollowError::Refused(CallError::UnknownTool(tool)) => {
-            Refusal::new(Code::NotFound).message(format!("The intent has no track tool `{tool}`."))
-        }
-        FollowError::Refused(error) => refusal(&app, &intent, error),
+        FollowError::Refused(failed) => match *failed {
+            Failed { error: CallError::UnknownTool(tool), .. } => {
+                Refusal::new(Code::NotFound).message(format!("The intent has no track tool `{tool}`."))
+            }
+            failed => failed.into(),
+        },
     })?;
     if let Some(driver) = joined.driver {
         let draining = app.draining.clone();
@@ -136,11 +139,6 @@ fn last_seen(headers: &HeaderMap) -> Option<EventId> {
     headers.get(LAST_EVENT_ID)?.to_str().ok()?.parse().ok()
 }
 
-fn refusal(app: &App, intent: &str, error: CallError) -> Refusal {
-    let contract = app.searcher.contracts.live(intent);
-    Refusal::of_call(error, contract.as_deref().map(|contract| contract.descriptor()))
-}
-
 /// Puts events into words, for one reader.
 struct Telling {
     app: Arc<App>,
@@ -158,13 +156,13 @@ impl Telling {
                 let data = Told { data: Progress { params }, missed };
                 event::event("progress", Some(id), &data, params.get().len())
             }
-            Event::Update(called) => {
-                let answer = ToolAnswer::of(&self.intent, &self.tool, called);
+            Event::Update(outcome) => {
+                let answer = ToolAnswer::of(&self.intent, &self.tool, outcome);
                 let capacity = answer.estimate_bytes();
                 event::event("update", Some(id), &Told { data: answer, missed }, capacity)
             }
-            Event::Failed(error) => {
-                let refusal = refusal(&self.app, &self.intent, CallError::clone(error));
+            Event::Failed(failed) => {
+                let refusal = Refusal::from(Failed::clone(failed));
                 let data = Told { data: refusal.body(self.request_id.as_str()), missed };
                 event::event("error", Some(id), &data, crate::wire::SMALL_BYTES)
             }

@@ -6,9 +6,8 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use intent_gateway_api::search::SearchAnswer;
-use intent_gateway_domain::error::SearchError;
 use intent_gateway_routing::following::End;
-use intent_gateway_routing::search::{Request, Snapshot};
+use intent_gateway_routing::search::{SearchRequest, Snapshot};
 use serde::Serialize;
 
 use super::body::EventBody;
@@ -33,19 +32,17 @@ struct Shown<'a> {
 /// Searches, with a snapshot after each partner's answer.
 pub(crate) async fn search(
     app: Arc<App>,
-    request: Request<'_>,
+    request: SearchRequest<'_>,
     request_id: RequestId,
     reading: Option<Reading>,
 ) -> Result<Response, Refusal> {
     let place = app.streams.place()?;
-    let intent = request.intent.to_owned();
     let snapshots = Arc::clone(&app.searcher).search_progressively(request, Arc::clone(&app.streams.timer)).await;
-    let snapshots = snapshots.map_err(|error| refusal(&app, &intent, error))?;
     let heartbeat = app.streams.heartbeat;
-    let items = snapshots.map(move |snapshot| match snapshot {
+    let items = snapshots?.map(move |snapshot| match snapshot {
         Ok(snapshot) => shown(&snapshot),
-        Err(error) => {
-            let refusal = refusal(&app, &intent, error);
+        Err(failed) => {
+            let refusal = Refusal::from(failed);
             let event = event::event("error", None, &refusal.body(request_id.as_str()), crate::wire::SMALL_BYTES);
             [event, event::end(None, Ending::Of(End::Failed))].concat().into()
         }
@@ -61,9 +58,4 @@ fn shown(snapshot: &Snapshot) -> Bytes {
     let complete = awaited.is_empty();
     let event = event::event("snapshot", None, &Shown { answer, complete, awaited }, capacity);
     if complete { [event, event::end(None, Ending::Of(End::Complete))].concat().into() } else { event }
-}
-
-fn refusal(app: &App, intent: &str, error: SearchError) -> Refusal {
-    let contract = app.searcher.contracts.live(intent);
-    Refusal::of_search(error, contract.as_deref().map(|contract| contract.descriptor()))
 }

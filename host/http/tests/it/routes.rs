@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::{Method, StatusCode};
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::ports::Origin;
+use intent_gateway_domain::ports::{ContractAdmin as _, Origin};
 use intent_gateway_http::Limits;
 use intent_gateway_http::auth::Role;
 use serde_json::{Value, json};
@@ -92,6 +92,22 @@ async fn a_contracts_refusal_keeps_its_code_status_and_violations() {
 
     let advisory = search(&gateway, &json!({ "mode": "just_advice" })).await;
     assert_eq!(advisory.refusal(), refused(400, "JUST_ADVICE"), "a refusal is never a success");
+}
+
+#[tokio::test]
+async fn a_refusal_is_explained_by_the_contract_that_refused_though_it_is_gone_by_then() {
+    for accept in ["application/json", "text/event-stream"] {
+        let gateway = Gateway::new().await;
+        let ask = Ask::json(SEARCH, r#"{"mode":"wait_too_far"}"#).role(Role::Admin).header("accept", accept);
+        let unload = async {
+            gateway.gate.arrived.notified().await;
+            gateway.admin.unload(INTENT).await.expect("unloaded");
+            gateway.gate.open.notify_one();
+        };
+        let (answer, ()) = tokio::join!(gateway.call(ask), unload);
+        assert_eq!(answer.refusal(), refused(409, "TOO_FAR"), "{accept}");
+        assert_eq!(answer.json()["error"]["message"], "Nothing is that near.");
+    }
 }
 
 #[tokio::test]

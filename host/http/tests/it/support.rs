@@ -40,7 +40,7 @@ use intent_gateway_routing::calling::{Caller, Memory};
 use intent_gateway_routing::following::Following;
 use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
 use intent_gateway_routing::reference::ReferenceSealer;
-use intent_gateway_routing::search::Searcher;
+use intent_gateway_routing::search::{OpenRankings, Searcher};
 use intent_gateway_routing::selection::Directory;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -215,9 +215,12 @@ impl Contract for FakeContract {
                 "trap" => return Err(ContractFault::Trap("secret detail".to_owned()).into()),
                 "busy" => return Err(ContractFault::Busy(50).into()),
                 "panic" => panic!("a handler of the tests panics on purpose"),
-                "wait" => {
+                mode @ ("wait" | "wait_too_far") => {
                     self.gate.arrived.notify_one();
                     self.gate.open.notified().await;
+                    if mode == "wait_too_far" {
+                        return refused("TOO_FAR");
+                    }
                 }
                 "forever" => {
                     self.gate.arrived.notify_one();
@@ -585,6 +588,7 @@ impl Gateway {
             clock: clock.clone(),
             references: ReferenceSealer::new(&Secret::new("references")),
             timeout: Duration::from_secs(5),
+            open_rankings: OpenRankings::default(),
         };
         let memory = Memory { store: kept.store.clone(), vault, timer: Arc::new(NoTimer) };
         let caller = Arc::new(Caller::beside(&searcher, evidence.clone(), memory));

@@ -7,7 +7,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::{Bound, CallError};
+use super::CallError;
+use crate::reference::UserMark;
 use intent_gateway_domain::contract::{Refusal, Tool, Violation};
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
@@ -18,24 +19,38 @@ const NOT_THE_REFERENCE: &str = "NOT_THE_REFERENCE";
 /// Code of a refusal here.
 const INVALID_REQUEST: &str = "INVALID_REQUEST";
 
+/// What a reference binds a call to.
+pub(super) struct Binding {
+    pub(super) partner: String,
+    /// The identifier that the arguments must name.
+    pub(super) identifier: String,
+    /// The member that it stands in, where the tool takes that.
+    pub(super) member: Option<String>,
+    /// Receipt and number of the option that was quoted.
+    pub(super) option: Option<(String, u32)>,
+    pub(super) user: Option<UserMark>,
+    /// Whether it is about an option, and not about what was made of one.
+    pub(super) is_option: bool,
+}
+
 /// The arguments, with the identifier filled in where the tool takes it and the caller left it out.
-pub(super) fn bound(arguments: &str, tool: &Tool, bound: &Bound) -> Result<String, CallError> {
+pub(super) fn arguments(arguments: &str, tool: &Tool, binding: &Binding) -> Result<String, CallError> {
     let mut object = match serde_json::from_str(arguments) {
         Ok(Value::Object(object)) => object,
-        Ok(_) | Err(_) => return Err(refused("", "WRONG_TYPE", "expected an object with the tool's arguments")),
+        Ok(_) | Err(_) => return Err(refusal("", "WRONG_TYPE", "expected an object with the tool's arguments")),
     };
-    let named = match bound.member.as_deref().filter(|member| takes(tool, member)) {
+    let is_named = match binding.member.as_deref().filter(|member| has_property(tool, member)) {
         Some(member) if !object.contains_key(member) => {
-            object.insert(member.to_owned(), Value::String(bound.identifier.clone()));
+            object.insert(member.to_owned(), Value::String(binding.identifier.clone()));
             return Ok(Value::Object(object).to_string());
         }
-        Some(member) => object[member].as_str() == Some(&bound.identifier),
-        None => names(&object, &bound.identifier),
+        Some(member) => object[member].as_str() == Some(&binding.identifier),
+        None => mentions(&object, &binding.identifier),
     };
-    if !named {
-        let pointer = bound.member.as_deref().filter(|member| object.contains_key(*member));
+    if !is_named {
+        let pointer = binding.member.as_deref().filter(|member| object.contains_key(*member));
         let pointer = pointer.map_or_else(String::new, |member| child("", member));
-        return Err(refused(&pointer, NOT_THE_REFERENCE, "the arguments must name what the reference is about"));
+        return Err(refusal(&pointer, NOT_THE_REFERENCE, "the arguments must name what the reference is about"));
     }
     // As the caller wrote them: numbers keep their digits.
     Ok(arguments.to_owned())
@@ -49,12 +64,12 @@ pub(super) fn member_of(payload: &str, identifier: &str) -> Option<String> {
 }
 
 /// Whether one of the members is this identifier.
-fn names(arguments: &Map<String, Value>, identifier: &str) -> bool {
+fn mentions(arguments: &Map<String, Value>, identifier: &str) -> bool {
     arguments.iter().any(|(name, value)| name != "request_id" && value.as_str() == Some(identifier))
 }
 
 /// Whether the tool's arguments have a member of this name.
-fn takes(tool: &Tool, name: &str) -> bool {
+fn has_property(tool: &Tool, name: &str) -> bool {
     /// Of a schema that may be large, the names alone.
     #[derive(Deserialize)]
     struct Schema {
@@ -71,12 +86,12 @@ pub(super) fn request_id(arguments: &str) -> Result<Option<String>, CallError> {
     let request_id = arguments["request_id"].as_str().unwrap_or_default();
     if request_id.chars().count() > REQUEST_ID_MAX_CHARS {
         let message = format!("expected at most {REQUEST_ID_MAX_CHARS} characters");
-        return Err(refused("/request_id", "TOO_LONG", &message));
+        return Err(refusal("/request_id", "TOO_LONG", &message));
     }
     Ok(Some(request_id).filter(|id| !id.is_empty()).map(str::to_owned))
 }
 
-fn refused(pointer: &str, code: &str, message: &str) -> CallError {
+fn refusal(pointer: &str, code: &str, message: &str) -> CallError {
     let violation = Violation { pointer: pointer.to_owned(), code: code.to_owned(), message: message.to_owned() };
     CallError::Refused(Refusal { code: INVALID_REQUEST.to_owned(), violations: vec![violation] })
 }

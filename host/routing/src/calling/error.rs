@@ -101,7 +101,7 @@ pub(super) fn is_known(descriptor: &Descriptor, code: &str) -> bool {
 }
 
 /// The code that the caller is told for a partner's own error; `None` where the failure is the gateway's to name.
-pub(super) fn told(descriptor: &Descriptor, failure: &CallFailure) -> Option<String> {
+pub(super) fn public_code(descriptor: &Descriptor, failure: &CallFailure) -> Option<String> {
     match failure {
         CallFailure::Platform { code, .. } if is_known(descriptor, code) => Some(code.clone()),
         CallFailure::Platform { .. } => Some(INTERNAL_ERROR.to_owned()),

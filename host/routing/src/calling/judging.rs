@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use serde_json::value::RawValue;
 
-use super::{CallError, Caller, Pinned, error};
+use super::prepare::PreparedCall;
+use super::{CallError, Caller, error};
 use crate::forbidden::ForbiddenFields;
 use intent_gateway_domain::contract::{CheckedResponse, Exchange, Violation};
 use intent_gateway_domain::error::{CallFailure, ContractError, chain};
@@ -17,19 +18,19 @@ impl Caller {
     /// Scans an answer and has the contract judge it. `by` is the call that was answered, where it is another than the order.
     pub(super) async fn judge(
         &self,
-        call: &Pinned<'_>,
+        call: &PreparedCall<'_>,
         text: String,
         by: Option<&OrderLookup>,
     ) -> Result<(Box<RawValue>, CheckedResponse), CallError> {
         let start = Instant::now();
-        let fields = ForbiddenFields::new(&call.contract.descriptor().forbidden_fields);
+        let fields = ForbiddenFields::new(&call.descriptor().forbidden_fields);
         let structure = fields.inspect(&text);
         if structure.depth > PAYLOAD_MAX_DEPTH {
             let message = format!("it nests {} levels deep; {PAYLOAD_MAX_DEPTH} are allowed", structure.depth);
-            return Err(self.failed(call, CallFailure::Payload(message)));
+            return Err(self.fail(call, CallFailure::Payload(message)));
         }
         let payload = RawValue::from_string(text)
-            .map_err(|error| self.failed(call, CallFailure::Payload(format!("it is not valid JSON: {error}"))))?;
+            .map_err(|error| self.fail(call, CallFailure::Payload(format!("it is not valid JSON: {error}"))))?;
         if structure.suspicious
             && let Some(violation) = first_breach(&fields, payload.get())
         {
@@ -39,16 +40,16 @@ impl Caller {
             return Err(CallError::Partner { code: None, failure, link: None });
         }
         let scanned = Instant::now();
-        telemetry::partner_stage(Stage::Scan, call.contract.descriptor(), &call.partner.id, scanned - start);
-        let quoted = self.quoted(call).await;
+        telemetry::partner_stage(Stage::Scan, call.descriptor(), &call.partner.id, scanned - start);
+        let quoted = self.quoted_option(call).await;
         let exchange = Exchange {
-            tool: by.map_or(call.order.tool, |by| &by.tool),
+            tool: by.map_or(call.request.tool, |by| &by.tool),
             arguments: by.map_or(call.arguments.get(), |by| &by.arguments),
             payload: payload.get(),
             quoted: quoted.as_deref().map(RawValue::get),
         };
         let checked = call.contract.check_response(&call.context, exchange).await;
-        telemetry::stage(Stage::Evaluate, call.contract.descriptor(), scanned.elapsed());
+        telemetry::stage(Stage::Evaluate, call.descriptor(), scanned.elapsed());
         match checked {
             Ok(checked) => Ok((payload, checked)),
             Err(ContractError::Refused(refusal)) => {
@@ -61,9 +62,12 @@ impl Caller {
         }
     }
 
-    /// The option that the call is about, as the search returned it, where its receipt is still kept.
-    async fn quoted(&self, call: &Pinned<'_>) -> Option<Box<RawValue>> {
-        let (receipt, number) = call.bound.option.as_ref()?;
+    /// The option that the call is about, as the search returned it, where that is still known.
+    async fn quoted_option(&self, call: &PreparedCall<'_>) -> Option<Box<RawValue>> {
+        let (receipt, number) = call.binding.option.as_ref()?;
+        if let Some(option) = self.open_rankings.option(receipt, &call.partner.id, *number) {
+            return Some(option);
+        }
         match self.evidence.option(receipt, &call.partner.id, *number).await {
             Ok(option) => option,
             Err(error) => {
@@ -74,10 +78,10 @@ impl Caller {
     }
 
     /// Notes a failure against the partner where it is the partner's fault, and says what the caller is told.
-    pub(super) fn failed(&self, call: &Pinned<'_>, failure: CallFailure) -> CallError {
-        let descriptor = call.contract.descriptor();
+    pub(super) fn fail(&self, call: &PreparedCall<'_>, failure: CallFailure) -> CallError {
+        let descriptor = call.descriptor();
         tracing::warn!(
-            partner = %call.partner.id, intent = %descriptor.intent, tool = call.order.tool,
+            partner = %call.partner.id, intent = %descriptor.intent, tool = call.request.tool,
             outcome = telemetry::failure(&failure), error = %ForLog(&failure), "a call of a tool failed"
         );
         let at_fault = matches!(failure, CallFailure::Payload(_) | CallFailure::Protocol(_));
@@ -90,19 +94,19 @@ impl Caller {
             let violation = Violation { pointer: String::new(), code: code.to_owned(), message: failure.to_string() };
             self.record(call, Severity::Drop, violation);
         }
-        let code = error::told(descriptor, &failure);
-        let link = self.outbound.sign_in_link(&call.partner.id, call.order.user, &failure);
+        let code = error::public_code(descriptor, &failure);
+        let link = self.outbound.sign_in_link(&call.partner.id, call.request.user, &failure);
         CallError::Partner { code, failure, link }
     }
 
-    pub(super) fn record(&self, call: &Pinned<'_>, severity: Severity, violation: Violation) {
+    pub(super) fn record(&self, call: &PreparedCall<'_>, severity: Severity, violation: Violation) {
         self.journal.record(Finding {
             at_ms: call.context.now_ms,
             partner: call.partner.id.clone(),
-            intent: call.order.intent.to_owned(),
+            intent: call.request.intent.to_owned(),
             request_id: call.context.request_id.clone(),
-            option_id: call.bound.is_option.then(|| call.bound.identifier.clone()),
-            external_id: (!call.bound.is_option).then(|| call.bound.identifier.clone()),
+            option_id: call.binding.is_option.then(|| call.binding.identifier.clone()),
+            external_id: (!call.binding.is_option).then(|| call.binding.identifier.clone()),
             severity,
             violation,
         });

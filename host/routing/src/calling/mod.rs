@@ -9,13 +9,15 @@
 //!
 //! Not here: HTTP.
 
+mod attempt;
 mod binding;
 mod error;
 mod judging;
 mod once;
+mod prepare;
+mod progress;
 #[cfg(test)]
 mod tests;
-mod words;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,26 +27,24 @@ use serde_json::value::RawValue;
 pub use error::CallError;
 pub use once::forget_attempts;
 
-use self::words::scan;
-use crate::reference::{BookingReference, OptionReference, Reference, ReferenceSealer, UserMark};
-use crate::search::{PinnedContract, Searcher};
+use self::prepare::PreparedCall;
+use crate::pinned::{Failed, PinnedContract};
+use crate::reference::{BookingReference, Reference, ReferenceSealer};
+use crate::search::{OpenRankings, Searcher};
 use intent_gateway_domain::clock::Clock;
-use intent_gateway_domain::contract::{CallContext, Descriptor, PreparedRequest, Tool, ToolRole, Violation};
-use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::error::{CallFailure, NotCalled};
-use intent_gateway_domain::findings::Severity;
-use intent_gateway_domain::id::{PartnerId, UserId};
+use intent_gateway_domain::contract::{ToolRole, Violation};
+use intent_gateway_domain::id::UserId;
 use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
 use intent_gateway_domain::partner::Partner;
-use intent_gateway_domain::ports::{Contract, Contracts, Evidence, Journal, PartnerDirectory, Timer};
-use intent_gateway_domain::progress::{Listener, Progress};
+use intent_gateway_domain::ports::{Contracts, Evidence, Journal, PartnerDirectory, Timer};
+use intent_gateway_domain::progress::Listener;
 use intent_gateway_domain::store::Store;
 use intent_gateway_domain::telemetry::{self, Stage};
 use intent_gateway_domain::trace::Trace;
 use intent_gateway_domain::vault::Vault;
+use intent_gateway_outbound::Outbound;
 use intent_gateway_outbound::policy::idempotency::KeyedWrite;
-use intent_gateway_outbound::policy::pace::track::{ASK_AGAIN_MS, TrackDecision, Tracker};
-use intent_gateway_outbound::{Outbound, OutboundCall, PreparedArguments};
+use intent_gateway_outbound::policy::pace::track::Tracker;
 
 /// Calls tools over the ports.
 pub struct Caller {
@@ -58,6 +58,8 @@ pub struct Caller {
     pub journal: Arc<dyn Journal>,
     /// What was quoted.
     pub evidence: Arc<dyn Evidence>,
+    /// The same of searches that still go on.
+    pub open_rankings: OpenRankings,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Opens and seals references.
@@ -65,7 +67,7 @@ pub struct Caller {
     /// What is kept of writes under their keys.
     pub memory: Memory,
     /// The answers of those who follow orders.
-    pub tracker: Tracker<Judged>,
+    pub tracker: Tracker<JudgedAnswer>,
     /// A call as a whole (spec 1, Limits: 30 seconds).
     pub timeout: Duration,
 }
@@ -83,7 +85,7 @@ pub struct Memory {
 
 /// What is to be called.
 #[derive(Clone, Copy, Debug)]
-pub struct Order<'a> {
+pub struct CallRequest<'a> {
     /// The intent that the path names.
     pub intent: &'a str,
     /// The tool.
@@ -104,7 +106,7 @@ pub struct Order<'a> {
 
 /// A call whose answer passed.
 #[derive(Debug)]
-pub struct Called {
+pub struct CallOutcome {
     /// The request's identifier.
     pub request_id: String,
     /// The contract that judged.
@@ -126,51 +128,9 @@ pub struct Called {
     pub elapsed: Duration,
 }
 
-/// What a reference binds a call to.
-struct Bound {
-    partner: String,
-    /// The identifier that the arguments must name.
-    identifier: String,
-    /// The member that it stands in, where the tool takes that.
-    member: Option<String>,
-    /// Receipt and number of the option that was quoted.
-    option: Option<(String, u32)>,
-    user: Option<UserMark>,
-    /// Whether it is about an option, and not about what was made of one.
-    is_option: bool,
-}
-
-/// A reference that was opened.
-struct Opened {
-    bound: Bound,
-    /// The contract that it was made under.
-    contract: Digest,
-    /// Set when the option's time is over.
-    expired: Option<CallError>,
-}
-
-/// A call on its way, pinned.
-struct Pinned<'a> {
-    contract: Arc<dyn Contract>,
-    context: CallContext,
-    order: Order<'a>,
-    partner: Arc<Partner>,
-    bound: Bound,
-    arguments: Box<RawValue>,
-    notes: Vec<Violation>,
-    /// The whole of it is over by then, milliseconds since the epoch.
-    deadline_ms: u64,
-}
-
-impl Pinned<'_> {
-    fn tool(&self) -> Result<&Tool, CallError> {
-        callable(self.contract.descriptor(), self.order.tool)
-    }
-}
-
 /// An answer that passed the scan and the contract.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct JudgedAnswer {
     payload: Box<RawValue>,
     /// The identifier of what the answer is about, where it has one.
     booking: Option<String>,
@@ -184,13 +144,15 @@ impl Caller {
     /// One that works beside a searcher: with the same contracts, partners and references.
     #[must_use]
     pub fn beside(searcher: &Searcher, evidence: Arc<dyn Evidence>, memory: Memory) -> Self {
-        let Searcher { contracts, directory, outbound, journal, clock, references, timeout: _ } = searcher;
+        let Searcher { contracts, directory, outbound, journal, clock, references, open_rankings, timeout: _ } =
+            searcher;
         Self {
             contracts: contracts.clone(),
             directory: directory.clone(),
             outbound: outbound.clone(),
             journal: journal.clone(),
             evidence,
+            open_rankings: open_rankings.clone(),
             clock: clock.clone(),
             references: references.clone(),
             memory,
@@ -203,227 +165,85 @@ impl Caller {
     ///
     /// # Errors
     /// [`CallError`]; for those that come before the call, the partner was not asked.
-    pub async fn call(&self, order: Order<'_>) -> Result<Called, CallError> {
-        let (intent, tool) = (order.intent, order.tool);
-        let outcome = self.called(order).await;
-        self.count(intent, tool, &outcome);
-        outcome
+    pub async fn call(&self, request: CallRequest<'_>) -> Result<CallOutcome, Failed<CallError>> {
+        let (contract, reference) = self.pin(&request).ok_or_else(|| invalid_intent(&request))?;
+        let outcome = self.run(contract.clone(), reference, request).await;
+        count(&contract, request.tool, outcome.as_ref());
+        outcome.map_err(|error| Failed { contract: Some(contract), error })
     }
 
-    async fn called(&self, order: Order<'_>) -> Result<Called, CallError> {
-        let (call, expired) = self.prepare(order).await?;
+    /// Whether an order may be followed: the tool is a track tool, and nothing stands against calling it.
+    ///
+    /// # Errors
+    /// [`CallError`], as a call of the tool would give it before the partner is asked.
+    pub async fn may_follow(&self, request: CallRequest<'_>) -> Result<(), Failed<CallError>> {
+        let (contract, reference) = self.pin(&request).ok_or_else(|| invalid_intent(&request))?;
+        let checked = match self.prepare(contract.clone(), reference, request).await {
+            Ok(call) => check_followable(call),
+            Err(error) => Err(error),
+        };
+        checked.map_err(|error| Failed { contract: Some(contract), error })
+    }
+
+    async fn run(
+        &self,
+        contract: PinnedContract,
+        reference: Option<Reference>,
+        request: CallRequest<'_>,
+    ) -> Result<CallOutcome, CallError> {
+        let call = self.prepare(contract, reference, request).await?;
         let tool = call.tool()?;
-        let write = KeyedWrite::read(&call.partner.id, order.intent, tool, call.arguments.get(), order.user)
+        let keyed = KeyedWrite::read(&call.partner.id, request.intent, tool, call.arguments.get(), request.user)
             .map_err(|error| error::of_key(&error, tool))?;
-        let judged = match (write, expired) {
-            (Some(write), expired) => self.make_once(&call, &write, expired).await?,
-            (None, Some(expired)) => return Err(expired),
+        let answer = match (keyed, &call.expired) {
+            (Some(keyed), _) => self.call_once(&call, &keyed).await?,
+            (None, Some(expired)) => return Err(expired.clone()),
             (None, None) if tool.role == ToolRole::Track => self.track(&call).await?,
             (None, None) => self.make(&call, false).await?,
         };
         let start = Instant::now();
-        let reference =
-            judged.booking.as_ref().map(|booking| self.booking(&call, booking.clone(), judged.payload.get()));
-        telemetry::stage(Stage::Respond, call.contract.descriptor(), start.elapsed());
-        let Pinned { contract, context, partner, notes, .. } = call;
-        let Judged { payload, advisory, by, elapsed, .. } = judged;
-        Ok(Called {
-            request_id: context.request_id,
-            contract: PinnedContract(contract),
-            partner,
-            payload,
-            reference,
-            advisory,
-            by,
-            notes,
-            elapsed,
-        })
+        let reference = answer.booking.as_ref().map(|booking| self.refer_to(&call, booking, answer.payload.get()));
+        telemetry::stage(Stage::Respond, call.descriptor(), start.elapsed());
+        let PreparedCall { contract, context, partner, notes, .. } = call;
+        let JudgedAnswer { payload, advisory, by, elapsed, .. } = answer;
+        let request_id = context.request_id;
+        Ok(CallOutcome { request_id, contract, partner, payload, reference, advisory, by, notes, elapsed })
     }
 
-    /// Counts a call by what came of it. One of a tool or an intent that nobody knows is nobody's.
-    fn count(&self, intent: &str, tool: &str, outcome: &Result<Called, CallError>) {
-        let Some(contract) = self.contracts.live(intent) else { return };
-        let descriptor = contract.descriptor();
-        let Some(tool) = descriptor.tool(tool) else { return };
-        let outcome = match outcome {
-            Ok(_) => telemetry::Outcome::Ok,
-            Err(CallError::Partner { .. } | CallError::Answer(_) | CallError::Contract(_) | CallError::Store(_)) => {
-                telemetry::Outcome::Failed
-            }
-            Err(_) => telemetry::Outcome::Refused,
-        };
-        telemetry::tool_call(descriptor, &tool.name, outcome);
-    }
-
-    /// Everything that comes before a call. An option whose time is over comes back as such beside the call: what was
-    /// booked of it in time may still be asked for under its key.
-    async fn prepare<'a>(&self, order: Order<'a>) -> Result<(Pinned<'a>, Option<CallError>), CallError> {
-        let start = Instant::now();
-        let now_ms = self.clock.now_ms();
-        let live =
-            self.contracts.live(order.intent).ok_or_else(|| CallError::InvalidIntent(order.intent.to_owned()))?;
-        let Opened { bound, contract, expired } = self.open(&order, now_ms, &*live)?;
-        let contract = self.contracts.loaded(contract).unwrap_or(live);
-        let tool = callable(contract.descriptor(), order.tool)?;
-        let expired = match expired {
-            Some(expired) if tool.idempotency_key.is_none() => return Err(expired),
-            expired => expired,
-        };
-        let partner = self.partner(&bound.partner, order.intent)?;
-        let mut context = CallContext { request_id: order.fallback_request_id.to_owned(), now_ms };
-        let checked = self.check(&*contract, &context, order.tool, tool, order.arguments, &bound).await;
-        // Arguments for an option that cannot be had are not worth complaining of.
-        let prepared = match (checked, &expired) {
-            (Err(_), Some(expired)) => return Err(expired.clone()),
-            (checked, _) => checked?,
-        };
-        if let Some(request_id) = binding::request_id(prepared.arguments.get())? {
-            context.request_id = request_id;
-        }
-        telemetry::stage(Stage::Check, contract.descriptor(), start.elapsed());
-        let within_ms = u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX);
-        let PreparedRequest { arguments, notes, .. } = prepared;
-        let deadline_ms = now_ms.saturating_add(within_ms);
-        Ok((Pinned { contract, context, order, partner, bound, arguments, notes, deadline_ms }, expired))
-    }
-
-    async fn check(
-        &self,
-        contract: &dyn Contract,
-        context: &CallContext,
-        name: &str,
-        tool: &Tool,
-        arguments: &str,
-        bound: &Bound,
-    ) -> Result<PreparedRequest, CallError> {
-        let arguments = binding::bound(arguments, tool, bound)?;
-        contract.check_request(context, name, &arguments).await.map_err(CallError::of_request)
-    }
-
-    /// Calls the partner, and has its answer judged.
-    async fn make(&self, call: &Pinned<'_>, again: bool) -> Result<Judged, CallError> {
-        let left_ms = call.deadline_ms.saturating_sub(self.clock.now_ms());
-        let outbound_call = OutboundCall {
-            contract: call.contract.clone(),
-            context: call.context.clone(),
-            partner: call.partner.clone(),
-            tool: Arc::from(call.order.tool),
-            arguments: Arc::new(PreparedArguments::new(call.arguments.get(), call.tool()?)),
-            user: call.order.user.cloned(),
-            within: Duration::from_millis(left_ms),
-            is_repeat: again,
-            trace: call.order.trace.cloned(),
-        };
-        let start = Instant::now();
-        let hear = call.order.listener.map(|listener| scan(self, call, listener));
-        let progress = hear.as_ref().map(|hear| Progress::new(Listener::new(hear)));
-        let answered = self.outbound.call(outbound_call, progress.as_ref()).await;
-        let elapsed = start.elapsed();
-        telemetry::partner_stage(Stage::Call, call.contract.descriptor(), &call.partner.id, elapsed);
-        let (payload, checked, by) = match answered {
-            Ok(answered) => {
-                let text = Arc::try_unwrap(answered.text).unwrap_or_else(|shared| shared.as_str().to_owned());
-                let (payload, checked) = self.judge(call, text, answered.found_by.as_ref()).await?;
-                (payload, checked, answered.found_by.map(|by| by.tool))
-            }
-            Err(failure) => return Err(self.failed(call, failure)),
-        };
-        for violation in checked.findings {
-            self.record(call, Severity::Note, violation);
-        }
-        Ok(Judged { payload, booking: checked.reference, advisory: checked.advisory, by, elapsed })
-    }
-
-    /// Calls a track tool at the pace that an order bears; in between, the last answer is served.
-    async fn track(&self, call: &Pinned<'_>) -> Result<Judged, CallError> {
-        // Two tools that follow one order answer different things.
-        let order = format!("{} {}", call.order.tool, call.bound.identifier);
-        loop {
-            let now_ms = self.clock.now_ms();
-            match self.tracker.ask(&call.partner.id, &order, call.order.user, now_ms) {
-                TrackDecision::Serve(judged) => return Ok(Judged::clone(&judged)),
-                TrackDecision::Call(permit) => {
-                    return self.in_turn(call, permit).await;
-                }
-                TrackDecision::Wait(wait_ms)
-                    if wait_ms > ASK_AGAIN_MS || now_ms.saturating_add(wait_ms) > call.deadline_ms =>
-                {
-                    let failure = CallFailure::NotCalled { why: NotCalled::PartnerRate, wait_ms: Some(wait_ms) };
-                    return Err(CallError::Partner { code: None, failure, link: None });
-                }
-                TrackDecision::Wait(wait_ms) => self.memory.timer.wait(Duration::from_millis(wait_ms)).await,
-            }
-        }
-    }
-
-    /// Opens the reference.
-    fn open(&self, order: &Order<'_>, now_ms: u64, live: &dyn Contract) -> Result<Opened, CallError> {
-        let opened = self.references.open(order.reference).map_err(|_| CallError::InvalidReference)?;
-        let (bound, intent, contract, expired) = match opened {
-            Reference::Option(OptionReference {
-                partner,
-                intent,
-                contract,
-                option_id,
-                number,
-                receipt,
-                user,
-                expires_at_ms,
-                ..
-            }) => {
-                let expired = match expires_at_ms {
-                    None => Some(CallError::NotBookable),
-                    Some(expires_at_ms) if expires_at_ms <= now_ms => {
-                        Some(CallError::Expired(live.descriptor().search.gone_code.clone()))
-                    }
-                    Some(_) => None,
-                };
-                let option = receipt.map(|receipt| (receipt, number));
-                let member = live.descriptor().search.id_key.rsplit('/').next().map(str::to_owned);
-                let bound = Bound { partner, identifier: option_id, member, option, user, is_option: true };
-                (bound, intent, contract, expired)
-            }
-            Reference::Booking(BookingReference { partner, intent, contract, booking_id, member, user, option }) => {
-                let bound = Bound { partner, identifier: booking_id, member, option, user, is_option: false };
-                (bound, intent, contract, None)
-            }
-        };
-        // What is another intent's or another user's is as good as made up: nothing more is told.
-        if intent != order.intent || bound.user != order.user.map(UserMark::of) {
-            return Err(CallError::InvalidReference);
-        }
-        match expired {
-            Some(CallError::NotBookable) => Err(CallError::NotBookable),
-            expired => Ok(Opened { bound, contract, expired }),
-        }
-    }
-
-    /// The partner, if requests of the intent are still routed to it.
-    fn partner(&self, id: &str, intent: &str) -> Result<Arc<Partner>, CallError> {
-        let id = PartnerId::parse(id).map_err(|_| CallError::InvalidReference)?;
-        self.directory
-            .find(&id)
-            .filter(|partner| partner.listing(intent).is_some())
-            .ok_or_else(|| CallError::PartnerGone(id.clone()))
-    }
-
-    fn booking(&self, call: &Pinned<'_>, booking_id: String, payload: &str) -> String {
+    /// A reference to what a call has made.
+    fn refer_to(&self, call: &PreparedCall<'_>, booking_id: &str, payload: &str) -> String {
         self.references.seal_booking(&BookingReference {
             partner: call.partner.id.to_string(),
-            intent: call.order.intent.to_owned(),
+            intent: call.request.intent.to_owned(),
             contract: call.contract.digest(),
-            member: binding::member_of(payload, &booking_id),
-            booking_id,
-            user: call.bound.user.clone(),
-            option: call.bound.option.clone(),
+            member: binding::member_of(payload, booking_id),
+            booking_id: booking_id.to_owned(),
+            user: call.binding.user.clone(),
+            option: call.binding.option.clone(),
         })
     }
 }
 
-/// The tool, if it is one that is called by reference.
-fn callable<'a>(descriptor: &'a Descriptor, name: &str) -> Result<&'a Tool, CallError> {
-    descriptor
-        .tool(name)
-        .filter(|tool| tool.role != ToolRole::Search)
-        .ok_or_else(|| CallError::UnknownTool(name.to_owned()))
+fn invalid_intent(request: &CallRequest<'_>) -> Failed<CallError> {
+    Failed::without_contract(CallError::InvalidIntent(request.intent.to_owned()))
+}
+
+fn check_followable(call: PreparedCall<'_>) -> Result<(), CallError> {
+    if call.tool()?.role != ToolRole::Track {
+        return Err(CallError::UnknownTool(call.request.tool.to_owned()));
+    }
+    call.expired.map_or(Ok(()), Err)
+}
+
+/// Counts a call by what came of it. One of a tool that the contract does not have is nobody's.
+fn count(contract: &PinnedContract, tool: &str, outcome: Result<&CallOutcome, &CallError>) {
+    let Some(tool) = contract.descriptor().tool(tool) else { return };
+    let outcome = match outcome {
+        Ok(_) => telemetry::Outcome::Ok,
+        Err(CallError::Partner { .. } | CallError::Answer(_) | CallError::Contract(_) | CallError::Store(_)) => {
+            telemetry::Outcome::Failed
+        }
+        Err(_) => telemetry::Outcome::Refused,
+    };
+    telemetry::tool_call(contract.descriptor(), &tool.name, outcome);
 }

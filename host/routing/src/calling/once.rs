@@ -12,7 +12,8 @@ use futures_util::future::join;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{CallError, Caller, Judged, Pinned};
+use super::prepare::PreparedCall;
+use super::{CallError, Caller, JudgedAnswer};
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::findings::Severity;
@@ -30,7 +31,7 @@ const ANOTHER_BOOKING: &str = "IDEMPOTENCY_BROKEN";
 
 /// A judged answer as it is kept.
 #[derive(Serialize, Deserialize)]
-struct KeptAnswer {
+struct StoredAnswer {
     payload: Box<RawValue>,
     booking: Option<String>,
     advisory: Option<String>,
@@ -64,17 +65,16 @@ impl From<Contended> for CallError {
 }
 
 impl Caller {
-    /// Makes a write under its key. `expired` is set when the option's time is over: then only what was done in time is
-    /// told.
-    pub(super) async fn make_once(
+    /// Makes a write under its key. When the option's time is over, only what was done in time is told.
+    pub(super) async fn call_once(
         &self,
-        call: &Pinned<'_>,
+        call: &PreparedCall<'_>,
         write: &KeyedWrite,
-        expired: Option<CallError>,
-    ) -> Result<Judged, CallError> {
+    ) -> Result<JudgedAnswer, CallError> {
+        let expired = call.expired.as_ref();
         // Ends: every wait brings the deadline of the call nearer.
         loop {
-            match self.begin(write, expired.as_ref()).await? {
+            match self.begin(write, expired).await? {
                 Begin::GoesOut { attempt, again } => return self.carry_out(call, attempt, again).await,
                 Begin::Done(answer) => return self.repeat(call, write, &answer, expired.is_some()).await,
                 Begin::UnderWay(left_ms) => {
@@ -110,7 +110,12 @@ impl Caller {
     }
 
     /// Makes the call, and takes down what came of it.
-    async fn carry_out(&self, call: &Pinned<'_>, begun: Versioned<Attempt>, again: bool) -> Result<Judged, CallError> {
+    async fn carry_out(
+        &self,
+        call: &PreparedCall<'_>,
+        begun: Versioned<Attempt>,
+        again: bool,
+    ) -> Result<JudgedAnswer, CallError> {
         let (revision, outcome) = join(self.revision_of(&begun), self.make(call, again)).await;
         let attempt = begun.value.clone();
         let ended = match &outcome {
@@ -118,7 +123,7 @@ impl Caller {
                 Some(answer) => Some(attempt.succeed(answer)),
                 None => attempt.fail(Effect::Possible),
             },
-            Err(CallError::Partner { failure, .. }) => attempt.fail(Effect::of(failure, call.contract.descriptor())),
+            Err(CallError::Partner { failure, .. }) => attempt.fail(Effect::of(failure, call.descriptor())),
             // The partner has answered, and may have done it, whatever is thought of its answer.
             Err(_) => attempt.fail(Effect::Possible),
         };
@@ -129,7 +134,7 @@ impl Caller {
         }
         if let Err(error) = self.memory.store.commit(change).await {
             // It stands as under way, and is made again under its key when that time is over.
-            tracing::error!(error = %chain(&error), tool = call.order.tool, "the end of a write could not be kept");
+            tracing::error!(error = %chain(&error), tool = call.request.tool, "the end of a write could not be kept");
         }
         outcome
     }
@@ -137,11 +142,11 @@ impl Caller {
     /// Tells of a write that was done: its current status where the partner can be asked, else what it answered then.
     async fn repeat(
         &self,
-        call: &Pinned<'_>,
+        call: &PreparedCall<'_>,
         write: &KeyedWrite,
         answer: &SealedAnswer,
         is_over: bool,
-    ) -> Result<Judged, CallError> {
+    ) -> Result<JudgedAnswer, CallError> {
         let first = self.open_answer(write, answer)?;
         if is_over {
             return Ok(first);
@@ -156,7 +161,7 @@ impl Caller {
             }
             Err(error) => {
                 tracing::info!(
-                    error = %chain(&error), tool = call.order.tool,
+                    error = %chain(&error), tool = call.request.tool,
                     "a repeated write is answered with what the partner said first"
                 );
                 Ok(first)
@@ -175,20 +180,20 @@ impl Caller {
         kept.ok().flatten().map_or(next, |kept| kept.revision)
     }
 
-    fn seal_answer(&self, attempt: &Attempt, judged: &Judged) -> Option<SealedAnswer> {
-        let Judged { payload, booking, advisory, by, .. } = judged.clone();
+    fn seal_answer(&self, attempt: &Attempt, judged: &JudgedAnswer) -> Option<SealedAnswer> {
+        let JudgedAnswer { payload, booking, advisory, by, .. } = judged.clone();
         let by = by.as_deref().map(str::to_owned);
-        let text = serde_json::to_string(&KeptAnswer { payload, booking, advisory, by }).ok();
+        let text = serde_json::to_string(&StoredAnswer { payload, booking, advisory, by }).ok();
         let text = text.filter(|text| text.len() <= ANSWER_MAX_BYTES)?;
         self.memory.vault.seal(&attempt.key(), &Secret::new(text)).ok().map(SealedAnswer)
     }
 
-    fn open_answer(&self, write: &KeyedWrite, answer: &SealedAnswer) -> Result<Judged, CallError> {
+    fn open_answer(&self, write: &KeyedWrite, answer: &SealedAnswer) -> Result<JudgedAnswer, CallError> {
         let text = self.memory.vault.open(&write.id().to_string(), &answer.0);
         let text = text.map_err(|error| CallError::Store(chain(&error)))?;
-        let KeptAnswer { payload, booking, advisory, by } =
+        let StoredAnswer { payload, booking, advisory, by } =
             serde_json::from_str(text.expose()).map_err(|error| CallError::Store(chain(&error)))?;
-        Ok(Judged { payload, booking, advisory, by: by.map(Arc::from), elapsed: Duration::ZERO })
+        Ok(JudgedAnswer { payload, booking, advisory, by: by.map(Arc::from), elapsed: Duration::ZERO })
     }
 }
 

@@ -12,7 +12,8 @@ use serde_json::value::RawValue;
 use super::event::{End, Event};
 use super::feed::Feed;
 use super::{FAILURES_MAX, FEED_MAX, KEPT, LINGER, Shared, Subject, failure};
-use crate::calling::{CallError, Called};
+use crate::calling::{CallError, CallOutcome};
+use crate::pinned::Failed;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::progress::Listener;
 use intent_gateway_outbound::policy::pace::track::BETWEEN_CALLS_MS;
@@ -30,7 +31,7 @@ pub(super) struct Driver {
 
 /// How a call came out.
 enum Call {
-    Done(Result<Called, CallError>),
+    Done(Result<CallOutcome, Failed<CallError>>),
     /// Nobody was left to tell.
     Abandoned,
     /// The feed's time is over.
@@ -88,8 +89,8 @@ impl Driver {
                         return Some(End::Complete);
                     }
                 }
-                Err(error) => {
-                    if let Some(wait_ms) = failure::not_yet_ms(&error).filter(|_| holds < HOLDS_MAX) {
+                Err(failed) => {
+                    if let Some(wait_ms) = failure::not_yet_ms(&failed.error).filter(|_| holds < HOLDS_MAX) {
                         holds += 1;
                         if self.pause(wait_ms.max(1), hour).await {
                             continue;
@@ -97,9 +98,9 @@ impl Driver {
                         return Some(End::TimeLimit);
                     }
                     failures += 1;
-                    let wait_ms = failure::wait_ms(&error);
-                    let passes = self.shared.source.may_pass(&self.subject, &error);
-                    self.feed.tell(Event::Failed(Arc::new(error)));
+                    let wait_ms = failure::wait_ms(&failed.error);
+                    let passes = failure::may_pass(&failed);
+                    self.feed.tell(Event::Failed(Arc::new(failed)));
                     match wait_ms {
                         _ if !passes => return Some(End::Failed),
                         _ if failures >= FAILURES_MAX => return Some(End::Unavailable),
@@ -155,7 +156,7 @@ impl Driver {
     }
 
     /// Tells of an answer that is another than the one before. Whether there is room for more.
-    fn update(&self, called: Called) -> bool {
+    fn update(&self, called: CallOutcome) -> bool {
         let is_known = matches!(self.feed.newest(), Some(Event::Update(last)) if is_same(&last, &called));
         is_known || self.feed.tell(Event::Update(Arc::new(called)))
     }
@@ -174,7 +175,7 @@ impl Drop for Driver {
 }
 
 /// Whether two answers tell the same. When they came makes no difference.
-fn is_same(one: &Called, other: &Called) -> bool {
+fn is_same(one: &CallOutcome, other: &CallOutcome) -> bool {
     one.payload.get() == other.payload.get()
         && one.advisory == other.advisory
         && one.reference == other.reference

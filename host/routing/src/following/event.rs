@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use serde_json::value::RawValue;
 
-use crate::calling::{CallError, Called};
+use crate::calling::{CallError, CallOutcome};
+use crate::pinned::Failed;
 
 /// What happened.
 #[derive(Clone, Debug)]
@@ -15,9 +16,9 @@ pub enum Event {
     /// The partner told of its work before it answered: an object, its members as it wrote them.
     Progress(Arc<RawValue>),
     /// The tool gave another answer than before.
-    Update(Arc<Called>),
+    Update(Arc<CallOutcome>),
     /// A call gave no answer. Unless the end follows, it is made again.
-    Failed(Arc<CallError>),
+    Failed(Arc<Failed<CallError>>),
     /// Nothing follows.
     End(End),
 }

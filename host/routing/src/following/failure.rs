@@ -1,7 +1,7 @@
 //! Which failures of a call pass, and when it is worth calling again.
 
 use crate::calling::CallError;
-use intent_gateway_domain::contract::Descriptor;
+use crate::pinned::Failed;
 use intent_gateway_domain::error::{CallFailure, NotCalled};
 use intent_gateway_outbound::policy::pace::track::BETWEEN_CALLS_MS;
 
@@ -10,14 +10,14 @@ const PAUSE_MAX_MS: u64 = 40_000;
 /// Longest pause that a partner is granted, milliseconds.
 const ASKED_PAUSE_MAX_MS: u64 = 120_000;
 
-/// Whether the next call may be answered though this one failed. `descriptor` is that of the live contract: what its error
-/// table says of a partner's own code.
-pub(super) fn may_pass(error: &CallError, descriptor: Option<&Descriptor>) -> bool {
-    match error {
+/// Whether the next call may be answered though this one failed. What a partner's own code means, the error table of the
+/// contract says that the call was made under.
+pub(super) fn may_pass(failed: &Failed<CallError>) -> bool {
+    match &failed.error {
         CallError::Partner { code, failure, .. } => match failure {
             CallFailure::Platform { code: own, .. } => {
                 let code = code.as_deref().unwrap_or(own);
-                let row = descriptor.and_then(|descriptor| descriptor.error(code));
+                let row = failed.descriptor().and_then(|descriptor| descriptor.error(code));
                 row.map_or_else(|| is_passing(code), |row| is_passing_status(row.http_status))
             }
             CallFailure::HttpStatus(status) => is_passing_status(*status),
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn what_the_partner_or_the_network_suffers_passes() {
-        let partner = |failure| CallError::Partner { code: None, failure, link: None };
+        let partner = |failure| Failed::without_contract(CallError::Partner { code: None, failure, link: None });
         let platform =
             |code: &str| CallFailure::Platform { code: code.to_owned(), message: String::new(), field: None };
         for failure in [
@@ -102,7 +102,7 @@ mod tests {
             CallFailure::Busy,
             platform("PARTNER_MAINTENANCE"),
         ] {
-            assert!(may_pass(&partner(failure.clone()), None), "{failure:?}");
+            assert!(may_pass(&partner(failure.clone())), "{failure:?}");
         }
         for failure in [
             CallFailure::HttpStatus(404),
@@ -110,8 +110,8 @@ mod tests {
             CallFailure::Forbidden("/fake_discount".to_owned()),
             platform("INVALID_REQUEST"),
         ] {
-            assert!(!may_pass(&partner(failure.clone()), None), "{failure:?}");
+            assert!(!may_pass(&partner(failure.clone())), "{failure:?}");
         }
-        assert!(!may_pass(&CallError::InvalidReference, None));
+        assert!(!may_pass(&Failed::without_contract(CallError::InvalidReference)));
     }
 }

@@ -42,6 +42,7 @@ use self::drive::Driver;
 use self::event::KeptBytes;
 use self::feed::Feed;
 use crate::calling::CallError;
+use crate::pinned::Failed;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::UserId;
@@ -104,7 +105,7 @@ impl Subject {
 pub enum FollowError {
     /// The tool would not be called.
     #[error("the tool is not called")]
-    Refused(#[source] CallError),
+    Refused(#[source] Box<Failed<CallError>>),
     /// As much is followed as can be.
     #[error("too many orders are followed")]
     Full,
@@ -160,7 +161,7 @@ impl Following {
     /// [`FollowError`]; the partner was not called then.
     pub async fn follow(&self, subject: Subject, after: Option<EventId>) -> Result<Joined, FollowError> {
         // Whoever joins is checked like the first one: what is followed may have ended for good meanwhile.
-        self.shared.source.check(&subject).await.map_err(FollowError::Refused)?;
+        self.shared.source.check(&subject).await.map_err(|failed| FollowError::Refused(Box::new(failed)))?;
         let key = subject.key();
         let mut feeds = self.shared.feeds();
         if let Some(follower) = feeds.by_key.get(&key).and_then(|feed| feed.join(after)) {

@@ -3,25 +3,27 @@
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
-use super::{Subject, failure};
-use crate::calling::{CallError, Called, Caller, Order};
+use super::Subject;
+use crate::calling::{CallError, CallOutcome, CallRequest, Caller};
+use crate::pinned::Failed;
 use intent_gateway_domain::progress::Listener;
 
 /// Calls the tool that is followed.
 pub trait Source: Send + Sync {
     /// Whether the tool would be called.
-    fn check<'a>(&'a self, subject: &'a Subject) -> BoxFuture<'a, Result<(), CallError>>;
+    fn check<'a>(&'a self, subject: &'a Subject) -> BoxFuture<'a, Result<(), Failed<CallError>>>;
 
     /// Calls it once, and tells of what comes before the answer.
-    fn call<'a>(&'a self, subject: &'a Subject, listener: Listener<'a>) -> BoxFuture<'a, Result<Called, CallError>>;
-
-    /// Whether the next call may be answered though this one failed.
-    fn may_pass(&self, subject: &Subject, error: &CallError) -> bool;
+    fn call<'a>(
+        &'a self,
+        subject: &'a Subject,
+        listener: Listener<'a>,
+    ) -> BoxFuture<'a, Result<CallOutcome, Failed<CallError>>>;
 }
 
 impl Subject {
-    fn order(&self) -> Order<'_> {
-        Order {
+    fn request(&self) -> CallRequest<'_> {
+        CallRequest {
             intent: &self.intent,
             tool: &self.tool,
             reference: &self.reference,
@@ -35,16 +37,15 @@ impl Subject {
 }
 
 impl Source for Caller {
-    fn check<'a>(&'a self, subject: &'a Subject) -> BoxFuture<'a, Result<(), CallError>> {
-        self.may_follow(subject.order()).boxed()
+    fn check<'a>(&'a self, subject: &'a Subject) -> BoxFuture<'a, Result<(), Failed<CallError>>> {
+        self.may_follow(subject.request()).boxed()
     }
 
-    fn call<'a>(&'a self, subject: &'a Subject, listener: Listener<'a>) -> BoxFuture<'a, Result<Called, CallError>> {
-        self.call(Order { listener: Some(listener), ..subject.order() }).boxed()
-    }
-
-    fn may_pass(&self, subject: &Subject, error: &CallError) -> bool {
-        let contract = self.contracts.live(&subject.intent);
-        failure::may_pass(error, contract.as_deref().map(|contract| contract.descriptor()))
+    fn call<'a>(
+        &'a self,
+        subject: &'a Subject,
+        listener: Listener<'a>,
+    ) -> BoxFuture<'a, Result<CallOutcome, Failed<CallError>>> {
+        self.call(CallRequest { listener: Some(listener), ..subject.request() }).boxed()
     }
 }

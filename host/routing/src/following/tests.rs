@@ -11,8 +11,8 @@ use proptest::prelude::*;
 use serde_json::value::RawValue;
 
 use super::*;
-use crate::calling::Called;
-use crate::search::PinnedContract;
+use crate::calling::CallOutcome;
+use crate::pinned::PinnedContract;
 use intent_gateway_domain::error::{CallFailure, NotCalled};
 use intent_gateway_domain::progress::Listener;
 use intent_gateway_outbound::policy::pace::track::BETWEEN_CALLS_MS;
@@ -57,8 +57,8 @@ impl Drop for Dropped {
     }
 }
 
-fn called(text: &str) -> Called {
-    Called {
+fn called(text: &str) -> CallOutcome {
+    CallOutcome {
         request_id: "r1".to_owned(),
         contract: PinnedContract(Arc::new(ScriptedContract::new(descriptor("1.0.0")))),
         partner: Arc::new(partner("one", &[])),
@@ -72,12 +72,16 @@ fn called(text: &str) -> Called {
 }
 
 impl Source for Tool {
-    fn check<'a>(&'a self, _: &'a Subject) -> BoxFuture<'a, Result<(), CallError>> {
+    fn check<'a>(&'a self, _: &'a Subject) -> BoxFuture<'a, Result<(), Failed<CallError>>> {
         let refuses = *self.refuses.lock().expect("whole");
-        async move { if refuses { Err(CallError::InvalidReference) } else { Ok(()) } }.boxed()
+        async move { if refuses { Err(Failed::without_contract(CallError::InvalidReference)) } else { Ok(()) } }.boxed()
     }
 
-    fn call<'a>(&'a self, _: &'a Subject, listener: Listener<'a>) -> BoxFuture<'a, Result<Called, CallError>> {
+    fn call<'a>(
+        &'a self,
+        _: &'a Subject,
+        listener: Listener<'a>,
+    ) -> BoxFuture<'a, Result<CallOutcome, Failed<CallError>>> {
         self.called_at.lock().expect("whole").push(self.clock.now_ms());
         let mut steps = self.steps.lock().expect("whole");
         let step = if steps.len() > 1 { steps.pop_front() } else { steps.front().cloned() };
@@ -93,17 +97,15 @@ impl Source for Tool {
                     }
                     Ok(called(&text))
                 }
-                Step::Fail(failure) => Err(CallError::Partner { code: None, failure, link: None }),
+                Step::Fail(failure) => {
+                    Err(Failed::without_contract(CallError::Partner { code: None, failure, link: None }))
+                }
                 Step::Hang => std::future::pending().await,
             };
             watch.0 = None;
             outcome
         }
         .boxed()
-    }
-
-    fn may_pass(&self, _: &Subject, error: &CallError) -> bool {
-        failure::may_pass(error, None)
     }
 }
 
@@ -202,7 +204,7 @@ fn told(delivery: &Delivery) -> String {
     let text = match &delivery.event {
         Event::Progress(params) => format!("progress {}", params.get()),
         Event::Update(called) => format!("update {}", called.payload.get()),
-        Event::Failed(error) => match &**error {
+        Event::Failed(failed) => match &failed.error {
             CallError::Partner { failure, .. } => format!("failed {}", failure.code()),
             other => format!("failed {other}"),
         },
@@ -259,7 +261,7 @@ fn whoever_may_not_call_may_not_join() {
     let _first = world.follow(None);
     *world.tool.refuses.lock().expect("whole") = true;
     let refused = world.follow_as(subject(), None);
-    assert!(matches!(refused, Err(FollowError::Refused(CallError::InvalidReference))));
+    assert!(matches!(refused, Err(FollowError::Refused(failed)) if failed.error == CallError::InvalidReference));
     assert_eq!(world.calls().len(), 1);
 }
 

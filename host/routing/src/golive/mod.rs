@@ -17,11 +17,11 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use crate::reference::ReferenceSealer;
-use crate::search::{PartnerStatus, SearchOutcome, Searcher};
+use crate::search::{OpenRankings, PartnerStatus, SearchError, SearchOutcome, Searcher};
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::contract::{Descriptor, Need, Requirement, RequirementCheck};
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::error::{ContractFault, SearchError};
+use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::findings::Finding;
 use intent_gateway_domain::golive::{
     Confirmation, GoLiveCheck, GoLiveError, GoLiveItem, GoLiveReport, ItemState, NO_FORBIDDEN_FIELDS, PLATFORM_CODES,
@@ -87,7 +87,7 @@ impl GoLiveRunner {
         for (sample, request) in (1..).zip(requests) {
             let id = format!("go-live-{at_ms}-{sample}");
             let outcome = searcher.search(descriptor.intent.as_str(), request, id).await;
-            let outcome = outcome.map_err(|error| unfit(error, sample))?;
+            let outcome = outcome.map_err(|failed| unfit(failed.error, sample))?;
             let seen = Sample::of(request, &outcome, found.take());
             forbidden += seen.breaches.get(FORBIDDEN_FIELD).copied().unwrap_or(0);
             tallies.iter_mut().for_each(|tally| tally.observe(&seen));
@@ -122,6 +122,7 @@ impl GoLiveRunner {
             // Nobody ever sees a reference of these searches, so its key protects nothing.
             references: ReferenceSealer::new(&Secret::new("go-live check")),
             timeout: self.timeout,
+            open_rankings: OpenRankings::default(),
         }
     }
 }

@@ -1,23 +1,30 @@
-//! A search that shows what it has while it waits for the rest: the whole ranking, anew after each partner's answer.
+//! A search that shows what it has while it waits for the rest: the whole ranking, anew as answers come.
 //!
-//! The last snapshot is what the plain search would have answered. Those before it are rankings in their own right: each has
-//! its receipt, so whoever books early is held to what the ranking showed. Findings are taken down with the last one
-//! alone, so that nobody is blamed twice for one answer.
+//! The last snapshot ranks what the plain search would have ranked. Those before it can be booked from as well: all
+//! rankings of a search have one receipt between them, in which an option keeps its number. It is kept once, when the
+//! search ends or its reader leaves, and holds every option that was shown. Findings go to the journal with the last
+//! snapshot alone, so that nobody is blamed twice for one answer.
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::{BoxFuture, Either, FutureExt as _, select};
 use futures_util::stream::{BoxStream, FuturesUnordered, StreamExt as _, unfold};
 
-use super::{Answer, Prepared, Request, SearchOutcome, Searcher};
-use intent_gateway_domain::error::{ContractFault, SearchError};
+use super::asking::PartnerAnswer;
+use super::gathered::Gathered;
+use super::pace::Pace;
+use super::prepare::PreparedSearch;
+use super::ranking::receipt;
+use super::{SearchError, SearchOutcome, SearchRequest, Searcher, count};
+use crate::pinned::Failed;
+use intent_gateway_domain::contract::Evaluation;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::Timer;
-
-/// Between two snapshots at least; what comes meanwhile is shown together. The last one waits for nothing.
-const BETWEEN_SNAPSHOTS: Duration = Duration::from_millis(20);
+use intent_gateway_domain::receipt::{ReceiptScore, identifier};
 
 /// What is known of a search.
 #[derive(Debug)]
@@ -29,115 +36,176 @@ pub struct Snapshot {
 }
 
 /// Snapshots of one search, of which an error is the last. Dropped, the calls under way are dropped with it.
-pub type Snapshots = BoxStream<'static, Result<Snapshot, SearchError>>;
+pub type Snapshots = BoxStream<'static, Result<Snapshot, Failed<SearchError>>>;
 
 impl Searcher {
-    /// Runs one search, and shows what there is after each partner's answer.
+    /// Runs one search, and shows what there is as answers come, at most [`RANKINGS_MAX`](super::RANKINGS_MAX) times.
     ///
     /// # Errors
     /// As [`search_for`](Self::search_for), where it ends before anybody is asked.
     pub async fn search_progressively(
         self: Arc<Self>,
-        request: Request<'_>,
+        request: SearchRequest<'_>,
         timer: Arc<dyn Timer>,
-    ) -> Result<Snapshots, SearchError> {
-        let intent = request.intent.to_owned();
-        let (prepared, chosen) = match self.prepare(request).await {
+    ) -> Result<Snapshots, Failed<SearchError>> {
+        let contract = self.pin(request.intent)?;
+        let (prepared, chosen) = match self.prepare(&contract, request).await {
             Ok(prepared) => prepared,
             Err(error) => {
-                self.count(&intent, &Err(error.clone()));
-                return Err(error);
+                count(&contract, Err(&error));
+                return Err(Failed { contract: Some(contract), error });
             }
         };
-        let prepared = Arc::new(prepared);
-        let awaited: BTreeMap<usize, Arc<Partner>> = chosen.into_iter().enumerate().collect();
-        let calls = awaited.iter().map(|(place, partner)| {
-            let (searcher, prepared, partner, place) = (self.clone(), prepared.clone(), partner.clone(), *place);
-            async move { (place, searcher.ask(&prepared, partner).await) }.boxed()
-        });
-        let calls = calls.collect();
-        let under_way = UnderWay {
-            calls,
-            awaited,
-            intent,
-            prepared,
-            timer,
-            searcher: self,
-            places: Vec::new(),
-            answers: Vec::new(),
-            pause: None,
-            is_over: false,
-        };
-        Ok(unfold(under_way, UnderWay::next).boxed())
+        let search = ProgressiveSearch::begin(self, timer, prepared, chosen);
+        Ok(unfold(search, ProgressiveSearch::next).boxed())
     }
 }
 
 /// A search on its way.
-struct UnderWay {
+struct ProgressiveSearch {
     searcher: Arc<Searcher>,
     timer: Arc<dyn Timer>,
-    intent: String,
-    prepared: Arc<Prepared>,
-    calls: FuturesUnordered<BoxFuture<'static, (usize, Answer)>>,
+    prepared: Arc<PreparedSearch>,
+    calls: FuturesUnordered<BoxFuture<'static, (usize, PartnerAnswer)>>,
     /// By their place among the chosen.
     awaited: BTreeMap<usize, Arc<Partner>>,
-    /// Places of those who have answered, in their order: a ranking has the same numbers whoever was quicker.
-    places: Vec<usize>,
-    answers: Vec<Answer>,
-    /// Until the next snapshot may be shown.
-    pause: Option<BoxFuture<'static, ()>>,
+    gathered: Gathered,
+    pace: Pace,
+    /// Until the next step of the pace.
+    wait: Option<BoxFuture<'static, ()>>,
+    /// The identifier of the one receipt, which references hold before it is kept.
+    receipt: String,
+    /// The newest evaluation, and how many options it covers.
+    newest: Option<(Evaluation, usize)>,
+    /// Every option that was shown, with its scores of the last time.
+    shown: BTreeMap<u32, ReceiptScore>,
     is_over: bool,
 }
 
-impl UnderWay {
-    async fn next(mut self) -> Option<(Result<Snapshot, SearchError>, Self)> {
+impl ProgressiveSearch {
+    fn begin(
+        searcher: Arc<Searcher>,
+        timer: Arc<dyn Timer>,
+        prepared: PreparedSearch,
+        chosen: Vec<Arc<Partner>>,
+    ) -> Self {
+        let prepared = Arc::new(prepared);
+        let awaited: BTreeMap<usize, Arc<Partner>> = chosen.into_iter().enumerate().collect();
+        let calls = awaited.iter().map(|(place, partner)| {
+            let (searcher, prepared, partner, place) = (searcher.clone(), prepared.clone(), partner.clone(), *place);
+            async move { (place, searcher.ask(&prepared, partner).await) }.boxed()
+        });
+        // The same request may be streamed twice in one moment, and each must find its own.
+        let random = RandomState::new().hash_one(&prepared.context.request_id);
+        let distinction = Digest::of(&random.to_be_bytes());
+        Self {
+            calls: calls.collect(),
+            awaited,
+            receipt: identifier(&prepared.context, prepared.contract.digest(), distinction),
+            searcher,
+            timer,
+            prepared,
+            gathered: Gathered::default(),
+            pace: Pace::new(),
+            wait: None,
+            newest: None,
+            shown: BTreeMap::new(),
+            is_over: false,
+        }
+    }
+
+    async fn next(mut self) -> Option<(Result<Snapshot, Failed<SearchError>>, Self)> {
         while !self.is_over {
             self.wait().await;
             let snapshot = self.snapshot().await;
             if snapshot.is_ok() || self.is_over {
-                self.pause = Some(self.timer.wait(BETWEEN_SNAPSHOTS));
                 return Some((snapshot, self));
             }
         }
         None
     }
 
-    /// Waits for an answer, and for those that come with it.
+    /// Waits until a ranking is due.
     async fn wait(&mut self) {
-        if let Some((place, answer)) = self.calls.next().await {
-            self.take(place, answer);
-        }
-        while let Some(pause) = self.pause.take() {
-            match select(self.calls.next(), pause).await {
-                Either::Left((Some((place, answer)), pause)) => {
-                    self.pause = Some(pause);
-                    self.take(place, answer);
-                }
-                Either::Left((None, _)) | Either::Right(_) => break,
+        loop {
+            while let Some(Some((place, answer))) = self.calls.next().now_or_never() {
+                self.take(place, answer);
             }
-        }
-        while let Some(Some((place, answer))) = self.calls.next().now_or_never() {
-            self.take(place, answer);
+            if self.pace.is_due(self.gathered.len(), self.awaited.is_empty()) {
+                return;
+            }
+            let answer = match self.wait.take() {
+                None => self.calls.next().await,
+                Some(wait) => match select(self.calls.next(), wait).await {
+                    Either::Left((answer, wait)) => {
+                        self.wait = Some(wait);
+                        answer
+                    }
+                    Either::Right(_) => {
+                        self.wait = self.pace.step().map(|time| self.timer.wait(time));
+                        None
+                    }
+                },
+            };
+            answer.into_iter().for_each(|(place, answer)| self.take(place, answer));
         }
     }
 
-    fn take(&mut self, place: usize, answer: Answer) {
-        let at = self.places.partition_point(|other| *other < place);
-        self.places.insert(at, place);
-        self.answers.insert(at, answer);
+    fn take(&mut self, place: usize, answer: PartnerAnswer) {
+        self.gathered.add(place, answer, self.prepared.contract.descriptor());
         self.awaited.remove(&place);
     }
 
-    async fn snapshot(&mut self) -> Result<Snapshot, SearchError> {
-        let outcome = self.searcher.rank(&self.prepared, &self.answers, self.awaited.is_empty()).await;
+    async fn snapshot(&mut self) -> Result<Snapshot, Failed<SearchError>> {
+        self.wait = Some(self.timer.wait(self.pace.note_ranking(self.gathered.len())));
+        let is_complete = self.awaited.is_empty();
+        let outcome = self.rank(is_complete).await;
         // The next one may find room.
         let is_passing = matches!(outcome, Err(SearchError::Contract(ContractFault::Busy(_))));
-        self.is_over = self.awaited.is_empty() || (outcome.is_err() && !is_passing);
+        self.is_over = is_complete || (outcome.is_err() && !is_passing);
         if self.is_over {
-            self.searcher.count(&self.intent, &outcome);
+            self.keep_receipt();
+            count(&self.prepared.contract, outcome.as_ref());
         }
         let mut awaited: Vec<Arc<Partner>> = self.awaited.values().cloned().collect();
         awaited.sort_by(|a, b| a.id.cmp(&b.id));
-        outcome.map(|outcome| Snapshot { outcome, awaited })
+        let failed = |error| Failed { contract: Some(self.prepared.contract.clone()), error };
+        outcome.map(|outcome| Snapshot { outcome, awaited }).map_err(failed)
+    }
+
+    async fn rank(&mut self, is_complete: bool) -> Result<SearchOutcome, SearchError> {
+        let options = self.gathered.options();
+        let evaluation = match &self.newest {
+            // The contract would say the same again.
+            Some((evaluation, covered)) if *covered == options => evaluation.clone(),
+            _ => self.evaluate(options).await?,
+        };
+        let receipt = (options > 0).then_some(self.receipt.as_str());
+        Ok(self.searcher.answer(&self.prepared, &self.gathered, evaluation, receipt, is_complete))
+    }
+
+    async fn evaluate(&mut self, options: usize) -> Result<Evaluation, SearchError> {
+        let payloads = self.gathered.payloads(self.prepared.descriptor().intent.as_str());
+        let evaluation = self.searcher.evaluate(&self.prepared, &payloads).await?;
+        self.shown.extend(evaluation.ranked.iter().map(|option| (option.number, ReceiptScore::from(option))));
+        if !payloads.is_empty() {
+            let receipt = receipt(&self.prepared, Some(&self.receipt), payloads, &evaluation, &self.shown);
+            self.searcher.open_rankings.replace(receipt);
+        }
+        self.newest = Some((evaluation.clone(), options));
+        Ok(evaluation)
+    }
+
+    /// Hands over the receipt of all that was shown, once.
+    fn keep_receipt(&self) {
+        let receipt = self.searcher.open_rankings.close(&self.receipt);
+        receipt.into_iter().for_each(|receipt| self.searcher.journal.keep(receipt));
+    }
+}
+
+impl Drop for ProgressiveSearch {
+    fn drop(&mut self) {
+        // Whoever leaves early may book what was shown until then.
+        self.keep_receipt();
     }
 }

@@ -1,13 +1,15 @@
 //! What a search answers: options, drops, findings, references, codes.
 
+use std::sync::Arc;
+
 use futures_executor::block_on;
 use intent_gateway_domain::contract::CallContext;
-use intent_gateway_domain::error::{CallFailure, ContractFault, SearchError};
+use intent_gateway_domain::error::{CallFailure, ContractFault};
 use intent_gateway_domain::findings::Severity;
-use intent_gateway_domain::ports::LeftOut;
+use intent_gateway_domain::ports::{Contract as _, LeftOut};
 use intent_gateway_routing::reference::Reference;
-use intent_gateway_routing::search::{NO_PARTNER_ANSWERED, PartnerStatus};
-use intent_gateway_testing::contract::ContractCall;
+use intent_gateway_routing::search::{NO_PARTNER_ANSWERED, PartnerStatus, SearchError};
+use intent_gateway_testing::contract::{ContractCall, ScriptedContract};
 use intent_gateway_testing::directory::partner;
 use serde_json::{Value, json};
 
@@ -151,5 +153,23 @@ fn refusals_and_faults_are_told_apart() {
     assert!(matches!(outcome, Err(SearchError::Contract(ContractFault::DeadlineExceeded(5)))));
 
     let outcome = block_on(World::of(&[]).searcher().search("test.find_thing", "{}", "r".into()));
-    assert!(matches!(outcome, Err(SearchError::InvalidIntent(intent)) if intent == "test.find_thing"));
+    let failed = outcome.expect_err("nobody knows it");
+    assert!(failed.contract.is_none());
+    assert!(matches!(failed.error, SearchError::InvalidIntent(intent) if intent == "test.find_thing"));
+}
+
+#[test]
+fn what_comes_to_nothing_names_the_contract_that_judged_it() {
+    let world = World::of(&[("alpha", things(json!([{"id": "x"}])))]);
+    let mut newer = world.contract.descriptor().clone();
+    newer.version = "2.0.0".parse().expect("semver");
+    let (catalogue, newer) = (world.catalogue.clone(), Arc::new(ScriptedContract::new(newer)));
+    world.partners.reply_with("alpha", move |_, _| {
+        catalogue.activate(newer.clone());
+        json!({"things": [{"id": "x"}]}).into()
+    });
+    world.deviate(Deviation::Refusal);
+    let failed = block_on(world.searcher().search(INTENT, "{}", "r".into())).expect_err("refused");
+    assert_eq!(failed.contract.expect("one").digest(), world.contract.digest());
+    assert!(matches!(failed.error, SearchError::Refused(refusal) if refusal.code == "LATER"));
 }

@@ -5,24 +5,29 @@ use std::time::Duration;
 
 use futures_executor::block_on;
 use intent_gateway_domain::contract::*;
-use intent_gateway_domain::error::{CallFailure, ContractError, ContractFault, SearchError};
+use intent_gateway_domain::error::{CallFailure, ContractError, ContractFault};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_outbound::Outbound;
+use intent_gateway_routing::calling::{CallRequest, Caller, Memory};
 use intent_gateway_routing::reference::ReferenceSealer;
-use intent_gateway_routing::search::{SearchOutcome, Searcher};
+use intent_gateway_routing::search::{OpenRankings, SearchError, SearchOutcome, Searcher};
 use intent_gateway_testing::catalogue::Catalogue;
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract::{
-    ContractCall, ScriptedContract, accept_any_request, candidates, descriptor, ranked, refusal, violation,
+    ContractCall, ScriptedContract, accept_any_request, candidates, descriptor, ranked, refusal, tool, violation,
 };
 use intent_gateway_testing::directory::{GivenPartners, partner};
+use intent_gateway_testing::entropy::vault;
 use intent_gateway_testing::journal::MemoryJournal;
 use intent_gateway_testing::partners::ScriptedPartners;
+use intent_gateway_testing::store::MemoryStore;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 pub(crate) const NOW_MS: u64 = 1_767_225_600_000;
 pub(crate) const INTENT: &str = "test.find_things";
+const SEARCH: &str = "search_things";
+const BOOK: &str = "book_thing";
 
 /// Ways in which a ranking is not what the options say; a real contract is a pure function.
 #[derive(Clone)]
@@ -42,20 +47,23 @@ fn declared() -> Descriptor {
     declared.search.id_key = "id".to_owned();
     declared.search.max_options = 3;
     declared.forbidden_fields[0].name = "padded".to_owned();
+    declared.tools.push(tool(BOOK, ToolRole::Create, 0, 0));
+    declared.tools[1].request_schema = to_raw_value(&json!({"properties": {"id": {}}})).expect("valid JSON");
     declared
 }
 
-/// Ranks by the option's own `rank`, drops those that say `drop`, notes those that say `note`.
+/// Ranks by the option's own `rank`, drops those that say so, notes those that say `note`; takes any booking.
 fn contract(deviates: Deviates) -> ScriptedContract {
     ScriptedContract::new(declared())
         .on_check_request(|context, tool, arguments| {
-            assert_eq!(tool, "search_things");
+            assert!([SEARCH, BOOK].contains(&tool), "{tool}");
             let request: Value = serde_json::from_str(arguments).expect("valid JSON");
             if request["bad"] == true {
                 return Err(refusal("INVALID_REQUEST", [violation("/x", "BAD")]));
             }
             Ok(accept_any_request(context, arguments))
         })
+        .on_check_response(|_, _| Ok(CheckedResponse { reference: None, advisory: None, findings: vec![] }))
         .on_evaluate(move |_, _, payloads| {
             let mut evaluation = evaluate(payloads);
             match deviates.lock().expect("not poisoned").clone() {
@@ -75,7 +83,8 @@ fn evaluate(payloads: &[Payload<'_>]) -> Evaluation {
     for candidate in candidates(payloads) {
         let option: Value = serde_json::from_str(candidate.json).expect("valid JSON");
         let (number, id) = (candidate.number, option["id"].as_str().unwrap_or_default());
-        if option["drop"] == true {
+        let is_lonely = option["drops_in_company"] == true && candidates(payloads).count() > 1;
+        if option["drop"] == true || is_lonely {
             let (strike, violations) = (option["strike"] == true, vec![violation("/x", "SCRIPTED")]);
             evaluation.dropped.push(DroppedOption { number, id: Some(id.to_owned()), strike, violations });
             continue;
@@ -138,11 +147,39 @@ impl World {
             clock: self.clock.clone(),
             references: sealer(),
             timeout: Duration::from_secs(1),
+            open_rankings: OpenRankings::default(),
         }
     }
 
     pub(crate) fn search(&self, body: &Value) -> Result<SearchOutcome, SearchError> {
-        block_on(self.searcher().search(INTENT, &body.to_string(), "made-up".into()))
+        let outcome = block_on(self.searcher().search(INTENT, &body.to_string(), "made-up".into()));
+        outcome.map_err(|failed| failed.error)
+    }
+
+    /// Calls tools beside a searcher.
+    pub(crate) fn caller(&self, searcher: &Searcher) -> Caller {
+        let store = Arc::new(MemoryStore::default());
+        let memory = Memory { store, vault: vault(), timer: self.clock.clone() };
+        Caller::beside(searcher, self.journal.clone(), memory)
+    }
+
+    /// Books an option; what the contract was told of it.
+    pub(crate) fn book(&self, caller: &Caller, reference: &str) -> Option<String> {
+        let request = CallRequest {
+            intent: INTENT,
+            tool: BOOK,
+            reference,
+            arguments: "{}",
+            user: None,
+            fallback_request_id: "made-up",
+            trace: None,
+            listener: None,
+        };
+        block_on(caller.call(request)).expect("booked");
+        let Some(ContractCall::CheckResponse { quoted, .. }) = self.contract.calls().pop() else {
+            panic!("judged last")
+        };
+        quoted
     }
 
     /// What the contract was given to rank, each time.

@@ -1,12 +1,14 @@
 //! Calls of tools over fakes: what a reference opens, what reaches a partner, and what is made of its answer.
 
 mod once;
-mod words;
+mod pinned;
+mod progress;
 
 use std::sync::Arc;
 
-use crate::calling::{CallError, Called, Caller, Memory, Order, forget_attempts};
+use crate::calling::{CallError, CallOutcome, CallRequest, Caller, Memory, forget_attempts};
 use crate::reference::{OptionReference, Reference, ReferenceSealer, UserMark};
+use crate::search::OpenRankings;
 use futures_executor::block_on;
 use intent_gateway_domain::clock::Clock as _;
 use intent_gateway_domain::contract::{Axes, CheckedResponse, Descriptor, Tool, ToolRole};
@@ -98,6 +100,7 @@ fn contract(descriptor: Descriptor) -> Arc<ScriptedContract> {
 /// Everything around the caller.
 struct World {
     contract: Arc<ScriptedContract>,
+    catalogue: Arc<Catalogue>,
     clock: Arc<TestClock>,
     partners: Arc<ScriptedPartners>,
     journal: Arc<MemoryJournal>,
@@ -141,25 +144,32 @@ impl World {
         Self::by(TestClock::jumping_at(NOW))
     }
 
+    /// One in which time stands still.
+    fn still() -> Self {
+        Self::by(TestClock::at(NOW))
+    }
+
     fn by(clock: Arc<TestClock>) -> Self {
         let contract = contract(with_booking_tools());
         let partners = Arc::new(ScriptedPartners::default());
         partners.reply("alpha", json!({"booking_id": "BK-1"}));
         let (journal, store) = (Arc::new(MemoryJournal::default()), Arc::new(MemoryStore::default()));
         journal.keep(receipt(contract.digest()));
+        let catalogue = Catalogue::of([contract.clone()]);
         let caller = Caller {
-            contracts: Catalogue::of([contract.clone()]),
+            contracts: catalogue.clone(),
             directory: GivenPartners::of(["alpha", "beta"].map(|id| partner(id, &[INTENT]))),
             outbound: Arc::new(Outbound::plain(partners.clone(), clock.clone())),
             journal: journal.clone(),
             evidence: journal.clone(),
+            open_rankings: OpenRankings::default(),
             clock: clock.clone(),
             references: sealer(),
             memory: Memory { store: store.clone(), vault: vault(), timer: clock.clone() },
             tracker: Tracker::default(),
             timeout: TOOL_CALL_TIMEOUT,
         };
-        Self { contract, clock, partners, journal, store, caller }
+        Self { contract, catalogue, clock, partners, journal, store, caller }
     }
 
     fn reference(&self) -> OptionReference {
@@ -177,7 +187,7 @@ impl World {
         }
     }
 
-    fn call(&self, tool: &str, reference: &str, arguments: &Value) -> Result<Called, CallError> {
+    fn call(&self, tool: &str, reference: &str, arguments: &Value) -> Result<CallOutcome, CallError> {
         self.call_as(Some(&user()), INTENT, tool, reference, arguments)
     }
 
@@ -188,10 +198,10 @@ impl World {
         tool: &str,
         reference: &str,
         arguments: &Value,
-    ) -> Result<Called, CallError> {
+    ) -> Result<CallOutcome, CallError> {
         let arguments = arguments.to_string();
-        let order = Order { intent, arguments: &arguments, user, ..order(tool, reference) };
-        block_on(self.caller.call(order))
+        let request = CallRequest { intent, arguments: &arguments, user, ..request(tool, reference) };
+        block_on(self.caller.call(request)).map_err(|failed| failed.error)
     }
 
     /// Books the option; the reference to the booking.
@@ -220,8 +230,8 @@ impl World {
 }
 
 /// A call for nobody, without arguments.
-fn order<'a>(tool: &'a str, reference: &'a str) -> Order<'a> {
-    Order {
+fn request<'a>(tool: &'a str, reference: &'a str) -> CallRequest<'a> {
+    CallRequest {
         intent: INTENT,
         tool,
         reference,
@@ -259,7 +269,7 @@ fn what_a_reference_does_not_open_reaches_no_partner() {
         sealer().seal(&reference)
     };
     let sound = seal(&|_| {});
-    let code = |outcome: Result<Called, CallError>| outcome.map(|_| ()).expect_err("refused");
+    let code = |outcome: Result<CallOutcome, CallError>| outcome.map(|_| ()).expect_err("refused");
     let book = |reference: &str| code(world.call(BOOK, reference, &json!({})));
     assert_eq!(book("opt_x.y"), CallError::InvalidReference);
     assert_eq!(book(&ReferenceSealer::new(&Secret::new("other")).seal(&good)), CallError::InvalidReference);

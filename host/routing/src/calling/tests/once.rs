@@ -5,12 +5,12 @@ use intent_gateway_domain::error::NotCalled;
 use intent_gateway_outbound::policy::idempotency::KEPT_MS;
 
 /// Books under a key.
-fn book(world: &World, key: &str, note: &str) -> Result<Called, CallError> {
+fn book(world: &World, key: &str, note: &str) -> Result<CallOutcome, CallError> {
     let reference = sealer().seal(&world.reference());
     world.call(KEYED, &reference, &json!({"request_id": key, "note": note}))
 }
 
-fn payload(called: Result<Called, CallError>) -> Value {
+fn payload(called: Result<CallOutcome, CallError>) -> Value {
     serde_json::from_str(called.expect("passed").payload.get()).expect("JSON")
 }
 

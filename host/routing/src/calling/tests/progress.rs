@@ -11,11 +11,6 @@ use intent_gateway_testing::partners::RecordedProgress;
 use super::*;
 
 impl World {
-    /// One in which time stands still.
-    fn still() -> Self {
-        Self::by(TestClock::at(NOW))
-    }
-
     /// From here on, the partner says this of each call, and never answers.
     fn talks(&self, messages: &[String]) {
         let messages = messages.to_vec();
@@ -39,8 +34,8 @@ fn words_are_scanned_as_answers_are_and_the_token_is_kept_back() {
         r#"{"progressToken":1,"kickback_amount":2}"#.to_owned(),
         deep,
     ]);
-    let order = Order { user: Some(&user), listener: Some(Listener::new(&hear)), ..order(TRACK, &reference) };
-    let mut call = pin!(world.caller.call(order));
+    let request = CallRequest { user: Some(&user), listener: Some(Listener::new(&hear)), ..request(TRACK, &reference) };
+    let mut call = pin!(world.caller.call(request));
     assert!(call.as_mut().poll(&mut Context::from_waker(noop_waker_ref())).is_pending());
     assert_eq!(heard.messages(), [r#"{"progress":0.10}"#]);
     assert_eq!(world.journal.found(), [(Severity::Strike, "FORBIDDEN_FIELD".to_owned())], "one call is one incident");
@@ -53,8 +48,8 @@ fn a_call_that_is_listened_to_gives_its_turn_back_in_time() {
     let hear = |params: &str| heard.hear(params);
     world.talks(&[]);
     let alpha = PartnerId::parse("alpha").expect("sound");
-    let order = Order { user: Some(&user), listener: Some(Listener::new(&hear)), ..order(TRACK, &reference) };
-    let mut call = pin!(world.caller.call(order));
+    let request = CallRequest { user: Some(&user), listener: Some(Listener::new(&hear)), ..request(TRACK, &reference) };
+    let mut call = pin!(world.caller.call(request));
     let mut context = Context::from_waker(noop_waker_ref());
     let others = || world.caller.tracker.ask(&alpha, "track_thing BK-1", Some(&user), world.clock.now_ms());
     assert!(call.as_mut().poll(&mut context).is_pending());
@@ -72,7 +67,8 @@ fn what_may_be_followed_is_told_without_a_call() {
     let (reference, user) = (world.book(), user());
     let before = world.was_called();
     let may_for = |user: &UserId, tool, reference: &str| {
-        block_on(world.caller.may_follow(Order { user: Some(user), ..order(tool, reference) }))
+        let request = CallRequest { user: Some(user), ..request(tool, reference) };
+        block_on(world.caller.may_follow(request)).map_err(|failed| failed.error)
     };
     let may = |tool, reference: &str| may_for(&user, tool, reference);
     assert_eq!(may(TRACK, &reference), Ok(()));

@@ -1,0 +1,138 @@
+//! Everything that comes before a partner is called: the reference is opened, the contract pinned, the arguments checked.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::value::RawValue;
+
+use super::binding::{self, Binding};
+use super::{CallError, CallRequest, Caller};
+use crate::pinned::PinnedContract;
+use crate::reference::{BookingReference, OptionReference, Reference, UserMark};
+use intent_gateway_domain::contract::{CallContext, Descriptor, PreparedRequest, Tool, ToolRole, Violation};
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::partner::Partner;
+use intent_gateway_domain::telemetry::{self, Stage};
+
+/// A call that is ready to be made.
+pub(super) struct PreparedCall<'a> {
+    pub(super) contract: PinnedContract,
+    pub(super) context: CallContext,
+    pub(super) request: CallRequest<'a>,
+    pub(super) partner: Arc<Partner>,
+    pub(super) binding: Binding,
+    pub(super) arguments: Box<RawValue>,
+    pub(super) notes: Vec<Violation>,
+    /// The whole of it is over by then, milliseconds since the epoch.
+    pub(super) deadline_ms: u64,
+    /// Set when the option's time is over: what was booked of it in time may still be asked for under its key.
+    pub(super) expired: Option<CallError>,
+}
+
+impl PreparedCall<'_> {
+    pub(super) fn descriptor(&self) -> &Descriptor {
+        self.contract.descriptor()
+    }
+
+    pub(super) fn tool(&self) -> Result<&Tool, CallError> {
+        find_tool(self.descriptor(), self.request.tool)
+    }
+}
+
+impl Caller {
+    /// Opens the reference, and takes the contract that it was made under; the live one stands in where that is no longer
+    /// loaded, or the reference is not good for this request. None where nobody knows the intent.
+    pub(super) fn pin(&self, request: &CallRequest<'_>) -> Option<(PinnedContract, Option<Reference>)> {
+        let live = self.contracts.live(request.intent)?;
+        let user = request.user.map(UserMark::of);
+        // What is another intent's or another user's is as good as made up: nothing more is told.
+        let reference = self
+            .references
+            .open(request.reference)
+            .ok()
+            .filter(|reference| reference.intent() == request.intent && reference.user() == user.as_ref());
+        let contract = reference.as_ref().and_then(|reference| self.contracts.loaded(reference.contract()));
+        Some((PinnedContract(contract.unwrap_or(live)), reference))
+    }
+
+    /// Checks all that can be checked before the partner is called.
+    pub(super) async fn prepare<'a>(
+        &self,
+        contract: PinnedContract,
+        reference: Option<Reference>,
+        request: CallRequest<'a>,
+    ) -> Result<PreparedCall<'a>, CallError> {
+        let start = Instant::now();
+        let now_ms = self.clock.now_ms();
+        let reference = reference.ok_or(CallError::InvalidReference)?;
+        let expired = expiry(&reference, contract.descriptor(), now_ms)?;
+        let binding = bind(reference, contract.descriptor());
+        let tool = find_tool(contract.descriptor(), request.tool)?;
+        let expired = match expired {
+            Some(expired) if tool.idempotency_key.is_none() => return Err(expired),
+            expired => expired,
+        };
+        let partner = self.partner(&binding.partner, request.intent)?;
+        let mut context = CallContext { request_id: request.fallback_request_id.to_owned(), now_ms };
+        let checked = match binding::arguments(request.arguments, tool, &binding) {
+            Ok(arguments) => {
+                let checked = contract.check_request(&context, request.tool, &arguments).await;
+                checked.map_err(CallError::of_request)
+            }
+            Err(error) => Err(error),
+        };
+        // Arguments for an option that cannot be had are not worth complaining of.
+        let PreparedRequest { arguments, notes, .. } = match (checked, &expired) {
+            (Err(_), Some(expired)) => return Err(expired.clone()),
+            (checked, _) => checked?,
+        };
+        if let Some(request_id) = binding::request_id(arguments.get())? {
+            context.request_id = request_id;
+        }
+        telemetry::stage(Stage::Check, contract.descriptor(), start.elapsed());
+        let within_ms = u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX);
+        let deadline_ms = now_ms.saturating_add(within_ms);
+        Ok(PreparedCall { contract, context, request, partner, binding, arguments, notes, deadline_ms, expired })
+    }
+
+    /// The partner, if requests of the intent are still routed to it.
+    fn partner(&self, id: &str, intent: &str) -> Result<Arc<Partner>, CallError> {
+        let id = PartnerId::parse(id).map_err(|_| CallError::InvalidReference)?;
+        self.directory
+            .find(&id)
+            .filter(|partner| partner.listing(intent).is_some())
+            .ok_or_else(|| CallError::PartnerGone(id.clone()))
+    }
+}
+
+/// Whether the option's time is over, as an error that some calls survive.
+fn expiry(reference: &Reference, descriptor: &Descriptor, now_ms: u64) -> Result<Option<CallError>, CallError> {
+    let Reference::Option(option) = reference else { return Ok(None) };
+    let expires_at_ms = option.expires_at_ms.ok_or(CallError::NotBookable)?;
+    Ok((expires_at_ms <= now_ms).then(|| CallError::Expired(descriptor.search.gone_code.clone())))
+}
+
+/// What a call by a reference is bound to.
+fn bind(reference: Reference, descriptor: &Descriptor) -> Binding {
+    match reference {
+        Reference::Option(OptionReference { partner, option_id, number, receipt, user, .. }) => Binding {
+            partner,
+            identifier: option_id,
+            member: descriptor.search.id_key.rsplit('/').next().map(str::to_owned),
+            option: receipt.map(|receipt| (receipt, number)),
+            user,
+            is_option: true,
+        },
+        Reference::Booking(BookingReference { partner, booking_id, member, user, option, .. }) => {
+            Binding { partner, identifier: booking_id, member, option, user, is_option: false }
+        }
+    }
+}
+
+/// The tool, if it is one that is called by reference.
+fn find_tool<'a>(descriptor: &'a Descriptor, name: &str) -> Result<&'a Tool, CallError> {
+    descriptor
+        .tool(name)
+        .filter(|tool| tool.role != ToolRole::Search)
+        .ok_or_else(|| CallError::UnknownTool(name.to_owned()))
+}

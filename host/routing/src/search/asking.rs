@@ -1,0 +1,74 @@
+//! One partner of a search: called, its answer taken apart and scanned.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::Searcher;
+use super::prepare::PreparedSearch;
+use crate::forbidden::ForbiddenFields;
+use crate::payload::{self, SearchPayload};
+use intent_gateway_domain::contract::Descriptor;
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::partner::Partner;
+use intent_gateway_domain::telemetry::{self, ForLog, Stage};
+use intent_gateway_outbound::OutboundCall;
+
+/// What came of asking one partner.
+pub(super) struct PartnerAnswer {
+    pub(super) partner: Arc<Partner>,
+    pub(super) result: Result<SearchPayload, CallFailure>,
+    /// Where the user signs in, where the partner asked for it.
+    pub(super) link: Option<String>,
+    pub(super) elapsed: Duration,
+}
+
+impl Searcher {
+    /// Asks one partner and takes its answer apart.
+    pub(super) async fn ask(&self, search: &PreparedSearch, partner: Arc<Partner>) -> PartnerAnswer {
+        let start = Instant::now();
+        let call = OutboundCall {
+            contract: search.contract.0.clone(),
+            context: search.context.clone(),
+            partner: partner.clone(),
+            tool: search.tool.clone(),
+            arguments: search.outgoing.clone(),
+            user: search.user.clone(),
+            within: self.timeout,
+            is_repeat: false,
+            trace: search.trace.clone(),
+        };
+        let answered = self.outbound.call(call, None).await;
+        let called = Instant::now();
+        telemetry::partner_stage(Stage::Call, search.descriptor(), &partner.id, called - start);
+        let result = match answered {
+            Ok(answered) => {
+                let answer = open_payload(&answered.text, search.descriptor());
+                telemetry::partner_stage(Stage::Scan, search.descriptor(), &partner.id, called.elapsed());
+                if let Some(token) = answer.as_ref().ok().and_then(|payload| payload.token.as_ref()) {
+                    answered.end_by(token.expires_at_ms);
+                }
+                answer
+            }
+            Err(failure) => Err(failure),
+        };
+        let link = result.as_ref().err().and_then(|failure| {
+            tracing::warn!(
+                partner = %partner.id, intent = %search.descriptor().intent, outcome = telemetry::failure(failure),
+                error = %ForLog(failure),
+                "a partner's answer is missing from a search"
+            );
+            self.outbound.sign_in_link(&partner.id, search.user.as_ref(), failure)
+        });
+        PartnerAnswer { partner, result, link, elapsed: start.elapsed() }
+    }
+}
+
+fn open_payload(text: &str, descriptor: &Descriptor) -> Result<SearchPayload, CallFailure> {
+    let fields = ForbiddenFields::new(&descriptor.forbidden_fields);
+    let payload = payload::read(text, &descriptor.search.options_key, &fields)
+        .map_err(|error| CallFailure::Payload(error.to_string()))?;
+    match payload.breaches.outside.first() {
+        Some(violation) => Err(CallFailure::Forbidden(violation.pointer.clone())),
+        None => Ok(payload),
+    }
+}

@@ -1,0 +1,27 @@
+//! Why a search gave no result.
+
+use intent_gateway_domain::contract::Refusal;
+use intent_gateway_domain::error::{ContractError, ContractFault};
+
+/// Why a search gave no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SearchError {
+    /// No live contract of that name.
+    #[error("there is no intent `{0}`")]
+    InvalidIntent(String),
+    /// The contract refused the request.
+    #[error("the request was refused with {}", .0.code)]
+    Refused(Refusal),
+    /// The contract failed.
+    #[error("the contract of the intent failed")]
+    Contract(#[source] ContractFault),
+}
+
+impl From<ContractError> for SearchError {
+    fn from(error: ContractError) -> Self {
+        match error {
+            ContractError::Refused(refusal) => Self::Refused(refusal),
+            ContractError::Fault(fault) => Self::Contract(fault),
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The answers of one search on their way through the contract: their options numbered, so that nothing of their origin
+//! shows, and put together again with it afterwards.
+//!
+//! Options are numbered in the order in which answers come, so a number stands for the same option in every ranking of a
+//! search that ranks several times. Everything else follows the places of the partners among the chosen: a ranking does
+//! not depend on who was quicker.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use super::DroppedChoice;
+use super::asking::PartnerAnswer;
+use intent_gateway_domain::contract::{
+    Axes, Descriptor, DroppedOption, Evaluation, OptionFinding, RankedOption, SearchShape, Violation,
+};
+use intent_gateway_domain::limits::OPTION_ID_MAX_BYTES;
+use intent_gateway_domain::partner::Partner;
+use intent_gateway_domain::receipt::{ReceiptCandidate, ReceiptPayload};
+
+/// Which option of which answer a number stands for.
+#[derive(Clone, Copy)]
+struct Origin {
+    place: usize,
+    position: usize,
+}
+
+/// A finding on an option that stays.
+pub(super) struct OptionNote {
+    pub(super) partner: Arc<Partner>,
+    pub(super) option_id: Option<String>,
+    pub(super) violation: Violation,
+}
+
+/// An option that the contract has ranked.
+pub(super) struct RankedOrigin<'a> {
+    pub(super) ranked: RankedOption,
+    pub(super) answer: &'a PartnerAnswer,
+    pub(super) option: &'a RawValue,
+}
+
+/// One partner's answer, sorted.
+struct Sorted {
+    answer: PartnerAnswer,
+    /// Number and position of each option that the contract may see.
+    numbered: Vec<(u32, usize)>,
+    /// The options that it may not.
+    withheld: Vec<DroppedChoice>,
+}
+
+/// What has come of a search so far.
+#[derive(Default)]
+pub(super) struct Gathered {
+    /// By the partner's place among the chosen.
+    answers: BTreeMap<usize, Sorted>,
+    /// By number.
+    origins: Vec<Origin>,
+}
+
+impl Gathered {
+    /// Takes an answer: numbers what the contract may see, and withholds what it may not.
+    pub(super) fn add(&mut self, place: usize, answer: PartnerAnswer, descriptor: &Descriptor) {
+        let max_options = usize::try_from(descriptor.search.max_options).unwrap_or(usize::MAX);
+        let (mut numbered, mut withheld) = (Vec::new(), Vec::new());
+        let payload = answer.result.as_ref().ok();
+        for (position, option) in payload.iter().flat_map(|payload| payload.options.iter().enumerate()) {
+            let breaches = payload.and_then(|payload| payload.breaches.options.get(&position));
+            let (strike, violations) = if position >= max_options {
+                (false, vec![too_many(max_options)])
+            } else if let Some(violations) = breaches {
+                (true, violations.clone())
+            } else {
+                numbered.extend(u32::try_from(self.origins.len()).ok().map(|number| (number, position)));
+                self.origins.push(Origin { place, position });
+                continue;
+            };
+            let (partner, option_id) = (answer.partner.clone(), option_id(option, &descriptor.search));
+            withheld.push(DroppedChoice { partner, position, option_id, strike, violations });
+        }
+        self.answers.insert(place, Sorted { answer, numbered, withheld });
+    }
+
+    /// How many partners have answered.
+    pub(super) fn len(&self) -> usize {
+        self.answers.len()
+    }
+
+    /// How many options the contract may see.
+    pub(super) fn options(&self) -> usize {
+        self.origins.len()
+    }
+
+    /// Every answer, by place.
+    pub(super) fn answers(&self) -> impl Iterator<Item = &PartnerAnswer> {
+        self.answers.values().map(|sorted| &sorted.answer)
+    }
+
+    /// What the contract gets and the receipt keeps: per answer, the declared signals and the options under their numbers.
+    pub(super) fn payloads(&self, intent: &str) -> Vec<ReceiptPayload> {
+        let payload = |Sorted { answer, numbered, .. }: &Sorted| {
+            let options = &answer.result.as_ref().ok()?.options;
+            let candidate = |(number, position): &(u32, usize)| {
+                options.get(*position).map(|json| ReceiptCandidate { number: *number, json: json.clone() })
+            };
+            let candidates: Vec<_> = numbered.iter().filter_map(candidate).collect();
+            let declared = answer.partner.listing(intent).map_or(Axes::UNDECLARED, |listing| listing.declared);
+            let partner = answer.partner.id.clone();
+            (!candidates.is_empty()).then_some(ReceiptPayload { partner, declared, candidates })
+        };
+        self.answers.values().filter_map(payload).collect()
+    }
+
+    /// The options that were ranked, best first, with where they come from.
+    pub(super) fn ranked(&self, ranked: Vec<RankedOption>) -> impl Iterator<Item = RankedOrigin<'_>> {
+        ranked.into_iter().filter_map(|ranked| {
+            let (answer, position) = self.find(ranked.number)?;
+            let option = answer.result.as_ref().ok()?.options.get(position)?;
+            Some(RankedOrigin { ranked, answer, option })
+        })
+    }
+
+    /// The options that were taken out: first those that the contract may not see, then those that it has dropped.
+    pub(super) fn dropped(&self, dropped: Vec<DroppedOption>) -> Vec<DroppedChoice> {
+        let withheld = self.answers.values().flat_map(|sorted| &sorted.withheld).cloned();
+        let by_contract = dropped.into_iter().filter_map(|DroppedOption { number, id, strike, violations }| {
+            let (answer, position) = self.find(number)?;
+            let option_id = id.filter(|id| id.len() <= OPTION_ID_MAX_BYTES);
+            Some(DroppedChoice { partner: answer.partner.clone(), position, option_id, strike, violations })
+        });
+        withheld.chain(by_contract).collect()
+    }
+
+    /// The contract's findings on options that stay.
+    pub(super) fn notes(&self, evaluation: &Evaluation) -> Vec<OptionNote> {
+        let note = |OptionFinding { number, violation }: &OptionFinding| {
+            let (answer, _) = self.find(*number)?;
+            let ranked = evaluation.ranked.iter().find(|ranked| ranked.number == *number);
+            let (partner, option_id) = (answer.partner.clone(), ranked.map(|ranked| ranked.id.clone()));
+            Some(OptionNote { partner, option_id, violation: violation.clone() })
+        };
+        evaluation.findings.iter().filter_map(note).collect()
+    }
+
+    /// The answer that a number's option stands in, and its position there.
+    fn find(&self, number: u32) -> Option<(&PartnerAnswer, usize)> {
+        let Origin { place, position } = *self.origins.get(usize::try_from(number).ok()?)?;
+        self.answers.get(&place).map(|sorted| (&sorted.answer, position))
+    }
+}
+
+fn too_many(max_options: usize) -> Violation {
+    Violation {
+        pointer: String::new(),
+        code: "TOO_MANY_OPTIONS".to_owned(),
+        message: format!("an answer may hold {max_options} options; this one lies beyond"),
+    }
+}
+
+/// The identifier of an option that the contract never sees.
+fn option_id(option: &RawValue, shape: &SearchShape) -> Option<String> {
+    let option: serde_json::Value = serde_json::from_str(option.get()).ok()?;
+    let id = option.pointer(&shape.id_pointer())?;
+    id.as_str().filter(|id| id.len() <= OPTION_ID_MAX_BYTES).map(str::to_owned)
+}

@@ -1,0 +1,129 @@
+//! Has the contract rank what partners have answered, and makes the answer and the receipt of it.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use super::gathered::{Gathered, RankedOrigin};
+use super::outcome::empty_code;
+use super::prepare::PreparedSearch;
+use super::{PartnerOutcome, RankedChoice, SearchError, SearchOutcome, Searcher};
+use crate::reference::{OptionReference, UserMark};
+use intent_gateway_domain::contract::{Evaluation, Payload};
+use intent_gateway_domain::receipt::{self, Receipt, ReceiptDrop, ReceiptPayload, ReceiptScore};
+use intent_gateway_domain::telemetry::{self, Stage};
+
+impl Searcher {
+    /// Has the contract rank the options. Where there are none, it is not called.
+    pub(super) async fn evaluate(
+        &self,
+        search: &PreparedSearch,
+        payloads: &[ReceiptPayload],
+    ) -> Result<Evaluation, SearchError> {
+        if payloads.is_empty() {
+            return Ok(Evaluation::default());
+        }
+        let start = Instant::now();
+        let payloads: Vec<Payload<'_>> = payloads.iter().map(ReceiptPayload::for_contract).collect();
+        let evaluation = search.contract.evaluate(&search.context, search.arguments.get(), &payloads).await?;
+        telemetry::stage(Stage::Evaluate, search.descriptor(), start.elapsed());
+        Ok(evaluation)
+    }
+
+    /// The answer. Findings go to the journal once, when all partners have answered.
+    pub(super) fn answer(
+        &self,
+        search: &PreparedSearch,
+        gathered: &Gathered,
+        evaluation: Evaluation,
+        receipt: Option<&str>,
+        is_complete: bool,
+    ) -> SearchOutcome {
+        let (descriptor, context) = (search.descriptor(), &search.context);
+        let start = Instant::now();
+        let notes = if is_complete { gathered.notes(&evaluation) } else { Vec::new() };
+        let Evaluation { ranked, dropped, .. } = evaluation;
+        let dropped = gathered.dropped(dropped);
+        if is_complete {
+            self.record(context, descriptor, gathered, &notes, &dropped);
+        }
+        let user = search.user.as_ref().map(UserMark::of);
+        let choice = |ranked| self.choice(search, ranked, receipt, user.as_ref());
+        let options: Vec<RankedChoice> = gathered.ranked(ranked).map(choice).collect();
+        let left_out =
+            search.left_out.iter().map(|(partner, reason)| PartnerOutcome::left_out(partner.clone(), *reason));
+        let mut partners: Vec<PartnerOutcome> = gathered.answers().map(PartnerOutcome::of).chain(left_out).collect();
+        partners.sort_by(|a, b| a.partner.id.cmp(&b.partner.id));
+        let code = if options.is_empty() && is_complete { empty_code(descriptor, &partners) } else { None };
+        telemetry::stage(Stage::Respond, descriptor, start.elapsed());
+        SearchOutcome {
+            request_id: context.request_id.clone(),
+            contract: search.contract.clone(),
+            receipt: receipt.map(str::to_owned),
+            code,
+            options,
+            dropped,
+            partners,
+            left_out_more: search.left_out_more,
+            notes: search.notes.clone(),
+        }
+    }
+
+    /// An option as it is shown, with the reference to book it by.
+    fn choice(
+        &self,
+        search: &PreparedSearch,
+        RankedOrigin { ranked, answer, option }: RankedOrigin<'_>,
+        receipt: Option<&str>,
+        user: Option<&UserMark>,
+    ) -> RankedChoice {
+        let token = answer.result.as_ref().ok().and_then(|payload| payload.token.as_ref());
+        let reference = self.references.seal(&OptionReference {
+            partner: answer.partner.id.as_str().to_owned(),
+            intent: search.descriptor().intent.as_str().to_owned(),
+            contract: search.contract.digest(),
+            request_id: search.context.request_id.clone(),
+            option_id: ranked.id.clone(),
+            number: ranked.number,
+            receipt: receipt.map(str::to_owned),
+            user: user.cloned(),
+            result_token: token.map(|token| token.result_token.clone()),
+            expires_at_ms: token.map(|token| token.expires_at_ms),
+        });
+        RankedChoice {
+            reference,
+            bookable: token.is_some_and(|token| token.expires_at_ms > search.context.now_ms),
+            partner: answer.partner.clone(),
+            ranked,
+            option: option.to_owned(),
+        }
+    }
+}
+
+/// What is kept of a ranking. `shown_before` are the options that earlier rankings of the search have shown: those that
+/// this one does not show any more stand behind the others, for they may have been booked.
+pub(super) fn receipt(
+    search: &PreparedSearch,
+    id: Option<&str>,
+    payloads: Vec<ReceiptPayload>,
+    evaluation: &Evaluation,
+    shown_before: &BTreeMap<u32, ReceiptScore>,
+) -> Receipt {
+    let (descriptor, context, contract) = (search.descriptor(), &search.context, search.contract.digest());
+    let outcome = receipt::outcome(evaluation);
+    let mut ranked: Vec<ReceiptScore> = evaluation.ranked.iter().map(ReceiptScore::from).collect();
+    let is_shown = |number: u32| evaluation.ranked.iter().any(|option| option.number == number);
+    ranked.extend(shown_before.values().filter(|score| !is_shown(score.number)).cloned());
+    Receipt {
+        id: id.map_or_else(|| receipt::identifier(context, contract, outcome), str::to_owned),
+        at_ms: context.now_ms,
+        request_id: context.request_id.clone(),
+        intent: descriptor.intent.clone(),
+        version: descriptor.version.clone(),
+        contract,
+        arguments: search.arguments.clone(),
+        payloads,
+        ranked,
+        dropped: evaluation.dropped.iter().map(ReceiptDrop::from).collect(),
+        outcome,
+    }
+}
