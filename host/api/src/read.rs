@@ -8,7 +8,8 @@ use std::fmt;
 
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::money::{InvalidAmount, Paise};
-use intent_gateway_domain::violations::{child, code};
+use intent_gateway_domain::pointer::child;
+use intent_gateway_domain::violations::code;
 use intent_gateway_ledger::completion::AMOUNT_MAX;
 use serde::de::value::{self, StrDeserializer};
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
@@ -81,7 +82,7 @@ impl<'a> Members<'a> {
     }
 
     /// A text that may have several lines.
-    pub fn prose(&mut self, name: &str) -> Option<String> {
+    pub(crate) fn prose(&mut self, name: &str) -> Option<String> {
         self.required(name).and_then(|json| self.bounded(name, json, Characters::Prose))
     }
 
@@ -91,7 +92,7 @@ impl<'a> Members<'a> {
     }
 
     /// A text that may have several lines, and may be absent or null.
-    pub fn optional_prose(&mut self, name: &str) -> Option<String> {
+    pub(crate) fn optional_prose(&mut self, name: &str) -> Option<String> {
         self.optional(name).and_then(|json| self.bounded(name, json, Characters::Prose))
     }
 
@@ -101,7 +102,7 @@ impl<'a> Members<'a> {
     }
 
     /// The same; it may be absent or null.
-    pub fn optional_unbounded(&mut self, name: &str) -> Option<String> {
+    pub(crate) fn optional_unbounded(&mut self, name: &str) -> Option<String> {
         self.optional(name).and_then(|json| self.string(name, json))
     }
 
@@ -113,7 +114,7 @@ impl<'a> Members<'a> {
     }
 
     /// The same; it may be absent or null.
-    pub fn optional_word<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
+    pub(crate) fn optional_word<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
         if self.unread.iter().any(|(member, json)| member == name && json.get() != "null") {
             self.word(name)
         } else {
@@ -140,7 +141,7 @@ impl<'a> Members<'a> {
     }
 
     /// An amount in INR as it is written, for it is not to pass through a float; it may be absent or null.
-    pub fn optional_amount(&mut self, name: &str) -> Option<Paise> {
+    pub(crate) fn optional_amount(&mut self, name: &str) -> Option<Paise> {
         if self.unread.iter().filter(|(member, _)| member == name).count() > 1 {
             self.refuse(name, DUPLICATE_KEY, "the member occurs twice in its object; once is expected");
             return None;
@@ -178,7 +179,7 @@ impl<'a> Members<'a> {
     }
 
     /// An object that may be absent or null.
-    pub fn optional_object<T: Body>(&mut self, name: &str) -> Option<T> {
+    pub(crate) fn optional_object<T: Body>(&mut self, name: &str) -> Option<T> {
         let json = self.optional(name)?;
         self.inner(name, json)
     }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use intent_gateway_domain::contract::{Axes, Violation};
 use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::platform_code::PlatformCode;
 use intent_gateway_domain::ports::LeftOut;
 use intent_gateway_routing::search::{DroppedChoice, PartnerOutcome, PartnerStatus, RankedChoice, SearchOutcome};
 use serde::Serialize;
@@ -51,7 +52,7 @@ pub struct SearchAnswer<'a> {
 
 /// One ranked option.
 #[derive(Serialize, ToSchema)]
-pub struct SearchOption<'a> {
+pub(crate) struct SearchOption<'a> {
     /// Opaque; what to book by.
     reference: &'a str,
     /// Whether the partner committed to keep the option bookable, and still does.
@@ -91,7 +92,7 @@ pub struct Dropped<'a> {
 /// How a partner took part in a search.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Participation {
+pub(crate) enum Participation {
     /// It answered.
     Answered,
     /// Its answer could not be had or used.
@@ -102,7 +103,7 @@ pub enum Participation {
 
 /// What one partner did in a search.
 #[derive(Serialize, ToSchema)]
-pub struct PartnerReport<'a> {
+pub(crate) struct PartnerReport<'a> {
     /// Its identifier.
     partner: &'a str,
     /// Its display name.
@@ -249,6 +250,8 @@ pub fn left_out(reason: LeftOut) -> (&'static str, &'static str) {
         LeftOut::TooSlow => ("TOO_SLOW", "it has been too slow of late"),
         LeftOut::Down => ("PARTNER_DOWN", "its server is down"),
         LeftOut::BackedOff => ("BACKED_OFF", "it has asked to slow down"),
-        LeftOut::RateLimited => ("RATE_LIMITED", "it is not called more often than its rate or the user's allows"),
+        LeftOut::RateLimited => {
+            (PlatformCode::RateLimited.as_str(), "it is not called more often than its rate or the user's allows")
+        }
     }
 }

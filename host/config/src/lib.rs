@@ -103,17 +103,17 @@ impl Default for Config {
 /// The listener and the bounds on requests.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct ServerSection {
+pub(crate) struct ServerSection {
     pub listen: SocketAddr,
     pub max_connections: usize,
     pub max_in_flight: usize,
     pub max_header_bytes: usize,
-    pub header_read_timeout_ms: u64,
-    pub body_timeout_ms: u64,
-    pub request_timeout_ms: u64,
-    pub idle_timeout_ms: u64,
+    pub(crate) header_read_timeout_ms: u64,
+    pub(crate) body_timeout_ms: u64,
+    pub(crate) request_timeout_ms: u64,
+    pub(crate) idle_timeout_ms: u64,
     pub drain_timeout_ms: u64,
-    pub open_requests_per_minute: NonZeroU32,
+    pub(crate) open_requests_per_minute: NonZeroU32,
     pub trusted_proxies: usize,
 }
 
@@ -183,22 +183,22 @@ impl ServerSection {
 /// Keys and tokens.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct AuthSection {
+pub(crate) struct AuthSection {
     /// Signs and accepts tokens.
     #[serde(serialize_with = "redacted")]
     pub signing_key: Option<Secret>,
     /// Accepted besides, during a rotation.
     #[serde(serialize_with = "all_redacted")]
-    pub previous_signing_keys: Vec<Secret>,
+    pub(crate) previous_signing_keys: Vec<Secret>,
     /// Seals option references.
     #[serde(serialize_with = "redacted")]
-    pub reference_key: Option<Secret>,
+    pub(crate) reference_key: Option<Secret>,
     /// Seals secrets in the store.
     #[serde(serialize_with = "redacted")]
     pub master_key: Option<Secret>,
     /// Open what was sealed before a rotation.
     #[serde(serialize_with = "all_redacted")]
-    pub previous_master_keys: Vec<Secret>,
+    pub(crate) previous_master_keys: Vec<Secret>,
     /// Audience of tokens.
     pub audience: String,
     /// Whose tokens are accepted besides.
@@ -261,7 +261,7 @@ impl AuthSection {
 /// Where contracts come from.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct ContractsSection {
+pub(crate) struct ContractsSection {
     /// Folder that is watched for `*.wasm`.
     pub dir: Option<PathBuf>,
 }
@@ -277,7 +277,7 @@ impl ContractsSection {
 /// Searches.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct SearchSection {
+pub(crate) struct SearchSection {
     /// One deadline for all partners of a search.
     pub timeout_ms: u64,
 }

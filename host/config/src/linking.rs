@@ -14,7 +14,7 @@ const NAME_MAX_CHARS: usize = 100;
 /// Account linking.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct LinkingSection {
+pub(crate) struct LinkingSection {
     /// Public address of the gateway, as users' browsers reach it; when absent, `platform.base_url`.
     pub base_url: Option<String>,
     /// What the gateway is called where users give their consent.
@@ -32,7 +32,7 @@ impl Default for LinkingSection {
 /// A client that was arranged with one authorization server.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct ClientEntry {
+pub(crate) struct ClientEntry {
     /// The server's issuer, to the letter.
     issuer: String,
     /// The gateway's name there.

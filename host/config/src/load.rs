@@ -46,7 +46,7 @@ impl Overrides {
 
 /// The configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
+pub(crate) enum ConfigError {
     /// The file is not there or cannot be read.
     #[error("cannot read the configuration file {}: {error}", path.display())]
     Unreadable { path: PathBuf, error: std::io::Error },

@@ -17,13 +17,13 @@ const MS_PER_HOUR: u64 = 60 * 60 * 1_000;
 /// The platform as partners see it.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct PlatformSection {
+pub(crate) struct PlatformSection {
     /// Public address of the gateway; partners' completion addresses begin with it.
     pub base_url: String,
     /// Time between two scheduled probes of a live partner.
-    pub reprobe_interval_hours: u64,
+    pub(crate) reprobe_interval_hours: u64,
     /// The rate of the listing agreement, in hundredths of a per cent of `amount_inr`; the same for every business.
-    pub commission_basis_points: u16,
+    pub(crate) commission_basis_points: u16,
 }
 
 impl Default for PlatformSection {
@@ -76,9 +76,9 @@ const MS_PER_DAY: u64 = 24 * MS_PER_HOUR;
 /// What is kept of findings and rankings.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct EvidenceSection {
+pub(crate) struct EvidenceSection {
     /// How long; a completion report that comes later is compared with nothing.
-    pub keep_days: u64,
+    pub(crate) keep_days: u64,
 }
 
 impl Default for EvidenceSection {
@@ -102,7 +102,7 @@ impl EvidenceSection {
 /// The policies of calls to partners that can be switched off, for tests under load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct OutboundSection {
+pub(crate) struct OutboundSection {
     /// The contracts' rates a tool, the users' own, and leaving a partner alone that asked to slow down.
     pub rate_limits: bool,
     /// Serving a partner's answer again, as long as the contract says.
@@ -118,7 +118,7 @@ impl Default for OutboundSection {
 /// Where records are kept.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct StoreSection {
+pub(crate) struct StoreSection {
     /// `sqlite://PATH` or `postgres://...`; by default a SQLite file in the state folder.
     #[serde(serialize_with = "super::redacted")]
     pub url: Option<Secret>,

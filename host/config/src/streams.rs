@@ -13,9 +13,9 @@ const MAX_OPEN: NonZeroU32 = NonZeroU32::new(1_024).expect("1024 is not zero");
 /// Streams of server-sent events.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct StreamsSection {
+pub(crate) struct StreamsSection {
     /// A stream on which nothing else was sent for so long gets a comment.
-    pub heartbeat_ms: u64,
+    pub(crate) heartbeat_ms: u64,
     /// Streams open at once.
     pub max_open: NonZeroU32,
 }

@@ -1,6 +1,7 @@
 //! What can go wrong, by type: an expected refusal is never confused with a fault.
 
 use crate::contract::Refusal;
+use crate::platform_code::PlatformCode;
 
 /// What a partner says when a token is good, but grants too little (RFC 6750, 3.1).
 pub const INSUFFICIENT_SCOPE: &str = "insufficient_scope";
@@ -170,6 +171,17 @@ impl std::fmt::Display for NotCalled {
 }
 
 impl CallFailure {
+    /// The platform's own code that the partner answered with, where it did.
+    #[must_use]
+    pub fn platform_code(&self) -> Option<PlatformCode> {
+        match self {
+            Self::RateLimited { .. } => Some(PlatformCode::RateLimited),
+            Self::Unauthorized => Some(PlatformCode::InvalidAuth),
+            Self::Platform { code, .. } => PlatformCode::parse(code),
+            _ => None,
+        }
+    }
+
     /// Stable code.
     #[must_use]
     pub fn code(&self) -> &str {
@@ -179,9 +191,9 @@ impl CallFailure {
             Self::AddressRefused(_) => "PARTNER_ADDRESS_REFUSED",
             Self::Redirect(_) => "PARTNER_REDIRECT",
             Self::HttpStatus(_) => "PARTNER_HTTP_ERROR",
-            Self::Unauthorized => "INVALID_AUTH",
+            Self::Unauthorized => PlatformCode::InvalidAuth.as_str(),
             Self::SignInRequired { .. } => "SIGN_IN_REQUIRED",
-            Self::RateLimited { .. } => "RATE_LIMITED",
+            Self::RateLimited { .. } => PlatformCode::RateLimited.as_str(),
             Self::BodyTooLarge(_) => "PARTNER_BODY_TOO_LARGE",
             Self::Protocol(_) => "PARTNER_PROTOCOL_ERROR",
             Self::Platform { code, .. } => code,
@@ -189,7 +201,7 @@ impl CallFailure {
             Self::Forbidden(_) => "FORBIDDEN_FIELD",
             Self::Busy => "PARTNER_BUSY",
             Self::NotCalled { why: NotCalled::Down, .. } => "PARTNER_DOWN",
-            Self::NotCalled { .. } => "RATE_LIMITED",
+            Self::NotCalled { .. } => PlatformCode::RateLimited.as_str(),
         }
     }
 }

@@ -22,7 +22,7 @@ pub const SAMPLES_MAX: usize = 50;
 /// Fewest samples from which a 95th percentile is read.
 pub const LATENCY_SAMPLES_MIN: usize = 5;
 /// Longest note of a confirmation, characters.
-pub const CONFIRMATION_NOTE_MAX_CHARS: usize = 500;
+pub(crate) const CONFIRMATION_NOTE_MAX_CHARS: usize = 500;
 /// The platform's own item: the partner answers every sample.
 pub const SAMPLES_ANSWERED: &str = "SAMPLES_ANSWERED";
 /// The platform's own item: no answer carries a forbidden field.

@@ -138,7 +138,7 @@ pub struct UserId(Arc<str>);
 pub struct InvalidUserId;
 
 /// Longest identifier of a user, characters.
-pub const USER_ID_MAX_CHARS: usize = 128;
+pub(crate) const USER_ID_MAX_CHARS: usize = 128;
 
 impl UserId {
     /// Checks the form.

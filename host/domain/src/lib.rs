@@ -24,6 +24,8 @@ pub mod mail;
 pub mod money;
 pub mod partner;
 pub mod place;
+pub mod platform_code;
+pub mod pointer;
 pub mod ports;
 pub mod probe;
 pub mod progress;

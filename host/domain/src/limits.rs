@@ -34,7 +34,5 @@ pub const RESULT_TOKEN_MAX_BYTES: usize = 1_024;
 pub const OPTION_ID_MAX_BYTES: usize = 256;
 /// Characters of a request identifier.
 pub const REQUEST_ID_MAX_CHARS: usize = 200;
-/// Findings kept in memory for each partner; the oldest go first.
-pub const FINDINGS_KEPT_PER_PARTNER: usize = 1_000;
 /// Forbidden-field breaches reported for one payload.
 pub const BREACHES_REPORTED_MAX: usize = 100;

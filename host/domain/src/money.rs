@@ -106,7 +106,7 @@ impl Paise {
     /// # Panics
     /// Never: what `Display` writes is a JSON number.
     #[must_use]
-    pub fn to_inr_json(self) -> Box<RawValue> {
+    pub(crate) fn to_inr_json(self) -> Box<RawValue> {
         RawValue::from_string(self.to_string()).expect("digits, a point and digits are a JSON number")
     }
 

@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 use crate::telemetry;
 
 /// Pause before work that panicked is begun anew. Long enough that work which panics at once cannot take a processor.
-pub const RESTART_PAUSE: Duration = Duration::from_secs(1);
+pub(crate) const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
 /// Does work until it ends by itself. After a panic it is begun anew, a [`RESTART_PAUSE`] later; `wait` waits.
 ///
@@ -28,6 +28,7 @@ pub async fn restart_on_panic<F: Future<Output = ()>>(
             return;
         }
         wait(RESTART_PAUSE).await;
+        tracing::warn!(task = name, "work in the background is begun anew");
     }
 }
 
@@ -39,7 +40,7 @@ pub async fn catch<T>(name: &'static str, work: impl Future<Output = T>) -> Resu
     AssertUnwindSafe(work).catch_unwind().await.map_err(|panic| {
         let panicked = Panicked(message(&*panic));
         telemetry::task_panicked(name);
-        tracing::error!(task = name, panic = %panicked.0, "work in the background panicked; it is begun anew");
+        tracing::error!(task = name, panic = %panicked.0, "work in the background panicked");
         panicked
     })
 }

@@ -108,7 +108,7 @@ pub const METRICS: [Metric; 15] = [
         name: TASK_PANICS,
         kind: Kind::Counter,
         labels: &["task"],
-        help: "Panics of work in the background; the work was begun anew.",
+        help: "Panics of work in the background; the work goes on.",
     },
     Metric {
         name: CONTRACT_FAULTS,

@@ -19,7 +19,7 @@ pub const TRACEPARENT: &str = "traceparent";
 /// Name of the header in which tracing systems keep what is their own.
 pub const TRACESTATE: &str = "tracestate";
 /// Longest `tracestate` that is passed on, characters: what W3C asks for at least (3.3.1.5). A longer one is left out.
-pub const TRACESTATE_MAX_CHARS: usize = 512;
+pub(crate) const TRACESTATE_MAX_CHARS: usize = 512;
 /// Most members of a `tracestate` (W3C, 3.3.1.1).
 const TRACESTATE_MAX_MEMBERS: usize = 32;
 /// Longest key of a member, characters (W3C, 3.3.1.3.1).
@@ -53,7 +53,7 @@ impl SpanContext {
 
     /// Another span of the same trace.
     #[must_use]
-    pub fn sibling(self) -> Self {
+    pub(crate) fn sibling(self) -> Self {
         Self { span_id: random(), ..self }
     }
 

@@ -25,7 +25,7 @@ pub mod code {
     pub const UNEXPECTED_VALUE: &str = "UNEXPECTED_VALUE";
     pub const UNKNOWN_MEMBER: &str = "UNKNOWN_MEMBER";
     pub const CONTROL_CHARACTER: &str = "CONTROL_CHARACTER";
-    pub const NOT_LISTED: &str = "MORE_VIOLATIONS";
+    pub(crate) const NOT_LISTED: &str = "MORE_VIOLATIONS";
 }
 
 /// Violations in the order found, up to a bound.
@@ -73,11 +73,6 @@ impl Violations {
     }
 }
 
-/// The pointer (RFC 6901) to a member of what `at` points to.
-pub fn child(at: &str, key: &str) -> String {
-    format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"))
-}
-
 /// The JSON type of a value, with its article.
 pub fn kind(value: &Value) -> &'static str {
     match value {
@@ -123,6 +118,5 @@ mod tests {
         assert_eq!(quoted("a\nb\u{1b}"), r#""a\nb\u{1b}""#);
         assert_eq!(quoted(&"x".repeat(81)), format!("\"{}\"…", "x".repeat(80)));
         assert!(!longer_than(&"ü".repeat(3), 3) && longer_than(&"ü".repeat(4), 3));
-        assert_eq!(child("/a", "b/c~d"), "/a/b~1c~0d");
     }
 }

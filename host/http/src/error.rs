@@ -19,6 +19,7 @@ use http::{HeaderValue, StatusCode, header};
 pub(crate) use intent_gateway_api::error::{ErrorBody, ErrorDetail};
 use intent_gateway_domain::contract::{Descriptor, Refusal as ContractRefusal, Violation};
 use intent_gateway_domain::error::ContractFault;
+use intent_gateway_domain::platform_code::{INVALID_INTENT, PlatformCode};
 use intent_gateway_domain::ports::ContractAdminError;
 use intent_gateway_routing::pinned::Failed;
 use intent_gateway_routing::search::SearchError;
@@ -86,17 +87,17 @@ impl Code {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::InvalidRequest => "INVALID_REQUEST",
-            Self::InvalidAuth => "INVALID_AUTH",
+            Self::InvalidRequest => PlatformCode::InvalidRequest.as_str(),
+            Self::InvalidAuth => PlatformCode::InvalidAuth.as_str(),
             Self::Forbidden => "FORBIDDEN",
-            Self::InvalidIntent => "INVALID_INTENT",
+            Self::InvalidIntent => INVALID_INTENT,
             Self::NotFound => "NOT_FOUND",
             Self::MethodNotAllowed => "METHOD_NOT_ALLOWED",
             Self::RequestTimeout => "REQUEST_TIMEOUT",
             Self::PayloadTooLarge => "PAYLOAD_TOO_LARGE",
             Self::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
-            Self::RateLimited => "RATE_LIMITED",
-            Self::InternalError => "INTERNAL_ERROR",
+            Self::RateLimited => PlatformCode::RateLimited.as_str(),
+            Self::InternalError => PlatformCode::InternalError.as_str(),
             Self::Overloaded => "OVERLOADED",
             Self::NoLiveContract => "NO_LIVE_CONTRACT",
             Self::Draining => "DRAINING",
@@ -207,7 +208,7 @@ impl Refusal {
 
     /// With a detail for the log.
     #[must_use]
-    pub fn internal(mut self, detail: impl Into<String>) -> Self {
+    pub(crate) fn internal(mut self, detail: impl Into<String>) -> Self {
         self.internal = Some(detail.into().into());
         self
     }

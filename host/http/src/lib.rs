@@ -58,7 +58,7 @@ pub use crate::metrics::scrape_router;
 use crate::streams::Streams;
 
 /// Target of the one log line that each request leaves.
-pub const ACCESS_LOG: &str = "intent_gateway_http::access";
+pub(crate) const ACCESS_LOG: &str = "intent_gateway_http::access";
 /// Wait for an admin's call as a whole: a component in an interpreted language takes its time to compile.
 const ADMIN_TIMEOUT: Duration = Duration::from_secs(600);
 /// Admins' requests under way at once.

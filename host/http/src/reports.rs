@@ -11,6 +11,7 @@ use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use intent_gateway_api::report::CompletionReport;
 use intent_gateway_domain::error::chain;
+use intent_gateway_domain::platform_code::PlatformCode;
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_ledger::DeskError;
 use intent_gateway_ledger::completion::REPORT_MAX_BYTES;
@@ -26,8 +27,6 @@ use crate::wire;
 
 /// The scheme that a refused signature is answered with: RFC 9110 wants one of every 401.
 const CHALLENGE: &str = "X-PLATFORM-Signature";
-/// Another report was booked under the same key.
-const IDEMPOTENCY_CONFLICT: &str = "IDEMPOTENCY_CONFLICT";
 /// A header that stands for one that is there twice: it has no one value, and no reading of it is right.
 const AMBIGUOUS: &[u8] = b"";
 
@@ -111,7 +110,7 @@ impl From<IntakeError> for Refusal {
                 refused.coded(Code::InvalidIntent.as_str())
             }
             IntakeError::Conflict(receipt) => Self::conflict(
-                IDEMPOTENCY_CONFLICT,
+                PlatformCode::IdempotencyConflict.as_str(),
                 format!("Another report was booked under the same intent and `external_id`, with receipt {receipt}."),
             ),
             IntakeError::Contract(fault) => fault.into(),

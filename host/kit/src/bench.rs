@@ -21,7 +21,7 @@ const MICROS: f64 = 1_000_000.0;
 
 /// The bench could not be run.
 #[derive(Debug, thiserror::Error)]
-pub enum BenchError {
+pub(crate) enum BenchError {
     /// The component is no contract.
     #[error("the component is no contract")]
     Load(#[from] LoadError),
@@ -46,22 +46,22 @@ pub struct Measured {
     /// Calls a second, one after the other.
     pub per_second: f64,
     /// Mean.
-    pub mean_us: f64,
+    pub(crate) mean_us: f64,
     /// Median.
     pub p50_us: f64,
     /// 99th percentile.
     pub p99_us: f64,
     /// Mean of the bytes of all documents that go in.
-    pub bytes_in: f64,
+    pub(crate) bytes_in: f64,
     /// Mean of the bytes of all texts that come out.
-    pub bytes_out: f64,
+    pub(crate) bytes_out: f64,
 }
 
 /// What a contract costs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct BenchReport {
+pub(crate) struct BenchReport {
     /// How long it took to compile, milliseconds; once for each version and machine.
-    pub compile_ms: f64,
+    pub(crate) compile_ms: f64,
     /// The entry points.
     pub entries: Vec<Measured>,
 }

@@ -86,7 +86,7 @@ pub struct Options<'a> {
 
 /// The outcome of all checks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CheckReport {
+pub(crate) struct CheckReport {
     /// Whether nothing is wrong.
     pub passed: bool,
     /// Name of the content.

@@ -13,7 +13,7 @@ use crate::text::{Page, bytes, percent};
 
 /// What a component is and declares.
 #[derive(Debug, Serialize)]
-pub struct Inspection {
+pub(crate) struct Inspection {
     /// Name of the content.
     pub digest: Digest,
     /// Its size.

@@ -14,7 +14,7 @@ pub struct Outline {
     /// Names of what it exports.
     pub exports: Vec<String>,
     /// Linear memory that an instance starts with, all memories together, bytes.
-    pub initial_memory_bytes: u64,
+    pub(crate) initial_memory_bytes: u64,
 }
 
 impl Outline {

@@ -36,7 +36,9 @@ pub use books::{
 pub use entry::{Account, ChainCheck, Entry, EntryKind, Judge, Leg, Posting, genesis, link};
 pub use intent_gateway_domain::audit::BrokenChain;
 pub use month::{InvalidMonth, Month};
-pub use posting::{Correction, CorrectionError, REASON_MAX_CHARS, Verdict, correct, post, reverse};
-pub use statement::{LINES_MAX, Line, Statement, StatementError, Totals};
-pub use trial::{Balances, Overflow, TrialBalance};
-pub use verify::{FAULTS_LISTED_MAX, Fault, Verification, Verifier, verify};
+pub(crate) use posting::CorrectionError;
+pub use posting::{Correction, REASON_MAX_CHARS, Verdict, correct, post, reverse};
+pub(crate) use statement::StatementError;
+pub use statement::{Line, Statement, Totals};
+pub use trial::{Balances, TrialBalance};
+pub use verify::{Fault, Verification, Verifier, verify};

@@ -4,7 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use jiff::Timestamp;
-use jiff::civil::Date;
 use jiff::tz::Offset;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -49,14 +48,6 @@ impl Month {
     #[must_use]
     pub fn number(self) -> i8 {
         self.month
-    }
-
-    /// When it begins, milliseconds since the epoch; that of the first month the gateway can tell is 0.
-    #[must_use]
-    pub fn starts_at_ms(self) -> u64 {
-        let start = Date::new(self.year, self.month, 1).ok().map(|first| first.to_datetime(jiff::civil::Time::MIN));
-        let start = start.and_then(|start| ist().to_timestamp(start).ok()).map_or(0, Timestamp::as_millisecond);
-        u64::try_from(start).unwrap_or(0)
     }
 }
 
@@ -123,8 +114,6 @@ mod tests {
         }
         assert_eq!(Month::at(u64::MAX).to_string(), "9999-12");
         let month: Month = "2026-05".parse().expect("a month");
-        assert_eq!(month.starts_at_ms(), ms("2026-04-30T18:30:00Z"));
-        assert_eq!(Month::at(0).starts_at_ms(), 0);
         assert_eq!((month.year(), month.number()), (2026, 5));
     }
 

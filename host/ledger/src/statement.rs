@@ -7,7 +7,7 @@ use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
 
 /// Lines of one statement.
-pub const LINES_MAX: usize = 200_000;
+pub(crate) const LINES_MAX: usize = 200_000;
 
 /// One entry as the partner reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

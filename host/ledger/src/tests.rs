@@ -6,6 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::completion::{AMOUNT_MAX, Amounts, Arrival, Report, ReportKey};
+use crate::trial::Overflow;
+use crate::verify::FAULTS_LISTED_MAX;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};

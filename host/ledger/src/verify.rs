@@ -13,7 +13,7 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::money::Paise;
 
 /// Faults listed; the rest is counted.
-pub const FAULTS_LISTED_MAX: usize = 1_000;
+pub(crate) const FAULTS_LISTED_MAX: usize = 1_000;
 
 /// What is wrong with the ledger. Each names the entry at which it shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

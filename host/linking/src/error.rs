@@ -2,6 +2,7 @@
 
 use super::flow::{CallbackFault, EndpointFault};
 use super::port::LinkFailure;
+use intent_gateway_domain::platform_code::PlatformCode;
 use intent_gateway_domain::steps::Contended;
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_domain::vault::{NoEntropy, OpenError};
@@ -127,7 +128,7 @@ impl LinkCode {
             Self::OtherBrowser => "LINK_OTHER_BROWSER",
             Self::NotLinked => "NOT_FOUND",
             Self::Overloaded => "OVERLOADED",
-            Self::Internal => "INTERNAL_ERROR",
+            Self::Internal => PlatformCode::InternalError.as_str(),
         }
     }
 }

@@ -20,7 +20,7 @@ const RANDOM_BYTES: usize = 32;
 /// Longest address that a browser is sent to, bytes: what every browser and server on the way takes.
 const URL_MAX_BYTES: usize = 8 * 1024;
 /// Longest query of a callback that is looked at, bytes.
-pub const CALLBACK_MAX_BYTES: usize = 8 * 1024;
+pub(crate) const CALLBACK_MAX_BYTES: usize = 8 * 1024;
 /// Longest code or state that is taken, bytes.
 const VALUE_MAX_BYTES: usize = 4 * 1024;
 /// Longest error code that is taken from a callback, bytes.

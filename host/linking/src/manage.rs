@@ -13,7 +13,7 @@ use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::{Change, List, load, page};
 
 /// Links of one user that are listed.
-pub const LINKS_LISTED_MAX: usize = 200;
+pub(crate) const LINKS_LISTED_MAX: usize = 200;
 
 /// A link, as it may be shown.
 #[derive(Clone, Debug, PartialEq, Eq)]

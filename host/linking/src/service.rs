@@ -20,11 +20,11 @@ use intent_gateway_domain::store::{Change, Store, StoreError, Versioned, load};
 use intent_gateway_domain::vault::{NoEntropy, Vault};
 
 /// Where browsers come back to, below the base address.
-pub const CALLBACK_PATH: &str = "/link/callback";
+pub(crate) const CALLBACK_PATH: &str = "/link/callback";
 /// What links for users' browsers begin with, below the base address.
 const LINK_PATH: &str = "/link/";
 /// Where the gateway describes itself as a client, below the base address.
-pub const DOCUMENT_PATH: &str = "/.well-known/oauth-client/intent-gateway.json";
+pub(crate) const DOCUMENT_PATH: &str = "/.well-known/oauth-client/intent-gateway.json";
 
 /// Work that goes on when whoever began it has gone: between the answer of an authorization server and the store, a token
 /// must not be lost.
@@ -60,7 +60,7 @@ impl Settings {
     /// The address of the gateway's metadata as a client, which is its name at servers that take such documents. They fetch it
     /// over HTTPS alone.
     #[must_use]
-    pub fn document_url(&self) -> Option<String> {
+    pub(crate) fn document_url(&self) -> Option<String> {
         self.is_https().then(|| format!("{}{DOCUMENT_PATH}", self.base_url))
     }
 

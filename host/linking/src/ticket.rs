@@ -8,7 +8,7 @@ use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::vault::{NoEntropy, Sealed, Vault};
 
 /// How long a ticket is good, milliseconds: ten minutes.
-pub const TICKET_TTL_MS: u64 = 10 * 60 * 1_000;
+pub(crate) const TICKET_TTL_MS: u64 = 10 * 60 * 1_000;
 /// Longest challenge that a ticket carries, bytes. Without it, the authorization server is looked for in the well-known
 /// places.
 const CHALLENGE_MAX_BYTES: usize = 1_024;

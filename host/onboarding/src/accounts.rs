@@ -23,13 +23,13 @@ use intent_gateway_domain::store::{Change, List, Versioned, all, load, lookup, p
 use intent_gateway_domain::vault::random;
 
 /// Life of a code, milliseconds.
-pub const CODE_TTL_MS: u64 = 10 * 60 * 1_000;
+pub(crate) const CODE_TTL_MS: u64 = 10 * 60 * 1_000;
 /// Tries to enter one code.
-pub const CODE_TRIES_MAX: u8 = 5;
+pub(crate) const CODE_TRIES_MAX: u8 = 5;
 /// Codes sent to one address within [`CODES_WINDOW_MS`].
-pub const CODES_PER_WINDOW_MAX: usize = 5;
+pub(crate) const CODES_PER_WINDOW_MAX: usize = 5;
 /// Time over which codes are counted, milliseconds.
-pub const CODES_WINDOW_MS: u64 = 60 * 60 * 1_000;
+pub(crate) const CODES_WINDOW_MS: u64 = 60 * 60 * 1_000;
 /// The number of six-digit codes.
 const CODES: u32 = 1_000_000;
 
@@ -240,7 +240,7 @@ impl Accounts {
             violations.push(Violation { pointer, code, message: format!("privacy_policy_url: {refused}") });
         }
         if !violations.is_empty() {
-            return Err(OnboardingError::Refused(Refusal { code: "INVALID_REQUEST".to_owned(), violations }));
+            return Err(OnboardingError::Refused(Refusal::invalid_request(violations)));
         }
         self.keeper
             .step(async || {

@@ -43,7 +43,7 @@ impl Connection {
 
     /// Intents of an approved manifest that may be routed: their tools are pinned and unchanged since, and the team has
     /// tested them.
-    pub fn routable<'a>(&'a self, approved: &'a Manifest) -> impl Iterator<Item = &'a IntentId> {
+    pub(crate) fn routable<'a>(&'a self, approved: &'a Manifest) -> impl Iterator<Item = &'a IntentId> {
         let pinned = self.pinned.as_ref();
         approved.intents.iter().map(|entry| &entry.intent).filter(move |intent| {
             pinned.is_some_and(|pinned| pinned.holds(intent))

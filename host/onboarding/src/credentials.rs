@@ -15,7 +15,7 @@ use intent_gateway_domain::store::{Change, Versioned, load, lookup};
 use intent_gateway_domain::vault::{hex, random};
 
 /// How long a replaced secret goes on working, milliseconds (spec 1, Limits).
-pub const ROTATION_OVERLAP_MS: u64 = 24 * 60 * 60 * 1_000;
+pub(crate) const ROTATION_OVERLAP_MS: u64 = 24 * 60 * 60 * 1_000;
 /// Random bytes of a secret.
 pub(crate) const SECRET_BYTES: usize = 32;
 const CLIENT_ID_BYTES: usize = 12;
@@ -28,8 +28,6 @@ pub struct IssuedCredentials {
     pub credentials: Credentials,
     /// The new secret.
     pub client_secret: Secret,
-    /// Until when the one before works, milliseconds since the epoch.
-    pub previous_until_ms: Option<u64>,
 }
 
 /// Credentials for the sandbox.
@@ -63,7 +61,7 @@ impl SandboxCredentials {
                 change.put(&Versioned::new(credentials.clone()));
                 let detail = json!({"client_id": credentials.client_id});
                 change.audit.push(self.keeper.audit_entry(actor, "credentials.issued", account, detail));
-                Ok(Proposal::new(change, IssuedCredentials { credentials, client_secret, previous_until_ms: None }))
+                Ok(Proposal::new(change, IssuedCredentials { credentials, client_secret }))
             })
             .await
     }
@@ -96,8 +94,7 @@ impl SandboxCredentials {
                 change.put(&kept);
                 let detail = json!({"previous_until_ms": until, "at_once": at_once});
                 change.audit.push(self.keeper.audit_entry(actor, "credentials.rotated", account, detail));
-                let issued =
-                    IssuedCredentials { credentials: kept.value, client_secret, previous_until_ms: Some(until) };
+                let issued = IssuedCredentials { credentials: kept.value, client_secret };
                 Ok(Proposal::new(change, issued))
             })
             .await

@@ -3,6 +3,7 @@
 use crate::connection::NotAllowed;
 use intent_gateway_domain::contract::{Refusal, Violation};
 use intent_gateway_domain::golive::GoLiveError;
+use intent_gateway_domain::platform_code::INVALID_INTENT;
 use intent_gateway_domain::steps::Contended;
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_domain::vault::{NoEntropy, OpenError};
@@ -73,13 +74,13 @@ impl OnboardingError {
     /// Refuses one member of a document.
     pub(super) fn invalid(pointer: &str, code: &str, message: impl Into<String>) -> Self {
         let violation = Violation { pointer: pointer.to_owned(), code: code.to_owned(), message: message.into() };
-        Self::Refused(Refusal { code: "INVALID_REQUEST".to_owned(), violations: vec![violation] })
+        Self::Refused(Refusal::invalid_request(vec![violation]))
     }
 
     /// Refuses an identifier that names no live intent.
     pub(super) fn unknown_intent(pointer: &str, intent: &str) -> Self {
         let message = format!("there is no intent `{intent}`");
-        let code = "INVALID_INTENT".to_owned();
+        let code = INVALID_INTENT.to_owned();
         let violation = Violation { pointer: pointer.to_owned(), code: code.clone(), message };
         Self::Refused(Refusal { code, violations: vec![violation] })
     }

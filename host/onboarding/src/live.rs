@@ -41,7 +41,7 @@ impl LivePartners {
 
     /// Whether a partner is one of the configuration.
     #[must_use]
-    pub fn is_configured(&self, id: &PartnerId) -> bool {
+    pub(crate) fn is_configured(&self, id: &PartnerId) -> bool {
         self.configured.iter().any(|partner| partner.id == *id)
     }
 
@@ -74,7 +74,7 @@ impl LivePartners {
 ///
 /// # Errors
 /// [`OnboardingError::Store`].
-pub async fn live_partners(store: &dyn Store) -> Result<Vec<Partner>, OnboardingError> {
+pub(crate) async fn live_partners(store: &dyn Store) -> Result<Vec<Partner>, OnboardingError> {
     let connections = all::<Connection>(store, Some(ConnectionState::Live.as_str())).await?;
     if connections.is_empty() {
         return Ok(Vec::new());

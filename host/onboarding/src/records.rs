@@ -74,9 +74,9 @@ pub struct EmailCode {
     /// Milliseconds since the epoch.
     pub expires_at_ms: u64,
     /// Tries left.
-    pub attempts_left: u8,
+    pub(crate) attempts_left: u8,
     /// When codes were sent to this address within the last hour.
-    pub sent_at_ms: Vec<u64>,
+    pub(crate) sent_at_ms: Vec<u64>,
 }
 
 impl Record for EmailCode {
@@ -158,7 +158,7 @@ pub struct Manifests {
     pub review: Option<String>,
     /// The last review of what was declared against what was delivered, of each intent that had one.
     #[serde(default)]
-    pub inflation_reviews: BTreeMap<IntentId, String>,
+    pub(crate) inflation_reviews: BTreeMap<IntentId, String>,
 }
 
 impl Record for Manifests {
@@ -325,7 +325,7 @@ pub struct Connection {
     /// When a suspension was last lifted, milliseconds since the epoch: what the partner did until then is not held
     /// against it again.
     #[serde(default)]
-    pub pardoned_at_ms: Option<u64>,
+    pub(crate) pardoned_at_ms: Option<u64>,
     /// The scheduled probe of a live connection, milliseconds since the epoch.
     pub next_probe_at_ms: Option<u64>,
 }

@@ -27,7 +27,7 @@ use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::{Change, Versioned, load};
 
 /// Reports since the decision until the same signals are looked at again: as many as a first look asks for.
-pub const REPORTS_BETWEEN_REVIEWS: u64 = REPORTS_MIN;
+pub(crate) const REPORTS_BETWEEN_REVIEWS: u64 = REPORTS_MIN;
 
 /// What a partner delivers of an intent, beside what it declares.
 #[derive(Clone, Debug)]

@@ -25,7 +25,7 @@ use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::{Change, List, Versioned, load, page};
 
 /// A review is decided within this time, milliseconds (spec 1, Limits: 24 to 72 hours).
-pub const REVIEW_DUE_MS: u64 = 72 * 60 * 60 * 1_000;
+pub(crate) const REVIEW_DUE_MS: u64 = 72 * 60 * 60 * 1_000;
 
 /// Media types, besides text, in which a person can read a policy.
 const DOCUMENT_TYPES: [&str; 2] = ["application/pdf", "application/xhtml+xml"];

@@ -31,8 +31,6 @@ pub struct IssuedWebhookKey {
     pub webhook: Webhook,
     /// The new key; absent when the address was the same as before.
     pub webhook_signing_key: Option<Secret>,
-    /// Until when the one before works, milliseconds since the epoch.
-    pub previous_until_ms: Option<u64>,
 }
 
 /// Webhooks and their signing keys.
@@ -68,7 +66,7 @@ impl Webhooks {
             let kept = self.keeper.find::<Webhook>(account.as_str()).await?;
             if let Some(kept) = kept.as_ref().filter(|kept| kept.value.url == url) {
                 let webhook = kept.value.clone();
-                let same = IssuedWebhookKey { webhook, webhook_signing_key: None, previous_until_ms: None };
+                let same = IssuedWebhookKey { webhook, webhook_signing_key: None };
                 return Ok(Proposal::nothing(same));
             }
             let webhook = Webhook { account: account.clone(), url: url.to_owned(), keys: Vec::new() };
@@ -135,7 +133,7 @@ impl Webhooks {
         let mut change = Change::default();
         change.audit.push(self.keeper.audit_entry(actor, action, account, detail));
         change.put(&kept);
-        let issued = IssuedWebhookKey { webhook: kept.value, webhook_signing_key: Some(key), previous_until_ms };
+        let issued = IssuedWebhookKey { webhook: kept.value, webhook_signing_key: Some(key) };
         Ok(Proposal::new(change, issued))
     }
 

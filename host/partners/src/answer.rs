@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::platform_code::PlatformCode;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::Value;
@@ -25,7 +26,6 @@ const PLATFORM_CODE_MAX_BYTES: usize = 64;
 /// The notification that tells of a call's progress (MCP, Progress).
 const PROGRESS: &str = "notifications/progress";
 /// What an error without a usable code stands for (spec 1, Errors).
-const INTERNAL_ERROR: &str = "INTERNAL_ERROR";
 
 /// A JSON-RPC message from a partner; `R` is what is read of a result.
 #[derive(Debug)]
@@ -176,7 +176,12 @@ impl ToolResult {
             [self.structured_content.as_deref().map(RawValue::get), self.meta.as_deref().map(RawValue::get), text];
         let detail = places.into_iter().flatten().find_map(PlatformDetail::find).unwrap_or_default();
         let message = detail.message.as_deref().or(text).unwrap_or_default();
-        failure(detail.code.as_deref().unwrap_or(INTERNAL_ERROR), message, detail.field.as_deref(), retry_after_ms)
+        failure(
+            detail.code.as_deref().unwrap_or(PlatformCode::InternalError.as_str()),
+            message,
+            detail.field.as_deref(),
+            retry_after_ms,
+        )
     }
 }
 
@@ -195,7 +200,7 @@ impl RpcError {
     /// The failure that the error stands for (spec 1, Errors).
     pub(crate) fn failure(&self, retry_after_ms: Option<u64>) -> CallFailure {
         let detail = self.detail();
-        let code = detail.code.as_deref().unwrap_or_else(|| platform_code(self.code));
+        let code = detail.code.as_deref().unwrap_or_else(|| PlatformCode::of_json_rpc(self.code).as_str());
         failure(code, &self.message, detail.field.as_deref(), retry_after_ms)
     }
 
@@ -204,22 +209,10 @@ impl RpcError {
     }
 }
 
-/// The platform code that a JSON-RPC code stands for (spec 1, Errors).
-fn platform_code(code: i64) -> &'static str {
-    match code {
-        -32_600 | -32_602 => "INVALID_REQUEST",
-        -32_601 => "METHOD_NOT_FOUND",
-        -32_000 => "INVALID_AUTH",
-        -32_001 => "RATE_LIMITED",
-        -32_002 => "PARTNER_MAINTENANCE",
-        _ => INTERNAL_ERROR,
-    }
-}
-
 pub(crate) fn failure(code: &str, message: &str, field: Option<&str>, retry_after_ms: Option<u64>) -> CallFailure {
-    match code {
-        "RATE_LIMITED" => CallFailure::RateLimited { retry_after_ms },
-        "INVALID_AUTH" => CallFailure::Unauthorized,
+    match PlatformCode::parse(code) {
+        Some(PlatformCode::RateLimited) => CallFailure::RateLimited { retry_after_ms },
+        Some(PlatformCode::InvalidAuth) => CallFailure::Unauthorized,
         _ => CallFailure::Platform { code: code.to_owned(), message: clean(message), field: field.map(clean) },
     }
 }
@@ -354,7 +347,7 @@ mod tests {
         let Ok(Message::Answer(Answer { outcome: Ok(result), .. })) = parse_tool_answer(body) else {
             panic!("no result");
         };
-        let expected = failure(INTERNAL_ERROR, "it broke", None, None);
+        let expected = failure("INTERNAL_ERROR", "it broke", None, None);
         assert_eq!(result.payload(None), Err(expected));
     }
 }

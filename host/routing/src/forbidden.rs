@@ -12,6 +12,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use intent_gateway_domain::contract::{Breach, ForbiddenField, Violation};
 use intent_gateway_domain::limits::BREACHES_REPORTED_MAX;
+use intent_gateway_domain::pointer::child;
 
 /// Code of every violation found here.
 pub const FORBIDDEN_FIELD: &str = "FORBIDDEN_FIELD";
@@ -53,7 +54,7 @@ pub struct Structure {
     /// Deepest nesting of objects and arrays.
     pub depth: usize,
     /// Whether some key may be forbidden.
-    pub suspicious: bool,
+    pub(crate) suspicious: bool,
 }
 
 /// Where the breaches of one payload are.
@@ -232,11 +233,10 @@ impl Walk<'_> {
 fn pointer(path: &[Segment]) -> String {
     let mut text = String::new();
     for segment in path {
-        text.push('/');
-        match segment {
-            Segment::Key(key) => text.push_str(&key.replace('~', "~0").replace('/', "~1")),
-            Segment::Index(index) => text.push_str(&index.to_string()),
-        }
+        text = match segment {
+            Segment::Key(key) => child(&text, key),
+            Segment::Index(index) => format!("{text}/{index}"),
+        };
     }
     text
 }

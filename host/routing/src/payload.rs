@@ -130,7 +130,7 @@ fn text_field(raw: Option<&RawValue>, pointer: &str, notes: &mut Vec<Violation>)
 /// An ISO 8601 datetime with a `T` and an offset, as milliseconds since the epoch; none for other text and for
 /// instants before 1970.
 #[must_use]
-pub fn parse_instant_ms(text: &str) -> Option<u64> {
+pub(crate) fn parse_instant_ms(text: &str) -> Option<u64> {
     static PARSER: jiff::fmt::temporal::DateTimeParser = jiff::fmt::temporal::DateTimeParser::new();
     if text.as_bytes().get(10) != Some(&b'T') || text.contains('[') {
         return None;

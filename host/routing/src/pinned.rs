@@ -48,7 +48,7 @@ pub struct Failed<E> {
 
 impl<E> Failed<E> {
     /// A request for an intent that nobody knows.
-    pub fn without_contract(error: E) -> Self {
+    pub(crate) fn without_contract(error: E) -> Self {
         Self { contract: None, error }
     }
 

@@ -164,7 +164,7 @@ impl ReferenceSealer {
 
     /// Seals a reference to a booking likewise.
     #[must_use]
-    pub fn seal_booking(&self, reference: &BookingReference) -> String {
+    pub(crate) fn seal_booking(&self, reference: &BookingReference) -> String {
         seal(&self.bookings, BOOKING, reference)
     }
 

@@ -116,7 +116,7 @@ impl Engine {
     /// Names everything that decides whether compiled code of one engine may run in another: version,
     /// settings, target and CPU features.
     #[must_use]
-    pub fn compatibility(&self) -> Digest {
+    pub(crate) fn compatibility(&self) -> Digest {
         self.shared.compatibility
     }
 

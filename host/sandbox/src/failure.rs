@@ -1,6 +1,7 @@
 //! Why a component did not become a version, by type, with a stable code for each.
 
 use intent_gateway_domain::error::ContractFault;
+use intent_gateway_domain::platform_code::PlatformCode;
 use intent_gateway_domain::succession::SuccessionError;
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
@@ -116,7 +117,7 @@ impl LoadError {
                 "EXAMPLES_INVALID"
             }
             Self::ExampleFailed { .. } => "EXAMPLE_FAILED",
-            Self::Broken(_) => "INTERNAL_ERROR",
+            Self::Broken(_) => PlatformCode::InternalError.as_str(),
         }
     }
 }

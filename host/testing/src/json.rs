@@ -1,6 +1,6 @@
 //! JSON for property tests: any value, put anywhere into a document.
 
-use intent_gateway_domain::violations::child;
+use intent_gateway_domain::pointer::child;
 use proptest::prelude::*;
 use serde_json::Value;
 

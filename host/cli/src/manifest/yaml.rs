@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use intent_gateway_domain::limits::PAYLOAD_MAX_DEPTH;
+use intent_gateway_domain::pointer::steps;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span};
 use serde_json::{Map, Number, Value};
 
@@ -32,8 +33,8 @@ impl Lines {
     /// The line of what a JSON Pointer names, or, where that is missing, of the nearest thing around it.
     pub(super) fn of(&self, pointer: &str) -> usize {
         let mut here = self;
-        for step in pointer.split('/').skip(1) {
-            let Some(next) = here.within.get(&step.replace("~1", "/").replace("~0", "~")) else { break };
+        for name in steps(pointer) {
+            let Some(next) = here.within.get(&name) else { break };
             here = next;
         }
         here.line

@@ -29,13 +29,12 @@ use futures_util::future::join_all;
 use serde::Serialize;
 
 pub use self::cues::CueIndex;
-pub use self::words::UTTERANCE_MAX_WORDS;
 
 use self::combine::{Opinion, combine};
 use crate::ports::Contracts;
 
 /// From this score on a contract claims an utterance.
-pub const CLAIM_THRESHOLD: f64 = 0.5;
+pub(crate) const CLAIM_THRESHOLD: f64 = 0.5;
 
 /// What came of a classification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

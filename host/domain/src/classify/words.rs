@@ -4,7 +4,7 @@
 //! two share no code, because a contract knows nothing of the host; a test of the `tests` package compares them.
 
 /// Words of an utterance that are looked at; people who ask for something use fewer.
-pub const UTTERANCE_MAX_WORDS: usize = 200;
+pub(crate) const UTTERANCE_MAX_WORDS: usize = 200;
 
 /// Letters from which a word may be misspelt by one letter.
 const ONE_TYPO_FROM_LETTERS: usize = 5;

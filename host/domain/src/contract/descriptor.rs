@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Axes, Axis};
+use crate::pointer::child;
 
 /// What a tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -111,7 +112,7 @@ impl SearchShape {
         if self.id_key.starts_with('/') {
             return self.id_key.clone();
         }
-        format!("/{}", self.id_key.replace('~', "~0").replace('/', "~1"))
+        child("", &self.id_key)
     }
 }
 

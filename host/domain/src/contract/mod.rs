@@ -7,6 +7,8 @@ mod descriptor;
 
 use serde::{Deserialize, Serialize};
 
+use crate::platform_code::PlatformCode;
+
 pub use calls::*;
 pub use descriptor::*;
 
@@ -29,6 +31,14 @@ pub struct Refusal {
     pub code: String,
     /// All violations, in document order.
     pub violations: Vec<Violation>,
+}
+
+impl Refusal {
+    /// Under `INVALID_REQUEST`.
+    #[must_use]
+    pub fn invalid_request(violations: Vec<Violation>) -> Self {
+        Self { code: PlatformCode::InvalidRequest.as_str().to_owned(), violations }
+    }
 }
 
 /// One number for each TTBS axis, each 0 to 1.

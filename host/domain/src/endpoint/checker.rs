@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::contract::Violation;
+use crate::pointer::child;
 
 /// Violations reported for one mapping.
 const VIOLATIONS_MAX: usize = 100;
@@ -104,9 +105,4 @@ impl Checker {
         }
         code.map(str::to_owned)
     }
-}
-
-/// The pointer to a member of what `at` points to.
-pub(super) fn child(at: &str, key: &str) -> String {
-    format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"))
 }

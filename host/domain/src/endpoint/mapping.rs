@@ -19,10 +19,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::checker::{Checker, child};
+use super::checker::Checker;
 use super::template::Template;
 use crate::contract::Violation;
 use crate::id::IntentId;
+use crate::pointer::{child, steps};
 
 /// Tools of one mapping; intents have fewer than ten.
 const TOOLS_MAX: usize = 32;
@@ -232,8 +233,7 @@ impl ToolMapping {
 
 /// The first parts of JSON Pointers, each once.
 fn names<'a>(pointers: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let first = |pointer: &str| pointer.split('/').nth(1).map(|name| name.replace("~1", "/").replace("~0", "~"));
-    let names: std::collections::BTreeSet<_> = pointers.filter_map(first).collect();
+    let names: std::collections::BTreeSet<_> = pointers.filter_map(|pointer| steps(pointer).next()).collect();
     names.into_iter().collect()
 }
 

@@ -15,7 +15,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-pub use mapping::{ApiMapping, ErrorMap, GraphqlTool, Mappings, Method, RestTool, ToolMapping};
+pub use mapping::{ApiMapping, GraphqlTool, Mappings, Method, RestTool, ToolMapping};
 pub use template::{RenderError, Scope, Template};
 
 /// Where a partner is called.

@@ -20,8 +20,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::checker::{Checker, child};
+use super::checker::Checker;
 use crate::limits::{OPTIONS_READ_MAX, PAYLOAD_MAX_DEPTH};
+use crate::pointer::child;
 
 /// Deepest nesting of a template.
 const TEMPLATE_MAX_DEPTH: usize = 32;

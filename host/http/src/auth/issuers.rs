@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::pointer::unescape;
 use jsonwebtoken::{Algorithm, Validation};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -85,7 +86,7 @@ pub struct IssuerConfig {
 
 /// The issuers cannot be configured so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum IssuerError {
+pub(crate) enum IssuerError {
     /// There are too many.
     #[error("{0} issuers are given; at most {ISSUERS_MAX} may be")]
     TooMany(usize),
@@ -284,7 +285,7 @@ impl RoleRule {
 /// What a JSON Pointer leads to, given without its first `/`.
 fn descend<'a>(claims: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
     let (first, rest) = path.split_once('/').map_or((path, None), |(first, rest)| (first, Some(rest)));
-    let value = claims.get(&first.replace("~1", "/").replace("~0", "~"))?;
+    let value = claims.get(&unescape(first))?;
     match rest {
         Some(rest) => value.pointer(&format!("/{rest}")),
         None => Some(value),

@@ -22,7 +22,7 @@ pub use self::tokens::{ISSUER, IssueError, KEY_MIN_BYTES, KeyError, SUBJECT_MAX_
 use crate::error::{Code, Refusal};
 
 /// Clocks of issuer and verifier may differ by this much, seconds.
-pub const LEEWAY_SECONDS: u64 = 30;
+pub(crate) const LEEWAY_SECONDS: u64 = 30;
 
 pub(crate) const CHALLENGE_MISSING: &str = "Bearer";
 const CHALLENGE_INVALID: &str = r#"Bearer error="invalid_token""#;
@@ -81,7 +81,7 @@ impl Caller {
 
     /// Whether the caller may act for an account: its own partner may, and every admin.
     #[must_use]
-    pub fn acts_for(&self, account: &str) -> bool {
+    pub(crate) fn acts_for(&self, account: &str) -> bool {
         match self.role {
             Role::Admin => true,
             Role::Partner => self.subject == account,
@@ -92,7 +92,7 @@ impl Caller {
 
 /// A token is not accepted.
 #[derive(Debug, thiserror::Error)]
-pub enum TokenError {
+pub(crate) enum TokenError {
     /// Another algorithm, a bad signature, or claims of another shape, issuer or audience.
     #[error("the token does not verify")]
     Invalid(#[source] jsonwebtoken::errors::Error),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::StatusCode;
 use intent_gateway_domain::contract::Descriptor;
 use intent_gateway_domain::error::{CallFailure, NotCalled, chain};
+use intent_gateway_domain::platform_code::PlatformCode;
 use intent_gateway_domain::telemetry::ForLog;
 use intent_gateway_routing::calling::CallError;
 use intent_gateway_routing::pinned::Failed;
@@ -20,8 +21,6 @@ const NOT_BOOKABLE: &str = "NOT_BOOKABLE";
 const OPTION_EXPIRED: &str = "OPTION_EXPIRED";
 /// Requests of the intent are no longer routed to the partner.
 const PARTNER_GONE: &str = "PARTNER_GONE";
-/// The key was used before with other arguments (spec 1, Errors).
-const IDEMPOTENCY_CONFLICT: &str = "IDEMPOTENCY_CONFLICT";
 /// The same write is under way.
 const CALL_UNDER_WAY: &str = "CALL_UNDER_WAY";
 /// Whose sign-in is missing (RFC 9110, section 11.6.1, wants a challenge with every 401).
@@ -53,8 +52,11 @@ impl From<Failed<CallError>> for Refusal {
                 Self::conflict(PARTNER_GONE, "The partner does not serve the intent at the moment; search again.")
             }
             CallError::Refused(refusal) => Self::of_contract(refusal, descriptor),
-            CallError::KeyUsed => Self::conflict(IDEMPOTENCY_CONFLICT, "The key was used before with other arguments.")
-                .listed(descriptor, IDEMPOTENCY_CONFLICT.to_owned()),
+            CallError::KeyUsed => {
+                let code = PlatformCode::IdempotencyConflict.as_str();
+                Self::conflict(code, "The key was used before with other arguments.")
+                    .listed(descriptor, code.to_owned())
+            }
             CallError::UnderWay { wait_ms } => Self::conflict(CALL_UNDER_WAY, "The same call is under way.")
                 .retry_after(Duration::from_millis(wait_ms)),
             CallError::Store(_) => Self { status: StatusCode::SERVICE_UNAVAILABLE, ..Self::new(Code::InternalError) }
@@ -118,25 +120,12 @@ impl Refusal {
         let status = row
             .and_then(|row| StatusCode::from_u16(row.http_status).ok())
             .filter(|status| status.is_client_error() || status.is_server_error())
-            .unwrap_or_else(|| of_platform(&code).unwrap_or(self.status));
+            .or_else(|| StatusCode::from_u16(PlatformCode::parse(&code)?.http_status()).ok())
+            .unwrap_or(self.status);
         let message = match row {
             Some(row) if !row.meaning.is_empty() => Cow::Owned(row.meaning.clone()),
             _ => self.message.clone(),
         };
         Self { status, code: code.into(), message, ..self }
     }
-}
-
-/// The status of a code that every intent may use.
-fn of_platform(code: &str) -> Option<StatusCode> {
-    Some(match code {
-        "INVALID_REQUEST" => StatusCode::BAD_REQUEST,
-        "METHOD_NOT_FOUND" => StatusCode::NOT_FOUND,
-        "INTERNAL_ERROR" => StatusCode::INTERNAL_SERVER_ERROR,
-        "RATE_LIMITED" => StatusCode::TOO_MANY_REQUESTS,
-        "PARTNER_MAINTENANCE" => StatusCode::SERVICE_UNAVAILABLE,
-        "IDEMPOTENCY_CONFLICT" => StatusCode::CONFLICT,
-        "INVALID_AUTH" => StatusCode::UNAUTHORIZED,
-        _ => return None,
-    })
 }

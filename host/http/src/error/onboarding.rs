@@ -74,7 +74,7 @@ impl Refusal {
 fn test(error: GoLiveError) -> Refusal {
     let at = |pointer: &str, code: &str, error: &GoLiveError| {
         let violation = Violation { pointer: pointer.to_owned(), code: code.to_owned(), message: chain(error) };
-        told(contract::Refusal { code: Code::InvalidRequest.as_str().to_owned(), violations: vec![violation] })
+        told(contract::Refusal::invalid_request(vec![violation]))
     };
     match error {
         GoLiveError::SampleCount(_) => at("/requests", "OUT_OF_RANGE", &error),
@@ -86,7 +86,7 @@ fn test(error: GoLiveError) -> Refusal {
                 Violation { pointer, ..violation }
             };
             let violations = refusal.violations.into_iter().map(place).collect();
-            told(contract::Refusal { code: Code::InvalidRequest.as_str().to_owned(), violations })
+            told(contract::Refusal::invalid_request(violations))
         }
         GoLiveError::Contract { fault, .. } => fault.into(),
     }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use intent_gateway_domain::contract::{self, Violation};
 use intent_gateway_domain::id::IntentId;
+use intent_gateway_domain::platform_code::INVALID_INTENT;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -26,7 +27,7 @@ pub(crate) use ledger::VERIFICATIONS_MAX;
 /// The intent that a body names.
 fn intent(name: &str) -> Result<IntentId, Refusal> {
     IntentId::parse(name).map_err(|error| {
-        let code = "INVALID_INTENT".to_owned();
+        let code = INVALID_INTENT.to_owned();
         let (pointer, message) = ("/intent".to_owned(), error.to_string());
         let violations = vec![Violation { pointer, code: code.clone(), message }];
         told(contract::Refusal { code, violations })

@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use intent_gateway_domain::contract::{Consequence, Descriptor, Judged};
+use intent_gateway_domain::pointer::child;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -199,7 +200,7 @@ impl Covered {
             }
             Value::Object(members) => {
                 for (name, member) in members {
-                    self.accept(&format!("{place}/{}", escaped(name)), member);
+                    self.accept(&child(place, name), member);
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -235,11 +236,6 @@ fn any_entry(pointer: &str) -> String {
     steps.collect::<Vec<_>>().join("/")
 }
 
-/// A member's name as a step of a JSON Pointer.
-fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
-}
-
 /// A walk over one schema.
 struct Walk<'a> {
     document: String,
@@ -270,7 +266,7 @@ impl Walk<'_> {
         let required: Vec<&str> =
             schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         for (name, property) in properties {
-            let place = format!("{place}/{}", escaped(name));
+            let place = child(place, name);
             let (absent, missing) = if required.contains(&name.as_str()) {
                 (&["absent:REQUIRED"][..], "absent, refused as REQUIRED")
             } else {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use intent_gateway_domain::pointer::unescape;
 use serde_json::Value;
 
 use super::format::{CaseFile, Changes};
@@ -94,7 +95,7 @@ pub(super) fn remove(document: &mut Value, pointer: &str) -> Result<(), String> 
 fn parent<'d>(document: &'d mut Value, pointer: &str) -> Result<(&'d mut Value, String), String> {
     let (above, key) = pointer.rsplit_once('/').ok_or_else(|| no_place(pointer))?;
     let parent = document.pointer_mut(above).ok_or_else(|| no_place(pointer))?;
-    Ok((parent, key.replace("~1", "/").replace("~0", "~")))
+    Ok((parent, unescape(key)))
 }
 
 fn no_place(pointer: &str) -> String {

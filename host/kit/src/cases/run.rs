@@ -26,7 +26,7 @@ const SHOWN_MAX_CHARS: usize = 60;
 
 /// A case that did not come out as it should.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct CaseFailure {
+pub(crate) struct CaseFailure {
     /// The case file.
     pub file: String,
     /// Which case of it.

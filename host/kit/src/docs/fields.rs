@@ -4,6 +4,7 @@
 //! in no row; the schema itself is what the gateway enforces.
 
 use intent_gateway_domain::contract::Vocabulary;
+use intent_gateway_domain::pointer::child;
 use serde_json::{Map, Value};
 
 /// Values of an enumeration that are listed in the table itself where no vocabulary has them.
@@ -42,7 +43,7 @@ impl Fields<'_> {
         let required = schema.get("required").and_then(Value::as_array);
         for (name, property) in properties {
             let Value::Object(property) = property else { continue };
-            let pointer = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+            let pointer = child(at, name);
             let is_required = required.is_some_and(|names| names.iter().any(|one| one == name));
             let description = property.get("description").and_then(Value::as_str).unwrap_or_default();
             rows.push([

@@ -137,7 +137,7 @@ impl Input {
 
     /// What an example calls.
     #[must_use]
-    pub fn of_example(call: &ExampleCall<'_>) -> Self {
+    pub(crate) fn of_example(call: &ExampleCall<'_>) -> Self {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         Self::new(match call {
             ExampleCall::Classify(utterance) => {

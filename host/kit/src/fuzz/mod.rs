@@ -47,7 +47,7 @@ pub struct FuzzReport {
     /// The seed; with it, the run can be repeated.
     pub seed: u64,
     /// Inputs tried.
-    pub executions: u64,
+    pub(crate) executions: u64,
     /// Inputs tried by entry point.
     pub by_entry: BTreeMap<String, u64>,
     /// How long it took, seconds.
@@ -65,13 +65,13 @@ impl FuzzReport {
 }
 
 /// Calls to start from, by entry point, so that each gets its share of the time.
-pub type Corpus = BTreeMap<String, Vec<Input>>;
+pub(crate) type Corpus = BTreeMap<String, Vec<Input>>;
 
 /// The calls of the contract's own examples, and an empty one for each tool that no example calls.
 ///
 /// # Errors
 /// [`LoadError`] when `examples` fails.
-pub async fn corpus(contract: &LoadedContract) -> Result<Corpus, LoadError> {
+pub(crate) async fn corpus(contract: &LoadedContract) -> Result<Corpus, LoadError> {
     let mut corpus = Corpus::new();
     for example in contract.examples().await? {
         let input = Input::of_example(&example.call());
@@ -231,11 +231,7 @@ mod tests {
     }
 
     fn refused() -> ContractError {
-        let violations = Vec::new();
-        ContractError::Refused(intent_gateway_domain::contract::Refusal {
-            code: "INVALID_REQUEST".to_owned(),
-            violations,
-        })
+        ContractError::Refused(intent_gateway_domain::contract::Refusal::invalid_request(Vec::new()))
     }
 
     fn weak() -> Weak {

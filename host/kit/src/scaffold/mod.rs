@@ -54,7 +54,7 @@ const FILES: [(&str, &str); 27] = template![
 
 /// The crate could not be made.
 #[derive(Debug, thiserror::Error)]
-pub enum ScaffoldError {
+pub(crate) enum ScaffoldError {
     /// There is something already.
     #[error("{} is there already; name another folder with --path", .0.display())]
     Exists(PathBuf),

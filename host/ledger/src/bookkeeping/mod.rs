@@ -85,6 +85,6 @@ impl BookkeepingError {
     /// Refuses one member of a document.
     fn invalid(pointer: &str, code: &str, message: impl Into<String>) -> Self {
         let violation = Violation { pointer: pointer.to_owned(), code: code.to_owned(), message: message.into() };
-        Self::Refused(Refusal { code: "INVALID_REQUEST".to_owned(), violations: vec![violation] })
+        Self::Refused(Refusal::invalid_request(vec![violation]))
     }
 }

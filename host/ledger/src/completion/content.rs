@@ -14,7 +14,8 @@ use super::INVALID_JSON;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::limits::PAYLOAD_MAX_DEPTH;
 use intent_gateway_domain::money::Decimal;
-use intent_gateway_domain::violations::{Violations, child};
+use intent_gateway_domain::pointer::child;
+use intent_gateway_domain::violations::Violations;
 
 /// A member name occurs twice in one object.
 const DUPLICATE_KEY: &str = "DUPLICATE_KEY";

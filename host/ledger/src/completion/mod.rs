@@ -30,22 +30,21 @@ use intent_gateway_domain::violations::{Violations, code, longer_than, quoted};
 /// Largest body of a report, bytes: what the edge admits before the signature is looked at.
 pub const REPORT_MAX_BYTES: usize = 64 * 1024;
 /// Longest `external_id`, characters.
-pub const EXTERNAL_ID_MAX_CHARS: usize = 200;
+pub(crate) const EXTERNAL_ID_MAX_CHARS: usize = 200;
 /// Longest `status`, characters.
-pub const STATUS_MAX_CHARS: usize = 64;
+pub(crate) const STATUS_MAX_CHARS: usize = 64;
 /// Longest `closed_at`, characters: one with nine decimals of a second has 35.
 const CLOSED_AT_MAX_CHARS: usize = 40;
 /// Longest `intent`, characters.
 const INTENT_MAX_CHARS: usize = 128;
 /// How far ahead of the gateway's clock an order may have closed without a finding: what clocks may differ by.
-pub const CLOSED_AHEAD_MAX_MS: u64 = signature::WINDOW_MS;
+pub(crate) const CLOSED_AHEAD_MAX_MS: u64 = signature::WINDOW_MS;
 
 /// Code of every refusal of a report.
-const INVALID_REQUEST: &str = "INVALID_REQUEST";
 /// The body is no JSON text in UTF-8.
 const INVALID_JSON: &str = "INVALID_JSON";
 /// A finding: the order is said to close later than now.
-pub const CLOSED_IN_FUTURE: &str = "CLOSED_IN_FUTURE";
+pub(crate) const CLOSED_IN_FUTURE: &str = "CLOSED_IN_FUTURE";
 
 /// The members that every completion report has (spec 1, Completion report). All of them are required.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +78,7 @@ pub struct ReportKey {
 
 /// What a report is to those that came before under the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
+pub(crate) enum Arrival {
     /// None came before: it is booked.
     First,
     /// The same came before: its receipt is given again, nothing is booked.
@@ -92,7 +91,7 @@ impl Arrival {
     /// Compares a report with the content that was last booked under its key, whether or not that entry was taken back
     /// since: what the platform team has taken back is not booked again because the partner sends it again.
     #[must_use]
-    pub fn of(report: &Report, kept: Option<Digest>) -> Self {
+    pub(crate) fn of(report: &Report, kept: Option<Digest>) -> Self {
         match kept {
             None => Self::First,
             Some(kept) if kept == report.content => Self::Repeat,
@@ -114,7 +113,7 @@ impl Report {
         let read = read(body, &mut found);
         match read {
             Some(report) if found.is_empty() => Ok(report),
-            _ => Err(Refusal { code: INVALID_REQUEST.to_owned(), violations: found.into_vec() }),
+            _ => Err(Refusal::invalid_request(found.into_vec())),
         }
     }
 

@@ -18,11 +18,11 @@ static FREE_MAIL: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 
 /// An address of a business: lower case, without blanks around it. What follows a `+` stays.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct CorporateEmail(String);
+pub(crate) struct CorporateEmail(String);
 
 /// The text is no address of a business.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidEmail {
+pub(crate) enum InvalidEmail {
     /// Longer than mail permits.
     #[error("the e-mail address is too long")]
     TooLong,
@@ -37,7 +37,7 @@ pub enum InvalidEmail {
 impl InvalidEmail {
     /// Stable code.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::TooLong => "TOO_LONG",
             Self::Malformed => "BAD_FORMAT",
@@ -51,7 +51,7 @@ impl CorporateEmail {
     ///
     /// # Errors
     /// [`InvalidEmail`], the first rule broken.
-    pub fn parse(text: &str) -> Result<Self, InvalidEmail> {
+    pub(crate) fn parse(text: &str) -> Result<Self, InvalidEmail> {
         let text = text.trim();
         let local = text.rsplit_once('@').map_or(text, |(local, _)| local);
         if text.len() > ADDRESS_MAX_BYTES || local.len() > LOCAL_PART_MAX_BYTES {
@@ -66,7 +66,7 @@ impl CorporateEmail {
 
     /// The address.
     #[must_use]
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 

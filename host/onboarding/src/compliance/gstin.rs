@@ -16,11 +16,11 @@ const OTHER_CODES: [u8; 2] = [97, 99];
 
 /// A permanent account number: five letters, of which the fourth tells the kind of its holder, four digits, a letter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pan(String);
+pub(crate) struct Pan(String);
 
 /// The text is no PAN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidPan {
+pub(crate) enum InvalidPan {
     /// Not five letters, four digits, one letter.
     #[error("a PAN is five letters, four digits and a letter")]
     Form,
@@ -34,7 +34,7 @@ pub enum InvalidPan {
 
 /// Who holds a PAN, by its fourth letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PanHolder {
+pub(crate) enum PanHolder {
     /// A: association of persons.
     Association,
     /// B: body of individuals.
@@ -62,7 +62,7 @@ impl Pan {
     ///
     /// # Errors
     /// [`InvalidPan`], the first rule broken.
-    pub fn parse(text: &str) -> Result<Self, InvalidPan> {
+    pub(crate) fn parse(text: &str) -> Result<Self, InvalidPan> {
         let text = text.trim().to_ascii_uppercase();
         let bytes = text.as_bytes();
         let letters = |range: std::ops::Range<usize>| bytes[range].iter().all(u8::is_ascii_uppercase);
@@ -79,15 +79,9 @@ impl Pan {
         Ok(Self(text))
     }
 
-    /// The number as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// Who holds it.
     #[must_use]
-    pub fn holder(&self) -> PanHolder {
+    pub(crate) fn holder(&self) -> PanHolder {
         // A parsed number has such a letter.
         self.0.chars().nth(3).and_then(holder_of).unwrap_or(PanHolder::Person)
     }
@@ -128,14 +122,14 @@ impl fmt::Display for PanHolder {
 
 /// A tax registration number.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gstin {
+pub(crate) struct Gstin {
     text: String,
     pan: Pan,
 }
 
 /// The text is no GSTIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidGstin {
+pub(crate) enum InvalidGstin {
     /// Another length.
     #[error("a GSTIN has fifteen characters")]
     Length,
@@ -162,7 +156,7 @@ pub enum InvalidGstin {
 impl InvalidGstin {
     /// Stable code.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::Length => "GSTIN_LENGTH",
             Self::Characters => "GSTIN_CHARACTERS",
@@ -180,7 +174,7 @@ impl Gstin {
     ///
     /// # Errors
     /// [`InvalidGstin`], the first rule broken.
-    pub fn parse(text: &str) -> Result<Self, InvalidGstin> {
+    pub(crate) fn parse(text: &str) -> Result<Self, InvalidGstin> {
         let text = text.trim().to_ascii_uppercase();
         let bytes = text.as_bytes();
         if text.chars().count() != GSTIN_LENGTH {
@@ -208,13 +202,13 @@ impl Gstin {
 
     /// The number as text, in upper case.
     #[must_use]
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
 
     /// The account number of its holder.
     #[must_use]
-    pub fn pan(&self) -> &Pan {
+    pub(crate) fn pan(&self) -> &Pan {
         &self.pan
     }
 }
@@ -254,7 +248,7 @@ mod tests {
         for number in PUBLISHED {
             assert_eq!(Gstin::parse(number).map(|gstin| gstin.as_str().to_owned()).as_deref(), Ok(number));
         }
-        assert_eq!(Gstin::parse(" 27aapfu0939f1zv ").expect("forgiven").pan().as_str(), "AAPFU0939F");
+        assert_eq!(Gstin::parse(" 27aapfu0939f1zv ").expect("forgiven").pan().0, "AAPFU0939F");
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl LicenceKind {
 
     /// Whether the structure of its numbers says more than that there is one.
     #[must_use]
-    pub fn has_known_structure(self) -> bool {
+    pub(crate) fn has_known_structure(self) -> bool {
         self == Self::Fssai
     }
 

@@ -10,8 +10,8 @@ mod gstin;
 mod licence;
 mod profile;
 
-pub use checklist::{CheckState, ChecklistItem, PrivacyCheck, checklist};
-pub use email::{CorporateEmail, InvalidEmail};
-pub use gstin::{Gstin, InvalidGstin, InvalidPan, Pan, PanHolder};
-pub use licence::{Licence, LicenceKind};
+pub(crate) use checklist::CheckState;
+pub use checklist::{ChecklistItem, PrivacyCheck, checklist};
+pub(crate) use email::CorporateEmail;
+pub use licence::Licence;
 pub use profile::{GrievanceOfficer, LegalEntityType, Profile};

@@ -96,7 +96,7 @@ impl LegalEntityType {
 
     /// Whether such a business has an account number of that kind. A proprietor trades under his or her own.
     #[must_use]
-    pub fn agrees_with(self, holder: PanHolder) -> bool {
+    pub(crate) fn agrees_with(self, holder: PanHolder) -> bool {
         holder
             == match self {
                 Self::PrivateLimited => PanHolder::Company,

@@ -14,7 +14,7 @@ use super::Delivered;
 use intent_gateway_domain::contract::{Axes, Axis};
 
 /// Fewest reports from which anything is concluded. One order that fell through is then a twentieth at most.
-pub const REPORTS_MIN: u64 = 20;
+pub(crate) const REPORTS_MIN: u64 = 20;
 /// A declared signal is inflated when it is above what was delivered by more than this: three quarters of the
 /// width of the upper band in which the specification describes `time`, so that the edge of a band is left alone.
 const GAP_MAX: f64 = 0.15;

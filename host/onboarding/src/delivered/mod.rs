@@ -17,7 +17,8 @@ use std::collections::BTreeMap;
 
 use intent_gateway_domain::delivered::Tally;
 
-pub use inflation::{Inflated, Measure, REPORTS_MIN};
+pub(crate) use inflation::REPORTS_MIN;
+pub use inflation::{Inflated, Measure};
 
 use intent_gateway_domain::id::{IntentId, PartnerId};
 
@@ -50,7 +51,7 @@ impl Delivered {
     /// Sums up tallies by partner and intent, in that order. `charged` gives the charged statuses of an intent whose
     /// contract is live.
     #[must_use]
-    pub fn sum_up(tallies: Vec<Tally>, charged: impl Fn(&IntentId) -> Option<Vec<String>>) -> Vec<Self> {
+    pub(crate) fn sum_up(tallies: Vec<Tally>, charged: impl Fn(&IntentId) -> Option<Vec<String>>) -> Vec<Self> {
         let mut sums: BTreeMap<(PartnerId, IntentId), Self> = BTreeMap::new();
         for Tally { partner, intent, status, reports, timed, late_minutes } in tallies {
             let sum = sums.entry((partner, intent)).or_insert_with_key(|(partner, intent)| Self {

@@ -9,7 +9,8 @@ use intent_gateway_domain::availability::AVAILABILITY_MAX_CHARS;
 use intent_gateway_domain::contract::{Axes, Descriptor};
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::place::WHOLE_COUNTRY;
-use intent_gateway_domain::violations::{Violations, child, code, kind, longer_than, quoted};
+use intent_gateway_domain::pointer::child;
+use intent_gateway_domain::violations::{Violations, code, kind, longer_than, quoted};
 
 /// The price range is the wrong way round.
 const MIN_ABOVE_MAX: &str = "MIN_ABOVE_MAX";

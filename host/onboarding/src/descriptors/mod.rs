@@ -18,8 +18,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use meta::PlatformMeta;
-pub use pinned::{Drift, DriftKind, Pinned, PinnedTool};
+pub(crate) use meta::PlatformMeta;
+pub(crate) use pinned::Pinned;
+pub(crate) use pinned::PinnedTool;
+pub use pinned::{Drift, DriftKind};
 
 use crate::manifest::Catalogue;
 use intent_gateway_domain::contract::{Descriptor, Violation};
@@ -34,7 +36,7 @@ pub const NAME_MAX_CHARS: usize = 128;
 pub const TOOLS_MAX: usize = 500;
 
 /// Violations listed for one tool; the rest are counted.
-pub const TOOL_VIOLATIONS_MAX: usize = 20;
+pub(crate) const TOOL_VIOLATIONS_MAX: usize = 20;
 
 /// What the tools of a server are judged against.
 #[derive(Clone, Copy, Debug)]

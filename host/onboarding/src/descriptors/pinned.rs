@@ -25,9 +25,9 @@ pub struct PinnedTool {
     /// Digest of the whole descriptor.
     pub digest: Digest,
     /// Digest of its input and output schemas.
-    pub schema_digest: Digest,
+    pub(crate) schema_digest: Digest,
     /// Digest of its description and title.
-    pub description_digest: Digest,
+    pub(crate) description_digest: Digest,
     /// The input schema, so that a person can see what changed.
     pub input_schema: Value,
 }

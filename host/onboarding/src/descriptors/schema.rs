@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use intent_gateway_domain::contract::Tool;
-use intent_gateway_domain::violations::{Violations, child, code, kind, quoted};
+use intent_gateway_domain::pointer::child;
+use intent_gateway_domain::violations::{Violations, code, kind, quoted};
 
 /// The schema follows a draft before the seventh.
 const SCHEMA_TOO_OLD: &str = "SCHEMA_TOO_OLD";

@@ -8,7 +8,8 @@ use super::{
     TOOL_VIOLATIONS_MAX, TOOLS_MAX, Verdict, schema,
 };
 use intent_gateway_domain::contract::{Descriptor, Violation};
-use intent_gateway_domain::violations::{Violations, child, code, kind, longer_than, quoted};
+use intent_gateway_domain::pointer::child;
+use intent_gateway_domain::violations::{Violations, code, kind, longer_than, quoted};
 
 /// The name is not written as `verb_noun`.
 const NAME_FORM: &str = "NAME_FORM";

@@ -10,10 +10,11 @@ use super::submission::refusal;
 use super::{BUSINESS_NAME_MAX_CHARS, VERSION_MAX_CHARS};
 use intent_gateway_domain::contract::Refusal;
 use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::violations::{Violations, child, code, kind, longer_than, quoted};
+use intent_gateway_domain::pointer::child;
+use intent_gateway_domain::violations::{Violations, code, kind, longer_than, quoted};
 
 /// The one version of the manifest's schema (spec 1, Versioning).
-pub const MANIFEST_VERSION: &str = "0.1.0";
+pub(crate) const MANIFEST_VERSION: &str = "0.1.0";
 /// The manifest belongs to another partner.
 const PARTNER_MISMATCH: &str = "PARTNER_MISMATCH";
 /// The manifest is written to a schema that this platform does not know.

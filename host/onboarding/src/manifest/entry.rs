@@ -7,12 +7,14 @@ use serde_json::{Map, Number, Value};
 
 use intent_gateway_domain::place::WHOLE_COUNTRY;
 
-use super::submission::{Found, INVALID_INTENT, Terms, unknown_members};
+use super::submission::{Found, Terms, unknown_members};
 use super::{
     Currency, Entry, Flag, FlagCode, LiveIntent, PLACE_MAX_CHARS, Pricing, SERVICE_AREA_MAX, VERSION_MAX_CHARS,
 };
 use intent_gateway_domain::id::IntentId;
-use intent_gateway_domain::violations::{child, code, kind, longer_than, quoted};
+use intent_gateway_domain::platform_code::INVALID_INTENT;
+use intent_gateway_domain::pointer::child;
+use intent_gateway_domain::violations::{code, kind, longer_than, quoted};
 
 /// The domain is not the namespace of the intent.
 const DOMAIN_MISMATCH: &str = "DOMAIN_MISMATCH";

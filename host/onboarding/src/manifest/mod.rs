@@ -25,9 +25,10 @@ mod tests;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
-pub use authoring::{MANIFEST_VERSION, from_authoring};
+pub use authoring::from_authoring;
 pub use catalogue::{Catalogue, LiveIntent};
-pub use status::{Decision, NotPending, Status, next_on_submit};
+pub(crate) use status::next_on_submit;
+pub use status::{Decision, Status};
 pub use submission::{Terms, completion_callback, submit};
 
 use intent_gateway_domain::contract::{Axes, Violation};
@@ -36,19 +37,19 @@ use intent_gateway_domain::id::IntentId;
 /// Entries of one manifest (spec 1, Limits).
 pub const INTENTS_MAX: usize = 50;
 /// Characters of a display name.
-pub const BUSINESS_NAME_MAX_CHARS: usize = 200;
+pub(crate) const BUSINESS_NAME_MAX_CHARS: usize = 200;
 /// Entries of one service area.
-pub const SERVICE_AREA_MAX: usize = 1_000;
+pub(crate) const SERVICE_AREA_MAX: usize = 1_000;
 /// Characters of a city name or postal code.
-pub const PLACE_MAX_CHARS: usize = 100;
+pub(crate) const PLACE_MAX_CHARS: usize = 100;
 /// Characters of an entry's description (spec 1, Limits).
 pub const DESCRIPTION_MAX_CHARS: usize = 200;
 /// Characters of a widget's name.
-pub const WIDGET_TYPE_MAX_CHARS: usize = 100;
+pub(crate) const WIDGET_TYPE_MAX_CHARS: usize = 100;
 /// Characters of an address.
-pub const URL_MAX_CHARS: usize = 2_048;
+pub(crate) const URL_MAX_CHARS: usize = 2_048;
 /// Characters of a version.
-pub const VERSION_MAX_CHARS: usize = 64;
+pub(crate) const VERSION_MAX_CHARS: usize = 64;
 
 /// A manifest as it is kept: the JSON that was submitted, read and sorted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,7 +12,8 @@ use intent_gateway_domain::availability::Availability;
 use intent_gateway_domain::contract::Axes;
 use intent_gateway_domain::endpoint::ApiMapping;
 use intent_gateway_domain::id::IntentId;
-use intent_gateway_domain::violations::{child, code, kind, longer_than, quoted};
+use intent_gateway_domain::pointer::child;
+use intent_gateway_domain::violations::{code, kind, longer_than, quoted};
 
 /// The completion address is not the platform's for this partner.
 const CALLBACK_MISMATCH: &str = "CALLBACK_MISMATCH";

@@ -65,7 +65,7 @@ pub struct NotPending(pub Status);
 /// A draft may be saved again as a draft. Once a manifest has been sent for review, every submission goes to the
 /// reviewer, for it replaces the one before.
 #[must_use]
-pub fn next_on_submit(current: Option<Status>, submit_for_review: bool) -> Status {
+pub(crate) fn next_on_submit(current: Option<Status>, submit_for_review: bool) -> Status {
     match current {
         None | Some(Status::Draft) if !submit_for_review => Status::Draft,
         _ => Status::PendingReview,

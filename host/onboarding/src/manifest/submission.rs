@@ -8,12 +8,10 @@ use super::entry::EntryCheck;
 use super::{Accepted, BUSINESS_NAME_MAX_CHARS, Catalogue, Entry, Flag, INTENTS_MAX, Manifest};
 use intent_gateway_domain::contract::Refusal;
 use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::violations::{Violations, child, code, kind, longer_than, quoted};
+use intent_gateway_domain::platform_code::INVALID_INTENT;
+use intent_gateway_domain::pointer::child;
+use intent_gateway_domain::violations::{Violations, code, kind, longer_than, quoted};
 
-/// Code of an intent that does not exist, and of a refusal for one.
-pub(super) const INVALID_INTENT: &str = "INVALID_INTENT";
-/// Code of every other refusal.
-pub(super) const INVALID_REQUEST: &str = "INVALID_REQUEST";
 /// The same intent in two entries.
 const DUPLICATE_INTENT: &str = "DUPLICATE_INTENT";
 /// Members of a submission.
@@ -77,7 +75,8 @@ pub fn submit(body: &Value, terms: &Terms<'_>) -> Result<Accepted, Refusal> {
 pub(super) fn refusal(violations: Violations) -> Refusal {
     let violations = violations.into_vec();
     let unknown_intent = violations.first().is_some_and(|violation| violation.code == INVALID_INTENT);
-    Refusal { code: if unknown_intent { INVALID_INTENT } else { INVALID_REQUEST }.to_owned(), violations }
+    let refusal = Refusal::invalid_request(violations);
+    if unknown_intent { Refusal { code: INVALID_INTENT.to_owned(), ..refusal } } else { refusal }
 }
 
 fn business_name(members: &Map<String, Value>, found: &mut Found) -> Option<String> {

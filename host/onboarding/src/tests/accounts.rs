@@ -1,7 +1,8 @@
 use futures_executor::block_on;
 
 use super::world::World;
-use crate::{CODE_TRIES_MAX, CODE_TTL_MS, CODES_PER_WINDOW_MAX, CODES_WINDOW_MS, OnboardingError};
+use crate::OnboardingError;
+use crate::accounts::{CODE_TRIES_MAX, CODE_TTL_MS, CODES_PER_WINDOW_MAX, CODES_WINDOW_MS};
 
 const EMAIL: &str = "ops@coolcar.example";
 

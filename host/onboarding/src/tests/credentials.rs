@@ -1,7 +1,8 @@
 use futures_executor::block_on;
 
 use super::world::{World, actor};
-use crate::{IssuedWebhookKey, OnboardingError, ROTATION_OVERLAP_MS};
+use crate::credentials::ROTATION_OVERLAP_MS;
+use crate::{IssuedWebhookKey, OnboardingError};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::{VALID_AT_ONCE_MAX, webhook_context};
 use intent_gateway_ledger::completion::signature::{Presented, Signer};

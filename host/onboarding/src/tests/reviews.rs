@@ -6,7 +6,8 @@ use super::world::{World, actor, manifest};
 use crate::compliance::CheckState;
 use crate::manifest::Status;
 use crate::records::ReviewStatus;
-use crate::{DecisionOrder, OnboardingError, REVIEW_DUE_MS, Verdict};
+use crate::reviews::REVIEW_DUE_MS;
+use crate::{DecisionOrder, OnboardingError, Verdict};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::store::List;
 

@@ -13,6 +13,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use crate::compliance::{LegalEntityType, Profile};
+
 use crate::{LivePartners, Ports, Services, Settings};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Clock;
@@ -299,7 +300,7 @@ impl World {
 
     /// The routed partners, with their intents.
     pub(super) fn routed(&self) -> BTreeMap<String, Vec<String>> {
-        let kept = block_on(super::super::live_partners(&*self.store)).expect("readable");
+        let kept = block_on(crate::live::live_partners(&*self.store)).expect("readable");
         let routed = self.onboarding.live.directory().all();
         let ids = |partners: Vec<&PartnerId>| partners.into_iter().map(ToString::to_string).collect::<Vec<_>>();
         let (indexed, stored) = (routed.iter().map(|it| &it.id).collect(), kept.iter().map(|it| &it.id).collect());

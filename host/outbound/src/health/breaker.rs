@@ -22,22 +22,22 @@ use super::observed::Outcome;
 /// Failures in a row that open the breaker.
 pub const CONSECUTIVE_MAX: u32 = 5;
 /// Fewest calls within a minute whose share of failures counts.
-pub const SHARE_CALLS_MIN: u32 = 20;
+pub(crate) const SHARE_CALLS_MIN: u32 = 20;
 /// Failures, percent of these calls, that open the breaker.
-pub const SHARE_MAX_PERCENT: u32 = 50;
+pub(crate) const SHARE_MAX_PERCENT: u32 = 50;
 /// The two halves of the minute over which the share is taken, milliseconds each.
 const HALF_MS: u64 = 30 * 1_000;
 /// First wait, milliseconds.
-pub const WAIT_FIRST_MS: u64 = 5 * 1_000;
+pub(crate) const WAIT_FIRST_MS: u64 = 5 * 1_000;
 /// Longest wait, milliseconds.
 pub const WAIT_MAX_MS: u64 = 5 * 60 * 1_000;
 /// By how much a wait may be shortened, percent.
-pub const JITTER_MAX_PERCENT: u64 = 20;
+pub(crate) const JITTER_MAX_PERCENT: u64 = 20;
 /// After so long closed, waits begin anew with the first, milliseconds.
-pub const CALM_MS: u64 = 10 * 60 * 1_000;
+pub(crate) const CALM_MS: u64 = 10 * 60 * 1_000;
 /// How long the one call of a half-open breaker keeps its place when nothing is heard of it, milliseconds: the deadline
 /// of a call and some more. A caller may leave, and a call that nobody waits for is not recorded.
-pub const PROBE_LEASE_MS: u64 = 45 * 1_000;
+pub(crate) const PROBE_LEASE_MS: u64 = 45 * 1_000;
 
 /// Where a breaker stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

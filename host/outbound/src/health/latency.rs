@@ -23,9 +23,9 @@ const WINDOW_SLOTS: u64 = 30;
 /// Slots that are always among the recent ones: a minute.
 const RECENT_SLOTS_MIN: u64 = 6;
 /// Fewest calls by which a tool is judged: below it, the 95th percentile is the slowest call.
-pub const SAMPLES_MIN: u32 = 20;
+pub(crate) const SAMPLES_MIN: u32 = 20;
 /// How many times its p95 target a tool may take (spec 1, Latency targets).
-pub const OVER_TARGET_TIMES: u64 = 2;
+pub(crate) const OVER_TARGET_TIMES: u64 = 2;
 /// Longest time told apart from longer ones, milliseconds; above every deadline of a call.
 const ELAPSED_MAX_MS: u64 = (1 << 16) - 1;
 /// Buckets of a histogram: one each below 4 ms, then four an octave up to [`ELAPSED_MAX_MS`].

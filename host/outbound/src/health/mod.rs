@@ -49,7 +49,7 @@ use intent_gateway_domain::id::{IntentId, PartnerId};
 use partner::{PartnerHealth, Standing};
 
 /// Partners followed. More are called as if they were well, until others have been idle for long enough.
-pub const PARTNERS_MAX: usize = 10_000;
+pub(crate) const PARTNERS_MAX: usize = 10_000;
 /// How often idle partners are looked for once there are that many, milliseconds.
 const SWEEP_EVERY_MS: u64 = 60 * 1_000;
 

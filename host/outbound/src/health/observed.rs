@@ -5,11 +5,7 @@ use std::time::Duration;
 use intent_gateway_domain::contract::LatencyTargets;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::id::{IntentId, PartnerId};
-
-/// The platform's code for a fault of the partner's own, whatever the intent (spec 1, Errors).
-const INTERNAL_ERROR: &str = "INTERNAL_ERROR";
-/// The platform's code for a call too many, where a partner gives it by another way than HTTP status 429.
-const RATE_LIMITED: &str = "RATE_LIMITED";
+use intent_gateway_domain::platform_code::PlatformCode;
 
 /// What a call says of the partner's health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,9 +30,11 @@ impl Outcome {
         use CallFailure as F;
         match failure {
             None | Some(F::Payload(_) | F::Forbidden(_) | F::BodyTooLarge(_)) => Self::Answered,
-            Some(F::Platform { code, .. }) if code == INTERNAL_ERROR => Self::Broken,
-            Some(F::Platform { code, .. }) if code == RATE_LIMITED => Self::Unsaid,
-            Some(F::Platform { .. }) => Self::Answered,
+            Some(failed @ F::Platform { .. }) => match failed.platform_code() {
+                Some(PlatformCode::InternalError) => Self::Broken,
+                Some(PlatformCode::RateLimited) => Self::Unsaid,
+                _ => Self::Answered,
+            },
             Some(F::HttpStatus(500..) | F::Unreachable(_) | F::Protocol(_) | F::Redirect(_)) => Self::Broken,
             Some(F::HttpStatus(429) | F::RateLimited { .. } | F::AddressRefused(_) | F::Busy | F::NotCalled { .. }) => {
                 Self::Unsaid

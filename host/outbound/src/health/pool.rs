@@ -28,17 +28,17 @@ use super::latency::{Sample, Window};
 use intent_gateway_domain::contract::LatencyTargets;
 
 /// How long a tool must be over twice its target before its partner leaves, milliseconds (spec 1, Latency targets).
-pub const OVER_FOR_MS: u64 = 5 * 60 * 1_000;
+pub(crate) const OVER_FOR_MS: u64 = 5 * 60 * 1_000;
 /// One search in this time is let through to a partner that is out, milliseconds.
-pub const TRIAL_EVERY_MS: u64 = 30 * 1_000;
+pub(crate) const TRIAL_EVERY_MS: u64 = 30 * 1_000;
 /// Calls within the target, in a row, after which a partner returns.
-pub const RETURN_GOOD_CALLS: u32 = 6;
+pub(crate) const RETURN_GOOD_CALLS: u32 = 6;
 /// The time that these calls must span, milliseconds: a burst of calls in one good second proves little.
-pub const RETURN_SPAN_MS: u64 = 2 * 60 * 1_000;
+pub(crate) const RETURN_SPAN_MS: u64 = 2 * 60 * 1_000;
 /// Trials since the slow tool was last heard of, after which a partner returns for want of evidence.
-pub const TRIALS_UNHEARD_MAX: u32 = 30;
+pub(crate) const TRIALS_UNHEARD_MAX: u32 = 30;
 /// How long an ejection that was held back stays so, milliseconds.
-pub const HELD_BACK_FOR_MS: u64 = 5 * 60 * 1_000;
+pub(crate) const HELD_BACK_FOR_MS: u64 = 5 * 60 * 1_000;
 /// Tools followed for one partner and intent; calls of more go unjudged. One that is called all the time takes some four
 /// kilobytes.
 const TOOLS_MAX: usize = 32;

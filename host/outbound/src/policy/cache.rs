@@ -24,13 +24,13 @@ use intent_gateway_domain::id::{PartnerId, UserId};
 use intent_gateway_domain::single_flight::{Began, SingleFlight};
 
 /// No answer is served again after this time, whatever its intent says, seconds.
-pub const CACHE_MAX_SECONDS: u32 = 60;
+pub(crate) const CACHE_MAX_SECONDS: u32 = 60;
 /// Answers kept at a time.
-pub const ENTRIES_MAX: usize = 20_000;
+pub(crate) const ENTRIES_MAX: usize = 20_000;
 /// Answers kept at a time, bytes in sum.
-pub const ENTRIES_MAX_BYTES: usize = 64 * 1024 * 1024;
+pub(crate) const ENTRIES_MAX_BYTES: usize = 64 * 1024 * 1024;
 /// A larger answer is not kept, bytes: a few of them would push out everything else.
-pub const ENTRY_MAX_BYTES: usize = 1024 * 1024;
+pub(crate) const ENTRY_MAX_BYTES: usize = 1024 * 1024;
 
 /// A question whose answer may be served again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

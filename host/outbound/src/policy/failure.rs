@@ -3,23 +3,7 @@
 
 use intent_gateway_domain::contract::{Descriptor, PlatformError};
 use intent_gateway_domain::error::CallFailure;
-
-/// The partner asks to slow down.
-pub const RATE_LIMITED: &str = "RATE_LIMITED";
-/// The partner failed.
-pub const INTERNAL_ERROR: &str = "INTERNAL_ERROR";
-
-/// HTTP equivalents of the platform's own codes (spec 1, Errors); an intent's table comes first.
-const PLATFORM_STATUSES: [(&str, u16); 8] = [
-    ("INVALID_REQUEST", 400),
-    ("INVALID_AUTH", 401),
-    ("METHOD_NOT_FOUND", 404),
-    ("IDEMPOTENCY_CONFLICT", 409),
-    ("IDEMPOTENCY_VIOLATION", 409),
-    (RATE_LIMITED, 429),
-    (INTERNAL_ERROR, 500),
-    ("PARTNER_MAINTENANCE", 503),
-];
+use intent_gateway_domain::platform_code::PlatformCode;
 
 /// The two kinds of failure for which a tool states retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +16,7 @@ pub enum Column {
 
 /// What a failure means to the policies.
 #[derive(Clone, Copy, Debug)]
-pub struct FailureMeaning<'a> {
+pub(crate) struct FailureMeaning<'a> {
     /// HTTP status or equivalent; absent where the partner answered nothing that has one.
     pub status: Option<u16>,
     /// The row of the error table that speaks of it.
@@ -40,15 +24,15 @@ pub struct FailureMeaning<'a> {
     /// What the partner said of when to come back, milliseconds.
     pub retry_after_ms: Option<u64>,
     /// Whether the call may have had its effect at the partner all the same.
-    pub may_have_landed: bool,
+    pub(crate) may_have_landed: bool,
 }
 
 impl<'a> FailureMeaning<'a> {
     /// Reads a failure under an intent's error table.
     #[must_use]
-    pub fn of(failure: &CallFailure, descriptor: &'a Descriptor) -> Self {
+    pub(crate) fn of(failure: &CallFailure, descriptor: &'a Descriptor) -> Self {
         let (status, code) = match failure {
-            CallFailure::RateLimited { .. } => (Some(429), Some(RATE_LIMITED)),
+            CallFailure::RateLimited { .. } => (Some(429), bare_code(429)),
             CallFailure::Unauthorized | CallFailure::SignInRequired { .. } => (Some(401), None),
             CallFailure::HttpStatus(status) => (Some(*status), bare_code(*status)),
             CallFailure::Platform { code, .. } => (Some(platform_status(code, descriptor)), Some(code.as_str())),
@@ -86,7 +70,7 @@ impl<'a> FailureMeaning<'a> {
 
     /// The column of the tool's retries; none where neither speaks of it.
     #[must_use]
-    pub fn column(&self) -> Option<Column> {
+    pub(crate) fn column(&self) -> Option<Column> {
         match self.status? {
             429 => Some(Column::RateLimited),
             500..=599 => Some(Column::ServerError),
@@ -98,16 +82,16 @@ impl<'a> FailureMeaning<'a> {
 /// The code that a status without one stands for.
 fn bare_code(status: u16) -> Option<&'static str> {
     match status {
-        429 => Some(RATE_LIMITED),
-        500..=599 => Some(INTERNAL_ERROR),
+        429 => Some(PlatformCode::RateLimited.as_str()),
+        500..=599 => Some(PlatformCode::InternalError.as_str()),
         _ => None,
     }
 }
 
-/// A code that neither the intent nor the platform knows counts as the partner's failure.
+/// The intent's table comes first; a code that neither it nor the platform knows counts as the partner's failure.
 fn platform_status(code: &str, descriptor: &Descriptor) -> u16 {
-    let platform = || PLATFORM_STATUSES.iter().find(|(known, _)| *known == code).map(|(_, status)| *status);
-    descriptor.error(code).map(|row| row.http_status).or_else(platform).unwrap_or(500)
+    let platform = || PlatformCode::parse(code).unwrap_or(PlatformCode::InternalError).http_status();
+    descriptor.error(code).map_or_else(platform, |row| row.http_status)
 }
 
 #[cfg(test)]

@@ -80,9 +80,9 @@ pub struct Attempt {
     /// Digest of the arguments as a value.
     pub body: Digest,
     /// When the first call began, milliseconds since the epoch.
-    pub began_at_ms: u64,
+    pub(crate) began_at_ms: u64,
     /// Whether a call before the latest one may have done it.
-    pub may_have_landed: bool,
+    pub(crate) may_have_landed: bool,
     /// How far it has come.
     pub state: State,
 }

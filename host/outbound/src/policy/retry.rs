@@ -14,14 +14,14 @@ use intent_gateway_domain::contract::{Backoff, Descriptor, ErrorRetry, Tool};
 use intent_gateway_domain::error::CallFailure;
 
 /// First wait where no row of the error table states one, milliseconds; it doubles.
-pub const WAIT_MS: u64 = 2_000;
+pub(crate) const WAIT_MS: u64 = 2_000;
 /// Retries of one call, whatever the contract and the partner say.
-pub const RETRIES_MAX: u32 = 5;
+pub(crate) const RETRIES_MAX: u32 = 5;
 /// A try with less time than this left is not worth making, milliseconds.
-pub const TRY_MIN_MS: u64 = 250;
+pub(crate) const TRY_MIN_MS: u64 = 250;
 /// The write tools that are repeated after a look at the partner's orders (spec 1, rule 6 for the partner-hosted
 /// endpoint).
-pub const READ_FIRST_TOOLS: [&str; 3] = ["checkout", "book_table", "place_food_order"];
+pub(crate) const READ_FIRST_TOOLS: [&str; 3] = ["checkout", "book_table", "place_food_order"];
 /// Retries of such a tool where its intent states none.
 const READ_FIRST_RETRIES: u32 = 1;
 
@@ -38,7 +38,7 @@ pub enum Retry {
 
 /// The tries of one call, all within one deadline.
 #[derive(Debug)]
-pub struct Plan<'a> {
+pub(crate) struct Plan<'a> {
     descriptor: &'a Descriptor,
     tool: &'a Tool,
     deadline_ms: u64,
@@ -52,7 +52,7 @@ pub struct Plan<'a> {
 impl<'a> Plan<'a> {
     /// The plan of a call that must be over by a time, milliseconds since the epoch.
     #[must_use]
-    pub fn new(descriptor: &'a Descriptor, tool: &'a Tool, deadline_ms: u64) -> Self {
+    pub(crate) fn new(descriptor: &'a Descriptor, tool: &'a Tool, deadline_ms: u64) -> Self {
         Self {
             descriptor,
             tool,
@@ -66,12 +66,12 @@ impl<'a> Plan<'a> {
 
     /// Retries granted so far.
     #[must_use]
-    pub fn retries(&self) -> u32 {
+    pub(crate) fn retries(&self) -> u32 {
         self.after_rate_limits + self.after_server_errors + self.after_others
     }
 
     /// Judges a failure. A retry that is granted is counted; one that is not used is not given back.
-    pub fn next(&mut self, failure: &CallFailure, now_ms: u64) -> Retry {
+    pub(crate) fn next(&mut self, failure: &CallFailure, now_ms: u64) -> Retry {
         let meaning = FailureMeaning::of(failure, self.descriptor);
         let read_first = READ_FIRST_TOOLS.contains(&self.tool.name.as_str());
         // A look costs the partner a call too, so these count together, whatever the failures were.

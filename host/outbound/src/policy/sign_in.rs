@@ -11,18 +11,16 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{CallFailure, INSUFFICIENT_SCOPE};
 use intent_gateway_domain::expiring_map::{Expires, ExpiringMap};
 use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::platform_code::PlatformCode;
 
 /// How long it is remembered, milliseconds: an hour, so that a partner that opens a tool to everybody is believed again.
-pub const REMEMBERED_MS: u64 = 60 * 60 * 1_000;
+pub(crate) const REMEMBERED_MS: u64 = 60 * 60 * 1_000;
 /// Tools of partners that are remembered at a time.
 pub const TOOLS_MAX: usize = 20_000;
 
-/// The code by which a partner refuses a call without a good token (spec 1, Errors).
-const INVALID_AUTH: &str = "INVALID_AUTH";
-
 /// What a failure says of the user's sign-in, with the partner's challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SignInNeed<'a> {
+pub(crate) enum SignInNeed<'a> {
     /// Nothing.
     None,
     /// One is wanted, or another than was shown.
@@ -34,14 +32,13 @@ pub enum SignInNeed<'a> {
 impl<'a> SignInNeed<'a> {
     /// Reads a failure.
     #[must_use]
-    pub fn of(failure: &'a CallFailure) -> Self {
+    pub(crate) fn of(failure: &'a CallFailure) -> Self {
         match failure {
             CallFailure::SignInRequired { challenge } if challenge.contains(INSUFFICIENT_SCOPE) => {
                 Self::Wider(challenge)
             }
             CallFailure::SignInRequired { challenge } => Self::Other(Some(challenge)),
-            CallFailure::Unauthorized => Self::Other(None),
-            CallFailure::Platform { code, .. } if code == INVALID_AUTH => Self::Other(None),
+            _ if failure.platform_code() == Some(PlatformCode::InvalidAuth) => Self::Other(None),
             _ => Self::None,
         }
     }
@@ -69,7 +66,7 @@ impl Default for SignIns {
 impl SignIns {
     /// Whether a tool is known to want a user's token.
     #[must_use]
-    pub fn is_wanted(&self, partner: &PartnerId, tool: &str, now_ms: u64) -> bool {
+    pub(crate) fn is_wanted(&self, partner: &PartnerId, tool: &str, now_ms: u64) -> bool {
         self.tools().get(&key_of(&[partner.as_str(), tool]), now_ms).is_some()
     }
 

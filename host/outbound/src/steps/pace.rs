@@ -8,11 +8,12 @@ use futures_util::future::BoxFuture;
 
 use super::{Next, Outcome, Outgoing, Step, TakenSlot};
 use crate::OutboundCall;
-use crate::policy::failure::{FailureMeaning, RATE_LIMITED};
+use crate::policy::failure::FailureMeaning;
 use crate::policy::pace::{Held, HeldBy, Pace, PacedCall, UserSlot};
 use crate::policy::retry::TRY_MIN_MS;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::error::{CallFailure, NotCalled};
+use intent_gateway_domain::platform_code::PlatformCode;
 use intent_gateway_domain::ports::Timer;
 
 /// How long a call that does not fit a rate yet is held back before its caller is told to come again, milliseconds: a user's
@@ -115,7 +116,7 @@ fn slow_down(failure: &CallFailure) -> Option<Option<u64>> {
     match failure {
         CallFailure::RateLimited { retry_after_ms } => Some(*retry_after_ms),
         CallFailure::HttpStatus(429) => Some(None),
-        CallFailure::Platform { code, .. } if code == RATE_LIMITED => Some(None),
+        _ if failure.platform_code() == Some(PlatformCode::RateLimited) => Some(None),
         _ => None,
     }
 }

@@ -3,6 +3,7 @@
 use http::Method;
 use intent_gateway_domain::endpoint::{GraphqlTool, Scope};
 use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::platform_code::PlatformCode;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -12,7 +13,6 @@ use crate::answer::{PlatformDetail, failure, protocol};
 /// What GraphQL answers come as: the newer type, and what servers sent before it.
 const MEDIA_TYPES: &str = "application/graphql-response+json, application/json;q=0.9";
 /// What an error without a usable code stands for (spec 1, Errors).
-const INTERNAL_ERROR: &str = "INTERNAL_ERROR";
 
 /// The body of a request.
 #[derive(Serialize)]
@@ -73,7 +73,9 @@ fn refusal(tool: &GraphqlTool, answered: &Answered) -> Option<CallFailure> {
     let code = extensions.get("code").and_then(Value::as_str);
     Some(match code {
         Some("UNAUTHENTICATED" | "FORBIDDEN") => CallFailure::Unauthorized,
-        _ if answered.status.is_success() => failure(INTERNAL_ERROR, message, None, retry_after_ms),
+        _ if answered.status.is_success() => {
+            failure(PlatformCode::InternalError.as_str(), message, None, retry_after_ms)
+        }
         _ => answered.status_failure(),
     })
 }

@@ -12,12 +12,11 @@ use crate::reference::UserMark;
 use intent_gateway_domain::contract::{Refusal, Tool, Violation};
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
-use intent_gateway_domain::violations::child;
+use intent_gateway_domain::pointer::child;
 
 /// The arguments name something else than the reference.
 const NOT_THE_REFERENCE: &str = "NOT_THE_REFERENCE";
 /// Code of a refusal here.
-const INVALID_REQUEST: &str = "INVALID_REQUEST";
 
 /// What a reference binds a call to.
 pub(super) struct Binding {
@@ -93,5 +92,5 @@ pub(super) fn request_id(arguments: &str) -> Result<Option<String>, CallError> {
 
 fn refusal(pointer: &str, code: &str, message: &str) -> CallError {
     let violation = Violation { pointer: pointer.to_owned(), code: code.to_owned(), message: message.to_owned() };
-    CallError::Refused(Refusal { code: INVALID_REQUEST.to_owned(), violations: vec![violation] })
+    CallError::Refused(Refusal::invalid_request(vec![violation]))
 }

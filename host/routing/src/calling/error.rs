@@ -3,23 +3,12 @@
 use intent_gateway_domain::contract::{Descriptor, Refusal, Tool, Violation};
 use intent_gateway_domain::error::{CallFailure, ContractError, ContractFault, chain};
 use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::violations::child;
+use intent_gateway_domain::platform_code::PlatformCode;
+use intent_gateway_domain::pointer::child;
 use intent_gateway_outbound::policy::idempotency::KeyError;
 
 /// A finding: the partner answered with a code that the intent's error table does not have, or with text alone.
 pub(super) const UNLISTED_CODE: &str = "UNLISTED_ERROR_CODE";
-/// What an error without a listed code is answered as.
-const INTERNAL_ERROR: &str = "INTERNAL_ERROR";
-/// The platform's own codes, which every intent may use whether or not its table lists them (spec 1, Errors).
-const PLATFORM_CODES: [&str; 7] = [
-    "INVALID_REQUEST",
-    "METHOD_NOT_FOUND",
-    INTERNAL_ERROR,
-    "INVALID_AUTH",
-    "RATE_LIMITED",
-    "PARTNER_MAINTENANCE",
-    "IDEMPOTENCY_CONFLICT",
-];
 
 /// Why a call gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -92,19 +81,19 @@ pub(super) fn of_key(error: &KeyError, tool: &Tool) -> CallError {
         _ => String::new(),
     };
     let violation = Violation { pointer, code: "INVALID_KEY".to_owned(), message: chain(error) };
-    CallError::Refused(Refusal { code: "INVALID_REQUEST".to_owned(), violations: vec![violation] })
+    CallError::Refused(Refusal::invalid_request(vec![violation]))
 }
 
 /// Whether a partner may answer with this code: the intent's table lists it, or it is the platform's.
 pub(super) fn is_known(descriptor: &Descriptor, code: &str) -> bool {
-    descriptor.error(code).is_some() || PLATFORM_CODES.contains(&code)
+    descriptor.error(code).is_some() || PlatformCode::parse(code).is_some()
 }
 
 /// The code that the caller is told for a partner's own error; `None` where the failure is the gateway's to name.
 pub(super) fn public_code(descriptor: &Descriptor, failure: &CallFailure) -> Option<String> {
     match failure {
         CallFailure::Platform { code, .. } if is_known(descriptor, code) => Some(code.clone()),
-        CallFailure::Platform { .. } => Some(INTERNAL_ERROR.to_owned()),
+        CallFailure::Platform { .. } => Some(PlatformCode::InternalError.as_str().to_owned()),
         _ => None,
     }
 }

@@ -176,7 +176,7 @@ impl Caller {
     ///
     /// # Errors
     /// [`CallError`], as a call of the tool would give it before the partner is asked.
-    pub async fn may_follow(&self, request: CallRequest<'_>) -> Result<(), Failed<CallError>> {
+    pub(crate) async fn may_follow(&self, request: CallRequest<'_>) -> Result<(), Failed<CallError>> {
         let (contract, reference) = self.pin(&request).ok_or_else(|| invalid_intent(&request))?;
         let checked = match self.prepare(contract.clone(), reference, request).await {
             Ok(call) => check_followable(call),

@@ -3,6 +3,7 @@
 use crate::calling::CallError;
 use crate::pinned::Failed;
 use intent_gateway_domain::error::{CallFailure, NotCalled};
+use intent_gateway_domain::platform_code::PlatformCode;
 use intent_gateway_outbound::policy::pace::track::BETWEEN_CALLS_MS;
 
 /// Longest pause between two calls, milliseconds, unless the partner asks for more.
@@ -18,7 +19,8 @@ pub(super) fn may_pass(failed: &Failed<CallError>) -> bool {
             CallFailure::Platform { code: own, .. } => {
                 let code = code.as_deref().unwrap_or(own);
                 let row = failed.descriptor().and_then(|descriptor| descriptor.error(code));
-                row.map_or_else(|| is_passing(code), |row| is_passing_status(row.http_status))
+                let platform = || PlatformCode::parse(code).map(PlatformCode::http_status);
+                row.map(|row| row.http_status).or_else(platform).is_some_and(is_passing_status)
             }
             CallFailure::HttpStatus(status) => is_passing_status(*status),
             CallFailure::Timeout(_)
@@ -39,11 +41,6 @@ pub(super) fn may_pass(failed: &Failed<CallError>) -> bool {
         CallError::Answer(_) | CallError::Contract(_) | CallError::Store(_) => true,
         _ => false,
     }
-}
-
-/// Of the platform's own codes (spec 1, Errors).
-fn is_passing(code: &str) -> bool {
-    matches!(code, "INTERNAL_ERROR" | "RATE_LIMITED" | "PARTNER_MAINTENANCE")
 }
 
 fn is_passing_status(status: u16) -> bool {

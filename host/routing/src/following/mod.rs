@@ -34,7 +34,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
-pub use self::event::{Delivery, End, Event, EventId, NoEventId};
+pub use self::event::{Delivery, End, Event, EventId};
 pub use self::feed::Follower;
 pub use self::source::Source;
 
@@ -51,19 +51,19 @@ use intent_gateway_domain::trace::Trace;
 use intent_gateway_outbound::policy::arguments::Arguments;
 
 /// Orders that are followed at a time, those included that are still kept for somebody who may come back.
-pub const FEEDS_MAX: usize = 8_192;
+pub(crate) const FEEDS_MAX: usize = 8_192;
 /// Events that a feed keeps.
-pub const RING_EVENTS_MAX: usize = 64;
+pub(crate) const RING_EVENTS_MAX: usize = 64;
 /// Bytes of the events that a feed keeps; the last one is kept whatever its size.
-pub const RING_MAX_BYTES: usize = 256 * 1024;
+pub(crate) const RING_MAX_BYTES: usize = 256 * 1024;
 /// Bytes of all events that are kept, over all feeds.
-pub const EVENTS_MAX_BYTES: usize = 64 * 1024 * 1024;
+pub(crate) const EVENTS_MAX_BYTES: usize = 64 * 1024 * 1024;
 /// How long a call goes on when nobody follows any more.
 pub const LINGER: Duration = Duration::from_secs(10);
 /// How long events are kept when nobody follows any more, or nothing follows them.
-pub const KEPT: Duration = Duration::from_secs(60);
+pub(crate) const KEPT: Duration = Duration::from_secs(60);
 /// How long an order is followed at a time.
-pub const FEED_MAX: Duration = Duration::from_secs(60 * 60);
+pub(crate) const FEED_MAX: Duration = Duration::from_secs(60 * 60);
 /// Failures in a row, after which a feed ends.
 pub const FAILURES_MAX: u32 = 8;
 

@@ -112,8 +112,7 @@ fn request_id(arguments: &str) -> Result<String, SearchError> {
             code: "TOO_LONG".to_owned(),
             message: format!("expected at most {REQUEST_ID_MAX_CHARS} characters"),
         };
-        let violations = vec![violation];
-        return Err(SearchError::Refused(Refusal { code: "INVALID_REQUEST".to_owned(), violations }));
+        return Err(SearchError::Refused(Refusal::invalid_request(vec![violation])));
     }
     Ok(arguments.request_id)
 }

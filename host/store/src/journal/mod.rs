@@ -171,9 +171,8 @@ async fn serve(keep: Arc<dyn Keep>, mut queue: mpsc::Receiver<Taken>, load: Arc<
         let bytes = batch.iter().map(|taken| taken.bytes).sum();
         let count = u64::try_from(batch.len()).unwrap_or(u64::MAX);
         // A panic costs this batch and not the journal.
-        if supervise::catch("journal", write(&*keep, batch, &load)).await.is_err() {
-            load.lose(count);
-        }
+        let lost = supervise::catch("journal", write(&*keep, batch)).await.unwrap_or(count);
+        load.lose(lost);
         load.release(bytes);
     }
     load.tell();
@@ -192,18 +191,17 @@ async fn gather(first: Taken, queue: &mut mpsc::Receiver<Taken>, closing: &Cance
     batch
 }
 
-/// Writes a batch, trying again a few times; after that it is lost.
-async fn write(keep: &dyn Keep, batch: Vec<Taken>, load: &Load) {
+/// Writes a batch, trying again a few times. Returns how many of it are lost.
+async fn write(keep: &dyn Keep, batch: Vec<Taken>) -> u64 {
     let count = u64::try_from(batch.len()).unwrap_or(u64::MAX);
     // Compressing is work, and not for a thread that serves.
     let Ok((page, refused)) = tokio::task::spawn_blocking(move || page_of(batch)).await else {
-        return load.lose(count);
+        return count;
     };
-    load.lose(refused);
     let page = Arc::new(page);
     for tried in 1..=TRIES {
         match keep.keep(Arc::clone(&page)).await {
-            Ok(()) => return,
+            Ok(()) => return refused,
             Err(error) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, tried, "a batch of the journal was not kept");
             }
@@ -212,7 +210,7 @@ async fn write(keep: &dyn Keep, batch: Vec<Taken>, load: &Load) {
             tokio::time::sleep(TRY_AGAIN).await;
         }
     }
-    load.lose(count - refused);
+    count
 }
 
 /// A batch as a page, and how many of it are in no form to be kept.

@@ -27,7 +27,7 @@ fn the_authoring_form_becomes_a_submission() {
     assert_eq!(from_authoring(&form(), None).expect("valid"), expected);
     assert!(judge(&expected).is_ok());
     let mut early = form();
-    early["manifest_version"] = MANIFEST_VERSION.into();
+    early["manifest_version"] = super::super::authoring::MANIFEST_VERSION.into();
     early["business"].as_object_mut().expect("an object").remove("partner_id");
     early["business"]["tier"] = "tier2".into();
     early.as_object_mut().expect("an object").remove("submitForReview");

@@ -8,13 +8,13 @@
 use intent_gateway_domain::expiring_map::Expires;
 
 /// Waits after the first, second and every later RATE_LIMITED, milliseconds.
-pub const BACK_OFF_MS: [u64; 3] = [1_000, 4_000, 16_000];
+pub(crate) const BACK_OFF_MS: [u64; 3] = [1_000, 4_000, 16_000];
 /// Tries after the first RATE_LIMITED before the partner is left alone for longer.
-pub const BACK_OFF_TRIES: u32 = 5;
+pub(crate) const BACK_OFF_TRIES: u32 = 5;
 /// How long it is left alone then, milliseconds.
-pub const LEFT_ALONE_MS: u64 = 60_000;
+pub(crate) const LEFT_ALONE_MS: u64 = 60_000;
 /// The longest `Retry-After` that is believed, milliseconds.
-pub const RETRY_AFTER_MAX_MS: u64 = 600_000;
+pub(crate) const RETRY_AFTER_MAX_MS: u64 = 600_000;
 /// A partner that has not asked again this long after a wait starts from the first one, milliseconds.
 const FORGOTTEN_MS: u64 = 60_000;
 

@@ -16,8 +16,6 @@ mod window;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub use back_off::{BACK_OFF_MS, BACK_OFF_TRIES, LEFT_ALONE_MS, RETRY_AFTER_MAX_MS};
-
 use self::back_off::BackOff;
 use self::window::{Limit, Slot, Window};
 use super::key_of;
@@ -27,17 +25,17 @@ use intent_gateway_domain::expiring_map::{ExpiringMap, Full};
 use intent_gateway_domain::id::{PartnerId, UserId};
 
 /// Searches of one user at one partner per second.
-pub const SEARCHES_PER_SECOND: u32 = 1;
+pub(crate) const SEARCHES_PER_SECOND: u32 = 1;
 /// Details shown to one user per second, over all partners.
-pub const GETS_PER_SECOND: u32 = 5;
+pub(crate) const GETS_PER_SECOND: u32 = 5;
 /// Creates of one user at one partner per minute, by each tool that creates.
-pub const CREATES_PER_MINUTE: u32 = 1;
+pub(crate) const CREATES_PER_MINUTE: u32 = 1;
 /// Tools of partners that are counted at a time.
-pub const PARTNER_TOOLS_MAX: usize = 20_000;
+pub(crate) const PARTNER_TOOLS_MAX: usize = 20_000;
 /// Users, or users at a partner, that are counted at a time.
-pub const USERS_MAX: usize = 100_000;
+pub(crate) const USERS_MAX: usize = 100_000;
 /// Partners that are left alone at a time.
-pub const BACK_OFFS_MAX: usize = 20_000;
+pub(crate) const BACK_OFFS_MAX: usize = 20_000;
 
 const SECOND_MS: u64 = 1_000;
 const MINUTE_MS: u64 = 60_000;
@@ -126,18 +124,18 @@ impl Pace {
     }
 
     /// A call that was admitted came to nothing: the user may make another one in its place.
-    pub fn give_back(&self, UserSlot { rate, slot }: UserSlot) {
+    pub(crate) fn give_back(&self, UserSlot { rate, slot }: UserSlot) {
         self.counts().users.change(&rate, |window| window.give_back(slot));
     }
 
-    /// How long a partner is still left alone, milliseconds; absent where it may be called. Searches leave it out.
-    #[must_use]
-    pub fn left_alone_ms(&self, partner: &PartnerId, now_ms: u64) -> Option<u64> {
-        self.counts().left_alone_ms(partner, now_ms)
-    }
-
     /// A call that began at `started_ms` met with RATE_LIMITED.
-    pub fn note_rate_limit(&self, partner: &PartnerId, started_ms: u64, retry_after_ms: Option<u64>, now_ms: u64) {
+    pub(crate) fn note_rate_limit(
+        &self,
+        partner: &PartnerId,
+        started_ms: u64,
+        retry_after_ms: Option<u64>,
+        now_ms: u64,
+    ) {
         let key = key_of(&[partner.as_str()]);
         let mut counts = self.counts();
         // Without room the call's own retries and the partner's rate still hold.
@@ -148,7 +146,7 @@ impl Pace {
     }
 
     /// A call that began at `started_ms` was answered with anything else.
-    pub fn note_answer(&self, partner: &PartnerId, started_ms: u64) {
+    pub(crate) fn note_answer(&self, partner: &PartnerId, started_ms: u64) {
         self.counts().back_offs.change(&key_of(&[partner.as_str()]), |back_off| back_off.note_answer(started_ms));
     }
 

@@ -147,18 +147,18 @@ fn what_is_held_back_is_not_counted() {
 fn a_partner_that_asked_to_slow_down_is_left_alone() {
     let (one, other) = (partner("one"), partner("other"));
     let (pace, tool) = (Pace::default(), tool(ToolRole::Cancel, 600));
-    assert_eq!(pace.left_alone_ms(&one, START_MS), None);
+    assert_eq!(pace.counts().left_alone_ms(&one, START_MS), None);
     pace.note_rate_limit(&one, START_MS, Some(2_500), START_MS);
-    assert_eq!(pace.left_alone_ms(&one, START_MS + 500), Some(2_000));
+    assert_eq!(pace.counts().left_alone_ms(&one, START_MS + 500), Some(2_000));
     assert_eq!(admit(&pace, &call(&one, &tool, None), START_MS + 500), Decision::Wait(2_000, HeldBy::BackOff));
     assert_eq!(admit(&pace, &call(&other, &tool, None), START_MS), Decision::Call);
-    assert_eq!(pace.left_alone_ms(&one, START_MS + 2_500), None);
+    assert_eq!(pace.counts().left_alone_ms(&one, START_MS + 2_500), None);
     assert_eq!(admit(&pace, &call(&one, &tool, None), START_MS + 2_500), Decision::Call);
     pace.note_rate_limit(&one, START_MS + 2_500, None, START_MS + 2_600);
-    assert_eq!(pace.left_alone_ms(&one, START_MS + 2_600), Some(4_000));
+    assert_eq!(pace.counts().left_alone_ms(&one, START_MS + 2_600), Some(4_000));
     pace.note_answer(&one, START_MS + 6_600);
     pace.note_rate_limit(&one, START_MS + 7_000, None, START_MS + 7_000);
-    assert_eq!(pace.left_alone_ms(&one, START_MS + 7_000), Some(1_000));
+    assert_eq!(pace.counts().left_alone_ms(&one, START_MS + 7_000), Some(1_000));
 }
 
 #[test]

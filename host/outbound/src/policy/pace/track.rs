@@ -15,13 +15,13 @@ use intent_gateway_domain::id::{PartnerId, UserId};
 /// Time between the beginnings of two calls for one order, milliseconds.
 pub const BETWEEN_CALLS_MS: u64 = 5_000;
 /// An older answer is not served while another call is under way, milliseconds.
-pub const SERVED_MAX_AGE_MS: u64 = 30_000;
+pub(crate) const SERVED_MAX_AGE_MS: u64 = 30_000;
 /// How soon to ask again while a call is under way, milliseconds.
 pub const ASK_AGAIN_MS: u64 = 250;
 /// Orders that are followed at a time.
-pub const ORDERS_MAX: usize = 20_000;
+pub(crate) const ORDERS_MAX: usize = 20_000;
 /// Answers kept, bytes in sum; one that does not fit is given to its caller alone.
-pub const ANSWERS_MAX_BYTES: usize = 32 * 1024 * 1024;
+pub(crate) const ANSWERS_MAX_BYTES: usize = 32 * 1024 * 1024;
 
 /// What to do about an order's state.
 #[derive(Debug)]
