@@ -106,7 +106,7 @@ fn what_a_contract_knows_also_wakes_it() {
             let opinion = lexicon.classify(&asked.utterance);
             if opinion.score >= 0.5 || !opinion.elsewhere.is_empty() {
                 heard += 1;
-                assert_eq!(index.woken(&asked.utterance), [0], "{intent}: {}", asked.utterance);
+                assert_eq!(index.select_by_cues(&asked.utterance), [0], "{intent}: {}", asked.utterance);
             }
         }
         assert!(heard > 40, "{intent} has an opinion of {heard} utterances only");
@@ -133,7 +133,7 @@ proptest! {
     fn host_and_contract_read_alike(word in WORD, said in prop::collection::vec(WORD, 1..6)) {
         let said = said.join(" ");
         let index = CueIndex::build([[word.clone()].as_slice()]);
-        prop_assert_eq!(lexicon_of(&word).classify(&said).score > 0.5, !index.woken(&said).is_empty());
+        prop_assert_eq!(lexicon_of(&word).classify(&said).score > 0.5, !index.select_by_cues(&said).is_empty());
     }
 
     /// What a contract claims by a phrase, the phrase as its cue would have woken.
@@ -144,6 +144,6 @@ proptest! {
     ) {
         let (phrase, said) = (phrase.join("-"), said.join(", "));
         let index = CueIndex::build([[phrase.clone()].as_slice()]);
-        prop_assert!(lexicon_of(&phrase).classify(&said).score < 0.5 || index.woken(&said) == [0]);
+        prop_assert!(lexicon_of(&phrase).classify(&said).score < 0.5 || index.select_by_cues(&said) == [0]);
     }
 }

@@ -60,7 +60,7 @@ impl Contracts for World {
         Some(self.contract.clone())
     }
 
-    fn loaded(&self, _: Digest) -> Option<Arc<dyn Contract>> {
+    fn find_loaded(&self, _: Digest) -> Option<Arc<dyn Contract>> {
         unreachable!("a search takes the live version")
     }
 
@@ -68,7 +68,7 @@ impl Contracts for World {
         vec![self.contract.clone()]
     }
 
-    fn woken(&self, _: &str) -> Vec<Arc<dyn Contract>> {
+    fn select_by_cues(&self, _: &str) -> Vec<Arc<dyn Contract>> {
         unreachable!("a search classifies nothing")
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn step(text: &str) {
 
 /// Runs a command to its end; a failure is an error that names it.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
-    let shown = shown(command);
+    let shown = show_command(command);
     let status = command.stdin(Stdio::null()).status().with_context(|| format!("cannot start `{shown}`"))?;
     if !status.success() {
         bail!("`{shown}` failed ({status})");
@@ -27,7 +27,7 @@ pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
 
 /// Runs a command and returns what it printed.
 pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
-    let shown = shown(command);
+    let shown = show_command(command);
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start `{shown}`"))?;
     if !output.status.success() {
         bail!("`{shown}` failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
@@ -53,7 +53,7 @@ pub(crate) fn cargo() -> Command {
     cargo
 }
 
-fn shown(command: &Command) -> String {
+fn show_command(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }

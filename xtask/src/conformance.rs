@@ -73,7 +73,7 @@ pub(crate) fn run_all() -> anyhow::Result<()> {
     }
     std::fs::create_dir_all(&folder)?;
     for revision in &expected.revisions {
-        suite.run(revision, &expected.failing(revision), &folder)?;
+        suite.run(revision, &expected.list_failing(revision), &folder)?;
         let count = |outcomes: &[Outcome]| expected.of(revision).filter(|one| outcomes.contains(&one.outcome)).count();
         let (passed, failed) = (count(&[Outcome::Passes]), count(&[Outcome::NotApplicable, Outcome::NotYet]));
         eprintln!("   {revision}: {passed} scenarios pass, {failed} fail as expected");
@@ -173,7 +173,7 @@ impl Expectations {
     }
 
     /// What is expected to fail in a revision, as the suite names it: scenarios, and checks of scenarios.
-    fn failing(&self, revision: &str) -> Vec<String> {
+    fn list_failing(&self, revision: &str) -> Vec<String> {
         let failing = self.of(revision).filter(|scenario| scenario.outcome != Outcome::Passes);
         let named = failing.flat_map(|Scenario { name, checks, .. }| match checks.as_slice() {
             [] => vec![name.clone()],

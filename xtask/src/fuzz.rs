@@ -62,7 +62,7 @@ pub(crate) fn run_all() -> anyhow::Result<()> {
     std::fs::create_dir_all(&folder)?;
     let partners = gateway::start_rust_partners(&folder)?;
     let gateway = Gateway::start("debug", &folder, &partners, &SETTINGS)?;
-    let contracts = guests::shipped()?;
+    let contracts = guests::list_shipped()?;
     for contract in &contracts {
         gateway.ship(contract)?;
     }

@@ -53,7 +53,7 @@ pub(crate) fn build_all() -> anyhow::Result<()> {
 }
 
 /// The components of all contracts that ship.
-pub(crate) fn shipped() -> anyhow::Result<Vec<PathBuf>> {
+pub(crate) fn list_shipped() -> anyhow::Result<Vec<PathBuf>> {
     let shipped = GUESTS.iter().filter(|guest| guest.folder == CONTRACTS);
     shipped.map(|guest| Ok(component_path(guest.folder, &Package::of(&root().join(guest.home))?.name))).collect()
 }

@@ -98,7 +98,7 @@ fn tests() -> anyhow::Result<()> {
 fn contract_checks() -> anyhow::Result<()> {
     gateway::build("debug")?;
     step("Checking and fuzzing the contracts");
-    for contract in guests::shipped()? {
+    for contract in guests::list_shipped()? {
         let mut check = Command::new(gateway::binary("debug", "intent-gateway"));
         run(check.args(["plugin", "check", "--fuzz-seconds", FUZZ_SECONDS]).arg(contract))?;
     }

@@ -143,10 +143,10 @@ impl Body for Profile {
     const CLOSED: bool = true;
 
     fn read(members: &mut Members<'_>) -> Option<Self> {
-        let (legal_name, gstin) = (members.unbounded("legal_name"), members.unbounded("gstin"));
+        let (legal_name, gstin) = (members.text_of_any_length("legal_name"), members.text_of_any_length("gstin"));
         let legal_entity_type = members.word("legal_entity_type");
         let licences = members.objects("licences");
-        let privacy_policy_url = members.unbounded("privacy_policy_url");
+        let privacy_policy_url = members.text_of_any_length("privacy_policy_url");
         let grievance_officer = members.optional_object("grievance_officer");
         Some(Self {
             legal_name: legal_name?,
@@ -163,7 +163,7 @@ impl Body for Licence {
     const CLOSED: bool = true;
 
     fn read(members: &mut Members<'_>) -> Option<Self> {
-        let (kind, number) = (members.word("kind"), members.unbounded("number"));
+        let (kind, number) = (members.word("kind"), members.text_of_any_length("number"));
         Some(Self { kind: kind?, number: number?, valid_until: members.optional_unbounded("valid_until") })
     }
 }
@@ -172,7 +172,7 @@ impl Body for GrievanceOfficer {
     const CLOSED: bool = true;
 
     fn read(members: &mut Members<'_>) -> Option<Self> {
-        let [name, email, phone] = ["name", "email", "phone"].map(|name| members.unbounded(name));
+        let [name, email, phone] = ["name", "email", "phone"].map(|name| members.text_of_any_length(name));
         Some(Self { name: name?, email: email?, phone: phone? })
     }
 }
@@ -258,7 +258,7 @@ impl From<Overview> for OverviewBody {
             business_name: account.business_name,
             created_at: time(account.created_at_ms),
             profile: account.profile,
-            credentials: credentials.map(|credentials| CredentialsBody::redacted(credentials, webhook)),
+            credentials: credentials.map(|credentials| CredentialsBody::hide_secret(credentials, webhook)),
             manifest: manifests.map(ManifestsBody::from),
             connection: connection.map(ConnectionBody::from),
             next,
@@ -317,7 +317,7 @@ impl From<SigningKey> for Validity {
 impl CredentialsBody {
     /// Without a secret.
     #[must_use]
-    pub fn redacted(credentials: Credentials, webhook: Option<Webhook>) -> Self {
+    pub fn hide_secret(credentials: Credentials, webhook: Option<Webhook>) -> Self {
         let (webhook_url, keys) = webhook.map(|Webhook { url, keys, .. }| (url, keys)).unzip();
         Self {
             client_id: credentials.client_id,
@@ -332,8 +332,8 @@ impl CredentialsBody {
 
     /// With the secret in plain: once.
     #[must_use]
-    pub fn issued(issued: IssuedCredentials, webhook: Option<Webhook>) -> Self {
-        Self { client_secret: issued.client_secret, ..Self::redacted(issued.credentials, webhook) }
+    pub fn show_once(issued: IssuedCredentials, webhook: Option<Webhook>) -> Self {
+        Self { client_secret: issued.client_secret, ..Self::hide_secret(issued.credentials, webhook) }
     }
 }
 

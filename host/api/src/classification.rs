@@ -24,7 +24,7 @@ pub struct ClassifyRequest {
 
 impl Body for ClassifyRequest {
     fn read(members: &mut Members<'_>) -> Option<Self> {
-        let utterance = members.unbounded("utterance");
+        let utterance = members.text_of_any_length("utterance");
         match utterance.as_deref() {
             Some(text) if text.trim().is_empty() => {
                 members.refuse("utterance", "TOO_SHORT", "expected at least one character");

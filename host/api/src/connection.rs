@@ -100,7 +100,7 @@ impl Body for Confirmation {
     const CLOSED: bool = true;
 
     fn read(members: &mut Members<'_>) -> Option<Self> {
-        let (code, note) = (members.unbounded("code"), members.unbounded("note"));
+        let (code, note) = (members.text_of_any_length("code"), members.text_of_any_length("note"));
         Some(Self { code: code?, note: note? })
     }
 }

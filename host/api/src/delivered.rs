@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use intent_gateway_domain::contract::Axes;
-use intent_gateway_onboarding::Compared;
+use intent_gateway_onboarding::DeliveredComparison;
 use intent_gateway_onboarding::delivered::Inflated;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -51,8 +51,8 @@ pub struct DeliveredBody {
     pub review: Option<String>,
 }
 
-impl From<Compared> for DeliveredBody {
-    fn from(Compared { delivered, declared, inflated, review }: Compared) -> Self {
+impl From<DeliveredComparison> for DeliveredBody {
+    fn from(DeliveredComparison { delivered, declared, inflated, review }: DeliveredComparison) -> Self {
         Self {
             partner: delivered.partner.to_string(),
             intent: delivered.intent.to_string(),

@@ -78,27 +78,27 @@ enum Characters {
 impl<'a> Members<'a> {
     /// A text on one line.
     pub fn text(&mut self, name: &str) -> Option<String> {
-        self.required(name).and_then(|json| self.bounded(name, json, Characters::Line))
+        self.require(name).and_then(|json| self.read_bounded(name, json, Characters::Line))
     }
 
     /// A text that may have several lines.
     pub(crate) fn prose(&mut self, name: &str) -> Option<String> {
-        self.required(name).and_then(|json| self.bounded(name, json, Characters::Prose))
+        self.require(name).and_then(|json| self.read_bounded(name, json, Characters::Prose))
     }
 
     /// A text on one line that may be absent or null.
     pub fn optional_text(&mut self, name: &str) -> Option<String> {
-        self.optional(name).and_then(|json| self.bounded(name, json, Characters::Line))
+        self.optional(name).and_then(|json| self.read_bounded(name, json, Characters::Line))
     }
 
     /// A text that may have several lines, and may be absent or null.
     pub(crate) fn optional_prose(&mut self, name: &str) -> Option<String> {
-        self.optional(name).and_then(|json| self.bounded(name, json, Characters::Prose))
+        self.optional(name).and_then(|json| self.read_bounded(name, json, Characters::Prose))
     }
 
     /// A text whatever its characters and length: the domain bounds it.
-    pub fn unbounded(&mut self, name: &str) -> Option<String> {
-        self.required(name).and_then(|json| self.string(name, json))
+    pub fn text_of_any_length(&mut self, name: &str) -> Option<String> {
+        self.require(name).and_then(|json| self.string(name, json))
     }
 
     /// The same; it may be absent or null.
@@ -108,7 +108,7 @@ impl<'a> Members<'a> {
 
     /// A text out of a vocabulary, as what it stands for.
     pub fn word<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
-        let text = self.unbounded(name)?;
+        let text = self.text_of_any_length(name)?;
         let read = T::deserialize(StrDeserializer::<value::Error>::new(&text));
         read.map_err(|error| self.refuse(name, code::NOT_IN_VOCABULARY, error.to_string())).ok()
     }
@@ -215,7 +215,7 @@ impl<'a> Members<'a> {
         self.take(name).filter(|json| json.get() != "null")
     }
 
-    fn required(&mut self, name: &str) -> Option<&'a RawValue> {
+    fn require(&mut self, name: &str) -> Option<&'a RawValue> {
         let json = self.optional(name);
         if json.is_none() {
             self.miss(name);
@@ -231,7 +231,7 @@ impl<'a> Members<'a> {
         text
     }
 
-    fn bounded(&mut self, name: &str, json: &RawValue, characters: Characters) -> Option<String> {
+    fn read_bounded(&mut self, name: &str, json: &RawValue, characters: Characters) -> Option<String> {
         let text = self.string(name, json)?;
         let space = |character: char| characters == Characters::Prose && matches!(character, '\n' | '\r' | '\t');
         if text.chars().count() > TEXT_MAX_CHARS {

@@ -6,7 +6,7 @@ use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_onboarding::compliance::{ChecklistItem, PrivacyCheck, Profile};
 use intent_gateway_onboarding::records::{Decision, Review, ReviewStatus, ReviewSubject};
-use intent_gateway_onboarding::{DecisionOrder, ReviewView, Verdict};
+use intent_gateway_onboarding::{DecisionOrder, ReviewVerdict, ReviewView};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -20,7 +20,7 @@ use crate::time;
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DecisionRequest {
     /// `approve` or `reject`.
-    pub decision: Verdict,
+    pub decision: ReviewVerdict,
     /// Told to the partner; a rejection says what to fix.
     #[schema(max_length = 4096)]
     pub notes: Option<String>,
@@ -196,10 +196,10 @@ mod tests {
     fn decisions_are_read() {
         let order: DecisionOrder =
             read::<DecisionRequest>(r#"{"decision":"approve","confirmed":["A","B","A"]}"#).expect("read").into();
-        assert_eq!((order.verdict, order.notes.as_str(), order.confirmed.len()), (Verdict::Approve, "", 2));
+        assert_eq!((order.verdict, order.notes.as_str(), order.confirmed.len()), (ReviewVerdict::Approve, "", 2));
         let order: DecisionOrder =
             read::<DecisionRequest>(r#"{"decision":"reject","notes":"Mend\nthis."}"#).expect("read").into();
-        assert_eq!((order.verdict, order.notes.as_str()), (Verdict::Reject, "Mend\nthis."));
+        assert_eq!((order.verdict, order.notes.as_str()), (ReviewVerdict::Reject, "Mend\nthis."));
         for bad in ["{}", r#"{"decision":""}"#, r#"{"decision":"Approve"}"#, r#"{"decision":true}"#, "[]"] {
             assert!(read::<DecisionRequest>(bad).is_err(), "{bad}");
         }

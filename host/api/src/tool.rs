@@ -28,7 +28,7 @@ impl Body for ToolRequest {
     const CLOSED: bool = true;
 
     fn read(members: &mut Members<'_>) -> Option<Self> {
-        let (reference, arguments) = (members.unbounded("reference"), members.raw("arguments"));
+        let (reference, arguments) = (members.text_of_any_length("reference"), members.raw("arguments"));
         Some(Self { reference: reference?, arguments: arguments? })
     }
 }

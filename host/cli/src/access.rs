@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::client::Gateway;
 use crate::complain;
-use crate::outcome::{Stopped, failed, usage};
+use crate::outcome::{CommandError, fail, usage};
 
 /// Where a partner's credentials are taken from. There are no flags for them: what stands on a command line, others
 /// on the machine can read.
@@ -33,13 +33,13 @@ pub(crate) struct GatewayArgs {
 
 impl GatewayArgs {
     /// The gateway with a token, and the token.
-    pub(crate) fn open(&self) -> Result<(Gateway, Secret), Stopped> {
+    pub(crate) fn open(&self) -> Result<(Gateway, Secret), CommandError> {
         open(&self.gateway, self.token.as_ref())
     }
 }
 
 /// A gateway with a token, or with the credentials of the environment, which are changed for one.
-pub(crate) fn open(address: &str, token: Option<&Secret>) -> Result<(Gateway, Secret), Stopped> {
+pub(crate) fn open(address: &str, token: Option<&Secret>) -> Result<(Gateway, Secret), CommandError> {
     let gateway = Gateway::at(address).map_err(usage)?;
     if gateway.is_in_the_clear() {
         complain(&format!("warning: {} is plain HTTP; everybody on the way can read the token", gateway.address()));
@@ -66,10 +66,10 @@ struct Issued {
     token: Secret,
 }
 
-fn exchange(gateway: &Gateway, client_id: &str, client_secret: &Secret) -> Result<Secret, Stopped> {
+fn exchange(gateway: &Gateway, client_id: &str, client_secret: &Secret) -> Result<Secret, CommandError> {
     let body = json!({"client_id": client_id, "client_secret": client_secret.expose()});
     let issued: Result<Issued, _> = gateway.post(TOKEN_PATH, Some(&body));
-    issued.map(|issued| issued.token).context("there is no token for these credentials").map_err(failed)
+    issued.map(|issued| issued.token).context("there is no token for these credentials").map_err(fail)
 }
 
 /// The account that a partner's token is for. The token is not verified: that is the gateway's business, and here it

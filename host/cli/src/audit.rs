@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::access::{self, parse_partner, parse_secret};
 use crate::arguments::FileArg;
-use crate::outcome::{Stopped, Verdict, exit_code, failed, print_json};
+use crate::outcome::{CommandError, Verdict, exit_code, fail, print_json};
 use crate::print;
 use crate::store_command::with_store;
 use crate::terminal::{pairs, table};
@@ -102,7 +102,7 @@ impl AuditCommand {
 }
 
 /// An entry of a store as a gateway would show it.
-fn shown(entry: AuditEntry) -> AuditEntryBody {
+fn show_entry(entry: AuditEntry) -> AuditEntryBody {
     let written = entry.detail.clone();
     let body = AuditEntryBody::from(entry);
     // A log that was tampered with may hold anything; `verify` says so, and here it is shown as it is.
@@ -111,7 +111,7 @@ fn shown(entry: AuditEntry) -> AuditEntryBody {
 
 /// A log that holds together.
 #[derive(Debug, Serialize)]
-struct Verified {
+struct VerifiedLog {
     /// How many entries it has.
     entries: u64,
     /// Digest of the last.
@@ -123,14 +123,15 @@ pub(crate) fn read(config: &Config, command: &AuditCommand) -> anyhow::Result<()
     with_store(config, async |store| match command {
         AuditCommand::Verify(arguments) => {
             let (entries, head) = store.verify_audit().await.context("the audit log cannot be relied on")?;
-            tell_verified(&Verified { entries, head: head.to_string() }, arguments.json).map_err(Stopped::into_error)
+            tell_verified(&VerifiedLog { entries, head: head.to_string() }, arguments.json)
+                .map_err(CommandError::into_error)
         }
         AuditCommand::Show(arguments) => {
             let subject = arguments.subject.as_ref().map(PartnerId::as_str);
             let entries = store.audit(subject, arguments.after, arguments.limit).await;
             let entries = entries.context("the store cannot be read")?;
-            tell_entries(&entries.into_iter().map(shown).collect::<Vec<_>>(), arguments.json)
-                .map_err(Stopped::into_error)
+            tell_entries(&entries.into_iter().map(show_entry).collect::<Vec<_>>(), arguments.json)
+                .map_err(CommandError::into_error)
         }
     })
 }
@@ -143,29 +144,29 @@ pub(crate) fn ask(address: &str, command: &AuditCommand) -> ExitCode {
     })
 }
 
-fn ask_verified(address: &str, arguments: &VerifyArgs) -> Result<Verdict, Stopped> {
+fn ask_verified(address: &str, arguments: &VerifyArgs) -> Result<Verdict, CommandError> {
     let (gateway, _) = access::open(address, arguments.log.token.as_ref())?;
-    let AuditVerified { entries, head, problem, ok: _ } = gateway.get("/api/v1/admin/audit/verify").map_err(failed)?;
+    let AuditVerified { entries, head, problem, ok: _ } = gateway.get("/api/v1/admin/audit/verify").map_err(fail)?;
     if let Some(problem) = problem {
-        return Err(failed(anyhow!("the audit log cannot be relied on after entry {entries}: {problem}")));
+        return Err(fail(anyhow!("the audit log cannot be relied on after entry {entries}: {problem}")));
     }
-    tell_verified(&Verified { entries, head }, arguments.json).map(|()| Verdict::Well)
+    tell_verified(&VerifiedLog { entries, head }, arguments.json).map(|()| Verdict::Clean)
 }
 
-fn ask_entries(address: &str, arguments: &ShowArgs) -> Result<Verdict, Stopped> {
+fn ask_entries(address: &str, arguments: &ShowArgs) -> Result<Verdict, CommandError> {
     let ShowArgs { log, subject, after, limit, json } = arguments;
     let (gateway, _) = access::open(address, log.token.as_ref())?;
     let subject = subject.as_ref().map(|subject| format!("&subject={subject}")).unwrap_or_default();
     let page: AuditPage =
-        gateway.get(&format!("/api/v1/admin/audit?after={after}&limit={limit}{subject}")).map_err(failed)?;
-    tell_entries(&page.entries, *json).map(|()| Verdict::Well)
+        gateway.get(&format!("/api/v1/admin/audit?after={after}&limit={limit}{subject}")).map_err(fail)?;
+    tell_entries(&page.entries, *json).map(|()| Verdict::Clean)
 }
 
-fn tell_verified(verified: &Verified, json: bool) -> Result<(), Stopped> {
+fn tell_verified(verified: &VerifiedLog, json: bool) -> Result<(), CommandError> {
     if json {
         return print_json(verified);
     }
-    let Verified { entries, head } = verified;
+    let VerifiedLog { entries, head } = verified;
     print(&pairs(&[
         ("entries", entries.to_string()),
         ("head", head.clone()),
@@ -174,7 +175,7 @@ fn tell_verified(verified: &Verified, json: bool) -> Result<(), Stopped> {
     Ok(())
 }
 
-fn tell_entries(entries: &[AuditEntryBody], json: bool) -> Result<(), Stopped> {
+fn tell_entries(entries: &[AuditEntryBody], json: bool) -> Result<(), CommandError> {
     if json {
         return print_json(&entries);
     }
@@ -214,7 +215,7 @@ mod tests {
 
     #[test]
     fn an_entry_of_the_store_reads_as_one_of_a_gateway() {
-        let shown = shown(entry(json!({"passed": true})));
+        let shown = show_entry(entry(json!({"passed": true})));
         assert_eq!(shown.at, "2025-11-21T09:20:00.042Z");
         let sent = json!({
             "seq": 7, "at": "2025-11-21T09:20:00.042Z", "actor": {"role": "admin", "subject": "asha"},
@@ -226,14 +227,14 @@ mod tests {
 
     #[test]
     fn a_row_is_short_and_holds_no_control_characters() {
-        let mut shown = shown(entry(json!("x".repeat(200))));
+        let mut shown = show_entry(entry(json!("x".repeat(200))));
         shown.actor = Actor::gateway();
         let cells = row(&shown);
         assert_eq!((cells[0].as_str(), cells[2].as_str()), ("7", "gateway"));
         assert_eq!(cells[5].chars().count(), DETAIL_SHOWN_MAX_CHARS + 1);
         let mut forged = entry(Value::Null);
         forged.detail = "no JSON \u{1b}[2J".to_owned();
-        let cells = row(&super::shown(forged));
+        let cells = row(&super::show_entry(forged));
         assert!(!table(["", "", "", "", "", ""], &[cells]).contains('\u{1b}'));
     }
 }

@@ -47,7 +47,7 @@ pub(crate) enum GatewayError {
     },
     /// The gateway refused.
     #[error("{0}")]
-    Refused(Box<Refused>),
+    Refused(Box<GatewayRefusal>),
     /// The answer is not what was asked for.
     #[error("{url} answered something else than expected; is it an intent-gateway of this version?")]
     Unexpected {
@@ -68,7 +68,7 @@ impl GatewayError {
 
 /// A refusal in the shape that all have (docs/errors.md).
 #[derive(Debug, Serialize)]
-pub(crate) struct Refused {
+pub(crate) struct GatewayRefusal {
     #[serde(serialize_with = "status_number")]
     pub(crate) status: http::StatusCode,
     pub(crate) code: String,
@@ -81,7 +81,7 @@ fn status_number<S: serde::Serializer>(status: &http::StatusCode, serializer: S)
     serializer.serialize_u16(status.as_u16())
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for GatewayRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { status, code, message, request_id, violations } = self;
         // The message sums the violations up.
@@ -192,7 +192,7 @@ impl Gateway {
         }
         let (status, text) = self.exchange(&url, request.body(body))?;
         if !status.is_success() {
-            return Err(GatewayError::Refused(Box::new(refused(status, &text))));
+            return Err(GatewayError::Refused(Box::new(read_refusal(status, &text))));
         }
         Ok(text)
     }
@@ -210,12 +210,12 @@ impl Gateway {
 }
 
 /// Whatever stands between may answer in its own shape.
-fn refused(status: http::StatusCode, text: &str) -> Refused {
+fn read_refusal(status: http::StatusCode, text: &str) -> GatewayRefusal {
     match serde_json::from_str(text) {
         Ok(ErrorBody { error: ErrorDetail { code, message, request_id, violations, link_url: _ } }) => {
-            Refused { status, code, message, request_id: Some(request_id), violations }
+            GatewayRefusal { status, code, message, request_id: Some(request_id), violations }
         }
-        Err(_) => Refused {
+        Err(_) => GatewayRefusal {
             status,
             code: status.canonical_reason().unwrap_or("no reason given").to_owned(),
             message: format!("no gateway's answer: {:?}", text.chars().take(SHOWN_MAX_CHARS).collect::<String>()),
@@ -262,11 +262,11 @@ mod tests {
             {"pointer": "/intents/0/pricing", "code": "MIN_ABOVE_MAX", "message": "auto.x: min exceeds max"},
             {"pointer": "", "code": "PROBE_NEEDED", "message": "no probe"}]}}"#;
         assert_eq!(
-            refused(StatusCode::BAD_REQUEST, body).to_string(),
+            read_refusal(StatusCode::BAD_REQUEST, body).to_string(),
             "refused [INVALID_REQUEST, HTTP 400, request r-1]\n  \
              /intents/0/pricing: auto.x: min exceeds max [MIN_ABOVE_MAX]\n  no probe [PROBE_NEEDED]"
         );
-        let strange = refused(StatusCode::BAD_GATEWAY, "<html>\u{1b}[31m");
+        let strange = read_refusal(StatusCode::BAD_GATEWAY, "<html>\u{1b}[31m");
         assert_eq!(strange.to_string(), "no gateway's answer: \"<html>\\u{1b}[31m\" [Bad Gateway, HTTP 502]");
     }
 }

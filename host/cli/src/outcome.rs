@@ -12,28 +12,28 @@ use crate::{EXIT_FAILURE, EXIT_USAGE, complain, print};
 /// How a command that did its work ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// All is well.
-    Well,
+    /// Nothing is wrong.
+    Clean,
     /// Something is wrong, and what has been printed.
     Found,
 }
 
 impl Verdict {
-    pub(crate) fn of(well: bool) -> Self {
-        if well { Self::Well } else { Self::Found }
+    pub(crate) fn of(clean: bool) -> Self {
+        if clean { Self::Clean } else { Self::Found }
     }
 }
 
 /// Why a command could not do its work.
 #[derive(Debug)]
-pub(crate) enum Stopped {
+pub(crate) enum CommandError {
     /// It was asked for something that cannot be done.
     Usage(anyhow::Error),
     /// What it was asked about stands in the way.
     Failed(anyhow::Error),
 }
 
-impl Stopped {
+impl CommandError {
     /// The reason alone, for a caller that has its own exit code.
     pub(crate) fn into_error(self) -> anyhow::Error {
         match self {
@@ -43,28 +43,28 @@ impl Stopped {
 }
 
 /// A file that is not there and the like are for whoever called to put right.
-pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Stopped {
-    Stopped::Usage(error.into())
+pub(crate) fn usage(error: impl Into<anyhow::Error>) -> CommandError {
+    CommandError::Usage(error.into())
 }
 
-pub(crate) fn failed(error: impl Into<anyhow::Error>) -> Stopped {
-    Stopped::Failed(error.into())
+pub(crate) fn fail(error: impl Into<anyhow::Error>) -> CommandError {
+    CommandError::Failed(error.into())
 }
 
 /// The exit code of what came out; a reason to stop is told.
-pub(crate) fn exit_code(outcome: Result<Verdict, Stopped>) -> ExitCode {
+pub(crate) fn exit_code(outcome: Result<Verdict, CommandError>) -> ExitCode {
     let (error, code) = match outcome {
-        Ok(Verdict::Well) => return ExitCode::SUCCESS,
+        Ok(Verdict::Clean) => return ExitCode::SUCCESS,
         Ok(Verdict::Found) => return ExitCode::from(EXIT_FAILURE),
-        Err(Stopped::Failed(error)) => (error, EXIT_FAILURE),
-        Err(Stopped::Usage(error)) => (error, EXIT_USAGE),
+        Err(CommandError::Failed(error)) => (error, EXIT_FAILURE),
+        Err(CommandError::Usage(error)) => (error, EXIT_USAGE),
     };
     complain(&format!("{error:#}"));
     ExitCode::from(code)
 }
 
 /// What a script reads.
-pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), Stopped> {
-    print(&serde_json::to_string_pretty(value).context("the result is no JSON").map_err(failed)?);
+pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), CommandError> {
+    print(&serde_json::to_string_pretty(value).context("the result is no JSON").map_err(fail)?);
     Ok(())
 }

@@ -21,7 +21,7 @@ use serde_json::value::RawValue;
 
 use crate::access::GatewayArgs;
 use crate::client::{Gateway, GatewayError};
-use crate::outcome::{Stopped, Verdict, exit_code, failed, print_json};
+use crate::outcome::{CommandError, Verdict, exit_code, fail, print_json};
 use crate::print;
 use crate::terminal::{Palette, Tone, harmless, pairs, table};
 
@@ -106,7 +106,7 @@ pub(crate) fn run(command: &ReceiptCommand) -> ExitCode {
     })
 }
 
-fn list(arguments: &ListArgs) -> Result<Verdict, Stopped> {
+fn list(arguments: &ListArgs) -> Result<Verdict, CommandError> {
     let ListArgs { request_id, common } = arguments;
     let request_id = utf8_percent_encode(request_id, NON_ALPHANUMERIC);
     let answer = open(common)?.get(&format!("{RECEIPTS}?request_id={request_id}"));
@@ -114,24 +114,24 @@ fn list(arguments: &ListArgs) -> Result<Verdict, Stopped> {
         [] => "no receipt of this request is kept".to_owned(),
         receipts => receipts.iter().map(|receipt| harmless(receipt)).collect::<Vec<_>>().join("\n"),
     })?;
-    Ok(Verdict::Well)
+    Ok(Verdict::Clean)
 }
 
-fn show(arguments: &ReceiptArgs) -> Result<Verdict, Stopped> {
+fn show(arguments: &ReceiptArgs) -> Result<Verdict, CommandError> {
     let ReceiptArgs { receipt, common } = arguments;
     let answer = open(common)?.get(&format!("{RECEIPTS}/{receipt}"));
-    tell(answer, common.json, told)?;
-    Ok(Verdict::Well)
+    tell(answer, common.json, show_receipt)?;
+    Ok(Verdict::Clean)
 }
 
-fn replay(arguments: &ReceiptArgs) -> Result<Verdict, Stopped> {
+fn replay(arguments: &ReceiptArgs) -> Result<Verdict, CommandError> {
     let ReceiptArgs { receipt, common } = arguments;
     let answer = open(common)?.post(&format!("{RECEIPTS}/{receipt}/replay"), None);
-    let replayed = tell(answer, common.json, |replayed| compared(replayed, Palette::of_stdout()))?;
+    let replayed = tell(answer, common.json, |replayed| show_replay(replayed, Palette::of_stdout()))?;
     Ok(Verdict::of(replayed.same))
 }
 
-fn open(common: &Common) -> Result<Gateway, Stopped> {
+fn open(common: &Common) -> Result<Gateway, CommandError> {
     common.gateway.open().map(|(gateway, _)| gateway)
 }
 
@@ -140,7 +140,7 @@ fn tell<T: DeserializeOwned>(
     answer: Result<Box<RawValue>, GatewayError>,
     json: bool,
     text: impl FnOnce(&T) -> String,
-) -> Result<T, Stopped> {
+) -> Result<T, CommandError> {
     let answer = match answer {
         Ok(answer) => answer,
         Err(error) => {
@@ -148,12 +148,12 @@ fn tell<T: DeserializeOwned>(
             if let (GatewayError::Refused(refused), true) = (&error, json) {
                 print_json(&json!({"error": refused}))?;
             }
-            return Err(failed(error));
+            return Err(fail(error));
         }
     };
     let read: T = serde_json::from_str(answer.get())
         .context("the gateway answered something else than expected; is it of this version?")
-        .map_err(failed)?;
+        .map_err(fail)?;
     if json {
         print(answer.get());
     } else {
@@ -163,7 +163,7 @@ fn tell<T: DeserializeOwned>(
 }
 
 /// A receipt without what the user and the partners said.
-fn told(receipt: &Receipt) -> String {
+fn show_receipt(receipt: &Receipt) -> String {
     let at = i64::try_from(receipt.at_ms).ok().and_then(|at_ms| Timestamp::from_millisecond(at_ms).ok());
     let head = pairs(&[
         ("receipt", receipt.id.clone()),
@@ -206,7 +206,7 @@ fn partner(receipt: &Receipt, number: u32) -> String {
     payload.map_or_else(|| "nobody".to_owned(), |payload| payload.partner.to_string())
 }
 
-fn compared(replayed: &RankingReplay, palette: Palette) -> String {
+fn show_replay(replayed: &RankingReplay, palette: Palette) -> String {
     let RankingReplay {
         receipt,
         intent,
@@ -225,7 +225,7 @@ fn compared(replayed: &RankingReplay, palette: Palette) -> String {
         ("found", found),
     ];
     if let Some(difference) = difference {
-        lines.push(("difference", parting(difference)));
+        lines.push(("difference", show_difference(difference)));
     }
     let verdict =
         if *same { palette.paint(Tone::Good, "the same to the bit") } else { palette.paint(Tone::Bad, "not the same") };
@@ -233,24 +233,24 @@ fn compared(replayed: &RankingReplay, palette: Palette) -> String {
 }
 
 /// Where two outcomes part, in words.
-fn parting(difference: &Difference) -> String {
+fn show_difference(difference: &Difference) -> String {
     match difference {
         Difference::Request { code } => format!("the contract refuses the request now, with {code}"),
         Difference::Ranked { place, expected, found } => {
-            let told = |score: &Option<ReceiptScore>| {
+            let say = |score: &Option<ReceiptScore>| {
                 score.as_ref().map_or_else(|| "nothing".to_owned(), |score| format!("{} at {}", score.id, score.total))
             };
             let at = place.saturating_add(1);
-            format!("place {at} of the ranking: expected {}, found {}", told(expected), told(found))
+            format!("place {at} of the ranking: expected {}, found {}", say(expected), say(found))
         }
         Difference::Dropped { place, expected, found } => {
-            let told = |dropped: &Option<ReceiptDrop>| {
+            let say = |dropped: &Option<ReceiptDrop>| {
                 let text =
                     |ReceiptDrop { number, codes, .. }: &ReceiptDrop| format!("#{number} for {}", codes.join(" "));
                 dropped.as_ref().map_or_else(|| "nothing".to_owned(), text)
             };
             let at = place.saturating_add(1);
-            format!("place {at} of what was dropped: expected {}, found {}", told(expected), told(found))
+            format!("place {at} of what was dropped: expected {}, found {}", say(expected), say(found))
         }
         Difference::Remainder => "in cards, findings, or the wording of reasons".to_owned(),
     }
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_receipt_is_told_without_what_was_said() {
-        let text = told(&receipt());
+        let text = show_receipt(&receipt());
         assert!(!text.contains("Asha") && !text.contains('\u{1b}'), "{text}");
         assert!(text.contains("at         2025-11-21T09:20:00.042Z"), "{text}");
         let line = |start: &str| {
@@ -290,7 +290,7 @@ mod tests {
             ["1", "b\\u{1b}[2J", "beta", "0.8765", "1.0000", "0.5000", "0.2500", "0.0000", "1.0000"]
         );
         assert_eq!(line("#0"), ["#0", "alpha", "yes", "UNCERTIFIED", "TOO_FAR"]);
-        assert!(!told(&Receipt { dropped: Vec::new(), ..receipt() }).contains("dropped"));
+        assert!(!show_receipt(&Receipt { dropped: Vec::new(), ..receipt() }).contains("dropped"));
     }
 
     #[test]
@@ -301,7 +301,7 @@ mod tests {
                 r#"{{"receipt":"rank_1","intent":"auto.fix","contract":{{"version":"1.2.3","digest":"{digest}"}},
                 "same":{same},"expected":"{digest}","found":{found},"difference":{difference}}}"#
             );
-            compared(&serde_json::from_str(&text).expect("a replay"), Palette::PLAIN)
+            show_replay(&serde_json::from_str(&text).expect("a replay"), Palette::PLAIN)
         };
         let quoted = format!("\"{digest}\"");
         assert!(read(true, &quoted, "null").ends_with("\n\nthe same to the bit"));

@@ -14,7 +14,7 @@ use intent_gateway_store::{BackupReport, SqlStore};
 use serde_json::json;
 
 use crate::arguments::FileArg;
-use crate::outcome::{Stopped, print_json};
+use crate::outcome::{CommandError, print_json};
 use crate::print;
 use crate::terminal::{pairs, table};
 use intent_gateway_config::Config;
@@ -123,7 +123,7 @@ async fn restore(store: &SqlStore, TransferArgs { backup, json, .. }: &TransferA
 /// Tells what went through, table by table.
 fn tell(report: &BackupReport, json: bool, done: &str) -> anyhow::Result<()> {
     if json {
-        return print_json(&json!({"rows": report.rows, "sha256": report.digest})).map_err(Stopped::into_error);
+        return print_json(&json!({"rows": report.rows, "sha256": report.digest})).map_err(CommandError::into_error);
     }
     let rows: Vec<[String; 2]> = report.rows.iter().map(|(table, rows)| [table.clone(), rows.to_string()]).collect();
     print(&format!("{}\nsha256  {}\n{done}", table(["table", "rows"], &rows), report.digest));
@@ -150,7 +150,7 @@ async fn check(store: &SqlStore, config: &Config, json: bool) -> anyhow::Result<
         return print_json(
             &json!({"store": location.to_string(), "changes": changes, "records": records, "audit": log}),
         )
-        .map_err(Stopped::into_error);
+        .map_err(CommandError::into_error);
     }
     let rows = records.map(|(kind, read)| [kind.to_owned(), read.to_string()]);
     print(&table(["records", "read"], &rows));

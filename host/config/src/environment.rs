@@ -60,7 +60,7 @@ impl Reader<'_> {
         let value = match self.rest.chars().next() {
             Some('{') => self.table()?,
             Some('[') => self.list()?,
-            Some('"') => self.quoted()?.into(),
+            Some('"') => self.read_quoted()?.into(),
             Some('\'') => self.character()?.into(),
             _ if self.skip("true") => true.into(),
             _ if self.skip("false") => false.into(),
@@ -83,7 +83,7 @@ impl Reader<'_> {
         let mut table = Table::new();
         self.members('{', '}', |reader| {
             let key = match reader.rest.starts_with('"') {
-                true => reader.quoted()?,
+                true => reader.read_quoted()?,
                 false => reader.bare_key()?,
             };
             reader.skip_space();
@@ -117,7 +117,7 @@ impl Reader<'_> {
     }
 
     /// A text in double quotes, with TOML's escapes.
-    fn quoted(&mut self) -> Option<String> {
+    fn read_quoted(&mut self) -> Option<String> {
         let mut escaped = false;
         let end = self.rest.char_indices().skip(1).find(|&(_, letter)| {
             let ends = letter == '"' && !escaped;

@@ -90,7 +90,7 @@ impl Layers {
     }
 
     /// What counts: tables are merged key by key, and of anything else the last is taken.
-    pub(crate) fn merged(&self) -> Table {
+    pub(crate) fn merge(&self) -> Table {
         let mut merged = Table::new();
         for layer in &self.0 {
             merge(&mut merged, &layer.table);

@@ -103,7 +103,7 @@ impl Default for Config {
 /// The listener and the bounds on requests.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct ServerSection {
+pub struct ServerSection {
     pub listen: SocketAddr,
     pub max_connections: usize,
     pub max_in_flight: usize,
@@ -183,18 +183,18 @@ impl ServerSection {
 /// Keys and tokens.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct AuthSection {
+pub struct AuthSection {
     /// Signs and accepts tokens.
-    #[serde(serialize_with = "redacted")]
+    #[serde(serialize_with = "redact")]
     pub signing_key: Option<Secret>,
     /// Accepted besides, during a rotation.
     #[serde(serialize_with = "all_redacted")]
     pub(crate) previous_signing_keys: Vec<Secret>,
     /// Seals option references.
-    #[serde(serialize_with = "redacted")]
+    #[serde(serialize_with = "redact")]
     pub(crate) reference_key: Option<Secret>,
     /// Seals secrets in the store.
-    #[serde(serialize_with = "redacted")]
+    #[serde(serialize_with = "redact")]
     pub master_key: Option<Secret>,
     /// Open what was sealed before a rotation.
     #[serde(serialize_with = "all_redacted")]
@@ -219,7 +219,7 @@ impl Default for AuthSection {
     }
 }
 
-fn redacted<S: Serializer>(secret: &Option<Secret>, serializer: S) -> Result<S::Ok, S::Error> {
+fn redact<S: Serializer>(secret: &Option<Secret>, serializer: S) -> Result<S::Ok, S::Error> {
     secret.as_ref().map(|_| REDACTED).serialize(serializer)
 }
 
@@ -261,7 +261,7 @@ impl AuthSection {
 /// Where contracts come from.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct ContractsSection {
+pub struct ContractsSection {
     /// Folder that is watched for `*.wasm`.
     pub dir: Option<PathBuf>,
 }
@@ -277,7 +277,7 @@ impl ContractsSection {
 /// Searches.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct SearchSection {
+pub struct SearchSection {
     /// One deadline for all partners of a search.
     pub timeout_ms: u64,
 }

@@ -14,7 +14,7 @@ const NAME_MAX_CHARS: usize = 100;
 /// Account linking.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct LinkingSection {
+pub struct LinkingSection {
     /// Public address of the gateway, as users' browsers reach it; when absent, `platform.base_url`.
     pub base_url: Option<String>,
     /// What the gateway is called where users give their consent.
@@ -32,13 +32,13 @@ impl Default for LinkingSection {
 /// A client that was arranged with one authorization server.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ClientEntry {
+pub struct ClientEntry {
     /// The server's issuer, to the letter.
     issuer: String,
     /// The gateway's name there.
     client_id: String,
     /// Its secret, where it has one.
-    #[serde(default, serialize_with = "super::redacted")]
+    #[serde(default, serialize_with = "super::redact")]
     client_secret: Option<Secret>,
     /// How it shows who it is; by default with the secret in the `Authorization` header, or not at all without one.
     #[serde(default)]

@@ -46,7 +46,7 @@ impl Overrides {
 
 /// The configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ConfigError {
+pub enum ConfigError {
     /// The file is not there or cannot be read.
     #[error("cannot read the configuration file {}: {error}", path.display())]
     Unreadable { path: PathBuf, error: std::io::Error },
@@ -87,11 +87,11 @@ pub(crate) fn load_under(
 }
 
 fn read(layers: &Layers) -> Result<Config, Vec<String>> {
-    let given = layers.merged();
+    let given = layers.merge();
     let mut problems: Vec<String> = given
         .keys()
         .filter(|key| !TOP_LEVEL.contains(&key.as_str()))
-        .map(|key| unknown(layers, &[key], &TOP_LEVEL, "the configuration"))
+        .map(|key| say_unknown(layers, &[key], &TOP_LEVEL, "the configuration"))
         .collect();
     let mut sections = Sections { layers, given, problems: &mut problems };
     let defaults = Config::default();
@@ -136,7 +136,7 @@ impl Sections<'_> {
         table.retain(|key, _| {
             let is_known = known.contains(&key.as_str());
             if !is_known {
-                self.problems.push(unknown(self.layers, &[section, key], known, &format!("`{section}`")));
+                self.problems.push(say_unknown(self.layers, &[section, key], known, &format!("`{section}`")));
             }
             is_known
         });
@@ -191,7 +191,7 @@ impl de::Error for KnownKeys {
     }
 }
 
-fn unknown(layers: &Layers, path: &[&str], known: &[&str], whole: &str) -> String {
+fn say_unknown(layers: &Layers, path: &[&str], known: &[&str], whole: &str) -> String {
     let (key, path) = (path.join("."), path.iter().map(ToString::to_string).collect::<Vec<_>>());
     format!("unknown key `{key}`{}; {whole} has {}", layers.place(&path), known.join(", "))
 }

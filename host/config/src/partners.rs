@@ -24,10 +24,10 @@ pub struct PartnerEntry {
     /// Address of the MCP endpoint.
     url: String,
     /// Bearer token for calls without a user's own.
-    #[serde(default, serialize_with = "super::redacted")]
+    #[serde(default, serialize_with = "super::redact")]
     token: Option<Secret>,
     /// Signs its completion reports.
-    #[serde(default, serialize_with = "super::redacted")]
+    #[serde(default, serialize_with = "super::redact")]
     webhook_signing_key: Option<Secret>,
     /// What it lists.
     listings: Vec<ListingEntry>,

@@ -17,7 +17,7 @@ const MS_PER_HOUR: u64 = 60 * 60 * 1_000;
 /// The platform as partners see it.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct PlatformSection {
+pub struct PlatformSection {
     /// Public address of the gateway; partners' completion addresses begin with it.
     pub base_url: String,
     /// Time between two scheduled probes of a live partner.
@@ -76,7 +76,7 @@ const MS_PER_DAY: u64 = 24 * MS_PER_HOUR;
 /// What is kept of findings and rankings.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct EvidenceSection {
+pub struct EvidenceSection {
     /// How long; a completion report that comes later is compared with nothing.
     pub(crate) keep_days: u64,
 }
@@ -102,7 +102,7 @@ impl EvidenceSection {
 /// The policies of calls to partners that can be switched off, for tests under load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct OutboundSection {
+pub struct OutboundSection {
     /// The contracts' rates a tool, the users' own, and leaving a partner alone that asked to slow down.
     pub rate_limits: bool,
     /// Serving a partner's answer again, as long as the contract says.
@@ -118,9 +118,9 @@ impl Default for OutboundSection {
 /// Where records are kept.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct StoreSection {
+pub struct StoreSection {
     /// `sqlite://PATH` or `postgres://...`; by default a SQLite file in the state folder.
-    #[serde(serialize_with = "super::redacted")]
+    #[serde(serialize_with = "super::redact")]
     pub url: Option<Secret>,
 }
 

@@ -13,7 +13,7 @@ const MAX_OPEN: NonZeroU32 = NonZeroU32::new(1_024).expect("1024 is not zero");
 /// Streams of server-sent events.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct StreamsSection {
+pub struct StreamsSection {
     /// A stream on which nothing else was sent for so long gets a comment.
     pub(crate) heartbeat_ms: u64,
     /// Streams open at once.

@@ -13,7 +13,6 @@ use crate::store::StoreError;
 pub struct Tally {
     /// Who reported.
     pub partner: PartnerId,
-    /// The intent.
     pub intent: IntentId,
     /// The reported status.
     pub status: String,
@@ -29,7 +28,7 @@ pub struct Tally {
 pub trait Deliveries: Send + Sync {
     /// What was delivered, by partner, intent and status, out of the entries that stand and were posted since a time;
     /// of one partner alone if given.
-    fn delivered<'a>(
+    fn sum_delivered<'a>(
         &'a self,
         partner: Option<&'a PartnerId>,
         since_ms: u64,

@@ -29,7 +29,6 @@ pub struct HealthEvent {
 pub enum HealthChange {
     /// It left the pool of an intent for slowness.
     Ejected {
-        /// The intent.
         intent: IntentId,
         /// By which numbers.
         #[serde(flatten)]
@@ -37,7 +36,6 @@ pub enum HealthChange {
     },
     /// It would have left, and nobody else serves the intent: it stays.
     HeldBack {
-        /// The intent.
         intent: IntentId,
         /// By which numbers.
         #[serde(flatten)]
@@ -45,7 +43,6 @@ pub enum HealthChange {
     },
     /// It is in the pool of an intent again.
     Returned {
-        /// The intent.
         intent: IntentId,
         /// By which numbers.
         #[serde(flatten)]

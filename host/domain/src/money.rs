@@ -274,7 +274,6 @@ impl Rate {
         if basis_points as i128 > BASIS_POINTS { Err(InvalidRate(basis_points)) } else { Ok(Self(basis_points)) }
     }
 
-    /// In basis points.
     #[must_use]
     pub const fn basis_points(self) -> u16 {
         self.0

@@ -8,7 +8,6 @@ use crate::secret::Secret;
 /// One intent that a partner lists.
 #[derive(Clone, Debug)]
 pub struct Listing {
-    /// The intent.
     pub intent: IntentId,
     /// City names, six-digit postal codes, or `IN_ALL` (spec 1, Manifest).
     pub service_area: Vec<String>,

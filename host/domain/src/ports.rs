@@ -81,14 +81,14 @@ pub trait Contracts: Send + Sync {
     fn live(&self, intent: &str) -> Option<Arc<dyn Contract>>;
 
     /// A loaded version, live or not, by the digest of its component.
-    fn loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>>;
+    fn find_loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>>;
 
     /// All live versions of one snapshot, sorted by intent.
     fn all(&self) -> Vec<Arc<dyn Contract>>;
 
     /// The live versions one of whose cues occurs in an utterance, sorted by intent
     /// (see [`CueIndex`](crate::classify::CueIndex)).
-    fn woken(&self, utterance: &str) -> Vec<Arc<dyn Contract>>;
+    fn select_by_cues(&self, utterance: &str) -> Vec<Arc<dyn Contract>>;
 }
 
 /// Where a component came from.
@@ -106,9 +106,7 @@ pub enum Origin {
 /// A version that has been loaded, live or not.
 #[derive(Clone, Debug, Serialize)]
 pub struct LoadedVersion {
-    /// The intent.
     pub intent: String,
-    /// Its version.
     pub version: String,
     /// Digest of the component.
     pub digest: Digest,
@@ -251,7 +249,6 @@ pub trait PartnerDirectory: Send + Sync {
 pub struct ToolCall<'a> {
     /// The intent that the call serves: intents of one shape share the names of their tools.
     pub intent: &'a str,
-    /// The tool.
     pub tool: &'a str,
     /// The arguments, a JSON object.
     pub arguments: &'a str,
@@ -299,7 +296,7 @@ pub trait Timer: Send + Sync {
 /// Is told when a partner's health changes.
 pub trait HealthLog: Send + Sync {
     /// Takes the change. Never waits.
-    fn changed(&self, event: HealthEvent);
+    fn note_change(&self, event: HealthEvent);
 }
 
 /// Looks at a partner without calling any of its tools.
@@ -396,7 +393,7 @@ pub trait UserTokens: Send + Sync {
     ///
     /// # Errors
     /// As [`token`](Self::token).
-    fn replaced<'a>(
+    fn replace_token<'a>(
         &'a self,
         partner: &'a Partner,
         user: &'a UserId,
@@ -417,7 +414,7 @@ impl UserTokens for Unlinked {
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    fn replaced<'a>(
+    fn replace_token<'a>(
         &'a self,
         _: &'a Partner,
         _: &'a UserId,

@@ -112,7 +112,7 @@ pub struct ReceiptDrop {
 
 /// What of a receipt a partner's report is compared with.
 #[derive(Clone, Debug)]
-pub struct Quoted {
+pub struct QuotedOptions {
     /// The ranking.
     pub receipt: String,
     /// When the request came, milliseconds since the epoch.

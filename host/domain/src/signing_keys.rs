@@ -27,7 +27,6 @@ pub struct SigningKey {
 /// Where the partner receives, and what it signs with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Webhook {
-    /// The account.
     pub account: PartnerId,
     /// Filled in by the partner.
     pub url: String,

@@ -110,7 +110,6 @@ pub trait Record: Serialize + DeserializeOwned {
     /// Where it is kept.
     const KIND: Kind;
 
-    /// Its key.
     fn key(&self) -> String;
 
     /// Another unique name, where it has one.
@@ -295,7 +294,7 @@ pub trait Store: Send + Sync {
 
     /// Waits until that number is another than `seen`, and returns it. A change of this process is seen at once,
     /// one of another within a second.
-    fn changed(&self, seen: u64) -> BoxFuture<'_, u64>;
+    fn wait_for_change(&self, seen: u64) -> BoxFuture<'_, u64>;
 }
 
 /// Reads a record by its key.

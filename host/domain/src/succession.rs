@@ -14,7 +14,6 @@ pub enum SuccessionError {
     /// A new release must carry a higher version; going back is done by activating what was loaded before.
     #[error("version {next} is not above the live version {live}")]
     VersionNotAbove {
-        /// The live version.
         live: semver::Version,
         /// The version that came.
         next: semver::Version,
@@ -24,7 +23,6 @@ pub enum SuccessionError {
     VocabularyChanged {
         /// Its name.
         vocabulary: String,
-        /// The live version.
         live: semver::Version,
         /// The version that came.
         next: semver::Version,

@@ -188,20 +188,20 @@ impl Stage {
 
 /// Takes down how long a stage took that is over now, for the contract that the request is pinned to.
 pub fn stage(stage: Stage, descriptor: &Descriptor, took: Duration) {
-    staged(stage, descriptor, None, took);
+    note_stage(stage, descriptor, None, took);
 }
 
 /// The same for a stage that concerns one partner: [`Stage::Call`] and [`Stage::Scan`].
 pub fn partner_stage(stage: Stage, descriptor: &Descriptor, partner: &PartnerId, took: Duration) {
-    staged(stage, descriptor, Some(partner), took);
+    note_stage(stage, descriptor, Some(partner), took);
 }
 
-fn staged(stage: Stage, descriptor: &Descriptor, partner: Option<&PartnerId>, took: Duration) {
+fn note_stage(stage: Stage, descriptor: &Descriptor, partner: Option<&PartnerId>, took: Duration) {
     let (intent, version) = (descriptor.intent.as_str(), descriptor.version.to_string());
     let attributes =
         [("intent", intent), ("version", version.as_str()), ("partner", partner.map_or("", PartnerId::as_str))];
     let attributes = if partner.is_some() { &attributes[..] } else { &attributes[..2] };
-    trace::ended(stage.name(), attributes, took);
+    trace::end_span(stage.name(), attributes, took);
     let own = [("stage", stage.name())];
     let labels: Vec<Label> =
         own.iter().chain(attributes).map(|(name, value)| Label::new(*name, (*value).to_owned())).collect();
@@ -240,7 +240,6 @@ impl<'a> PartnerCall<'a> {
         Self { intent, tool, partner, span, start: Instant::now() }
     }
 
-    /// Its span.
     #[must_use]
     pub fn span(&self) -> &Span {
         &self.span
@@ -356,7 +355,7 @@ pub fn completion_refused(outcome: &'static str) {
 }
 
 /// Takes down the number of an entry that was just booked.
-pub fn booked(number: u64) {
+pub fn note_booked(number: u64) {
     gauge!(LEDGER_ENTRY).set(precise(number));
 }
 
@@ -409,14 +408,13 @@ impl HttpRequest {
         Self { method, route: route.to_owned(), span, start: Instant::now() }
     }
 
-    /// Its span.
     #[must_use]
     pub fn span(&self) -> &Span {
         &self.span
     }
 
     /// Takes down how it was answered.
-    pub fn answered(&self, status: u16) {
+    pub fn note_answer(&self, status: u16) {
         let class = match status {
             0..200 => "1xx",
             200..300 => "2xx",

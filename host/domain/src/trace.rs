@@ -34,9 +34,7 @@ const SAMPLED: u8 = 0x01;
 /// A span and its trace, as a `traceparent` tells them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpanContext {
-    /// The trace.
     pub trace_id: NonZeroU128,
-    /// The span.
     pub span_id: NonZeroU64,
     /// Whether the trace is recorded.
     pub is_sampled: bool,
@@ -53,7 +51,7 @@ impl SpanContext {
 
     /// Another span of the same trace.
     #[must_use]
-    pub(crate) fn sibling(self) -> Self {
+    pub(crate) fn new_sibling(self) -> Self {
         Self { span_id: random(), ..self }
     }
 
@@ -112,7 +110,7 @@ impl Trace {
         match traceparent.and_then(SpanContext::parse) {
             Some(parent) => {
                 let tracestate = tracestate.filter(|text| is_tracestate(text)).map(str::to_owned);
-                Self { request_id, span: parent.sibling(), tracestate }
+                Self { request_id, span: parent.new_sibling(), tracestate }
             }
             None => Self { request_id, span: SpanContext::root(), tracestate: None },
         }
@@ -121,7 +119,7 @@ impl Trace {
     /// What a call to a partner carries, under its own span: the exported one, or one that nobody exports.
     #[must_use]
     pub fn outgoing(&self, call: &tracing::Span) -> Outgoing<'_> {
-        let span = exported(call).unwrap_or_else(|| self.span.sibling());
+        let span = export(call).unwrap_or_else(|| self.span.new_sibling());
         Outgoing { request_id: &self.request_id, traceparent: span.to_string(), tracestate: self.tracestate.as_deref() }
     }
 }
@@ -176,10 +174,10 @@ pub trait ExportSpans: Send + Sync {
     fn continue_from(&self, span: &tracing::Span, parent: &SpanContext);
 
     /// What a span is exported as; none where it is not.
-    fn exported(&self, span: &tracing::Span) -> Option<SpanContext>;
+    fn export(&self, span: &tracing::Span) -> Option<SpanContext>;
 
     /// Exports a span of the past, over now, as a child of the one that this is called in. Without such a one, nothing.
-    fn ended(&self, name: &'static str, attributes: &[(&'static str, &str)], took: Duration);
+    fn end_span(&self, name: &'static str, attributes: &[(&'static str, &str)], took: Duration);
 }
 
 static EXPORT: OnceLock<Box<dyn ExportSpans>> = OnceLock::new();
@@ -198,14 +196,14 @@ pub fn continue_from(span: &tracing::Span, parent: &SpanContext) {
 
 /// What a span is exported as; none where it is not.
 #[must_use]
-pub fn exported(span: &tracing::Span) -> Option<SpanContext> {
-    EXPORT.get().and_then(|export| export.exported(span))
+pub fn export(span: &tracing::Span) -> Option<SpanContext> {
+    EXPORT.get().and_then(|export| export.export(span))
 }
 
 /// Exports a span of the past, over now, as a child of the one that this is called in.
-pub(crate) fn ended(name: &'static str, attributes: &[(&'static str, &str)], took: Duration) {
+pub(crate) fn end_span(name: &'static str, attributes: &[(&'static str, &str)], took: Duration) {
     if let Some(export) = EXPORT.get() {
-        export.ended(name, attributes, took);
+        export.end_span(name, attributes, took);
     }
 }
 

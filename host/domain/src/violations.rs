@@ -86,7 +86,7 @@ pub fn kind(value: &Value) -> &'static str {
 }
 
 /// A partner's text for a message: quoted, escaped, cut.
-pub fn quoted(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     let mut characters = text.chars();
     let shown: String = characters.by_ref().take(QUOTED_MAX_CHARS).collect();
     let rest = if characters.next().is_some() { "…" } else { "" };
@@ -115,8 +115,8 @@ mod tests {
 
     #[test]
     fn a_quoted_text_is_short_and_harmless() {
-        assert_eq!(quoted("a\nb\u{1b}"), r#""a\nb\u{1b}""#);
-        assert_eq!(quoted(&"x".repeat(81)), format!("\"{}\"…", "x".repeat(80)));
+        assert_eq!(quote("a\nb\u{1b}"), r#""a\nb\u{1b}""#);
+        assert_eq!(quote(&"x".repeat(81)), format!("\"{}\"…", "x".repeat(80)));
         assert!(!longer_than(&"ü".repeat(3), 3) && longer_than(&"ü".repeat(4), 3));
     }
 }

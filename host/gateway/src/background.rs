@@ -105,7 +105,7 @@ impl Background {
     }
 
     /// Waits until all have ended.
-    pub(crate) async fn stopped(mut self) {
+    pub(crate) async fn stop(mut self) {
         while self.0.join_next().await.is_some() {}
     }
 }
@@ -161,13 +161,13 @@ struct Follower {
 impl Follower {
     async fn follow_once(&self, seen: &mut u64) -> Result<(), String> {
         let Self { store, clock, keys, live, strikes, health } = self;
-        let now = match tokio::time::timeout(COMPARE_POLL, store.changed(*seen)).await {
+        let now = match tokio::time::timeout(COMPARE_POLL, store.wait_for_change(*seen)).await {
             Ok(now) => now,
             Err(_elapsed) => {
                 let asked_at_ms = clock.now_ms();
                 let now = store.changes().await.map_err(|error| chain(&error))?;
                 if now == *seen {
-                    keys.compared(asked_at_ms);
+                    keys.note_compared(asked_at_ms);
                     return Ok(());
                 }
                 now
@@ -272,7 +272,7 @@ mod tests {
                 std::future::pending().await
             }
         });
-        Background(tasks.set).stopped().await;
+        Background(tasks.set).stop().await;
         assert_eq!(begun.load(Ordering::Relaxed), 3);
     }
 }

@@ -52,7 +52,7 @@ impl HealthJournal {
 }
 
 impl HealthLog for HealthJournal {
-    fn changed(&self, event: HealthEvent) {
+    fn note_change(&self, event: HealthEvent) {
         telemetry::health_changed(&event);
         announce(&event);
         if self.queue.try_send(event).is_err() {
@@ -141,7 +141,7 @@ mod tests {
             HealthEvent { at_ms, partner, change: HealthChange::HalfOpened }
         };
         for at_ms in 0..QUEUE_MAX as u64 + 3 {
-            journal.changed(event(at_ms));
+            journal.note_change(event(at_ms));
         }
         assert_eq!(journal.lost.load(Ordering::Relaxed), 3);
         assert_eq!(changes.len(), QUEUE_MAX);
@@ -149,7 +149,7 @@ mod tests {
         journal.tell_lost();
         assert_eq!(journal.lost.load(Ordering::Relaxed), 0);
         drop(changes);
-        journal.changed(event(1));
+        journal.note_change(event(1));
         assert_eq!(journal.lost.load(Ordering::Relaxed), 1);
     }
 }

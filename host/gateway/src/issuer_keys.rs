@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     /// What comes of one answer, given as HTTP/1.1 text.
-    async fn fetched(answer: &str) -> Result<Bytes, JwksError> {
+    async fn read_answer(answer: &str) -> Result<Bytes, JwksError> {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}/keys", listener.local_addr().expect("an address"));
         let answer = answer.to_owned();
@@ -91,11 +91,11 @@ mod tests {
     #[tokio::test]
     async fn takes_success_of_bounded_size_and_nothing_else() {
         let ok = |body: &str| format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
-        assert_eq!(fetched(&ok("{}")).await.expect("fetched"), "{}");
-        assert!(matches!(fetched(&ok(&"x".repeat(65))).await, Err(JwksError::TooLarge)));
+        assert_eq!(read_answer(&ok("{}")).await.expect("fetched"), "{}");
+        assert!(matches!(read_answer(&ok(&"x".repeat(65))).await, Err(JwksError::TooLarge)));
         let moved = "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n";
         for bad in [moved, "HTTP/1.1 500 Oops\r\ncontent-length: 0\r\n\r\n", "HTTP/1.1 204 None\r\n\r\n", "nonsense"] {
-            assert!(matches!(fetched(bad).await, Err(JwksError::Fetch(_))), "{bad}");
+            assert!(matches!(read_answer(bad).await, Err(JwksError::Fetch(_))), "{bad}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::vault::Vault;
-use intent_gateway_linking::{Background, Linking, Parts};
+use intent_gateway_linking::{Background, Linking, LinkingSetup};
 use intent_gateway_partners::PartnerClient;
 use intent_gateway_routing::selection::Directory;
 use intent_gateway_store::SqlStore;
@@ -61,7 +61,7 @@ pub(crate) fn linking(
             "users link accounts over plain HTTP; set `linking.base_url` to an HTTPS address in production"
         );
     }
-    Linking::new(Parts {
+    Linking::new(LinkingSetup {
         store,
         vault,
         clock: clock.clone(),

@@ -24,7 +24,7 @@ use intent_gateway_outbound::policy::pace::Pace;
 use intent_gateway_outbound::policy::sign_in::SignIns;
 use intent_gateway_outbound::{Outbound, Policies};
 use intent_gateway_partners::PartnerClient;
-use intent_gateway_routing::calling::{Caller, Memory};
+use intent_gateway_routing::calling::{Caller, KeyedWrites};
 use intent_gateway_routing::following::Following;
 use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
 use intent_gateway_routing::reference::ReferenceSealer;
@@ -59,7 +59,7 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     let draining = CancellationToken::new();
     let signals = Signals::new()?;
     let sandbox = start_sandbox(&config).await?;
-    let Parts { state, onboarding, clock, keys, store, desk, journal, health, linking, linking_tasks } =
+    let RunningParts { state, onboarding, clock, keys, store, desk, journal, health, linking, linking_tasks } =
         parts(&config, telemetry, sandbox.clone(), &draining).await?;
     // Before the first request: who was live before a restart is live after it, and may report.
     let seen = store.changes().await.context("the store cannot be read")?;
@@ -82,7 +82,7 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     tokio::spawn(signals.watch(draining));
     let drained = server.run().await;
     stop.cancel();
-    background.stopped().await;
+    background.stop().await;
     // Whoever is still owed an answer was cut off; what was taken is written all the same.
     linking_tasks.close().await;
     desk.close().await;
@@ -107,7 +107,7 @@ async fn start_sandbox(config: &Config) -> anyhow::Result<Arc<Sandbox>> {
 }
 
 /// The parts that serve, and those that work beside them.
-struct Parts {
+struct RunningParts {
     state: AppState,
     onboarding: Services,
     clock: Arc<dyn Clock>,
@@ -133,7 +133,7 @@ async fn parts(
     telemetry: &Telemetry,
     sandbox: Arc<Sandbox>,
     draining: &CancellationToken,
-) -> anyhow::Result<Parts> {
+) -> anyhow::Result<RunningParts> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let keys = Keys::of(config)?;
     for path in &keys.development {
@@ -204,7 +204,7 @@ async fn parts(
         clock: clock.clone(),
     };
     telemetry.watch(sizes(&sandbox, &desk, &journal));
-    let memory = Memory { store: store.clone(), vault: keys.vault(), timer: Arc::new(RuntimeTimer) };
+    let memory = KeyedWrites { store: store.clone(), vault: keys.vault(), timer: Arc::new(RuntimeTimer) };
     let caller = Arc::new(Caller::beside(&searcher, store.clone(), memory));
     let state = AppState {
         streams: streams(config, &caller, &clock),
@@ -224,7 +224,7 @@ async fn parts(
         limits: config.server.limits(),
         draining: draining.clone(),
     };
-    Ok(Parts { state, onboarding, clock, keys: ring, store, desk, journal, health, linking, linking_tasks })
+    Ok(RunningParts { state, onboarding, clock, keys: ring, store, desk, journal, health, linking, linking_tasks })
 }
 
 /// What answers that come in pieces work on.

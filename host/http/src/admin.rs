@@ -99,7 +99,7 @@ async fn load_contract(
     let origin = Origin::Upload(caller.name());
     // In a task of its own: a caller that leaves must not stop a load half-way.
     let load = tokio::spawn(async move { admin.load(component, origin, activate).await });
-    let loaded = finished(load.await)??;
+    let loaded = join(load.await)??;
     tracing::info!(intent = loaded.intent, version = loaded.version, %digest, live = loaded.live, "contract uploaded");
     let status = if known { StatusCode::OK } else { StatusCode::CREATED };
     wire::json(status, &LoadedVersion::from(loaded), wire::SMALL_BYTES)
@@ -121,7 +121,7 @@ async fn activate_contract(State(app): State<Arc<App>>, Path(digest): Path<Strin
         digest.parse().map_err(|error| Refusal::new(Code::NotFound).message(format!("No such contract: {error}.")))?;
     let admin = app.admin.clone();
     let activation = tokio::spawn(async move { admin.activate(digest).await });
-    let activated = finished(activation.await)??;
+    let activated = join(activation.await)??;
     tracing::info!(intent = activated.intent, version = activated.version, %digest, "contract activated");
     wire::json(StatusCode::OK, &LoadedVersion::from(activated), wire::SMALL_BYTES)
 }
@@ -141,7 +141,7 @@ async fn unload_intent(State(app): State<Arc<App>>, Path(intent): Path<String>) 
         return Err(Code::InvalidIntent.into());
     }
     let (admin, name) = (app.admin.clone(), intent.clone());
-    finished(tokio::spawn(async move { admin.unload(&name).await }).await)??;
+    join(tokio::spawn(async move { admin.unload(&name).await }).await)??;
     tracing::info!(intent, "intent unloaded");
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -227,6 +227,6 @@ pub(crate) async fn is_known(app: &App, partner: &str) -> Result<bool, Refusal> 
 }
 
 /// A task that panicked is a fault of the gateway like any other.
-fn finished<T>(joined: Result<T, tokio::task::JoinError>) -> Result<T, Refusal> {
+fn join<T>(joined: Result<T, tokio::task::JoinError>) -> Result<T, Refusal> {
     joined.map_err(|error| Refusal::new(Code::InternalError).internal(error.to_string()))
 }

@@ -57,7 +57,7 @@ pub(crate) struct Audience {
 
 /// Refuses at once when too many requests are under way, rather than letting all of them grow slow; then checks who
 /// asks; then answers in time, whatever the handler does.
-pub(crate) async fn admitted(
+pub(crate) async fn admit(
     State(audience): State<Arc<Audience>>,
     params: Result<RawPathParams, RawPathParamsRejection>,
     mut request: Request,
@@ -90,7 +90,7 @@ impl Entry {
             }
             Self::Signed => return Ok(()),
             Self::Known { access } => {
-                let caller = access.known(request.headers()).await?;
+                let caller = access.identify(request.headers()).await?;
                 request.extensions_mut().insert(caller);
                 return Ok(());
             }
@@ -138,7 +138,7 @@ mod tests {
         let handler = async |caller: Option<Extension<Caller>>| {
             caller.map_or_else(String::new, |Extension(caller)| caller.subject)
         };
-        let layer = axum::middleware::from_fn_with_state(Arc::new(audience), admitted);
+        let layer = axum::middleware::from_fn_with_state(Arc::new(audience), admit);
         Router::new().route(path, get(handler)).route_layer(layer)
     }
 

@@ -30,7 +30,7 @@ impl FromRequest<Arc<App>> for JsonText {
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refusal> {
         require_media_type(request.headers(), JSON)?;
         let bytes = read(request.into_body(), REQUEST_BODY_MAX_BYTES, app.limits.body_timeout).await?;
-        checked(bytes).map(Self)
+        check(bytes).map(Self)
     }
 }
 
@@ -59,7 +59,7 @@ impl<T: Body> FromRequest<Arc<App>> for OptionalJson<T> {
             return parse("{}").map(Self);
         }
         require_media_type(&head.headers, JSON)?;
-        parse(&checked(bytes)?).map(Self)
+        parse(&check(bytes)?).map(Self)
     }
 }
 
@@ -68,7 +68,7 @@ fn parse<T: Body>(text: &str) -> Result<T, Refusal> {
 }
 
 /// The text of a body, if it is JSON of bounded depth.
-fn checked(bytes: Bytes) -> Result<String, Refusal> {
+fn check(bytes: Bytes) -> Result<String, Refusal> {
     let text = String::from_utf8(bytes.into())
         .map_err(|error| invalid("INVALID_JSON", format!("the body is not UTF-8: {}", error.utf8_error())))?;
     serde_json::from_str::<IgnoredAny>(&text)

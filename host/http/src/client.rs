@@ -92,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    fn seen(peer: &str, forwarded: &[&str], trusted_proxies: usize) -> String {
+    fn client_address(peer: &str, forwarded: &[&str], trusted_proxies: usize) -> String {
         let mut extensions = Extensions::new();
         extensions.insert(Peer(peer.parse().expect("an address")));
         let mut headers = HeaderMap::new();
@@ -104,25 +104,25 @@ mod tests {
 
     #[test]
     fn the_header_counts_only_behind_trusted_proxies() {
-        assert_eq!(seen("192.0.2.1", &["198.51.100.7"], 0), "192.0.2.1");
-        assert_eq!(seen("192.0.2.1", &["198.51.100.7"], 1), "198.51.100.7");
+        assert_eq!(client_address("192.0.2.1", &["198.51.100.7"], 0), "192.0.2.1");
+        assert_eq!(client_address("192.0.2.1", &["198.51.100.7"], 1), "198.51.100.7");
         // What the client wrote itself stands before what the proxies appended.
-        assert_eq!(seen("192.0.2.1", &["203.0.113.9, 198.51.100.7"], 1), "198.51.100.7");
-        assert_eq!(seen("192.0.2.1", &["203.0.113.9, 198.51.100.7", "192.0.2.2"], 2), "198.51.100.7");
-        assert_eq!(seen("192.0.2.1", &["198.51.100.7"], 2), "198.51.100.7");
+        assert_eq!(client_address("192.0.2.1", &["203.0.113.9, 198.51.100.7"], 1), "198.51.100.7");
+        assert_eq!(client_address("192.0.2.1", &["203.0.113.9, 198.51.100.7", "192.0.2.2"], 2), "198.51.100.7");
+        assert_eq!(client_address("192.0.2.1", &["198.51.100.7"], 2), "198.51.100.7");
         for nothing in [&[][..], &["unknown"], &[""], &["198.51.100.7, nonsense"]] {
-            assert_eq!(seen("192.0.2.1", nothing, 1), "192.0.2.1", "{nothing:?}");
+            assert_eq!(client_address("192.0.2.1", nothing, 1), "192.0.2.1", "{nothing:?}");
         }
-        assert_eq!(seen("192.0.2.1", &["198.51.100.7:4711"], 1), "198.51.100.7");
-        assert_eq!(seen("192.0.2.1", &["[2001:db8:1:2:3::4]:4711"], 1), "2001:db8:1:2::");
+        assert_eq!(client_address("192.0.2.1", &["198.51.100.7:4711"], 1), "198.51.100.7");
+        assert_eq!(client_address("192.0.2.1", &["[2001:db8:1:2:3::4]:4711"], 1), "2001:db8:1:2::");
         assert_eq!(network(&HeaderMap::new(), &Extensions::new(), 0).to_string(), "0.0.0.0");
     }
 
     #[test]
     fn a_site_is_one_client() {
-        assert_eq!(seen("2001:db8:1:2:3:4:5:6", &[], 0), "2001:db8:1:2::");
-        assert_eq!(seen("2001:db8:1:3:3:4:5:6", &[], 0), "2001:db8:1:3::");
-        assert_eq!(seen("::ffff:192.0.2.1", &[], 0), "192.0.2.1");
+        assert_eq!(client_address("2001:db8:1:2:3:4:5:6", &[], 0), "2001:db8:1:2::");
+        assert_eq!(client_address("2001:db8:1:3:3:4:5:6", &[], 0), "2001:db8:1:3::");
+        assert_eq!(client_address("::ffff:192.0.2.1", &[], 0), "192.0.2.1");
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod bookkeeping;
 mod calling;
 mod linking;
 mod onboarding;
-pub(crate) use onboarding::told;
+pub(crate) use onboarding::refuse_told;
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
@@ -21,7 +21,7 @@ use intent_gateway_domain::contract::{Descriptor, Refusal as ContractRefusal, Vi
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::platform_code::{INVALID_INTENT, PlatformCode};
 use intent_gateway_domain::ports::ContractAdminError;
-use intent_gateway_routing::pinned::Failed;
+use intent_gateway_routing::pinned::PinnedFailure;
 use intent_gateway_routing::search::SearchError;
 
 /// Seconds after which a caller may try again when the gateway is busy.
@@ -55,7 +55,6 @@ pub enum Code {
     InternalError,
     /// The gateway has as much to do as it can.
     Overloaded,
-    /// No contract is live.
     NoLiveContract,
     /// The gateway is shutting down.
     Draining,
@@ -187,7 +186,7 @@ impl Refusal {
 
     /// With a code of its own, under the status of the one it was made with.
     #[must_use]
-    pub(crate) fn coded(mut self, code: &'static str) -> Self {
+    pub(crate) fn with_code(mut self, code: &'static str) -> Self {
         self.code = code.into();
         self
     }
@@ -289,7 +288,7 @@ impl Refusal {
     /// Writes the refusal out. `Allow` is added by the router, outside every layer.
     pub(crate) fn render(self, request_id: &str) -> Response {
         let mut response = if self.for_browsers {
-            crate::linking::refused(self.status, &self.code, &self.message, request_id)
+            crate::linking::show_refused(self.status, &self.code, &self.message, request_id)
         } else {
             self.json(request_id)
         };
@@ -322,8 +321,8 @@ impl From<Code> for Refusal {
     }
 }
 
-impl From<Failed<SearchError>> for Refusal {
-    fn from(failed: Failed<SearchError>) -> Self {
+impl From<PinnedFailure<SearchError>> for Refusal {
+    fn from(failed: PinnedFailure<SearchError>) -> Self {
         let descriptor = failed.contract.as_ref().map(|contract| contract.descriptor());
         match failed.error {
             SearchError::InvalidIntent(_) => Self::new(Code::InvalidIntent),

@@ -48,7 +48,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
-use crate::audience::{Audience, Entry, admitted};
+use crate::audience::{Audience, Entry};
 use crate::auth::issuers::Issuers;
 use crate::auth::{Access, Role, Tokens};
 use crate::client::ClientLimit;
@@ -149,7 +149,7 @@ pub(crate) struct App {
 /// All routes, behind their layers.
 ///
 /// Around every route stands the request's identifier, span and refusal body; around those of an audience, besides,
-/// [`admitted`]. A new handler cannot forget either.
+/// [`admit`]. A new handler cannot forget either.
 pub fn router(state: AppState) -> Router {
     let access = Arc::new(Access { tokens: state.tokens.clone(), issuers: state.issuers });
     let Limits { request_timeout, max_in_flight, open_per_minute, trusted_proxies, .. } = state.limits;
@@ -162,7 +162,7 @@ pub fn router(state: AppState) -> Router {
             Entry::Known { .. } | Entry::Bearer { required: Role::Orchestrator | Role::Admin, .. } => false,
         };
         let audience = Audience { entry, deadline, in_flight: Semaphore::new(max_in_flight), no_store };
-        routes.route_layer(from_fn_with_state(Arc::new(audience), admitted))
+        routes.route_layer(from_fn_with_state(Arc::new(audience), audience::admit))
     };
     let browsers = audience(linking::browser_routes(), anyone(), request_timeout, BROWSERS_IN_FLIGHT_MAX);
     let team = admin::routes().merge(metrics::routes()).merge(platform::routes());

@@ -26,7 +26,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
 
 /// The routes of the listener for scrapers: `/metrics` and nothing else. Whoever reaches it may ask.
 pub fn scrape_router(metrics: Arc<dyn Exposition>) -> Router {
-    let scrape = |State(metrics): State<Arc<dyn Exposition>>| async move { rendered(metrics).await };
+    let scrape = |State(metrics): State<Arc<dyn Exposition>>| async move { render(metrics).await };
     Router::new().route("/metrics", get(scrape)).with_state(metrics)
 }
 
@@ -39,11 +39,11 @@ pub fn scrape_router(metrics: Arc<dyn Exposition>) -> Router {
     responses((status = 200, description = "The metrics of this process", body = String, content_type = "text/plain"))
 )]
 async fn show_metrics(State(app): State<Arc<App>>) -> Response {
-    rendered(app.metrics.clone()).await
+    render(app.metrics.clone()).await
 }
 
 /// Rendering is work, and not for a thread that serves.
-async fn rendered(metrics: Arc<dyn Exposition>) -> Response {
+async fn render(metrics: Arc<dyn Exposition>) -> Response {
     match tokio::task::spawn_blocking(move || metrics.render()).await {
         Ok(text) => ([(header::CONTENT_TYPE, TEXT)], text).into_response(),
         Err(_panicked) => Refusal::new(Code::InternalError).internal("the metrics could not be shown").into_response(),

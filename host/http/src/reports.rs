@@ -22,7 +22,7 @@ use utoipa_axum::routes;
 
 use crate::App;
 use crate::body;
-use crate::error::{Code, ErrorBody, Refusal, told};
+use crate::error::{Code, ErrorBody, Refusal, refuse_told};
 use crate::wire;
 
 /// The scheme that a refused signature is answered with: RFC 9110 wants one of every 401.
@@ -102,12 +102,12 @@ impl From<IntakeError> for Refusal {
         match error {
             IntakeError::Signature(error) => {
                 let refused = Self::new(Code::InvalidAuth).message(error.public_message()).challenge(CHALLENGE);
-                refused.coded(error.code()).internal(detail)
+                refused.with_code(error.code()).internal(detail)
             }
-            IntakeError::Refused(refusal) => told(refusal),
+            IntakeError::Refused(refusal) => refuse_told(refusal),
             IntakeError::UnknownIntent(intent) => {
                 let refused = Self::new(Code::InvalidRequest).message(format!("There is no intent `{intent}`."));
-                refused.coded(Code::InvalidIntent.as_str())
+                refused.with_code(Code::InvalidIntent.as_str())
             }
             IntakeError::Conflict(receipt) => Self::conflict(
                 PlatformCode::IdempotencyConflict.as_str(),

@@ -77,7 +77,7 @@ pub(crate) async fn layer(mut request: Request, next: Next) -> Response {
             let status = response.status();
             (status.is_client_error() || status.is_server_error()).then(|| Refusal::of_status(status))
         });
-        observed.answered(response.status().as_u16());
+        observed.note_answer(response.status().as_u16());
         report(response.status(), refusal.as_ref(), start.elapsed());
         if let Some(refusal) = refusal {
             response = refusal.render(request_id.as_str());
@@ -142,7 +142,7 @@ fn trace(headers: &HeaderMap, request_id: &RequestId, exported: &Span) -> Trace 
     let state: Option<Vec<&str>> = headers.get_all(TRACESTATE).iter().map(|value| value.to_str().ok()).collect();
     let state = state.filter(|values| !values.is_empty()).map(|values| values.join(","));
     let trace = Trace::of_caller(request_id.as_str(), parent, state.as_deref());
-    Trace { span: trace::exported(exported).unwrap_or(trace.span), ..trace }
+    Trace { span: trace::export(exported).unwrap_or(trace.span), ..trace }
 }
 
 /// Runs the handler; a panic is a refusal like any other, and the connection lives on.

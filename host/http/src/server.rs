@@ -102,7 +102,7 @@ impl Server {
         let Self { listener, config, router, shutdown, .. } = self;
         let connections = TaskTracker::new();
         let cut = CancellationToken::new();
-        let shared = Arc::new(Shared { builder: builder(&config), config, router, shutdown, cut });
+        let shared = Arc::new(ServerState { builder: builder(&config), config, router, shutdown, cut });
         let slots = Arc::new(Semaphore::new(config.max_connections));
         while let Some((stream, peer, slot)) = accept(&listener, &slots, &shared.shutdown).await {
             let shared = shared.clone();
@@ -125,7 +125,7 @@ impl Server {
 }
 
 /// What every connection needs.
-struct Shared {
+struct ServerState {
     builder: auto::Builder<TokioExecutor>,
     config: ServerConfig,
     router: Router,
@@ -185,7 +185,7 @@ fn is_of_the_peer(error: &io::Error) -> bool {
 }
 
 /// Serves one connection to its end.
-async fn serve(shared: &Shared, stream: TcpStream, peer: SocketAddr) {
+async fn serve(shared: &ServerState, stream: TcpStream, peer: SocketAddr) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
@@ -247,12 +247,12 @@ impl Activity {
     }
 
     /// Counts a request until the guard is dropped.
-    fn ask(self: &Arc<Self>) -> Asked {
+    fn ask(self: &Arc<Self>) -> ActiveRequest {
         self.update(|usage| {
             usage.under_way += 1;
             usage.asked_before = true;
         });
-        Asked(self.clone())
+        ActiveRequest(self.clone())
     }
 
     /// When the connection is to be closed if nothing more is asked.
@@ -282,9 +282,9 @@ impl Reading {
 }
 
 /// One request under way.
-struct Asked(Arc<Activity>);
+struct ActiveRequest(Arc<Activity>);
 
-impl Drop for Asked {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         self.0.update(|usage| {
             usage.under_way -= 1;

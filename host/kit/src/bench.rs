@@ -21,7 +21,7 @@ const MICROS: f64 = 1_000_000.0;
 
 /// The bench could not be run.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum BenchError {
+pub enum BenchError {
     /// The component is no contract.
     #[error("the component is no contract")]
     Load(#[from] LoadError),
@@ -45,7 +45,6 @@ pub struct Measured {
     pub calls: usize,
     /// Calls a second, one after the other.
     pub per_second: f64,
-    /// Mean.
     pub(crate) mean_us: f64,
     /// Median.
     pub p50_us: f64,
@@ -59,7 +58,7 @@ pub struct Measured {
 
 /// What a contract costs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct BenchReport {
+pub struct BenchReport {
     /// How long it took to compile, milliseconds; once for each version and machine.
     pub(crate) compile_ms: f64,
     /// The entry points.
@@ -77,23 +76,22 @@ pub fn run(subject: &Subject, lasting: Duration, progress: &dyn Fn(&str)) -> Res
     let corpus = subject.wait(fuzz::corpus(&contract))?;
     let each = lasting / u32::try_from(corpus.len() + 1).unwrap_or(u32::MAX);
     progress("Measuring instantiate");
-    let mut entries = vec![
-        subject.wait(measured("instantiate", &[], each, async |_| contract.instantiate_only().await.map(|()| 0)))?,
-    ];
+    let mut entries =
+        vec![subject.wait(measure("instantiate", &[], each, async |_| contract.instantiate_only().await.map(|()| 0)))?];
     for (entry, inputs) in &corpus {
         progress(&format!("Measuring {entry}"));
-        entries.push(subject.wait(called(&contract, entry, inputs, each))?);
+        entries.push(subject.wait(call(&contract, entry, inputs, each))?);
     }
     Ok(BenchReport { compile_ms, entries })
 }
 
-async fn called(
+async fn call(
     contract: &LoadedContract,
     entry: &str,
     inputs: &[Input],
     lasting: Duration,
 ) -> Result<Measured, BenchError> {
-    measured(entry, inputs, lasting, async |turn| match inputs.get(turn % inputs.len().max(1)) {
+    measure(entry, inputs, lasting, async |turn| match inputs.get(turn % inputs.len().max(1)) {
         Some(input) => input.run(contract).await.map(|answered| answered.bytes()),
         None => Ok(0),
     })
@@ -101,7 +99,7 @@ async fn called(
 }
 
 /// Times calls, one after the other; each says how many bytes came out.
-async fn measured(
+async fn measure(
     entry: &str,
     inputs: &[Input],
     lasting: Duration,

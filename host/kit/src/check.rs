@@ -57,7 +57,6 @@ pub struct Live {
     pub version: semver::Version,
     /// Name of its content.
     pub digest: Digest,
-    /// Its vocabularies.
     pub vocabularies: Vec<Vocabulary>,
 }
 
@@ -86,7 +85,7 @@ pub struct Options<'a> {
 
 /// The outcome of all checks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct CheckReport {
+pub struct CheckReport {
     /// Whether nothing is wrong.
     pub passed: bool,
     /// Name of the content.
@@ -120,7 +119,7 @@ pub fn run(subject: &Subject, options: &Options<'_>) -> CheckReport {
         Err(error) => {
             stages(subject, outline.as_ref(), Some(&error), &mut report.checks);
             for name in ["memory", "version", "examples", "time", "fuzz"] {
-                report.checks.push(skipped(name, "not reached"));
+                report.checks.push(skip(name, "not reached"));
             }
         }
         Ok(contract) => {
@@ -132,7 +131,7 @@ pub fn run(subject: &Subject, options: &Options<'_>) -> CheckReport {
             report.checks.push(version(descriptor, report.digest, options.against));
             report.checks.push(subject.wait(examples(&contract)));
             report.checks.push(subject.wait(times(&contract, subject)));
-            let (check, fuzzed) = fuzzed(subject, &contract, options, report.digest);
+            let (check, fuzzed) = fuzz(subject, &contract, options, report.digest);
             report.checks.push(check);
             report.fuzz = fuzzed;
         }
@@ -146,7 +145,7 @@ fn check(name: &'static str, seen: String, problems: Vec<String>) -> Check {
     Check { name, outcome, seen, problems }
 }
 
-fn skipped(name: &'static str, why: &str) -> Check {
+fn skip(name: &'static str, why: &str) -> Check {
     Check { name, outcome: Outcome::Skipped, seen: why.to_owned(), problems: Vec::new() }
 }
 
@@ -167,7 +166,7 @@ fn stages(subject: &Subject, outline: Option<&Outline>, error: Option<&LoadError
     let mut reached = true;
     for name in STAGES {
         if !reached {
-            checks.push(skipped(name, "not reached"));
+            checks.push(skip(name, "not reached"));
             continue;
         }
         let problems = match error {
@@ -177,11 +176,11 @@ fn stages(subject: &Subject, outline: Option<&Outline>, error: Option<&LoadError
             }
             _ => Vec::new(),
         };
-        checks.push(check(name, seen(name, subject, outline), problems));
+        checks.push(check(name, describe_subject(name, subject, outline), problems));
     }
 }
 
-fn seen(stage: &str, subject: &Subject, outline: Option<&Outline>) -> String {
+fn describe_subject(stage: &str, subject: &Subject, outline: Option<&Outline>) -> String {
     let imports = outline.map(|outline| outline.imports.as_slice()).unwrap_or_default();
     let exports = outline.map(|outline| outline.exports.as_slice()).unwrap_or_default();
     let most = u64::try_from(CONTRACT_MAX_BYTES).unwrap_or(u64::MAX);
@@ -218,7 +217,7 @@ fn memory(subject: &Subject, outline: Option<&Outline>) -> Check {
 fn version(descriptor: &Descriptor, digest: Digest, against: Option<&Loaded>) -> Check {
     let number = &descriptor.version;
     let Some(loaded) = against else {
-        return skipped("version", "nothing to compare with; see --against and --gateway");
+        return skip("version", "nothing to compare with; see --against and --gateway");
     };
     if loaded.versions.iter().any(|(_, known)| *known == digest) {
         return check("version", format!("this very component of {number} is loaded already"), Vec::new());
@@ -261,7 +260,7 @@ async fn examples(contract: &LoadedContract) -> Check {
 /// Each example's call under the deadline of a serving gateway, which is shorter than that of a loading one.
 async fn times(contract: &LoadedContract, subject: &Subject) -> Check {
     let Ok(all) = contract.examples().await else {
-        return skipped("time", "not reached");
+        return skip("time", "not reached");
     };
     let mut slowest = (Duration::ZERO, String::new());
     let mut problems = Vec::new();
@@ -284,14 +283,14 @@ async fn times(contract: &LoadedContract, subject: &Subject) -> Check {
     check("time", seen, problems)
 }
 
-fn fuzzed(
+fn fuzz(
     subject: &Subject,
     contract: &LoadedContract,
     options: &Options<'_>,
     digest: Digest,
 ) -> (Check, Option<FuzzReport>) {
     if options.fuzz_for.is_zero() {
-        return (skipped("fuzz", "left out"), None);
+        return (skip("fuzz", "left out"), None);
     }
     let corpus = match subject.wait(fuzz::corpus(contract)) {
         Ok(corpus) => corpus,

@@ -13,7 +13,7 @@ use crate::text::{Page, bytes, percent};
 
 /// What a component is and declares.
 #[derive(Debug, Serialize)]
-pub(crate) struct Inspection {
+pub struct Inspection {
     /// Name of the content.
     pub digest: Digest,
     /// Its size.
@@ -52,7 +52,7 @@ impl Inspection {
         ranking(&mut page, &self.descriptor);
         words(&mut page, &self.descriptor);
         errors(&mut page, &self.descriptor);
-        shown(&mut page, &self.descriptor);
+        show_widgets(&mut page, &self.descriptor);
         page.finish()
     }
 
@@ -173,7 +173,7 @@ fn errors(page: &mut Page, descriptor: &Descriptor) {
     page.rows([false, true, false, false], &rows.collect::<Vec<_>>());
 }
 
-fn shown(page: &mut Page, descriptor: &Descriptor) {
+fn show_widgets(page: &mut Page, descriptor: &Descriptor) {
     let widget = &descriptor.widget;
     let preferred = widget.preferred.as_ref().map_or(String::new(), |name| format!(", `{name}` as soon as it exists"));
     page.heading(&format!("Widget `{}`{preferred}", widget.widget_type));

@@ -11,7 +11,7 @@ const INSTANCES: u32 = 2;
 
 /// A component could not be taken up.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SubjectError {
+pub enum SubjectError {
     /// The file could not be read.
     #[error("cannot read {}", .path.display())]
     Unreadable {

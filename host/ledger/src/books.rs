@@ -15,7 +15,7 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::Finding;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::money::Paise;
-use intent_gateway_domain::receipt::Quoted;
+use intent_gateway_domain::receipt::QuotedOptions;
 use intent_gateway_domain::store::StoreError;
 
 /// Bookings of one batch, at most.
@@ -116,8 +116,7 @@ impl Booking {
 
 /// A report before it is judged: what has to be known of its order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
-    /// The order.
+pub struct OrderQuery {
     pub order: ReportKey,
     /// The request that the order is said to come from.
     pub request_id: String,
@@ -125,12 +124,12 @@ pub struct Asked {
 
 /// What is known of an order.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct KnownOrder {
     /// The entry that last booked it, whether or not it was taken back since.
     pub booked: Option<Entry>,
     /// What the partner's options were in the latest rankings of the request, newest first, at most
     /// [`RANKINGS_OF_REQUEST_MAX`](intent_gateway_domain::receipt::RANKINGS_OF_REQUEST_MAX).
-    pub quoted: Vec<Quoted>,
+    pub quoted: Vec<QuotedOptions>,
 }
 
 /// What became of a booking.
@@ -147,7 +146,7 @@ pub enum Booked {
 
 /// A correction that is in the ledger, durably.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Corrected {
+pub struct CorrectedEntries {
     /// Takes the wrong entry back.
     pub reversal: Entry,
     /// Books what is right.
@@ -162,7 +161,7 @@ pub trait Books: Deliveries + Send + Sync {
 
     /// What is known of each order, in the order asked, at most [`BATCH_MAX`] at once. One that has just been booked by
     /// another gateway may not be known yet; [`book`](Self::book) decides.
-    fn look_up(&self, asked: Vec<Asked>) -> BoxFuture<'_, Result<Vec<Known>, StoreError>>;
+    fn look_up(&self, asked: Vec<OrderQuery>) -> BoxFuture<'_, Result<Vec<KnownOrder>, StoreError>>;
 
     /// Takes an entry back, and books nothing in its place. `None`, and nothing is added, where that entry does not stand
     /// or is not as the reversal has it.
@@ -170,10 +169,10 @@ pub trait Books: Deliveries + Send + Sync {
 
     /// Takes an entry back and books what is right, in one transaction. `None`, and nothing is added, where that entry
     /// does not stand or is not as the reversal has it.
-    fn correct(&self, correction: Correction) -> BoxFuture<'_, Result<Option<Corrected>, StoreError>>;
+    fn correct(&self, correction: Correction) -> BoxFuture<'_, Result<Option<CorrectedEntries>, StoreError>>;
 
     /// The entry that stands for an order, if one does.
-    fn standing<'a>(&'a self, order: &'a ReportKey) -> BoxFuture<'a, Result<Option<Entry>, StoreError>>;
+    fn find_standing<'a>(&'a self, order: &'a ReportKey) -> BoxFuture<'a, Result<Option<Entry>, StoreError>>;
 
     /// Entries after a number, in the order of the ledger, at most `limit` and [`ENTRIES_READ_MAX`].
     fn entries(&self, after: u64, limit: u32) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>>;
@@ -214,7 +213,7 @@ pub enum DeskError {
 /// Hands reports one by one to [`Books`], which takes them in batches.
 pub trait ReportDesk: Send + Sync {
     /// What is known of an order.
-    fn look_up(&self, asked: Asked) -> BoxFuture<'_, Result<Known, DeskError>>;
+    fn look_up(&self, asked: OrderQuery) -> BoxFuture<'_, Result<KnownOrder, DeskError>>;
 
     /// Books. Once it was taken it is carried out, whether or not this is waited for.
     fn book(&self, booking: Booking) -> BoxFuture<'_, Result<Booked, DeskError>>;

@@ -55,7 +55,6 @@ pub enum EntryKind {
 /// Which version of the contract judged the report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judge {
-    /// The version.
     pub version: Version,
     /// It is not known to be the version that routed the order: that one is gone, or no ranking of the request is kept.
     /// This one was live at the time.

@@ -30,14 +30,14 @@ mod trial;
 mod verify;
 
 pub use books::{
-    Asked, BATCH_MAX, Booked, Booking, Books, Corrected, DeskError, ENTRIES_READ_MAX, FINDINGS_MAX, Known,
-    MONTHS_READ_MAX, ReportDesk, Unbookable,
+    BATCH_MAX, Booked, Booking, Books, CorrectedEntries, DeskError, ENTRIES_READ_MAX, FINDINGS_MAX, KnownOrder,
+    MONTHS_READ_MAX, OrderQuery, ReportDesk, Unbookable,
 };
 pub use entry::{Account, ChainCheck, Entry, EntryKind, Judge, Leg, Posting, genesis, link};
 pub use intent_gateway_domain::audit::BrokenChain;
 pub use month::{InvalidMonth, Month};
 pub(crate) use posting::CorrectionError;
-pub use posting::{Correction, REASON_MAX_CHARS, Verdict, correct, post, reverse};
+pub use posting::{Correction, JudgedReport, REASON_MAX_CHARS, correct, post, reverse};
 pub(crate) use statement::StatementError;
 pub use statement::{Line, Statement, Totals};
 pub use trial::{Balances, TrialBalance};

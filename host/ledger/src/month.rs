@@ -38,7 +38,6 @@ impl Month {
         Self::at(closed_at_ms.min(posted_at_ms))
     }
 
-    /// Its year.
     #[must_use]
     pub fn year(self) -> i16 {
         self.year

@@ -11,7 +11,7 @@ pub const REASON_MAX_CHARS: usize = 500;
 
 /// What the contract and the listing agreement say of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct JudgedReport {
     /// Commission is due: the status is one of those that the contract charges.
     pub charged: bool,
     /// Which version judged.
@@ -24,8 +24,8 @@ pub struct Verdict {
 
 /// Books a report that was accepted: a charge where commission is due, a memorandum otherwise.
 #[must_use]
-pub fn post(report: &Report, partner: &PartnerId, verdict: Verdict, posted_at_ms: u64) -> Posting {
-    let Verdict { charged, judged_by, late_minutes, rate } = verdict;
+pub fn post(report: &Report, partner: &PartnerId, verdict: JudgedReport, posted_at_ms: u64) -> Posting {
+    let JudgedReport { charged, judged_by, late_minutes, rate } = verdict;
     let amount = report.amounts.amount;
     let (kind, legs) =
         if charged { (EntryKind::Charge, charge_legs(amount, rate)) } else { (EntryKind::Memorandum, Vec::new()) };
@@ -58,7 +58,7 @@ pub(super) fn charge_legs(amount: Paise, rate: Rate) -> Vec<Leg> {
 }
 
 /// The same legs the other way round; `None` where an amount cannot be negated.
-pub(super) fn negated(legs: &[Leg]) -> Option<Vec<Leg>> {
+pub(super) fn negate(legs: &[Leg]) -> Option<Vec<Leg>> {
     legs.iter().map(|leg| Some(Leg { account: leg.account, amount: leg.amount.checked_neg()? })).collect()
 }
 
@@ -104,7 +104,7 @@ pub fn reverse(entry: &Entry, reason: &str, posted_at_ms: u64) -> Result<Posting
     Ok(Posting {
         posted_at_ms,
         kind: EntryKind::Reversal { of: *number, reason: reason.to_owned() },
-        legs: negated(&posting.legs).ok_or(CorrectionError::Unsound(*number))?,
+        legs: negate(&posting.legs).ok_or(CorrectionError::Unsound(*number))?,
         ..posting.clone()
     })
 }

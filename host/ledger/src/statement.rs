@@ -64,11 +64,8 @@ pub struct Totals {
 /// month before; `posted_at_ms` of each line tells when it came. A reversal stands in the month of what it takes back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Statement {
-    /// The partner.
     pub partner: PartnerId,
-    /// The month.
     pub month: Month,
-    /// Its totals.
     pub totals: Totals,
     /// One line for each entry, in the order of the ledger.
     pub lines: Vec<Line>,

@@ -32,9 +32,9 @@ fn report(external_id: &str, paise: i64) -> Report {
     }
 }
 
-fn verdict(charged: bool) -> Verdict {
+fn verdict(charged: bool) -> JudgedReport {
     let judged_by = Judge { version: semver::Version::new(1, 2, 3), stand_in: false };
-    Verdict { charged, judged_by, late_minutes: None, rate: Rate::DEFAULT }
+    JudgedReport { charged, judged_by, late_minutes: None, rate: Rate::DEFAULT }
 }
 
 /// A ledger as a store keeps it.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use sha2::{Digest as _, Sha256};
 
-use super::posting::{charge_legs, negated};
+use super::posting::{charge_legs, negate};
 use super::{ChainCheck, Entry, EntryKind, Leg, Month, Posting, TrialBalance};
 use crate::completion::AMOUNT_MAX;
 use intent_gateway_domain::audit::BrokenChain;
@@ -77,7 +77,6 @@ pub struct Verification {
     pub head: (u64, Digest),
     /// Entries looked at.
     pub entries: u64,
-    /// The trial balance.
     pub trial: TrialBalance,
     /// What is wrong, the first [`FAULTS_LISTED_MAX`].
     pub faults: Vec<Fault>,
@@ -144,10 +143,10 @@ impl Verifier {
         match &entry.posting.kind {
             EntryKind::Charge => {
                 let Posting { amount, rate, .. } = &entry.posting;
-                self.booked(entry, &charge_legs(*amount, *rate));
+                self.book(entry, &charge_legs(*amount, *rate));
             }
-            EntryKind::Memorandum => self.booked(entry, &[]),
-            EntryKind::Reversal { of, .. } => self.reversed(entry, *of),
+            EntryKind::Memorandum => self.book(entry, &[]),
+            EntryKind::Reversal { of, .. } => self.reverse(entry, *of),
         }
     }
 
@@ -167,7 +166,7 @@ impl Verifier {
     }
 
     /// A charge or a memorandum.
-    fn booked(&mut self, entry: &Entry, legs: &[Leg]) {
+    fn book(&mut self, entry: &Entry, legs: &[Leg]) {
         let Entry { number, posting, .. } = entry;
         if posting.legs != legs {
             self.fault(Fault::Legs(*number));
@@ -183,7 +182,7 @@ impl Verifier {
         }
     }
 
-    fn reversed(&mut self, entry: &Entry, of: u64) {
+    fn reverse(&mut self, entry: &Entry, of: u64) {
         let Entry { number, posting, .. } = entry;
         let Some(latest) = self.orders.get_mut(&order(posting)).filter(|latest| latest.number == of) else {
             self.fault(Fault::NothingReversed { entry: *number, of });
@@ -196,7 +195,7 @@ impl Verifier {
         if posting.month != before.month {
             self.fault(Fault::Month(*number));
         }
-        let mirrored = negated(&posting.legs).map(|legs| mirror(posting, &legs));
+        let mirrored = negate(&posting.legs).map(|legs| mirror(posting, &legs));
         if mirrored != Some(before.mirror) {
             self.fault(Fault::NotMirrored { entry: *number, of });
         }

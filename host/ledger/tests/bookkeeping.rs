@@ -22,7 +22,7 @@ use intent_gateway_domain::store::{Change, Store as _, Versioned};
 use intent_gateway_ledger::bookkeeping::*;
 use intent_gateway_ledger::completion::{Amounts, Report};
 use intent_gateway_ledger::{
-    Booked, Booking, Books as _, Entry, EntryKind, Fault, Judge, Month, Verdict, genesis, post,
+    Booked, Booking, Books as _, Entry, EntryKind, Fault, Judge, JudgedReport, Month, genesis, post,
 };
 use intent_gateway_onboarding::AccountNames;
 use intent_gateway_onboarding::records::Account;
@@ -99,7 +99,7 @@ impl Contracts for World {
         live.filter(|live| live.0.intent.as_str() == intent).map(|live| live as Arc<dyn Contract>)
     }
 
-    fn loaded(&self, _: Digest) -> Option<Arc<dyn Contract>> {
+    fn find_loaded(&self, _: Digest) -> Option<Arc<dyn Contract>> {
         unreachable!("a correction asks the live version")
     }
 
@@ -107,7 +107,7 @@ impl Contracts for World {
         unreachable!("a correction asks the live version")
     }
 
-    fn woken(&self, _: &str) -> Vec<Arc<dyn Contract>> {
+    fn select_by_cues(&self, _: &str) -> Vec<Arc<dyn Contract>> {
         unreachable!("a correction asks the live version")
     }
 }
@@ -156,7 +156,7 @@ impl Desk {
         };
         let judged_by = Judge { version: "1.2.0".parse().expect("a version"), stand_in: false };
         let charged = status == "completed";
-        let verdict = Verdict { charged, judged_by, late_minutes: Some(7), rate: Rate::DEFAULT };
+        let verdict = JudgedReport { charged, judged_by, late_minutes: Some(7), rate: Rate::DEFAULT };
         let booking = Booking::new(post(&report, &partner(), verdict, MAY), Vec::new()).expect("bookable");
         block_on(self.books.book(vec![booking])).expect("kept").remove(0)
     }

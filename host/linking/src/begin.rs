@@ -7,7 +7,7 @@ use super::records::{
     ClientOrigin, KeptClient, KnownClient, Owner, PendingLink, PendingSecrets, browser_context, known_client_key,
     pending_keys, seal_client, seal_pending, split,
 };
-use super::service::{Parts, server};
+use super::service::{LinkingSetup, server};
 use super::ticket::{TICKET_TTL_MS, Ticket};
 use super::{AuthMethod, Client, LinkError, Linking, Provider};
 use intent_gateway_domain::audit::{Actor, AuditDraft};
@@ -28,7 +28,7 @@ const COOKIE_TAG_CHARS: usize = 16;
 
 /// Where a browser is sent.
 #[derive(Debug)]
-pub struct Begun {
+pub struct SignInStart {
     /// The authorization request.
     pub location: String,
     /// The cookie by which the browser is known when it comes back: its name.
@@ -42,8 +42,8 @@ impl Linking {
     ///
     /// # Errors
     /// [`LinkError`] with what was wrong; nothing is kept then, but a registration of the gateway.
-    pub async fn begin(&self, ticket: &str) -> Result<Begun, LinkError> {
-        let Parts { vault, directory, authorizer, settings, .. } = self.parts();
+    pub async fn begin(&self, ticket: &str) -> Result<SignInStart, LinkError> {
+        let LinkingSetup { vault, directory, authorizer, settings, .. } = self.parts();
         let ticket = Ticket::open(vault, ticket).ok_or(LinkError::InvalidLink)?;
         if self.now() >= ticket.expires_at_ms {
             return Err(LinkError::ExpiredLink);
@@ -51,7 +51,7 @@ impl Linking {
         let partner = directory.find(&ticket.partner).ok_or(LinkError::PartnerGone)?;
         let provider =
             authorizer.discover(partner.endpoint.url(), ticket.challenge.as_deref()).await.map_err(server)?;
-        let provider = self.widened(&ticket, provider).await?;
+        let provider = self.widen(&ticket, provider).await?;
         let (client, origin) = self.client_at(&provider).await?;
         let (pkce, state) = (Pkce::new(vault.entropy())?, random_text(vault.entropy())?);
         let request = AuthorizationRequest {
@@ -69,17 +69,17 @@ impl Linking {
         let mut change = Change::default();
         change.put(&Versioned::new(pending));
         self.parts().store.commit(change).await?;
-        Ok(Begun { location, cookie_name, cookie_value: browser })
+        Ok(SignInStart { location, cookie_name, cookie_value: browser })
     }
 
     /// Where the partner wants a wider grant than the user's, what was granted before is asked for with it: the next token
     /// replaces the one before, and would grant the new alone (MCP, Authorization, step-up).
-    async fn widened(&self, ticket: &Ticket, provider: Provider) -> Result<Provider, LinkError> {
+    async fn widen(&self, ticket: &Ticket, provider: Provider) -> Result<Provider, LinkError> {
         if !ticket.challenge.as_deref().is_some_and(|challenge| challenge.contains(INSUFFICIENT_SCOPE)) {
             return Ok(provider);
         }
         let owner = Owner { user: ticket.user.clone(), partner: ticket.partner.clone() };
-        let link = self.kept(&[owner]).await?.filter(|link| link.value.provider.issuer == provider.issuer);
+        let link = self.find_link(&[owner]).await?.filter(|link| link.value.provider.issuer == provider.issuer);
         let Some(before) = link.and_then(|link| link.value.scope) else { return Ok(provider) };
         let wanted = provider.scope.unwrap_or_default();
         let mut words: Vec<&str> = Vec::new();
@@ -146,7 +146,7 @@ impl Linking {
     }
 
     async fn registered_client(&self, provider: &Provider) -> Result<Client, LinkError> {
-        let Parts { store, vault, authorizer, settings, .. } = self.parts();
+        let LinkingSetup { store, vault, authorizer, settings, .. } = self.parts();
         let redirect_uri = settings.redirect_uri();
         let key = known_client_key(&provider.issuer, &redirect_uri);
         let kept = load::<KnownClient>(&**store, &key).await?;

@@ -13,21 +13,21 @@ pub(super) const KEPT_MS: u64 = 5_000;
 const TOKENS_MAX: usize = 16_384;
 
 /// A token in memory.
-struct Kept {
+struct CachedToken {
     access: Secret,
     /// The address that it is for was looked at before it was kept.
     endpoint: String,
     until_ms: u64,
 }
 
-impl Expires for Kept {
+impl Expires for CachedToken {
     fn ends_ms(&self) -> u64 {
         self.until_ms
     }
 }
 
 struct State {
-    kept: ExpiringMap<String, Kept>,
+    kept: ExpiringMap<String, CachedToken>,
     /// Counts removals: what was read before one is not kept after it.
     removals: u64,
 }
@@ -60,7 +60,7 @@ impl TokenCache {
             return;
         }
         let until_ms = until_ms.min(now_ms.saturating_add(KEPT_MS));
-        let kept = Kept { access: access.clone(), endpoint: endpoint.to_owned(), until_ms };
+        let kept = CachedToken { access: access.clone(), endpoint: endpoint.to_owned(), until_ms };
         state.kept.insert(key.to_owned(), kept, now_ms);
     }
 

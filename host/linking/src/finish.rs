@@ -4,8 +4,8 @@ use futures_util::FutureExt as _;
 
 use super::flow::{Callback, Expected};
 use super::records::{ClientOrigin, Link, LinkSecrets, PendingLink, PendingSecrets, browser_context, pending_keys};
-use super::renewal::aged;
-use super::service::{Parts, server};
+use super::renewal::compute_ages;
+use super::service::{LinkingSetup, server};
 use super::{Client, Grant, LinkError, LinkFailure, Linking};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::error::chain;
@@ -19,7 +19,7 @@ pub(super) const CLIENT_GONE: [&str; 2] = ["invalid_client", "unauthorized_clien
 
 /// An account that was linked.
 #[derive(Debug)]
-pub struct Finished {
+pub struct LinkedAccount {
     /// Display name of the partner.
     pub partner_name: String,
     /// The cookie that is of no more use.
@@ -36,11 +36,11 @@ impl Linking {
         &self,
         query: &str,
         cookie: impl Fn(&str) -> Option<Secret> + Send,
-    ) -> Result<Finished, LinkError> {
+    ) -> Result<LinkedAccount, LinkError> {
         let callback = Callback::read(query).map_err(LinkError::Callback)?;
         let kept = self.pending_of(&callback.state).await?;
         let Versioned { value: pending, .. } = &kept;
-        let Parts { vault, directory, .. } = self.parts();
+        let LinkingSetup { vault, directory, .. } = self.parts();
         let cookie_name = self.cookie_name(&pending.key);
         let brought = cookie(&cookie_name).ok_or(LinkError::OtherBrowser)?;
         if !vault.recognises(&browser_context(&pending.key), &pending.browser, brought.expose()) {
@@ -65,11 +65,11 @@ impl Linking {
         let partner = directory.find(&pending.partner).ok_or(LinkError::PartnerGone)?;
         let (linking, pending) = (self.clone(), kept.value);
         self.to_its_end(async move { linking.exchange(pending, secrets, code).await }.boxed()).await?;
-        Ok(Finished { partner_name: partner.name.clone(), cookie_name })
+        Ok(LinkedAccount { partner_name: partner.name.clone(), cookie_name })
     }
 
     async fn pending_of(&self, state: &Secret) -> Result<Versioned<PendingLink>, LinkError> {
-        let Parts { store, vault, .. } = self.parts();
+        let LinkingSetup { store, vault, .. } = self.parts();
         for key in pending_keys(vault, state) {
             if let Some(kept) = load::<PendingLink>(&**store, &key).await? {
                 return Ok(kept);
@@ -115,10 +115,10 @@ impl Linking {
     }
 
     async fn keep(&self, pending: PendingLink, client: Client, grant: Grant) -> Result<(), LinkError> {
-        let Parts { store, vault, .. } = self.parts();
+        let LinkingSetup { store, vault, .. } = self.parts();
         let now_ms = self.now();
         let Grant { access_token, refresh_token, expires_in, scope } = grant;
-        let (expires_at_ms, ages_at_ms) = aged(expires_in, now_ms);
+        let (expires_at_ms, ages_at_ms) = compute_ages(expires_in, now_ms);
         // Of the client, the link keeps what only the registration knows.
         let client = client.client_secret.filter(|_| pending.client.origin == ClientOrigin::Registered);
         let secrets = LinkSecrets { access: access_token, refresh: refresh_token, client };

@@ -225,7 +225,7 @@ impl Callback {
         if code.is_some() == error.is_some() {
             return Err(CallbackFault::Malformed);
         }
-        Ok(Self { state, code: code.map(Secret::new), issuer, error: error.map(|error| shown(&error)) })
+        Ok(Self { state, code: code.map(Secret::new), issuer, error: error.map(|error| clean_text(&error)) })
     }
 
     /// The code, if the answer is one to the request and grants what was asked for. The issuer is looked at before anything
@@ -254,7 +254,7 @@ impl Callback {
 }
 
 /// An error code as it may be logged: bounded, and of the characters that such codes have (RFC 6749, 4.1.2.1).
-fn shown(error: &str) -> String {
+fn clean_text(error: &str) -> String {
     let is_sound = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     error.chars().take(ERROR_MAX_BYTES).filter(is_sound).collect()
 }
@@ -368,7 +368,7 @@ mod tests {
         assert!(!covers("data:x", "data:x"));
     }
 
-    fn judged(query: &str, names_issuer: bool) -> Result<String, CallbackFault> {
+    fn judge(query: &str, names_issuer: bool) -> Result<String, CallbackFault> {
         let state = Secret::new("s");
         let expected = Expected { state: &state, issuer: "https://id.coolcar.example", names_issuer };
         let callback = Callback::read(query)?;
@@ -378,25 +378,25 @@ mod tests {
     #[test]
     fn an_answer_is_taken_from_the_issuer_that_was_asked_alone() {
         let from = |issuer: &str| format!("state=s&code=c&iss={issuer}");
-        assert_eq!(judged("state=s&code=c", false).as_deref(), Ok("c"));
-        assert_eq!(judged("state=s&code=c", true), Err(CallbackFault::Issuer));
+        assert_eq!(judge("state=s&code=c", false).as_deref(), Ok("c"));
+        assert_eq!(judge("state=s&code=c", true), Err(CallbackFault::Issuer));
         for named in [true, false] {
-            assert_eq!(judged(&from("https%3A%2F%2Fid.coolcar.example"), named).as_deref(), Ok("c"));
+            assert_eq!(judge(&from("https%3A%2F%2Fid.coolcar.example"), named).as_deref(), Ok("c"));
             for other in ["https://id.coolcar.example/", "https://ID.coolcar.example", "https://id.warmcar.example"] {
-                assert_eq!(judged(&from(other), named), Err(CallbackFault::Issuer), "{other}");
+                assert_eq!(judge(&from(other), named), Err(CallbackFault::Issuer), "{other}");
             }
         }
         // What another issuer says of an error is nobody's either.
-        assert_eq!(judged("state=s&error=access_denied&iss=https://other", true), Err(CallbackFault::Issuer));
-        assert_eq!(judged("state=t&code=c", false), Err(CallbackFault::State));
+        assert_eq!(judge("state=s&error=access_denied&iss=https://other", true), Err(CallbackFault::Issuer));
+        assert_eq!(judge("state=t&code=c", false), Err(CallbackFault::State));
     }
 
     #[test]
     fn errors_are_told_apart() {
-        assert_eq!(judged("state=s&error=access_denied", false), Err(CallbackFault::Denied));
-        let refused = judged("state=s&error=server_error&error_description=x", false);
+        assert_eq!(judge("state=s&error=access_denied", false), Err(CallbackFault::Denied));
+        let refused = judge("state=s&error=server_error&error_description=x", false);
         assert_eq!(refused, Err(CallbackFault::Refused("server_error".to_owned())));
-        let strange = judged("state=s&error=%3Cscript%3E%0A", false);
+        let strange = judge("state=s&error=%3Cscript%3E%0A", false);
         assert_eq!(strange, Err(CallbackFault::Refused("script".to_owned())));
         let long = format!("state=s&code={}", "c".repeat(5_000));
         for malformed in [
@@ -411,8 +411,8 @@ mod tests {
             "state=s&code=c&iss=a&iss=a",
             &long,
         ] {
-            assert_eq!(judged(malformed, false), Err(CallbackFault::Malformed), "{malformed}");
+            assert_eq!(judge(malformed, false), Err(CallbackFault::Malformed), "{malformed}");
         }
-        assert_eq!(judged("state=s&code=c&extra=1&extra=2", false).as_deref(), Ok("c"));
+        assert_eq!(judge("state=s&code=c&extra=1&extra=2", false).as_deref(), Ok("c"));
     }
 }

@@ -24,9 +24,9 @@ mod tests;
 mod ticket;
 mod tokens;
 
-pub use begin::{Begun, PENDING_TTL_MS};
+pub use begin::{PENDING_TTL_MS, SignInStart};
 pub use error::{LinkCode, LinkError};
-pub use finish::Finished;
+pub use finish::LinkedAccount;
 pub use manage::{LinkView, Revocation};
 pub use port::{AuthMethod, Authorizer, Client, Grant, LinkFailure, Provider};
-pub use service::{Background, LinkOffer, Linking, Parts, Settings};
+pub use service::{Background, LinkOffer, Linking, LinkingSetup, Settings};

@@ -4,7 +4,7 @@ use futures_util::FutureExt as _;
 use serde::Serialize;
 
 use super::records::{Link, LinkSecrets, Owner, user_marks};
-use super::service::Parts;
+use super::service::LinkingSetup;
 use super::{LinkError, LinkFailure, Linking};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::error::chain;
@@ -48,7 +48,7 @@ impl Linking {
     /// # Errors
     /// [`LinkError::Store`].
     pub async fn links(&self, user: &UserId) -> Result<Vec<LinkView>, LinkError> {
-        let Parts { store, vault, .. } = self.parts();
+        let LinkingSetup { store, vault, .. } = self.parts();
         let mut views: Vec<LinkView> = Vec::new();
         for mark in user_marks(vault, user) {
             let prefix = format!("{mark}/");
@@ -91,7 +91,7 @@ impl Linking {
             });
             let Some(link) = removed.await? else { continue };
             self.inner.cache.remove(&owners[0].key());
-            revocation = Some(match self.opened(&link) {
+            revocation = Some(match self.open_secrets(&link) {
                 Some(secrets) => self.revoke_all(&link, &secrets).await,
                 None => Revocation::Failed,
             });

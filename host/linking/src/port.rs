@@ -85,10 +85,7 @@ pub enum LinkFailure {
     Protocol(String),
     /// It refused, with an error code of OAuth's own, for example `invalid_grant`.
     #[error("the authorization server refused with `{code}`")]
-    Refused {
-        /// The code.
-        code: String,
-    },
+    Refused { code: String },
 }
 
 /// Speaks to partners' authorization servers. Every call ends within the client's own time limit, follows no redirect, and

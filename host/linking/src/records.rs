@@ -90,7 +90,7 @@ impl KeptClient {
 
 /// Texts that are sealed together; `Secret` is never serialised elsewhere.
 #[derive(Deserialize)]
-struct Opened {
+struct OpenedSecrets {
     texts: Vec<Option<Secret>>,
 }
 
@@ -103,7 +103,7 @@ fn seal<const N: usize>(vault: &Vault, context: &str, secrets: [Option<&Secret>;
 /// Opens what [`seal`] has sealed.
 fn open<const N: usize>(vault: &Vault, context: &str, sealed: &Sealed) -> Result<[Option<Secret>; N], OpenError> {
     let text = vault.open(context, sealed)?;
-    let opened: Opened = serde_json::from_str(text.expose()).map_err(|_| OpenError::Forged)?;
+    let opened: OpenedSecrets = serde_json::from_str(text.expose()).map_err(|_| OpenError::Forged)?;
     opened.texts.try_into().map_err(|_| OpenError::Forged)
 }
 

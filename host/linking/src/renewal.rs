@@ -12,8 +12,8 @@ use futures_util::FutureExt as _;
 
 use super::finish::is_client_gone;
 use super::records::{ClientOrigin, Link, LinkSecrets, Owner};
-use super::service::Parts;
-use super::tokens::unknown;
+use super::service::LinkingSetup;
+use super::tokens::fail_unknown;
 use super::{Client, Grant, LinkError, LinkFailure, Linking, Provider};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::error::{CallFailure, chain};
@@ -43,7 +43,7 @@ const FAILED_MAX: usize = 4_096;
 const EXPIRES_IN_MAX_SECONDS: u64 = 10 * 365 * 24 * 60 * 60;
 
 /// When a token is over, and from when on it is replaced, milliseconds since the epoch; absent where nobody said.
-pub(super) fn aged(expires_in: Option<u64>, now_ms: u64) -> (Option<u64>, Option<u64>) {
+pub(super) fn compute_ages(expires_in: Option<u64>, now_ms: u64) -> (Option<u64>, Option<u64>) {
     let Some(life_ms) = expires_in.map(|seconds| seconds.min(EXPIRES_IN_MAX_SECONDS) * 1_000) else {
         return (None, None);
     };
@@ -55,12 +55,12 @@ pub(super) fn aged(expires_in: Option<u64>, now_ms: u64) -> (Option<u64>, Option
 type Renewed = Result<Option<Secret>, CallFailure>;
 
 /// A renewal that failed a moment ago.
-struct Failed {
+struct FailedRenewal {
     failure: CallFailure,
     until_ms: u64,
 }
 
-impl Expires for Failed {
+impl Expires for FailedRenewal {
     fn ends_ms(&self) -> u64 {
         self.until_ms
     }
@@ -70,7 +70,7 @@ impl Expires for Failed {
 pub(super) struct Renewals {
     /// Each is held by those who wait for it, and driven to its end.
     under_way: SingleFlight<String, Renewed>,
-    failed: Mutex<ExpiringMap<String, Failed>>,
+    failed: Mutex<ExpiringMap<String, FailedRenewal>>,
 }
 
 impl Default for Renewals {
@@ -81,15 +81,15 @@ impl Default for Renewals {
 
 impl Renewals {
     /// What is kept is whole after every step, so that which a panic interrupted can be used.
-    fn failed(&self) -> MutexGuard<'_, ExpiringMap<String, Failed>> {
+    fn lock_failed(&self) -> MutexGuard<'_, ExpiringMap<String, FailedRenewal>> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Remembers for a while that a renewal has failed.
     fn remember(&self, key: String, renewed: &Renewed, now_ms: u64) {
         let Err(failure) = renewed else { return };
-        let failed = Failed { failure: failure.clone(), until_ms: now_ms.saturating_add(PAUSE_MS) };
-        self.failed().insert(key, failed, now_ms);
+        let failed = FailedRenewal { failure: failure.clone(), until_ms: now_ms.saturating_add(PAUSE_MS) };
+        self.lock_failed().insert(key, failed, now_ms);
     }
 }
 
@@ -106,7 +106,7 @@ enum Claim {
 }
 
 /// How the authorization server was asked for the next token.
-enum Asked {
+enum RenewalAttempt {
     Granted(Box<(Provider, Grant)>),
     /// The link is over, with the server's reason.
     Ended(String),
@@ -115,7 +115,7 @@ enum Asked {
 
 impl Linking {
     /// Replaces `stale`, or waits for whoever does.
-    pub(super) async fn renewed(&self, owners: Vec<Owner>, stale: &Secret) -> Renewed {
+    pub(super) async fn renew_once(&self, owners: Vec<Owner>, stale: &Secret) -> Renewed {
         self.flight(owners, stale).await
     }
 
@@ -128,8 +128,8 @@ impl Linking {
     fn flight(&self, owners: Vec<Owner>, stale: &Secret) -> Flight<Renewed> {
         let key = owners[0].key();
         let (flight, began) = {
-            let failed = self.inner.renewals.failed();
-            if let Some(Failed { failure, .. }) = failed.get(&key, self.now()) {
+            let failed = self.inner.renewals.lock_failed();
+            if let Some(FailedRenewal { failure, .. }) = failed.get(&key, self.now()) {
                 return std::future::ready(Err(failure.clone())).boxed().shared();
             }
             let (linking, stale, of) = (self.clone(), stale.clone(), key.clone());
@@ -149,7 +149,7 @@ impl Linking {
 
     async fn renew(&self, owners: &[Owner], stale: &Secret) -> Renewed {
         for _ in 0..ROUNDS_MAX {
-            let (link, secrets, refresh) = match self.claim(owners, stale).await.map_err(unknown)? {
+            let (link, secrets, refresh) = match self.claim(owners, stale).await.map_err(fail_unknown)? {
                 Claim::Claimed(claimed) => *claimed,
                 Claim::Replaced(access) => return Ok(Some(access)),
                 Claim::NotRenewable => return Ok(None),
@@ -159,13 +159,13 @@ impl Linking {
                 }
             };
             match self.ask(&link.value, &secrets, &refresh).await {
-                Asked::Granted(granted) => return self.take(owners, link, secrets, *granted).await,
-                Asked::Ended(reason) => {
+                RenewalAttempt::Granted(granted) => return self.take(owners, link, secrets, *granted).await,
+                RenewalAttempt::Ended(reason) => {
                     if self.end(&link, &reason).await? {
                         return Ok(None);
                     }
                 }
-                Asked::Failed(failure) => {
+                RenewalAttempt::Failed(failure) => {
                     self.release(link).await;
                     return Err(of_server(&failure));
                 }
@@ -178,10 +178,10 @@ impl Linking {
     async fn claim(&self, owners: &[Owner], stale: &Secret) -> Result<Claim, LinkError> {
         let mut claim = self
             .step(async || {
-                let Some(mut link) = self.kept(owners).await? else {
+                let Some(mut link) = self.find_link(owners).await? else {
                     return Ok(Proposal::nothing(Claim::NotRenewable));
                 };
-                let Some(secrets) = self.opened(&link.value) else {
+                let Some(secrets) = self.open_secrets(&link.value) else {
                     return Ok(Proposal::nothing(Claim::NotRenewable));
                 };
                 let now_ms = self.now();
@@ -207,55 +207,55 @@ impl Linking {
     }
 
     /// Asks the authorization server. Where it is not to be found any more as it was, it is looked for anew.
-    async fn ask(&self, link: &Link, secrets: &LinkSecrets, refresh: &Secret) -> Asked {
-        let Parts { authorizer, .. } = self.parts();
+    async fn ask(&self, link: &Link, secrets: &LinkSecrets, refresh: &Secret) -> RenewalAttempt {
+        let LinkingSetup { authorizer, .. } = self.parts();
         let provider = &link.provider;
         let Some(client) = self.client_for(link, secrets) else {
-            return Asked::Ended("the configuration names no client for the issuer any more".to_owned());
+            return RenewalAttempt::Ended("the configuration names no client for the issuer any more".to_owned());
         };
         let failure = match authorizer.refresh(provider, &client, refresh).await {
-            Ok(grant) => return Asked::Granted(Box::new((provider.clone(), grant))),
+            Ok(grant) => return RenewalAttempt::Granted(Box::new((provider.clone(), grant))),
             Err(failure) => failure,
         };
         if let LinkFailure::Refused { code } = failure {
-            return self.refused(link, code).await;
+            return self.note_refused(link, code).await;
         }
-        let Some(moved) = self.moved(link).await else { return Asked::Failed(failure) };
+        let Some(moved) = self.find_moved(link).await else { return RenewalAttempt::Failed(failure) };
         match authorizer.refresh(&moved, &client, refresh).await {
-            Ok(grant) => Asked::Granted(Box::new((moved, grant))),
-            Err(LinkFailure::Refused { code }) => self.refused(link, code).await,
-            Err(failure) => Asked::Failed(failure),
+            Ok(grant) => RenewalAttempt::Granted(Box::new((moved, grant))),
+            Err(LinkFailure::Refused { code }) => self.note_refused(link, code).await,
+            Err(failure) => RenewalAttempt::Failed(failure),
         }
     }
 
     /// Where the server of a link is now, if it is the same one at another address. A refresh token goes to no other issuer.
-    async fn moved(&self, link: &Link) -> Option<Provider> {
-        let Parts { directory, authorizer, .. } = self.parts();
+    async fn find_moved(&self, link: &Link) -> Option<Provider> {
+        let LinkingSetup { directory, authorizer, .. } = self.parts();
         let partner = directory.find(&link.partner)?;
         let found = authorizer.discover(partner.endpoint.url(), link.challenge.as_deref()).await.ok()?;
         let elsewhere = found.token_endpoint != link.provider.token_endpoint;
         (elsewhere && found.issuer == link.provider.issuer).then_some(found)
     }
 
-    async fn refused(&self, link: &Link, code: String) -> Asked {
+    async fn note_refused(&self, link: &Link, code: String) -> RenewalAttempt {
         let (failure, origin) = (LinkFailure::Refused { code }, link.client.origin);
-        let LinkFailure::Refused { code } = &failure else { return Asked::Failed(failure) };
+        let LinkFailure::Refused { code } = &failure else { return RenewalAttempt::Failed(failure) };
         // The server's own trouble says nothing of the token (RFC 6749, 4.1.2.1, used by some at the token endpoint too).
         if ["server_error", "temporarily_unavailable", "slow_down"].contains(&code.as_str()) {
-            return Asked::Failed(failure);
+            return RenewalAttempt::Failed(failure);
         }
         if is_client_gone(&failure) {
             match origin {
                 // Most likely its secret was replaced at one side alone: the operator's to mend, not the users'.
                 ClientOrigin::Configured => {
                     tracing::error!(issuer = link.provider.issuer, code, "the configured client is not accepted");
-                    return Asked::Failed(failure);
+                    return RenewalAttempt::Failed(failure);
                 }
-                ClientOrigin::Document => return Asked::Failed(failure),
+                ClientOrigin::Document => return RenewalAttempt::Failed(failure),
                 ClientOrigin::Registered => self.forget_client(&link.provider.issuer, &link.client.client_id).await,
             }
         }
-        Asked::Ended(code.clone())
+        RenewalAttempt::Ended(code.clone())
     }
 
     pub(super) fn client_for(&self, link: &Link, secrets: &LinkSecrets) -> Option<Client> {
@@ -273,10 +273,10 @@ impl Linking {
         before: LinkSecrets,
         (provider, grant): (Provider, Grant),
     ) -> Renewed {
-        let Parts { vault, timer, .. } = self.parts();
+        let LinkingSetup { vault, timer, .. } = self.parts();
         let now_ms = self.now();
         let Grant { access_token, refresh_token, expires_in, scope } = grant;
-        let (expires_at_ms, ages_at_ms) = aged(expires_in, now_ms);
+        let (expires_at_ms, ages_at_ms) = compute_ages(expires_in, now_ms);
         // Without a new one, the refresh token goes on (OAuth 2.1, 4.3.3).
         let refresh = refresh_token.or(before.refresh);
         let secrets = LinkSecrets { access: access_token.clone(), refresh, client: before.client };
@@ -313,8 +313,8 @@ impl Linking {
 
     /// The link was changed while its token was replaced: what is there now counts.
     async fn overtaken(&self, owners: &[Owner], link: &Link, secrets: &LinkSecrets) -> Renewed {
-        if let Some(kept) = self.kept(owners).await.map_err(unknown)? {
-            return Ok(self.opened(&kept.value).map(|kept| kept.access));
+        if let Some(kept) = self.find_link(owners).await.map_err(fail_unknown)? {
+            return Ok(self.open_secrets(&kept.value).map(|kept| kept.access));
         }
         // It was unlinked: what came too late must not live on at the server.
         self.revoke_all(link, secrets).await;
@@ -326,7 +326,7 @@ impl Linking {
         let mut change = Change::default();
         change.audit.push(self.entry(&Actor::gateway(), "link.ended", &link.value, Some(reason)));
         change.delete(link);
-        let ended = self.commit_unless_changed(change).await.map_err(unknown)?;
+        let ended = self.commit_unless_changed(change).await.map_err(fail_unknown)?;
         if ended {
             tracing::info!(partner = %link.value.partner, reason, "a link was ended by its authorization server");
         }
@@ -361,11 +361,11 @@ mod tests {
 
     #[test]
     fn a_token_ages_a_minute_before_it_is_over_or_at_half_its_life() {
-        assert_eq!(aged(None, 1_000), (None, None));
-        assert_eq!(aged(Some(3_600), 1_000), (Some(3_601_000), Some(3_541_000)));
-        assert_eq!(aged(Some(8), 1_000), (Some(9_000), Some(5_000)));
-        assert_eq!(aged(Some(0), 1_000), (Some(1_000), Some(1_000)));
-        let (until, from) = aged(Some(u64::MAX), u64::MAX);
+        assert_eq!(compute_ages(None, 1_000), (None, None));
+        assert_eq!(compute_ages(Some(3_600), 1_000), (Some(3_601_000), Some(3_541_000)));
+        assert_eq!(compute_ages(Some(8), 1_000), (Some(9_000), Some(5_000)));
+        assert_eq!(compute_ages(Some(0), 1_000), (Some(1_000), Some(1_000)));
+        let (until, from) = compute_ages(Some(u64::MAX), u64::MAX);
         assert_eq!((until, from), (Some(u64::MAX), Some(u64::MAX)));
     }
 
@@ -376,8 +376,8 @@ mod tests {
         for number in 0..FAILED_MAX + 10 {
             renewals.remember(number.to_string(), &failed, 0);
         }
-        assert_eq!(renewals.failed().len(), FAILED_MAX);
+        assert_eq!(renewals.lock_failed().len(), FAILED_MAX);
         renewals.remember("next".to_owned(), &failed, PAUSE_MS);
-        assert_eq!(renewals.failed().len(), 1);
+        assert_eq!(renewals.lock_failed().len(), 1);
     }
 }

@@ -81,7 +81,7 @@ impl Settings {
 }
 
 /// What linking works with.
-pub struct Parts {
+pub struct LinkingSetup {
     /// Where links are kept.
     pub store: Arc<dyn Store>,
     /// Seals tokens, marks users.
@@ -100,8 +100,8 @@ pub struct Parts {
     pub settings: Settings,
 }
 
-pub(super) struct Inner {
-    pub(super) parts: Parts,
+pub(super) struct LinkingState {
+    pub(super) parts: LinkingSetup,
     pub(super) cache: TokenCache,
     pub(super) renewals: Renewals,
 }
@@ -109,7 +109,7 @@ pub(super) struct Inner {
 /// Account linking. Clones share everything.
 #[derive(Clone)]
 pub struct Linking {
-    pub(super) inner: Arc<Inner>,
+    pub(super) inner: Arc<LinkingState>,
 }
 
 /// An address for a user's browser.
@@ -124,8 +124,8 @@ pub struct LinkOffer {
 impl Linking {
     /// Linking over its ports.
     #[must_use]
-    pub fn new(parts: Parts) -> Self {
-        Self { inner: Arc::new(Inner { parts, cache: TokenCache::default(), renewals: Renewals::default() }) }
+    pub fn new(parts: LinkingSetup) -> Self {
+        Self { inner: Arc::new(LinkingState { parts, cache: TokenCache::default(), renewals: Renewals::default() }) }
     }
 
     /// How it is set up.
@@ -134,7 +134,7 @@ impl Linking {
         &self.parts().settings
     }
 
-    pub(super) fn parts(&self) -> &Parts {
+    pub(super) fn parts(&self) -> &LinkingSetup {
         &self.inner.parts
     }
 
@@ -147,14 +147,14 @@ impl Linking {
     /// # Errors
     /// [`NoEntropy`] when the machine gives no random bytes.
     pub fn offer(&self, partner: &PartnerId, user: &UserId, challenge: Option<&str>) -> Result<LinkOffer, NoEntropy> {
-        let Parts { vault, settings, .. } = self.parts();
+        let LinkingSetup { vault, settings, .. } = self.parts();
         let ticket = Ticket::new(partner, user_mark(vault, user), challenge, self.now());
         let url = format!("{}{LINK_PATH}{}", settings.base_url, ticket.seal(vault)?);
         Ok(LinkOffer { url, expires_at_ms: ticket.expires_at_ms })
     }
 
     /// The link that is kept for the first of the owners that has one.
-    pub(super) async fn kept(&self, owners: &[Owner]) -> Result<Option<Versioned<Link>>, StoreError> {
+    pub(super) async fn find_link(&self, owners: &[Owner]) -> Result<Option<Versioned<Link>>, StoreError> {
         for owner in owners {
             if let Some(link) = load::<Link>(&*self.parts().store, &owner.key()).await? {
                 return Ok(Some(link));

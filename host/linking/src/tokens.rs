@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use super::Linking;
 use super::flow::covers;
 use super::records::{Link, LinkSecrets, Owner};
-use super::service::Parts;
+use super::service::LinkingSetup;
 use intent_gateway_domain::error::{CallFailure, chain};
 use intent_gateway_domain::id::{PartnerId, UserId};
 use intent_gateway_domain::partner::Partner;
@@ -32,7 +32,7 @@ impl Linking {
         let Versioned { value: link, .. } = link;
         let access = secrets.access;
         if link.is_over(now_ms) {
-            return if link.renewable { self.renewed(owners, &access).await } else { Ok(None) };
+            return if link.renewable { self.renew_once(owners, &access).await } else { Ok(None) };
         }
         if link.ages(now_ms) && link.renewable {
             // It still lasts: this call goes out with it, and does not wait for the next one.
@@ -67,7 +67,7 @@ impl Linking {
             if !link.renewable || (just_obtained && !is_another) {
                 return Ok(None);
             }
-            match self.renewed(owners.clone(), &secrets.access).await? {
+            match self.renew_once(owners.clone(), &secrets.access).await? {
                 Some(next) if next.matches(refused.expose()) => {}
                 next => return Ok(next),
             }
@@ -81,18 +81,18 @@ impl Linking {
         owners: &[Owner],
         endpoint: &str,
     ) -> Result<Option<(Versioned<Link>, LinkSecrets)>, CallFailure> {
-        let Some(link) = self.kept(owners).await.map_err(unknown)? else { return Ok(None) };
+        let Some(link) = self.find_link(owners).await.map_err(fail_unknown)? else { return Ok(None) };
         if !covers(&link.value.provider.resource, endpoint) {
             // The partner has moved; nobody has granted anything there.
             tracing::info!(partner = %link.value.partner, "a link is not for where the partner is now");
             return Ok(None);
         }
-        Ok(self.opened(&link.value).map(|secrets| (link, secrets)))
+        Ok(self.open_secrets(&link.value).map(|secrets| (link, secrets)))
     }
 
     /// The secrets of a link; none where they cannot be opened, which nothing but a new link will change.
-    pub(super) fn opened(&self, link: &Link) -> Option<LinkSecrets> {
-        let Parts { vault, .. } = self.parts();
+    pub(super) fn open_secrets(&self, link: &Link) -> Option<LinkSecrets> {
+        let LinkingSetup { vault, .. } = self.parts();
         match link.open(vault) {
             Ok(secrets) => Some(secrets),
             Err(error) => {
@@ -104,7 +104,7 @@ impl Linking {
 }
 
 /// Nobody can say whether there is a token.
-pub(super) fn unknown(error: impl std::error::Error) -> CallFailure {
+pub(super) fn fail_unknown(error: impl std::error::Error) -> CallFailure {
     tracing::error!(error = %chain(&error), "a link could not be read or kept");
     CallFailure::Unreachable("whether the user has linked an account cannot be told at the moment".to_owned())
 }
@@ -118,7 +118,7 @@ impl UserTokens for Linking {
         self.current(partner, user).boxed()
     }
 
-    fn replaced<'a>(
+    fn replace_token<'a>(
         &'a self,
         partner: &'a Partner,
         user: &'a UserId,

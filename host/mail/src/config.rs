@@ -97,7 +97,7 @@ impl Default for MailConfig {
 
 /// A setting of mail is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum MailConfigError {
+pub enum MailConfigError {
     /// The sender is no address.
     #[error("`from` is no e-mail address: {0}")]
     From(String),

@@ -81,7 +81,7 @@ impl ConnectionEvent {
     pub const ALL: [Self; 6] =
         [Self::ProbePassed, Self::ProbeFailed, Self::SwitchedOn, Self::Suspended, Self::Lifted, Self::Moved];
 
-    fn asked(self) -> &'static str {
+    fn as_words(self) -> &'static str {
         match self {
             Self::ProbePassed | Self::ProbeFailed => "probed",
             Self::SwitchedOn => "switched on",
@@ -94,7 +94,7 @@ impl ConnectionEvent {
 
 /// The event cannot happen in the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a connection that is {} cannot be {}", .state.as_str(), .event.asked())]
+#[error("a connection that is {} cannot be {}", .state.as_str(), .event.as_words())]
 pub struct NotAllowed {
     /// Where the connection stands.
     pub state: ConnectionState,

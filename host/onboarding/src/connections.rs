@@ -63,7 +63,7 @@ impl Connection {
             return Err(OnboardingError::out_of_step("NO_PROBE", message));
         };
         let intents: BTreeSet<IntentId> = std::mem::take(&mut self.quarantine).into_keys().collect();
-        self.pinned.get_or_insert_default().accept(&report.pinned(), &intents);
+        self.pinned.get_or_insert_default().accept(&report.pin(), &intents);
         Ok(())
     }
 

@@ -28,15 +28,12 @@ pub struct NextStep {
 /// An account with all that belongs to it.
 #[derive(Clone, Debug)]
 pub struct Overview {
-    /// The account.
     pub account: Account,
     /// Its credentials, without a secret.
     pub credentials: Option<Credentials>,
     /// Its webhook, without a key.
     pub webhook: Option<Webhook>,
-    /// Its manifests.
     pub manifests: Option<Manifests>,
-    /// Its connection.
     pub connection: Option<Connection>,
     /// What is left to do until requests are routed, in order.
     pub next: Vec<NextStep>,

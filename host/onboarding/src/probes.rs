@@ -10,7 +10,7 @@ use super::live::{LivePartners, mappings};
 use super::records::{Connection, Manifests, Probed, Review, ReviewStatus, ReviewSubject};
 use super::{OnboardingError, Settings};
 use crate::connection::{ConnectionEvent, ConnectionState};
-use crate::descriptors::{self, Drift, Expected, Pinned, ToolReport};
+use crate::descriptors::{self, Drift, Expected, PinnedTools, ToolReport};
 use crate::manifest::{self, Catalogue, Manifest};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::contract::Violation;
@@ -114,7 +114,7 @@ impl Probes {
                     completion_callback: &manifest::completion_callback(&self.settings.base_url, account),
                 };
                 let report = descriptors::judge(&record.tools, &expected);
-                failures.extend(report.missing.iter().map(|(intent, tools)| lacking(intent, tools)));
+                failures.extend(report.missing.iter().map(|(intent, tools)| say_lacking(intent, tools)));
                 tools = Some(report);
             }
         }
@@ -133,7 +133,7 @@ impl Probes {
         let live = connection.state == ConnectionState::Live;
         connection.advance(event, self.keeper.now())?;
         if let Some(report) = &probed.tools {
-            let fresh = report.pinned();
+            let fresh = report.pin();
             if live {
                 self.compare(connection, &fresh, report, change).await?;
             } else if probed.passed {
@@ -158,7 +158,7 @@ impl Probes {
     async fn compare(
         &self,
         connection: &mut Connection,
-        fresh: &Pinned,
+        fresh: &PinnedTools,
         report: &ToolReport,
         change: &mut Change,
     ) -> Result<(), OnboardingError> {
@@ -249,7 +249,7 @@ impl Review {
     }
 }
 
-fn lacking(intent: &IntentId, tools: &[String]) -> Violation {
+fn say_lacking(intent: &IntentId, tools: &[String]) -> Violation {
     let message = format!("{intent}: the server lists no sound tool {}", tools.join(", "));
     Violation { pointer: String::new(), code: "TOOLS_MISSING".to_owned(), message }
 }

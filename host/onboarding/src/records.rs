@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::compliance::{ChecklistItem, PrivacyCheck, Profile};
 use crate::connection::ConnectionState;
 use crate::delivered::Inflated;
-use crate::descriptors::{Drift, Pinned, ToolReport};
+use crate::descriptors::{Drift, PinnedTools, ToolReport};
 use crate::manifest::{Flag, Manifest, Status};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::contract::{Axes, Violation};
@@ -101,7 +101,6 @@ pub struct KeptSecret {
 /// Sandbox credentials (spec 1, Sandbox credentials).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Credentials {
-    /// The account.
     pub account: PartnerId,
     /// `platform_sandbox_<24 hex>`.
     pub client_id: String,
@@ -148,9 +147,7 @@ pub struct Submission {
 /// approved, so that a correction does not cost a live partner its traffic.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Manifests {
-    /// The account.
     pub account: PartnerId,
-    /// The latest submission.
     pub latest: Submission,
     /// The one in force.
     pub approved: Option<Submission>,
@@ -288,7 +285,6 @@ pub struct Probed {
     pub by: Actor,
 }
 
-/// A suspension.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Suspension {
     /// Told to the partner.
@@ -302,7 +298,6 @@ pub struct Suspension {
 /// The connection to a partner's server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Connection {
-    /// The account.
     pub account: PartnerId,
     /// Where it is.
     pub endpoint: Endpoint,
@@ -313,7 +308,7 @@ pub struct Connection {
     /// The last probe.
     pub probe: Option<Probed>,
     /// The tools as they were when they were last accepted.
-    pub pinned: Option<Pinned>,
+    pub pinned: Option<PinnedTools>,
     /// Intents whose tools have changed since, with what changed; no request is routed to them.
     pub quarantine: BTreeMap<IntentId, Vec<Drift>>,
     /// The review of that.

@@ -15,7 +15,7 @@ use super::OnboardingError;
 use super::keeper::RecordKeeper;
 use super::live::LivePartners;
 use super::records::{Manifests, Review, ReviewStatus, ReviewSubject};
-use super::reviews::Verdict;
+use super::reviews::ReviewVerdict;
 use crate::delivered::{DELIVERED_WINDOW_MS, Delivered, Inflated, Measure, REPORTS_MIN};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::contract::Axes;
@@ -31,7 +31,7 @@ pub(crate) const REPORTS_BETWEEN_REVIEWS: u64 = REPORTS_MIN;
 
 /// What a partner delivers of an intent, beside what it declares.
 #[derive(Clone, Debug)]
-pub struct Compared {
+pub struct DeliveredComparison {
     /// Out of the reports of the last [`DELIVERED_WINDOW_MS`].
     pub delivered: Delivered,
     /// The signals of the manifest in force, or of the configuration; absent where the partner does not list the
@@ -57,13 +57,13 @@ impl DeliveredResults {
     ///
     /// # Errors
     /// [`OnboardingError::Store`].
-    pub async fn compare(&self, partner: Option<&PartnerId>) -> Result<Vec<Compared>, OnboardingError> {
+    pub async fn compare(&self, partner: Option<&PartnerId>) -> Result<Vec<DeliveredComparison>, OnboardingError> {
         let directory = self.live.directory().all();
         let configured = |partner: &PartnerId, intent: &IntentId| {
             let known = directory.iter().find(|known| known.id == *partner)?;
             known.listing(intent.as_str()).map(|listing| listing.declared)
         };
-        let mut compared: Vec<Compared> = Vec::new();
+        let mut compared: Vec<DeliveredComparison> = Vec::new();
         let mut kept: Option<Manifests> = None;
         for delivered in self.sums(partner).await? {
             let Delivered { partner, intent, .. } = &delivered;
@@ -77,7 +77,7 @@ impl DeliveredResults {
             };
             let inflated = declared.map(|declared| delivered.inflation(&declared)).unwrap_or_default();
             let review = kept.as_ref().and_then(|manifests| manifests.inflation_reviews.get(intent).cloned());
-            compared.push(Compared { delivered, declared, inflated, review });
+            compared.push(DeliveredComparison { delivered, declared, inflated, review });
         }
         Ok(compared)
     }
@@ -104,7 +104,7 @@ impl DeliveredResults {
     }
 
     async fn sums(&self, partner: Option<&PartnerId>) -> Result<Vec<Delivered>, OnboardingError> {
-        let tallies = self.books.delivered(partner, self.keeper.now().saturating_sub(DELIVERED_WINDOW_MS)).await?;
+        let tallies = self.books.sum_delivered(partner, self.keeper.now().saturating_sub(DELIVERED_WINDOW_MS)).await?;
         let charged = |intent: &IntentId| {
             let live = self.contracts.live(intent.as_str())?;
             Some(live.descriptor().completion.charged_statuses.clone())
@@ -164,7 +164,7 @@ impl DeliveredResults {
     /// Whether too few reports have come since a review was decided to look at the same signals again.
     async fn decided_lately(&self, delivered: &Delivered, review: &Review) -> Result<bool, OnboardingError> {
         let Some(decision) = &review.decision else { return Ok(false) };
-        let tallies = self.books.delivered(Some(&delivered.partner), decision.at_ms).await?;
+        let tallies = self.books.sum_delivered(Some(&delivered.partner), decision.at_ms).await?;
         let since: u64 =
             tallies.iter().filter(|tally| tally.intent == delivered.intent).map(|tally| tally.reports).sum();
         Ok(since < REPORTS_BETWEEN_REVIEWS)
@@ -187,8 +187,8 @@ impl Review {
 }
 
 /// What the partner is told: what it declares and what it delivered, and nothing of how either counts.
-pub(super) fn outcome(intent: &IntentId, inflated: &[Inflated], verdict: Verdict) -> String {
-    if verdict == Verdict::Approve {
+pub(super) fn outcome(intent: &IntentId, inflated: &[Inflated], verdict: ReviewVerdict) -> String {
+    if verdict == ReviewVerdict::Approve {
         return format!("the signals that you declare for {intent} were compared with your reports, and stand.");
     }
     let mut text = format!("the signals that you declare for {intent} claim more than your completion reports show:\n");

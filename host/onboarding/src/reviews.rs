@@ -34,7 +34,7 @@ const DOCUMENT_TYPES: [&str; 2] = ["application/pdf", "application/xhtml+xml"];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = VerdictName))]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum ReviewVerdict {
     /// Accepted.
     Approve,
     /// Changes are needed.
@@ -45,7 +45,7 @@ pub enum Verdict {
 #[derive(Clone, Debug)]
 pub struct DecisionOrder {
     /// Which way.
-    pub verdict: Verdict,
+    pub verdict: ReviewVerdict,
     /// Told to the partner; a rejection says what to fix.
     pub notes: String,
     /// Codes of the checklist's items that a person has looked at and confirms.
@@ -104,7 +104,7 @@ impl Reviews {
             (Some(decision), ..) => decision.checklist.clone(),
             (None, ReviewSubject::Manifest { .. }, Some(submission)) => {
                 let mut items = self.compliance(&account, submission);
-                items.extend(submission.flags.iter().map(flagged));
+                items.extend(submission.flags.iter().map(item_of_flag));
                 items
             }
             (None, ..) => Vec::new(),
@@ -130,7 +130,7 @@ impl Reviews {
         let key = review.account.as_str();
         let account = self.keeper.require::<Account>(key, "account").await?.value;
         let Some(url) = account.profile.map(|profile| profile.privacy_policy_url) else { return Ok(()) };
-        let (live, detail) = seen(&self.pages.fetch(&url).await);
+        let (live, detail) = describe_page(&self.pages.fetch(&url).await);
         let look = PrivacyCheck { url: url.clone(), checked_at_ms: self.keeper.now(), live, detail };
         self.keeper
             .step(async || {
@@ -154,7 +154,7 @@ impl Reviews {
     /// way of an approval; [`OnboardingError::Refused`] for notes that are missing or too long.
     pub async fn decide(&self, id: &str, order: &DecisionOrder, actor: &Actor) -> Result<ReviewView, OnboardingError> {
         let notes = match (order.verdict, order.notes.trim()) {
-            (Verdict::Approve, "") => String::new(),
+            (ReviewVerdict::Approve, "") => String::new(),
             (_, notes) => bounded_text("/notes", notes)?,
         };
         let decided = self
@@ -166,8 +166,8 @@ impl Reviews {
                     return Err(OnboardingError::out_of_step("REVIEW_CLOSED", message));
                 }
                 let ReviewView { account, checklist, .. } = self.view(kept.value.clone()).await?;
-                let checklist = confirmed(checklist, &order.confirmed);
-                if order.verdict == Verdict::Approve {
+                let checklist = confirm(checklist, &order.confirmed);
+                if order.verdict == ReviewVerdict::Approve {
                     ready(&checklist)?;
                 }
                 let mut change = Change::default();
@@ -183,8 +183,8 @@ impl Reviews {
                     ReviewSubject::Inflation { .. } => {}
                 }
                 let (status, action) = match order.verdict {
-                    Verdict::Approve => (ReviewStatus::Approved, "review.approved"),
-                    Verdict::Reject => (ReviewStatus::Rejected, "review.rejected"),
+                    ReviewVerdict::Approve => (ReviewStatus::Approved, "review.approved"),
+                    ReviewVerdict::Reject => (ReviewStatus::Rejected, "review.rejected"),
                 };
                 kept.value.status = status;
                 let by = actor.clone();
@@ -205,17 +205,17 @@ impl Reviews {
         &self,
         review: &Review,
         number: u32,
-        verdict: Verdict,
+        verdict: ReviewVerdict,
         notes: &str,
         change: &mut Change,
     ) -> Result<(), OnboardingError> {
         let mut kept = self.keeper.require::<Manifests>(review.account.as_str(), "manifest").await?;
         let decision = match verdict {
-            Verdict::Approve => manifest::Decision::Accept,
-            Verdict::Reject => manifest::Decision::Reject,
+            ReviewVerdict::Approve => manifest::Decision::Accept,
+            ReviewVerdict::Reject => manifest::Decision::Reject,
         };
         let latest = &mut kept.value.latest;
-        let next = latest.status.decided(decision).ok().filter(|_| latest.number == number);
+        let next = latest.status.decide(decision).ok().filter(|_| latest.number == number);
         let Some(next) = next else {
             return Err(OnboardingError::out_of_step(
                 "REVIEW_CLOSED",
@@ -224,7 +224,7 @@ impl Reviews {
         };
         latest.status = next;
         latest.notes = Some(notes.to_owned());
-        if verdict == Verdict::Approve {
+        if verdict == ReviewVerdict::Approve {
             kept.value.approved = Some(kept.value.latest.clone());
         }
         change.put(&kept);
@@ -237,10 +237,10 @@ impl Reviews {
         &self,
         review: &Review,
         drift: &BTreeMap<IntentId, Vec<Drift>>,
-        verdict: Verdict,
+        verdict: ReviewVerdict,
         change: &mut Change,
     ) -> Result<(), OnboardingError> {
-        if verdict == Verdict::Reject {
+        if verdict == ReviewVerdict::Reject {
             return Ok(());
         }
         let mut kept: Versioned<Connection> = self.keeper.require(review.account.as_str(), "connection").await?;
@@ -284,7 +284,7 @@ impl RecordKeeper {
 }
 
 /// Whether a page was there, in words.
-fn seen(fetched: &Result<FetchedPage, CallFailure>) -> (bool, String) {
+fn describe_page(fetched: &Result<FetchedPage, CallFailure>) -> (bool, String) {
     match fetched {
         Ok(FetchedPage { url, status, content_type, bytes }) => {
             let kind = content_type.as_deref().unwrap_or("of no media type");
@@ -298,7 +298,7 @@ fn seen(fetched: &Result<FetchedPage, CallFailure>) -> (bool, String) {
 }
 
 /// What was flagged at submit, for a person to look at.
-fn flagged(flag: &Flag) -> ChecklistItem {
+fn item_of_flag(flag: &Flag) -> ChecklistItem {
     ChecklistItem {
         // Two intents may have the same flag, and each is confirmed for itself.
         code: format!("{}:{}", flag.code.as_str(), flag.intent),
@@ -309,7 +309,7 @@ fn flagged(flag: &Flag) -> ChecklistItem {
 }
 
 /// The checklist with what a person has looked at and confirms.
-fn confirmed(mut checklist: Vec<ChecklistItem>, codes: &BTreeSet<String>) -> Vec<ChecklistItem> {
+fn confirm(mut checklist: Vec<ChecklistItem>, codes: &BTreeSet<String>) -> Vec<ChecklistItem> {
     for item in &mut checklist {
         if item.state == CheckState::ByHand && codes.contains(item.code.as_str()) {
             item.state = CheckState::Confirmed;
@@ -333,23 +333,23 @@ fn ready(checklist: &[ChecklistItem]) -> Result<(), OnboardingError> {
     if missing.is_empty() { Ok(()) } else { Err(OnboardingError::NotReady(missing)) }
 }
 
-fn outcome_mail(review: &Review, account: &Account, verdict: Verdict, notes: &str) -> (&'static str, String) {
+fn outcome_mail(review: &Review, account: &Account, verdict: ReviewVerdict, notes: &str) -> (&'static str, String) {
     let what = match &review.subject {
         ReviewSubject::Manifest { number } => outcome(&format!("submission {number} of your manifest"), verdict),
         ReviewSubject::Drift { .. } => outcome("the change of your tools", verdict),
         ReviewSubject::Inflation { intent, inflated, .. } => results::outcome(intent, inflated, verdict),
     };
     let subject = match verdict {
-        Verdict::Approve => "Your review is done: approved",
-        Verdict::Reject => "Your review is done: changes needed",
+        ReviewVerdict::Approve => "Your review is done: approved",
+        ReviewVerdict::Reject => "Your review is done: changes needed",
     };
     let notes = if notes.is_empty() { String::new() } else { format!("\n\nNotes:\n{notes}") };
     (subject, format!("Hello {},\n\n{what}{notes}\n", account.business_name))
 }
 
-fn outcome(what: &str, verdict: Verdict) -> String {
+fn outcome(what: &str, verdict: ReviewVerdict) -> String {
     match verdict {
-        Verdict::Approve => format!("{what} is approved. Approval alone sends no traffic."),
-        Verdict::Reject => format!("{what} was sent back."),
+        ReviewVerdict::Approve => format!("{what} is approved. Approval alone sends no traffic."),
+        ReviewVerdict::Reject => format!("{what} was sent back."),
     }
 }

@@ -167,7 +167,7 @@ impl StrikeDesk {
             if self.live.is_configured(partner) {
                 tracing::error!(%partner, "a partner of the configuration is struck out; only the configuration can take it out");
                 watch.out.remove(partner);
-                log.changed(event);
+                log.note_change(event);
                 continue;
             }
             let attempt = match self.suspend_struck_out(&event).await {

@@ -48,7 +48,6 @@ pub struct Policies {
     pub health: Arc<Health>,
     /// Who is told of changes in that.
     pub log: Arc<dyn HealthLog>,
-    /// The users' tokens.
     pub tokens: Arc<dyn UserTokens>,
     /// Which tools want one.
     pub sign_ins: SignIns,

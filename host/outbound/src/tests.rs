@@ -17,7 +17,7 @@ use intent_gateway_domain::health::{HealthChange, HealthEvent};
 use intent_gateway_domain::ports::{ToolAnswer, ToolCall};
 use intent_gateway_domain::progress::Listener;
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_testing::contract::{Inert, descriptor};
+use intent_gateway_testing::contract::{PassiveContract, descriptor};
 
 const NOW: u64 = 1_767_225_600_000;
 const WITHIN: Duration = Duration::from_secs(30);
@@ -63,7 +63,7 @@ impl Timer for World {
 }
 
 impl HealthLog for World {
-    fn changed(&self, event: HealthEvent) {
+    fn note_change(&self, event: HealthEvent) {
         self.changes.lock().expect("whole").push(event);
     }
 }
@@ -95,7 +95,7 @@ impl UserTokens for World {
         ready(Ok(first)).boxed()
     }
 
-    fn replaced<'a>(
+    fn replace_token<'a>(
         &'a self,
         _: &'a Partner,
         _: &'a UserId,
@@ -116,7 +116,7 @@ struct Bench {
     world: Arc<World>,
     health: Arc<Health>,
     outbound: Arc<Outbound>,
-    contract: Arc<Inert>,
+    contract: Arc<PassiveContract>,
 }
 
 impl Bench {
@@ -148,7 +148,7 @@ impl Bench {
             Tool { retry, rate_per_minute: 30, ..tool("cancel_thing", ToolRole::Cancel) },
         ];
         descriptor.errors.clear();
-        Self { world, health, outbound, contract: Arc::new(Inert(descriptor)) }
+        Self { world, health, outbound, contract: Arc::new(PassiveContract(descriptor)) }
     }
 
     fn outbound_call(&self, tool: &str, arguments: &str, user: Option<&str>) -> OutboundCall {

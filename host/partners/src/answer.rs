@@ -13,7 +13,7 @@ use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::lift::{Lifted, STAND_IN, lift};
+use crate::lift::{LiftedText, STAND_IN, lift};
 
 /// Characters kept of any text that a partner wrote and that ends up in a log or in an answer.
 const PARTNER_TEXT_MAX_CHARS: usize = 300;
@@ -122,7 +122,7 @@ impl<R> Answer<R> {
 
 /// Reads the answer to a tool call: as [`Message::parse`] does, by the faster way where that is safe.
 pub(crate) fn parse_tool_answer(bytes: &[u8]) -> Result<Message<ToolResult>, CallFailure> {
-    if let Some(Lifted { rest, text }) = lift(bytes)
+    if let Some(LiftedText { rest, text }) = lift(bytes)
         && let Ok(Message::Answer(mut answer)) = Message::<ToolResult>::parse(&rest)
         && let Ok(result) = &mut answer.outcome
         && result.text.as_deref() == Some(STAND_IN)

@@ -48,7 +48,7 @@ impl Default for PartnerClientConfig {
 
 /// Partner calls could not be set up.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum PartnerClientError {
+pub enum PartnerClientError {
     /// A setting is out of its range.
     #[error("`{field}` must lie in {min}..={max}")]
     Setting {

@@ -33,7 +33,7 @@ const AZURE_PLATFORM: Ipv4Addr = Ipv4Addr::new(168, 63, 129, 16);
 /// address that carries an IPv4 one (mapped, NAT64, 6to4) is judged by the address it carries; Teredo and the
 /// deprecated compatible form are refused altogether.
 #[must_use]
-pub(crate) fn is_public(address: IpAddr) -> bool {
+pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => is_public_v6(address),
@@ -140,7 +140,7 @@ pub trait ResolveHost: Send + Sync + 'static {
 
 /// The operating system's resolver.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SystemResolver;
+pub struct SystemResolver;
 
 impl ResolveHost for SystemResolver {
     fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {

@@ -18,7 +18,7 @@ const HIGH_BITS: u64 = u64::from_ne_bytes([0x80; 8]);
 
 /// A body in two parts.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Lifted {
+pub(crate) struct LiftedText {
     /// The body, with [`STAND_IN`] in place of the text.
     pub(crate) rest: Vec<u8>,
     pub(crate) text: String,
@@ -26,7 +26,7 @@ pub(crate) struct Lifted {
 
 /// Lifts the first string under the key `text`. `None` leaves the body to the general parser: there is no such
 /// string, it holds an escape other than the two-character ones, or it is not valid.
-pub(crate) fn lift(body: &[u8]) -> Option<Lifted> {
+pub(crate) fn lift(body: &[u8]) -> Option<LiftedText> {
     let after_key = memmem::find(body, KEY)? + KEY.len();
     let blanks = body[after_key..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
     let opening = after_key + blanks;
@@ -39,7 +39,7 @@ pub(crate) fn lift(body: &[u8]) -> Option<Lifted> {
     rest.extend_from_slice(&body[..=opening]);
     rest.extend_from_slice(STAND_IN.as_bytes());
     rest.extend_from_slice(&string[length..]);
-    Some(Lifted { rest, text: String::from_utf8(text).ok()? })
+    Some(LiftedText { rest, text: String::from_utf8(text).ok()? })
 }
 
 /// The unescaped content of a string that starts here, and how many bytes it has up to the closing quote.
@@ -98,17 +98,17 @@ mod tests {
 
     use super::*;
 
-    fn lifted(body: &str) -> Option<(String, String)> {
+    fn lift_text(body: &str) -> Option<(String, String)> {
         lift(body.as_bytes()).map(|found| (found.text, String::from_utf8(found.rest).expect("UTF-8")))
     }
 
     #[test]
     fn takes_the_first_text() {
         let rest = |before: &str, after: &str| format!("{before}\"{STAND_IN}\"{after}");
-        assert_eq!(lifted(r#"{"text":"a"}"#), Some(("a".into(), rest(r#"{"text":"#, "}"))));
-        assert_eq!(lifted("{\"text\": \n\"\" }"), Some((String::new(), rest("{\"text\": \n", " }"))));
+        assert_eq!(lift_text(r#"{"text":"a"}"#), Some(("a".into(), rest(r#"{"text":"#, "}"))));
+        assert_eq!(lift_text("{\"text\": \n\"\" }"), Some((String::new(), rest("{\"text\": \n", " }"))));
         assert_eq!(
-            lifted(r#"{"x":"\"text\":\"no\"","text":"{\"a\":\"b\\\/\n\"}","text":"z"}"#),
+            lift_text(r#"{"x":"\"text\":\"no\"","text":"{\"a\":\"b\\\/\n\"}","text":"z"}"#),
             Some(("{\"a\":\"b\\/\n\"}".into(), rest(r#"{"x":"\"text\":\"no\"","text":"#, r#","text":"z"}"#)))
         );
     }
@@ -129,7 +129,7 @@ mod tests {
             r#"{"x":"(the text was lifted)","text":"a"}"#,
         ];
         for body in others {
-            assert_eq!(lifted(body), None, "{body}");
+            assert_eq!(lift_text(body), None, "{body}");
         }
         assert_eq!(lift(b"{\"text\":\"\xFF\"}"), None);
     }
@@ -139,7 +139,7 @@ mod tests {
         fn agrees_with_the_general_parser(text in r#"([ -~]|["\\/]|[\n\t\r]|\PC){0,60}"#, before in "[a-z\"\\\\]{0,9}") {
             let body = json!({"a": before, "text": text}).to_string();
             // A control character comes out as \u, which is left to the general parser.
-            if let Some((found, rest)) = lifted(&body) {
+            if let Some((found, rest)) = lift_text(&body) {
                 prop_assert_eq!(&found, &text);
                 let rest: Value = serde_json::from_str(&rest).expect("JSON");
                 prop_assert_eq!(rest, json!({"a": before, "text": STAND_IN}));

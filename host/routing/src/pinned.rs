@@ -39,14 +39,14 @@ impl Eq for PinnedContract {}
 
 /// Why a request came to nothing, with the contract that it was judged under.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failed<E> {
+pub struct PinnedFailure<E> {
     /// None where there is no contract of the intent.
     pub contract: Option<PinnedContract>,
     /// What went wrong.
     pub error: E,
 }
 
-impl<E> Failed<E> {
+impl<E> PinnedFailure<E> {
     /// A request for an intent that nobody knows.
     pub(crate) fn without_contract(error: E) -> Self {
         Self { contract: None, error }
@@ -58,13 +58,13 @@ impl<E> Failed<E> {
     }
 }
 
-impl<E: fmt::Display> fmt::Display for Failed<E> {
+impl<E: fmt::Display> fmt::Display for PinnedFailure<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.error.fmt(f)
     }
 }
 
-impl<E: Error> Error for Failed<E> {
+impl<E: Error> Error for PinnedFailure<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.error.source()
     }

@@ -35,7 +35,6 @@ pub struct OptionReference {
     /// The partner that offered it.
     #[serde(rename = "p")]
     pub partner: String,
-    /// The intent.
     #[serde(rename = "i")]
     pub intent: String,
     /// The contract that ranked it.
@@ -70,7 +69,6 @@ pub struct BookingReference {
     /// The partner that made it.
     #[serde(rename = "p")]
     pub partner: String,
-    /// The intent.
     #[serde(rename = "i")]
     pub intent: String,
     /// The contract that judged it.

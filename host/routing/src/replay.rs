@@ -4,7 +4,7 @@
 //! declared signals, the options under their numbers, in their order. Whatever comes out differently then is not due to
 //! the input: the receipt was altered, or the contract is no pure function.
 //!
-//! Not here: finding the component (that is [`Contracts::loaded`](intent_gateway_domain::ports::Contracts::loaded)), and the partners,
+//! Not here: finding the component (that is [`Contracts::find_loaded`](intent_gateway_domain::ports::Contracts::find_loaded)), and the partners,
 //! who are not asked again.
 
 use serde::{Deserialize, Serialize};
@@ -103,18 +103,18 @@ pub async fn replay(receipt: &Receipt, contract: &dyn Contract) -> Result<Replay
 
 fn first_difference(receipt: &Receipt, evaluation: &Evaluation) -> Difference {
     let ranked: Vec<ReceiptScore> = evaluation.ranked.iter().map(ReceiptScore::from).collect();
-    if let Some((place, expected, found)) = parting(&receipt.ranked, &ranked, same_score) {
+    if let Some((place, expected, found)) = find_difference(&receipt.ranked, &ranked, same_score) {
         return Difference::Ranked { place, expected, found };
     }
     let dropped: Vec<ReceiptDrop> = evaluation.dropped.iter().map(ReceiptDrop::from).collect();
-    if let Some((place, expected, found)) = parting(&receipt.dropped, &dropped, PartialEq::eq) {
+    if let Some((place, expected, found)) = find_difference(&receipt.dropped, &dropped, PartialEq::eq) {
         return Difference::Dropped { place, expected, found };
     }
     Difference::Remainder
 }
 
 /// The first place at which two lists differ, with what each has there.
-fn parting<T: Clone>(
+fn find_difference<T: Clone>(
     expected: &[T],
     found: &[T],
     same: impl Fn(&T, &T) -> bool,

@@ -74,14 +74,14 @@ pub(crate) fn classification(classification: &mut Classification, descriptor: &D
     }
 }
 
-pub(crate) fn prepared(prepared: &PreparedRequest) -> Checked {
+pub(crate) fn check_prepared(prepared: &PreparedRequest) -> Checked {
     each_violation(prepared.notes.iter())
 }
 
 pub(crate) fn evaluation(evaluation: &mut Evaluation, payloads: &[Payload<'_>]) -> Checked {
-    let given = sorted(payloads.iter().flat_map(|payload| &payload.candidates).map(|candidate| candidate.number));
+    let given = sort(payloads.iter().flat_map(|payload| &payload.candidates).map(|candidate| candidate.number));
     let ranked = evaluation.ranked.iter().map(|option| option.number);
-    let answered = sorted(ranked.chain(evaluation.dropped.iter().map(|option| option.number)));
+    let answered = sort(ranked.chain(evaluation.dropped.iter().map(|option| option.number)));
     if given != answered {
         return Err(broken("the ranked and dropped options are not the ones that were given, each once"));
     }
@@ -108,7 +108,7 @@ pub(crate) fn evaluation(evaluation: &mut Evaluation, payloads: &[Payload<'_>]) 
     each_violation(dropped.chain(evaluation.findings.iter().map(|finding| &finding.violation)))
 }
 
-fn sorted(numbers: impl Iterator<Item = u32>) -> Vec<u32> {
+fn sort(numbers: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut numbers: Vec<_> = numbers.collect();
     numbers.sort_unstable();
     numbers

@@ -58,10 +58,10 @@ impl ContractComponent {
     pub(crate) fn new(engine: &Engine, component: &Component) -> Result<Self, LoadError> {
         let with_wasi = abi::imports(engine, component)?;
         let exports = abi::exports(engine, component)?;
-        Self::prepared(engine, component, with_wasi, exports)
+        Self::check_prepared(engine, component, with_wasi, exports)
     }
 
-    pub(crate) fn prepared(
+    pub(crate) fn check_prepared(
         engine: &Engine,
         component: &Component,
         with_wasi: bool,

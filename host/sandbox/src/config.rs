@@ -60,7 +60,7 @@ impl Default for SandboxConfig {
 /// A setting is out of its range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("sandbox setting `{field}` is {value}; expected {expected}")]
-pub(crate) struct InvalidConfig {
+pub struct InvalidConfig {
     /// Name of the field.
     pub field: &'static str,
     /// What was set.

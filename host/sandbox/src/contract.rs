@@ -103,8 +103,8 @@ impl LoadedContract {
         let export = &self.component.exports.check_request;
         let parameters = (convert::context(context), tool, arguments);
         let (answer,) = self.component.call::<_, (Answer<wit::PreparedRequest>,)>(lane, export, parameters).await?;
-        let prepared = convert::prepared(passed(answer)?)?;
-        checks::prepared(&prepared)?;
+        let prepared = convert::check_prepared(pass(answer)?)?;
+        checks::check_prepared(&prepared)?;
         Ok(prepared)
     }
 
@@ -120,7 +120,7 @@ impl LoadedContract {
         let lowered = convert::payloads(payloads, &candidates);
         let parameters = (convert::context(context), request, lowered.as_slice());
         let (answer,) = self.component.call::<_, (Answer<wit::Evaluation>,)>(lane, export, parameters).await?;
-        let mut evaluation = convert::evaluation(passed(answer)?)?;
+        let mut evaluation = convert::evaluation(pass(answer)?)?;
         checks::evaluation(&mut evaluation, payloads)?;
         Ok(evaluation)
     }
@@ -134,7 +134,7 @@ impl LoadedContract {
         let export = &self.component.exports.check_response;
         let parameters = (convert::context(context), convert::exchange(exchange));
         let (answer,) = self.component.call::<_, (Answer<wit::CheckedResponse>,)>(lane, export, parameters).await?;
-        let response = convert::response(passed(answer)?);
+        let response = convert::response(pass(answer)?);
         checks::response(&response, &self.descriptor)?;
         Ok(response)
     }
@@ -149,7 +149,7 @@ impl LoadedContract {
         let export = &self.component.exports.check_completion;
         let parameters = (convert::context(context), report, quoted);
         let (answer,) = self.component.call::<_, (Answer<wit::CheckedCompletion>,)>(lane, export, parameters).await?;
-        let completion = convert::completion(passed(answer)?);
+        let completion = convert::completion(pass(answer)?);
         checks::completion(&completion, &self.descriptor)?;
         Ok(completion)
     }
@@ -158,7 +158,7 @@ impl LoadedContract {
 type Answer<T> = Result<T, wit::Refusal>;
 
 /// What passed, or the refusal once it has been checked itself.
-fn passed<T>(answer: Answer<T>) -> Result<T, ContractError> {
+fn pass<T>(answer: Answer<T>) -> Result<T, ContractError> {
     answer.map_err(|refusal| {
         let refusal: Refusal = convert::refusal(refusal);
         match checks::refusal(&refusal) {

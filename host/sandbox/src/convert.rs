@@ -83,7 +83,7 @@ pub(crate) fn classification(classification: wit::Classification) -> domain::Cla
     }
 }
 
-pub(crate) fn prepared(prepared: wit::PreparedRequest) -> Result<domain::PreparedRequest, ContractFault> {
+pub(crate) fn check_prepared(prepared: wit::PreparedRequest) -> Result<domain::PreparedRequest, ContractFault> {
     let wit::Need { city, postal_code, from_ms, until_ms } = prepared.need;
     Ok(domain::PreparedRequest {
         arguments: json_object("`arguments`", prepared.arguments)?,

@@ -63,10 +63,10 @@ pub(crate) enum Lane {
 /// Runs components. Cheap to clone; the epoch ticker stops with the last clone.
 #[derive(Clone)]
 pub struct Engine {
-    shared: Arc<Shared>,
+    shared: Arc<EngineState>,
 }
 
-struct Shared {
+struct EngineState {
     wasmtime: wasmtime::Engine,
     /// For components without imports.
     bare: Linker<Guest>,
@@ -93,7 +93,7 @@ impl Engine {
         wasmtime_wasi::p2::add_to_linker_async(&mut wasi).map_err(|e| EngineError::Wasmtime(e.into()))?;
         let permits = usize::try_from(config.max_concurrent_instances).unwrap_or(Semaphore::MAX_PERMITS);
         Ok(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(EngineState {
                 compatibility: compatibility(&wasmtime),
                 _ticker: Ticker::start(&wasmtime).map_err(EngineError::Ticker)?,
                 wasmtime,
@@ -147,7 +147,7 @@ impl Engine {
             return Ok(permit);
         }
         let busy = ContractFault::Busy(wait_ms);
-        let _place = Place::take(&shared.waiting, shared.config.max_waiting_calls).ok_or_else(|| busy.clone())?;
+        let _place = QueuePlace::take(&shared.waiting, shared.config.max_waiting_calls).ok_or_else(|| busy.clone())?;
         // The semaphore is never closed, so the inner error does not occur.
         let permit = tokio::time::timeout(Duration::from_millis(wait_ms), instances.acquire()).await;
         permit.ok().and_then(Result::ok).ok_or(busy)
@@ -161,9 +161,9 @@ impl std::fmt::Debug for Engine {
 }
 
 /// A place in the queue for an instance, given back on drop.
-struct Place<'a>(&'a AtomicU32);
+struct QueuePlace<'a>(&'a AtomicU32);
 
-impl<'a> Place<'a> {
+impl<'a> QueuePlace<'a> {
     fn take(waiting: &'a AtomicU32, most: u32) -> Option<Self> {
         let place = Self(waiting);
         // Taken first and given back on refusal (by the drop), so that two at once cannot both be the last.
@@ -171,7 +171,7 @@ impl<'a> Place<'a> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueuePlace<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

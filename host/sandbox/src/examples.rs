@@ -37,7 +37,6 @@ pub enum ExampleCall<'a> {
     Classify(&'a str),
     /// Judges the arguments of a tool.
     CheckRequest {
-        /// The tool.
         tool: &'a str,
         /// Its arguments, JSON text.
         arguments: &'a str,
@@ -65,7 +64,6 @@ impl Example {
         Self(example)
     }
 
-    /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0.name
@@ -73,7 +71,7 @@ impl Example {
 
     /// Whether it is expected to pass.
     #[must_use]
-    pub fn accepted(&self) -> bool {
+    pub fn is_accepted(&self) -> bool {
         self.0.expect.accepted
     }
 
@@ -143,7 +141,7 @@ pub(crate) async fn one(contract: &LoadedContract, example: &Example) -> Result<
     let expected = &example.0.expect;
     let failed = |got: String| LoadError::ExampleFailed {
         name: example.0.name.clone(),
-        expected: Said { accepted: expected.accepted, codes: &expected.codes, order: &expected.order }.to_string(),
+        expected: Wording { accepted: expected.accepted, codes: &expected.codes, order: &expected.order }.to_string(),
         got,
     };
     let outcome = outcome(contract, example.call()).await.map_err(|fault| failed(fault.to_string()))?;
@@ -155,13 +153,13 @@ pub(crate) async fn one(contract: &LoadedContract, example: &Example) -> Result<
 
 /// What came out of an example, in the terms of its expectation.
 #[derive(Default)]
-struct Outcome {
+struct ExampleOutcome {
     accepted: bool,
     codes: Vec<String>,
     order: Vec<String>,
 }
 
-impl Outcome {
+impl ExampleOutcome {
     fn passed<'a>(findings: impl IntoIterator<Item = &'a Violation>) -> Self {
         Self { accepted: true, codes: codes(findings), order: Vec::new() }
     }
@@ -184,38 +182,38 @@ fn codes<'a>(violations: impl IntoIterator<Item = &'a Violation>) -> Vec<String>
     violations.into_iter().map(|violation| violation.code.clone()).collect()
 }
 
-async fn outcome(contract: &LoadedContract, call: ExampleCall<'_>) -> Result<Outcome, ContractFault> {
+async fn outcome(contract: &LoadedContract, call: ExampleCall<'_>) -> Result<ExampleOutcome, ContractFault> {
     let lane = Lane::Loading;
     let context = CallContext { request_id: REQUEST_ID.to_owned(), now_ms: NOW_MS };
     match call {
         ExampleCall::Classify(utterance) => {
             let classification = contract.classify_in(lane, utterance, LOCALE).await?;
-            Ok(Outcome { accepted: classification.score >= CLAIMED_FROM, ..Outcome::default() })
+            Ok(ExampleOutcome { accepted: classification.score >= CLAIMED_FROM, ..ExampleOutcome::default() })
         }
         ExampleCall::CheckRequest { tool, arguments } => {
             let checked = contract.check_request_in(lane, &context, tool, arguments).await;
-            Outcome::of(checked.map(|prepared| Outcome::passed(&prepared.notes)))
+            ExampleOutcome::of(checked.map(|prepared| ExampleOutcome::passed(&prepared.notes)))
         }
         ExampleCall::Evaluate { request, payloads } => {
             let evaluated = contract.evaluate_in(lane, &context, request, &payloads).await;
-            Outcome::of(evaluated.map(|evaluation| {
+            ExampleOutcome::of(evaluated.map(|evaluation| {
                 let dropped = evaluation.dropped.iter().flat_map(|option| &option.violations);
                 let findings = evaluation.findings.iter().map(|finding| &finding.violation);
                 let order = evaluation.ranked.iter().map(|option| option.id.clone()).collect();
-                Outcome { order, ..Outcome::passed(dropped.chain(findings)) }
+                ExampleOutcome { order, ..ExampleOutcome::passed(dropped.chain(findings)) }
             }))
         }
         ExampleCall::CheckResponse(exchange) => {
             let checked = contract.check_response_in(lane, &context, exchange).await;
-            Outcome::of(checked.map(|response| {
-                let mut outcome = Outcome::passed(&response.findings);
+            ExampleOutcome::of(checked.map(|response| {
+                let mut outcome = ExampleOutcome::passed(&response.findings);
                 outcome.codes.extend(response.advisory);
                 outcome
             }))
         }
         ExampleCall::CheckCompletion { report, quoted } => {
             let checked = contract.check_completion_in(lane, &context, report, quoted).await;
-            Outcome::of(checked.map(|completion| Outcome::passed(&completion.findings)))
+            ExampleOutcome::of(checked.map(|completion| ExampleOutcome::passed(&completion.findings)))
         }
     }
 }
@@ -229,13 +227,13 @@ fn payload(payload: &wit::PayloadResult) -> Payload<'_> {
 }
 
 /// How an expectation or an outcome reads in a failure.
-struct Said<'a> {
+struct Wording<'a> {
     accepted: bool,
     codes: &'a [String],
     order: &'a [String],
 }
 
-impl fmt::Display for Said<'_> {
+impl fmt::Display for Wording<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.accepted { "accepted" } else { "refused" })?;
         if !self.codes.is_empty() {
@@ -248,8 +246,8 @@ impl fmt::Display for Said<'_> {
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for ExampleOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Said { accepted: self.accepted, codes: &self.codes, order: &self.order }.fmt(f)
+        Wording { accepted: self.accepted, codes: &self.codes, order: &self.order }.fmt(f)
     }
 }

@@ -59,7 +59,7 @@ pub enum LoadError {
     #[error("`describe` failed")]
     Describe(#[source] ContractFault),
     /// What `describe` returned breaks the rules.
-    #[error("the descriptor is not valid: {}", listed(.0))]
+    #[error("the descriptor is not valid: {}", list_problems(.0))]
     Descriptor(Vec<String>),
     /// It may not follow the version that is loaded.
     #[error("the version may not follow the one that is loaded")]
@@ -84,7 +84,6 @@ pub enum LoadError {
     /// An example came out otherwise than it says.
     #[error("example `{name}`: expected {expected}, got {got}")]
     ExampleFailed {
-        /// Its name.
         name: String,
         /// What it says.
         expected: String,
@@ -122,7 +121,7 @@ impl LoadError {
     }
 }
 
-fn listed(problems: &[String]) -> String {
+fn list_problems(problems: &[String]) -> String {
     let mut text = problems.iter().take(PROBLEMS_LISTED_MAX).map(String::as_str).collect::<Vec<_>>().join("; ");
     if let Some(more) = problems.len().checked_sub(PROBLEMS_LISTED_MAX).filter(|more| *more > 0) {
         text.push_str(&format!("; and {more} more"));

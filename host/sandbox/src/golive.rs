@@ -193,7 +193,7 @@ mod tests {
         wit::Requirement { code: code.to_owned(), text: "It holds.".to_owned(), check }
     }
 
-    fn judged(requirements: &[wit::Requirement]) -> (Vec<domain::Requirement>, Vec<String>) {
+    fn convert_requirements(requirements: &[wit::Requirement]) -> (Vec<domain::Requirement>, Vec<String>) {
         let set = |name| HashSet::from([name]);
         let names = Names { tools: set("search_things"), vocabularies: set("kind"), rules: set("COLD") };
         let mut problems = Problems::default();
@@ -203,7 +203,7 @@ mod tests {
 
     /// The one problem with a requirement that is checked so.
     fn problem(check: wit::RequirementCheck) -> String {
-        let (_, problems) = judged(&[requirement("A", check)]);
+        let (_, problems) = convert_requirements(&[requirement("A", check)]);
         assert_eq!(problems.len(), 1, "{problems:?}");
         problems[0].strip_prefix("go-live requirement `A` ").expect("it names the requirement").to_owned()
     }
@@ -244,7 +244,7 @@ mod tests {
             ("two", "/x", wit::RequestTest::Includes("null".to_owned())),
             ("three", "/x", wit::RequestTest::Above(-0.5)),
         ];
-        let (converted, problems) = judged(&[
+        let (converted, problems) = convert_requirements(&[
             requirement("A", depth(&[("things", "", 1_000), ("shops", "/shop", 1)], Some(("/at", 8_784)))),
             requirement("B", covers("/kind", "kind")),
             requirement("C", handles(&occasions, &["COLD"])),
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn each_requirement_has_a_code_of_its_own_and_a_text() {
         let by_hand = |code: &str| requirement(code, wit::RequirementCheck::ByHand);
-        let named = |requirements: &[wit::Requirement]| judged(requirements).1.join("\n");
+        let named = |requirements: &[wit::Requirement]| convert_requirements(requirements).1.join("\n");
         assert_eq!(named(&[by_hand("a")]), "go-live requirement `a` has no code in UPPER_SNAKE_CASE");
         assert_eq!(named(&[by_hand("A"), by_hand("A")]), "go-live requirement `A` occurs twice");
         for code in PLATFORM_CODES {

@@ -24,7 +24,7 @@ pub(crate) struct Library {
 /// What `live.json` holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Kept {
+pub(crate) struct StoredComponent {
     layout: u32,
     /// By intent.
     pub(crate) intents: BTreeMap<String, KeptIntent>,
@@ -42,7 +42,7 @@ pub(crate) struct KeptIntent {
     pub(crate) versions: Vec<Digest>,
 }
 
-impl Kept {
+impl StoredComponent {
     pub(crate) fn new(intents: BTreeMap<String, KeptIntent>) -> Self {
         Self { layout: LAYOUT, intents }
     }
@@ -97,14 +97,14 @@ impl Library {
     }
 
     /// What was kept; nothing at the first start.
-    pub(crate) fn kept(&self) -> Result<Kept, StateError> {
+    pub(crate) fn read_kept(&self) -> Result<StoredComponent, StateError> {
         let path = self.live.clone();
         let text = match fs::read(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Kept::new(BTreeMap::new())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(StoredComponent::new(BTreeMap::new())),
             Err(cause) => return Err(StateError::Io { path, cause }),
         };
-        match serde_json::from_slice::<Kept>(&text) {
+        match serde_json::from_slice::<StoredComponent>(&text) {
             Ok(kept) if kept.layout == LAYOUT => Ok(kept),
             Ok(kept) => Err(StateError::Layout { path, found: kept.layout }),
             Err(cause) => Err(StateError::Damaged { path, cause }),
@@ -112,7 +112,7 @@ impl Library {
     }
 
     /// Replaces what is kept; it survives a power cut once this returns.
-    pub(crate) fn keep(&self, kept: &Kept) -> io::Result<()> {
+    pub(crate) fn keep(&self, kept: &StoredComponent) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(kept)?;
         files::replace(&self.live, &[&text])
     }

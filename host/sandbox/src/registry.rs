@@ -25,7 +25,7 @@ use tokio::sync::mpsc;
 
 use crate::contract::LoadedContract;
 use crate::engine::Lane;
-use crate::library::{Kept, KeptIntent};
+use crate::library::{KeptIntent, StoredComponent};
 
 /// The functions that serve requests.
 #[derive(Clone, Copy)]
@@ -135,7 +135,7 @@ impl Version {
         }
     }
 
-    fn counted<T>(&self, function: Function, outcome: Result<T, ContractError>) -> Result<T, ContractError> {
+    fn count_outcome<T>(&self, function: Function, outcome: Result<T, ContractError>) -> Result<T, ContractError> {
         let fault = match &outcome {
             Err(ContractError::Fault(fault)) => Some(fault),
             _ => None,
@@ -173,7 +173,7 @@ impl Contract for Version {
         arguments: &'a str,
     ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
         Box::pin(async move {
-            self.counted(
+            self.count_outcome(
                 Function::CheckRequest,
                 self.contract.check_request_in(Lane::Serving, context, tool, arguments).await,
             )
@@ -187,7 +187,10 @@ impl Contract for Version {
         payloads: &'a [Payload<'a>],
     ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
         Box::pin(async move {
-            self.counted(Function::Evaluate, self.contract.evaluate_in(Lane::Serving, context, request, payloads).await)
+            self.count_outcome(
+                Function::Evaluate,
+                self.contract.evaluate_in(Lane::Serving, context, request, payloads).await,
+            )
         })
     }
 
@@ -197,7 +200,7 @@ impl Contract for Version {
         exchange: Exchange<'a>,
     ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
         Box::pin(async move {
-            self.counted(
+            self.count_outcome(
                 Function::CheckResponse,
                 self.contract.check_response_in(Lane::Serving, context, exchange).await,
             )
@@ -211,7 +214,7 @@ impl Contract for Version {
         quoted: Option<&'a str>,
     ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
         Box::pin(async move {
-            self.counted(
+            self.count_outcome(
                 Function::CheckCompletion,
                 self.contract.check_completion_in(Lane::Serving, context, report, quoted).await,
             )
@@ -327,7 +330,7 @@ impl Snapshot {
     }
 
     /// The next snapshot in which a loaded version serves.
-    pub(crate) fn serving(&self, digest: Digest) -> Option<(Self, Arc<Version>)> {
+    pub(crate) fn find_serving(&self, digest: Digest) -> Option<(Self, Arc<Version>)> {
         let version = Arc::clone(self.version(digest)?);
         let mut next = self.clone();
         next.intents.get_mut(version.id())?.serve(Arc::clone(&version));
@@ -363,13 +366,13 @@ impl Snapshot {
     }
 
     /// What a restart needs to know.
-    pub(crate) fn to_keep(&self) -> Kept {
+    pub(crate) fn to_keep(&self) -> StoredComponent {
         let kept = |intent: &Intent| KeptIntent {
             live: intent.live.as_ref().map(|live| live.digest()),
             previous: intent.previous.clone(),
             versions: intent.versions.iter().map(|version| version.digest()).collect(),
         };
-        Kept::new(self.intents.iter().map(|(id, intent)| (id.as_str().to_owned(), kept(intent))).collect())
+        StoredComponent::new(self.intents.iter().map(|(id, intent)| (id.as_str().to_owned(), kept(intent))).collect())
     }
 }
 
@@ -398,9 +401,13 @@ impl Published {
     }
 
     /// The live versions that an utterance wakes, sorted by intent.
-    pub(crate) fn woken(&self, utterance: &str) -> Vec<Arc<dyn Contract>> {
+    pub(crate) fn select_by_cues(&self, utterance: &str) -> Vec<Arc<dyn Contract>> {
         let Cues { index, live } = self.cues();
-        index.woken(utterance).into_iter().map(|number| Arc::clone(&live[number]) as Arc<dyn Contract>).collect()
+        index
+            .select_by_cues(utterance)
+            .into_iter()
+            .map(|number| Arc::clone(&live[number]) as Arc<dyn Contract>)
+            .collect()
     }
 
     fn cues(&self) -> &Cues {

@@ -59,7 +59,7 @@ pub enum StartError {
 
 /// Runs contracts, and keeps and replaces them. Its tasks end with it, or when shut down.
 pub struct Sandbox {
-    inner: Arc<Inner>,
+    inner: Arc<SandboxState>,
     shutdown: CancellationToken,
     tasks: TaskTracker,
 }
@@ -71,7 +71,7 @@ impl Drop for Sandbox {
 }
 
 /// What the sandbox and its tasks share.
-pub(crate) struct Inner {
+pub(crate) struct SandboxState {
     engine: Engine,
     cache: Arc<CompiledCache>,
     library: Library,
@@ -100,11 +100,11 @@ impl Sandbox {
     ) -> Result<Arc<Self>, StartError> {
         let engine = Engine::new(&config)?;
         let library = Library::open(&state_dir)?;
-        let kept = library.kept()?;
+        let kept = library.read_kept()?;
         let cache = CompiledCache::open(&engine, &state_dir)
             .map_err(|cause| StateError::Io { path: state_dir.clone(), cause })?;
         let (failing, reports) = mpsc::channel(FAILING_QUEUE);
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(SandboxState {
             engine,
             cache: Arc::new(cache),
             library,
@@ -150,13 +150,13 @@ impl Sandbox {
 }
 
 /// Takes out each version that is reported as failing, for as long as the sandbox runs.
-async fn take_out(inner: Arc<Inner>, mut reports: mpsc::Receiver<Digest>, shutdown: CancellationToken) {
+async fn take_out(inner: Arc<SandboxState>, mut reports: mpsc::Receiver<Digest>, shutdown: CancellationToken) {
     while let Some(Some(digest)) = shutdown.run_until_cancelled(reports.recv()).await {
         inner.roll_back(digest).await;
     }
 }
 
-impl Inner {
+impl SandboxState {
     pub(crate) fn snapshot(&self) -> Arc<Published> {
         self.snapshot.load_full()
     }
@@ -238,7 +238,7 @@ impl Inner {
         let _changing = self.changing.lock().await;
         let now = self.snapshot();
         let unknown = || ContractAdminError::Unknown(digest.to_string());
-        let (next, version) = now.serving(digest).ok_or_else(unknown)?;
+        let (next, version) = now.find_serving(digest).ok_or_else(unknown)?;
         if !now.is_live(digest) {
             self.commit(next, None, Vec::new()).await?;
             version.absolve();
@@ -405,7 +405,7 @@ impl Contracts for Sandbox {
         snapshot.live(intent).map(|version| Arc::clone(version) as Arc<dyn Contract>)
     }
 
-    fn loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
+    fn find_loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
         let snapshot = self.inner.snapshot.load();
         snapshot.version(digest).map(|version| Arc::clone(version) as Arc<dyn Contract>)
     }
@@ -415,8 +415,8 @@ impl Contracts for Sandbox {
         snapshot.all_live().map(|version| Arc::clone(version) as Arc<dyn Contract>).collect()
     }
 
-    fn woken(&self, utterance: &str) -> Vec<Arc<dyn Contract>> {
-        self.inner.snapshot.load().woken(utterance)
+    fn select_by_cues(&self, utterance: &str) -> Vec<Arc<dyn Contract>> {
+        self.inner.snapshot.load().select_by_cues(utterance)
     }
 }
 

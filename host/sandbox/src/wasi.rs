@@ -162,7 +162,8 @@ mod tests {
         let engine = engine();
         let compiled = component(&engine, SLEEPER);
         let sleep = compiled.get_export_index(None, "sleep").expect("it is exported");
-        let component = ContractComponent::prepared(&engine, &compiled, true, Exports::all(&sleep)).expect("it links");
+        let component =
+            ContractComponent::check_prepared(&engine, &compiled, true, Exports::all(&sleep)).expect("it links");
         let outcome = component.call::<(), ()>(Lane::Serving, &sleep, ()).await;
         assert_eq!(outcome, Err(ContractFault::DeadlineExceeded(20)));
     }

@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::failure::LoadError;
 use crate::loading::{Prepared, Rejected};
-use crate::sandbox::Inner;
+use crate::sandbox::SandboxState;
 
 /// Between two looks at a file that changed.
 const SETTLE: Duration = Duration::from_millis(150);
@@ -33,14 +33,13 @@ const SETTLE: Duration = Duration::from_millis(150);
 const POLL: Duration = Duration::from_secs(5);
 /// Files looked at; a folder with more is not a contract folder.
 const FILES_MAX: usize = 1_000;
-/// Ending of components.
 const COMPONENT_ENDING: &str = "wasm";
 /// Ending of wasmtime's compiled files, which are never run.
 const COMPILED_ENDING: &str = "cwasm";
 
 /// The watched folder and what was seen in it.
 pub(crate) struct Folder {
-    inner: Arc<Inner>,
+    inner: Arc<SandboxState>,
     path: PathBuf,
     sightings: Sightings,
     changes: mpsc::Receiver<()>,
@@ -49,7 +48,7 @@ pub(crate) struct Folder {
 }
 
 /// A file as it looked last.
-struct Seen {
+struct FileState {
     stamp: Stamp,
     /// Content that was handed over; none until the file has settled.
     content: Option<Digest>,
@@ -74,7 +73,7 @@ enum Look {
 
 impl Folder {
     /// Starts to watch. The watch begins before the first look, so that nothing falls between.
-    pub(crate) fn open(inner: Arc<Inner>, path: PathBuf) -> notify::Result<Self> {
+    pub(crate) fn open(inner: Arc<SandboxState>, path: PathBuf) -> notify::Result<Self> {
         fs::create_dir_all(&path).map_err(notify::Error::io)?;
         // One place is enough: a change that comes while one is waiting is seen by the same look.
         let (changed, changes) = mpsc::channel(1);
@@ -194,7 +193,7 @@ impl Folder {
 
 /// How each file looked last.
 #[derive(Default)]
-struct Sightings(HashMap<PathBuf, Seen>);
+struct Sightings(HashMap<PathBuf, FileState>);
 
 impl Sightings {
     /// Notes how a file looks, and tells whether it is time to read it.
@@ -211,7 +210,7 @@ impl Sightings {
             }
             None => {
                 let settled = look == Look::First;
-                self.0.insert(path.to_owned(), Seen { stamp, content: None, settled });
+                self.0.insert(path.to_owned(), FileState { stamp, content: None, settled });
                 if settled { Settled::Now } else { Settled::NotYet }
             }
         }

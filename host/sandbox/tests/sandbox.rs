@@ -131,7 +131,7 @@ async fn a_version_is_loaded_replaced_and_brought_back() {
 #[tokio::test]
 async fn what_an_utterance_wakes_follows_what_is_live() {
     let woken = |sandbox: &Sandbox, utterance: &str| -> Vec<String> {
-        sandbox.woken(utterance).iter().map(|contract| contract.descriptor().version.to_string()).collect()
+        sandbox.select_by_cues(utterance).iter().map(|contract| contract.descriptor().version.to_string()).collect()
     };
     let place = Place::new();
     let sandbox = place.start().await;

@@ -24,7 +24,6 @@ use crate::value::{Row, Value};
 /// What the header calls the format, and its version.
 pub(crate) const FORMAT: &str = "intent-gateway backup";
 pub(crate) const FORMAT_VERSION: u64 = 1;
-/// Mode of the file.
 const FILE_MODE: u32 = 0o600;
 /// Rows read at once.
 const PAGE: u32 = 50;

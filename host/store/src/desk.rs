@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_ledger::{Asked, BATCH_MAX, Booked, Booking, Books, DeskError, Known, ReportDesk};
+use intent_gateway_ledger::{BATCH_MAX, Booked, Booking, Books, DeskError, KnownOrder, OrderQuery, ReportDesk};
 use tokio_util::sync::CancellationToken;
 
 use crate::batching::{Queue, Rules};
@@ -24,7 +24,7 @@ const BOOKINGS: Rules = Rules { name: "bookings", queue_max: QUEUE_MAX, batch_ma
 
 /// Where reports are handed in. Dropped, it finishes what it has taken and ends.
 pub struct Desk {
-    look_ups: Queue<Asked, Known>,
+    look_ups: Queue<OrderQuery, KnownOrder>,
     bookings: Queue<Booking, Booked>,
     closing: CancellationToken,
 }
@@ -71,7 +71,7 @@ impl Desk {
 }
 
 impl ReportDesk for Desk {
-    fn look_up(&self, asked: Asked) -> BoxFuture<'_, Result<Known, DeskError>> {
+    fn look_up(&self, asked: OrderQuery) -> BoxFuture<'_, Result<KnownOrder, DeskError>> {
         self.look_ups.submit(asked).boxed()
     }
 

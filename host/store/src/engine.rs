@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use crate::error::{EngineError, OpenError};
-use crate::location::{Location, Place};
+use crate::location::{Location, StorePlace};
 use crate::postgres::{Postgres, PostgresTx};
 use crate::sqlite::{Sqlite, SqliteTx};
 use crate::value::{Row, Value};
@@ -38,8 +38,8 @@ impl Engine {
     /// Opens a database as it is, without looking at its tables.
     pub(crate) async fn open(location: &Location, patience: Patience) -> Result<Self, OpenError> {
         match location.place() {
-            Place::Postgres(url) => Ok(Self::Postgres(Postgres::open(url.expose(), patience)?)),
-            Place::Sqlite(path) => {
+            StorePlace::Postgres(url) => Ok(Self::Postgres(Postgres::open(url.expose(), patience)?)),
+            StorePlace::Sqlite(path) => {
                 let path = path.to_owned();
                 let opened = tokio::task::spawn_blocking(move || Sqlite::open(&path, patience)).await;
                 opened.map_err(|error| OpenError::Engine(error.into()))?.map(Self::Sqlite)

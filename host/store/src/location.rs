@@ -18,7 +18,7 @@ enum Kind {
 }
 
 /// What [`Location::open`] has to do with it.
-pub(crate) enum Place<'a> {
+pub(crate) enum StorePlace<'a> {
     Sqlite(&'a Path),
     Postgres(&'a Secret),
 }
@@ -46,10 +46,10 @@ impl Location {
         }
     }
 
-    pub(crate) fn place(&self) -> Place<'_> {
+    pub(crate) fn place(&self) -> StorePlace<'_> {
         match &self.0 {
-            Kind::Sqlite(path) => Place::Sqlite(path),
-            Kind::Postgres(url) => Place::Postgres(url),
+            Kind::Sqlite(path) => StorePlace::Sqlite(path),
+            Kind::Postgres(url) => StorePlace::Postgres(url),
         }
     }
 }

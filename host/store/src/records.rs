@@ -216,7 +216,7 @@ impl Store for SqlStore {
         tables::changes(&self.engine).map(|count| count.map_err(EngineError::into_store)).boxed()
     }
 
-    fn changed(&self, seen: u64) -> BoxFuture<'_, u64> {
+    fn wait_for_change(&self, seen: u64) -> BoxFuture<'_, u64> {
         self.watch.moved_from(seen).boxed()
     }
 }

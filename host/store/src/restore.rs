@@ -71,7 +71,7 @@ struct Input<'a> {
 }
 
 impl Input<'_> {
-    fn damaged(&self, problem: impl Into<String>) -> BackupError {
+    fn say_damaged(&self, problem: impl Into<String>) -> BackupError {
         BackupError::Damaged { line: self.line, problem: problem.into() }
     }
 
@@ -84,13 +84,13 @@ impl Input<'_> {
         read.map_err(|cause| BackupError::File { path: self.path.to_owned(), cause })?;
         match line.last() {
             Some(b'\n') => Ok(line),
-            None => Err(self.damaged("the file ends without its last line")),
-            Some(_) => Err(self.damaged("the line is cut off, or too long")),
+            None => Err(self.say_damaged("the file ends without its last line")),
+            Some(_) => Err(self.say_damaged("the line is cut off, or too long")),
         }
     }
 
     fn parse<'l, T: Deserialize<'l>>(&self, line: &'l [u8]) -> Result<T, BackupError> {
-        serde_json::from_slice(line).map_err(|error| self.damaged(error.to_string()))
+        serde_json::from_slice(line).map_err(|error| self.say_damaged(error.to_string()))
     }
 }
 
@@ -116,8 +116,8 @@ async fn read_rows(tx: &mut Tx, input: &mut Input<'_>) -> Result<End, BackupErro
         };
         input.digest.update(&line);
         let table = TABLES.iter().find(|table| table.name == name);
-        let table = table.ok_or_else(|| input.damaged("there is no table of that name"))?;
-        let values = table.values(row).ok_or_else(|| input.damaged("the row has another form than its table"))?;
+        let table = table.ok_or_else(|| input.say_damaged("there is no table of that name"))?;
+        let values = table.values(row).ok_or_else(|| input.say_damaged("the row has another form than its table"))?;
         tx.execute(table.insert, values).await?;
         *counts.entry(name).or_insert(0) += 1;
     }
@@ -126,14 +126,16 @@ async fn read_rows(tx: &mut Tx, input: &mut Input<'_>) -> Result<End, BackupErro
 fn check(header: &Header, input: &Input<'_>) -> Result<(), BackupError> {
     let Header { format, format_version, schema_version, made_at_ms: _ } = header;
     if format != FORMAT {
-        return Err(input.damaged("the file is no backup of an intent gateway"));
+        return Err(input.say_damaged("the file is no backup of an intent gateway"));
     }
     for (found, known) in [(*format_version, FORMAT_VERSION), (*schema_version, migrate::VERSION)] {
         if found > known {
             return Err(BackupError::Newer { found, known });
         }
         if found < known {
-            return Err(input.damaged("an older gateway made it: restore it with that one, then start this one on it"));
+            return Err(
+                input.say_damaged("an older gateway made it: restore it with that one, then start this one on it")
+            );
         }
     }
     Ok(())
@@ -142,12 +144,12 @@ fn check(header: &Header, input: &Input<'_>) -> Result<(), BackupError> {
 async fn finish(end: End, counts: BTreeMap<String, u64>, input: &mut Input<'_>) -> Result<End, BackupError> {
     let digest = Digest::from_bytes(std::mem::take(&mut input.digest).finalize().into());
     if end != (End { rows: counts, sha256: digest }) {
-        return Err(input.damaged("the rows are not those that were written: the file was changed or cut"));
+        return Err(input.say_damaged("the rows are not those that were written: the file was changed or cut"));
     }
     let mut rest = [0];
     let more = input.file.read(&mut rest).await;
     match more.map_err(|cause| BackupError::File { path: input.path.to_owned(), cause })? {
         0 => Ok(end),
-        _ => Err(input.damaged("something follows the end")),
+        _ => Err(input.say_damaged("something follows the end")),
     }
 }

@@ -110,7 +110,6 @@ impl Row {
         }
     }
 
-    /// Text.
     pub(crate) fn text(&self, column: usize) -> Result<String, EngineError> {
         self.optional_text(column)?.ok_or_else(|| EngineError::failed("a column holds no text"))
     }
@@ -134,7 +133,6 @@ impl Row {
         u64::try_from(self.integer(column)?).map_err(|_| EngineError::failed("a column holds a negative number"))
     }
 
-    /// Bytes.
     pub(crate) fn bytes(&self, column: usize) -> Result<&[u8], EngineError> {
         match self.0.get(column) {
             Some(Value::Bytes(bytes)) => Ok(bytes),

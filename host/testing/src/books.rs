@@ -12,8 +12,8 @@ use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_ledger::completion::ReportKey;
 use intent_gateway_ledger::{
-    Asked, Booked, Booking, Books, Corrected, Correction, ENTRIES_READ_MAX, Entry, EntryKind, Known, Month, Posting,
-    TrialBalance, genesis, link, reverse,
+    Booked, Booking, Books, CorrectedEntries, Correction, ENTRIES_READ_MAX, Entry, EntryKind, KnownOrder, Month,
+    OrderQuery, Posting, TrialBalance, genesis, link, reverse,
 };
 
 /// Every entry until the test ends. What tests do behind the back of the port, they do to the entries.
@@ -46,7 +46,7 @@ fn is_reversal(entry: &&Entry) -> bool {
     matches!(entry.posting.kind, EntryKind::Reversal { .. })
 }
 
-fn standing(entries: &[Entry], order: &ReportKey) -> Option<Entry> {
+fn find_standing(entries: &[Entry], order: &ReportKey) -> Option<Entry> {
     let latest = entries.iter().rev().find(|entry| entry.posting.order() == *order);
     latest.filter(|entry| !is_reversal(entry)).cloned()
 }
@@ -54,7 +54,7 @@ fn standing(entries: &[Entry], order: &ReportKey) -> Option<Entry> {
 /// Whether a reversal is of an entry that stands, and as it is made.
 fn fits(entries: &[Entry], reversal: &Posting) -> bool {
     let EntryKind::Reversal { of, reason } = &reversal.kind else { return false };
-    let standing = standing(entries, &reversal.order()).filter(|standing| standing.number == *of);
+    let standing = find_standing(entries, &reversal.order()).filter(|standing| standing.number == *of);
     standing.is_some_and(|entry| reverse(&entry, reason, reversal.posted_at_ms).as_ref() == Ok(reversal))
 }
 
@@ -64,13 +64,13 @@ fn page<'a>(entries: impl Iterator<Item = &'a Entry>, after: u64, limit: u32) ->
 }
 
 impl Deliveries for MemoryBooks {
-    fn delivered<'a>(
+    fn sum_delivered<'a>(
         &'a self,
         partner: Option<&'a PartnerId>,
         since_ms: u64,
     ) -> BoxFuture<'a, Result<Vec<Tally>, StoreError>> {
         self.read(|entries| {
-            let stands = |entry: &&Entry| standing(entries, &entry.posting.order()).as_ref() == Some(*entry);
+            let stands = |entry: &&Entry| find_standing(entries, &entry.posting.order()).as_ref() == Some(*entry);
             let counts = |entry: &&Entry| {
                 entry.posting.posted_at_ms >= since_ms && partner.is_none_or(|own| entry.posting.partner == *own)
             };
@@ -111,11 +111,11 @@ impl Books for MemoryBooks {
         std::future::ready(Ok(booked.collect())).boxed()
     }
 
-    fn look_up(&self, asked: Vec<Asked>) -> BoxFuture<'_, Result<Vec<Known>, StoreError>> {
+    fn look_up(&self, asked: Vec<OrderQuery>) -> BoxFuture<'_, Result<Vec<KnownOrder>, StoreError>> {
         self.read(|entries| {
             let known = asked.into_iter().map(|asked| {
                 let of_order = |entry: &&Entry| !is_reversal(entry) && entry.posting.order() == asked.order;
-                Known { booked: entries.iter().rev().find(of_order).cloned(), quoted: Vec::new() }
+                KnownOrder { booked: entries.iter().rev().find(of_order).cloned(), quoted: Vec::new() }
             });
             known.collect()
         })
@@ -127,18 +127,18 @@ impl Books for MemoryBooks {
         std::future::ready(Ok(taken_back)).boxed()
     }
 
-    fn correct(&self, correction: Correction) -> BoxFuture<'_, Result<Option<Corrected>, StoreError>> {
+    fn correct(&self, correction: Correction) -> BoxFuture<'_, Result<Option<CorrectedEntries>, StoreError>> {
         let mut entries = self.entries_held();
         let Correction { reversal, replacement } = correction;
         let corrected = fits(&entries, &reversal).then(|| {
             let reversal = add(&mut entries, reversal);
-            Corrected { reversal, replacement: add(&mut entries, replacement) }
+            CorrectedEntries { reversal, replacement: add(&mut entries, replacement) }
         });
         std::future::ready(Ok(corrected)).boxed()
     }
 
-    fn standing<'a>(&'a self, order: &'a ReportKey) -> BoxFuture<'a, Result<Option<Entry>, StoreError>> {
-        self.read(|entries| standing(entries, order))
+    fn find_standing<'a>(&'a self, order: &'a ReportKey) -> BoxFuture<'a, Result<Option<Entry>, StoreError>> {
+        self.read(|entries| find_standing(entries, order))
     }
 
     fn entries(&self, after: u64, limit: u32) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>> {

@@ -56,7 +56,7 @@ impl Contracts for Catalogue {
         self.versions().live.iter().find(|contract| contract.descriptor().intent.as_str() == intent).cloned()
     }
 
-    fn loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
+    fn find_loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
         self.versions().loaded.iter().find(|contract| contract.digest() == digest).cloned()
     }
 
@@ -64,9 +64,9 @@ impl Contracts for Catalogue {
         self.versions().live.clone()
     }
 
-    fn woken(&self, utterance: &str) -> Vec<Arc<dyn Contract>> {
+    fn select_by_cues(&self, utterance: &str) -> Vec<Arc<dyn Contract>> {
         let live = self.all();
         let index = CueIndex::build(live.iter().map(|contract| contract.descriptor().cues.as_slice()));
-        index.woken(utterance).into_iter().map(|number| Arc::clone(&live[number])).collect()
+        index.select_by_cues(utterance).into_iter().map(|number| Arc::clone(&live[number])).collect()
     }
 }

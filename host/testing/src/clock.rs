@@ -20,11 +20,11 @@ pub struct TestClock {
 
 struct State {
     now_ms: u64,
-    waits: BTreeMap<u64, Waiting>,
+    waits: BTreeMap<u64, Waiter>,
     waits_so_far: u64,
 }
 
-struct Waiting {
+struct Waiter {
     until_ms: u64,
     waker: Option<Waker>,
 }
@@ -101,7 +101,7 @@ impl Timer for TestClock {
         let until_ms = state.now_ms + u64::try_from(time.as_millis()).expect("a wait of less than an age");
         let number = state.waits_so_far;
         state.waits_so_far += 1;
-        state.waits.insert(number, Waiting { until_ms, waker: None });
+        state.waits.insert(number, Waiter { until_ms, waker: None });
         drop(state);
         let mut wait = Wait { state: Arc::clone(&self.state), number, until_ms, jumps: self.jumps };
         poll_fn(move |context| wait.poll(context)).boxed()

@@ -72,9 +72,9 @@ pub fn descriptor(version: &str) -> Descriptor {
 }
 
 /// A contract that declares and judges nothing.
-pub struct Inert(pub Descriptor);
+pub struct PassiveContract(pub Descriptor);
 
-impl Contract for Inert {
+impl Contract for PassiveContract {
     fn descriptor(&self) -> &Descriptor {
         &self.0
     }

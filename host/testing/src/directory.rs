@@ -30,10 +30,10 @@ pub fn partner(id: &str, intents: &[&str]) -> Partner {
 /// The partners that a test gives. Whatever is searched for, all of those who list the intent are called, but those that
 /// the test leaves out.
 #[derive(Default)]
-pub struct GivenPartners(Mutex<Given>);
+pub struct GivenPartners(Mutex<DirectoryState>);
 
 #[derive(Default)]
-struct Given {
+struct DirectoryState {
     partners: Vec<Arc<Partner>>,
     left_out: Vec<(Arc<Partner>, LeftOut)>,
     left_out_more: usize,
@@ -68,7 +68,7 @@ impl GivenPartners {
         self.given().selections.clone()
     }
 
-    fn given(&self) -> MutexGuard<'_, Given> {
+    fn given(&self) -> MutexGuard<'_, DirectoryState> {
         self.0.lock().expect("no test panics in it")
     }
 }

@@ -17,7 +17,6 @@ pub struct MemoryJournal {
 }
 
 impl MemoryJournal {
-    /// All findings.
     pub fn all_findings(&self) -> Vec<Finding> {
         self.findings.lock().expect("no test panics in it").clone()
     }
@@ -33,7 +32,6 @@ impl MemoryJournal {
         self.all_findings().into_iter().filter(|finding| finding.partner.as_str() == partner).collect()
     }
 
-    /// All receipts.
     pub fn all_receipts(&self) -> Vec<Receipt> {
         self.receipts.lock().expect("no test panics in it").clone()
     }

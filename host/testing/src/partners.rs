@@ -28,7 +28,6 @@ pub struct RecordedCall {
 /// What comes of a call.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// This text.
     Text(String),
     /// The call fails.
     Failure(CallFailure),

@@ -11,7 +11,7 @@ use intent_gateway_domain::store::{
 };
 
 #[derive(Clone, Default)]
-struct Kept {
+struct StoreState {
     records: BTreeMap<(Kind, String), Document>,
     audit: Vec<AuditEntry>,
     mail: BTreeMap<String, (OutgoingMail, u32)>,
@@ -21,10 +21,10 @@ struct Kept {
 }
 
 #[derive(Default)]
-pub struct MemoryStore(Mutex<Kept>);
+pub struct MemoryStore(Mutex<StoreState>);
 
 impl MemoryStore {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, StoreState> {
         self.0.lock().expect("not poisoned")
     }
 
@@ -48,7 +48,7 @@ impl MemoryStore {
     }
 }
 
-fn put(kept: &mut Kept, write: Write) -> Result<(), StoreError> {
+fn put(kept: &mut StoreState, write: Write) -> Result<(), StoreError> {
     let (kind, key, expected) = match &write {
         Write::Put(kind, document) => (*kind, document.key.clone(), document.revision),
         Write::Delete(kind, key, expected) => (*kind, key.clone(), *expected),
@@ -177,7 +177,7 @@ impl Store for MemoryStore {
         async move { Ok(changes) }.boxed()
     }
 
-    fn changed(&self, _: u64) -> BoxFuture<'_, u64> {
+    fn wait_for_change(&self, _: u64) -> BoxFuture<'_, u64> {
         unreachable!("nobody waits for changes here")
     }
 }

@@ -42,10 +42,10 @@ pub(crate) fn run(shipped: Vec<Vec<String>>) {
     own.push(format!("please {} for me and {}", catalogue[7][0], misspelt(&catalogue[500][1])));
     own.push(dearest());
     for utterance in &own {
-        let woken = index.woken(utterance).len();
+        let woken = index.select_by_cues(utterance).len();
         let (started, mut asked) = (Instant::now(), 0_u32);
         while started.elapsed() < ASKING_TIME {
-            black_box(index.woken(black_box(utterance)));
+            black_box(index.select_by_cues(black_box(utterance)));
             asked += 1;
         }
         let each = started.elapsed().as_secs_f64() / f64::from(asked.max(1));

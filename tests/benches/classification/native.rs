@@ -116,7 +116,7 @@ impl Contracts for Shipped {
         self.contracts.iter().find(|contract| contract.descriptor().intent.as_str() == intent).cloned()
     }
 
-    fn loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
+    fn find_loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
         self.contracts.iter().find(|contract| contract.digest() == digest).cloned()
     }
 
@@ -124,8 +124,8 @@ impl Contracts for Shipped {
         self.contracts.clone()
     }
 
-    fn woken(&self, utterance: &str) -> Vec<Arc<dyn Contract>> {
-        self.cues.woken(utterance).into_iter().map(|number| Arc::clone(&self.contracts[number])).collect()
+    fn select_by_cues(&self, utterance: &str) -> Vec<Arc<dyn Contract>> {
+        self.cues.select_by_cues(utterance).into_iter().map(|number| Arc::clone(&self.contracts[number])).collect()
     }
 }
 

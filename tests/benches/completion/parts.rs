@@ -13,7 +13,7 @@ use intent_gateway_domain::receipt::{Receipt, ReceiptCandidate, ReceiptPayload, 
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_ledger::completion::Report;
 use intent_gateway_ledger::completion::signature::{Keys, Presented, Signer, VerifyingKey};
-use intent_gateway_ledger::{Asked, Booking, Books as _, Judge, Verdict, post};
+use intent_gateway_ledger::{Booking, Books as _, Judge, JudgedReport, OrderQuery, post};
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
 use intent_gateway_store::{Journal, Location, SqlStore};
 use semver::Version;
@@ -162,14 +162,14 @@ fn receipt(number: u64, options: &[Value]) -> Receipt {
     }
 }
 
-fn asked(booking: &Booking) -> Asked {
-    Asked { order: booking.order(), request_id: booking.posting().request_id.clone() }
+fn asked(booking: &Booking) -> OrderQuery {
+    OrderQuery { order: booking.order(), request_id: booking.posting().request_id.clone() }
 }
 
 fn order(partner: &PartnerId, number: u64, scope: &str) -> Booking {
     let report = Report::parse(body(number, scope).as_bytes()).expect("the report is sound");
     let judged_by = Judge { version: Version::new(1, 0, 0), stand_in: false };
-    let verdict = Verdict { charged: true, judged_by, late_minutes: None, rate: Rate::DEFAULT };
+    let verdict = JudgedReport { charged: true, judged_by, late_minutes: None, rate: Rate::DEFAULT };
     Booking::new(post(&report, partner, verdict, now_ms()), Vec::new()).expect("it can be kept")
 }
 

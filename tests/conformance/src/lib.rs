@@ -28,11 +28,11 @@ impl Contracts for NoContracts {
         Vec::new()
     }
 
-    fn woken(&self, _: &str) -> Vec<Arc<dyn Contract>> {
+    fn select_by_cues(&self, _: &str) -> Vec<Arc<dyn Contract>> {
         Vec::new()
     }
 
-    fn loaded(&self, _: Digest) -> Option<Arc<dyn Contract>> {
+    fn find_loaded(&self, _: Digest) -> Option<Arc<dyn Contract>> {
         None
     }
 }

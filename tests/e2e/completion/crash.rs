@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use test_servers::postgres::Postgres;
 use test_servers::power_loss::{self, Lost};
 
-use super::load::{CONNECTIONS, Known, Load};
+use super::load::{CONNECTIONS, KnownOrder, Load};
 use super::{Kept, NO_SMTP, key_of, reporter_entry, serving};
 use crate::harness::{Gateway, GatewayOptions, Server, ac_contract, built};
 use crate::onboarding::settings;
@@ -135,7 +135,7 @@ impl Subject {
         let rounds = if is_spoilt || std::env::var_os(LONG).is_some() { ROUNDS_LONG } else { ROUNDS };
         let keys = REPORTERS.map(key_of);
         let partners: Vec<(&str, &str)> = REPORTERS.into_iter().zip(keys.iter().map(String::as_str)).collect();
-        let (mut outcome, mut known) = (Outcome::default(), Known::default());
+        let (mut outcome, mut known) = (Outcome::default(), KnownOrder::default());
         let mut to_ask = Vec::new();
         while outcome.is_sound() {
             let server = self.start();
@@ -177,7 +177,7 @@ impl Subject {
     }
 
     /// Looks at what is there.
-    async fn look(&self, outcome: &mut Outcome, known: &Known) {
+    async fn look(&self, outcome: &mut Outcome, known: &KnownOrder) {
         outcome.acknowledged = known.acknowledged.len();
         match self.lost(known).await {
             Ok(lost) => outcome.lost = lost,
@@ -189,7 +189,7 @@ impl Subject {
     }
 
     /// Acknowledged orders that are not there; an error when what is there is not as it must be.
-    async fn lost(&self, known: &Known) -> Result<Vec<String>, String> {
+    async fn lost(&self, known: &KnownOrder) -> Result<Vec<String>, String> {
         let location = Location::parse(&self.store).expect("an address");
         let store = SqlStore::open(&location).await.map_err(|error| format!("it does not open: {error:?}"))?;
         store.check_file().await.map_err(|error| format!("the file: {error:?}"))?;

@@ -20,7 +20,7 @@ const END_WITHIN_US: u64 = 30_000;
 
 /// What partners know of their reports.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct KnownOrder {
     /// Receipts by order.
     pub(super) acknowledged: BTreeMap<String, String>,
     /// Sent, and never answered: booked or not.
@@ -29,7 +29,7 @@ pub(super) struct Known {
     pub(super) changed: BTreeSet<String>,
 }
 
-impl Known {
+impl KnownOrder {
     pub(super) fn add(&mut self, other: Self) {
         let Self { acknowledged, open, changed } = other;
         self.acknowledged.extend(acknowledged);
@@ -101,8 +101,8 @@ impl<'a> Load<'a> {
     }
 
     /// One client: an order after the other, some of them twice.
-    async fn client(&self, series: &str) -> Known {
-        let mut known = Known::default();
+    async fn client(&self, series: &str) -> KnownOrder {
+        let mut known = KnownOrder::default();
         for at in 0_usize.. {
             let order = format!("{series}-{at}");
             for _ in 0..if at % REPEAT_EVERY == 0 { 2 } else { 1 } {
@@ -120,7 +120,7 @@ impl<'a> Load<'a> {
     }
 
     /// Reports on all connections until, some time after so many acknowledgements, the gateway is ended.
-    pub(super) async fn until(mut self, end: fn(&Server), series: &str, wanted: usize) -> Known {
+    pub(super) async fn until(mut self, end: fn(&Server), series: &str, wanted: usize) -> KnownOrder {
         self.wanted = wanted;
         let load = &self;
         let end = async {
@@ -134,13 +134,13 @@ impl<'a> Load<'a> {
             async move { load.client(&series).await }
         }));
         let (all, ()) = tokio::join!(clients, end);
-        let mut known = Known::default();
+        let mut known = KnownOrder::default();
         all.into_iter().for_each(|one| known.add(one));
         known
     }
 
     /// Reports orders again, of which some may be new to the gateway.
-    pub(super) async fn again(&self, orders: impl IntoIterator<Item = String>, known: &mut Known) {
+    pub(super) async fn again(&self, orders: impl IntoIterator<Item = String>, known: &mut KnownOrder) {
         let asked: Vec<String> = orders.into_iter().collect();
         for some in asked.chunks(CONNECTIONS) {
             let receipts = join_all(some.iter().map(|order| self.report(order))).await;

@@ -27,14 +27,14 @@ use intent_gateway_http::{AppState, Limits, router};
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
-use intent_gateway_ledger::{Asked, Booked, Booking, DeskError, Known, ReportDesk, genesis, link};
-use intent_gateway_linking::{Background, Linking, Parts};
+use intent_gateway_ledger::{Booked, Booking, DeskError, KnownOrder, OrderQuery, ReportDesk, genesis, link};
+use intent_gateway_linking::{Background, Linking, LinkingSetup};
 use intent_gateway_mail::{MailConfig, mailer};
 use intent_gateway_onboarding::{AccountNames, LivePartners, Ports, Settings};
 use intent_gateway_outbound::Outbound;
 use intent_gateway_outbound::health::Health;
 use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
-use intent_gateway_routing::calling::{Caller, Memory};
+use intent_gateway_routing::calling::{Caller, KeyedWrites};
 use intent_gateway_routing::following::Following;
 use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
 use intent_gateway_routing::reference::ReferenceSealer;
@@ -163,8 +163,8 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         contracts: sandbox.clone(),
         clock: clock.clone(),
     };
-    let memory = Memory { store: store.clone(), vault: vault.clone(), timer: Arc::new(NoTimer) };
-    let linking = Linking::new(Parts {
+    let memory = KeyedWrites { store: store.clone(), vault: vault.clone(), timer: Arc::new(NoTimer) };
+    let linking = Linking::new(LinkingSetup {
         store: store.clone(),
         vault,
         clock: clock.clone(),
@@ -233,7 +233,7 @@ impl Entropy for Entropyless {
 struct EarlyDesk(Arc<Desk>);
 
 impl ReportDesk for EarlyDesk {
-    fn look_up(&self, asked: Asked) -> BoxFuture<'_, Result<Known, DeskError>> {
+    fn look_up(&self, asked: OrderQuery) -> BoxFuture<'_, Result<KnownOrder, DeskError>> {
         self.0.look_up(asked)
     }
 

@@ -39,7 +39,7 @@ pub(super) enum InputError {
 /// The report, byte for byte.
 pub(super) fn report(subject: &Subject) -> Result<Vec<u8>, InputError> {
     if subject.file.as_os_str() == "-" {
-        return bounded(io::stdin().lock(), Path::new("standard input"), REPORT_MAX_BYTES);
+        return read_bounded(io::stdin().lock(), Path::new("standard input"), REPORT_MAX_BYTES);
     }
     file(&subject.file, REPORT_MAX_BYTES)
 }
@@ -64,10 +64,10 @@ pub(super) fn key(subject: &Subject) -> Result<Secret, InputError> {
 
 fn file(path: &Path, max_bytes: usize) -> Result<Vec<u8>, InputError> {
     let opened = std::fs::File::open(path);
-    bounded(opened.map_err(|cause| InputError::Unreadable { path: path.to_owned(), cause })?, path, max_bytes)
+    read_bounded(opened.map_err(|cause| InputError::Unreadable { path: path.to_owned(), cause })?, path, max_bytes)
 }
 
-fn bounded(source: impl Read, path: &Path, max_bytes: usize) -> Result<Vec<u8>, InputError> {
+fn read_bounded(source: impl Read, path: &Path, max_bytes: usize) -> Result<Vec<u8>, InputError> {
     let limit = u64::try_from(max_bytes).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();
     let read = source.take(limit).read_to_end(&mut bytes);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::arguments::SignArgs;
 use super::input::{self, KEY_PREFIX};
 use crate::client::{Gateway, GatewayError};
-use crate::outcome::{Stopped, Verdict, failed, print_json, usage};
+use crate::outcome::{CommandError, Verdict, fail, print_json, usage};
 use crate::terminal::harmless;
 use crate::{complain, print};
 
@@ -19,7 +19,7 @@ const SIGNATURE_HEADER: &str = "X-PLATFORM-Signature";
 /// Names and values of the two headers.
 type Headers = [(&'static str, String); 2];
 
-pub(super) fn run(arguments: &SignArgs) -> Result<Verdict, Stopped> {
+pub(super) fn run(arguments: &SignArgs) -> Result<Verdict, CommandError> {
     let SignArgs { subject, timestamp, curl, post, json } = arguments;
     let key = input::key(subject).map_err(usage)?;
     if !key.expose().starts_with(KEY_PREFIX) {
@@ -39,21 +39,21 @@ pub(super) fn run(arguments: &SignArgs) -> Result<Verdict, Stopped> {
             let file = subject.file.to_str().filter(|file| *file != "-");
             let named = "--curl needs a file with a name that can be written down, which curl sends";
             print(&curl_command(file.ok_or_else(|| usage(anyhow!(named)))?, target.address(), &headers));
-            Ok(Verdict::Well)
+            Ok(Verdict::Clean)
         }
-        None if *json => print_json(&json!({"headers": object(&headers)})).map(|()| Verdict::Well),
+        None if *json => print_json(&json!({"headers": object(&headers)})).map(|()| Verdict::Clean),
         None => {
             print(&headers.map(|(name, value)| format!("{name}: {value}")).join("\n"));
-            Ok(Verdict::Well)
+            Ok(Verdict::Clean)
         }
     }
 }
 
-fn deliver(target: &Gateway, headers: &Headers, report: &[u8], json: bool) -> Result<Verdict, Stopped> {
+fn deliver(target: &Gateway, headers: &Headers, report: &[u8], json: bool) -> Result<Verdict, CommandError> {
     let answered = target.post_bytes(headers, report);
     let (status, answer) = answered.map_err(|error| match error {
         GatewayError::Address(_) => usage(error),
-        other => failed(other),
+        other => fail(other),
     })?;
     let parsed = serde_json::from_str::<Value>(&answer);
     if json {
@@ -74,16 +74,16 @@ fn object(headers: &Headers) -> Value {
 
 /// A command for a shell that posts the file as it is.
 fn curl_command(file: &str, url: &str, headers: &Headers) -> String {
-    let [timestamp, signature] = headers.each_ref().map(|(name, value)| quoted(&format!("{name}: {value}")));
+    let [timestamp, signature] = headers.each_ref().map(|(name, value)| quote(&format!("{name}: {value}")));
     format!(
         "curl -H 'content-type: application/json' -H {timestamp} -H {signature} --data-binary {} {}",
-        quoted(&format!("@{file}")),
-        quoted(url)
+        quote(&format!("@{file}")),
+        quote(url)
     )
 }
 
 /// One word of a POSIX shell, whatever the text.
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 

@@ -11,12 +11,12 @@ use serde::Serialize;
 
 use super::arguments::VerifyArgs;
 use super::input::{self, KEY_PREFIX};
-use crate::outcome::{Stopped, Verdict, print_json, usage};
+use crate::outcome::{CommandError, Verdict, print_json, usage};
 use crate::print;
 
 /// What came out.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-struct Checked {
+struct VerifyResult {
     /// Whether the signature is right for the report, the timestamp and the key.
     holds: bool,
     /// Whether a gateway whose clock is this machine's would take the timestamp now; absent where it is malformed.
@@ -29,7 +29,7 @@ struct Checked {
     note: Option<&'static str>,
 }
 
-pub(super) fn run(arguments: &VerifyArgs) -> Result<Verdict, Stopped> {
+pub(super) fn run(arguments: &VerifyArgs) -> Result<Verdict, CommandError> {
     let VerifyArgs { subject, timestamp, signature, json } = arguments;
     let key = input::key(subject).map_err(usage)?;
     let report = input::report(subject).map_err(usage)?;
@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &VerifyArgs) -> Result<Verdict, Stopped> {
 
 /// Checks as a gateway does, but for the time of receipt: the one that the timestamp names, so that an old signature can
 /// be looked at.
-fn check(key: &Secret, timestamp: &str, signature: &str, report: &[u8], now_ms: u64) -> Checked {
+fn check(key: &Secret, timestamp: &str, signature: &str, report: &[u8], now_ms: u64) -> VerifyResult {
     let keys = Keys::new([VerifyingKey::new("own", key, 0, None)]);
     let presented = Presented { timestamp: Some(timestamp.as_bytes()), signature: Some(signature.as_bytes()) };
     let signed_ms = timestamp.parse::<u64>().ok();
@@ -67,7 +67,7 @@ fn check(key: &Secret, timestamp: &str, signature: &str, report: &[u8], now_ms: 
             "the timestamp is more than five minutes from this machine's clock: a gateway would refuse it now"
         }
     });
-    Checked { holds: verified.is_ok(), within_window, problem, note }
+    VerifyResult { holds: verified.is_ok(), within_window, problem, note }
 }
 
 /// The mistake that makes this signature, if it is one of the usual.
@@ -101,8 +101,8 @@ fn wrong(key: &Secret, signed_ms: u64, signature: &str, report: &[u8]) -> String
     format!("the signature is wrong: {found}")
 }
 
-fn text(checked: &Checked) -> String {
-    let Checked { holds: _, within_window: _, problem, note } = checked;
+fn text(checked: &VerifyResult) -> String {
+    let VerifyResult { holds: _, within_window: _, problem, note } = checked;
     let verdict = problem.as_deref().unwrap_or("the signature holds");
     note.map_or_else(|| verdict.to_owned(), |note| format!("{verdict}\n{note}"))
 }
@@ -117,7 +117,7 @@ mod tests {
         Secret::new("whsec_ab")
     }
 
-    fn checked(signature: &str, report: &str) -> Checked {
+    fn checked(signature: &str, report: &str) -> VerifyResult {
         check(&key(), &NOW.to_string(), signature, report.as_bytes(), NOW)
     }
 

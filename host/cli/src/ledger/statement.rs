@@ -14,7 +14,7 @@ use intent_gateway_store::SqlStore;
 
 use super::arguments::{FormatArg, StatementArgs};
 use crate::client::Gateway;
-use crate::outcome::{Stopped, Verdict, failed};
+use crate::outcome::{CommandError, Verdict, fail};
 use crate::print;
 use crate::terminal::{pairs, table};
 
@@ -32,7 +32,7 @@ pub(super) async fn read(store: &SqlStore, arguments: &StatementArgs) -> anyhow:
         None => {
             let lines = bookkeeping::lines(store, &outline, 0).await.context("the ledger cannot be read")?;
             let lines = lines.into_iter().map(LineBody::from).collect();
-            print(&shown(&StatementBody { lines, ..StatementBody::head(&outline) }));
+            print(&show_statement(&StatementBody { lines, ..StatementBody::head(&outline) }));
             Ok(())
         }
     }
@@ -53,17 +53,17 @@ async fn write(books: &dyn Books, outline: &Outline, format: Format) -> anyhow::
 }
 
 /// Asks a gateway.
-pub(super) fn ask(gateway: &Gateway, arguments: &StatementArgs) -> Result<Verdict, Stopped> {
+pub(super) fn ask(gateway: &Gateway, arguments: &StatementArgs) -> Result<Verdict, CommandError> {
     let StatementArgs { partner, month, format, .. } = arguments;
     let path = format!("/api/v1/admin/partners/{partner}/statements/{month}?format=");
     match form(*format) {
         Some(form) => {
-            let text = gateway.get_text(&format!("{path}{}", form.name())).map_err(failed)?;
-            emit(&text).map_err(failed)?;
+            let text = gateway.get_text(&format!("{path}{}", form.name())).map_err(fail)?;
+            emit(&text).map_err(fail)?;
         }
-        None => print(&shown(&gateway.get(&format!("{path}json")).map_err(failed)?)),
+        None => print(&show_statement(&gateway.get(&format!("{path}json")).map_err(fail)?)),
     }
-    Ok(Verdict::Well)
+    Ok(Verdict::Clean)
 }
 
 /// The form as it is sent; none for the table.
@@ -84,7 +84,7 @@ fn emit(text: &str) -> anyhow::Result<()> {
     }
 }
 
-fn shown(statement: &StatementBody) -> String {
+fn show_statement(statement: &StatementBody) -> String {
     let StatementBody { partner, business_name, month, totals, lines, rule: _ } = statement;
     let mut head: Vec<(&str, String)> = business_name.iter().map(|name| ("business", name.clone())).collect();
     head.extend([
@@ -136,7 +136,7 @@ mod tests {
             "lines":[{"number":9,"posted_at":"","closed_at":"2026-05-20T00:00:00Z","intent":"auto.fix","external_id":"BK",
             "request_id":"r","status":"completed","kind":"reversal","reverses":7,"reason":"x","amount_inr":5.00,
             "rate_basis_points":1000,"commission_inr":-0.50}]}"#;
-        let shown = shown(&serde_json::from_str(text).expect("reads"));
+        let shown = show_statement(&serde_json::from_str(text).expect("reads"));
         for part in ["charged, INR     100000000000000.10\n", "reversal of 7", "-0.50\nand 2000 more; "] {
             assert!(shown.contains(part), "{part}\n{shown}");
         }

@@ -7,7 +7,7 @@ use intent_gateway_ledger::bookkeeping;
 
 use super::arguments::VerifyArgs;
 use crate::client::Gateway;
-use crate::outcome::{Stopped, Verdict, failed, print_json};
+use crate::outcome::{CommandError, Verdict, fail, print_json};
 use crate::print;
 use crate::terminal::{Palette, Tone, count, pairs, table};
 
@@ -17,29 +17,29 @@ const PATH: &str = "/api/v1/admin/ledger/verify";
 /// Verifies what a store holds.
 pub(super) async fn read(books: &dyn Books, arguments: &VerifyArgs) -> anyhow::Result<()> {
     let soundness = bookkeeping::verify(books, arguments.expect_head).await.context("the ledger cannot be read")?;
-    match tell(&VerifiedBody::from(&soundness), arguments.json).map_err(Stopped::into_error)? {
-        Verdict::Well => Ok(()),
+    match tell(&VerifiedBody::from(&soundness), arguments.json).map_err(CommandError::into_error)? {
+        Verdict::Clean => Ok(()),
         Verdict::Found => Err(anyhow!("the ledger is not sound")),
     }
 }
 
 /// Has a gateway verify its own.
-pub(super) fn ask(gateway: &Gateway, arguments: &VerifyArgs) -> Result<Verdict, Stopped> {
+pub(super) fn ask(gateway: &Gateway, arguments: &VerifyArgs) -> Result<Verdict, CommandError> {
     let expected = arguments.expect_head.map(|mark| format!("?expect_head={mark}")).unwrap_or_default();
-    let verified: VerifiedBody = gateway.get(&format!("{PATH}{expected}")).map_err(failed)?;
+    let verified: VerifiedBody = gateway.get(&format!("{PATH}{expected}")).map_err(fail)?;
     tell(&verified, arguments.json)
 }
 
-fn tell(verified: &VerifiedBody, json: bool) -> Result<Verdict, Stopped> {
+fn tell(verified: &VerifiedBody, json: bool) -> Result<Verdict, CommandError> {
     if json {
         print_json(verified)?;
     } else {
-        print(&shown(verified, Palette::of_stdout()));
+        print(&show_verified(verified, Palette::of_stdout()));
     }
     Ok(Verdict::of(verified.sound))
 }
 
-fn shown(verified: &VerifiedBody, palette: Palette) -> String {
+fn show_verified(verified: &VerifiedBody, palette: Palette) -> String {
     let VerifiedBody { sound, entries, head, balanced, missing_head, faults, faults_unlisted } = verified;
     let mut rows = vec![
         ("entries", entries.to_string()),
@@ -77,13 +77,13 @@ mod tests {
             "sound": true, "entries": 2, "head": "2:ab", "balanced": true, "missing_head": null, "faults": [],
             "faults_unlisted": 0,
         });
-        let text = shown(&serde_json::from_value(sound).expect("reads"), Palette::PLAIN);
+        let text = show_verified(&serde_json::from_value(sound).expect("reads"), Palette::PLAIN);
         assert_eq!(text, "entries  2\nhead     2:ab\nbalance  zero\nverdict  sound");
         let broken = json!({
             "sound": false, "entries": 2, "head": "2:ab", "balanced": false, "missing_head": "3:cd",
             "faults": [{"code": "ENTRY_CHANGED", "entry": 1, "message": "entry 1 was changed"}], "faults_unlisted": 7,
         });
-        let text = shown(&serde_json::from_value(broken).expect("reads"), Palette::PLAIN);
+        let text = show_verified(&serde_json::from_value(broken).expect("reads"), Palette::PLAIN);
         for part in [
             "balance  not zero",
             "missing  3:cd: the end",

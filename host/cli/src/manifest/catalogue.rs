@@ -12,7 +12,7 @@ use intent_gateway_onboarding::manifest::{Catalogue, LiveIntent};
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
 
 use crate::client::Gateway;
-use crate::outcome::{Stopped, failed, usage};
+use crate::outcome::{CommandError, fail, usage};
 
 /// Contracts of one folder.
 const CONTRACTS_MAX: usize = 200;
@@ -20,11 +20,11 @@ const CONTRACTS_MAX: usize = 200;
 const INSTANCES: u32 = 2;
 
 /// The contracts of a folder, each compiled and examined as a gateway does.
-pub(super) fn of_folder(folder: &Path) -> Result<Catalogue, Stopped> {
+pub(super) fn of_folder(folder: &Path) -> Result<Catalogue, CommandError> {
     let components = components(folder)?;
     let config = SandboxConfig { max_concurrent_instances: INSTANCES, ..SandboxConfig::default() };
-    let engine = Engine::new(&config).context("the sandbox did not start").map_err(failed)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(failed)?;
+    let engine = Engine::new(&config).context("the sandbox did not start").map_err(fail)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(fail)?;
     let mut live: BTreeMap<IntentId, LiveIntent> = BTreeMap::new();
     for path in components {
         let unusable = || format!("{} is no contract", path.display());
@@ -39,7 +39,7 @@ pub(super) fn of_folder(folder: &Path) -> Result<Catalogue, Stopped> {
     Ok(live.into_values().collect())
 }
 
-fn components(folder: &Path) -> Result<Vec<PathBuf>, Stopped> {
+fn components(folder: &Path) -> Result<Vec<PathBuf>, CommandError> {
     let unreadable = || format!("cannot read the folder {}", folder.display());
     let entries = std::fs::read_dir(folder).with_context(unreadable).map_err(usage)?;
     let mut components = Vec::new();
@@ -60,9 +60,9 @@ fn components(folder: &Path) -> Result<Vec<PathBuf>, Stopped> {
 }
 
 /// What a gateway says is live.
-pub(super) fn of_gateway(gateway: &Gateway) -> Result<Catalogue, Stopped> {
+pub(super) fn of_gateway(gateway: &Gateway) -> Result<Catalogue, CommandError> {
     let IntentList { intents } =
-        gateway.get("/api/v1/intents").context("the live intents cannot be read").map_err(failed)?;
+        gateway.get("/api/v1/intents").context("the live intents cannot be read").map_err(fail)?;
     let live = intents.into_iter().map(|IntentSummary { intent, version, widget, .. }| {
         let WidgetChoice { widget_type, preferred } = widget;
         let widget_types = std::iter::once(widget_type).chain(preferred).map(Cow::into_owned).collect();

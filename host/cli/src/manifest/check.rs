@@ -15,7 +15,7 @@ const UNNAMED_ACCOUNT: &str = "account-not-named";
 const CALLBACK_MISMATCH: &str = "CALLBACK_MISMATCH";
 
 /// What a file is compared with.
-pub(super) struct Known<'a> {
+pub(super) struct Expected<'a> {
     pub(super) catalogue: &'a Catalogue,
     pub(super) account: Option<&'a PartnerId>,
     pub(super) base_url: Option<&'a str>,
@@ -32,15 +32,15 @@ pub(super) struct Problem {
 
 impl Problem {
     /// The same problems with the lines that they are on.
-    pub(super) fn located(file: &ManifestFile, violations: Vec<Violation>) -> Vec<Self> {
-        let located = |violation: Violation| Self { line: file.line(&violation.pointer), violation };
-        violations.into_iter().map(located).collect()
+    pub(super) fn locate(file: &ManifestFile, violations: Vec<Violation>) -> Vec<Self> {
+        let locate = |violation: Violation| Self { line: file.line(&violation.pointer), violation };
+        violations.into_iter().map(locate).collect()
     }
 }
 
 /// What the check found.
 #[derive(Debug, Serialize)]
-pub(super) struct Checked {
+pub(super) struct CheckResult {
     file: String,
     form: Form,
     /// Whether a gateway with these contracts would take it.
@@ -66,7 +66,7 @@ pub(super) fn body(file: &ManifestFile, account: Option<&PartnerId>) -> Result<V
 }
 
 /// Checks a file.
-pub(super) fn check(name: &str, file: &ManifestFile, known: &Known<'_>) -> Checked {
+pub(super) fn check(name: &str, file: &ManifestFile, known: &Expected<'_>) -> CheckResult {
     let stand_in = PartnerId::parse(UNNAMED_ACCOUNT).expect("letters and dashes");
     let partner = known.account.unwrap_or(&stand_in);
     let terms = Terms { catalogue: known.catalogue, partner, base_url: known.base_url.unwrap_or_default() };
@@ -77,21 +77,21 @@ pub(super) fn check(name: &str, file: &ManifestFile, known: &Known<'_>) -> Check
         },
         Err(refusal) if !file.document.is_object() => (Some(refusal), None),
         // The form is wrong; what it holds may be wrong as well, and is better told at once.
-        Err(refusal) => match manifest::submit(&held(&file.document), &terms) {
+        Err(refusal) => match manifest::submit(&hold(&file.document), &terms) {
             Ok(accepted) => (Some(refusal), Some(accepted)),
             Err(further) => (Some(both(refusal, further)), None),
         },
     };
     let (warnings, flags, submit_for_review) =
         accepted.map(|accepted| (accepted.warnings, accepted.flags, accepted.submit_for_review)).unwrap_or_default();
-    let mut checked = Checked {
+    let mut checked = CheckResult {
         file: name.to_owned(),
         form: file.form,
         accepted: refusal.is_none(),
         code: refusal.as_ref().map(|refusal| refusal.code.clone()),
         submit_for_review,
-        refusals: Problem::located(file, refusal.map(|refusal| refusal.violations).unwrap_or_default()),
-        warnings: Problem::located(file, warnings),
+        refusals: Problem::locate(file, refusal.map(|refusal| refusal.violations).unwrap_or_default()),
+        warnings: Problem::locate(file, warnings),
         flags,
         not_compared: Vec::new(),
     };
@@ -108,7 +108,7 @@ pub(super) fn check(name: &str, file: &ManifestFile, known: &Known<'_>) -> Check
 }
 
 /// What an authoring form holds of a submission, whether the form itself is right or not.
-fn held(form: &Value) -> Value {
+fn hold(form: &Value) -> Value {
     let mut body = json!({"businessName": "its form is judged by itself"});
     for member in ["intents", "submitForReview"] {
         if let Some(value) = form.get(member) {
@@ -134,7 +134,7 @@ pub(super) fn lines(file: &str, problems: &[Problem], tone: Tone, word: &str, pa
     problems.iter().map(line).collect()
 }
 
-impl Checked {
+impl CheckResult {
     /// As a text for people.
     pub(super) fn text(&self, palette: Palette) -> String {
         let Self { file, refusals, warnings, flags, not_compared, .. } = self;
@@ -196,13 +196,13 @@ submitForReview: true
         std::iter::once(live).collect()
     }
 
-    fn checked(text: &str, account: Option<&str>, base_url: Option<&str>) -> Checked {
+    fn checked(text: &str, account: Option<&str>, base_url: Option<&str>) -> CheckResult {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("m.yaml");
         std::fs::write(&path, text).expect("written");
         let file = ManifestFile::read(&path).expect("YAML");
         let account = account.map(|account| PartnerId::parse(account).expect("well-formed"));
-        check("m.yaml", &file, &Known { catalogue: &catalogue(), account: account.as_ref(), base_url })
+        check("m.yaml", &file, &Expected { catalogue: &catalogue(), account: account.as_ref(), base_url })
     }
 
     fn told(problems: &[Problem]) -> Vec<(Option<usize>, &str)> {

@@ -22,10 +22,10 @@ use intent_gateway_domain::id::PartnerId;
 
 use self::arguments::CheckArgs;
 pub(crate) use self::arguments::ManifestCommand;
-use self::check::Known;
+use self::check::Expected;
 use self::file::ManifestFile;
 use crate::access;
-use crate::outcome::{Stopped, Verdict, exit_code, print_json, usage};
+use crate::outcome::{CommandError, Verdict, exit_code, print_json, usage};
 use crate::print;
 use crate::terminal::Palette;
 
@@ -37,7 +37,7 @@ pub(crate) fn run(command: &ManifestCommand) -> ExitCode {
     })
 }
 
-fn check_one(arguments: &CheckArgs) -> Result<Verdict, Stopped> {
+fn check_one(arguments: &CheckArgs) -> Result<Verdict, CommandError> {
     let file = ManifestFile::read(&arguments.file).map_err(usage)?;
     let own = file.partner_id().and_then(|id| PartnerId::parse(id).ok());
     let (catalogue, of_token) = match (&arguments.live.contracts, &arguments.live.gateway) {
@@ -49,7 +49,7 @@ fn check_one(arguments: &CheckArgs) -> Result<Verdict, Stopped> {
         }
     };
     let account = arguments.account.clone().or(of_token).or(own);
-    let known = Known { catalogue: &catalogue, account: account.as_ref(), base_url: arguments.base_url.as_deref() };
+    let known = Expected { catalogue: &catalogue, account: account.as_ref(), base_url: arguments.base_url.as_deref() };
     let checked = check::check(&arguments.file.display().to_string(), &file, &known);
     if arguments.json {
         print_json(&checked)?;

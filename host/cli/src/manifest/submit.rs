@@ -11,41 +11,41 @@ use super::arguments::SubmitArgs;
 use super::check::{self, Problem};
 use super::file::ManifestFile;
 use crate::access;
-use crate::client::{GatewayError, Refused};
-use crate::outcome::{Stopped, Verdict, failed, print_json, usage};
+use crate::client::{GatewayError, GatewayRefusal};
+use crate::outcome::{CommandError, Verdict, fail, print_json, usage};
 use crate::print;
 use crate::terminal::{Palette, Tone, harmless};
 
-pub(super) fn run(arguments: &SubmitArgs) -> Result<Verdict, Stopped> {
+pub(super) fn run(arguments: &SubmitArgs) -> Result<Verdict, CommandError> {
     let file = ManifestFile::read(&arguments.file).map_err(usage)?;
     let name = arguments.file.display().to_string();
     let (gateway, token) = access::open(&arguments.gateway, arguments.token.as_ref())?;
     let account = account(arguments, &token, &file)?;
     let body = match check::body(&file, Some(&account)) {
         Ok(body) => with_choice(body, arguments),
-        Err(Refusal { violations, .. }) => return refused(&name, &file, violations, arguments.json),
+        Err(Refusal { violations, .. }) => return show_refused(&name, &file, violations, arguments.json),
     };
     let answer: Result<Value, _> = gateway.post(&format!("/api/v1/business/tier1/manifest/{account}"), Some(&body));
     let answer = match answer {
         Ok(answer) => answer,
         Err(GatewayError::Refused(told)) if !told.violations.is_empty() => {
-            let Refused { violations, .. } = *told;
-            return refused(&name, &file, violations, arguments.json);
+            let GatewayRefusal { violations, .. } = *told;
+            return show_refused(&name, &file, violations, arguments.json);
         }
-        Err(error) => return Err(failed(error)),
+        Err(error) => return Err(fail(error)),
     };
     if arguments.json {
         print_json(&answer)?;
-        return Ok(Verdict::Well);
+        return Ok(Verdict::Clean);
     }
     let submitted: SubmittedBody =
-        serde_json::from_value(answer).context("submitted, but the answer is not what was expected").map_err(failed)?;
+        serde_json::from_value(answer).context("submitted, but the answer is not what was expected").map_err(fail)?;
     print(&text(&name, &file, submitted, Palette::of_stdout()));
-    Ok(Verdict::Well)
+    Ok(Verdict::Clean)
 }
 
 /// For whom: whom the command line names, else the token, else the file.
-fn account(arguments: &SubmitArgs, token: &Secret, file: &ManifestFile) -> Result<PartnerId, Stopped> {
+fn account(arguments: &SubmitArgs, token: &Secret, file: &ManifestFile) -> Result<PartnerId, CommandError> {
     let own = || file.partner_id().and_then(|id| PartnerId::parse(id).ok());
     let account = arguments.account.clone().or_else(|| access::account_of(token)).or_else(own);
     account.ok_or_else(|| usage(anyhow!("neither the token nor the file names an account; name it with --account")))
@@ -59,8 +59,13 @@ fn with_choice(mut body: Value, arguments: &SubmitArgs) -> Value {
     body
 }
 
-fn refused(name: &str, file: &ManifestFile, violations: Vec<Violation>, json: bool) -> Result<Verdict, Stopped> {
-    let problems = Problem::located(file, violations);
+fn show_refused(
+    name: &str,
+    file: &ManifestFile,
+    violations: Vec<Violation>,
+    json: bool,
+) -> Result<Verdict, CommandError> {
+    let problems = Problem::locate(file, violations);
     if json {
         print_json(&json!({"file": name, "accepted": false, "refusals": problems}))?;
     } else {
@@ -75,7 +80,7 @@ fn refused(name: &str, file: &ManifestFile, violations: Vec<Violation>, json: bo
 fn text(name: &str, file: &ManifestFile, submitted: SubmittedBody, palette: Palette) -> String {
     let SubmittedBody { submission, review } = submitted;
     let SubmissionBody { number, status, warnings, flags, .. } = submission;
-    let warnings = Problem::located(file, warnings);
+    let warnings = Problem::locate(file, warnings);
     let mut lines = check::lines(name, &warnings, Tone::Doubtful, "warning", palette);
     lines.extend(flags.iter().map(|flag| format!("{name}: a reviewer looks at it: {}", harmless(&flag.message))));
     let accepted = palette.paint(Tone::Good, "was accepted");

@@ -49,7 +49,7 @@ pub(super) fn parse(text: &str) -> Result<(Value, Lines), YamlError> {
         let (event, span) = match parser.next_event() {
             None => break,
             Some(Ok(next)) => next,
-            Some(Err(error)) => return Err(tree.explained(&error, text)),
+            Some(Err(error)) => return Err(tree.explain(&error, text)),
         };
         let last = matches!(event, Event::StreamEnd);
         tree.take(event, span)?;
@@ -167,7 +167,7 @@ impl Tree {
     }
 
     /// The parser's words, and what is behind the error that people make most.
-    fn explained(&self, error: &ScanError, text: &str) -> YamlError {
+    fn explain(&self, error: &ScanError, text: &str) -> YamlError {
         let line = error.marker().line();
         let tab =
             text.lines().nth(line.saturating_sub(1)).is_some_and(|line| line.trim_start_matches(' ').starts_with('\t'));

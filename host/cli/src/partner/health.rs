@@ -7,7 +7,7 @@ use intent_gateway_api::name;
 use intent_gateway_domain::health::Percentiles;
 use intent_gateway_outbound::health::breaker::BreakerState;
 
-use super::show::{Page, with_next};
+use super::show::{Sections, with_next};
 use crate::terminal::{Palette, Tone, count, harmless, table};
 
 /// One line a partner.
@@ -40,7 +40,7 @@ fn none_or(text: String) -> String {
 /// All that is known of one.
 pub(super) fn partner(partner: &HealthBody, palette: Palette) -> String {
     let HealthBody { partner: id, routed, breaker, strikes, intents } = partner;
-    let mut page = Page::default();
+    let mut page = Sections::default();
     let tone = match breaker.state {
         BreakerState::Closed => Tone::Good,
         BreakerState::HalfOpen => Tone::Doubtful,
@@ -62,13 +62,14 @@ pub(super) fn partner(partner: &HealthBody, palette: Palette) -> String {
         page.section("Strikes", self::strikes(held));
     }
     for IntentHealthBody { intent, out, tools, in_pool: _ } in intents {
-        let pool = out.as_ref().map_or_else(|| palette.paint(Tone::Good, "in the pool"), |out| left(out, palette));
+        let pool =
+            out.as_ref().map_or_else(|| palette.paint(Tone::Good, "in the pool"), |out| show_time_left(out, palette));
         page.section(&harmless(intent), format!("{pool}\n{}", self::tools(tools)));
     }
     page.finish()
 }
 
-fn left(out: &OutBody, palette: Palette) -> String {
+fn show_time_left(out: &OutBody, palette: Palette) -> String {
     let OutBody { since, tool, target_p95_ms, window: Percentiles { p95_ms, .. }, next_trial, good_calls, .. } = out;
     let out = palette.paint(Tone::Bad, "out of the pool");
     format!(

@@ -22,7 +22,7 @@ use self::arguments::{
 pub(crate) use self::arguments::{PartnerCommand, ReviewCommand};
 use crate::access;
 use crate::client::{Gateway, GatewayError};
-use crate::outcome::{Stopped, Verdict, exit_code, failed, print_json, usage};
+use crate::outcome::{CommandError, Verdict, exit_code, fail, print_json, usage};
 use crate::print;
 use crate::terminal::Palette;
 
@@ -60,7 +60,7 @@ fn tell<T: DeserializeOwned>(
     answer: Result<Value, GatewayError>,
     json: bool,
     text: impl FnOnce(&T, Palette) -> String,
-) -> Result<T, Stopped> {
+) -> Result<T, CommandError> {
     let answer = match answer {
         Ok(answer) => answer,
         Err(error) => {
@@ -68,12 +68,12 @@ fn tell<T: DeserializeOwned>(
             if let (GatewayError::Refused(refused), true) = (&error, json) {
                 print_json(&json!({"error": refused}))?;
             }
-            return Err(failed(error));
+            return Err(fail(error));
         }
     };
     let read: T = serde_json::from_value(answer.clone())
         .context("the gateway answered something else than expected; is it of this version?")
-        .map_err(failed)?;
+        .map_err(fail)?;
     if json {
         print_json(&answer)?;
     } else {
@@ -82,7 +82,7 @@ fn tell<T: DeserializeOwned>(
     Ok(read)
 }
 
-fn open(common: &Common) -> Result<Gateway, Stopped> {
+fn open(common: &Common) -> Result<Gateway, CommandError> {
     common.gateway.open().map(|(gateway, _)| gateway)
 }
 
@@ -91,7 +91,7 @@ fn route(id: &PartnerId, action: &str) -> String {
     format!("/api/v1/mcp-admin/{id}/{action}")
 }
 
-fn list(arguments: &ListArgs) -> Result<Verdict, Stopped> {
+fn list(arguments: &ListArgs) -> Result<Verdict, CommandError> {
     let ListArgs { state, after, limit, common } = arguments;
     let gateway = open(common)?;
     let after = after.as_ref().map(|after| format!("&after={after}")).unwrap_or_default();
@@ -106,27 +106,27 @@ fn list(arguments: &ListArgs) -> Result<Verdict, Stopped> {
             tell(answer, common.json, show::connections).map(drop)?;
         }
     }
-    Ok(Verdict::Well)
+    Ok(Verdict::Clean)
 }
 
-fn status(arguments: &StatusArgs) -> Result<Verdict, Stopped> {
+fn status(arguments: &StatusArgs) -> Result<Verdict, CommandError> {
     let StatusArgs { id, common } = arguments;
     let (gateway, token) = common.gateway.open()?;
     let id = id.clone().or_else(|| access::account_of(&token));
     let id = id.ok_or_else(|| usage(anyhow!("the token is no partner's; name the account")))?;
     let answer = gateway.get(&format!("/api/v1/business/tier1/accounts/{id}"));
     tell(answer, common.json, show::overview)?;
-    Ok(Verdict::Well)
+    Ok(Verdict::Clean)
 }
 
-fn probe(arguments: &PartnerArgs) -> Result<Verdict, Stopped> {
+fn probe(arguments: &PartnerArgs) -> Result<Verdict, CommandError> {
     let PartnerArgs { id, common } = arguments;
     let answer = open(common)?.post(&route(id, "probe"), None);
-    let answer: ProbeAnswer = tell(answer, common.json, show::probed)?;
+    let answer: ProbeAnswer = tell(answer, common.json, show::show_probe)?;
     Ok(Verdict::of(answer.ok))
 }
 
-fn test(arguments: &TestArgs) -> Result<Verdict, Stopped> {
+fn test(arguments: &TestArgs) -> Result<Verdict, CommandError> {
     let TestArgs { id, intent, samples, confirm, common } = arguments;
     let body = json!({"intent": intent, "requests": read_samples(samples)?, "confirmed": confirm});
     let answer = open(common)?.post(&route(id, "test"), Some(&body));
@@ -135,7 +135,7 @@ fn test(arguments: &TestArgs) -> Result<Verdict, Stopped> {
 }
 
 /// The requests of all files: each holds one, or several in an array.
-fn read_samples(files: &[PathBuf]) -> Result<Vec<Value>, Stopped> {
+fn read_samples(files: &[PathBuf]) -> Result<Vec<Value>, CommandError> {
     let mut requests = Vec::new();
     for path in files {
         let unreadable = || format!("cannot read {}", path.display());
@@ -156,14 +156,14 @@ fn read_samples(files: &[PathBuf]) -> Result<Vec<Value>, Stopped> {
     Ok(requests)
 }
 
-fn switch_on(arguments: &PartnerArgs) -> Result<Verdict, Stopped> {
+fn switch_on(arguments: &PartnerArgs) -> Result<Verdict, CommandError> {
     let PartnerArgs { id, common } = arguments;
     let answer = open(common)?.post(&route(id, "switch-on"), None);
     tell(answer, common.json, show::switched_on)?;
-    Ok(Verdict::Well)
+    Ok(Verdict::Clean)
 }
 
-fn health(arguments: &HealthArgs) -> Result<Verdict, Stopped> {
+fn health(arguments: &HealthArgs) -> Result<Verdict, CommandError> {
     let HealthArgs { id, after, limit, common } = arguments;
     let gateway = open(common)?;
     match id {
@@ -177,52 +177,52 @@ fn health(arguments: &HealthArgs) -> Result<Verdict, Stopped> {
             tell(answer, common.json, health::partners).map(drop)?;
         }
     }
-    Ok(Verdict::Well)
+    Ok(Verdict::Clean)
 }
 
-fn strike(arguments: &StrikeArgs) -> Result<Verdict, Stopped> {
+fn strike(arguments: &StrikeArgs) -> Result<Verdict, CommandError> {
     let StrikeArgs { id, intent, code, order, reason, common } = arguments;
     let body = json!({"intent": intent, "code": code, "external_id": order, "reason": reason});
     let answer = open(common)?.post(&format!("/api/v1/admin/partners/{id}/strikes"), Some(&body));
     tell(answer, common.json, health::taken)?;
-    Ok(Verdict::Well)
+    Ok(Verdict::Clean)
 }
 
-fn change_state(arguments: &ReasonArgs, action: &str) -> Result<Verdict, Stopped> {
+fn change_state(arguments: &ReasonArgs, action: &str) -> Result<Verdict, CommandError> {
     let ReasonArgs { id, reason, common } = arguments;
     let answer = open(common)?.post(&route(id, action), Some(&json!({"reason": reason})));
     tell(answer, common.json, show::state)?;
-    Ok(Verdict::Well)
+    Ok(Verdict::Clean)
 }
 
-fn list_reviews(arguments: &ReviewListArgs) -> Result<Verdict, Stopped> {
+fn list_reviews(arguments: &ReviewListArgs) -> Result<Verdict, CommandError> {
     let ReviewListArgs { status, limit, common } = arguments;
     let answer = open(common)?.get(&format!("/api/v1/admin/reviews?status={}&limit={limit}", status.as_str()));
     tell(answer, common.json, show::reviews)?;
-    Ok(Verdict::Well)
+    Ok(Verdict::Clean)
 }
 
-fn show_review(arguments: &ReviewArgs) -> Result<Verdict, Stopped> {
+fn show_review(arguments: &ReviewArgs) -> Result<Verdict, CommandError> {
     let ReviewArgs { review, common } = arguments;
     let answer = open(common)?.get(&format!("/api/v1/admin/reviews/{review}"));
     tell(answer, common.json, show::review)?;
-    Ok(Verdict::Well)
+    Ok(Verdict::Clean)
 }
 
-fn approve(arguments: &ApproveArgs) -> Result<Verdict, Stopped> {
+fn approve(arguments: &ApproveArgs) -> Result<Verdict, CommandError> {
     let ApproveArgs { review, confirm, notes, common } = arguments;
     decide(review, &json!({"decision": "approve", "notes": notes, "confirmed": confirm}), common)
 }
 
-fn reject(arguments: &RejectArgs) -> Result<Verdict, Stopped> {
+fn reject(arguments: &RejectArgs) -> Result<Verdict, CommandError> {
     let RejectArgs { review, notes, common } = arguments;
     decide(review, &json!({"decision": "reject", "notes": notes}), common)
 }
 
-fn decide(review: &str, order: &Value, common: &Common) -> Result<Verdict, Stopped> {
+fn decide(review: &str, order: &Value, common: &Common) -> Result<Verdict, CommandError> {
     let answer = open(common)?.post(&format!("/api/v1/admin/reviews/{review}/decision"), Some(order));
     tell(answer, common.json, show::review)?;
-    Ok(Verdict::Well)
+    Ok(Verdict::Clean)
 }
 
 #[cfg(test)]
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(read, [json!({"n": 1}), json!({"n": 2}), json!({"n": 3})]);
         let many = file("many.json", &format!("[{}0]", "0,".repeat(SAMPLES_MAX)));
         for bad in [many, file("bad.json", "{"), folder.path().join("none.json")] {
-            assert!(matches!(read_samples(&[bad]), Err(Stopped::Usage(_))));
+            assert!(matches!(read_samples(&[bad]), Err(CommandError::Usage(_))));
         }
     }
 }

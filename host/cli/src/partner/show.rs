@@ -24,11 +24,11 @@ const PLACES_SHOWN_MAX: usize = 8;
 
 /// A text that grows section by section.
 #[derive(Default)]
-pub(super) struct Page(Vec<String>);
+pub(super) struct Sections(Vec<String>);
 
-impl Page {
+impl Sections {
     pub(super) fn section(&mut self, heading: &str, text: String) {
-        self.0.push(format!("{heading}\n{}", indented(&text)));
+        self.0.push(format!("{heading}\n{}", indent(&text)));
     }
 
     pub(super) fn finish(self) -> String {
@@ -36,7 +36,7 @@ impl Page {
     }
 }
 
-fn indented(text: &str) -> String {
+fn indent(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
@@ -87,7 +87,7 @@ pub(super) fn with_next(table: String, next: Option<&str>) -> String {
 pub(super) fn overview(overview: &OverviewBody, palette: Palette) -> String {
     let OverviewBody { account_id, business_name, email, created_at, credentials, manifest, connection, next, .. } =
         overview;
-    let mut page = Page::default();
+    let mut page = Sections::default();
     let none = || "none".to_owned();
     page.section(
         "Account",
@@ -163,7 +163,7 @@ fn violations(word: &str, violations: &[Violation]) -> Vec<String> {
 
 /// All that is known of a connection.
 fn connection(connection: &ConnectionBody, palette: Palette) -> String {
-    let mut page = Page::default();
+    let mut page = Sections::default();
     page.section("Connection", state(connection, palette));
     let probe = connection.probe.as_ref().map_or_else(|| "none".to_owned(), |probe| self::probe(probe, palette));
     page.section("Last probe", probe);
@@ -183,7 +183,7 @@ pub(super) fn state(connection: &ConnectionBody, palette: Palette) -> String {
     };
     let mut lines = vec![
         format!("{} is {} since {}", harmless(account_id), palette.paint(tone, state.as_str()), harmless(since)),
-        format!("endpoint: {}", harmless(&described(endpoint))),
+        format!("endpoint: {}", harmless(&describe(endpoint))),
     ];
     if let Some(suspension) = suspension {
         let (at, by) = (harmless(&suspension.at), harmless(&suspension.by.subject));
@@ -210,14 +210,14 @@ fn change(kind: DriftKind) -> &'static str {
 }
 
 /// What a probe came to, and where the connection stands after it.
-pub(super) fn probed(ProbeAnswer { connection, .. }: &ProbeAnswer, palette: Palette) -> String {
-    let mut page = Page::default();
+pub(super) fn show_probe(ProbeAnswer { connection, .. }: &ProbeAnswer, palette: Palette) -> String {
+    let mut page = Sections::default();
     page.section("Probe", connection.probe.as_ref().map_or_else(String::new, |probe| self::probe(probe, palette)));
     page.section("Connection", state(connection, palette));
     page.finish()
 }
 
-fn described(endpoint: &Endpoint) -> String {
+fn describe(endpoint: &Endpoint) -> String {
     match endpoint {
         Endpoint::Mcp { url } => format!("{url} (MCP)"),
         Endpoint::Rest { base_url, openapi_url } => format!("{base_url} (REST, described at {openapi_url})"),
@@ -283,7 +283,7 @@ pub(super) fn report(report: &TestReport, palette: Palette) -> String {
     let items =
         items.iter().map(|GoLiveItem { code, text, state, detail }| Item { code, text, state: name(state), detail });
     lines.push(checklist(&items.collect::<Vec<_>>(), palette));
-    format!("Test of {}\n{}", harmless(intent), indented(&lines.join("\n")))
+    format!("Test of {}\n{}", harmless(intent), indent(&lines.join("\n")))
 }
 
 /// An item of a report or a review, with the name of its state.
@@ -312,7 +312,7 @@ fn checklist(items: &[Item<'_>], palette: Palette) -> String {
 
 pub(super) fn switched_on(SwitchedOn { routed, connection }: &SwitchedOn, palette: Palette) -> String {
     let live = palette.paint(Tone::Good, "live");
-    format!("{} is {live}; routed: {}", harmless(&connection.account_id), harmless(&listed(routed)))
+    format!("{} is {live}; routed: {}", harmless(&connection.account_id), harmless(&list(routed)))
 }
 
 pub(super) fn reviews(ReviewList { reviews, next }: &ReviewList, _: Palette) -> String {
@@ -332,7 +332,7 @@ pub(super) fn reviews(ReviewList { reviews, next }: &ReviewList, _: Palette) -> 
     with_next(table(["review", "status", "account", "about", "opened", "due"], &rows), next.as_deref())
 }
 
-fn listed(intents: &BTreeSet<IntentId>) -> String {
+fn list(intents: &BTreeSet<IntentId>) -> String {
     intents.iter().map(IntentId::as_str).collect::<Vec<_>>().join(", ")
 }
 
@@ -341,14 +341,14 @@ fn about(review: &ReviewSummary) -> String {
     let subject = &review.subject;
     match (subject.number, &subject.intents, &subject.inflation) {
         (Some(number), ..) => format!("{} {number}", subject.kind),
-        (None, Some(intents), _) => format!("{} of {}", subject.kind, listed(intents)),
+        (None, Some(intents), _) => format!("{} of {}", subject.kind, list(intents)),
         (None, None, Some(inflation)) => format!("{} of {}", subject.kind, inflation.intent),
         (None, None, None) => subject.kind.clone(),
     }
 }
 
 /// Declared signals, each beside what was delivered and the most that this bears out.
-fn inflated(signals: &[Inflated]) -> String {
+fn show_inflated(signals: &[Inflated]) -> String {
     let rows: Vec<[String; 5]> = signals
         .iter()
         .map(|Inflated { axis, declared, measure, delivered, at_most, reports }| {
@@ -367,7 +367,7 @@ pub(super) fn review(
     ReviewBody { review, account, submission, checklist, .. }: &ReviewBody,
     palette: Palette,
 ) -> String {
-    let mut page = Page::default();
+    let mut page = Sections::default();
     let mut rows = vec![
         ("review", review.id.clone()),
         ("about", about(review)),
@@ -385,7 +385,7 @@ pub(super) fn review(
         page.section(&format!("Submission {}", submission.number), self::submission(submission));
     }
     if let Some(inflation) = &review.subject.inflation {
-        page.section("Signals", inflated(&inflation.inflated));
+        page.section("Signals", show_inflated(&inflation.inflated));
     }
     if !checklist.is_empty() {
         let items = checklist.iter().map(|ChecklistItem { code, text, state, detail }| Item {

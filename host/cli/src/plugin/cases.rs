@@ -10,7 +10,7 @@ use intent_gateway_kit::{build, subject::Subject};
 use serde::Serialize;
 
 use super::arguments::TestArgs;
-use crate::outcome::{Stopped, Verdict, failed, print_json, usage};
+use crate::outcome::{CommandError, Verdict, fail, print_json, usage};
 use crate::print;
 
 /// Folder of the cases in that of a contract.
@@ -26,12 +26,12 @@ struct Tested {
     gaps: Option<Vec<Gap>>,
 }
 
-pub(super) fn run(arguments: &TestArgs) -> Result<Verdict, Stopped> {
+pub(super) fn run(arguments: &TestArgs) -> Result<Verdict, CommandError> {
     let (folder, component) = places(arguments)?;
     let suite = Suite::read(&folder).map_err(usage)?;
     let subject =
         Subject::open(&component).context("build the contract first, or name its component").map_err(usage)?;
-    let contract = subject.load().map_err(failed)?;
+    let contract = subject.load().map_err(fail)?;
     let report = subject.wait(cases::run(&contract, &suite));
     let gaps = arguments.coverage.then(|| cases::gaps(contract.descriptor(), &suite));
     let well = report.failures.is_empty() && gaps.as_ref().is_none_or(Vec::is_empty);
@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &TestArgs) -> Result<Verdict, Stopped> {
 }
 
 /// Where the cases are, and where the component is.
-fn places(arguments: &TestArgs) -> Result<(PathBuf, PathBuf), Stopped> {
+fn places(arguments: &TestArgs) -> Result<(PathBuf, PathBuf), CommandError> {
     let given = &arguments.dir;
     if given.is_file() {
         let component = arguments.component.clone().unwrap_or_else(|| given.clone());
@@ -61,7 +61,7 @@ fn places(arguments: &TestArgs) -> Result<(PathBuf, PathBuf), Stopped> {
 }
 
 /// What `plugin build` wrote for the crate in this folder, or around it.
-fn built(folder: &Path) -> Result<PathBuf, Stopped> {
+fn built(folder: &Path) -> Result<PathBuf, CommandError> {
     let crate_folder = if folder.ends_with(CASES) { folder.join("..") } else { folder.to_owned() };
     let package = Package::of(&crate_folder).context("name the component with --component").map_err(usage)?;
     Ok(build::component_path(&package))

@@ -19,7 +19,7 @@ use intent_gateway_kit::{bench, build, docs, inspect};
 pub(crate) use arguments::PluginCommand;
 use arguments::{BenchArgs, BuildArgs, CheckArgs, DocsArgs, InspectArgs, NewArgs};
 
-use crate::outcome::{Stopped, Verdict, exit_code, failed, print_json, usage};
+use crate::outcome::{CommandError, Verdict, exit_code, fail, print_json, usage};
 use crate::{complain, print};
 
 /// Runs a command to its exit code.
@@ -36,27 +36,27 @@ pub(crate) fn run(command: &PluginCommand) -> ExitCode {
     exit_code(outcome)
 }
 
-fn scaffold_one(arguments: &NewArgs) -> Result<Verdict, Stopped> {
+fn scaffold_one(arguments: &NewArgs) -> Result<Verdict, CommandError> {
     let path = arguments.path.clone().unwrap_or_else(|| scaffold::folder_name(&arguments.intent).into());
     let scaffold = Scaffold { intent: &arguments.intent, path: &path, sdk: arguments.sdk.as_deref() };
     let made = scaffold.make().map_err(usage)?;
     complain(&format!("{} files; next: cd {} && cargo test", made.files, path.display()));
     print(&path.display().to_string());
-    Ok(Verdict::Well)
+    Ok(Verdict::Clean)
 }
 
-fn build_one(arguments: &BuildArgs) -> Result<Verdict, Stopped> {
+fn build_one(arguments: &BuildArgs) -> Result<Verdict, CommandError> {
     let built = build::run(&arguments.dir, arguments.out.as_deref(), &complain).map_err(|error| match error {
         ToolchainError::NoCrate(_) => usage(error),
-        other => failed(other),
+        other => fail(other),
     })?;
     let kib = built.component_bytes.div_ceil(1024);
     complain(&format!("{kib} KiB{}", if built.changed { "" } else { ", as it was" }));
     print(&built.path.display().to_string());
-    Ok(Verdict::Well)
+    Ok(Verdict::Clean)
 }
 
-fn check_one(arguments: &CheckArgs) -> Result<Verdict, Stopped> {
+fn check_one(arguments: &CheckArgs) -> Result<Verdict, CommandError> {
     let subject = Subject::open(&arguments.file).map_err(usage)?;
     let against = against(arguments, &subject)?;
     let options = check::Options { against: against.as_ref(), fuzz_for: arguments.fuzz_seconds, seed: arguments.seed };
@@ -72,7 +72,7 @@ fn check_one(arguments: &CheckArgs) -> Result<Verdict, Stopped> {
 }
 
 /// What the component is to follow.
-fn against(arguments: &CheckArgs, subject: &Subject) -> Result<Option<Loaded>, Stopped> {
+fn against(arguments: &CheckArgs, subject: &Subject) -> Result<Option<Loaded>, CommandError> {
     if let Some(path) = &arguments.against {
         let before = Subject::open(path).map_err(usage)?;
         let live = Live::of(&before).with_context(|| format!("{} is no contract", path.display())).map_err(usage)?;
@@ -82,55 +82,55 @@ fn against(arguments: &CheckArgs, subject: &Subject) -> Result<Option<Loaded>, S
     let (Some(gateway), Some(token)) = (&arguments.gateway, &arguments.token) else { return Ok(None) };
     // A component that is no contract has no intent to ask the gateway for; the check says what is wrong with it.
     let Ok(inspected) = inspect::run(subject) else { return Ok(None) };
-    remote::loaded(gateway, token, inspected.descriptor.intent.as_str()).map(Some).map_err(usage)
+    remote::find_loaded(gateway, token, inspected.descriptor.intent.as_str()).map(Some).map_err(usage)
 }
 
 /// Writes each input that brought the contract down to a file of its own.
-fn keep_failures(report: &FuzzReport) -> Result<(), Stopped> {
+fn keep_failures(report: &FuzzReport) -> Result<(), CommandError> {
     for failure in &report.failures {
         let code = failure.code.to_lowercase().replace('_', "-");
         let path = format!("fuzz-{code}-{}.json", failure.execution);
-        let text = serde_json::to_string_pretty(failure).context("the input is no JSON").map_err(failed)?;
+        let text = serde_json::to_string_pretty(failure).context("the input is no JSON").map_err(fail)?;
         std::fs::write(&path, text).with_context(|| format!("cannot write {path}")).map_err(usage)?;
         complain(&format!("the input is in {path}; `--seed {}` gives it again", report.seed));
     }
     Ok(())
 }
 
-fn bench_one(arguments: &BenchArgs) -> Result<Verdict, Stopped> {
+fn bench_one(arguments: &BenchArgs) -> Result<Verdict, CommandError> {
     let subject = Subject::open(&arguments.file).map_err(usage)?;
-    let report = bench::run(&subject, arguments.seconds, &complain).map_err(failed)?;
+    let report = bench::run(&subject, arguments.seconds, &complain).map_err(fail)?;
     if arguments.json {
         print_json(&report)?;
     } else {
         print(&report.text());
     }
-    Ok(Verdict::Well)
+    Ok(Verdict::Clean)
 }
 
-fn inspect_one(arguments: &InspectArgs) -> Result<Verdict, Stopped> {
+fn inspect_one(arguments: &InspectArgs) -> Result<Verdict, CommandError> {
     let subject = Subject::open(&arguments.file).map_err(usage)?;
-    let inspection = inspect::run(&subject).map_err(failed)?;
+    let inspection = inspect::run(&subject).map_err(fail)?;
     if arguments.json {
         print_json(&inspection)?;
     } else {
         print(&inspection.text());
     }
-    Ok(Verdict::Well)
+    Ok(Verdict::Clean)
 }
 
-fn document_one(arguments: &DocsArgs) -> Result<Verdict, Stopped> {
+fn document_one(arguments: &DocsArgs) -> Result<Verdict, CommandError> {
     let subject = Subject::open(&arguments.file).map_err(usage)?;
-    let page = docs::run(&subject).map_err(failed)?;
+    let page = docs::run(&subject).map_err(fail)?;
     match &arguments.out {
         Some(path) => write(path, &page)?,
         None => print(page.trim_end()),
     }
-    Ok(Verdict::Well)
+    Ok(Verdict::Clean)
 }
 
 /// Writes a file, and the folder that it is to be in.
-fn write(path: &Path, text: &str) -> Result<(), Stopped> {
+fn write(path: &Path, text: &str) -> Result<(), CommandError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let made = folder.map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(path, text));
     made.with_context(|| format!("cannot write {}", path.display())).map_err(usage)

@@ -19,7 +19,7 @@ struct Intent {
 }
 
 /// The live version of the intent and all loaded ones.
-pub(super) fn loaded(gateway: &str, token: &Secret, intent: &str) -> anyhow::Result<Loaded> {
+pub(super) fn find_loaded(gateway: &str, token: &Secret, intent: &str) -> anyhow::Result<Loaded> {
     let gateway = Gateway::at(gateway)?.with_token(token.clone());
     let live: Option<Intent> = gateway.find(&format!("/api/v1/intents/{intent}"))?;
     let all: Option<LoadedVersions> = gateway.find("/api/v1/admin/contracts")?;

@@ -42,7 +42,7 @@ pub(super) fn read(tokens: &[Token]) -> Result<Availability, UnreadAvailability>
                 group.days(days, &mut week)?;
             }
             Token::WholeDay => group.hours((0, DAY_MINUTES), &mut week)?,
-            Token::Closed => group.closed(&mut week)?,
+            Token::Closed => group.finish_day(&mut week)?,
             Token::Time(start) => {
                 let [Token::Dash, Token::Time(end), after @ ..] = rest else {
                     return Err(UnreadAvailability::TimeAlone);
@@ -124,7 +124,7 @@ impl Group {
         Ok(())
     }
 
-    fn closed(&mut self, week: &mut Week) -> Result<(), UnreadAvailability> {
+    fn finish_day(&mut self, week: &mut Week) -> Result<(), UnreadAvailability> {
         if self.says_when() {
             self.next(week)?;
         }

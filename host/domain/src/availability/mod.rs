@@ -23,9 +23,7 @@ use crate::contract::Need;
 /// Characters of an availability text.
 pub const AVAILABILITY_MAX_CHARS: usize = 500;
 
-/// Minutes of a day.
 pub const DAY_MINUTES: u16 = 24 * 60;
-/// Minutes of a week.
 pub const WEEK_MINUTES: u16 = 7 * DAY_MINUTES;
 /// Milliseconds of a minute.
 const MINUTE_MS: u64 = 60_000;
@@ -73,7 +71,6 @@ pub enum UnreadAvailability {
     /// Days and hours in an order that can be read in two ways.
     #[error("which hours belong to which days is unclear; write the days before the hours, and `;` between")]
     Unclear,
-    /// `closed` without days.
     #[error("`closed` needs the days, for example `Sun closed`")]
     ClosedWithoutDays,
     /// Every day is closed.

@@ -18,7 +18,6 @@ pub(super) enum Token {
     Days(u8),
     /// A time of day in minutes; 24:00 is [`DAY_MINUTES`], and midnight in words or as 12am is 0.
     Time(u16),
-    /// The whole day.
     WholeDay,
     /// Not open.
     Closed,
@@ -57,9 +56,8 @@ const PHRASES: [(&str, &str); 23] = [
     ("working days", " weekdays "),
 ];
 
-/// Splits a text.
 pub(super) fn split(text: &str) -> Result<Vec<Token>, UnreadAvailability> {
-    let folded = folded(text);
+    let folded = fold(text);
     let mut rest = Rest { text: &folded };
     let mut tokens = Vec::new();
     while let Some(first) = rest.text.chars().next() {
@@ -77,7 +75,7 @@ pub(super) fn split(text: &str) -> Result<Vec<Token>, UnreadAvailability> {
 }
 
 /// One spelling of what is written in many: lower case, one dash, one space, one word for a phrase.
-fn folded(text: &str) -> String {
+fn fold(text: &str) -> String {
     let one = |c: char| match c {
         '\u{2010}'..='\u{2015}' | '\u{2212}' | '~' => '-',
         '×' => 'x',
@@ -118,11 +116,11 @@ fn word(word: &str) -> Result<Option<Token>, UnreadAvailability> {
         "to" | "till" | "til" | "until" | "through" | "thru" => Token::Dash,
         "and" => Token::Comma,
         "ist" | "hr" | "hrs" | "hours" | "open" | "available" | "from" | "on" => return Ok(None),
-        _ => return Err(UnreadAvailability::Unknown(quoted(word))),
+        _ => return Err(UnreadAvailability::Unknown(quote(word))),
     }))
 }
 
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     text.chars().take(QUOTED_MAX_CHARS).collect()
 }
 
@@ -183,7 +181,7 @@ impl<'a> Rest<'a> {
             _ => None,
         };
         let read = whole.len() - self.text.len();
-        time.map(Token::Time).ok_or_else(|| UnreadAvailability::NoTime(quoted(whole[..read].trim_end())))
+        time.map(Token::Time).ok_or_else(|| UnreadAvailability::NoTime(quote(whole[..read].trim_end())))
     }
 
     /// Takes what makes a whole day of the `24` before it.

@@ -140,7 +140,7 @@ fn first_wish(claims: &[Claim], referrals: &Referrals<'_>, wishes: &Wishes) -> O
     let others = claims.iter().enumerate().skip(1).filter(|(_, claim)| {
         claim.score >= SURE
             && !referrals.gives_way(&claim.intent, &best.intent)
-            && wishes.apart(&claim.evidence, &best.evidence)
+            && wishes.are_apart(&claim.evidence, &best.evidence)
     });
     let earlier = others.filter_map(|(at, claim)| {
         let begins = wishes.begins(&claim.evidence, &best.evidence)?;
@@ -157,7 +157,7 @@ fn also(wishes: &Wishes, opinions: &[Opinion], claims: &[Claim], referrals: &Ref
     let mut granted = vec![decided];
     for claim in others {
         let apart = granted.iter().all(|other| {
-            !referrals.gives_way(&claim.intent, &other.intent) && wishes.apart(&claim.evidence, &other.evidence)
+            !referrals.gives_way(&claim.intent, &other.intent) && wishes.are_apart(&claim.evidence, &other.evidence)
         });
         if apart {
             granted.push(claim);
@@ -191,7 +191,7 @@ impl Wishes {
 
     /// Whether two claims rest on different words: on none in common, a word that is said twice being enough for
     /// both; or else on words of their own with a joint between them.
-    fn apart(&self, one: &[String], other: &[String]) -> bool {
+    fn are_apart(&self, one: &[String], other: &[String]) -> bool {
         let (one, other) = (evidence_words(one), evidence_words(other));
         if one.is_empty() || other.is_empty() {
             return false;
@@ -249,7 +249,7 @@ mod tests {
     }
 
     /// Combines the opinions in the given and in the opposite order.
-    fn combined(utterance: &str, opinions: impl Fn() -> Vec<Opinion>) -> Classified {
+    fn combine_opinions(utterance: &str, opinions: impl Fn() -> Vec<Opinion>) -> Classified {
         let live = |intent: &str| [AC, CAR, GYM, YOGA].contains(&intent);
         let found = combine(utterance, opinions(), Vec::new(), live);
         let backwards = combine(utterance, opinions().into_iter().rev().collect(), Vec::new(), live);
@@ -263,64 +263,67 @@ mod tests {
 
     #[test]
     fn nothing_is_claimed_below_the_threshold() {
-        let found = combined("hm", || vec![opinion(AC, 0.49, &["hm"])]);
+        let found = combine_opinions("hm", || vec![opinion(AC, 0.49, &["hm"])]);
         assert_eq!(answer(&found), (Decision::None, None, vec![]));
-        let found = combined("hm", || vec![opinion(AC, 0.5, &["hm"])]);
+        let found = combine_opinions("hm", || vec![opinion(AC, 0.5, &["hm"])]);
         assert_eq!(answer(&found), (Decision::Intent, Some(AC), vec![]));
     }
 
     #[test]
     fn two_claims_on_the_same_words_go_to_the_better_then_by_name() {
-        let found = combined("yoga class", || vec![opinion(YOGA, 0.7, &["class"]), opinion(GYM, 0.8, &["class"])]);
+        let found =
+            combine_opinions("yoga class", || vec![opinion(YOGA, 0.7, &["class"]), opinion(GYM, 0.8, &["class"])]);
         assert_eq!(answer(&found), (Decision::Intent, Some(GYM), vec![]));
         assert_eq!(found.candidates.len(), 2);
-        let found = combined("yoga class", || vec![opinion(YOGA, 0.8, &["class"]), opinion(GYM, 0.8, &["class"])]);
+        let found =
+            combine_opinions("yoga class", || vec![opinion(YOGA, 0.8, &["class"]), opinion(GYM, 0.8, &["class"])]);
         assert_eq!(answer(&found), (Decision::Intent, Some(GYM), vec![]));
     }
 
     #[test]
     fn claims_on_different_words_are_two_intents() {
-        let found =
-            combined("AC service, insurance", || vec![opinion(CAR, 0.6, &["insurance"]), opinion(AC, 0.8, &["ac"])]);
+        let found = combine_opinions("AC service, insurance", || {
+            vec![opinion(CAR, 0.6, &["insurance"]), opinion(AC, 0.8, &["ac"])]
+        });
         assert_eq!(answer(&found), (Decision::Intent, Some(AC), vec![CAR]));
     }
 
     #[test]
     fn of_two_sure_wishes_the_one_said_first_decides() {
         let claims = || vec![opinion(CAR, 0.7, &["car", "insurance"]), opinion(AC, 0.9, &["ac", "car"])];
-        assert_eq!(answer(&combined("car insurance and ac", claims)), (Decision::Intent, Some(CAR), vec![AC]));
-        assert_eq!(answer(&combined("ac and car insurance", claims)), (Decision::Intent, Some(AC), vec![CAR]));
+        assert_eq!(answer(&combine_opinions("car insurance and ac", claims)), (Decision::Intent, Some(CAR), vec![AC]));
+        assert_eq!(answer(&combine_opinions("ac and car insurance", claims)), (Decision::Intent, Some(AC), vec![CAR]));
         // Only the better one decides where one is less sure, or where both rest on the same words.
         let unsure = || vec![opinion(CAR, 0.69, &["insurance"]), opinion(AC, 0.9, &["ac"])];
-        assert_eq!(answer(&combined("insurance and ac", unsure)), (Decision::Intent, Some(AC), vec![CAR]));
-        assert_eq!(answer(&combined("insurance for the car ac", claims)), (Decision::Intent, Some(AC), vec![]));
+        assert_eq!(answer(&combine_opinions("insurance and ac", unsure)), (Decision::Intent, Some(AC), vec![CAR]));
+        assert_eq!(answer(&combine_opinions("insurance for the car ac", claims)), (Decision::Intent, Some(AC), vec![]));
         let giving_way = || vec![opinion(CAR, 0.8, &["insurance"]).points_to(AC, 0.9), opinion(AC, 0.9, &["ac"])];
-        assert_eq!(answer(&combined("insurance and ac", giving_way)), (Decision::Intent, Some(AC), vec![]));
+        assert_eq!(answer(&combine_opinions("insurance and ac", giving_way)), (Decision::Intent, Some(AC), vec![]));
         let three =
             || vec![opinion(CAR, 0.8, &["insurance"]), opinion(AC, 0.9, &["ac"]), opinion(YOGA, 0.85, &["yoga"])];
-        assert_eq!(answer(&combined("yoga, insurance, ac", three)).1, Some(YOGA));
+        assert_eq!(answer(&combine_opinions("yoga, insurance, ac", three)).1, Some(YOGA));
     }
 
     #[test]
     fn a_word_said_twice_is_enough_for_two() {
         let claims = || vec![opinion(CAR, 0.6, &["car", "insurance"]), opinion(AC, 0.8, &["ac", "car"])];
-        assert_eq!(answer(&combined("car ac or car insurance", claims)).2, [CAR]);
-        assert!(answer(&combined("car ac or insurance", claims)).2.is_empty());
+        assert_eq!(answer(&combine_opinions("car ac or car insurance", claims)).2, [CAR]);
+        assert!(answer(&combine_opinions("car ac or insurance", claims)).2.is_empty());
     }
 
     #[test]
     fn a_joint_between_words_of_their_own_parts_two_wishes() {
         let claims = || vec![opinion(CAR, 0.6, &["car", "insurance"]), opinion(AC, 0.8, &["ac", "car"])];
         for utterance in ["my car needs ac and insurance", "car ka ac aur insurance", "Car AC, INSURANCE"] {
-            assert_eq!(answer(&combined(utterance, claims)).2, [CAR], "{utterance}");
+            assert_eq!(answer(&combine_opinions(utterance, claims)).2, [CAR], "{utterance}");
         }
         // The joint has to lie between the two wishes.
-        assert!(answer(&combined("please, ac insurance for the car and that", claims)).2.is_empty());
+        assert!(answer(&combine_opinions("please, ac insurance for the car and that", claims)).2.is_empty());
         // A claim without words of its own is no wish of its own.
         let same = || vec![opinion(CAR, 0.6, &["car"]), opinion(AC, 0.8, &["ac", "car"])];
-        assert!(answer(&combined("a car and its ac", same)).2.is_empty());
+        assert!(answer(&combine_opinions("a car and its ac", same)).2.is_empty());
         let silent = || vec![opinion(CAR, 0.6, &[]), opinion(AC, 0.8, &["ac"])];
-        assert!(answer(&combined("a car and its ac", silent)).2.is_empty());
+        assert!(answer(&combine_opinions("a car and its ac", silent)).2.is_empty());
     }
 
     #[test]
@@ -333,29 +336,29 @@ mod tests {
                 opinion(CAR, 0.6, &["insurance"]),
             ]
         };
-        assert_eq!(answer(&combined("ac, yoga class, insurance", claims)).2, [YOGA, CAR]);
+        assert_eq!(answer(&combine_opinions("ac, yoga class, insurance", claims)).2, [YOGA, CAR]);
     }
 
     #[test]
     fn a_claimant_that_points_to_another_gives_way_to_it() {
         let claims = || vec![opinion(YOGA, 0.9, &["yoga"]).points_to(GYM, 0.6), opinion(GYM, 0.55, &["gym"])];
-        let found = combined("yoga, gym", claims);
+        let found = combine_opinions("yoga, gym", claims);
         assert_eq!(answer(&found), (Decision::Intent, Some(GYM), vec![]));
         assert_eq!(found.candidates[1].intent, YOGA);
         assert!(found.elsewhere[0].live);
         // A pointer below the threshold says too little for that.
         let weak = || vec![opinion(YOGA, 0.9, &["yoga"]).points_to(GYM, 0.4), opinion(GYM, 0.55, &["gym"])];
-        assert_eq!(answer(&combined("yoga, gym", weak)), (Decision::Intent, Some(YOGA), vec![GYM]));
+        assert_eq!(answer(&combine_opinions("yoga, gym", weak)), (Decision::Intent, Some(YOGA), vec![GYM]));
     }
 
     #[test]
     fn of_two_that_point_to_each_other_the_less_sure_of_it_stays() {
         let claims =
             || vec![opinion(YOGA, 0.9, &["x"]).points_to(GYM, 0.8), opinion(GYM, 0.6, &["x"]).points_to(YOGA, 0.7)];
-        assert_eq!(combined("x", claims).intent.as_deref(), Some(GYM));
+        assert_eq!(combine_opinions("x", claims).intent.as_deref(), Some(GYM));
         let even =
             || vec![opinion(YOGA, 0.9, &["x"]).points_to(GYM, 0.7), opinion(GYM, 0.6, &["x"]).points_to(YOGA, 0.7)];
-        assert_eq!(combined("x", even).intent.as_deref(), Some(YOGA));
+        assert_eq!(combine_opinions("x", even).intent.as_deref(), Some(YOGA));
     }
 
     #[test]
@@ -367,19 +370,20 @@ mod tests {
                 opinion(GYM, 0.65, &["x"]).points_to(AC, 0.9),
             ]
         };
-        assert_eq!(answer(&combined("x", claims)), (Decision::Intent, Some(CAR), vec![]));
+        assert_eq!(answer(&combine_opinions("x", claims)), (Decision::Intent, Some(CAR), vec![]));
     }
 
     #[test]
     fn a_claim_outweighs_any_pointer_to_an_intent_that_does_not_claim() {
-        let found = combined("x", || vec![opinion(AC, 0.5, &["x"]), opinion(CAR, 0.1, &[]).points_to("a.b", 0.9)]);
+        let found =
+            combine_opinions("x", || vec![opinion(AC, 0.5, &["x"]), opinion(CAR, 0.1, &[]).points_to("a.b", 0.9)]);
         assert_eq!(answer(&found), (Decision::Intent, Some(AC), vec![]));
         assert_eq!(found.elsewhere[0].intent, "a.b");
     }
 
     #[test]
     fn without_a_claim_the_surest_pointer_names_the_intent() {
-        let found = combined("x", || {
+        let found = combine_opinions("x", || {
             vec![
                 opinion(AC, 0.1, &[]).points_to("a.b", 0.6).points_to("a.c", 0.7),
                 opinion(CAR, 0.0, &[]).points_to("a.b", 0.9).points_to("a.b", 0.2),
@@ -393,24 +397,24 @@ mod tests {
 
     #[test]
     fn a_pointer_below_the_threshold_is_shown_and_decides_nothing() {
-        let found = combined("x", || vec![opinion(AC, 0.1, &[]).points_to("a.b", 0.4)]);
+        let found = combine_opinions("x", || vec![opinion(AC, 0.1, &[]).points_to("a.b", 0.4)]);
         assert_eq!(answer(&found), (Decision::None, None, vec![]));
         assert_eq!(found.elsewhere.len(), 1);
-        let found = combined("x", || vec![opinion(AC, 0.1, &[]).points_to(AC, 0.9)]);
+        let found = combine_opinions("x", || vec![opinion(AC, 0.1, &[]).points_to(AC, 0.9)]);
         assert_eq!((found.decision, found.elsewhere.len()), (Decision::None, 0));
     }
 
     #[test]
     fn a_contract_that_refers_on_as_surely_is_passed_over() {
         let on = || vec![opinion(YOGA, 0.1, &[]).points_to(GYM, 0.8), opinion(GYM, 0.2, &[]).points_to("a.b", 0.8)];
-        assert_eq!(combined("x", on).intent.as_deref(), Some("a.b"));
+        assert_eq!(combine_opinions("x", on).intent.as_deref(), Some("a.b"));
         let less_sure =
             || vec![opinion(YOGA, 0.1, &[]).points_to(GYM, 0.9), opinion(GYM, 0.2, &[]).points_to("a.b", 0.8)];
-        assert_eq!(combined("x", less_sure).intent.as_deref(), Some(GYM));
+        assert_eq!(combine_opinions("x", less_sure).intent.as_deref(), Some(GYM));
         // Two that are equally sure that it is the other's leave it to nobody.
         let to_each_other =
             || vec![opinion(YOGA, 0.1, &[]).points_to(GYM, 0.9), opinion(GYM, 0.2, &[]).points_to(YOGA, 0.9)];
-        assert_eq!(answer(&combined("x", to_each_other)), (Decision::None, None, vec![]));
+        assert_eq!(answer(&combine_opinions("x", to_each_other)), (Decision::None, None, vec![]));
     }
 
     #[test]
@@ -422,9 +426,9 @@ mod tests {
                 opinion(YOGA, 0.7, &["yoga"]),
             ]
         };
-        let found = combined("ac, insurance, yoga", claims);
+        let found = combine_opinions("ac, insurance, yoga", claims);
         assert_eq!(answer(&found).2, ["auto.tyres", CAR, YOGA]);
-        let unclaimed = combined("puc", || vec![opinion(CAR, 0.3, &[]).pairs_with("auto.puc")]);
+        let unclaimed = combine_opinions("puc", || vec![opinion(CAR, 0.3, &[]).pairs_with("auto.puc")]);
         assert!(unclaimed.also.is_empty());
     }
 }

@@ -11,7 +11,7 @@
 
 use std::collections::HashMap;
 
-use super::words::{UTTERANCE_MAX_WORDS, alike, typos_allowed, words};
+use super::words::{UTTERANCE_MAX_WORDS, are_alike, typos_allowed, words};
 
 /// Neighbours that share a bucket on average: a bucket is searched from end to end.
 const NEIGHBOURS_PER_BUCKET: usize = 4;
@@ -93,7 +93,7 @@ impl CueIndex {
 
     /// The contracts one of whose cues occurs, by position, in ascending order.
     #[must_use]
-    pub fn woken(&self, utterance: &str) -> Vec<usize> {
+    pub fn select_by_cues(&self, utterance: &str) -> Vec<usize> {
         let lower = utterance.to_lowercase();
         let mut known: HashMap<&str, Vec<u32>> = HashMap::new();
         let said: Vec<&str> = words(&lower).take(UTTERANCE_MAX_WORDS).collect();
@@ -184,7 +184,7 @@ impl CueIndex {
         });
         meant.sort_unstable();
         meant.dedup();
-        meant.retain(|number| alike(&letters, &self.words[*number as usize]));
+        meant.retain(|number| are_alike(&letters, &self.words[*number as usize]));
         meant
     }
 }
@@ -238,7 +238,7 @@ mod tests {
         let occurs = |cue: &String| {
             let cue = letters(cue);
             !cue.is_empty()
-                && said.windows(cue.len()).any(|window| window.iter().zip(&cue).all(|(word, cue)| alike(word, cue)))
+                && said.windows(cue.len()).any(|window| window.iter().zip(&cue).all(|(word, cue)| are_alike(word, cue)))
         };
         (0..contracts.len()).filter(|number| contracts[*number].iter().any(occurs)).collect()
     }
@@ -246,35 +246,35 @@ mod tests {
     #[test]
     fn whole_words_and_phrases_wake() {
         let index = index(&[&["a/c", "air conditioner"], &["car"], &["insurance", "car"], &[]]);
-        assert_eq!(index.woken("The A/C hums"), [0]);
-        assert_eq!(index.woken("a car"), [1, 2]);
-        assert_eq!(index.woken("cardigan, scar, place"), [] as [usize; 0]);
-        assert_eq!(index.woken("air, conditioner"), [0]);
-        assert_eq!(index.woken("conditioner air"), [] as [usize; 0]);
-        assert_eq!(index.woken(""), [] as [usize; 0]);
+        assert_eq!(index.select_by_cues("The A/C hums"), [0]);
+        assert_eq!(index.select_by_cues("a car"), [1, 2]);
+        assert_eq!(index.select_by_cues("cardigan, scar, place"), [] as [usize; 0]);
+        assert_eq!(index.select_by_cues("air, conditioner"), [0]);
+        assert_eq!(index.select_by_cues("conditioner air"), [] as [usize; 0]);
+        assert_eq!(index.select_by_cues(""), [] as [usize; 0]);
     }
 
     #[test]
     fn a_misspelt_cue_wakes_all_the_same() {
         let index = index(&[&["air conditioner"], &["insurance"], &["yoga"]]);
-        assert_eq!(index.woken("air condishner"), [] as [usize; 0]);
-        assert_eq!(index.woken("air condtioner"), [0]);
-        assert_eq!(index.woken("INSURENCE"), [1]);
-        assert_eq!(index.woken("yoag"), [] as [usize; 0]);
+        assert_eq!(index.select_by_cues("air condishner"), [] as [usize; 0]);
+        assert_eq!(index.select_by_cues("air condtioner"), [0]);
+        assert_eq!(index.select_by_cues("INSURENCE"), [1]);
+        assert_eq!(index.select_by_cues("yoag"), [] as [usize; 0]);
     }
 
     #[test]
     fn an_index_without_cues_wakes_nobody() {
-        assert_eq!(index(&[]).woken("car"), [] as [usize; 0]);
-        assert_eq!(index(&[&["-", ""]]).woken("- car"), [] as [usize; 0]);
+        assert_eq!(index(&[]).select_by_cues("car"), [] as [usize; 0]);
+        assert_eq!(index(&[&["-", ""]]).select_by_cues("- car"), [] as [usize; 0]);
     }
 
     #[test]
     fn words_beyond_the_bound_are_not_looked_at() {
         let index = index(&[&["car"]]);
         let filler = "so ".repeat(UTTERANCE_MAX_WORDS - 1);
-        assert_eq!(index.woken(&format!("{filler}car")), [0]);
-        assert_eq!(index.woken(&format!("{filler}so car")), [] as [usize; 0]);
+        assert_eq!(index.select_by_cues(&format!("{filler}car")), [0]);
+        assert_eq!(index.select_by_cues(&format!("{filler}so car")), [] as [usize; 0]);
     }
 
     /// Words out of few letters, so that many are alike without being the same.
@@ -301,7 +301,7 @@ mod tests {
             utterance in phrase(12),
         ) {
             let index = CueIndex::build(contracts.iter().map(Vec::as_slice));
-            prop_assert_eq!(index.woken(&utterance), scan(&contracts, &utterance));
+            prop_assert_eq!(index.select_by_cues(&utterance), scan(&contracts, &utterance));
         }
 
         /// Two letters wrong in a long cue, one in a shorter one, at any place but the first.
@@ -316,7 +316,7 @@ mod tests {
                 prop_assume!(said.len() >= 8);
             }
             let said: String = said.into_iter().collect();
-            prop_assert_eq!(index(&[&[&cue]]).woken(&said), [0]);
+            prop_assert_eq!(index(&[&[&cue]]).select_by_cues(&said), [0]);
         }
     }
 }

@@ -98,7 +98,7 @@ pub struct Classified {
 
 /// Classifies an utterance. Bounds on its length are the caller's business.
 pub async fn classify(contracts: &dyn Contracts, utterance: &str, locale: &str) -> Classified {
-    let woken = contracts.woken(utterance);
+    let woken = contracts.select_by_cues(utterance);
     let opinions = join_all(woken.iter().map(|contract| contract.classify(utterance, locale))).await;
     let (mut given, mut failed) = (Vec::new(), Vec::new());
     for (contract, opinion) in woken.iter().zip(opinions) {

@@ -28,7 +28,7 @@ pub(super) const fn typos_allowed(letters: usize) -> usize {
 }
 
 /// Whether two words are the same, spelt right or nearly so. The shorter one says how many typos are allowed.
-pub(super) fn alike(word: &[char], wanted: &[char]) -> bool {
+pub(super) fn are_alike(word: &[char], wanted: &[char]) -> bool {
     if word == wanted {
         return true;
     }
@@ -93,11 +93,11 @@ mod tests {
             ("", "filter", false),
         ] {
             let letters = |text: &str| text.chars().collect::<Vec<_>>();
-            assert_eq!(alike(&letters(word), &letters(wanted)), expected, "{word} for {wanted}");
-            assert_eq!(alike(&letters(wanted), &letters(word)), expected, "{wanted} for {word}");
+            assert_eq!(are_alike(&letters(word), &letters(wanted)), expected, "{word} for {wanted}");
+            assert_eq!(are_alike(&letters(wanted), &letters(word)), expected, "{wanted} for {word}");
         }
         let long = vec!['a'; TYPO_MAX_LETTERS + 1];
-        assert!(alike(&long, &long));
-        assert!(!alike(&long, &long[1..]));
+        assert!(are_alike(&long, &long));
+        assert!(!are_alike(&long, &long[1..]));
     }
 }

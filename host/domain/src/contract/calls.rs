@@ -8,7 +8,6 @@ use super::{Axes, Violation};
 /// Another intent that an utterance points to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PointerElsewhere {
-    /// The intent.
     pub intent: String,
     /// 0..=1.
     pub score: f64,
@@ -34,7 +33,6 @@ pub struct Classification {
 pub struct Need {
     /// City name as the user's request spells it.
     pub city: Option<String>,
-    /// Postal code.
     pub postal_code: Option<String>,
     /// Start of the wanted window, milliseconds since the epoch.
     pub from_ms: Option<u64>,
@@ -137,7 +135,6 @@ pub struct Evaluation {
 /// One call of a tool that is no search, and its answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange<'a> {
-    /// The tool.
     pub tool: &'a str,
     /// The arguments that were sent.
     pub arguments: &'a str,

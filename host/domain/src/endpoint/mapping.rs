@@ -31,7 +31,6 @@ const TOOLS_MAX: usize = 32;
 const PARAMETERS_MAX: usize = 64;
 /// Bytes of a name: of a tool, an operation, a parameter.
 const NAME_MAX_BYTES: usize = 128;
-/// Bytes of a path.
 const PATH_MAX_BYTES: usize = 1_024;
 /// Bytes of a GraphQL document.
 const DOCUMENT_MAX_BYTES: usize = 16 * 1_024;
@@ -114,7 +113,6 @@ pub struct RestTool {
 pub struct GraphqlTool {
     /// The text of one operation.
     pub document: String,
-    /// Its variables.
     pub variables: Template,
     /// The tool's payload, over the answer's `data`.
     pub response: Template,

@@ -41,7 +41,7 @@ pub struct Template(Node);
 #[derive(Clone, Debug, PartialEq)]
 enum Node {
     Literal(Value),
-    Taken(Taken),
+    Taken(SourceLeaf),
     Each { from: Source, pointer: String, item: Box<Node> },
     When { from: Source, pointer: String, then: Box<Node> },
     Object(Vec<(String, Node)>),
@@ -50,7 +50,7 @@ enum Node {
 
 /// A leaf that is taken from somewhere.
 #[derive(Clone, Debug, PartialEq)]
-struct Taken {
+struct SourceLeaf {
     source: Source,
     pointer: String,
     otherwise: Otherwise,
@@ -264,7 +264,7 @@ impl Reader<'_> {
                 Some(values.iter().take_while(|_| counted).map(|(key, value)| (key.clone(), value.clone())).collect())
             }
         };
-        Some(Node::Taken(Taken { source, pointer, otherwise, values }))
+        Some(Node::Taken(SourceLeaf { source, pointer, otherwise, values }))
     }
 
     /// Whose place, and where; `more` may stand beside it.
@@ -392,7 +392,7 @@ impl<'a> Rendering<'a> {
         }
     }
 
-    fn taken(&self, taken: &Taken, item: Option<&'a Value>) -> Result<Option<Value>, RenderError> {
+    fn taken(&self, taken: &SourceLeaf, item: Option<&'a Value>) -> Result<Option<Value>, RenderError> {
         let place = || format!("`{}` of {}", taken.pointer, subject(taken.source));
         let found = self.source(taken.source, item).pointer(&taken.pointer);
         let found = match (found, &taken.otherwise) {

@@ -17,7 +17,7 @@ static CITIES: LazyLock<HashMap<String, &'static str>> = LazyLock::new(|| {
     let lines = include_str!("cities.txt").lines().filter(|line| !line.starts_with('#'));
     let rows = lines.filter_map(|line| line.split_once(':'));
     rows.flat_map(|(canonical, others)| {
-        std::iter::once(canonical).chain(others.split(',')).map(move |name| (folded(name), canonical))
+        std::iter::once(canonical).chain(others.split(',')).map(move |name| (fold(name), canonical))
     })
     .collect()
 });
@@ -30,7 +30,7 @@ impl Place {
     /// Reads a name or a postal code. `None` when nothing is left of the text, so that it names no place.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let folded = folded(text);
+        let folded = fold(text);
         if folded.is_empty() {
             return None;
         }
@@ -39,8 +39,8 @@ impl Place {
 }
 
 /// A name without what does not tell names apart.
-fn folded(text: &str) -> String {
-    text.chars().filter(|c| !divides(*c) && !is_mark(*c)).map(unaccented).flat_map(char::to_lowercase).collect()
+fn fold(text: &str) -> String {
+    text.chars().filter(|c| !divides(*c) && !is_mark(*c)).map(strip_accent).flat_map(char::to_lowercase).collect()
 }
 
 fn divides(c: char) -> bool {
@@ -53,7 +53,7 @@ fn is_mark(c: char) -> bool {
 }
 
 /// The plain letter of one that transliterations of Indian names, and Portuguese ones, put an accent on.
-fn unaccented(c: char) -> char {
+fn strip_accent(c: char) -> char {
     match c {
         'à'..='å' | 'ā' | 'À'..='Å' | 'Ā' => 'a',
         'ç' | 'Ç' => 'c',
@@ -154,7 +154,7 @@ mod tests {
             let (canonical, others) = line.split_once(':').unwrap_or_else(|| panic!("no colon: {line}"));
             for name in std::iter::once(canonical).chain(others.split(',')) {
                 assert!(!name.trim().is_empty(), "{line}");
-                if let Some(before) = seen.insert(folded(name), line) {
+                if let Some(before) = seen.insert(fold(name), line) {
                     panic!("`{name}` stands twice: {before} | {line}");
                 }
             }

@@ -117,12 +117,12 @@ impl ExportSpans for Spans {
         }
     }
 
-    fn exported(&self, span: &tracing::Span) -> Option<SpanContext> {
+    fn export(&self, span: &tracing::Span) -> Option<SpanContext> {
         let context = span.context();
         own(context.span().span_context())
     }
 
-    fn ended(&self, name: &'static str, attributes: &[(&'static str, &str)], took: Duration) {
+    fn end_span(&self, name: &'static str, attributes: &[(&'static str, &str)], took: Duration) {
         let parent = Context::current();
         if !parent.span().span_context().is_sampled() {
             return;

@@ -86,7 +86,7 @@ fn code(folder: &Path) -> String {
     panic!("no mail came");
 }
 
-fn ended(output: &Output) -> (i32, String, String) {
+fn end_span(output: &Output) -> (i32, String, String) {
     (output.status.code().expect("an exit code"), text(&output.stdout), text(&output.stderr))
 }
 
@@ -98,29 +98,29 @@ fn a_partner_checks_submits_and_looks_at_itself() {
     platform.write("broken.yaml", "a: &x 1\nb: *x\n");
 
     // The form is judged before anything is sent.
-    let (code, told, _) = ended(&platform.as_partner(&["manifest", "submit", "bad.yaml"]));
+    let (code, told, _) = end_span(&platform.as_partner(&["manifest", "submit", "bad.yaml"]));
     assert_eq!(code, 1, "{told}");
     assert!(told.starts_with("bad.yaml:2: refused: business.tier is missing"), "{told}");
     assert!(told.ends_with("bad.yaml was not accepted; nothing changed\n"), "{told}");
     // The gateway's own refusal is told with the lines of the file.
-    let (code, told, _) = ended(&platform.as_partner(&["manifest", "submit", "unknown.yaml", "--review"]));
+    let (code, told, _) = end_span(&platform.as_partner(&["manifest", "submit", "unknown.yaml", "--review"]));
     assert_eq!(code, 1, "{told}");
     assert!(told.starts_with("unknown.yaml:7: refused: auto.fix: "), "{told}");
     assert!(told.contains("[INVALID_INTENT at /intents/0/intent]"), "{told}");
     let output = platform.as_partner(&["manifest", "submit", "unknown.yaml", "--json"]);
     let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!((&told["accepted"], &told["refusals"][0]["line"]), (&json!(false), &json!(7)), "{told}");
-    let (code, _, told) = ended(&platform.as_partner(&["manifest", "submit", "broken.yaml"]));
+    let (code, _, told) = end_span(&platform.as_partner(&["manifest", "submit", "broken.yaml"]));
     assert_eq!(code, 2, "{told}");
     assert!(told.contains("broken.yaml:1: an anchor"), "{told}");
 
-    let (code, told, _) = ended(&platform.as_partner(&["partner", "status"]));
+    let (code, told, _) = end_span(&platform.as_partner(&["partner", "status"]));
     assert_eq!(code, 0, "{told}");
     assert!(told.contains(&platform.account) && told.contains("MANIFEST    partner  Submit a manifest."), "{told}");
-    let (code, told, complaint) = ended(&platform.as_partner(&["partner", "list"]));
+    let (code, told, complaint) = end_span(&platform.as_partner(&["partner", "list"]));
     assert_eq!((code, told.as_str()), (1, ""));
     assert!(complaint.contains("[FORBIDDEN, HTTP 403, request "), "{complaint}");
-    let (code, _, complaint) = ended(&platform.as_partner(&["partner", "status", "ptr_ffffffffffffffff"]));
+    let (code, _, complaint) = end_span(&platform.as_partner(&["partner", "status", "ptr_ffffffffffffffff"]));
     assert_eq!(code, 1);
     assert!(complaint.contains("FORBIDDEN"), "{complaint}");
 }
@@ -129,15 +129,15 @@ fn a_partner_checks_submits_and_looks_at_itself() {
 fn the_platform_team_looks_at_partners_and_at_the_log() {
     let platform = Platform::start();
     let account = platform.account.as_str();
-    let (code, told, _) = ended(&platform.as_admin(&["partner", "list"]));
+    let (code, told, _) = end_span(&platform.as_admin(&["partner", "list"]));
     assert_eq!(code, 0, "{told}");
     assert!(told.lines().nth(1).is_some_and(|row| row.starts_with(account) && row.ends_with("missing")), "{told}");
     let output = platform.as_admin(&["partner", "list", "--json"]);
     let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(told["accounts"][0]["account_id"], account);
-    assert_eq!(ended(&platform.as_admin(&["partner", "list", "--state", "live"])).0, 0);
-    assert_eq!(ended(&platform.as_admin(&["review", "list"])).0, 0);
-    let (code, _, complaint) = ended(&platform.as_admin(&["partner", "probe", account]));
+    assert_eq!(end_span(&platform.as_admin(&["partner", "list", "--state", "live"])).0, 0);
+    assert_eq!(end_span(&platform.as_admin(&["review", "list"])).0, 0);
+    let (code, _, complaint) = end_span(&platform.as_admin(&["partner", "probe", account]));
     assert_eq!(code, 1);
     assert!(complaint.contains("[NOT_FOUND, HTTP 404"), "{complaint}");
     let output = platform.as_admin(&["partner", "probe", account, "--json"]);
@@ -145,9 +145,9 @@ fn the_platform_team_looks_at_partners_and_at_the_log() {
     assert_eq!((output.status.code(), &told["error"]["code"]), (Some(1), &json!("NOT_FOUND")), "{told}");
 
     // The store beside the gateway and the gateway itself say the same of the log.
-    let (code, asked, _) = ended(&platform.as_admin(&["audit", "verify", "--gateway", &platform.url]));
+    let (code, asked, _) = end_span(&platform.as_admin(&["audit", "verify", "--gateway", &platform.url]));
     assert_eq!(code, 0, "{asked}");
-    let (code, read, complaint) = ended(&platform.as_admin(&["audit", "verify"]));
+    let (code, read, complaint) = end_span(&platform.as_admin(&["audit", "verify"]));
     assert_eq!((code, read.as_str(), complaint.as_str()), (0, asked.as_str(), ""));
     let shown = |arguments: &[&str]| -> Value {
         let output = platform.as_admin(&[&["audit", "show", "--json", "--subject", account], arguments].concat());
@@ -156,7 +156,7 @@ fn the_platform_team_looks_at_partners_and_at_the_log() {
     assert_eq!(shown(&[]), shown(&["--gateway", &platform.url]));
     assert_eq!(shown(&[])[0]["action"], "account.opened");
     assert_eq!(shown(&["--after", "1"])[0]["seq"], 2);
-    let (_, told, _) = ended(&platform.as_admin(&["audit", "show", "--limit", "1"]));
+    let (_, told, _) = end_span(&platform.as_admin(&["audit", "show", "--limit", "1"]));
     assert_eq!(told.lines().count(), 2, "{told}");
 }
 
@@ -165,7 +165,7 @@ fn a_backup_comes_back_whole_or_not_at_all() {
     let platform = Platform::start();
     let folder = platform.folder.path();
     let at = |state: &'static str| {
-        move |arguments: &[&str]| ended(&run(folder, &[arguments, &["--state-dir", state]].concat()))
+        move |arguments: &[&str]| end_span(&run(folder, &[arguments, &["--state-dir", state]].concat()))
     };
     let (there, elsewhere, third) = (at("state"), at("restored"), at("third"));
     let (code, told, complaint) = there(&["store", "backup", "b.jsonl"]);
@@ -199,7 +199,7 @@ fn a_backup_comes_back_whole_or_not_at_all() {
 #[test]
 fn a_gateway_that_cannot_be_asked_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
-    let asked = |arguments: &[&str]| ended(&run(folder.path(), arguments));
+    let asked = |arguments: &[&str]| end_span(&run(folder.path(), arguments));
     let (code, _, complaint) = asked(&["partner", "list", "--gateway", "http://127.0.0.1:9", "--token", "x"]);
     assert_eq!(code, 1);
     assert!(complaint.contains("no answer from http://127.0.0.1:9/api/v1/admin/accounts"), "{complaint}");

@@ -86,7 +86,7 @@ pub struct IssuerConfig {
 
 /// The issuers cannot be configured so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum IssuerError {
+pub enum IssuerError {
     /// There are too many.
     #[error("{0} issuers are given; at most {ISSUERS_MAX} may be")]
     TooMany(usize),
@@ -99,7 +99,6 @@ pub(crate) enum IssuerError {
     /// A text that is needed is empty.
     #[error("the issuer `{issuer}` needs `{field}`")]
     Missing {
-        /// The issuer.
         issuer: String,
         /// What is empty.
         field: &'static str,

@@ -184,7 +184,7 @@ impl KeyCache {
 
     /// The key of that identifier, if the issuer has one for the algorithm.
     pub(super) async fn key(self: &Arc<Self>, id: &str, algorithm: SignatureAlgorithm) -> Option<Arc<DecodingKey>> {
-        match self.held(id, algorithm) {
+        match self.find_held(id, algorithm) {
             Some((key, age)) if age <= REFRESH_AFTER_MS => return Some(key),
             Some((key, age)) if age <= WAIT_AFTER_MS => {
                 self.refresh();
@@ -195,11 +195,11 @@ impl KeyCache {
         if let Some(ended) = self.refresh() {
             ended.cancelled().await;
         }
-        self.held(id, algorithm).filter(|(_, age)| *age <= EXPIRE_AFTER_MS).map(|(key, _)| key)
+        self.find_held(id, algorithm).filter(|(_, age)| *age <= EXPIRE_AFTER_MS).map(|(key, _)| key)
     }
 
     /// The key, and for how many milliseconds its set has been held.
-    fn held(&self, id: &str, algorithm: SignatureAlgorithm) -> Option<(Arc<DecodingKey>, u64)> {
+    fn find_held(&self, id: &str, algorithm: SignatureAlgorithm) -> Option<(Arc<DecodingKey>, u64)> {
         let state = self.state();
         let (keys, at_ms) = state.held.as_ref()?;
         let age = self.clock.now_ms().saturating_sub(*at_ms);

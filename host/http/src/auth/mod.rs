@@ -63,7 +63,6 @@ impl Role {
 pub struct Caller {
     /// The token's subject.
     pub subject: String,
-    /// Its role.
     pub role: Role,
     /// The outside issuer that vouches for the subject; none for the gateway itself.
     pub issuer: Option<Arc<str>>,
@@ -92,7 +91,7 @@ impl Caller {
 
 /// A token is not accepted.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum TokenError {
+pub enum TokenError {
     /// Another algorithm, a bad signature, or claims of another shape, issuer or audience.
     #[error("the token does not verify")]
     Invalid(#[source] jsonwebtoken::errors::Error),
@@ -131,7 +130,7 @@ pub(crate) struct Access {
 impl Access {
     /// Who calls, if they have at least this role.
     pub(crate) async fn admit(&self, headers: &HeaderMap, required: Role) -> Result<Caller, Refusal> {
-        let caller = self.known(headers).await?;
+        let caller = self.identify(headers).await?;
         if caller.role.covers(required) {
             return Ok(caller);
         }
@@ -143,18 +142,18 @@ impl Access {
     }
 
     /// Who calls, in whatever role.
-    pub(crate) async fn known(&self, headers: &HeaderMap) -> Result<Caller, Refusal> {
+    pub(crate) async fn identify(&self, headers: &HeaderMap) -> Result<Caller, Refusal> {
         let token = bearer(headers).ok_or_else(|| Refusal::new(Code::InvalidAuth).challenge(CHALLENGE_MISSING))?;
         let verified = match self.issuers.named_in(token) {
             Some(issuer) => issuer.verify(token).await,
             None => self.tokens.verify(token),
         };
-        verified.map_err(|error| refused(&error))
+        verified.map_err(|error| refuse(&error))
     }
 }
 
 /// What an unusable token is answered with; what was wrong with it goes to the log.
-fn refused(error: &TokenError) -> Refusal {
+fn refuse(error: &TokenError) -> Refusal {
     let detail =
         std::error::Error::source(error).map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
     let refusal = match error {

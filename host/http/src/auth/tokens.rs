@@ -41,7 +41,7 @@ pub enum KeyError {
 
 /// A token was not issued.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum IssueError {
+pub enum IssueError {
     /// The subject is empty, too long, or holds something else than visible characters.
     #[error("a subject is 1 to {SUBJECT_MAX_CHARS} visible ASCII characters")]
     Subject,

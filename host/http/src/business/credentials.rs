@@ -29,7 +29,7 @@ use crate::wire;
 pub(super) async fn issue(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
     let issued = app.onboarding.credentials.issue(&acting.account, &acting.actor).await?;
     let webhook = app.onboarding.webhooks.find(&acting.account).await?;
-    let body = CredentialsBody::issued(issued, webhook);
+    let body = CredentialsBody::show_once(issued, webhook);
     wire::json(StatusCode::CREATED, &body, wire::SMALL_BYTES)
 }
 
@@ -46,7 +46,7 @@ pub(super) async fn issue(State(app): State<Arc<App>>, acting: Acting) -> Result
 pub(super) async fn show(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
     let credentials = app.onboarding.credentials.get(&acting.account).await?;
     let webhook = app.onboarding.webhooks.find(&acting.account).await?;
-    wire::json(StatusCode::OK, &CredentialsBody::redacted(credentials, webhook), wire::SMALL_BYTES)
+    wire::json(StatusCode::OK, &CredentialsBody::hide_secret(credentials, webhook), wire::SMALL_BYTES)
 }
 
 /// Replaces the secret. The one before works for 24 hours more, or not at all with `at_once`.
@@ -68,7 +68,7 @@ pub(super) async fn rotate(
 ) -> Result<Response, Refusal> {
     let issued = app.onboarding.credentials.rotate(&acting.account, body.at_once, &acting.actor).await?;
     let webhook = app.onboarding.webhooks.find(&acting.account).await?;
-    wire::json(StatusCode::OK, &CredentialsBody::issued(issued, webhook), wire::SMALL_BYTES)
+    wire::json(StatusCode::OK, &CredentialsBody::show_once(issued, webhook), wire::SMALL_BYTES)
 }
 
 /// Saves the webhook's address. A new address brings a new signing key, which is in this answer and in no other.

@@ -11,7 +11,7 @@ use intent_gateway_api::ledger::{MonthsBody, StatementBody};
 use crate::App;
 use crate::acting::{Acting, no_account};
 use crate::error::{ErrorBody, Refusal};
-use crate::statements::answer::{self, FormatQuery, Wanted};
+use crate::statements::answer::{self, FormatQuery, StatementQuery};
 use crate::wire;
 
 /// Lists the months of which there are statements with lines.
@@ -57,6 +57,6 @@ pub(super) async fn statement(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let Path((_, month)) = path.map_err(|_| no_account())?;
-    let wanted = Wanted { partner: &acting.account, month: &month, query, headers: &headers };
+    let wanted = StatementQuery { partner: &acting.account, month: &month, query, headers: &headers };
     answer::statement(&app.bookkeeping, wanted).await
 }

@@ -5,7 +5,7 @@ use intent_gateway_domain::store::StoreError;
 use intent_gateway_ledger::bookkeeping::BookkeepingError;
 
 use super::onboarding::sentence;
-use super::{Code, Refusal, told};
+use super::{Code, Refusal, refuse_told};
 
 /// The entry was taken back before.
 const ENTRY_TAKEN_BACK: &str = "ENTRY_TAKEN_BACK";
@@ -21,9 +21,9 @@ impl From<BookkeepingError> for Refusal {
             }
             BookkeepingError::IsReversal(_) => Self::conflict(ENTRY_IS_REVERSAL, said),
             BookkeepingError::NotStanding { .. } => Self::conflict(ENTRY_TAKEN_BACK, said),
-            BookkeepingError::Refused(refusal) => told(refusal),
+            BookkeepingError::Refused(refusal) => refuse_told(refusal),
             BookkeepingError::UnknownIntent(_) => {
-                Self::new(Code::InvalidRequest).message(said).coded(Code::InvalidIntent.as_str())
+                Self::new(Code::InvalidRequest).message(said).with_code(Code::InvalidIntent.as_str())
             }
             BookkeepingError::Store(StoreError::Busy) => Self::new(Code::Overloaded).internal(detail),
             BookkeepingError::Unsound(_) | BookkeepingError::Statement(_) | BookkeepingError::Store(_) => {

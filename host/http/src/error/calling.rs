@@ -9,7 +9,7 @@ use intent_gateway_domain::error::{CallFailure, NotCalled, chain};
 use intent_gateway_domain::platform_code::PlatformCode;
 use intent_gateway_domain::telemetry::ForLog;
 use intent_gateway_routing::calling::CallError;
-use intent_gateway_routing::pinned::Failed;
+use intent_gateway_routing::pinned::PinnedFailure;
 
 use super::{Code, Refusal};
 
@@ -28,9 +28,9 @@ const AT_PARTNER: &str = "Bearer realm=\"partner\"";
 /// The contract refuses what the partner answered.
 const PARTNER_ANSWER_INVALID: &str = "PARTNER_ANSWER_INVALID";
 
-impl From<Failed<CallError>> for Refusal {
+impl From<PinnedFailure<CallError>> for Refusal {
     /// What came of a call that gave no answer.
-    fn from(failed: Failed<CallError>) -> Self {
+    fn from(failed: PinnedFailure<CallError>) -> Self {
         let detail = chain(&failed.error);
         let descriptor = failed.contract.as_ref().map(|contract| contract.descriptor());
         match failed.error {
@@ -39,12 +39,12 @@ impl From<Failed<CallError>> for Refusal {
                 .message(format!("The intent has no tool `{tool}` that is called by reference.")),
             CallError::InvalidReference => Self::new(Code::InvalidRequest)
                 .message("The reference is not one that this gateway issued for this intent and user.")
-                .coded(INVALID_REFERENCE),
+                .with_code(INVALID_REFERENCE),
             CallError::NotBookable => Self::conflict(NOT_BOOKABLE, "The partner has not committed to this option."),
             CallError::Expired(code) => {
                 let refused = Self::conflict(OPTION_EXPIRED, "The option is no longer bookable; search again.");
                 match code {
-                    Some(code) => refused.listed(descriptor, code),
+                    Some(code) => refused.with_listed_code(descriptor, code),
                     None => refused,
                 }
             }
@@ -55,7 +55,7 @@ impl From<Failed<CallError>> for Refusal {
             CallError::KeyUsed => {
                 let code = PlatformCode::IdempotencyConflict.as_str();
                 Self::conflict(code, "The key was used before with other arguments.")
-                    .listed(descriptor, code.to_owned())
+                    .with_listed_code(descriptor, code.to_owned())
             }
             CallError::UnderWay { wait_ms } => Self::conflict(CALL_UNDER_WAY, "The same call is under way.")
                 .retry_after(Duration::from_millis(wait_ms)),
@@ -65,7 +65,7 @@ impl From<Failed<CallError>> for Refusal {
             CallError::Partner { code, failure, link } => {
                 let refused = Self::of_failure(&failure).internal(ForLog(&failure).to_string()).link(link);
                 let refused = match code {
-                    Some(code) => refused.listed(descriptor, code),
+                    Some(code) => refused.with_listed_code(descriptor, code),
                     None => refused,
                 };
                 // Not the caller's token is at fault, but the user's at the partner.
@@ -114,7 +114,7 @@ impl Refusal {
     }
 
     /// Under a code of the intent's error table with its status and meaning, or of the platform's own (spec 1, Errors).
-    fn listed(self, descriptor: Option<&Descriptor>, code: String) -> Self {
+    fn with_listed_code(self, descriptor: Option<&Descriptor>, code: String) -> Self {
         let row = descriptor.and_then(|descriptor| descriptor.error(&code));
         // A table may give an advisory status to a code; a failure is an error whatever the table says.
         let status = row

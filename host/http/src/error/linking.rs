@@ -19,50 +19,52 @@ fn refusal(code: LinkCode) -> Refusal {
         LinkCode::Overloaded => Refusal::new(Code::Overloaded),
         LinkCode::Internal => Refusal::new(Code::InternalError),
         LinkCode::InvalidLink => {
-            expected(code, StatusCode::BAD_REQUEST, "This link is not one that was given out here.")
+            refuse_expected(code, StatusCode::BAD_REQUEST, "This link is not one that was given out here.")
         }
         LinkCode::ExpiredLink => {
-            expected(code, StatusCode::GONE, "This link is too old. Ask your assistant for a new one.")
+            refuse_expected(code, StatusCode::GONE, "This link is too old. Ask your assistant for a new one.")
         }
-        LinkCode::PartnerGone => expected(code, StatusCode::CONFLICT, "This business is not served at the moment."),
-        LinkCode::ServerUnreachable => expected(
+        LinkCode::PartnerGone => {
+            refuse_expected(code, StatusCode::CONFLICT, "This business is not served at the moment.")
+        }
+        LinkCode::ServerUnreachable => refuse_expected(
             code,
             StatusCode::BAD_GATEWAY,
             "The business's sign-in cannot be reached at the moment. Try again later.",
         ),
         LinkCode::ServerUnusable => {
-            expected(code, StatusCode::BAD_GATEWAY, "The business's sign-in does not work as it should.")
+            refuse_expected(code, StatusCode::BAD_GATEWAY, "The business's sign-in does not work as it should.")
         }
         LinkCode::NoClient => {
-            expected(code, StatusCode::BAD_GATEWAY, "The business's sign-in does not know this service.")
+            refuse_expected(code, StatusCode::BAD_GATEWAY, "The business's sign-in does not know this service.")
         }
         LinkCode::Refused => {
-            expected(code, StatusCode::BAD_GATEWAY, "The business's sign-in refused. Try again with a new link.")
+            refuse_expected(code, StatusCode::BAD_GATEWAY, "The business's sign-in refused. Try again with a new link.")
         }
         LinkCode::InvalidCallback => {
-            expected(code, StatusCode::BAD_REQUEST, "This is no answer of a business's sign-in.")
+            refuse_expected(code, StatusCode::BAD_REQUEST, "This is no answer of a business's sign-in.")
         }
-        LinkCode::NotUnderWay => expected(
+        LinkCode::NotUnderWay => refuse_expected(
             code,
             StatusCode::BAD_REQUEST,
             "This sign-in was ended before, or took too long. Ask your assistant for a new link.",
         ),
-        LinkCode::OtherBrowser => expected(
+        LinkCode::OtherBrowser => refuse_expected(
             code,
             StatusCode::FORBIDDEN,
             "This sign-in was begun in another browser, or cookies are switched off. Open the link again, and stay in \
                  one browser.",
         ),
         LinkCode::WrongIssuer => {
-            expected(code, StatusCode::BAD_REQUEST, "The answer came from somebody else than was asked.")
+            refuse_expected(code, StatusCode::BAD_REQUEST, "The answer came from somebody else than was asked.")
         }
-        LinkCode::Denied => expected(code, StatusCode::FORBIDDEN, "You did not agree, so nothing was linked."),
-        LinkCode::NotLinked => expected(code, StatusCode::NOT_FOUND, "The user has linked no account there."),
+        LinkCode::Denied => refuse_expected(code, StatusCode::FORBIDDEN, "You did not agree, so nothing was linked."),
+        LinkCode::NotLinked => refuse_expected(code, StatusCode::NOT_FOUND, "The user has linked no account there."),
     }
 }
 
 /// A refusal under the code's own name.
-fn expected(code: LinkCode, status: StatusCode, message: &'static str) -> Refusal {
+fn refuse_expected(code: LinkCode, status: StatusCode, message: &'static str) -> Refusal {
     let refused = Refusal::new(Code::InvalidRequest).message(message);
     Refusal { status, code: Cow::Borrowed(code.as_str()), ..refused }
 }

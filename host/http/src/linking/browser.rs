@@ -8,7 +8,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_linking::{Begun, Finished, PENDING_TTL_MS};
+use intent_gateway_linking::{LinkedAccount, PENDING_TTL_MS, SignInStart};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -65,7 +65,7 @@ pub(crate) async fn in_pages(request: Request, next: Next) -> Response {
     )
 )]
 async fn begin(State(app): State<Arc<App>>, Path(ticket): Path<String>) -> Result<Response, Refusal> {
-    let Begun { location, cookie_name, cookie_value } = app.linking.begin(&ticket).await?;
+    let SignInStart { location, cookie_name, cookie_value } = app.linking.begin(&ticket).await?;
     let seconds = PENDING_TTL_MS / 1_000;
     let cookie = set_cookie(&app, &cookie_name, cookie_value.expose(), seconds);
     let location = HeaderValue::from_str(&location)
@@ -113,9 +113,9 @@ async fn finish(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let brought = |name: &str| cookie(&headers, name);
-    let Finished { partner_name, cookie_name } =
+    let LinkedAccount { partner_name, cookie_name } =
         app.linking.finish(query.as_deref().unwrap_or_default(), brought).await?;
-    let mut response = page::linked(&partner_name);
+    let mut response = page::show_linked(&partner_name);
     let gone = set_cookie(&app, &cookie_name, "", 0);
     response.headers_mut().extend(gone.map(|cookie| (header::SET_COOKIE, cookie)));
     Ok(response)

@@ -26,7 +26,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
 }
 
 /// The user that `x-user-id` names; nothing here is anybody else's.
-fn named(headers: &HeaderMap) -> Result<UserId, Refusal> {
+fn require_user(headers: &HeaderMap) -> Result<UserId, Refusal> {
     user(headers)?.ok_or_else(|| Refusal::new(Code::InvalidRequest).message("`x-user-id` must name the user."))
 }
 
@@ -43,7 +43,7 @@ fn named(headers: &HeaderMap) -> Result<UserId, Refusal> {
     )
 )]
 async fn list_links(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Refusal> {
-    let views = app.linking.links(&named(&headers)?).await?;
+    let views = app.linking.links(&require_user(&headers)?).await?;
     let links: Vec<LinkBody> = views.into_iter().map(LinkBody::from).collect();
     let capacity = links.len() * LINK_BYTES;
     wire::json(StatusCode::OK, &LinkList { links }, capacity + wire::SMALL_BYTES)
@@ -73,7 +73,7 @@ async fn offer_link(
     headers: HeaderMap,
     Json(LinkRequest { partner, intent }): Json<LinkRequest>,
 ) -> Result<Response, Refusal> {
-    let user = named(&headers)?;
+    let user = require_user(&headers)?;
     let served = PartnerId::parse(&partner).ok().and_then(|id| app.searcher.directory.find(&id));
     let served = served.filter(|served| intent.is_none_or(|intent| served.listing(&intent).is_some()));
     let Some(served) = served else {
@@ -109,7 +109,7 @@ async fn remove_link(
     headers: HeaderMap,
     Team(actor): Team,
 ) -> Result<Response, Refusal> {
-    let user = named(&headers)?;
+    let user = require_user(&headers)?;
     let partner = PartnerId::parse(&partner)
         .map_err(|_| Refusal::new(Code::NotFound).message("The user has linked no account there."))?;
     let revocation = app.linking.unlink(&partner, &user, &actor).await?;

@@ -8,4 +8,4 @@ mod page;
 
 pub(crate) use browser::{document_routes, in_pages, routes as browser_routes};
 pub(crate) use links::routes;
-pub(crate) use page::refused;
+pub(crate) use page::show_refused;

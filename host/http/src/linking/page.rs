@@ -37,14 +37,14 @@ struct Page<'a> {
 }
 
 /// The account is linked.
-pub(super) fn linked(partner_name: &str) -> Response {
+pub(super) fn show_linked(partner_name: &str) -> Response {
     let title = format!("Your account at {partner_name} is linked");
     let text = "You can close this page and go on where you were.";
     render(StatusCode::OK, &Page { style: STYLE, title: &title, text, reference: None })
 }
 
 /// It is not, in the words of a refusal.
-pub(crate) fn refused(status: StatusCode, code: &str, message: &str, request_id: &str) -> Response {
+pub(crate) fn show_refused(status: StatusCode, code: &str, message: &str, request_id: &str) -> Response {
     let reference = Some((code, request_id));
     render(status, &Page { style: STYLE, title: NOT_LINKED, text: message, reference })
 }
@@ -81,7 +81,7 @@ mod tests {
 
     #[tokio::test]
     async fn names_are_text_and_nothing_is_loaded() {
-        let page = text(linked("<script>alert(1)</script> & Sons")).await;
+        let page = text(show_linked("<script>alert(1)</script> & Sons")).await;
         assert!(
             page.contains("Your account at &#60;script&#62;alert(1)&#60;/script&#62; &#38; Sons is linked"),
             "{page}"
@@ -89,7 +89,7 @@ mod tests {
         for loaded in ["<script", "src=", "href=", "@import", "url("] {
             assert!(!page.contains(loaded), "{loaded}: {page}");
         }
-        let page = text(refused(StatusCode::GONE, "LINK_EXPIRED", "Too old.", "r-1")).await;
+        let page = text(show_refused(StatusCode::GONE, "LINK_EXPIRED", "Too old.", "r-1")).await;
         assert!(page.contains("Code LINK_EXPIRED, request r-1") && page.contains(NOT_LINKED), "{page}");
     }
 }

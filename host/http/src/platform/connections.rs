@@ -13,7 +13,7 @@ use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::violations::code;
 use intent_gateway_onboarding::connection::ConnectionState;
 use intent_gateway_onboarding::records::ReviewStatus;
-use intent_gateway_onboarding::{DecisionOrder, TEXT_MAX_CHARS, TestOrder, Verdict};
+use intent_gateway_onboarding::{DecisionOrder, ReviewVerdict, TEXT_MAX_CHARS, TestOrder};
 
 use super::intent;
 use crate::App;
@@ -145,7 +145,7 @@ pub(super) async fn suspend(
     acting: Acting,
     Json(body): Json<ReasonRequest>,
 ) -> Result<Response, Refusal> {
-    let connection = app.onboarding.connections.suspend(&acting.account, &bounded(body)?, &acting.actor).await?;
+    let connection = app.onboarding.connections.suspend(&acting.account, &check_reason(body)?, &acting.actor).await?;
     wire::json(StatusCode::OK, &ConnectionBody::from(connection), CONNECTION_BYTES)
 }
 
@@ -166,7 +166,7 @@ pub(super) async fn lift(
     acting: Acting,
     Json(body): Json<ReasonRequest>,
 ) -> Result<Response, Refusal> {
-    let connection = app.onboarding.connections.lift(&acting.account, &bounded(body)?, &acting.actor).await?;
+    let connection = app.onboarding.connections.lift(&acting.account, &check_reason(body)?, &acting.actor).await?;
     wire::json(StatusCode::OK, &ConnectionBody::from(connection), CONNECTION_BYTES)
 }
 
@@ -187,7 +187,7 @@ pub(super) async fn accept_drift(
     acting: Acting,
     Json(body): Json<ReasonRequest>,
 ) -> Result<Response, Refusal> {
-    let reason = bounded(body)?;
+    let reason = check_reason(body)?;
     let open = match app.onboarding.connections.get(&acting.account).await?.drift_review {
         Some(id) => {
             Some(app.onboarding.reviews.get(&id).await?.review).filter(|review| review.status == ReviewStatus::Open)
@@ -197,14 +197,14 @@ pub(super) async fn accept_drift(
     let Some(review) = open else {
         return Err(Refusal::conflict("NO_DRIFT", "No review of changed tools is open for this partner."));
     };
-    let order = DecisionOrder { verdict: Verdict::Approve, notes: reason, confirmed: Default::default() };
+    let order = DecisionOrder { verdict: ReviewVerdict::Approve, notes: reason, confirmed: Default::default() };
     app.onboarding.reviews.decide(&review.id, &order, &acting.actor).await?;
     let connection = app.onboarding.connections.get(&acting.account).await?;
     wire::json(StatusCode::OK, &ConnectionBody::from(connection), CONNECTION_BYTES)
 }
 
 /// A reason as partners are told it.
-fn bounded(ReasonRequest { reason }: ReasonRequest) -> Result<String, Refusal> {
+fn check_reason(ReasonRequest { reason }: ReasonRequest) -> Result<String, Refusal> {
     if !reason.trim().is_empty() && reason.chars().count() <= TEXT_MAX_CHARS {
         return Ok(reason);
     }
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn reasons_are_bounded() {
-        let read = |reason: &str| bounded(ReasonRequest { reason: reason.to_owned() });
+        let read = |reason: &str| check_reason(ReasonRequest { reason: reason.to_owned() });
         assert_eq!(read("fields\nforbidden").expect("fits"), "fields\nforbidden");
         for bad in ["", " ", &"x".repeat(501)] {
             assert!(read(bad).is_err(), "{bad}");

@@ -68,7 +68,7 @@ pub(super) async fn list_health(
     )
 )]
 pub(super) async fn show_health(State(app): State<Arc<App>>, Path(partner): Path<String>) -> Result<Response, Refusal> {
-    let id = known(&app, &partner).await?;
+    let id = require_known(&app, &partner).await?;
     let view = view(&app, &id);
     let routed = app.searcher.directory.find(&id).is_some();
     wire::json(StatusCode::OK, &HealthBody::new(view, routed), PARTNER_BYTES)
@@ -95,7 +95,7 @@ pub(super) async fn strike(
     Json(StrikeRequest { intent, code, external_id, reason }): Json<StrikeRequest>,
 ) -> Result<Response, Refusal> {
     let order = StrikeOrder { intent: super::intent(&intent)?, code, external_id, reason };
-    let id = known(&app, &partner).await?;
+    let id = require_known(&app, &partner).await?;
     let finding = app.onboarding.strikes.record_strike(&id, &order, &actor).await?;
     app.searcher.journal.record(finding);
     let taken = StrikeTaken { partner: id.to_string(), code: order.code, external_id: order.external_id };
@@ -103,7 +103,7 @@ pub(super) async fn strike(
 }
 
 /// The identifier of a partner that there is.
-async fn known(app: &App, partner: &str) -> Result<PartnerId, Refusal> {
+async fn require_known(app: &App, partner: &str) -> Result<PartnerId, Refusal> {
     match PartnerId::parse(partner) {
         Ok(id) if is_known(app, partner).await? => Ok(id),
         _ => Err(Refusal::new(Code::NotFound).message("There is no such partner.")),

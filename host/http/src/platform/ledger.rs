@@ -19,7 +19,7 @@ use crate::App;
 use crate::acting::{Team, no_account, size};
 use crate::body::Json;
 use crate::error::{Code, ErrorBody, Refusal};
-use crate::statements::answer::{self, FormatQuery, Wanted};
+use crate::statements::answer::{self, FormatQuery, StatementQuery};
 use crate::wire;
 
 /// Verifications of the ledger under way at once: each keeps something of every order in memory.
@@ -75,7 +75,7 @@ pub(super) async fn statement(
 ) -> Result<Response, Refusal> {
     let Path((partner, month)) = path.map_err(|_| no_account())?;
     let partner = PartnerId::parse(&partner).map_err(|_| no_account())?;
-    let wanted = Wanted { partner: &partner, month: &month, query, headers: &headers };
+    let wanted = StatementQuery { partner: &partner, month: &month, query, headers: &headers };
     answer::statement(&app.bookkeeping, wanted).await
 }
 

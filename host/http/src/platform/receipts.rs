@@ -98,9 +98,9 @@ pub(super) async fn replay_receipt(
     Path(receipt): Path<String>,
 ) -> Result<Response, Refusal> {
     let receipt = find(&app, &receipt).await?;
-    let contract = app.searcher.contracts.loaded(receipt.contract).ok_or_else(|| gone(&receipt))?;
+    let contract = app.searcher.contracts.find_loaded(receipt.contract).ok_or_else(|| refuse_gone(&receipt))?;
     let replay = replay(&receipt, &*contract).await.map_err(|error| match error {
-        ReplayError::OtherContract { .. } => gone(&receipt).internal(error.to_string()),
+        ReplayError::OtherContract { .. } => refuse_gone(&receipt).internal(error.to_string()),
         ReplayError::Contract(fault) => fault.into(),
     })?;
     if !replay.same {
@@ -120,7 +120,7 @@ async fn find(app: &App, id: &str) -> Result<Receipt, Refusal> {
     found.ok_or_else(|| Refusal::new(Code::NotFound).message("No such receipt is kept."))
 }
 
-fn gone(receipt: &Receipt) -> Refusal {
+fn refuse_gone(receipt: &Receipt) -> Refusal {
     let Receipt { intent, version, contract, .. } = receipt;
     let message = format!("{intent} {version} is not loaded as the component {contract}; load it again to replay.");
     Refusal::conflict(CONTRACT_GONE, message)

@@ -88,7 +88,7 @@ pub(super) async fn list_reviews(
     )
 )]
 pub(super) async fn show_review(State(app): State<Arc<App>>, Path(review): Path<String>) -> Result<Response, Refusal> {
-    let view = app.onboarding.reviews.get(known(&review)?).await?;
+    let view = app.onboarding.reviews.get(require_id(&review)?).await?;
     wire::json(StatusCode::OK, &ReviewBody::from(view), REVIEW_BYTES)
 }
 
@@ -115,12 +115,12 @@ pub(super) async fn decide_review(
     Json(body): Json<DecisionRequest>,
 ) -> Result<Response, Refusal> {
     let order = DecisionOrder::from(body);
-    let view = app.onboarding.reviews.decide(known(&review)?, &order, &actor).await?;
+    let view = app.onboarding.reviews.decide(require_id(&review)?, &order, &actor).await?;
     wire::json(StatusCode::OK, &ReviewBody::from(view), REVIEW_BYTES)
 }
 
 /// An identifier as identifiers of reviews are written.
-fn known(review: &str) -> Result<&str, Refusal> {
+fn require_id(review: &str) -> Result<&str, Refusal> {
     let fits = review.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if fits && (1..=REVIEW_ID_MAX_CHARS).contains(&review.len()) {
         return Ok(review);
@@ -134,9 +134,9 @@ mod tests {
 
     #[test]
     fn reviews_are_named_as_they_are() {
-        assert!(known("rev_1800000000000_0123456789abcdef").is_ok());
+        assert!(require_id("rev_1800000000000_0123456789abcdef").is_ok());
         for bad in ["", "a\0b", "a b", "../x", &"x".repeat(65)] {
-            assert!(known(bad).is_err(), "{bad}");
+            assert!(require_id(bad).is_err(), "{bad}");
         }
     }
 }

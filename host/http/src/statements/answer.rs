@@ -27,7 +27,7 @@ pub(crate) struct FormatQuery {
 }
 
 /// What a request for a statement says.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct StatementQuery<'a> {
     /// Whose statement.
     pub(crate) partner: &'a PartnerId,
     /// The month, as the path has it.
@@ -39,7 +39,7 @@ pub(crate) struct Wanted<'a> {
 }
 
 /// Draws the statement up and begins to send it.
-pub(crate) async fn statement(bookkeeping: &Arc<Bookkeeping>, wanted: Wanted<'_>) -> Result<Response, Refusal> {
+pub(crate) async fn statement(bookkeeping: &Arc<Bookkeeping>, wanted: StatementQuery<'_>) -> Result<Response, Refusal> {
     let month: Month = wanted.month.parse().map_err(|_| {
         Refusal::new(Code::InvalidRequest).message("A month is written `YYYY-MM`, for example `2026-05`.")
     })?;
@@ -135,13 +135,13 @@ fn format(query: Result<Query<FormatQuery>, QueryRejection>, headers: &HeaderMap
     let Query(FormatQuery { format }) = query.map_err(|_| refused())?;
     match format {
         Some(name) => Format::ALL.into_iter().find(|format| format.name() == name).ok_or_else(refused),
-        None => Ok(accepted(headers)),
+        None => Ok(choose_format(headers)),
     }
 }
 
 /// The form that `Accept` rates highest, the first of those rated alike (RFC 9110, section 12.5.1); JSON where it takes
 /// none of them, for an answer in another form says more than a refusal.
-fn accepted(headers: &HeaderMap) -> Format {
+fn choose_format(headers: &HeaderMap) -> Format {
     let ranges: Vec<&str> = headers
         .get_all(header::ACCEPT)
         .iter()
@@ -191,7 +191,7 @@ mod tests {
 
     fn chosen(accept: &[&'static str]) -> Format {
         let headers = accept.iter().map(|value| (header::ACCEPT, HeaderValue::from_static(value)));
-        accepted(&headers.collect())
+        choose_format(&headers.collect())
     }
 
     #[test]

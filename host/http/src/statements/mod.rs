@@ -24,10 +24,8 @@ pub enum Format {
 /// A statement could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
-    /// JSON.
     #[error("a part of a statement did not serialise")]
     Json(#[from] serde_json::Error),
-    /// The page.
     #[error("a part of a page did not render")]
     Page(#[from] askama::Error),
 }
@@ -46,7 +44,6 @@ impl Format {
         }
     }
 
-    /// Its media type.
     #[must_use]
     pub fn media_type(self) -> &'static str {
         match self {

@@ -12,7 +12,7 @@ use intent_gateway_api::tool::{ToolAnswer, ToolRequest};
 use intent_gateway_domain::trace::Trace;
 use intent_gateway_routing::calling::CallError;
 use intent_gateway_routing::following::{Delivery, End, Event, EventId, FollowError, Subject};
-use intent_gateway_routing::pinned::Failed;
+use intent_gateway_routing::pinned::PinnedFailure;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa_axum::router::OpenApiRouter;
@@ -37,7 +37,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
 
 /// Data of an event, with how many events before it were not sent.
 #[derive(Serialize)]
-struct Told<T> {
+struct EventData<T> {
     #[serde(flatten)]
     data: T,
     #[serde(skip_serializing_if = "is_zero")]
@@ -111,7 +111,7 @@ async fn follow_tool(
     let joined = joined.map_err(|error| match error {
         FollowError::Full => Refusal::new(Code::Overloaded),
         FollowError::Refused(failed) => match *failed {
-            Failed { error: CallError::UnknownTool(tool), .. } => {
+            PinnedFailure { error: CallError::UnknownTool(tool), .. } => {
                 Refusal::new(Code::NotFound).message(format!("The intent has no track tool `{tool}`."))
             }
             failed => failed.into(),
@@ -153,17 +153,17 @@ impl Telling {
         let missed = *missed;
         match event {
             Event::Progress(params) => {
-                let data = Told { data: Progress { params }, missed };
+                let data = EventData { data: Progress { params }, missed };
                 event::event("progress", Some(id), &data, params.get().len())
             }
             Event::Update(outcome) => {
                 let answer = ToolAnswer::of(&self.intent, &self.tool, outcome);
                 let capacity = answer.estimate_bytes();
-                event::event("update", Some(id), &Told { data: answer, missed }, capacity)
+                event::event("update", Some(id), &EventData { data: answer, missed }, capacity)
             }
             Event::Failed(failed) => {
-                let refusal = Refusal::from(Failed::clone(failed));
-                let data = Told { data: refusal.body(self.request_id.as_str()), missed };
+                let refusal = Refusal::from(PinnedFailure::clone(failed));
+                let data = EventData { data: refusal.body(self.request_id.as_str()), missed };
                 event::event("error", Some(id), &data, crate::wire::SMALL_BYTES)
             }
             // Its work is broken off by a shutdown, and by nothing else in the ordinary course.

@@ -40,7 +40,7 @@ pub(crate) async fn search(
     let snapshots = Arc::clone(&app.searcher).search_progressively(request, Arc::clone(&app.streams.timer)).await;
     let heartbeat = app.streams.heartbeat;
     let items = snapshots?.map(move |snapshot| match snapshot {
-        Ok(snapshot) => shown(&snapshot),
+        Ok(snapshot) => write_snapshot(&snapshot),
         Err(failed) => {
             let refusal = Refusal::from(failed);
             let event = event::event("error", None, &refusal.body(request_id.as_str()), crate::wire::SMALL_BYTES);
@@ -51,7 +51,7 @@ pub(crate) async fn search(
     Ok(respond(EventBody::new(items.boxed(), heartbeat, reading, place)))
 }
 
-fn shown(snapshot: &Snapshot) -> Bytes {
+fn write_snapshot(snapshot: &Snapshot) -> Bytes {
     let answer = SearchAnswer::from(&snapshot.outcome);
     let capacity = answer.estimate_bytes();
     let awaited: Vec<&str> = snapshot.awaited.iter().map(|partner| partner.id.as_str()).collect();

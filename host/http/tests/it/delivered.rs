@@ -6,7 +6,7 @@ use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
 use intent_gateway_http::auth::Role;
 use intent_gateway_ledger::completion::{Amounts, Report};
-use intent_gateway_ledger::{Booking, Books as _, Judge, Verdict, post};
+use intent_gateway_ledger::{Booking, Books as _, Judge, JudgedReport, post};
 use intent_gateway_onboarding::delivered::DELIVERED_WINDOW_MS;
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ async fn report(gateway: &Gateway, partner: &str, order: &str, status: &str, lat
         content: Digest::of(order.as_bytes()),
     };
     let judged_by = Judge { version: "1.2.3".parse().expect("semver"), stand_in: false };
-    let verdict = Verdict { charged: status == "completed", judged_by, late_minutes, rate: Rate::DEFAULT };
+    let verdict = JudgedReport { charged: status == "completed", judged_by, late_minutes, rate: Rate::DEFAULT };
     let partner = PartnerId::parse(partner).expect("well formed");
     let booking = Booking::new(post(&report, &partner, verdict, at_ms), Vec::new()).expect("sound");
     gateway.books.book(vec![booking]).await.expect("booked");

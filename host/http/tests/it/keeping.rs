@@ -135,7 +135,7 @@ impl Store for MemoryStore {
         std::future::ready(Ok(self.changes.load(Ordering::Relaxed))).boxed()
     }
 
-    fn changed(&self, _seen: u64) -> BoxFuture<'_, u64> {
+    fn wait_for_change(&self, _seen: u64) -> BoxFuture<'_, u64> {
         std::future::pending().boxed()
     }
 }

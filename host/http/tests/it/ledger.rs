@@ -10,7 +10,7 @@ use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
 use intent_gateway_http::auth::Role;
 use intent_gateway_ledger::completion::{Amounts, Report};
-use intent_gateway_ledger::{Booking, Books as _, Entry, Judge, Verdict, genesis, post};
+use intent_gateway_ledger::{Booking, Books as _, Entry, Judge, JudgedReport, genesis, post};
 use serde_json::{Value, json};
 
 use crate::business::Partner;
@@ -32,7 +32,7 @@ async fn book(gateway: &Gateway, partner: &str, order: &str, paise: i64) -> u64 
         content: Digest::of(format!("{order} {paise}").as_bytes()),
     };
     let judged_by = Judge { version: "1.2.3".parse().expect("semver"), stand_in: false };
-    let verdict = Verdict { charged: true, judged_by, late_minutes: None, rate: Rate::DEFAULT };
+    let verdict = JudgedReport { charged: true, judged_by, late_minutes: None, rate: Rate::DEFAULT };
     let partner = PartnerId::parse(partner).expect("well formed");
     let booking = Booking::new(post(&report, &partner, verdict, NOW_MS), Vec::new()).expect("sound");
     gateway.books.book(vec![booking]).await.expect("booked");

@@ -10,7 +10,7 @@ use intent_gateway_domain::secret::Secret;
 use intent_gateway_http::Limits;
 use intent_gateway_http::auth::Role;
 use intent_gateway_linking::{
-    self, AuthMethod, Authorizer, Background, Client, Grant, LinkFailure, Linking, Parts, Provider,
+    self, AuthMethod, Authorizer, Background, Client, Grant, LinkFailure, Linking, LinkingSetup, Provider,
 };
 use serde_json::{Value, json};
 
@@ -94,7 +94,7 @@ impl Timer for Beside {
 }
 
 /// Linking over the parts that a test's gateway has already.
-pub(crate) fn linking(parts: impl FnOnce(intent_gateway_linking::Settings) -> Parts) -> Linking {
+pub(crate) fn linking(parts: impl FnOnce(intent_gateway_linking::Settings) -> LinkingSetup) -> Linking {
     Linking::new(parts(intent_gateway_linking::Settings {
         base_url: "https://gateway.example".to_owned(),
         client_name: "Gateway".to_owned(),

@@ -31,12 +31,12 @@ use intent_gateway_http::{AppState, Limits, router};
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
-use intent_gateway_ledger::{Asked, Booked, Booking, DeskError, Known, ReportDesk};
-use intent_gateway_linking::Parts;
+use intent_gateway_ledger::{Booked, Booking, DeskError, KnownOrder, OrderQuery, ReportDesk};
+use intent_gateway_linking::LinkingSetup;
 use intent_gateway_onboarding::{AccountNames, LivePartners, Ports, Services, Settings};
 use intent_gateway_outbound::Outbound;
 use intent_gateway_outbound::health::Health;
-use intent_gateway_routing::calling::{Caller, Memory};
+use intent_gateway_routing::calling::{Caller, KeyedWrites};
 use intent_gateway_routing::following::Following;
 use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
 use intent_gateway_routing::reference::ReferenceSealer;
@@ -301,7 +301,7 @@ impl Contracts for FakeContracts {
         contracts.iter().find(|contract| contract.descriptor().intent.as_str() == intent).cloned()
     }
 
-    fn loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
+    fn find_loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
         self.all().into_iter().find(|contract| contract.digest() == digest)
     }
 
@@ -309,10 +309,10 @@ impl Contracts for FakeContracts {
         self.0.lock().expect("no test panics in it").clone()
     }
 
-    fn woken(&self, utterance: &str) -> Vec<Arc<dyn Contract>> {
+    fn select_by_cues(&self, utterance: &str) -> Vec<Arc<dyn Contract>> {
         let contracts = self.all();
         let index = CueIndex::build(contracts.iter().map(|contract| contract.descriptor().cues.as_slice()));
-        index.woken(utterance).into_iter().map(|number| Arc::clone(&contracts[number])).collect()
+        index.select_by_cues(utterance).into_iter().map(|number| Arc::clone(&contracts[number])).collect()
     }
 }
 
@@ -464,7 +464,7 @@ impl PartnerCalls for FakeCalls {
 struct ClosedDesk;
 
 impl ReportDesk for ClosedDesk {
-    fn look_up(&self, _asked: Asked) -> BoxFuture<'_, Result<Known, DeskError>> {
+    fn look_up(&self, _asked: OrderQuery) -> BoxFuture<'_, Result<KnownOrder, DeskError>> {
         std::future::ready(Err(DeskError::Closed)).boxed()
     }
 
@@ -570,7 +570,7 @@ impl Gateway {
             contracts: contracts.clone(),
             clock: clock.clone(),
         };
-        let linking = linking(|settings| Parts {
+        let linking = linking(|settings| LinkingSetup {
             store: kept.store.clone(),
             vault: vault.clone(),
             clock: clock.clone(),
@@ -590,7 +590,7 @@ impl Gateway {
             timeout: Duration::from_secs(5),
             open_rankings: OpenRankings::default(),
         };
-        let memory = Memory { store: kept.store.clone(), vault, timer: Arc::new(NoTimer) };
+        let memory = KeyedWrites { store: kept.store.clone(), vault, timer: Arc::new(NoTimer) };
         let caller = Arc::new(Caller::beside(&searcher, evidence.clone(), memory));
         let streams = Streams {
             following: Following::new(caller.clone(), clock.clone(), Arc::new(NoTimer)),

@@ -29,7 +29,7 @@ const FILE_MAX_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The cases could not be read.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum CasesError {
+pub enum CasesError {
     /// A folder or file could not be read.
     #[error("cannot read `{}`", .path.display())]
     Unreadable {

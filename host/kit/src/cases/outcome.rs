@@ -11,7 +11,7 @@ use super::format::{Call, CaseFile, Found, Rule};
 
 /// Everything that a call may find.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Outcome {
+pub(super) struct CallFindings {
     /// Code of the refusal itself; `None` where an option was dropped or nothing was refused.
     pub(super) code: Option<String>,
     pub(super) refused: Vec<Found>,
@@ -24,7 +24,7 @@ pub(super) struct Outcome {
     pub(super) late_minutes: Option<Option<i32>>,
 }
 
-impl Outcome {
+impl CallFindings {
     /// A refusal for one thing.
     pub(super) fn refused_for(pointer: &str, code: &str) -> Self {
         Self { refused: vec![(pointer.to_owned(), code.to_owned())], ..Self::default() }
@@ -51,7 +51,7 @@ impl Outcome {
     }
 }
 
-impl From<&Rule> for Outcome {
+impl From<&Rule> for CallFindings {
     fn from(rule: &Rule) -> Self {
         Self {
             code: rule.code.clone(),
@@ -65,7 +65,7 @@ impl From<&Rule> for Outcome {
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for CallFindings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         let mut list = |what: &str, found: &[Found]| {
@@ -99,7 +99,7 @@ pub(super) async fn call(
     context: &CallContext,
     file: &CaseFile,
     documents: &Documents,
-) -> Result<Outcome, String> {
+) -> Result<CallFindings, String> {
     let search = &contract.descriptor().search.tool;
     let tool = file.tool.as_deref().unwrap_or(search);
     let sample = documents.sample.to_string();
@@ -108,28 +108,34 @@ pub(super) async fn call(
         Call::CheckRequest => contract
             .check_request(context, tool, &sample)
             .await
-            .map(|passed| Outcome { notes: found(passed.notes), ..Outcome::default() }),
+            .map(|passed| CallFindings { notes: list_found(passed.notes), ..CallFindings::default() }),
         Call::Evaluate => return evaluate(contract, context, &documents.request.to_string(), &sample).await,
         Call::CheckResponse => {
             let arguments = documents.arguments.to_string();
             let exchange = Exchange { tool, arguments: &arguments, payload: &sample, quoted: quoted.as_deref() };
-            contract.check_response(context, exchange).await.map(|passed| Outcome {
-                findings: found(passed.findings),
+            contract.check_response(context, exchange).await.map(|passed| CallFindings {
+                findings: list_found(passed.findings),
                 advisory: passed.advisory,
-                ..Outcome::default()
+                ..CallFindings::default()
             })
         }
-        Call::CheckCompletion => contract.check_completion(context, &sample, quoted.as_deref()).await.map(|passed| {
-            Outcome { findings: found(passed.findings), late_minutes: Some(passed.late_minutes), ..Outcome::default() }
-        }),
+        Call::CheckCompletion => {
+            contract.check_completion(context, &sample, quoted.as_deref()).await.map(|passed| CallFindings {
+                findings: list_found(passed.findings),
+                late_minutes: Some(passed.late_minutes),
+                ..CallFindings::default()
+            })
+        }
         Call::Classify => return Err("utterances have no document".to_owned()),
     };
     match judged {
         Ok(outcome) => Ok(outcome),
-        Err(ContractError::Refused(refusal)) => {
-            Ok(Outcome { code: Some(refusal.code), refused: found(refusal.violations), ..Outcome::default() })
-        }
-        Err(ContractError::Fault(fault)) => Err(failed(&fault)),
+        Err(ContractError::Refused(refusal)) => Ok(CallFindings {
+            code: Some(refusal.code),
+            refused: list_found(refusal.violations),
+            ..CallFindings::default()
+        }),
+        Err(ContractError::Fault(fault)) => Err(describe_fault(&fault)),
     }
 }
 
@@ -138,23 +144,26 @@ async fn evaluate(
     context: &CallContext,
     request: &str,
     option: &str,
-) -> Result<Outcome, String> {
+) -> Result<CallFindings, String> {
     let candidates = vec![Candidate { number: 0, json: option }];
     let payloads = [Payload { declared: Axes::UNDECLARED, candidates }];
     let evaluation = contract.evaluate(context, request, &payloads).await.map_err(|error| refused_request(&error))?;
-    let findings = found(evaluation.findings.into_iter().map(|finding| finding.violation));
+    let findings = list_found(evaluation.findings.into_iter().map(|finding| finding.violation));
     Ok(match evaluation.dropped.into_iter().next() {
-        Some(dropped) => {
-            Outcome { refused: found(dropped.violations), strike: dropped.strike, findings, ..Outcome::default() }
-        }
-        None => Outcome { findings, ..Outcome::default() },
+        Some(dropped) => CallFindings {
+            refused: list_found(dropped.violations),
+            strike: dropped.strike,
+            findings,
+            ..CallFindings::default()
+        },
+        None => CallFindings { findings, ..CallFindings::default() },
     })
 }
 
 /// Why a search could not be evaluated at all.
 pub(super) fn refused_request(error: &ContractError) -> String {
     match error {
-        ContractError::Fault(fault) => failed(fault),
+        ContractError::Fault(fault) => describe_fault(fault),
         ContractError::Refused(refusal) => {
             let first = refusal.violations.first();
             let why = first.map_or(String::new(), |first| format!(": {} at `{}`", first.code, first.pointer));
@@ -163,10 +172,10 @@ pub(super) fn refused_request(error: &ContractError) -> String {
     }
 }
 
-pub(super) fn failed(fault: &ContractFault) -> String {
+pub(super) fn describe_fault(fault: &ContractFault) -> String {
     format!("the contract failed with {}: {fault}", fault.code())
 }
 
-fn found(violations: impl IntoIterator<Item = Violation>) -> Vec<Found> {
+fn list_found(violations: impl IntoIterator<Item = Violation>) -> Vec<Found> {
     violations.into_iter().map(|violation| (violation.pointer, violation.code)).collect()
 }

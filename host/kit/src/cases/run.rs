@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Suite;
 use super::document::{Documents, change, remove, set};
 use super::format::{CaseFile, Order, Row, Rule};
-use super::outcome::{Outcome, call, failed, refused_request};
+use super::outcome::{CallFindings, call, describe_fault, refused_request};
 
 /// What calls are told of the time unless a case says otherwise: 2026-01-01T00:00:00Z, as in a contract's examples.
 const NOW_MS: u64 = 1_767_225_600_000;
@@ -26,7 +26,7 @@ const SHOWN_MAX_CHARS: usize = 60;
 
 /// A case that did not come out as it should.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct CaseFailure {
+pub struct CaseFailure {
     /// The case file.
     pub file: String,
     /// Which case of it.
@@ -68,8 +68,13 @@ struct Trial<'a> {
 impl Trial<'_> {
     async fn all(&mut self) {
         if self.file.sample.is_some() {
-            self.documents("the sample as it is".to_owned(), Ok(self.documents.clone()), None, &Outcome::default())
-                .await;
+            self.documents(
+                "the sample as it is".to_owned(),
+                Ok(self.documents.clone()),
+                None,
+                &CallFindings::default(),
+            )
+            .await;
         }
         for (pointer, row) in &self.file.fields {
             self.row(pointer, row).await;
@@ -103,16 +108,16 @@ impl Trial<'_> {
                 Ok(documents)
             });
             let expected = match absent.as_str() {
-                "accepted" => Outcome::default(),
-                code => Outcome::refused_for(pointer, code),
+                "accepted" => CallFindings::default(),
+                code => CallFindings::refused_for(pointer, code),
             };
             self.documents(format!("{pointer} absent"), without, None, &expected).await;
         }
         for value in &row.accepted {
-            self.documents(case_name(pointer, value), with(value), None, &Outcome::default()).await;
+            self.documents(case_name(pointer, value), with(value), None, &CallFindings::default()).await;
         }
         for (code, values) in &row.refused {
-            let expected = Outcome::refused_for(pointer, code);
+            let expected = CallFindings::refused_for(pointer, code);
             for value in values {
                 self.documents(case_name(pointer, value), with(value), None, &expected).await;
             }
@@ -134,7 +139,7 @@ impl Trial<'_> {
             Ok(documents)
         };
         let documents = changed();
-        self.documents(rule.name.clone(), documents, rule.now.as_deref(), &Outcome::from(rule)).await;
+        self.documents(rule.name.clone(), documents, rule.now.as_deref(), &CallFindings::from(rule)).await;
     }
 
     /// Tries one set of documents.
@@ -143,7 +148,7 @@ impl Trial<'_> {
         case: String,
         documents: Result<Documents, String>,
         now: Option<&str>,
-        expected: &Outcome,
+        expected: &CallFindings,
     ) {
         let found = match (documents, context(now)) {
             (Ok(documents), Ok(context)) => call(self.contract, &context, self.file, &documents).await,
@@ -230,9 +235,9 @@ impl Trial<'_> {
                 let told = format!("score {:.2}, elsewhere {elsewhere:?}, also {also:?}", opinion.score);
                 (!holds(opinion.score, &elsewhere, &also)).then_some(told)
             }
-            Err(fault) => Some(failed(&fault)),
+            Err(fault) => Some(describe_fault(&fault)),
         };
-        self.judge(shown(utterance), expected, found);
+        self.judge(shorten(utterance), expected, found);
     }
 
     fn judge(&mut self, case: String, expected: impl ToString, wrong: Option<String>) {
@@ -257,10 +262,10 @@ fn context(now: Option<&str>) -> Result<CallContext, String> {
 }
 
 fn case_name(pointer: &str, value: &Value) -> String {
-    format!("{pointer} = {}", shown(&value.to_string()))
+    format!("{pointer} = {}", shorten(&value.to_string()))
 }
 
-fn shown(text: &str) -> String {
+fn shorten(text: &str) -> String {
     match text.char_indices().nth(SHOWN_MAX_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

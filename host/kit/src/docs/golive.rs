@@ -3,7 +3,7 @@
 use intent_gateway_domain::contract::{Depth, Descriptor, Handling, Requirement, RequirementCheck};
 use intent_gateway_domain::golive::LATENCY_SAMPLES_MIN;
 
-use super::{Markdown, quoted};
+use super::{Markdown, quote_names};
 
 /// Writes the section. An intent without requirements has it too: the tools and sound answers are always asked for.
 pub(super) fn section(page: &mut Markdown, descriptor: &Descriptor) {
@@ -22,12 +22,12 @@ pub(super) fn section(page: &mut Markdown, descriptor: &Descriptor) {
 /// How a requirement is checked, in words.
 pub(crate) fn how(check: &RequirementCheck, descriptor: &Descriptor) -> String {
     match check {
-        RequirementCheck::AtLeast(depth) => format!("among the options of all samples: {}", counted(depth)),
+        RequirementCheck::AtLeast(depth) => format!("among the options of all samples: {}", count_words(depth)),
         RequirementCheck::Covers(coverage) => format!(
             "each value of {} is asked for in `{}` by a sample that finds an option",
             coverage.vocabulary, coverage.pointer
         ),
-        RequirementCheck::Handles(handling) => handled(handling),
+        RequirementCheck::Handles(handling) => describe_handling(handling),
         RequirementCheck::WithinLatency(tool) => {
             let target = descriptor.tool(tool).map_or(0, |tool| tool.latency.p95_ms);
             let by = if *tool == descriptor.search.tool {
@@ -41,7 +41,7 @@ pub(crate) fn how(check: &RequirementCheck, descriptor: &Descriptor) -> String {
     }
 }
 
-fn counted(depth: &Depth) -> String {
+fn count_words(depth: &Depth) -> String {
     let minimum = |minimum: &intent_gateway_domain::contract::Minimum| {
         let place = if minimum.pointer.is_empty() { String::new() } else { format!(" by `{}`", minimum.pointer) };
         format!("{} {}{place}", minimum.count, minimum.counted)
@@ -52,10 +52,10 @@ fn counted(depth: &Depth) -> String {
     format!("{}{}", minimums.join(", "), window.unwrap_or_default())
 }
 
-fn handled(handling: &Handling) -> String {
+fn describe_handling(handling: &Handling) -> String {
     let names: Vec<_> = handling.occasions.iter().map(|occasion| occasion.text.as_str()).collect();
     let asked = (!names.is_empty()).then(|| format!("samples ask for {} and find options", names.join(", ")));
     let codes = &handling.unbroken;
-    let unbroken = (!codes.is_empty()).then(|| format!("no option of any sample breaks {}", quoted(codes)));
+    let unbroken = (!codes.is_empty()).then(|| format!("no option of any sample breaks {}", quote_names(codes)));
     asked.into_iter().chain(unbroken).collect::<Vec<_>>().join("; ")
 }

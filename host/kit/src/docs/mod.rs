@@ -99,7 +99,7 @@ impl Markdown {
         self.paragraph(&format!("| {} |", head.join(" | ")));
         self.line(&format!("|{}", "---|".repeat(N)));
         for row in rows {
-            self.line(&format!("| {} |", row.each_ref().map(|cell| escaped(cell)).join(" | ")));
+            self.line(&format!("| {} |", row.each_ref().map(|cell| escape_cell(cell)).join(" | ")));
         }
     }
 
@@ -111,7 +111,7 @@ impl Markdown {
 }
 
 /// A text in the cell of a table.
-fn escaped(cell: &str) -> String {
+fn escape_cell(cell: &str) -> String {
     cell.replace('|', "\\|").replace(['\n', '\r'], " ")
 }
 
@@ -265,8 +265,8 @@ fn completion(page: &mut Markdown, descriptor: &Descriptor) {
     page.heading(2, "Completion report");
     page.paragraph(&format!(
         "Posted, signed, when an order has closed. `status` is one of {}; commission is due on {}.",
-        quoted(&descriptor.completion.statuses),
-        quoted(&descriptor.completion.charged_statuses)
+        quote_names(&descriptor.completion.statuses),
+        quote_names(&descriptor.completion.charged_statuses)
     ));
     let fields = Fields { vocabularies: &descriptor.vocabularies };
     page.table(FIELD_HEAD, &fields.of(descriptor.completion.schema.get()));
@@ -283,12 +283,12 @@ fn vocabularies(page: &mut Markdown, descriptor: &Descriptor) {
     page.paragraph("Values match exactly. They change only with a minor version of the contract or more.");
     page.line("");
     for vocabulary in &descriptor.vocabularies {
-        page.line(&format!("- **{}**: {}", vocabulary.name, quoted(&vocabulary.values)));
+        page.line(&format!("- **{}**: {}", vocabulary.name, quote_names(&vocabulary.values)));
     }
 }
 
 /// Names as code, in a row.
-fn quoted(names: &[String]) -> String {
+fn quote_names(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 

@@ -45,22 +45,15 @@ pub enum Call {
         locale: String,
     },
     /// Judges the arguments of a tool.
-    CheckRequest {
-        /// The tool.
-        tool: String,
-        /// Its arguments.
-        arguments: String,
-    },
+    CheckRequest { tool: String, arguments: String },
     /// Ranks the options of all answers.
     Evaluate {
-        /// The request.
         request: String,
         /// The answers.
         payloads: Vec<Answer>,
     },
     /// Judges the answer of a tool that is no search.
     CheckResponse {
-        /// The tool.
         tool: String,
         /// The arguments that were sent.
         arguments: String,
@@ -71,7 +64,6 @@ pub enum Call {
     },
     /// Judges a completion report.
     CheckCompletion {
-        /// The report.
         report: String,
         /// The option that was booked.
         quoted: Option<String>,
@@ -83,7 +75,6 @@ pub enum Call {
 pub struct Answer {
     /// The signals that the partner declares.
     pub declared: Axes,
-    /// The options.
     pub options: Vec<String>,
 }
 
@@ -166,7 +157,7 @@ impl Input {
     }
 
     /// The same call with something wrong in it.
-    pub(super) fn mutated(&self, rng: &mut Rng) -> Self {
+    pub(super) fn mutate(&self, rng: &mut Rng) -> Self {
         let mut input = self.clone();
         match rng.u8(0..24) {
             0 => input.now_ms = [0, 1, u64::MAX, 253_402_300_800_000][rng.usize(..4)],
@@ -209,24 +200,24 @@ impl Input {
     }
 
     /// Calls the contract.
-    pub(crate) async fn run(&self, contract: &dyn Contract) -> Result<Answered, ContractFault> {
+    pub(crate) async fn run(&self, contract: &dyn Contract) -> Result<CallOutcome, ContractFault> {
         let context = CallContext { request_id: self.request_id.clone(), now_ms: self.now_ms };
         match &self.call {
             Call::Classify { utterance, locale } => {
-                contract.classify(utterance, locale).await.map(Answered::Classification)
+                contract.classify(utterance, locale).await.map(CallOutcome::Classification)
             }
             Call::CheckRequest { tool, arguments } => {
-                judged(contract.check_request(&context, tool, arguments).await, Answered::Request)
+                judge(contract.check_request(&context, tool, arguments).await, CallOutcome::Request)
             }
             Call::Evaluate { request, payloads } => {
-                judged(contract.evaluate(&context, request, &numbered(payloads)).await, Answered::Evaluation)
+                judge(contract.evaluate(&context, request, &numbered(payloads)).await, CallOutcome::Evaluation)
             }
             Call::CheckResponse { tool, arguments, payload, quoted } => {
                 let exchange = Exchange { tool, arguments, payload, quoted: quoted.as_deref() };
-                judged(contract.check_response(&context, exchange).await, Answered::Response)
+                judge(contract.check_response(&context, exchange).await, CallOutcome::Response)
             }
             Call::CheckCompletion { report, quoted } => {
-                judged(contract.check_completion(&context, report, quoted.as_deref()).await, Answered::Completion)
+                judge(contract.check_completion(&context, report, quoted.as_deref()).await, CallOutcome::Completion)
             }
         }
     }
@@ -234,7 +225,7 @@ impl Input {
 
 /// What came out of a call. Its `Debug` text is the same for the same outcome, to the last bit of every score.
 #[derive(Debug)]
-pub(crate) enum Answered {
+pub(crate) enum CallOutcome {
     Classification(Classification),
     Request(PreparedRequest),
     Evaluation(Evaluation),
@@ -244,15 +235,18 @@ pub(crate) enum Answered {
 }
 
 /// A refusal is an answer like any other; a fault is not.
-fn judged<T>(outcome: Result<T, ContractError>, passed: impl FnOnce(T) -> Answered) -> Result<Answered, ContractFault> {
+fn judge<T>(
+    outcome: Result<T, ContractError>,
+    passed: impl FnOnce(T) -> CallOutcome,
+) -> Result<CallOutcome, ContractFault> {
     match outcome {
         Ok(outcome) => Ok(passed(outcome)),
-        Err(ContractError::Refused(refusal)) => Ok(Answered::Refused(refusal)),
+        Err(ContractError::Refused(refusal)) => Ok(CallOutcome::Refused(refusal)),
         Err(ContractError::Fault(fault)) => Err(fault),
     }
 }
 
-impl Answered {
+impl CallOutcome {
     /// Bytes of all texts that came out.
     pub(crate) fn bytes(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);

@@ -37,7 +37,6 @@ pub struct Failure {
     pub code: String,
     /// What happened.
     pub message: String,
-    /// The input.
     pub input: Input,
 }
 
@@ -108,7 +107,7 @@ async fn rounds(contract: &dyn Contract, corpus: &Corpus, seed: u64, go_on: impl
                 return report;
             }
             let Some(seed_input) = rng.choice(inputs) else { continue };
-            let input = seed_input.mutated(&mut rng);
+            let input = seed_input.mutate(&mut rng);
             let execution = report.executions;
             report.executions += 1;
             *report.by_entry.entry(entry.clone()).or_default() += 1;

@@ -96,7 +96,7 @@ pub(super) fn plain(text: &str, rng: &mut Rng) -> String {
         0 => String::new(),
         1 => long(rng),
         2 => cut(text, rng),
-        3 => flipped(text, rng),
+        3 => flip(text, rng),
         4 => text.to_uppercase(),
         _ => {
             let at = boundary(text, rng);
@@ -113,20 +113,20 @@ fn once(text: &str, rng: &mut Rng) -> String {
     };
     match rng.u8(0..16) {
         0 | 1 => taken_out(text, place),
-        2 => doubled(text, place),
-        3..=5 => replaced(text, place.value.clone(), NUMBERS[rng.usize(..NUMBERS.len())]),
-        6 | 7 => replaced(text, place.value.clone(), OTHERS[rng.usize(..OTHERS.len())]),
-        8 | 9 => replaced(text, place.value.clone(), TEXTS[rng.usize(..TEXTS.len())]),
-        10 => replaced(text, place.value.clone(), &format!("\"{}\"", long(rng))),
-        11 => nested(text, place, rng),
-        12 => swapped(text, place, rng.choice(&spans.places)),
-        13 => crowded(text, place, rng),
+        2 => double(text, place),
+        3..=5 => replace(text, place.value.clone(), NUMBERS[rng.usize(..NUMBERS.len())]),
+        6 | 7 => replace(text, place.value.clone(), OTHERS[rng.usize(..OTHERS.len())]),
+        8 | 9 => replace(text, place.value.clone(), TEXTS[rng.usize(..TEXTS.len())]),
+        10 => replace(text, place.value.clone(), &format!("\"{}\"", long(rng))),
+        11 => nest(text, place, rng),
+        12 => swap(text, place, rng.choice(&spans.places)),
+        13 => crowd(text, place, rng),
         14 => cut(text, rng),
-        _ => flipped(text, rng),
+        _ => flip(text, rng),
     }
 }
 
-fn replaced(text: &str, range: Range<usize>, with: &str) -> String {
+fn replace(text: &str, range: Range<usize>, with: &str) -> String {
     // A broken text may have ranges that part a character; it is left as it is then.
     match (text.get(..range.start), text.get(range.end..)) {
         (Some(before), Some(after)) => [before, with, after].concat(),
@@ -137,7 +137,7 @@ fn replaced(text: &str, range: Range<usize>, with: &str) -> String {
 /// Without the member or entry, and without one of the commas around it.
 fn taken_out(text: &str, place: &Place) -> String {
     if !place.nested {
-        return replaced(text, place.value.clone(), "");
+        return replace(text, place.value.clone(), "");
     }
     let Range { mut start, mut end } = place.whole();
     let bytes = text.as_bytes();
@@ -146,35 +146,35 @@ fn taken_out(text: &str, place: &Place) -> String {
     } else if start > 0 && bytes[start - 1] == b',' {
         start -= 1;
     }
-    replaced(text, start..end, "")
+    replace(text, start..end, "")
 }
 
 /// The member or entry a second time, behind itself.
-fn doubled(text: &str, place: &Place) -> String {
+fn double(text: &str, place: &Place) -> String {
     let whole = place.whole();
     let Some(again) = text.get(whole.clone()) else { return text.to_owned() };
-    replaced(text, whole.end..whole.end, &format!(",{again}"))
+    replace(text, whole.end..whole.end, &format!(",{again}"))
 }
 
 /// The value inside so many arrays or objects.
-fn nested(text: &str, place: &Place, rng: &mut Rng) -> String {
+fn nest(text: &str, place: &Place, rng: &mut Rng) -> String {
     let times = rng.usize(1..=PAYLOAD_MAX_DEPTH);
     let (open, close) = if rng.bool() { ("[", "]") } else { ("{\"x\":", "}") };
     let Some(value) = text.get(place.value.clone()) else { return text.to_owned() };
     let deep = [&open.repeat(times), value, &close.repeat(times)].concat();
-    replaced(text, place.value.clone(), &deep)
+    replace(text, place.value.clone(), &deep)
 }
 
 /// The value of another place instead of its own.
-fn swapped(text: &str, place: &Place, other: Option<&Place>) -> String {
+fn swap(text: &str, place: &Place, other: Option<&Place>) -> String {
     match other.and_then(|other| text.get(other.value.clone())) {
-        Some(value) => replaced(text, place.value.clone(), value),
+        Some(value) => replace(text, place.value.clone(), value),
         None => text.to_owned(),
     }
 }
 
 /// Many entries in an array, many members in an object; any other value in an array of its like.
-fn crowded(text: &str, place: &Place, rng: &mut Rng) -> String {
+fn crowd(text: &str, place: &Place, rng: &mut Rng) -> String {
     let Some(value) = text.get(place.value.clone()) else { return text.to_owned() };
     let times = rng.usize(2..=1_000);
     let crowd = match place.kind {
@@ -184,7 +184,7 @@ fn crowded(text: &str, place: &Place, rng: &mut Rng) -> String {
         }
         Kind::Array | Kind::Text | Kind::Plain => format!("[{}]", vec![value; times].join(",")),
     };
-    replaced(text, place.value.clone(), &crowd)
+    replace(text, place.value.clone(), &crowd)
 }
 
 fn long(rng: &mut Rng) -> String {
@@ -205,12 +205,12 @@ fn cut(text: &str, rng: &mut Rng) -> String {
 }
 
 /// One bit of one ASCII character flipped; the text stays UTF-8, as the interface guarantees.
-fn flipped(text: &str, rng: &mut Rng) -> String {
+fn flip(text: &str, rng: &mut Rng) -> String {
     let at = boundary(text, rng);
     match text[at..].chars().next() {
         Some(letter) if letter.is_ascii() => {
             let other = char::from(letter as u8 ^ (1 << rng.u8(0..7)));
-            replaced(text, at..at + 1, &other.to_string())
+            replace(text, at..at + 1, &other.to_string())
         }
         _ => text.to_owned(),
     }
@@ -255,9 +255,9 @@ mod tests {
         let place = |text: &str| spans.places.iter().find(|place| &TEXT[place.value.clone()] == text).expect("there");
         assert!(taken_out(TEXT, place("true")).ends_with(r#"]},"täxt":"ö"}"#));
         assert!(taken_out(TEXT, place("null")).contains(r#""drei"]"#));
-        assert!(doubled(TEXT, place("1")).contains("[1,1,2.5"));
-        assert!(doubled(TEXT, place("true")).contains(r#""c":true,"c":true"#));
-        assert!(swapped(TEXT, place("true"), Some(place("2.5"))).contains(r#""c":2.5"#));
+        assert!(double(TEXT, place("1")).contains("[1,1,2.5"));
+        assert!(double(TEXT, place("true")).contains(r#""c":true,"c":true"#));
+        assert!(swap(TEXT, place("true"), Some(place("2.5"))).contains(r#""c":2.5"#));
     }
 
     #[test]

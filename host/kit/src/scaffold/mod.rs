@@ -54,7 +54,7 @@ const FILES: [(&str, &str); 27] = template![
 
 /// The crate could not be made.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ScaffoldError {
+pub enum ScaffoldError {
     /// There is something already.
     #[error("{} is there already; name another folder with --path", .0.display())]
     Exists(PathBuf),
@@ -78,7 +78,6 @@ pub(crate) enum ScaffoldError {
 /// What to make.
 #[derive(Clone, Copy, Debug)]
 pub struct Scaffold<'a> {
-    /// The intent.
     pub intent: &'a IntentId,
     /// The folder to make.
     pub path: &'a Path,

@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use super::{Bookkeeping, BookkeepingError};
 use crate::completion::{AMOUNT_MAX, Amounts, Report};
 use crate::{
-    Corrected, CorrectionError, ENTRIES_READ_MAX, Entry, EntryKind, Judge, Posting, REASON_MAX_CHARS, Verdict, correct,
-    post, reverse,
+    CorrectedEntries, CorrectionError, ENTRIES_READ_MAX, Entry, EntryKind, Judge, JudgedReport, Posting,
+    REASON_MAX_CHARS, correct, post, reverse,
 };
 use intent_gateway_domain::audit::{Actor, AuditDraft};
 use intent_gateway_domain::money::Paise;
 use intent_gateway_domain::store::{Change, StoreError};
-use intent_gateway_domain::violations::{code, quoted};
+use intent_gateway_domain::violations::{code, quote};
 
 /// The correction would book what is booked.
 const UNCHANGED: &str = "UNCHANGED";
@@ -63,7 +63,7 @@ impl Bookkeeping {
     /// [`BookkeepingError`].
     pub async fn take_back(&self, number: u64, reason: &str, actor: &Actor) -> Result<Entry, BookkeepingError> {
         let entry = self.entry(number).await?;
-        let reversal = reverse(&entry, reason, self.clock.now_ms()).map_err(refused)?;
+        let reversal = reverse(&entry, reason, self.clock.now_ms()).map_err(refuse)?;
         self.require_standing(&entry).await?;
         self.record("ledger.reversal_ordered", &entry, actor, json!({"entry": number, "reason": reason})).await?;
         match self.books.take_back(reversal).await? {
@@ -85,10 +85,10 @@ impl Bookkeeping {
         amendment: &Amendment,
         reason: &str,
         actor: &Actor,
-    ) -> Result<Corrected, BookkeepingError> {
+    ) -> Result<CorrectedEntries, BookkeepingError> {
         let entry = self.entry(number).await?;
         let replacement = self.replacement(&entry, amendment)?;
-        let correction = correct(&entry, replacement, reason).map_err(refused)?;
+        let correction = correct(&entry, replacement, reason).map_err(refuse)?;
         self.require_standing(&entry).await?;
         let Posting { amount, status, .. } = &correction.replacement;
         let detail = json!({"entry": number, "reason": reason, "amount_inr": amount.to_string(), "status": status});
@@ -127,7 +127,7 @@ impl Bookkeeping {
             status: status.clone(),
             content: posting.report,
         };
-        let verdict = Verdict { charged, judged_by, late_minutes, rate };
+        let verdict = JudgedReport { charged, judged_by, late_minutes, rate };
         Ok(post(&report, &posting.partner, verdict, self.clock.now_ms()))
     }
 
@@ -144,7 +144,7 @@ impl Bookkeeping {
         let lists = |statuses: &[String]| statuses.iter().any(|listed| listed == status);
         if !lists(&descriptor.completion.statuses) {
             let known = descriptor.completion.statuses.join(", ");
-            let message = format!("expected one of {known}; found {}", quoted(status));
+            let message = format!("expected one of {known}; found {}", quote(status));
             return Err(BookkeepingError::invalid("/status", code::NOT_IN_VOCABULARY, message));
         }
         let same = descriptor.version == posting.judged_by.version;
@@ -154,7 +154,7 @@ impl Bookkeeping {
     }
 
     async fn stands(&self, entry: &Entry) -> Result<bool, StoreError> {
-        let standing = self.books.standing(&entry.posting.order()).await?;
+        let standing = self.books.find_standing(&entry.posting.order()).await?;
         Ok(standing.is_some_and(|standing| standing.number == entry.number))
     }
 
@@ -197,7 +197,7 @@ impl Bookkeeping {
     }
 }
 
-fn refused(error: CorrectionError) -> BookkeepingError {
+fn refuse(error: CorrectionError) -> BookkeepingError {
     match error {
         CorrectionError::IsReversal(number) => BookkeepingError::IsReversal(number),
         CorrectionError::Reason => {

@@ -55,7 +55,6 @@ pub enum BookkeepingError {
     /// The entry was taken back before.
     #[error("entry {entry} was taken back{}", by(*.reversal))]
     NotStanding {
-        /// The entry.
         entry: u64,
         /// What took it back; `None` where that is not found, and then the ledger is not sound.
         reversal: Option<u64>,

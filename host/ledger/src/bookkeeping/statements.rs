@@ -10,11 +10,9 @@ use intent_gateway_domain::id::PartnerId;
 /// What stands above the lines of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// The partner.
     pub partner: PartnerId,
     /// Its business name, where it has an account.
     pub business_name: Option<String>,
-    /// The month.
     pub month: Month,
     /// The totals of the lines.
     pub totals: Totals,

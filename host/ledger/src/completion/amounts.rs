@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::content;
 use intent_gateway_domain::money::{InvalidAmount, Paise};
-use intent_gateway_domain::violations::{code, quoted};
+use intent_gateway_domain::violations::{code, quote};
 
 /// The largest amount of a report: 10^12 INR. The contracts' SDK has the same bound.
 pub const AMOUNT_MAX: Paise = Paise::new(1_000_000_000_000 * 100);
@@ -46,7 +46,7 @@ impl Wrong {
     pub(super) fn message(self, found: &RawValue) -> String {
         let found = match self {
             Self::Type => content::kind(found).to_owned(),
-            _ => quoted(found.get()),
+            _ => quote(found.get()),
         };
         match self {
             Self::Type => format!("expected a number, found {found}"),

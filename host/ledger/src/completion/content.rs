@@ -90,18 +90,18 @@ pub(super) fn kind(raw: &RawValue) -> &'static str {
 /// The digest of an object. What has no single value is noted, and the digest then stands for nothing.
 pub(super) fn digest(members: &Members<'_>, found: &mut Violations) -> Digest {
     let mut canonical = Canonical { text: String::new(), found };
-    canonical.object(members, &Place::Root, 0);
+    canonical.object(members, &Location::Root, 0);
     Digest::of(canonical.text.as_bytes())
 }
 
 /// Where in the report: made into a pointer only when there is something to point at.
-enum Place<'p> {
+enum Location<'p> {
     Root,
-    Member(&'p Place<'p>, &'p str),
-    Item(&'p Place<'p>, usize),
+    Member(&'p Location<'p>, &'p str),
+    Item(&'p Location<'p>, usize),
 }
 
-impl Place<'_> {
+impl Location<'_> {
     fn pointer(&self) -> String {
         match self {
             Self::Root => String::new(),
@@ -118,12 +118,12 @@ struct Canonical<'f> {
 }
 
 impl Canonical<'_> {
-    fn refuse(&mut self, place: &Place<'_>, code: &str, message: impl Into<String>) {
+    fn refuse(&mut self, place: &Location<'_>, code: &str, message: impl Into<String>) {
         self.found.push(place.pointer(), code, message);
     }
 
     // Each level reads its text once more, so a report costs at most PAYLOAD_MAX_DEPTH times its size.
-    fn value(&mut self, raw: &RawValue, place: &Place<'_>, depth: usize) {
+    fn value(&mut self, raw: &RawValue, place: &Location<'_>, depth: usize) {
         let written = raw.get();
         match written.bytes().next() {
             Some(b'{' | b'[') if depth >= PAYLOAD_MAX_DEPTH => {
@@ -145,11 +145,11 @@ impl Canonical<'_> {
         }
     }
 
-    fn object(&mut self, members: &Members<'_>, place: &Place<'_>, depth: usize) {
+    fn object(&mut self, members: &Members<'_>, place: &Location<'_>, depth: usize) {
         self.text.push('{');
         let mut last = None;
         for (name, value) in &members.0 {
-            let place = Place::Member(place, name);
+            let place = Location::Member(place, name);
             if last == Some(name) {
                 self.refuse(&place, DUPLICATE_KEY, "the member occurs twice in its object; once is expected");
             }
@@ -162,12 +162,12 @@ impl Canonical<'_> {
         self.text.push('}');
     }
 
-    fn array(&mut self, raw: &RawValue, place: &Place<'_>, depth: usize) {
+    fn array(&mut self, raw: &RawValue, place: &Location<'_>, depth: usize) {
         // The text was read as JSON before, so this gives every item.
         let items: Vec<&RawValue> = serde_json::from_str(raw.get()).unwrap_or_default();
         self.text.push('[');
         for (index, item) in items.into_iter().enumerate() {
-            self.value(item, &Place::Item(place, index), depth + 1);
+            self.value(item, &Location::Item(place, index), depth + 1);
             self.text.push(',');
         }
         self.text.push(']');

@@ -12,9 +12,11 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::keyring::{KeyRing, Stale};
-use super::signature::{Presented, SignatureError, Verified};
+use super::signature::{Presented, SignatureError, VerifiedSignature};
 use super::{Arrival, Report};
-use crate::{Asked, Booked, Booking, DeskError, Entry, Judge, Known, ReportDesk, Unbookable, Verdict, post};
+use crate::{
+    Booked, Booking, DeskError, Entry, Judge, JudgedReport, KnownOrder, OrderQuery, ReportDesk, Unbookable, post,
+};
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::contract::{CallContext, CheckedCompletion, Refusal, Violation};
 use intent_gateway_domain::error::{ContractError, ContractFault};
@@ -22,7 +24,7 @@ use intent_gateway_domain::findings::{Finding, Severity};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::money::{Paise, Rate};
 use intent_gateway_domain::ports::{Contract, Contracts};
-use intent_gateway_domain::receipt::Quoted;
+use intent_gateway_domain::receipt::QuotedOptions;
 use intent_gateway_domain::telemetry;
 
 /// A finding: no ranking of the request that is kept has shown an option of the partner.
@@ -117,7 +119,7 @@ pub struct Delivery<'a> {
 
 /// What the contract said.
 struct Judgement {
-    verdict: Verdict,
+    verdict: JudgedReport,
     findings: Vec<Violation>,
 }
 
@@ -134,12 +136,13 @@ impl Intake {
     async fn taken(&self, delivery: Delivery<'_>) -> Result<Acknowledgement, IntakeError> {
         let now_ms = self.clock.now_ms();
         let Delivery { partner, presented, body } = delivery;
-        let Verified { .. } = self.keys.with(partner, now_ms, |keys| keys.verify(presented, body, now_ms))??;
+        let VerifiedSignature { .. } =
+            self.keys.with(partner, now_ms, |keys| keys.verify(presented, body, now_ms))??;
         // There are keys of nobody but partners, so this holds wherever a signature does.
         let partner = PartnerId::parse(partner).map_err(|_| SignatureError::Wrong)?;
         let report = Report::parse(body).map_err(IntakeError::Refused)?;
-        let asked = Asked { order: report.key(&partner), request_id: report.request_id.clone() };
-        let Known { booked, quoted } = self.desk.look_up(asked).await?;
+        let asked = OrderQuery { order: report.key(&partner), request_id: report.request_id.clone() };
+        let KnownOrder { booked, quoted } = self.desk.look_up(asked).await?;
         if let Some(entry) = booked {
             return match Arrival::of(&report, Some(entry.posting.report)) {
                 Arrival::First | Arrival::Repeat => {
@@ -157,7 +160,7 @@ impl Intake {
         match self.desk.book(Booking::new(posting, findings)?).await? {
             Booked::First(entry) => {
                 telemetry::completion(entry.posting.intent.as_str(), "booked");
-                telemetry::booked(entry.number);
+                telemetry::note_booked(entry.number);
                 acknowledge(&entry)
             }
             Booked::Repeat(entry) => {
@@ -173,10 +176,10 @@ impl Intake {
         &self,
         report: &Report,
         text: &str,
-        quoted: &[Quoted],
+        quoted: &[QuotedOptions],
         now_ms: u64,
     ) -> Result<Judgement, IntakeError> {
-        let routed = quoted.iter().find_map(|quoted| self.contracts.loaded(quoted.contract));
+        let routed = quoted.iter().find_map(|quoted| self.contracts.find_loaded(quoted.contract));
         let stand_in = routed.is_none();
         let contract = match routed.or_else(|| self.contracts.live(report.intent.as_str())) {
             Some(contract) => contract,
@@ -192,7 +195,7 @@ impl Intake {
         }
         findings.extend(found);
         let judged_by = Judge { version: contract.descriptor().version.clone(), stand_in };
-        Ok(Judgement { verdict: Verdict { charged, judged_by, late_minutes, rate: self.rate }, findings })
+        Ok(Judgement { verdict: JudgedReport { charged, judged_by, late_minutes, rate: self.rate }, findings })
     }
 }
 
@@ -202,7 +205,7 @@ async fn best_fit(
     contract: &dyn Contract,
     context: &CallContext,
     report: &str,
-    quoted: &[Quoted],
+    quoted: &[QuotedOptions],
 ) -> Result<CheckedCompletion, IntakeError> {
     let mut best: Option<CheckedCompletion> = None;
     for option in quoted.iter().flat_map(|quoted| &quoted.options) {

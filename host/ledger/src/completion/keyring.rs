@@ -72,7 +72,7 @@ impl KeyRing {
     }
 
     /// The store was asked at this time, and has not changed since the last refresh.
-    pub fn compared(&self, now_ms: u64) {
+    pub fn note_compared(&self, now_ms: u64) {
         self.compared_at_ms.fetch_max(now_ms, Ordering::AcqRel);
     }
 
@@ -86,11 +86,11 @@ impl KeyRing {
         let mut ring = HashMap::new();
         for kept in all::<Webhook>(&*self.store, None).await? {
             let Webhook { account, keys, .. } = kept.value;
-            ring.insert(account.clone(), opened(&account, &keys, &self.vault));
+            ring.insert(account.clone(), open_keys(&account, &keys, &self.vault));
         }
         ring.extend(self.configured.iter().cloned());
         self.keys.store(Arc::new(ring));
-        self.compared(now_ms);
+        self.note_compared(now_ms);
         Ok(())
     }
 }
@@ -101,7 +101,7 @@ impl SigningKeys for KeyRing {
     }
 }
 
-fn opened(account: &PartnerId, keys: &[SigningKey], vault: &Vault) -> Keys {
+fn open_keys(account: &PartnerId, keys: &[SigningKey], vault: &Vault) -> Keys {
     let context = webhook_context(account);
     let key = |key: &SigningKey| match vault.open(&context, &key.sealed) {
         Ok(secret) => Some(VerifyingKey::new(&key.id, &secret, key.not_before_ms, key.not_after_ms)),

@@ -25,7 +25,7 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
-use intent_gateway_domain::violations::{Violations, code, longer_than, quoted};
+use intent_gateway_domain::violations::{Violations, code, longer_than, quote};
 
 /// Largest body of a report, bytes: what the edge admits before the signature is looked at.
 pub const REPORT_MAX_BYTES: usize = 64 * 1024;
@@ -70,7 +70,6 @@ pub struct Report {
 pub struct ReportKey {
     /// Who reported.
     pub partner: PartnerId,
-    /// The intent.
     pub intent: IntentId,
     /// The partner's identifier of the order.
     pub external_id: String,
@@ -208,7 +207,7 @@ impl<'a> Fields<'a, '_> {
         self.found.push(format!("/{name}"), code, message);
     }
 
-    fn required(&mut self, name: &str) -> Option<&'a RawValue> {
+    fn require(&mut self, name: &str) -> Option<&'a RawValue> {
         let value = self.members.get(name);
         if value.is_none() {
             self.refuse(name, code::REQUIRED, format!("`{name}` is required"));
@@ -218,7 +217,7 @@ impl<'a> Fields<'a, '_> {
 
     /// A text that says something, fits a column of a statement and holds no control character.
     fn text(&mut self, name: &str, max_chars: usize) -> Option<Cow<'a, str>> {
-        let raw = self.required(name)?;
+        let raw = self.require(name)?;
         let Some(text) = content::text(raw) else {
             // A string that is none, for example half a surrogate pair, is told with the content.
             if !raw.get().starts_with('"') {
@@ -242,7 +241,7 @@ impl<'a> Fields<'a, '_> {
         let text = self.text("intent", INTENT_MAX_CHARS)?;
         let intent = IntentId::parse(&text).ok();
         if intent.is_none() {
-            let message = format!("expected `<domain>.<name>` in lower snake case, found {}", quoted(&text));
+            let message = format!("expected `<domain>.<name>` in lower snake case, found {}", quote(&text));
             self.refuse("intent", code::BAD_FORMAT, message);
         }
         intent
@@ -250,7 +249,7 @@ impl<'a> Fields<'a, '_> {
 
     fn amounts(&mut self) -> Option<Amounts> {
         let [amount, gst, tips, pass_through] = amounts::MEMBERS.map(|name| {
-            let raw = self.required(name)?;
+            let raw = self.require(name)?;
             amounts::read(raw).map_err(|wrong| self.refuse(name, wrong.code(), wrong.message(raw))).ok()
         });
         Some(Amounts { amount: amount?, gst: gst?, tips: tips?, pass_through: pass_through? })
@@ -263,7 +262,7 @@ impl<'a> Fields<'a, '_> {
             Some(Err(_)) => (code::OUT_OF_RANGE, "a time after 1970"),
             None => (code::BAD_FORMAT, "a datetime with `T` and an offset, for example 2026-05-04T10:00:00+05:30"),
         };
-        self.refuse("closed_at", expected.0, format!("expected {}, found {}", expected.1, quoted(&text)));
+        self.refuse("closed_at", expected.0, format!("expected {}, found {}", expected.1, quote(&text)));
         None
     }
 }

@@ -39,11 +39,11 @@ const MAC_BYTES: usize = 32;
 
 type Keyed = Hmac<Sha256>;
 
-fn keyed(key: &Secret) -> Keyed {
+fn start_mac(key: &Secret) -> Keyed {
     Keyed::new_from_slice(key.expose().as_bytes()).expect("HMAC takes keys of any length")
 }
 
-fn over(keyed: &Keyed, timestamp: &str, body: &[u8]) -> Keyed {
+fn add_message(keyed: &Keyed, timestamp: &str, body: &[u8]) -> Keyed {
     keyed.clone().chain_update(timestamp).chain_update(b".").chain_update(body)
 }
 
@@ -64,13 +64,13 @@ impl Signer {
     /// Never: HMAC takes keys of any length.
     #[must_use]
     pub fn new(key: &Secret) -> Self {
-        Self(keyed(key))
+        Self(start_mac(key))
     }
 
     /// The value of [`SIGNATURE_HEADER`] for a body that is sent with this time in [`TIMESTAMP_HEADER`].
     #[must_use]
     pub fn sign(&self, timestamp_ms: u64, body: &[u8]) -> String {
-        let mac = over(&self.0, &timestamp_ms.to_string(), body).finalize().into_bytes();
+        let mac = add_message(&self.0, &timestamp_ms.to_string(), body).finalize().into_bytes();
         format!("{SIGNATURE_PREFIX}{}", hex(&mac))
     }
 }
@@ -101,7 +101,7 @@ impl VerifyingKey {
     /// Never: HMAC takes keys of any length.
     #[must_use]
     pub fn new(id: &str, key: &Secret, not_before_ms: u64, not_after_ms: Option<u64>) -> Self {
-        Self { id: id.into(), not_before_ms, not_after_ms, keyed: keyed(key) }
+        Self { id: id.into(), not_before_ms, not_after_ms, keyed: start_mac(key) }
     }
 
     fn is_valid(&self, now_ms: u64) -> bool {
@@ -128,7 +128,7 @@ pub struct Presented<'a> {
 
 /// A signature that holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verified {
+pub struct VerifiedSignature {
     /// The key that signed.
     pub key: Arc<str>,
     /// When it says that it signed, milliseconds since the epoch; within the window.
@@ -201,13 +201,18 @@ impl Keys {
     ///
     /// # Errors
     /// [`SignatureError`], in the order told at the head of this module.
-    pub fn verify(&self, presented: Presented<'_>, body: &[u8], now_ms: u64) -> Result<Verified, SignatureError> {
+    pub fn verify(
+        &self,
+        presented: Presented<'_>,
+        body: &[u8],
+        now_ms: u64,
+    ) -> Result<VerifiedSignature, SignatureError> {
         let timestamp = presented.timestamp.ok_or(SignatureError::Missing(TIMESTAMP_HEADER))?;
         let signature = presented.signature.ok_or(SignatureError::Missing(SIGNATURE_HEADER))?;
         let (timestamp, timestamp_ms) = read_timestamp(timestamp).ok_or(SignatureError::Malformed(TIMESTAMP_HEADER))?;
         let mac = read_signature(signature).ok_or(SignatureError::Malformed(SIGNATURE_HEADER))?;
         // `verify_slice` compares in constant time.
-        let holds = |key: &VerifyingKey| over(&key.keyed, timestamp, body).verify_slice(&mac).is_ok();
+        let holds = |key: &VerifyingKey| add_message(&key.keyed, timestamp, body).verify_slice(&mac).is_ok();
         let mut valid = self.keys.iter().filter(|key| key.is_valid(now_ms)).peekable();
         if valid.peek().is_none() {
             black_box(holds(&self.decoy));
@@ -216,7 +221,7 @@ impl Keys {
         if timestamp_ms.abs_diff(now_ms) > WINDOW_MS {
             return Err(SignatureError::OutOfWindow { timestamp_ms, now_ms });
         }
-        Ok(Verified { key: Arc::clone(&key.id), timestamp_ms })
+        Ok(VerifiedSignature { key: Arc::clone(&key.id), timestamp_ms })
     }
 }
 
@@ -282,7 +287,7 @@ mod tests {
         Signer::new(&Secret::new(format!("whsec_{id}")))
     }
 
-    fn verify(keys: &Keys, timestamp: &str, signature: &str, body: &[u8]) -> Result<Verified, SignatureError> {
+    fn verify(keys: &Keys, timestamp: &str, signature: &str, body: &[u8]) -> Result<VerifiedSignature, SignatureError> {
         let (timestamp, signature) = (Some(timestamp.as_bytes()), Some(signature.as_bytes()));
         keys.verify(Presented { timestamp, signature }, body, NOW)
     }
@@ -317,7 +322,7 @@ mod tests {
         ]);
         let by = |id: &str| verify(&keys, &NOW.to_string(), &signer(id).sign(NOW, b"{}"), b"{}");
         for id in ["current", "previous"] {
-            assert_eq!(by(id), Ok(Verified { key: id.into(), timestamp_ms: NOW }));
+            assert_eq!(by(id), Ok(VerifiedSignature { key: id.into(), timestamp_ms: NOW }));
         }
         for id in ["over", "next", "foreign"] {
             assert_eq!(by(id), Err(SignatureError::Wrong), "{id}");

@@ -16,7 +16,7 @@ use futures_util::future::BoxFuture;
 use self::server::Server;
 use intent_gateway_domain::ports::UserTokens as _;
 
-use super::{Background, Linking, Parts, Settings};
+use super::{Background, Linking, LinkingSetup, Settings};
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::endpoint::{Endpoint, Mappings};
 use intent_gateway_domain::error::CallFailure;
@@ -137,7 +137,7 @@ impl World {
     }
 
     fn linking_at(&self, base_url: &str) -> Linking {
-        Linking::new(Parts {
+        Linking::new(LinkingSetup {
             store: self.store.clone(),
             vault: self.vault.clone(),
             clock: self.clock.clone(),
@@ -171,9 +171,9 @@ impl World {
         Ok(token.map(|token| token.expose().to_owned()))
     }
 
-    fn replaced(&self, linking: &Linking, name: &str, refused: &str) -> Option<String> {
+    fn replace_token(&self, linking: &Linking, name: &str, refused: &str) -> Option<String> {
         let refused = Secret::new(refused);
-        let token = block_on(linking.replaced(&self.partner, &user(name), &refused)).expect("told");
+        let token = block_on(linking.replace_token(&self.partner, &user(name), &refused)).expect("told");
         token.map(|token| token.expose().to_owned())
     }
 }

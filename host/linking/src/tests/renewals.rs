@@ -25,7 +25,7 @@ impl World {
     /// Waits until a renewal beside the calls has landed.
     fn landed(&self, linking: &Linking, before: &str) -> String {
         let refused = Secret::new(before);
-        let next = block_on(linking.replaced(&self.partner, &user("asha"), &refused));
+        let next = block_on(linking.replace_token(&self.partner, &user("asha"), &refused));
         next.expect("told").expect("linked").expose().to_owned()
     }
 
@@ -76,15 +76,15 @@ fn a_refused_token_is_replaced_once() {
     let world = World::new();
     let linking = world.linking();
     let first = world.linked(&linking);
-    assert_eq!(world.replaced(&linking, "asha", &first), None, "it was obtained just now");
+    assert_eq!(world.replace_token(&linking, "asha", &first), None, "it was obtained just now");
     world.clock.advance(5_000);
-    let second = world.replaced(&linking, "asha", &first).expect("another one");
+    let second = world.replace_token(&linking, "asha", &first).expect("another one");
     assert_ne!(second, first);
     // Whoever comes later with the first gets the second, and no other is asked for.
-    assert_eq!(world.replaced(&linking, "asha", &first).as_deref(), Some(second.as_str()));
-    assert_eq!(world.replaced(&linking, "asha", &second), None);
+    assert_eq!(world.replace_token(&linking, "asha", &first).as_deref(), Some(second.as_str()));
+    assert_eq!(world.replace_token(&linking, "asha", &second), None);
     assert_eq!(world.refreshes(), 1);
-    assert_eq!(world.replaced(&linking, "ravi", &first), None);
+    assert_eq!(world.replace_token(&linking, "ravi", &first), None);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_token_that_lasts_outlives_its_servers_trouble() {
     world.server.state().failures = vec![LinkFailure::Unreachable("down".to_owned())];
     assert_eq!(world.token(&linking, "asha"), Ok(Some(first.clone())));
     // The one who waits for it learns of the failure.
-    let failed = block_on(linking.replaced(&world.partner, &user("asha"), &Secret::new(first.as_str())));
+    let failed = block_on(linking.replace_token(&world.partner, &user("asha"), &Secret::new(first.as_str())));
     assert!(matches!(failed, Err(CallFailure::Unreachable(_))), "{failed:?}");
     // It is not tried again at once, whoever asks.
     world.clock.advance(999);
@@ -181,7 +181,7 @@ fn a_token_without_another_lasts_to_its_end() {
     assert!(!block_on(linking.links(&user("asha"))).expect("listed")[0].renewable);
     world.clock.advance(HOUR_MS - 1);
     assert_eq!(world.token(&linking, "asha"), Ok(Some(first.clone())));
-    assert_eq!(world.replaced(&linking, "asha", &first), None);
+    assert_eq!(world.replace_token(&linking, "asha", &first), None);
     world.clock.advance(1);
     assert_eq!(world.token(&linking, "asha"), Ok(None));
     assert_eq!(world.refreshes(), 0);
@@ -194,9 +194,9 @@ fn a_short_token_that_is_refused_just_before_its_end_is_replaced() {
     world.server.state().expires_in = Some(4);
     let first = world.linked(&linking);
     world.clock.advance(1_999);
-    assert_eq!(world.replaced(&linking, "asha", &first), None, "it was obtained just now, and is not due");
+    assert_eq!(world.replace_token(&linking, "asha", &first), None, "it was obtained just now, and is not due");
     world.clock.advance(1);
-    assert!(world.replaced(&linking, "asha", &first).is_some());
+    assert!(world.replace_token(&linking, "asha", &first).is_some());
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_token_goes_to_no_other_address() {
     moved.endpoint = Endpoint::mcp("https://mcp.elsewhere.example/mcp");
     for linking in [&linking, &world.linking()] {
         assert!(block_on(linking.token(&moved, &user("asha"))).expect("told").is_none());
-        assert!(block_on(linking.replaced(&moved, &user("asha"), &Secret::new("x"))).expect("told").is_none());
+        assert!(block_on(linking.replace_token(&moved, &user("asha"), &Secret::new("x"))).expect("told").is_none());
     }
 }
 
@@ -272,7 +272,7 @@ fn what_another_process_has_replaced_is_read_anew() {
     world.token(&one, "asha").expect("told");
     let second = world.landed(&one, &first);
     // The other one has the first in memory no longer, or has it refused.
-    assert_eq!(world.replaced(&other, "asha", &first).as_deref(), Some(second.as_str()));
+    assert_eq!(world.replace_token(&other, "asha", &first).as_deref(), Some(second.as_str()));
     assert_eq!(world.refreshes(), 1);
 }
 

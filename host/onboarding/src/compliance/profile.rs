@@ -8,7 +8,7 @@ use super::gstin::{Gstin, PanHolder};
 use super::licence::{Licence, parse_date};
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::error::chain;
-use intent_gateway_domain::violations::{Violations, code, longer_than, quoted};
+use intent_gateway_domain::violations::{Violations, code, longer_than, quote};
 
 /// Characters of a name.
 const NAME_MAX_CHARS: usize = 200;
@@ -69,7 +69,6 @@ pub enum LegalEntityType {
     PrivateLimited,
     /// Limited liability partnership.
     Llp,
-    /// Partnership.
     Partnership,
     /// Sole proprietorship.
     Proprietorship,
@@ -147,7 +146,7 @@ fn check_licence(index: usize, licence: &Licence, found: &mut Violations) {
         found.push(format!("/licences/{index}/number"), code::BAD_FORMAT, format!("licences[{index}]: {fault}"));
     }
     if let Some(date) = licence.valid_until.as_deref().filter(|date| parse_date(date).is_none()) {
-        let message = format!("licences[{index}]: valid_until must be a date, YYYY-MM-DD, found {}", quoted(date));
+        let message = format!("licences[{index}]: valid_until must be a date, YYYY-MM-DD, found {}", quote(date));
         found.push(format!("/licences/{index}/valid_until"), code::BAD_FORMAT, message);
     }
 }
@@ -155,11 +154,11 @@ fn check_licence(index: usize, licence: &Licence, found: &mut Violations) {
 fn check_officer(officer: &GrievanceOfficer, found: &mut Violations) {
     name("/grievance_officer/name", "grievance_officer.name", &officer.name, found);
     if !is_well_formed(&officer.email) {
-        let message = format!("grievance_officer.email is no e-mail address: {}", quoted(&officer.email));
+        let message = format!("grievance_officer.email is no e-mail address: {}", quote(&officer.email));
         found.push("/grievance_officer/email", code::BAD_FORMAT, message);
     }
     if !is_phone(&officer.phone) {
-        let message = format!("grievance_officer.phone is no telephone number: {}", quoted(&officer.phone));
+        let message = format!("grievance_officer.phone is no telephone number: {}", quote(&officer.phone));
         found.push("/grievance_officer/phone", code::BAD_FORMAT, message);
     }
 }
@@ -177,12 +176,12 @@ fn policy_url_fault(written: &str) -> Option<String> {
         return Some(format!("is longer than {URL_MAX_CHARS} characters"));
     }
     let Ok(url) = Url::parse(written) else {
-        return Some(format!("is no URL: {}", quoted(written)));
+        return Some(format!("is no URL: {}", quote(written)));
     };
     // Plain HTTP on the machine itself is for development: the guard of addresses refuses it anywhere else.
     let on_this_machine = matches!(url.host(), Some(url::Host::Ipv4(address)) if address.is_loopback());
     if url.scheme() != "https" && !(url.scheme() == "http" && on_this_machine) {
-        return Some(format!("must begin with https://, found {}", quoted(written)));
+        return Some(format!("must begin with https://, found {}", quote(written)));
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Some("must carry no user name or password".to_owned());

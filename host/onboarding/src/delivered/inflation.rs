@@ -63,13 +63,13 @@ pub struct Inflated {
 
 /// What reports came to, by one measure.
 #[derive(Clone, Copy)]
-struct Seen {
+struct MeasureSum {
     measure: Measure,
     delivered: f64,
     reports: u64,
 }
 
-impl Seen {
+impl MeasureSum {
     fn is_short_of_perfect(self) -> bool {
         match self.measure {
             Measure::CompletionRate => self.delivered < NEAR_PERFECT_RATE,
@@ -89,14 +89,14 @@ impl Delivered {
     pub fn inflation(&self, declared: &Axes) -> Vec<Inflated> {
         let seen = |measure, delivered: Option<f64>, reports| {
             let enough = delivered.filter(|_| reports >= REPORTS_MIN);
-            enough.map(|delivered| Seen { measure, delivered, reports })
+            enough.map(|delivered| MeasureSum { measure, delivered, reports })
         };
         let rate = seen(Measure::CompletionRate, self.completion_rate(), self.reports());
         let late = seen(Measure::MeanLateMinutes, self.mean_late_minutes(), self.timed);
         let all_at_top = declared.values().into_iter().all(|signal| signal >= TOP);
         let short = [rate, late].into_iter().flatten().find(|seen| all_at_top && seen.is_short_of_perfect());
 
-        let judged = |axis, declared: f64, seen: Option<Seen>, scale: &[(f64, f64)]| {
+        let judged = |axis, declared: f64, seen: Option<MeasureSum>, scale: &[(f64, f64)]| {
             let above = seen.and_then(|seen| {
                 let at_most = on(scale, seen.delivered);
                 (declared - at_most > GAP_MAX).then(|| seen.against(axis, declared, Some(at_most)))

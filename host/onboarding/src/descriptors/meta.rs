@@ -10,7 +10,7 @@ use intent_gateway_domain::contract::{Axes, Descriptor};
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::place::WHOLE_COUNTRY;
 use intent_gateway_domain::pointer::child;
-use intent_gateway_domain::violations::{Violations, code, kind, longer_than, quoted};
+use intent_gateway_domain::violations::{Violations, code, kind, longer_than, quote};
 
 /// The price range is the wrong way round.
 const MIN_ABOVE_MAX: &str = "MIN_ABOVE_MAX";
@@ -99,7 +99,7 @@ impl MetaReader<'_> {
             None => Some(0.into()),
             Some(Value::Number(number)) if number.as_f64().is_some_and(|value| value >= 0.0) => Some(number.clone()),
             Some(other) => {
-                let message = format_args!(" must be a number from 0, found {}", shown(other));
+                let message = format_args!(" must be a number from 0, found {}", show(other));
                 self.warn(&format!("pricing/{name}"), code::OUT_OF_RANGE, message);
                 None
             }
@@ -113,7 +113,7 @@ impl MetaReader<'_> {
             None => {}
             Some(Value::String(currency)) if currency == "INR" => {}
             Some(other) => {
-                let message = format_args!(" must be INR, found {}", shown(other));
+                let message = format_args!(" must be INR, found {}", show(other));
                 self.warn("pricing/currency", code::UNEXPECTED_VALUE, message);
             }
         }
@@ -153,7 +153,7 @@ impl MetaReader<'_> {
             let Some(value) = signals.get(axis) else { return 0.5 };
             let signal = value.as_f64().filter(|signal| (0.0..=1.0).contains(signal));
             if signal.is_none() {
-                let message = format_args!(" must be a number from 0 to 1, found {}", shown(value));
+                let message = format_args!(" must be a number from 0 to 1, found {}", show(value));
                 self.warn(&format!("ttbs_signals/{axis}"), code::OUT_OF_RANGE, message);
             }
             signal.unwrap_or(0.5)
@@ -175,7 +175,7 @@ impl MetaReader<'_> {
         let named = self.text("widget_type")?;
         let widget = &contract.widget;
         if named != widget.widget_type && widget.preferred.as_ref() != Some(&named) {
-            let message = format_args!(" must be {}, found {}", widget.widget_type, quoted(&named));
+            let message = format_args!(" must be {}, found {}", widget.widget_type, quote(&named));
             self.warn("widget_type", WIDGET_MISMATCH, message);
             return None;
         }
@@ -185,7 +185,7 @@ impl MetaReader<'_> {
     fn completion_callback(&mut self, expected: &str) -> Option<String> {
         let named = self.text("completion_callback")?;
         if named != expected {
-            let message = format_args!(" must be {expected}, found {}", quoted(&named));
+            let message = format_args!(" must be {expected}, found {}", quote(&named));
             self.warn("completion_callback", CALLBACK_MISMATCH, message);
             return None;
         }
@@ -194,10 +194,10 @@ impl MetaReader<'_> {
 }
 
 /// A value for a message: short ones as they are, others by their type.
-fn shown(value: &Value) -> String {
+fn show(value: &Value) -> String {
     match value {
         Value::Number(number) => number.to_string(),
-        Value::String(text) => quoted(text),
+        Value::String(text) => quote(text),
         other => kind(other).to_owned(),
     }
 }

@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use meta::PlatformMeta;
-pub(crate) use pinned::Pinned;
 pub(crate) use pinned::PinnedTool;
+pub(crate) use pinned::PinnedTools;
 pub use pinned::{Drift, DriftKind};
 
 use crate::manifest::Catalogue;
@@ -79,8 +79,8 @@ impl ToolReport {
 
     /// What is to be remembered of the accepted tools.
     #[must_use]
-    pub fn pinned(&self) -> Pinned {
-        Pinned::of(&self.accepted)
+    pub fn pin(&self) -> PinnedTools {
+        PinnedTools::of(&self.accepted)
     }
 }
 
@@ -89,7 +89,6 @@ impl ToolReport {
 pub struct AcceptedTool {
     /// Where it is in the list.
     pub position: usize,
-    /// Its name.
     pub name: String,
     /// What it says to the platform.
     pub platform: PlatformMeta,
@@ -138,7 +137,7 @@ pub enum IgnoredReason {
 }
 
 /// What one look at one tool came to.
-enum Verdict {
+enum ToolVerdict {
     Accepted(Box<AcceptedTool>),
     Skipped(SkippedTool),
     Ignored(IgnoredTool),
@@ -153,13 +152,13 @@ pub fn judge(tools: &[Value], expected: &Expected<'_>) -> ToolReport {
     for (position, value) in tools.iter().enumerate().take(TOOLS_MAX) {
         match tool::judge(position, value, expected, &mut warnings) {
             // A server finds a tool by its name alone, so that a second one of the same name is never called.
-            Verdict::Accepted(tool) if named.contains(&tool.name) => report.skipped.push(tool::duplicate(*tool)),
-            Verdict::Accepted(tool) => {
+            ToolVerdict::Accepted(tool) if named.contains(&tool.name) => report.skipped.push(tool::duplicate(*tool)),
+            ToolVerdict::Accepted(tool) => {
                 named.insert(tool.name.clone());
                 report.accepted.push(*tool);
             }
-            Verdict::Skipped(tool) => report.skipped.push(tool),
-            Verdict::Ignored(tool) => report.ignored.push(tool),
+            ToolVerdict::Skipped(tool) => report.skipped.push(tool),
+            ToolVerdict::Ignored(tool) => report.ignored.push(tool),
         }
     }
     if tools.len() > TOOLS_MAX {

@@ -53,18 +53,17 @@ impl PinnedTool {
 /// The tools of a partner as they were tested, sorted by intent and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Pinned {
+pub struct PinnedTools {
     tools: Vec<PinnedTool>,
 }
 
-impl Pinned {
+impl PinnedTools {
     pub(super) fn of(accepted: &[AcceptedTool]) -> Self {
         let mut pinned = Self { tools: accepted.iter().map(|tool| tool.pinned.clone()).collect() };
         pinned.sort();
         pinned
     }
 
-    /// The tools.
     #[must_use]
     pub fn tools(&self) -> &[PinnedTool] {
         &self.tools

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use intent_gateway_domain::contract::Tool;
 use intent_gateway_domain::pointer::child;
-use intent_gateway_domain::violations::{Violations, code, kind, quoted};
+use intent_gateway_domain::violations::{Violations, code, kind, quote};
 
 /// The schema follows a draft before the seventh.
 const SCHEMA_TOO_OLD: &str = "SCHEMA_TOO_OLD";
@@ -58,12 +58,12 @@ fn dialect(at: &str, label: &str, schema: &Map<String, Value>, broken: &mut Viol
     match schema.get("$schema") {
         None => {}
         Some(Value::String(dialect)) if OLD_DRAFTS.iter().any(|draft| dialect.contains(draft)) => {
-            let message = format!("{label}: inputSchema follows {}, older than draft 7", quoted(dialect));
+            let message = format!("{label}: inputSchema follows {}, older than draft 7", quote(dialect));
             broken.push(at, SCHEMA_TOO_OLD, message);
         }
         Some(Value::String(dialect)) if KNOWN_DRAFTS.iter().any(|draft| dialect.contains(draft)) => {}
         Some(Value::String(dialect)) => {
-            let message = format!("{label}: inputSchema follows {}, which is not known here", quoted(dialect));
+            let message = format!("{label}: inputSchema follows {}, which is not known here", quote(dialect));
             warnings.push(at, code::NOT_IN_VOCABULARY, message);
         }
         Some(other) => {
@@ -92,7 +92,7 @@ fn properties<'a>(
     for (name, property) in properties {
         // `true` and `false` are schemas too, from draft 6 on.
         if !property.is_object() && !property.is_boolean() {
-            let message = format!("{label}: property {} must be a schema, found {}", quoted(name), kind(property));
+            let message = format!("{label}: property {} must be a schema, found {}", quote(name), kind(property));
             broken.push(child(&at, name), code::WRONG_TYPE, message);
         }
     }
@@ -126,7 +126,7 @@ fn required<'a>(
             }
             Some(name) => {
                 if !properties.contains(name) {
-                    let message = format!("{label}: inputSchema requires {}, which is no property", quoted(name));
+                    let message = format!("{label}: inputSchema requires {}, which is no property", quote(name));
                     broken.push(at, REQUIRED_UNDECLARED, message);
                 }
                 required.insert(name);
@@ -158,7 +158,7 @@ fn compare(
     }
     let Some(sent) = own.get("properties").and_then(Value::as_object) else { return };
     for name in required.difference(&always) {
-        let message = format!("{label}: inputSchema requires {}, which the platform may leave out", quoted(name));
+        let message = format!("{label}: inputSchema requires {}, which the platform may leave out", quote(name));
         warnings.push(child(at, "required"), REQUIRES_MORE, message);
     }
     if schema.get("additionalProperties") == Some(&Value::Bool(false)) {

@@ -291,13 +291,13 @@ proptest! {
 
 #[test]
 fn drift_is_told_by_its_kind() {
-    let pinned = judged(&tools()).pinned();
+    let pinned = judged(&tools()).pin();
     assert_eq!(
         pinned.tools().iter().map(|tool| tool.tool.as_str()).collect::<Vec<_>>(),
         ["book_thing", "search_things"]
     );
     let drift = |tools: &[Value]| -> Vec<(String, DriftKind)> {
-        let drift = pinned.drift(&judged(tools).pinned());
+        let drift = pinned.drift(&judged(tools).pin());
         drift.into_iter().map(|drift| (drift.tool, drift.kind)).collect()
     };
     let search = |kind: DriftKind| vec![("search_things".to_owned(), kind)];
@@ -315,37 +315,37 @@ fn drift_is_told_by_its_kind() {
     assert_eq!(drift(&terms), search(DriftKind::TermsChanged));
     assert_eq!(drift(&tools()[1..]), search(DriftKind::Removed));
     assert_eq!(drift(&with("/description", Some(json!("")))), search(DriftKind::Removed));
-    let fewer = judged(&tools()[1..]).pinned();
+    let fewer = judged(&tools()[1..]).pin();
     assert_eq!(fewer.drift(&pinned)[0].kind, DriftKind::Added);
     let mut both = with("/description", Some(json!("Other.")));
     both[0]["inputSchema"]["properties"]["city"] = json!({"type": "string"});
     assert_eq!(drift(&both).len(), 2);
     let written = serde_json::to_string(&pinned).expect("serialises");
-    assert_eq!(serde_json::from_str::<Pinned>(&written).expect("reads what it writes"), pinned);
+    assert_eq!(serde_json::from_str::<PinnedTools>(&written).expect("reads what it writes"), pinned);
 }
 
 #[test]
 fn a_second_change_of_the_same_kind_is_another_drift() {
-    let pinned = judged(&tools()).pinned();
-    let described = |text: &str| pinned.drift(&judged(&with("/description", Some(json!(text)))).pinned());
+    let pinned = judged(&tools()).pin();
+    let described = |text: &str| pinned.drift(&judged(&with("/description", Some(json!(text)))).pin());
     assert_eq!(described("Other."), described("Other."));
     assert_ne!(described("Other."), described("Another."));
-    assert_eq!(pinned.drift(&Pinned::default())[0].now, None);
+    assert_eq!(pinned.drift(&PinnedTools::default())[0].now, None);
 }
 
 #[test]
 fn accepting_takes_the_tools_of_those_intents_alone() {
-    let old = judged(&tools()).pinned();
-    let new = judged(&with("/description", Some(json!("Other.")))[..1]).pinned();
+    let old = judged(&tools()).pin();
+    let new = judged(&with("/description", Some(json!("Other.")))[..1]).pin();
     let intent = IntentId::parse("test.find_things").expect("well formed");
     let mut pinned = old.clone();
     pinned.accept(&new, &BTreeSet::new());
     assert_eq!(pinned, old);
     pinned.accept(&new, &[intent.clone()].into());
     assert_eq!(pinned, new);
-    assert!(pinned.holds(&intent) && !Pinned::default().holds(&intent));
+    assert!(pinned.holds(&intent) && !PinnedTools::default().holds(&intent));
     assert_eq!(old.intents().collect::<BTreeSet<_>>(), [&intent].into());
-    pinned.accept(&Pinned::default(), &[intent.clone()].into());
+    pinned.accept(&PinnedTools::default(), &[intent.clone()].into());
     assert!(!pinned.holds(&intent));
     pinned.accept(&old, &[intent].into());
     assert_eq!(pinned, old);

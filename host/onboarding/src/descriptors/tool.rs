@@ -5,11 +5,11 @@ use serde_json::{Map, Value};
 use super::meta::MetaReader;
 use super::{
     AcceptedTool, DESCRIPTION_MAX_CHARS, Expected, IgnoredReason, IgnoredTool, NAME_MAX_CHARS, PinnedTool, SkippedTool,
-    TOOL_VIOLATIONS_MAX, TOOLS_MAX, Verdict, schema,
+    TOOL_VIOLATIONS_MAX, TOOLS_MAX, ToolVerdict, schema,
 };
 use intent_gateway_domain::contract::{Descriptor, Violation};
 use intent_gateway_domain::pointer::child;
-use intent_gateway_domain::violations::{Violations, code, kind, longer_than, quoted};
+use intent_gateway_domain::violations::{Violations, code, kind, longer_than, quote};
 
 /// The name is not written as `verb_noun`.
 const NAME_FORM: &str = "NAME_FORM";
@@ -23,7 +23,7 @@ const DUPLICATE_TOOL: &str = "DUPLICATE_TOOL";
 const ABBREVIATIONS: [&str; 14] =
     ["e.g", "i.e", "etc", "approx", "incl", "excl", "max", "min", "no", "rs", "vs", "st", "dr", "mr"];
 
-pub(super) fn judge(position: usize, value: &Value, expected: &Expected<'_>, warnings: &mut Violations) -> Verdict {
+pub(super) fn judge(position: usize, value: &Value, expected: &Expected<'_>, warnings: &mut Violations) -> ToolVerdict {
     let mut check = ToolCheck { position, at: format!("/{position}"), name: None, intent: None, label: String::new() };
     check.label = format!("tools[{position}]");
     let Some(tool) = value.as_object() else {
@@ -31,7 +31,7 @@ pub(super) fn judge(position: usize, value: &Value, expected: &Expected<'_>, war
     };
     if let Some(name) = tool.get("name").and_then(Value::as_str) {
         let shown: String = name.chars().take(NAME_MAX_CHARS).collect();
-        check.label = if is_verb_noun(name) { shown.clone() } else { quoted(name) };
+        check.label = if is_verb_noun(name) { shown.clone() } else { quote(name) };
         check.name = Some(shown);
     }
     // A `null` is what some languages write for an absent member.
@@ -82,19 +82,19 @@ struct ToolCheck {
 
 impl ToolCheck {
     /// Skips the tool for breaches whose pointers are relative to it and whose messages do not yet name it.
-    fn skip(self, breaches: Vec<Violation>) -> Verdict {
+    fn skip(self, breaches: Vec<Violation>) -> ToolVerdict {
         let placed = breaches.into_iter().map(|breach| Violation {
             pointer: format!("{}{}", self.at, breach.pointer),
             code: breach.code,
             message: format!("{}: {}", self.label, breach.message),
         });
         let violations = placed.collect();
-        Verdict::Skipped(SkippedTool { position: self.position, name: self.name, intent: self.intent, violations })
+        ToolVerdict::Skipped(SkippedTool { position: self.position, name: self.name, intent: self.intent, violations })
     }
 
-    fn ignore(self, reason: IgnoredReason, because: &str) -> Verdict {
+    fn ignore(self, reason: IgnoredReason, because: &str) -> ToolVerdict {
         let message = format!("{}: {because}", self.label);
-        Verdict::Ignored(IgnoredTool { position: self.position, name: self.name, reason, message })
+        ToolVerdict::Ignored(IgnoredTool { position: self.position, name: self.name, reason, message })
     }
 
     /// A tool that is meant for the platform: first whether it says for which intent, then whether the partner lists
@@ -105,14 +105,14 @@ impl ToolCheck {
         block: &Map<String, Value>,
         expected: &Expected<'_>,
         warnings: &mut Violations,
-    ) -> Verdict {
+    ) -> ToolVerdict {
         let mut breaches = Vec::new();
-        let intent = named(block, "intent", &mut breaches);
-        let domain = named(block, "domain", &mut breaches);
+        let intent = require_named(block, "intent", &mut breaches);
+        let domain = require_named(block, "domain", &mut breaches);
         self.intent = intent.map(|intent| intent.chars().take(NAME_MAX_CHARS).collect());
         let (Some(intent), Some(domain)) = (intent, domain) else { return self.skip(breaches) };
         let Some(contract) = expected.contract(intent) else {
-            let shown = quoted(intent);
+            let shown = quote(intent);
             return match expected.catalogue.live(intent) {
                 Some(_) => self.ignore(IgnoredReason::IntentNotListed, &format!("the manifest does not list {shown}")),
                 None => self.ignore(IgnoredReason::UnknownIntent, &format!("there is no intent {shown}")),
@@ -124,7 +124,7 @@ impl ToolCheck {
             let mut broken = Violations::at_most(TOOL_VIOLATIONS_MAX);
             name_of(&self.at, &self.label, tool, &mut broken);
             if !broken.is_empty() {
-                return self.skipped(broken);
+                return self.skip_broken(broken);
             }
             let because = format!("the contract of {} has no tool of this name", contract.intent);
             return self.ignore(IgnoredReason::NotInContract, &because);
@@ -132,21 +132,21 @@ impl ToolCheck {
         let mut broken = Violations::at_most(TOOL_VIOLATIONS_MAX);
         if domain != contract.intent.domain() {
             let namespace = contract.intent.domain();
-            let message = format!("{}: domain must be {namespace}, found {}", self.label, quoted(domain));
+            let message = format!("{}: domain must be {namespace}, found {}", self.label, quote(domain));
             broken.push(format!("{}/_meta/platform/domain", self.at), DOMAIN_MISMATCH, message);
         }
         description(&self.at, &self.label, tool, &mut broken, warnings);
         let at = child(&self.at, "inputSchema");
         schema::judge(&at, &self.label, tool.get("inputSchema"), own, &mut broken, warnings);
         if !broken.is_empty() {
-            return self.skipped(broken);
+            return self.skip_broken(broken);
         }
         self.accept(tool, block, contract, expected, warnings)
     }
 
-    fn skipped(self, broken: Violations) -> Verdict {
+    fn skip_broken(self, broken: Violations) -> ToolVerdict {
         let violations = broken.into_vec();
-        Verdict::Skipped(SkippedTool { position: self.position, name: self.name, intent: self.intent, violations })
+        ToolVerdict::Skipped(SkippedTool { position: self.position, name: self.name, intent: self.intent, violations })
     }
 
     fn accept(
@@ -156,18 +156,18 @@ impl ToolCheck {
         contract: &Descriptor,
         expected: &Expected<'_>,
         warnings: &mut Violations,
-    ) -> Verdict {
+    ) -> ToolVerdict {
         let at = format!("{}/_meta/platform", self.at);
         let reader = MetaReader { at, label: self.label, block, warnings };
         let platform = reader.read(contract, expected);
         let name = self.name.unwrap_or_default();
         let pinned = PinnedTool::of(contract.intent.clone(), &name, tool);
-        Verdict::Accepted(Box::new(AcceptedTool { position: self.position, name, platform, pinned }))
+        ToolVerdict::Accepted(Box::new(AcceptedTool { position: self.position, name, platform, pinned }))
     }
 }
 
 /// A member of the block without which the tool is skipped.
-fn named<'a>(block: &'a Map<String, Value>, member: &str, breaches: &mut Vec<Violation>) -> Option<&'a str> {
+fn require_named<'a>(block: &'a Map<String, Value>, member: &str, breaches: &mut Vec<Violation>) -> Option<&'a str> {
     let (code, message) = match block.get(member) {
         Some(Value::String(text)) if !text.is_empty() => return Some(text),
         Some(Value::String(_)) => (code::EMPTY, format!("_meta.platform.{member} is empty")),

@@ -11,7 +11,7 @@ use super::{BUSINESS_NAME_MAX_CHARS, VERSION_MAX_CHARS};
 use intent_gateway_domain::contract::Refusal;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::pointer::child;
-use intent_gateway_domain::violations::{Violations, code, kind, longer_than, quoted};
+use intent_gateway_domain::violations::{Violations, code, kind, longer_than, quote};
 
 /// The one version of the manifest's schema (spec 1, Versioning).
 pub(crate) const MANIFEST_VERSION: &str = "0.1.0";
@@ -60,7 +60,7 @@ fn manifest_version(members: &Map<String, Value>, found: &mut Violations) {
     let Some(written) = text(members, "", "manifest_version", VERSION_MAX_CHARS, found) else { return };
     match parse_version(written) {
         None => {
-            let message = format!("manifest_version is no semantic version: {}", quoted(written));
+            let message = format!("manifest_version is no semantic version: {}", quote(written));
             found.push(at, code::BAD_FORMAT, message);
         }
         Some(version) if version.to_string() != MANIFEST_VERSION => {
@@ -93,7 +93,7 @@ fn business<'a>(
     if let Some(tier) = text(business, "/business", "tier", BUSINESS_NAME_MAX_CHARS, found)
         && !TIERS.contains(&tier)
     {
-        let message = format!("business.tier must be {}, found {}", TIERS.join(" or "), quoted(tier));
+        let message = format!("business.tier must be {}, found {}", TIERS.join(" or "), quote(tier));
         found.push("/business/tier", code::NOT_IN_VOCABULARY, message);
     }
     if business.contains_key("partner_id")
@@ -109,7 +109,7 @@ fn business<'a>(
 fn partner_id(written: &str, account: Option<&PartnerId>, found: &mut Violations) {
     let at = "/business/partner_id";
     if PartnerId::parse(written).is_err() {
-        let message = format!("business.partner_id is no partner identifier: {}", quoted(written));
+        let message = format!("business.partner_id is no partner identifier: {}", quote(written));
         found.push(at, code::BAD_FORMAT, message);
     } else if let Some(account) = account.filter(|account| account.as_str() != written) {
         let message = format!("business.partner_id is {written}, but the manifest is submitted for {account}");
@@ -123,13 +123,13 @@ fn entries_name_versions(members: &Map<String, Value>, found: &mut Violations) {
         let at = format!("/intents/{index}/intent_version");
         let Some(entry) = entry.as_object() else { continue };
         let intent = entry.get("intent").and_then(Value::as_str);
-        let label = intent.map_or_else(|| format!("intents[{index}]"), |intent| quoted(intent).replace('"', ""));
+        let label = intent.map_or_else(|| format!("intents[{index}]"), |intent| quote(intent).replace('"', ""));
         match entry.get("intent_version") {
             None => found.push(at, code::REQUIRED, format!("{label}: intent_version is missing")),
             Some(Value::String(written))
                 if longer_than(written, VERSION_MAX_CHARS) || parse_version(written).is_none() =>
             {
-                let message = format!("{label}: intent_version is no semantic version: {}", quoted(written));
+                let message = format!("{label}: intent_version is no semantic version: {}", quote(written));
                 found.push(at, code::BAD_FORMAT, message);
             }
             Some(Value::String(_)) => {}
@@ -170,7 +170,7 @@ fn text<'a>(
 /// In a file that a person writes, an unknown member is a slip of the pen that is better found at once.
 fn refuse_unknown(members: &Map<String, Value>, known: &[&str], at: &str, found: &mut Violations) {
     for key in members.keys().filter(|key| !known.contains(&key.as_str())) {
-        let message = format!("{} is unknown; expected one of: {}", quoted(key), known.join(", "));
+        let message = format!("{} is unknown; expected one of: {}", quote(key), known.join(", "));
         found.push(child(at, key), code::UNKNOWN_MEMBER, message);
     }
 }

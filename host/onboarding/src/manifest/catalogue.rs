@@ -14,7 +14,6 @@ use intent_gateway_domain::ports::Contracts;
 /// The live contract of one intent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveIntent {
-    /// The intent.
     pub intent: IntentId,
     /// Version of the live contract.
     pub version: Version,
@@ -54,7 +53,7 @@ impl Catalogue {
 
     /// The one intent that somebody may have meant: the same but for case, hyphens and plural forms.
     #[must_use]
-    pub fn meant(&self, written: &str) -> Option<&IntentId> {
+    pub fn resolve(&self, written: &str) -> Option<&IntentId> {
         let folded = fold(written);
         let mut alike = self.live.keys().filter(|intent| fold(intent.as_str()) == folded);
         alike.next().filter(|_| alike.next().is_none())
@@ -107,13 +106,13 @@ mod tests {
             ("", None),
             ("travel.book_hotels", None),
         ] {
-            assert_eq!(catalogue.meant(written).map(IntentId::as_str), meant, "{written}");
+            assert_eq!(catalogue.resolve(written).map(IntentId::as_str), meant, "{written}");
         }
     }
 
     #[test]
     fn two_that_may_be_meant_are_none() {
-        assert_eq!(catalogue(&["auto.wash_car", "auto.wash_cars"]).meant("auto.wash_CARS"), None);
+        assert_eq!(catalogue(&["auto.wash_car", "auto.wash_cars"]).resolve("auto.wash_CARS"), None);
     }
 
     #[test]

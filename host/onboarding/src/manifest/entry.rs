@@ -7,14 +7,14 @@ use serde_json::{Map, Number, Value};
 
 use intent_gateway_domain::place::WHOLE_COUNTRY;
 
-use super::submission::{Found, Terms, unknown_members};
+use super::submission::{SubmissionFindings, Terms, unknown_members};
 use super::{
     Currency, Entry, Flag, FlagCode, LiveIntent, PLACE_MAX_CHARS, Pricing, SERVICE_AREA_MAX, VERSION_MAX_CHARS,
 };
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::platform_code::INVALID_INTENT;
 use intent_gateway_domain::pointer::child;
-use intent_gateway_domain::violations::{code, kind, longer_than, quoted};
+use intent_gateway_domain::violations::{code, kind, longer_than, quote};
 
 /// The domain is not the namespace of the intent.
 const DOMAIN_MISMATCH: &str = "DOMAIN_MISMATCH";
@@ -52,13 +52,13 @@ pub(super) struct EntryCheck<'a> {
     entry: &'a Value,
     pub(super) terms: &'a Terms<'a>,
     pub(super) live: Option<&'a LiveIntent>,
-    pub(super) found: &'a mut Found,
+    pub(super) found: &'a mut SubmissionFindings,
     /// Readable as JSON and as nothing else.
     pub(super) unread: Map<String, Value>,
 }
 
 impl<'a> EntryCheck<'a> {
-    pub(super) fn new(index: usize, entry: &'a Value, terms: &'a Terms<'a>, found: &'a mut Found) -> Self {
+    pub(super) fn new(index: usize, entry: &'a Value, terms: &'a Terms<'a>, found: &'a mut SubmissionFindings) -> Self {
         let intent = entry.get("intent").and_then(Value::as_str).filter(|text| IntentId::parse(text).is_ok());
         Self {
             at: format!("/intents/{index}"),
@@ -120,7 +120,6 @@ impl<'a> EntryCheck<'a> {
         self.found.refusals.push(format!("{}/{member}", self.at), code, message);
     }
 
-    /// Warns of a member.
     pub(super) fn warn(&mut self, member: &str, code: &str, message: impl std::fmt::Display) {
         let message = format!("{}: {message}", self.label);
         self.found.warnings.push(format!("{}/{member}", self.at), code, message);
@@ -143,8 +142,8 @@ impl<'a> EntryCheck<'a> {
         if let Some(live) = self.live {
             return Some(live.intent.clone());
         }
-        let shown = quoted(written);
-        match self.terms.catalogue.meant(written) {
+        let shown = quote(written);
+        match self.terms.catalogue.resolve(written) {
             Some(meant) => {
                 self.refuse(
                     "intent",
@@ -161,7 +160,7 @@ impl<'a> EntryCheck<'a> {
         let written = self.required_text(members, "domain")?;
         let namespace = IntentId::parse(&self.label).ok().map(|intent| intent.domain().to_owned());
         if let Some(namespace) = namespace.filter(|namespace| namespace != written) {
-            let shown = quoted(written);
+            let shown = quote(written);
             self.refuse(
                 "domain",
                 DOMAIN_MISMATCH,
@@ -229,7 +228,7 @@ impl<'a> EntryCheck<'a> {
             }
             Some(Value::String(currency)) if currency == "INR" => Some(Currency::Inr),
             Some(Value::String(other)) => {
-                let message = format_args!("pricing.currency must be INR, found {}", quoted(other));
+                let message = format_args!("pricing.currency must be INR, found {}", quote(other));
                 self.refuse(member, code::UNEXPECTED_VALUE, message);
                 None
             }
@@ -289,7 +288,7 @@ impl<'a> EntryCheck<'a> {
         if !is_plausible_place(place) {
             let message = format_args!(
                 "{name} is neither {WHOLE_COUNTRY} nor a six-digit postal code nor an English city name: {}",
-                quoted(place)
+                quote(place)
             );
             self.warn(&member, PLACE_IMPLAUSIBLE, message);
         }
@@ -305,7 +304,7 @@ impl<'a> EntryCheck<'a> {
         };
         let Some(version) = parse_version(written) else {
             self.unread.insert(member.to_owned(), written.into());
-            let message = format_args!("intent_version is no semantic version: {}", quoted(written));
+            let message = format_args!("intent_version is no semantic version: {}", quote(written));
             self.warn(member, code::BAD_FORMAT, message);
             return Some(None);
         };

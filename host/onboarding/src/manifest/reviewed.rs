@@ -13,7 +13,7 @@ use intent_gateway_domain::contract::Axes;
 use intent_gateway_domain::endpoint::ApiMapping;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::pointer::child;
-use intent_gateway_domain::violations::{code, kind, longer_than, quoted};
+use intent_gateway_domain::violations::{code, kind, longer_than, quote};
 
 /// The completion address is not the platform's for this partner.
 const CALLBACK_MISMATCH: &str = "CALLBACK_MISMATCH";
@@ -132,7 +132,7 @@ impl<'a> EntryCheck<'a> {
             self.warn(
                 "availability",
                 AVAILABILITY_UNREAD,
-                format_args!("availability {} cannot be read: {unread}", quoted(text)),
+                format_args!("availability {} cannot be read: {unread}", quote(text)),
             );
         }
         Some(text.to_owned())
@@ -143,7 +143,7 @@ impl<'a> EntryCheck<'a> {
         let expected = completion_callback(self.terms.base_url, self.terms.partner);
         let written = self.optional_text(members, member, URL_MAX_CHARS, "reports go to the platform's address")?;
         if written != expected {
-            let message = format_args!("completion_callback must be {expected}, found {}", quoted(written));
+            let message = format_args!("completion_callback must be {expected}, found {}", quote(written));
             self.warn(member, CALLBACK_MISMATCH, message);
         }
         Some(written.to_owned())
@@ -154,7 +154,7 @@ impl<'a> EntryCheck<'a> {
         let written = self.optional_text(members, member, WIDGET_TYPE_MAX_CHARS, "the intent's widget is used")?;
         if let Some(live) = self.live.filter(|live| live.widget_types.iter().all(|widget| widget != written)) {
             let expected = live.widget_types.join(" or ");
-            let message = format_args!("widget_type must be {expected}, found {}", quoted(written));
+            let message = format_args!("widget_type must be {expected}, found {}", quote(written));
             self.warn(member, WIDGET_MISMATCH, message);
         }
         Some(written.to_owned())

@@ -36,7 +36,7 @@ impl Status {
     ///
     /// # Errors
     /// [`NotPending`] unless the manifest waits for one.
-    pub fn decided(self, decision: Decision) -> Result<Self, NotPending> {
+    pub fn decide(self, decision: Decision) -> Result<Self, NotPending> {
         match (self, decision) {
             (Self::PendingReview, Decision::Accept) => Ok(Self::Approved),
             (Self::PendingReview, Decision::Reject) => Ok(Self::Rejected),
@@ -49,7 +49,6 @@ impl Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// Accepted.
     Accept,
     /// Changes are needed.
     Reject,
@@ -96,11 +95,11 @@ mod tests {
 
     #[test]
     fn only_what_is_pending_is_decided() {
-        assert_eq!(Status::PendingReview.decided(Decision::Accept), Ok(Status::Approved));
-        assert_eq!(Status::PendingReview.decided(Decision::Reject), Ok(Status::Rejected));
+        assert_eq!(Status::PendingReview.decide(Decision::Accept), Ok(Status::Approved));
+        assert_eq!(Status::PendingReview.decide(Decision::Reject), Ok(Status::Rejected));
         for status in Status::ALL.into_iter().filter(|status| *status != Status::PendingReview) {
             for decision in [Decision::Accept, Decision::Reject] {
-                assert_eq!(status.decided(decision), Err(NotPending(status)));
+                assert_eq!(status.decide(decision), Err(NotPending(status)));
             }
         }
     }

@@ -10,7 +10,7 @@ use intent_gateway_domain::contract::Refusal;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::platform_code::INVALID_INTENT;
 use intent_gateway_domain::pointer::child;
-use intent_gateway_domain::violations::{Violations, code, kind, longer_than, quoted};
+use intent_gateway_domain::violations::{Violations, code, kind, longer_than, quote};
 
 /// The same intent in two entries.
 const DUPLICATE_INTENT: &str = "DUPLICATE_INTENT";
@@ -36,7 +36,7 @@ pub fn completion_callback(base_url: &str, partner: &PartnerId) -> String {
 
 /// What the checks of one submission have found.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct SubmissionFindings {
     /// Each of them refuses the submission.
     pub(super) refusals: Violations,
     /// None of them does.
@@ -51,7 +51,7 @@ pub(super) struct Found {
 /// Every breach of what is checked at submit, in document order. The code is `INVALID_INTENT` when the first of them is
 /// an intent that does not exist, `INVALID_REQUEST` otherwise.
 pub fn submit(body: &Value, terms: &Terms<'_>) -> Result<Accepted, Refusal> {
-    let mut found = Found::default();
+    let mut found = SubmissionFindings::default();
     let Some(members) = body.as_object() else {
         found.refusals.push("", code::WRONG_TYPE, format!("the manifest must be an object, found {}", kind(body)));
         return Err(refusal(found.refusals));
@@ -79,7 +79,7 @@ pub(super) fn refusal(violations: Violations) -> Refusal {
     if unknown_intent { Refusal { code: INVALID_INTENT.to_owned(), ..refusal } } else { refusal }
 }
 
-fn business_name(members: &Map<String, Value>, found: &mut Found) -> Option<String> {
+fn business_name(members: &Map<String, Value>, found: &mut SubmissionFindings) -> Option<String> {
     let at = "/businessName";
     match members.get("businessName") {
         None => found.refusals.push(at, code::REQUIRED, "businessName is missing"),
@@ -116,7 +116,7 @@ fn submit_for_review(members: &Map<String, Value>, refusals: &mut Violations) ->
     }
 }
 
-fn intents(members: &Map<String, Value>, terms: &Terms<'_>, found: &mut Found) -> Option<Vec<Entry>> {
+fn intents(members: &Map<String, Value>, terms: &Terms<'_>, found: &mut SubmissionFindings) -> Option<Vec<Entry>> {
     let at = "/intents";
     let entries = match members.get("intents") {
         None => {
@@ -144,7 +144,7 @@ fn intents(members: &Map<String, Value>, terms: &Terms<'_>, found: &mut Found) -
         if let Some(intent) = entry.get("intent").and_then(Value::as_str) {
             match first_at.get(intent) {
                 Some(first) => {
-                    let shown = entry_read.as_ref().map_or_else(|| quoted(intent), |entry| entry.intent.to_string());
+                    let shown = entry_read.as_ref().map_or_else(|| quote(intent), |entry| entry.intent.to_string());
                     let message = format!("{shown}: listed twice, in intents[{first}] and intents[{index}]");
                     found.refusals.push(format!("{at}/{index}/intent"), DUPLICATE_INTENT, message);
                 }
@@ -169,7 +169,7 @@ pub(super) fn unknown_members(
     let unknown = members.iter().filter(|(key, _)| !known.contains(&key.as_str()));
     unknown
         .map(|(key, value)| {
-            let message = format!("{owner}: {} is no member of a manifest and is not read", quoted(key));
+            let message = format!("{owner}: {} is no member of a manifest and is not read", quote(key));
             warnings.push(child(at, key), code::UNKNOWN_MEMBER, message);
             (key.clone(), value.clone())
         })

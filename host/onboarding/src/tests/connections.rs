@@ -7,7 +7,7 @@ use super::world::{INTENT, START_MS, World, actor, endpoint, failed_probe, manif
 use crate::connection::{ConnectionState, NotAllowed};
 use crate::manifest::Status;
 use crate::records::{Connection, ReviewStatus, ReviewSubject};
-use crate::{DecisionOrder, OnboardingError, TestOrder, Verdict};
+use crate::{DecisionOrder, OnboardingError, ReviewVerdict, TestOrder};
 use intent_gateway_domain::golive::Confirmation;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::store::List;
@@ -257,7 +257,8 @@ fn a_changed_tool_is_quarantined_until_it_is_accepted() {
     assert_eq!(world.drift_reviews().len(), 1, "the same drift is reviewed once");
 
     let order = |verdict| DecisionOrder { verdict, notes: "looked at".to_owned(), confirmed: BTreeSet::new() };
-    block_on(world.onboarding.reviews.decide(&review, &order(Verdict::Approve), &actor("admin"))).expect("decided");
+    block_on(world.onboarding.reviews.decide(&review, &order(ReviewVerdict::Approve), &actor("admin")))
+        .expect("decided");
     assert_eq!(world.routed().len(), 1);
     assert!(world.probe(&account).quarantine.is_empty(), "the tools are pinned as they are now");
 }
@@ -269,7 +270,8 @@ fn a_changed_tool_that_is_rejected_stays_out_until_it_is_put_back() {
     world.outside.tools.lock().expect("not poisoned")[0]["description"] = "Finds anything at all.".into();
     world.probe(&account);
     let [review] = world.drift_reviews().try_into().expect("one review");
-    let order = DecisionOrder { verdict: Verdict::Reject, notes: "put it back".to_owned(), confirmed: BTreeSet::new() };
+    let order =
+        DecisionOrder { verdict: ReviewVerdict::Reject, notes: "put it back".to_owned(), confirmed: BTreeSet::new() };
     block_on(world.onboarding.reviews.decide(&review, &order, &actor("admin"))).expect("decided");
     assert!(world.routed().is_empty());
     *world.outside.tools.lock().expect("not poisoned") = vec![tool()];
@@ -321,7 +323,7 @@ fn approving_a_drift_takes_the_tools_that_were_reviewed_and_no_others() {
     world.probe(&account);
     let [second] = world.drift_reviews().try_into().expect("the first has nothing to decide any more");
     assert_ne!(first, second);
-    let order = DecisionOrder { verdict: Verdict::Approve, notes: String::new(), confirmed: BTreeSet::new() };
+    let order = DecisionOrder { verdict: ReviewVerdict::Approve, notes: String::new(), confirmed: BTreeSet::new() };
     let late = block_on(world.onboarding.reviews.decide(&first, &order, &actor("admin")));
     assert!(matches!(late, Err(OnboardingError::OutOfStep { code: "REVIEW_CLOSED", .. })), "{late:?}");
     assert!(world.routed().is_empty());

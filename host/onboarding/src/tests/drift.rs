@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::world::{INTENT, World, actor, endpoint, manifest, tool};
 use crate::records::{Connection, Review, ReviewStatus, ReviewSubject};
-use crate::{DecisionOrder, OnboardingError, TestOrder, Verdict};
+use crate::{DecisionOrder, OnboardingError, ReviewVerdict, TestOrder};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::store::{Change, Store as _, load};
 
@@ -27,8 +27,11 @@ impl World {
     }
 
     fn approve_drift(&self, review: &str) -> Result<(), OnboardingError> {
-        let order =
-            DecisionOrder { verdict: Verdict::Approve, notes: "looked at".to_owned(), confirmed: BTreeSet::new() };
+        let order = DecisionOrder {
+            verdict: ReviewVerdict::Approve,
+            notes: "looked at".to_owned(),
+            confirmed: BTreeSet::new(),
+        };
         block_on(self.onboarding.reviews.decide(review, &order, &actor("admin"))).map(drop)
     }
 
@@ -158,7 +161,7 @@ fn a_drift_that_shrinks_is_another_drift_until_it_was_decided() {
     let ReviewSubject::Drift { intents, .. } = subject else { panic!("{subject:?}") };
     assert_eq!(intents.iter().map(IntentId::as_str).collect::<Vec<_>>(), [OTHER]);
     // Rejected, what is left of it is not asked about again.
-    let order = DecisionOrder { verdict: Verdict::Reject, notes: "no".to_owned(), confirmed: BTreeSet::new() };
+    let order = DecisionOrder { verdict: ReviewVerdict::Reject, notes: "no".to_owned(), confirmed: BTreeSet::new() };
     block_on(world.onboarding.reviews.decide(&one, &order, &actor("admin"))).expect("decided");
     assert_eq!(world.probe_again(&account).drift_review, Some(one));
 }

@@ -9,7 +9,7 @@ use super::world::{INTENT, World, actor, manifest};
 use crate::delivered::{DELIVERED_WINDOW_MS, REPORTS_MIN};
 use crate::records::{Manifests, Review, ReviewStatus, ReviewSubject};
 use crate::results::REPORTS_BETWEEN_REVIEWS;
-use crate::{DecisionOrder, Verdict};
+use crate::{DecisionOrder, ReviewVerdict};
 use intent_gateway_domain::contract::{Axes, Axis};
 use intent_gateway_domain::delivered::{Deliveries, Tally};
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -40,7 +40,7 @@ impl Tallies {
 }
 
 impl Deliveries for Tallies {
-    fn delivered<'a>(&'a self, partner: Option<&'a PartnerId>, since_ms: u64) -> Answer<'a, Vec<Tally>> {
+    fn sum_delivered<'a>(&'a self, partner: Option<&'a PartnerId>, since_ms: u64) -> Answer<'a, Vec<Tally>> {
         let hook = partner.and_then(|_| self.meanwhile.lock().expect("not poisoned").take());
         if let Some(hook) = hook {
             hook();
@@ -101,7 +101,7 @@ impl Case {
         self.reviews().iter().map(|review| review.status).collect()
     }
 
-    fn decide(&self, verdict: Verdict) {
+    fn decide(&self, verdict: ReviewVerdict) {
         self.world.pass_ms(1);
         let open = self.reviews().into_iter().find(|review| review.status == ReviewStatus::Open).expect("an open one");
         let order = DecisionOrder { verdict, notes: "Look into it.".to_owned(), confirmed: Default::default() };
@@ -170,7 +170,7 @@ fn a_rejection_sends_the_signals_back() {
     case.look();
     drop(case.world.mails());
     let before = block_on(load::<Manifests>(&*case.world.store, case.partner.as_str())).expect("readable");
-    case.decide(Verdict::Reject);
+    case.decide(ReviewVerdict::Reject);
     assert_eq!(case.statuses(), [ReviewStatus::Rejected]);
     let mails = case.world.mails();
     let [mail] = mails.as_slice() else { panic!("{mails:?}") };
@@ -186,7 +186,7 @@ fn a_rejection_sends_the_signals_back() {
 
 #[test]
 fn what_was_decided_is_let_alone_until_enough_is_new() {
-    for verdict in [Verdict::Approve, Verdict::Reject] {
+    for verdict in [ReviewVerdict::Approve, ReviewVerdict::Reject] {
         let case = Case::new(0.9);
         case.half_cancelled(100);
         assert_eq!(case.look(), 1);
@@ -197,13 +197,13 @@ fn what_was_decided_is_let_alone_until_enough_is_new() {
         case.books.report(&case.world, &case.partner, "completed", 1);
         assert_eq!(case.look(), 1, "{verdict:?}");
         assert_eq!(case.look(), 0);
-        let decided = if verdict == Verdict::Approve { ReviewStatus::Approved } else { ReviewStatus::Rejected };
+        let decided = if verdict == ReviewVerdict::Approve { ReviewStatus::Approved } else { ReviewStatus::Rejected };
         assert_eq!(case.statuses(), [decided, ReviewStatus::Open]);
     }
     let case = Case::new(0.9);
     case.half_cancelled(30);
     case.look();
-    case.decide(Verdict::Approve);
+    case.decide(ReviewVerdict::Approve);
     assert!(case.world.mails().iter().any(|mail| mail.text.contains("were compared with your reports, and stand")));
     case.books.report(&case.world, &case.partner, "completed", 500);
     assert_eq!(case.look(), 0, "by now it is borne out");
@@ -230,7 +230,7 @@ fn signals_that_were_corrected_are_judged_anew() {
     assert_eq!(case.statuses(), [Superseded, Superseded, Open]);
 
     // After a decision no number of reports has to be waited for.
-    case.decide(Verdict::Reject);
+    case.decide(ReviewVerdict::Reject);
     case.declare(0.85);
     assert_eq!(case.look(), 1);
     assert_eq!(case.statuses().last(), Some(&Open));
@@ -251,7 +251,7 @@ fn of_two_gateways_one_raises_it() {
     let case = Case::new(0.9);
     case.half_cancelled(100);
     case.look();
-    case.decide(Verdict::Approve);
+    case.decide(ReviewVerdict::Approve);
     case.half_cancelled(100);
     // The other one raises it after this one has read the records, while it asks what came since the decision.
     let shared = Arc::new(case);

@@ -7,7 +7,7 @@ use crate::compliance::CheckState;
 use crate::manifest::Status;
 use crate::records::ReviewStatus;
 use crate::reviews::REVIEW_DUE_MS;
-use crate::{DecisionOrder, OnboardingError, Verdict};
+use crate::{DecisionOrder, OnboardingError, ReviewVerdict};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::store::List;
 
@@ -17,7 +17,7 @@ impl World {
         block_on(self.onboarding.reviews.list(list)).expect("readable").into_iter().map(|review| review.id).collect()
     }
 
-    fn decide(&self, review: &str, verdict: Verdict, confirm: bool) -> Result<(), OnboardingError> {
+    fn decide(&self, review: &str, verdict: ReviewVerdict, confirm: bool) -> Result<(), OnboardingError> {
         let view = block_on(self.onboarding.reviews.get(review)).expect("there");
         let by_hand = view.checklist.iter().filter(|item| confirm && item.state == CheckState::ByHand);
         let confirmed = by_hand.map(|item| item.code.to_string()).collect();
@@ -30,7 +30,7 @@ impl World {
         block_on(self.onboarding.accounts.set_profile(account, super::world::profile(), &actor("partner")))
             .expect("sound");
         let review = block_on(self.onboarding.submissions.get(account)).expect("there").review.expect("under review");
-        self.decide(&review, Verdict::Approve, true).expect("approved");
+        self.decide(&review, ReviewVerdict::Approve, true).expect("approved");
     }
 
     fn status(&self, account: &PartnerId) -> Status {
@@ -71,7 +71,7 @@ fn a_newer_submission_supersedes_the_review_before() {
     let first = world.submit(&account, true).review.expect("a review");
     let second = world.submit(&account, true).review.expect("a review");
     assert_eq!(world.open_reviews(), [second]);
-    let refused = world.decide(&first, Verdict::Reject, false);
+    let refused = world.decide(&first, ReviewVerdict::Reject, false);
     assert!(matches!(refused, Err(OnboardingError::OutOfStep { code: "REVIEW_CLOSED", .. })), "{refused:?}");
 }
 
@@ -80,19 +80,22 @@ fn approval_needs_every_item_of_the_checklist() {
     let world = World::new();
     let account = world.account();
     let review = world.submit(&account, true).review.expect("a review");
-    assert!(matches!(world.decide(&review, Verdict::Approve, true), Err(OnboardingError::NotReady(_))), "no profile");
+    assert!(
+        matches!(world.decide(&review, ReviewVerdict::Approve, true), Err(OnboardingError::NotReady(_))),
+        "no profile"
+    );
     block_on(world.onboarding.accounts.set_profile(&account, super::world::profile(), &actor("partner")))
         .expect("sound");
     for (status, bytes, content_type) in [(404, 4_000, "text/html"), (200, 0, "text/html"), (200, 4_000, "image/png")] {
         *world.outside.page.lock().expect("not poisoned") = (status, bytes, content_type);
-        let refused = world.decide(&review, Verdict::Approve, true);
+        let refused = world.decide(&review, ReviewVerdict::Approve, true);
         assert!(matches!(refused, Err(OnboardingError::NotReady(_))), "{status} {bytes} {content_type}: {refused:?}");
     }
     *world.outside.page.lock().expect("not poisoned") = (200, 4_000, "application/pdf");
     assert_eq!(world.status(&account), Status::PendingReview);
-    world.decide(&review, Verdict::Approve, true).expect("all is there");
+    world.decide(&review, ReviewVerdict::Approve, true).expect("all is there");
     assert_eq!(world.status(&account), Status::Approved);
-    let again = world.decide(&review, Verdict::Reject, false);
+    let again = world.decide(&review, ReviewVerdict::Reject, false);
     assert!(matches!(again, Err(OnboardingError::OutOfStep { code: "REVIEW_CLOSED", .. })));
 }
 
@@ -106,9 +109,9 @@ fn what_a_person_must_look_at_must_be_confirmed() {
     country["intents"][0]["service_area"] = serde_json::json!(["IN_ALL"]);
     let sent = block_on(world.onboarding.submissions.submit(&account, &country, &actor("partner"))).expect("accepted");
     let review = sent.review.expect("a review");
-    let refused = world.decide(&review, Verdict::Approve, false);
+    let refused = world.decide(&review, ReviewVerdict::Approve, false);
     assert!(matches!(refused, Err(OnboardingError::NotReady(_))), "{refused:?}");
-    world.decide(&review, Verdict::Approve, true).expect("confirmed");
+    world.decide(&review, ReviewVerdict::Approve, true).expect("confirmed");
 }
 
 #[test]
@@ -116,10 +119,10 @@ fn a_rejection_tells_the_partner_what_to_mend() {
     let world = World::new();
     let account = world.account();
     let review = world.submit(&account, true).review.expect("a review");
-    let order = DecisionOrder { verdict: Verdict::Reject, notes: " ".to_owned(), confirmed: BTreeSet::new() };
+    let order = DecisionOrder { verdict: ReviewVerdict::Reject, notes: " ".to_owned(), confirmed: BTreeSet::new() };
     let silent = block_on(world.onboarding.reviews.decide(&review, &order, &actor("admin")));
     assert!(matches!(silent, Err(OnboardingError::Refused(_))), "a rejection says why");
-    world.decide(&review, Verdict::Reject, false).expect("decided");
+    world.decide(&review, ReviewVerdict::Reject, false).expect("decided");
     assert_eq!(world.status(&account), Status::Rejected);
     let mails = world.mails();
     assert!(mails.iter().any(|mail| mail.to == "ops@coolcar.example" && mail.text.contains("as agreed")), "{mails:?}");

@@ -76,7 +76,7 @@ impl Evidence for Found {
 struct Told(Mutex<Vec<HealthEvent>>);
 
 impl HealthLog for Told {
-    fn changed(&self, event: HealthEvent) {
+    fn note_change(&self, event: HealthEvent) {
         self.0.lock().expect("not poisoned").push(event);
     }
 }

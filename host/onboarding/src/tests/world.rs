@@ -173,7 +173,7 @@ impl Contracts for Live {
         found.map(|contract| contract.clone() as Arc<dyn Contract>)
     }
 
-    fn loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
+    fn find_loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
         self.all().into_iter().find(|contract| contract.digest() == digest)
     }
 
@@ -181,7 +181,7 @@ impl Contracts for Live {
         self.0.iter().map(|contract| contract.clone() as Arc<dyn Contract>).collect()
     }
 
-    fn woken(&self, utterance: &str) -> Vec<Arc<dyn Contract>> {
+    fn select_by_cues(&self, utterance: &str) -> Vec<Arc<dyn Contract>> {
         if utterance.contains("thing") { self.live(INTENT).into_iter().collect() } else { Vec::new() }
     }
 }

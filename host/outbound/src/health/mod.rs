@@ -122,7 +122,7 @@ impl Health {
                 admission
             });
             admitted.admissions.push(admission);
-            admitted.events.extend(told(&mut changes, id, now_ms));
+            admitted.events.extend(describe_changes(&mut changes, id, now_ms));
         }
         let is_served = |admission: &Admission| matches!(admission, Admission::Go | Admission::Probe(Cause::Slow));
         if let Some((place, _)) = least_slow.filter(|_| !admitted.admissions.iter().any(is_served)) {
@@ -136,7 +136,7 @@ impl Health {
         let mut changes = Vec::new();
         let known = self.partners.get_mut(partner);
         let admission = known.map_or(Admission::Go, |mut known| known.admit_call(now_ms, &mut changes));
-        let event = told(&mut changes, partner, now_ms).next();
+        let event = describe_changes(&mut changes, partner, now_ms).next();
         (admission, event)
     }
 
@@ -147,7 +147,7 @@ impl Health {
         let due = partner.record(seen, now_ms, &mut changes);
         // Released before others are looked at: they may be behind the same lock.
         drop(partner);
-        let mut events: Vec<HealthEvent> = told(&mut changes, seen.partner, now_ms).collect();
+        let mut events: Vec<HealthEvent> = describe_changes(&mut changes, seen.partner, now_ms).collect();
         if let Some(slowness) = due {
             self.leave(seen.partner, seen.intent, slowness, now_ms, &mut events);
         }
@@ -281,6 +281,10 @@ impl StrikeCounter for Health {
 }
 
 /// The changes of one partner as events.
-fn told(changes: &mut Vec<HealthChange>, partner: &PartnerId, now_ms: u64) -> impl Iterator<Item = HealthEvent> {
+fn describe_changes(
+    changes: &mut Vec<HealthChange>,
+    partner: &PartnerId,
+    now_ms: u64,
+) -> impl Iterator<Item = HealthEvent> {
     changes.drain(..).map(move |change| HealthEvent { at_ms: now_ms, partner: partner.clone(), change })
 }

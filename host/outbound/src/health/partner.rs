@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::breaker::{Breaker, BreakerView, Gate, Turn};
 use super::latency::Sample;
 use super::observed::{Observation, Outcome};
-use super::pool::{OutView, Passage, Pool, ToolView, Verdict};
+use super::pool::{HealthVerdict, OutView, Passage, Pool, ToolView};
 use super::strikes::Tally;
 use super::{Admission, Cause};
 use intent_gateway_domain::health::{HealthChange, Slowness, Strikes};
@@ -42,7 +42,6 @@ pub(super) struct PartnerHealth {
 pub struct PartnerView {
     /// Who.
     pub partner: PartnerId,
-    /// Its breaker.
     pub breaker: BreakerView,
     /// The strikes that have not expired, by code.
     pub strikes: Vec<Strikes>,
@@ -53,7 +52,6 @@ pub struct PartnerView {
 /// What is shown of one partner and intent.
 #[derive(Clone, Debug, Serialize)]
 pub struct IntentView {
-    /// The intent.
     pub intent: IntentId,
     /// Set while the partner is out of the pool.
     pub out: Option<OutView>,
@@ -139,9 +137,9 @@ impl PartnerHealth {
             Outcome::TurnedAway | Outcome::Unsaid => (None, false),
         };
         match self.pool(seen.intent)?.record(seen.tool, seen.targets, sample, failed, now_ms) {
-            Verdict::Stays => None,
-            Verdict::Due(slowness) => Some(slowness),
-            Verdict::Returned(by) => {
+            HealthVerdict::Stays => None,
+            HealthVerdict::Due(slowness) => Some(slowness),
+            HealthVerdict::Returned(by) => {
                 changes.push(HealthChange::Returned { intent: seen.intent.clone(), by });
                 None
             }

@@ -45,7 +45,7 @@ const TOOLS_MAX: usize = 32;
 
 /// What a call leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum HealthVerdict {
     Stays,
     /// It is due to leave; [`Pool::eject`] and [`Pool::hold`] say which it is to be.
     Due(Slowness),
@@ -90,7 +90,6 @@ pub(super) struct Pool {
 /// What is shown of one tool.
 #[derive(Clone, Debug, Serialize)]
 pub struct ToolView {
-    /// The tool.
     pub tool: String,
     /// Its targets, as last seen.
     pub targets: LatencyTargets,
@@ -122,7 +121,7 @@ impl Pool {
         sample: Option<Sample>,
         failed: bool,
         now_ms: u64,
-    ) -> Verdict {
+    ) -> HealthVerdict {
         self.heard_ms = self.heard_ms.max(now_ms);
         let over_since_ms = match sample {
             Some(sample) => self.measure(tool, targets, sample, now_ms),
@@ -130,21 +129,23 @@ impl Pool {
         };
         if let Some(out) = &mut self.out {
             if out.slowness.tool != tool {
-                return Verdict::Stays;
+                return HealthVerdict::Stays;
             }
             out.hear(sample, failed, now_ms);
             let spans = now_ms.saturating_sub(out.good_since_ms) >= RETURN_SPAN_MS;
             if out.good_calls < RETURN_GOOD_CALLS || !spans {
-                return Verdict::Stays;
+                return HealthVerdict::Stays;
             }
-            return self.come_back(ReturnReason::Recovered, now_ms).map_or(Verdict::Stays, Verdict::Returned);
+            return self
+                .come_back(ReturnReason::Recovered, now_ms)
+                .map_or(HealthVerdict::Stays, HealthVerdict::Returned);
         }
         let slow = sample.is_some_and(|sample| sample.slow);
         let over_for_ms = over_since_ms.map_or(0, |since_ms| now_ms.saturating_sub(since_ms));
         if !slow || over_for_ms < OVER_FOR_MS || !self.is_due(now_ms) {
-            return Verdict::Stays;
+            return HealthVerdict::Stays;
         }
-        self.slowness(tool, over_for_ms, now_ms).map_or(Verdict::Stays, Verdict::Due)
+        self.slowness(tool, over_for_ms, now_ms).map_or(HealthVerdict::Stays, HealthVerdict::Due)
     }
 
     fn measure(&mut self, tool: &str, targets: LatencyTargets, sample: Sample, now_ms: u64) -> Option<u64> {
@@ -289,12 +290,12 @@ mod tests {
         fn call(&mut self, tool: &str, elapsed_ms: u64, now_ms: u64) {
             let sample = Sample::answered(elapsed_ms, TARGETS);
             match self.pool.record(tool, TARGETS, Some(sample), false, now_ms) {
-                Verdict::Stays => {}
-                Verdict::Due(slowness) => {
+                HealthVerdict::Stays => {}
+                HealthVerdict::Due(slowness) => {
                     self.pool.eject(slowness, now_ms);
                     self.left_ms.push(now_ms);
                 }
-                Verdict::Returned(back) => self.returns.push((now_ms, back)),
+                HealthVerdict::Returned(back) => self.returns.push((now_ms, back)),
             }
         }
 
@@ -407,7 +408,7 @@ mod tests {
         let start_ms = 6 * MINUTE_MS;
         (0..50).for_each(|_| line.call(SEARCH, 300, start_ms));
         assert!(line.returns.is_empty(), "fifty calls of one moment");
-        assert_eq!(line.pool.record(SEARCH, TARGETS, None, true, start_ms + MINUTE_MS), Verdict::Stays);
+        assert_eq!(line.pool.record(SEARCH, TARGETS, None, true, start_ms + MINUTE_MS), HealthVerdict::Stays);
         line.call(SEARCH, 300, start_ms + 3 * MINUTE_MS);
         assert!(line.returns.is_empty());
         (0..5).for_each(|_| line.call(SEARCH, 300, start_ms + 5 * MINUTE_MS));
@@ -444,7 +445,7 @@ mod tests {
             Some(_) => None,
             None => Some(line.pool.record(SEARCH, TARGETS, None, false, now_ms)),
         });
-        assert_eq!(back.collect::<Vec<_>>(), vec![Verdict::Stays; TRIALS_UNHEARD_MAX as usize]);
+        assert_eq!(back.collect::<Vec<_>>(), vec![HealthVerdict::Stays; TRIALS_UNHEARD_MAX as usize]);
         assert!(line.pool.why_out().is_none());
     }
 

@@ -117,7 +117,7 @@ impl<T> Clone for AnswerCache<T> {
 impl<T> fmt::Debug for AnswerCache<T> {
     /// Without the answers, which are a user's.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AnswerCache").field("kept", &*self.kept()).finish_non_exhaustive()
+        f.debug_struct("AnswerCache").field("kept", &*self.lock()).finish_non_exhaustive()
     }
 }
 
@@ -140,7 +140,7 @@ impl<T: Send + Sync + 'static> AnswerCache<T> {
     {
         let (answer, began) = {
             let now_ms = self.clock.now_ms();
-            let mut kept = self.kept();
+            let mut kept = self.lock();
             kept.forget_ended(now_ms);
             if let Some(entry) = kept.get(&question.key, now_ms).filter(|entry| entry.kept_at_ms <= now_ms) {
                 return Ok((Arc::clone(&entry.answer), Source::Kept));
@@ -158,7 +158,7 @@ impl<T: Send + Sync + 'static> AnswerCache<T> {
 
     /// Whoever has read the answer says when its own time ends, milliseconds since the epoch: it is not served after that.
     pub fn end_by(&self, question: Question, ends_ms: u64) {
-        self.kept().change(&question.key, |entry| entry.ends_ms = entry.ends_ms.min(ends_ms));
+        self.lock().change(&question.key, |entry| entry.ends_ms = entry.ends_ms.min(ends_ms));
     }
 
     fn keep(&self, question: Question, fetched: Fetched<T>) -> Arc<T> {
@@ -168,7 +168,7 @@ impl<T: Send + Sync + 'static> AnswerCache<T> {
         let ends_ms = now_ms.saturating_add(question.keep_ms);
         if bytes <= ENTRY_MAX_BYTES {
             let entry = KeptAnswer { answer: Arc::clone(&answer), bytes, kept_at_ms: now_ms, ends_ms };
-            self.kept().insert(question.key, entry, now_ms);
+            self.lock().insert(question.key, entry, now_ms);
         }
         answer
     }
@@ -176,7 +176,7 @@ impl<T: Send + Sync + 'static> AnswerCache<T> {
 
 impl<T> AnswerCache<T> {
     /// What is kept is whole after every step, so that which a panic interrupted can be used.
-    fn kept(&self) -> MutexGuard<'_, Kept<T>> {
+    fn lock(&self) -> MutexGuard<'_, Kept<T>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

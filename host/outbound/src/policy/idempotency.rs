@@ -73,9 +73,7 @@ pub struct Attempt {
     pub id: Digest,
     /// Who was called.
     pub partner: PartnerId,
-    /// The intent.
     pub intent: String,
-    /// The tool.
     pub tool: String,
     /// Digest of the arguments as a value.
     pub body: Digest,

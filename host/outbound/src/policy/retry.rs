@@ -75,7 +75,7 @@ impl<'a> Plan<'a> {
         let meaning = FailureMeaning::of(failure, self.descriptor);
         let read_first = READ_FIRST_TOOLS.contains(&self.tool.name.as_str());
         // A look costs the partner a call too, so these count together, whatever the failures were.
-        let before = if read_first { self.retries() } else { self.granted(meaning.column()) };
+        let before = if read_first { self.retries() } else { self.count_granted(meaning.column()) };
         let allowed = if read_first { self.read_first_allows(&meaning) } else { self.tool_allows(&meaning) };
         let row_used = meaning.row.map_or(0, |row| self.of_row(&row.code));
         let row_allows = match meaning.row {
@@ -116,7 +116,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn granted(&self, column: Option<Column>) -> u32 {
+    fn count_granted(&self, column: Option<Column>) -> u32 {
         match column {
             Some(Column::RateLimited) => self.after_rate_limits,
             Some(Column::ServerError) => self.after_server_errors,

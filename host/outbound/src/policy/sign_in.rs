@@ -46,12 +46,12 @@ impl<'a> SignInNeed<'a> {
 
 /// What one process has learned of which tools want a token.
 #[derive(Debug)]
-pub struct SignIns(Mutex<ExpiringMap<Digest, Until>>);
+pub struct SignIns(Mutex<ExpiringMap<Digest, RememberedUntil>>);
 
 #[derive(Debug)]
-struct Until(u64);
+struct RememberedUntil(u64);
 
-impl Expires for Until {
+impl Expires for RememberedUntil {
     fn ends_ms(&self) -> u64 {
         self.0
     }
@@ -73,11 +73,11 @@ impl SignIns {
     /// A call without a token was answered with a 401.
     pub fn learn(&self, partner: &PartnerId, tool: &str, now_ms: u64) {
         // One that has to make room is learned anew, at the price of a call.
-        let until = Until(now_ms.saturating_add(REMEMBERED_MS));
+        let until = RememberedUntil(now_ms.saturating_add(REMEMBERED_MS));
         self.tools().insert(key_of(&[partner.as_str(), tool]), until, now_ms);
     }
 
-    fn tools(&self) -> MutexGuard<'_, ExpiringMap<Digest, Until>> {
+    fn tools(&self) -> MutexGuard<'_, ExpiringMap<Digest, RememberedUntil>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

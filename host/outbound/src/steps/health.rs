@@ -35,7 +35,7 @@ impl HealthGate {
     fn admit_call(&self, partner: &PartnerId) -> Result<(), CallFailure> {
         let (admission, event) = self.health.admit_call(partner, self.clock.now_ms());
         if let Some(event) = event {
-            self.log.changed(event);
+            self.log.note_change(event);
         }
         match admission {
             Admission::LeftOut(_) => Err(CallFailure::NotCalled { why: NotCalled::Down, wait_ms: None }),
@@ -46,7 +46,7 @@ impl HealthGate {
     /// Takes down what came of a call.
     pub(super) fn record(&self, seen: &Observation<'_>) {
         for event in self.health.record(seen, self.clock.now_ms()) {
-            self.log.changed(event);
+            self.log.note_change(event);
         }
     }
 }
@@ -59,7 +59,7 @@ impl SearchAdmission for HealthGate {
     ) -> Vec<Result<(), LeftOut>> {
         let admitted = self.health.admit(intent, partners, self.clock.now_ms());
         for event in admitted.events {
-            self.log.changed(event);
+            self.log.note_change(event);
         }
         let answer = |admission| match admission {
             Admission::Go | Admission::Probe(_) => Ok(()),

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use super::{Next, Outcome, Outgoing, Step, TakenSlot};
 use crate::OutboundCall;
 use crate::policy::failure::FailureMeaning;
-use crate::policy::pace::{Held, HeldBy, Pace, PacedCall, UserSlot};
+use crate::policy::pace::{HeldBy, HeldCall, Pace, PacedCall, UserSlot};
 use crate::policy::retry::TRY_MIN_MS;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::error::{CallFailure, NotCalled};
@@ -93,7 +93,7 @@ impl KeepPace {
         let mut holds = 0;
         loop {
             let now_ms = self.clock.now_ms();
-            let Held { wait_ms, by } = match self.pace.admit(&paced, now_ms) {
+            let HeldCall { wait_ms, by } = match self.pace.admit(&paced, now_ms) {
                 Ok(slot) => return Ok(slot),
                 Err(held) => held,
             };

@@ -45,7 +45,7 @@ impl SignIn {
             let Err(failure) = &outcome else { return outcome };
             let next = match (SignInNeed::of(failure), &outgoing.token) {
                 (SignInNeed::Other(_), Some(refused)) => {
-                    self.in_time(&outgoing, self.tokens.replaced(&call.partner, user, refused)).await?
+                    self.in_time(&outgoing, self.tokens.replace_token(&call.partner, user, refused)).await?
                 }
                 (SignInNeed::Other(_), None) => {
                     self.sign_ins.learn(&call.partner.id, &call.tool, self.clock.now_ms());

@@ -7,7 +7,7 @@ use intent_gateway_domain::platform_code::PlatformCode;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Answered, Api, rendered};
+use super::{Api, ApiAnswer, rendered};
 use crate::answer::{PlatformDetail, failure, protocol};
 
 /// What GraphQL answers come as: the newer type, and what servers sent before it.
@@ -37,7 +37,12 @@ pub(super) async fn call(
 }
 
 /// Sends one operation.
-pub(crate) async fn send(api: &Api<'_>, url: &str, document: &str, variables: &Value) -> Result<Answered, CallFailure> {
+pub(crate) async fn send(
+    api: &Api<'_>,
+    url: &str,
+    document: &str,
+    variables: &Value,
+) -> Result<ApiAnswer, CallFailure> {
     let uri = api.policy.endpoint(url)?;
     let body = serde_json::to_vec(&Operation { query: document, variables });
     let body = body.map_err(|error| protocol(&error.to_string()))?;
@@ -45,18 +50,18 @@ pub(crate) async fn send(api: &Api<'_>, url: &str, document: &str, variables: &V
 }
 
 /// The `data` of an answer without errors.
-pub(crate) fn data(answered: &Answered) -> Result<&Value, CallFailure> {
+pub(crate) fn data(answered: &ApiAnswer) -> Result<&Value, CallFailure> {
     let data = answered.body.as_ref().and_then(|body| body.get("data")).filter(|data| data.is_object());
     data.ok_or_else(|| protocol("a GraphQL answer with neither `data` nor `errors`"))
 }
 
 /// The first error of an answer.
-pub(crate) fn first_error(answered: &Answered) -> Option<&Value> {
+pub(crate) fn first_error(answered: &ApiAnswer) -> Option<&Value> {
     answered.body.as_ref()?.get("errors")?.as_array()?.first()
 }
 
 /// The failure that an answer reports, if it does. A part of the data beside an error is no payload.
-fn refusal(tool: &GraphqlTool, answered: &Answered) -> Option<CallFailure> {
+fn refusal(tool: &GraphqlTool, answered: &ApiAnswer) -> Option<CallFailure> {
     let retry_after_ms = answered.retry_after_ms;
     let Some(error) = first_error(answered) else {
         return (!answered.status.is_success()).then(|| answered.status_failure());

@@ -65,7 +65,7 @@ pub(crate) struct Api<'a> {
 }
 
 /// An answer that was read to its end.
-pub(crate) struct Answered {
+pub(crate) struct ApiAnswer {
     pub(crate) status: StatusCode,
     /// The body, where it is JSON; null where there is none.
     pub(crate) body: Option<Value>,
@@ -100,7 +100,7 @@ impl Api<'_> {
     }
 
     /// Sends a request and reads the answer, whatever its status.
-    pub(crate) async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Answered, CallFailure> {
+    pub(crate) async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<ApiAnswer, CallFailure> {
         let response = self.wire.exchange(request).await?;
         let status = response.status();
         let retry_after_ms = retry_after_ms(response.headers(), SystemTime::now());
@@ -115,11 +115,11 @@ impl Api<'_> {
         let is_refusal = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         let refused = is_refusal.then(|| auth_failure(status, response.headers()));
         let body = body(response, status).await?;
-        Ok(Answered { status, body, retry_after_ms, refused })
+        Ok(ApiAnswer { status, body, retry_after_ms, refused })
     }
 }
 
-impl Answered {
+impl ApiAnswer {
     /// The failure that the status alone stands for; the same as of an MCP server.
     pub(crate) fn status_failure(&self) -> CallFailure {
         if let Some(refused) = &self.refused {
@@ -170,10 +170,10 @@ fn is_json(essence: &str) -> bool {
 
 /// Fills a template in that has to give a value.
 fn rendered(template: &Template, scope: &Scope<'_>) -> Result<Value, CallFailure> {
-    Ok(template.render(scope).map_err(unrendered)?.unwrap_or(Value::Null))
+    Ok(template.render(scope).map_err(fail_rendering)?.unwrap_or(Value::Null))
 }
 
 /// What a template could not be filled from is the partner's payload, or an argument that its mapping takes for granted.
-fn unrendered(error: RenderError) -> CallFailure {
+fn fail_rendering(error: RenderError) -> CallFailure {
     CallFailure::Payload(error.to_string())
 }

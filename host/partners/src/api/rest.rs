@@ -7,7 +7,7 @@ use intent_gateway_domain::error::CallFailure;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
-use super::{Answered, Api, rendered, unrendered};
+use super::{Api, ApiAnswer, fail_rendering, rendered};
 use crate::answer::{PlatformDetail, failure};
 use crate::guard::AddressPolicy;
 
@@ -45,7 +45,7 @@ pub(super) async fn call(
 }
 
 /// The failure that an answer reports, if it does. An API may report one of its own with a status of success.
-fn refusal(tool: &RestTool, answered: &Answered, answer: &Value) -> Option<CallFailure> {
+fn refusal(tool: &RestTool, answered: &ApiAnswer, answer: &Value) -> Option<CallFailure> {
     let message = tool.errors.message(answer).unwrap_or_default();
     let (status, retry_after_ms) = (answered.status.as_u16(), answered.retry_after_ms);
     if answered.status.is_success() {
@@ -76,7 +76,7 @@ fn address(policy: AddressPolicy, base_url: &str, tool: &RestTool, scope: &Scope
     url.push_str(rest);
     let mut separator = '?';
     for (name, template) in &tool.query {
-        let Some(value) = template.render(scope).map_err(unrendered)? else { continue };
+        let Some(value) = template.render(scope).map_err(fail_rendering)? else { continue };
         let values = match value {
             Value::Array(values) if values.len() <= QUERY_VALUES_MAX => values,
             Value::Array(_) => return Err(CallFailure::Payload(format!("too many values for `{name}`"))),
@@ -96,7 +96,7 @@ fn address(policy: AddressPolicy, base_url: &str, tool: &RestTool, scope: &Scope
 
 /// A parameter that has one value; `None` where it is left out.
 fn scalar(name: &str, template: &Template, scope: &Scope<'_>) -> Result<Option<String>, CallFailure> {
-    match template.render(scope).map_err(unrendered)? {
+    match template.render(scope).map_err(fail_rendering)? {
         None | Some(Value::Null) => Ok(None),
         Some(value) => text(name, &value).map(Some),
     }

@@ -65,7 +65,7 @@ struct Server {
 }
 
 /// What a partner asks for, whoever its authorization server is.
-struct Wanted {
+struct SignInRequirements {
     resource: String,
     scopes: Vec<String>,
 }
@@ -79,7 +79,7 @@ impl PartnerClient {
         let Some(resource) = self.resource(&address, resource_metadata.as_deref()).await? else {
             // Goes out as it is written, for whoever compares it.
             let resource = endpoint.split('#').next().unwrap_or_default().to_owned();
-            let wanted = Wanted { resource, scopes: challenged.unwrap_or_default() };
+            let wanted = SignInRequirements { resource, scopes: challenged.unwrap_or_default() };
             return self.at_origin(&address, &wanted).await;
         };
         let described = Url::parse(&resource.resource).map_err(|_| unusable("its resource is no address"))?;
@@ -87,7 +87,7 @@ impl PartnerClient {
             return Err(unusable(&format!("the partner's metadata is of another resource, `{}`", resource.resource)));
         }
         let scopes = challenged.or(resource.scopes_supported).unwrap_or_default();
-        let wanted = Wanted { resource: resource.resource, scopes };
+        let wanted = SignInRequirements { resource: resource.resource, scopes };
         self.first_usable(&resource.authorization_servers.unwrap_or_default(), &wanted).await
     }
 
@@ -100,7 +100,7 @@ impl PartnerClient {
         self.first_metadata(&places::of_resource(endpoint)).await
     }
 
-    async fn first_usable(&self, issuers: &[String], wanted: &Wanted) -> Result<Provider, LinkFailure> {
+    async fn first_usable(&self, issuers: &[String], wanted: &SignInRequirements) -> Result<Provider, LinkFailure> {
         let mut first = None;
         for issuer in issuers.iter().take(SERVERS_MAX) {
             match self.at_issuer(issuer, wanted).await {
@@ -114,7 +114,7 @@ impl PartnerClient {
         Err(first.unwrap_or_else(|| unusable("the resource names no authorization server")))
     }
 
-    async fn at_issuer(&self, issuer: &str, wanted: &Wanted) -> Result<Provider, LinkFailure> {
+    async fn at_issuer(&self, issuer: &str, wanted: &SignInRequirements) -> Result<Provider, LinkFailure> {
         let url = Url::parse(issuer).map_err(|_| unusable("its issuer is no address"))?;
         if url.query().is_some() || url.fragment().is_some() {
             return Err(unusable("its issuer has a query or a fragment"));
@@ -129,7 +129,7 @@ impl PartnerClient {
 
     /// The authorization server of a partner that describes no resource: its own origin, with or without metadata (MCP
     /// 2025-03-26, Authorization, 2.3).
-    async fn at_origin(&self, endpoint: &Url, wanted: &Wanted) -> Result<Provider, LinkFailure> {
+    async fn at_origin(&self, endpoint: &Url, wanted: &SignInRequirements) -> Result<Provider, LinkFailure> {
         let origin = places::origin(endpoint);
         // Nobody has written this issuer down yet, so there is no telling on which side of a slash it ends.
         let issuer = origin.as_str().trim_end_matches('/').to_owned();
@@ -153,7 +153,7 @@ impl PartnerClient {
         }
     }
 
-    fn provider(&self, server: Server, wanted: &Wanted) -> Result<Provider, LinkFailure> {
+    fn provider(&self, server: Server, wanted: &SignInRequirements) -> Result<Provider, LinkFailure> {
         let lists =
             |list: &Option<Vec<String>>, one: &str| list.as_ref().is_some_and(|list| list.iter().any(|it| it == one));
         if !lists(&server.code_challenge_methods_supported, CHALLENGE_METHOD) {

@@ -26,7 +26,7 @@ pub(super) enum Body {
 }
 
 /// An answer that was read to its end.
-pub(super) struct Answered {
+pub(super) struct FetchedAnswer {
     pub(super) status: StatusCode,
     body: Bytes,
 }
@@ -38,7 +38,7 @@ impl PartnerClient {
         url: &str,
         body: Body,
         authorization: Option<HeaderValue>,
-    ) -> Result<Answered, LinkFailure> {
+    ) -> Result<FetchedAnswer, LinkFailure> {
         let request = self.prepare(url, body, authorization)?;
         let answered = match tokio::time::timeout(REQUEST_TIMEOUT, self.fetch_answer(request)).await {
             Ok(outcome) => outcome.map_err(link_failure)?,
@@ -79,20 +79,20 @@ impl PartnerClient {
         Ok(request)
     }
 
-    async fn fetch_answer(&self, request: Request<Full<Bytes>>) -> Result<Answered, CallFailure> {
+    async fn fetch_answer(&self, request: Request<Full<Bytes>>) -> Result<FetchedAnswer, CallFailure> {
         let response = self.wire().exchange(request).await?;
         let status = response.status();
         let is_plain =
             matches!(response.headers().get(CONTENT_ENCODING).map(HeaderValue::as_bytes), None | Some(b"identity"));
         if status.is_redirection() || !is_plain {
             release(response.into_body());
-            return Ok(Answered { status, body: Bytes::new() });
+            return Ok(FetchedAnswer { status, body: Bytes::new() });
         }
-        Ok(Answered { status, body: read_body(response.into_body(), ANSWER_MAX_BYTES).await? })
+        Ok(FetchedAnswer { status, body: read_body(response.into_body(), ANSWER_MAX_BYTES).await? })
     }
 }
 
-impl Answered {
+impl FetchedAnswer {
     /// Whether it is a success that begins as a JSON object does. Web sites answer what they do not have with a page or
     /// with a redirect as well as with 404.
     pub(super) fn is_document(&self) -> bool {

@@ -14,7 +14,7 @@ const OPENID: &str = "openid-configuration";
 /// Where the metadata of a resource is looked for whose challenge names no place: with the path of its address, then at
 /// the root.
 pub(super) fn of_resource(endpoint: &Url) -> Vec<Url> {
-    distinct(vec![inserted(endpoint, RESOURCE), root(endpoint, RESOURCE)])
+    distinct(vec![insert_well_known(endpoint, RESOURCE), root(endpoint, RESOURCE)])
 }
 
 /// Where the metadata of an issuer is looked for. OpenID's place was behind the issuer's path before it was in front of it
@@ -22,7 +22,7 @@ pub(super) fn of_resource(endpoint: &Url) -> Vec<Url> {
 pub(super) fn of_issuer(issuer: &Url) -> Vec<Url> {
     let mut appended = issuer.clone();
     appended.set_path(&format!("{}/.well-known/{OPENID}", path(issuer)));
-    distinct(vec![inserted(issuer, SERVER), inserted(issuer, OPENID), appended])
+    distinct(vec![insert_well_known(issuer, SERVER), insert_well_known(issuer, OPENID), appended])
 }
 
 /// Scheme, host and port of an address, and nothing behind them.
@@ -49,7 +49,7 @@ fn path(url: &Url) -> &str {
 }
 
 /// The well-known place between host and path.
-fn inserted(url: &Url, name: &str) -> Url {
+fn insert_well_known(url: &Url, name: &str) -> Url {
     let mut place = url.clone();
     place.set_path(&format!("/.well-known/{name}{}", path(url)));
     place.set_fragment(None);

@@ -48,7 +48,7 @@ impl PartnerClient {
             grant_types: ["authorization_code", "refresh_token"],
             response_types: ["code"],
             application_type: "web",
-            token_endpoint_auth_method: wished(&provider.auth_methods)?,
+            token_endpoint_auth_method: choose_method(&provider.auth_methods)?,
         };
         let body = serde_json::to_vec(&registration).map_err(|error| protocol(&error.to_string()))?;
         let answered = self.send(address, Body::Json(body), None).await?;
@@ -67,7 +67,7 @@ fn client(registered: Registered, listed: &[String]) -> Result<Client, LinkFailu
         return Err(protocol("credentials that no client can use"));
     }
     let method = match (token_endpoint_auth_method, &client_secret) {
-        (Some(name), _) => known(&name).ok_or_else(|| unusable("it wants another way to show who one is"))?,
+        (Some(name), _) => parse_method(&name).ok_or_else(|| unusable("it wants another way to show who one is"))?,
         (None, Some(_)) => {
             let with_secret = [AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost];
             with_secret.into_iter().find(|method| takes(listed, *method)).unwrap_or(AuthMethod::None)
@@ -82,7 +82,7 @@ fn client(registered: Registered, listed: &[String]) -> Result<Client, LinkFailu
 }
 
 /// How the gateway would like to show who it is: the fewer secrets there are to keep, the better.
-fn wished(listed: &[String]) -> Result<AuthMethod, LinkFailure> {
+fn choose_method(listed: &[String]) -> Result<AuthMethod, LinkFailure> {
     let by_preference = [AuthMethod::None, AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost];
     let method = by_preference.into_iter().find(|method| takes(listed, *method));
     method.ok_or_else(|| unusable("it wants another way to show who one is"))
@@ -93,10 +93,10 @@ fn takes(listed: &[String], method: AuthMethod) -> bool {
     if listed.is_empty() {
         return method == AuthMethod::ClientSecretBasic;
     }
-    listed.iter().any(|name| known(name) == Some(method))
+    listed.iter().any(|name| parse_method(name) == Some(method))
 }
 
-fn known(name: &str) -> Option<AuthMethod> {
+fn parse_method(name: &str) -> Option<AuthMethod> {
     match name {
         "none" => Some(AuthMethod::None),
         "client_secret_basic" => Some(AuthMethod::ClientSecretBasic),
@@ -113,7 +113,7 @@ mod tests {
         names.iter().map(|&name| name.to_owned()).collect()
     }
 
-    fn registered(secret: Option<&str>, method: Option<&str>, listed: &[&str]) -> Option<(AuthMethod, bool)> {
+    fn settle_method(secret: Option<&str>, method: Option<&str>, listed: &[&str]) -> Option<(AuthMethod, bool)> {
         let registered = Registered {
             client_id: "us".to_owned(),
             client_secret: secret.map(Secret::new),
@@ -126,27 +126,27 @@ mod tests {
     #[test]
     fn the_method_with_the_fewest_secrets_is_wished_for() {
         use AuthMethod::{ClientSecretBasic, ClientSecretPost, None};
-        assert_eq!(wished(&list(&["client_secret_post", "client_secret_basic", "none"])), Ok(None));
-        assert_eq!(wished(&list(&["client_secret_post", "client_secret_basic"])), Ok(ClientSecretBasic));
-        assert_eq!(wished(&list(&["private_key_jwt", "client_secret_post"])), Ok(ClientSecretPost));
-        assert_eq!(wished(&[]), Ok(ClientSecretBasic));
-        assert!(matches!(wished(&list(&["private_key_jwt"])), Err(LinkFailure::Unusable(_))));
+        assert_eq!(choose_method(&list(&["client_secret_post", "client_secret_basic", "none"])), Ok(None));
+        assert_eq!(choose_method(&list(&["client_secret_post", "client_secret_basic"])), Ok(ClientSecretBasic));
+        assert_eq!(choose_method(&list(&["private_key_jwt", "client_secret_post"])), Ok(ClientSecretPost));
+        assert_eq!(choose_method(&[]), Ok(ClientSecretBasic));
+        assert!(matches!(choose_method(&list(&["private_key_jwt"])), Err(LinkFailure::Unusable(_))));
     }
 
     #[test]
     fn the_servers_word_on_the_method_counts() {
         use AuthMethod::{ClientSecretBasic, ClientSecretPost, None as Public};
         let both = ["none", "client_secret_basic", "client_secret_post"];
-        assert_eq!(registered(Some("s"), Some("client_secret_post"), &both), Some((ClientSecretPost, true)));
-        assert_eq!(registered(Some("s"), Some("none"), &both), Some((Public, false)));
-        assert_eq!(registered(None, Some("client_secret_basic"), &both), None);
-        assert_eq!(registered(Some("s"), Some("private_key_jwt"), &both), None);
-        assert_eq!(registered(Some("s"), None, &both), Some((ClientSecretBasic, true)));
-        assert_eq!(registered(Some("s"), None, &["client_secret_post"]), Some((ClientSecretPost, true)));
-        assert_eq!(registered(Some("s"), None, &["none"]), Some((Public, false)));
-        assert_eq!(registered(Some("s"), None, &[]), Some((ClientSecretBasic, true)));
-        assert_eq!(registered(Some(""), None, &both), Some((Public, false)));
-        assert_eq!(registered(None, None, &[]), Some((Public, false)));
-        assert_eq!(registered(Some("a\nb"), None, &both), None);
+        assert_eq!(settle_method(Some("s"), Some("client_secret_post"), &both), Some((ClientSecretPost, true)));
+        assert_eq!(settle_method(Some("s"), Some("none"), &both), Some((Public, false)));
+        assert_eq!(settle_method(None, Some("client_secret_basic"), &both), None);
+        assert_eq!(settle_method(Some("s"), Some("private_key_jwt"), &both), None);
+        assert_eq!(settle_method(Some("s"), None, &both), Some((ClientSecretBasic, true)));
+        assert_eq!(settle_method(Some("s"), None, &["client_secret_post"]), Some((ClientSecretPost, true)));
+        assert_eq!(settle_method(Some("s"), None, &["none"]), Some((Public, false)));
+        assert_eq!(settle_method(Some("s"), None, &[]), Some((ClientSecretBasic, true)));
+        assert_eq!(settle_method(Some(""), None, &both), Some((Public, false)));
+        assert_eq!(settle_method(None, None, &[]), Some((Public, false)));
+        assert_eq!(settle_method(Some("a\nb"), None, &both), None);
     }
 }

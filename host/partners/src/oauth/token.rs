@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::form_urlencoded;
 
-use super::fetch::{Answered, Body};
+use super::fetch::{Body, FetchedAnswer};
 use super::{protocol, unusable};
 use crate::client::PartnerClient;
 
@@ -86,7 +86,7 @@ impl PartnerClient {
         address: &str,
         client: &'a Client,
         mut form: Form<'a>,
-    ) -> Result<Answered, LinkFailure> {
+    ) -> Result<FetchedAnswer, LinkFailure> {
         let secret = || client.client_secret.as_ref().ok_or_else(|| unusable("the client has no secret to show"));
         let mut authorization = None;
         match client.method {
@@ -114,7 +114,7 @@ fn basic(client_id: &str, secret: &Secret) -> Result<HeaderValue, LinkFailure> {
     Ok(value)
 }
 
-fn grant(answered: &Answered) -> Result<Grant, LinkFailure> {
+fn grant(answered: &FetchedAnswer) -> Result<Grant, LinkFailure> {
     let answer: TokenAnswer = answered.success("token answer")?;
     if !answer.token_type.eq_ignore_ascii_case("bearer") {
         return Err(protocol("a token of another type than Bearer"));

@@ -12,9 +12,9 @@ use tokio::time::Instant;
 
 use super::schema::{INTROSPECTION, Schema};
 use super::wrapped::{Operation, Problems, tools};
-use super::{Failed, Fault, Probing, millis};
+use super::{Fault, ProbeEnded, Probing, millis};
 use crate::answer::{clean, protocol};
-use crate::api::{Answered, Api, graphql};
+use crate::api::{Api, ApiAnswer, graphql};
 use crate::client::PartnerClient;
 
 const TYPENAME: &str = "{ __typename }";
@@ -27,7 +27,7 @@ impl PartnerClient {
         bearer: Option<HeaderValue>,
         request: &ProbeRequest<'_>,
         probing: &mut Probing,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), ProbeEnded> {
         let api = Api { wire: self.wire(), policy: self.policy(), bearer, carried: Vec::new() };
         let begun = Instant::now();
         let answered = ask(&api, url, TYPENAME).await.and_then(|answered| match answers(&answered) {
@@ -60,7 +60,7 @@ impl PartnerClient {
                 continue;
             };
             if let Some(seen) = compare(schema.as_ref(), &label, tool, probing, &mut problems) {
-                probing.wrapped(request, intent, name, mapping, &Operation { summary: None, seen });
+                probing.wrap_probe(request, intent, name, mapping, &Operation { summary: None, seen });
             }
         }
         if request.mappings.is_empty() {
@@ -71,14 +71,14 @@ impl PartnerClient {
     }
 }
 
-async fn ask(api: &Api<'_>, url: &str, document: &str) -> Result<Answered, Fault> {
+async fn ask(api: &Api<'_>, url: &str, document: &str) -> Result<ApiAnswer, Fault> {
     match tokio::time::timeout(PROBE_CALL_TIMEOUT, graphql::send(api, url, document, &json!({}))).await {
         Ok(answered) => Ok(answered?),
         Err(_) => Err(CallFailure::Timeout(millis(PROBE_CALL_TIMEOUT)).into()),
     }
 }
 
-fn answers(answered: &Answered) -> Result<&Value, Fault> {
+fn answers(answered: &ApiAnswer) -> Result<&Value, Fault> {
     if let Some(error) = graphql::first_error(answered) {
         if !answered.status.is_success() && answered.status.as_u16() != 400 {
             return Err(answered.status_failure().into());

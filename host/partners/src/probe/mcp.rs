@@ -12,7 +12,7 @@ use intent_gateway_domain::probe::{
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Failed, Fault, Probing, millis};
+use super::{Fault, ProbeEnded, Probing, millis};
 use crate::answer::{clean, protocol};
 use crate::client::PartnerClient;
 use crate::messenger::Opening;
@@ -30,7 +30,7 @@ impl PartnerClient {
         url: &str,
         bearer: Option<HeaderValue>,
         probing: &mut Probing,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), ProbeEnded> {
         let begun = Instant::now();
         let uri = match self.policy().endpoint(url) {
             Ok(uri) => uri,
@@ -66,9 +66,9 @@ impl Probing {
         self.record.session = Some(opening.session);
         let Ok(result) = serde_json::from_str::<Value>(opening.result.get()) else { return Ok(()) };
         // The newer lifecycle agrees on a revision in each request, and its answer names none.
-        self.record.protocol_version = result.get("protocolVersion").and_then(Value::as_str).map(named);
+        self.record.protocol_version = result.get("protocolVersion").and_then(Value::as_str).map(quote_name);
         let info = result.get("serverInfo").or_else(|| result.get("_meta")?.get(SERVER_INFO_META));
-        let said = |member: &str| info.and_then(|info| info.get(member)?.as_str()).map(named).unwrap_or_default();
+        let said = |member: &str| info.and_then(|info| info.get(member)?.as_str()).map(quote_name).unwrap_or_default();
         let server = ServerInfo { name: said("name"), version: said("version") };
         if server.name.trim().is_empty() {
             self.note("`serverInfo.name` is empty; it should identify the company");
@@ -94,7 +94,7 @@ impl Probing {
     }
 
     /// Reads all pages of `tools/list`.
-    async fn list(&mut self, session: &Session) -> Result<(), Failed> {
+    async fn list(&mut self, session: &Session) -> Result<(), ProbeEnded> {
         let mut cursor: Option<String> = None;
         let mut seen = HashSet::new();
         let mut bytes = 0;
@@ -151,6 +151,6 @@ impl Probing {
     }
 }
 
-fn named(text: &str) -> String {
+fn quote_name(text: &str) -> String {
     clean(text).chars().take(PROBE_TEXT_MAX_CHARS).collect()
 }

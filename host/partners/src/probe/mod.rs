@@ -49,7 +49,7 @@ impl PartnerProbe for PartnerClient {
 }
 
 /// The probe is over; why is in its record.
-struct Failed;
+struct ProbeEnded;
 
 /// Why a step failed.
 struct Fault {
@@ -70,7 +70,7 @@ impl From<CallFailure> for Fault {
 }
 
 impl PartnerClient {
-    async fn run(&self, request: &ProbeRequest<'_>, probing: &mut Probing) -> Result<(), Failed> {
+    async fn run(&self, request: &ProbeRequest<'_>, probing: &mut Probing) -> Result<(), ProbeEnded> {
         let first = match request.endpoint {
             Endpoint::Mcp { .. } => Step::Initialize,
             Endpoint::Rest { .. } => Step::Document,
@@ -102,11 +102,11 @@ impl Probing {
     }
 
     /// Records how a step ended.
-    fn step<T>(&mut self, step: Step, begun: Instant, outcome: Result<T, Fault>) -> Result<T, Failed> {
+    fn step<T>(&mut self, step: Step, begun: Instant, outcome: Result<T, Fault>) -> Result<T, ProbeEnded> {
         self.record.steps.push(ProbeStep { step, passed: outcome.is_ok(), elapsed_ms: millis(begun.elapsed()) });
         outcome.map_err(|Fault { code, message }| {
             self.record.failure = Some(ProbeFailure { step, code, message });
-            Failed
+            ProbeEnded
         })
     }
 

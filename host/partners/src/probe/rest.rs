@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::wrapped::{Operation, Problems, tools};
-use super::{Failed, Fault, Probing, millis};
+use super::{Fault, ProbeEnded, Probing, millis};
 use crate::answer::{clean, protocol};
 use crate::api::Api;
 use crate::client::PartnerClient;
@@ -41,7 +41,7 @@ impl PartnerClient {
         openapi_url: &str,
         request: &ProbeRequest<'_>,
         probing: &mut Probing,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), ProbeEnded> {
         let begun = Instant::now();
         let fetched = tokio::time::timeout(PROBE_CALL_TIMEOUT, self.document(openapi_url)).await;
         let document = match fetched {
@@ -70,7 +70,7 @@ impl PartnerClient {
             };
             let label = format!("{intent}, {name}");
             if let Some(operation) = compare(&document, &label, tool, probing, &mut problems) {
-                probing.wrapped(request, intent, name, mapping, &operation);
+                probing.wrap_probe(request, intent, name, mapping, &operation);
             }
         }
         if request.mappings.is_empty() {
@@ -147,7 +147,7 @@ fn compare(
     let body = found.operation.get("requestBody").and_then(|body| resolve(document, body));
     compare_body(document, label, body, tool.body.as_ref(), probing, problems);
     let mut seen = json!({"operation": found.operation, "parameters": parameters});
-    let referenced = referenced(document, &seen);
+    let referenced = collect_referenced(document, &seen);
     seen["referenced"] = json!(referenced);
     let seen = essence(&seen, false);
     let summary = found.operation.get("summary").and_then(Value::as_str).filter(|text| !text.trim().is_empty());
@@ -187,7 +187,7 @@ fn compare_body(
 }
 
 /// An operation of a document.
-struct Found<'a> {
+struct FoundOperation<'a> {
     path: &'a str,
     method: &'a str,
     operation: &'a Value,
@@ -195,18 +195,23 @@ struct Found<'a> {
     item: &'a Value,
 }
 
-fn find<'a>(document: &'a Value, operation_id: &str) -> Option<Found<'a>> {
+fn find<'a>(document: &'a Value, operation_id: &str) -> Option<FoundOperation<'a>> {
     const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
     let items = document.get("paths")?.as_object()?;
     items.iter().find_map(|(path, item)| {
         METHODS.into_iter().find_map(|method| {
             let operation = item.get(method)?;
-            (operation.get("operationId")?.as_str()? == operation_id).then_some(Found { path, method, operation, item })
+            (operation.get("operationId")?.as_str()? == operation_id).then_some(FoundOperation {
+                path,
+                method,
+                operation,
+                item,
+            })
         })
     })
 }
 
-impl<'a> Found<'a> {
+impl<'a> FoundOperation<'a> {
     /// Its parameters; those of the operation come before those of the path, which they override.
     fn parameters(&self, document: &'a Value) -> Vec<&'a Value> {
         let mut parameters: Vec<&Value> = Vec::new();
@@ -235,7 +240,7 @@ fn resolve<'a>(document: &'a Value, value: &'a Value) -> Option<&'a Value> {
 }
 
 /// Everything that a part of the document refers to within the document, directly or not, by reference.
-fn referenced(document: &Value, part: &Value) -> BTreeMap<String, Value> {
+fn collect_referenced(document: &Value, part: &Value) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
     let mut open = references(part);
     while let Some(reference) = open.pop() {

@@ -124,7 +124,7 @@ impl<'a, 'd, 't> Walk<'_, 'a, 'd, 't> {
             self.meet_input(&argument["type"]);
         }
         self.met.insert(format!("{parent}.{}", field.name), theirs);
-        let result = named(&theirs["type"]);
+        let result = name_of(&theirs["type"]);
         if field.selection_set.items.is_empty() {
             self.meet_input(&theirs["type"]);
         } else {
@@ -134,19 +134,19 @@ impl<'a, 'd, 't> Walk<'_, 'a, 'd, 't> {
 
     /// Remembers an input type with all that it holds, or the values of an enumeration.
     fn meet_input(&mut self, reference: &'a Value) {
-        let mut open = vec![named(reference)];
+        let mut open = vec![name_of(reference)];
         while let Some(name) = open.pop() {
             let Some((name, known)) = self.schema.types.get_key_value(name) else { continue };
             if known["kind"] == "SCALAR" || self.met.insert((*name).to_owned(), known).is_some() {
                 continue;
             }
-            open.extend(known["inputFields"].as_array().into_iter().flatten().map(|input| named(&input["type"])));
+            open.extend(known["inputFields"].as_array().into_iter().flatten().map(|input| name_of(&input["type"])));
         }
     }
 }
 
 /// The named type behind lists and non-nulls.
-fn named(reference: &Value) -> &str {
+fn name_of(reference: &Value) -> &str {
     let mut reference = reference;
     for _ in 0..WRAPPERS_MAX {
         match reference.get("ofType") {

@@ -64,7 +64,7 @@ pub(super) fn tools<'a>(request: &ProbeRequest<'a>) -> impl Iterator<Item = (&'a
 
 impl Probing {
     /// Records the tool that a mapping makes of an operation.
-    pub(super) fn wrapped(
+    pub(super) fn wrap_probe(
         &mut self,
         request: &ProbeRequest<'_>,
         intent: &IntentId,

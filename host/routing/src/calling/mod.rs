@@ -28,7 +28,7 @@ pub use error::CallError;
 pub use once::forget_attempts;
 
 use self::prepare::PreparedCall;
-use crate::pinned::{Failed, PinnedContract};
+use crate::pinned::{PinnedContract, PinnedFailure};
 use crate::reference::{BookingReference, Reference, ReferenceSealer};
 use crate::search::{OpenRankings, Searcher};
 use intent_gateway_domain::clock::Clock;
@@ -48,7 +48,6 @@ use intent_gateway_outbound::policy::pace::track::Tracker;
 
 /// Calls tools over the ports.
 pub struct Caller {
-    /// The contracts.
     pub contracts: Arc<dyn Contracts>,
     /// Who may be called.
     pub directory: Arc<dyn PartnerDirectory>,
@@ -65,7 +64,7 @@ pub struct Caller {
     /// Opens and seals references.
     pub references: ReferenceSealer,
     /// What is kept of writes under their keys.
-    pub memory: Memory,
+    pub memory: KeyedWrites,
     /// The answers of those who follow orders.
     pub tracker: Tracker<JudgedAnswer>,
     /// A call as a whole (spec 1, Limits: 30 seconds).
@@ -74,7 +73,7 @@ pub struct Caller {
 
 /// Where writes are kept under their keys, and how it is waited for one that is under way.
 #[derive(Clone)]
-pub struct Memory {
+pub struct KeyedWrites {
     /// Keeps them.
     pub store: Arc<dyn Store>,
     /// Seals what partners answered.
@@ -88,7 +87,6 @@ pub struct Memory {
 pub struct CallRequest<'a> {
     /// The intent that the path names.
     pub intent: &'a str,
-    /// The tool.
     pub tool: &'a str,
     /// A reference to an option or to a booking.
     pub reference: &'a str,
@@ -143,7 +141,7 @@ pub struct JudgedAnswer {
 impl Caller {
     /// One that works beside a searcher: with the same contracts, partners and references.
     #[must_use]
-    pub fn beside(searcher: &Searcher, evidence: Arc<dyn Evidence>, memory: Memory) -> Self {
+    pub fn beside(searcher: &Searcher, evidence: Arc<dyn Evidence>, memory: KeyedWrites) -> Self {
         let Searcher { contracts, directory, outbound, journal, clock, references, open_rankings, timeout: _ } =
             searcher;
         Self {
@@ -165,24 +163,24 @@ impl Caller {
     ///
     /// # Errors
     /// [`CallError`]; for those that come before the call, the partner was not asked.
-    pub async fn call(&self, request: CallRequest<'_>) -> Result<CallOutcome, Failed<CallError>> {
+    pub async fn call(&self, request: CallRequest<'_>) -> Result<CallOutcome, PinnedFailure<CallError>> {
         let (contract, reference) = self.pin(&request).ok_or_else(|| invalid_intent(&request))?;
         let outcome = self.run(contract.clone(), reference, request).await;
         count(&contract, request.tool, outcome.as_ref());
-        outcome.map_err(|error| Failed { contract: Some(contract), error })
+        outcome.map_err(|error| PinnedFailure { contract: Some(contract), error })
     }
 
     /// Whether an order may be followed: the tool is a track tool, and nothing stands against calling it.
     ///
     /// # Errors
     /// [`CallError`], as a call of the tool would give it before the partner is asked.
-    pub(crate) async fn may_follow(&self, request: CallRequest<'_>) -> Result<(), Failed<CallError>> {
+    pub(crate) async fn may_follow(&self, request: CallRequest<'_>) -> Result<(), PinnedFailure<CallError>> {
         let (contract, reference) = self.pin(&request).ok_or_else(|| invalid_intent(&request))?;
         let checked = match self.prepare(contract.clone(), reference, request).await {
             Ok(call) => check_followable(call),
             Err(error) => Err(error),
         };
-        checked.map_err(|error| Failed { contract: Some(contract), error })
+        checked.map_err(|error| PinnedFailure { contract: Some(contract), error })
     }
 
     async fn run(
@@ -224,8 +222,8 @@ impl Caller {
     }
 }
 
-fn invalid_intent(request: &CallRequest<'_>) -> Failed<CallError> {
-    Failed::without_contract(CallError::InvalidIntent(request.intent.to_owned()))
+fn invalid_intent(request: &CallRequest<'_>) -> PinnedFailure<CallError> {
+    PinnedFailure::without_contract(CallError::InvalidIntent(request.intent.to_owned()))
 }
 
 fn check_followable(call: PreparedCall<'_>) -> Result<(), CallError> {

@@ -51,7 +51,7 @@ impl Caller {
             .open(request.reference)
             .ok()
             .filter(|reference| reference.intent() == request.intent && reference.user() == user.as_ref());
-        let contract = reference.as_ref().and_then(|reference| self.contracts.loaded(reference.contract()));
+        let contract = reference.as_ref().and_then(|reference| self.contracts.find_loaded(reference.contract()));
         Some((PinnedContract(contract.unwrap_or(live)), reference))
     }
 

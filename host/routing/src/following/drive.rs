@@ -11,9 +11,9 @@ use serde_json::value::RawValue;
 
 use super::event::{End, Event};
 use super::feed::Feed;
-use super::{FAILURES_MAX, FEED_MAX, KEPT, LINGER, Shared, Subject, failure};
+use super::{FAILURES_MAX, FEED_MAX, FollowingState, KEPT, LINGER, Subject, failure};
 use crate::calling::{CallError, CallOutcome};
-use crate::pinned::Failed;
+use crate::pinned::PinnedFailure;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::progress::Listener;
 use intent_gateway_outbound::policy::pace::track::BETWEEN_CALLS_MS;
@@ -23,7 +23,7 @@ const HOLDS_MAX: u32 = 12;
 
 /// Calls for a feed until it ends or nobody is left.
 pub(super) struct Driver {
-    shared: Arc<Shared>,
+    shared: Arc<FollowingState>,
     key: Digest,
     feed: Arc<Feed>,
     subject: Subject,
@@ -31,7 +31,7 @@ pub(super) struct Driver {
 
 /// How a call came out.
 enum Call {
-    Done(Result<CallOutcome, Failed<CallError>>),
+    Done(Result<CallOutcome, PinnedFailure<CallError>>),
     /// Nobody was left to tell.
     Abandoned,
     /// The feed's time is over.
@@ -39,7 +39,7 @@ enum Call {
 }
 
 impl Driver {
-    pub(super) fn new(shared: Arc<Shared>, key: Digest, feed: Arc<Feed>, subject: Subject) -> Self {
+    pub(super) fn new(shared: Arc<FollowingState>, key: Digest, feed: Arc<Feed>, subject: Subject) -> Self {
         Self { shared, key, feed, subject }
     }
 
@@ -59,7 +59,7 @@ impl Driver {
     async fn follow(&self, hour: &mut BoxFuture<'static, ()>) -> Option<End> {
         let (mut failures, mut holds) = (0, 0);
         loop {
-            if !self.wanted().await {
+            if !self.is_wanted().await {
                 return None;
             }
             let began_ms = self.now_ms();
@@ -115,7 +115,7 @@ impl Driver {
     }
 
     /// Whether somebody follows, now or before what is kept for it is forgotten.
-    async fn wanted(&self) -> bool {
+    async fn is_wanted(&self) -> bool {
         while !self.feed.has_followers() {
             let comes = pin!(self.feed.until_followed(true));
             if let Either::Right(_) = select(comes, self.shared.timer.wait(KEPT)).await
@@ -129,7 +129,7 @@ impl Driver {
 
     async fn call(&self, listener: Listener<'_>, hour: &mut BoxFuture<'static, ()>) -> Call {
         let call = self.shared.source.call(&self.subject, listener);
-        let abandoned = pin!(self.abandoned());
+        let abandoned = pin!(self.abandon());
         match select(call, select(abandoned, hour)).await {
             Either::Left((outcome, _)) => Call::Done(outcome),
             Either::Right((Either::Left(_), _)) => Call::Abandoned,
@@ -145,7 +145,7 @@ impl Driver {
     }
 
     /// Waits until nobody has followed for a while.
-    async fn abandoned(&self) {
+    async fn abandon(&self) {
         loop {
             self.feed.until_followed(false).await;
             let comes = pin!(self.feed.until_followed(true));

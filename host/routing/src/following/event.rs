@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use serde_json::value::RawValue;
 
 use crate::calling::{CallError, CallOutcome};
-use crate::pinned::Failed;
+use crate::pinned::PinnedFailure;
 
 /// What happened.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub enum Event {
     /// The tool gave another answer than before.
     Update(Arc<CallOutcome>),
     /// A call gave no answer. Unless the end follows, it is made again.
-    Failed(Arc<Failed<CallError>>),
+    Failed(Arc<PinnedFailure<CallError>>),
     /// Nothing follows.
     End(End),
 }
@@ -127,14 +127,14 @@ pub(super) type KeptBytes = Arc<AtomicUsize>;
 
 /// An event that is kept.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct KeptEvent {
     pub(super) number: u64,
     pub(super) event: Event,
     pub(super) bytes: usize,
     total: KeptBytes,
 }
 
-impl Kept {
+impl KeptEvent {
     pub(super) fn new(number: u64, event: Event, total: &KeptBytes) -> Arc<Self> {
         let bytes = event.bytes();
         total.fetch_add(bytes, Relaxed);
@@ -142,7 +142,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for KeptEvent {
     fn drop(&mut self) {
         self.total.fetch_sub(self.bytes, Relaxed);
     }

@@ -1,7 +1,7 @@
 //! Which failures of a call pass, and when it is worth calling again.
 
 use crate::calling::CallError;
-use crate::pinned::Failed;
+use crate::pinned::PinnedFailure;
 use intent_gateway_domain::error::{CallFailure, NotCalled};
 use intent_gateway_domain::platform_code::PlatformCode;
 use intent_gateway_outbound::policy::pace::track::BETWEEN_CALLS_MS;
@@ -13,7 +13,7 @@ const ASKED_PAUSE_MAX_MS: u64 = 120_000;
 
 /// Whether the next call may be answered though this one failed. What a partner's own code means, the error table of the
 /// contract says that the call was made under.
-pub(super) fn may_pass(failed: &Failed<CallError>) -> bool {
+pub(super) fn may_pass(failed: &PinnedFailure<CallError>) -> bool {
     match &failed.error {
         CallError::Partner { code, failure, .. } => match failure {
             CallFailure::Platform { code: own, .. } => {
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn what_the_partner_or_the_network_suffers_passes() {
-        let partner = |failure| Failed::without_contract(CallError::Partner { code: None, failure, link: None });
+        let partner = |failure| PinnedFailure::without_contract(CallError::Partner { code: None, failure, link: None });
         let platform =
             |code: &str| CallFailure::Platform { code: code.to_owned(), message: String::new(), field: None };
         for failure in [
@@ -109,6 +109,6 @@ mod tests {
         ] {
             assert!(!may_pass(&partner(failure.clone())), "{failure:?}");
         }
-        assert!(!may_pass(&Failed::without_contract(CallError::InvalidReference)));
+        assert!(!may_pass(&PinnedFailure::without_contract(CallError::InvalidReference)));
     }
 }

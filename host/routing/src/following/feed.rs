@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 
 use futures_util::stream::Stream;
 
-use super::event::{Delivery, Event, EventId, Kept, KeptBytes};
+use super::event::{Delivery, Event, EventId, KeptBytes, KeptEvent};
 use super::{EVENTS_MAX_BYTES, RING_EVENTS_MAX, RING_MAX_BYTES};
 
 /// What is told about one order.
@@ -25,10 +25,10 @@ pub(super) struct Feed {
 #[derive(Default)]
 struct State {
     /// The last events, oldest first; never empty once there was one.
-    ring: VecDeque<Arc<Kept>>,
+    ring: VecDeque<Arc<KeptEvent>>,
     ring_bytes: usize,
     /// The newest update, also when it has left the ring.
-    newest: Option<Arc<Kept>>,
+    newest: Option<Arc<KeptEvent>>,
     /// Events so far; also the number of the last one.
     count: u64,
     ended: bool,
@@ -57,7 +57,7 @@ impl Feed {
         state.count += 1;
         state.ended = matches!(event, Event::End(_));
         let is_update = matches!(event, Event::Update(_));
-        let kept = Kept::new(state.count, event, &self.total);
+        let kept = KeptEvent::new(state.count, event, &self.total);
         state.ring_bytes += kept.bytes;
         if is_update {
             state.newest = Some(Arc::clone(&kept));
@@ -155,7 +155,7 @@ impl State {
     }
 
     /// The event with this number; if that is gone, the newest update after it, or the last event.
-    fn from(&self, number: u64) -> Option<&Arc<Kept>> {
+    fn from(&self, number: u64) -> Option<&Arc<KeptEvent>> {
         let oldest = self.ring.front()?.number;
         let last = self.ring.back().filter(|last| last.number >= number)?;
         match number.checked_sub(oldest).and_then(|place| usize::try_from(place).ok()) {

@@ -42,7 +42,7 @@ use self::drive::Driver;
 use self::event::KeptBytes;
 use self::feed::Feed;
 use crate::calling::CallError;
-use crate::pinned::Failed;
+use crate::pinned::PinnedFailure;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::UserId;
@@ -105,7 +105,7 @@ impl Subject {
 pub enum FollowError {
     /// The tool would not be called.
     #[error("the tool is not called")]
-    Refused(#[source] Box<Failed<CallError>>),
+    Refused(#[source] Box<PinnedFailure<CallError>>),
     /// As much is followed as can be.
     #[error("too many orders are followed")]
     Full,
@@ -114,10 +114,10 @@ pub enum FollowError {
 /// The orders that are followed through this process. Clones share them.
 #[derive(Clone)]
 pub struct Following {
-    shared: Arc<Shared>,
+    shared: Arc<FollowingState>,
 }
 
-struct Shared {
+struct FollowingState {
     source: Arc<dyn Source>,
     clock: Arc<dyn Clock>,
     timer: Arc<dyn Timer>,
@@ -151,7 +151,7 @@ impl Following {
     #[must_use]
     pub fn new(source: Arc<dyn Source>, clock: Arc<dyn Clock>, timer: Arc<dyn Timer>) -> Self {
         let feeds = Feeds { random: RandomState::new(), so_far: 0, by_key: HashMap::new() };
-        let shared = Shared { source, clock, timer, total: KeptBytes::default(), feeds: Mutex::new(feeds) };
+        let shared = FollowingState { source, clock, timer, total: KeptBytes::default(), feeds: Mutex::new(feeds) };
         Self { shared: Arc::new(shared) }
     }
 
@@ -182,7 +182,7 @@ impl Following {
     }
 }
 
-impl Shared {
+impl FollowingState {
     /// Feeds are whole after every step, so they can be used after a panic.
     fn feeds(&self) -> MutexGuard<'_, Feeds> {
         self.feeds.lock().unwrap_or_else(PoisonError::into_inner)

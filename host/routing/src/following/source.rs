@@ -5,20 +5,20 @@ use futures_util::future::BoxFuture;
 
 use super::Subject;
 use crate::calling::{CallError, CallOutcome, CallRequest, Caller};
-use crate::pinned::Failed;
+use crate::pinned::PinnedFailure;
 use intent_gateway_domain::progress::Listener;
 
 /// Calls the tool that is followed.
 pub trait Source: Send + Sync {
     /// Whether the tool would be called.
-    fn check<'a>(&'a self, subject: &'a Subject) -> BoxFuture<'a, Result<(), Failed<CallError>>>;
+    fn check<'a>(&'a self, subject: &'a Subject) -> BoxFuture<'a, Result<(), PinnedFailure<CallError>>>;
 
     /// Calls it once, and tells of what comes before the answer.
     fn call<'a>(
         &'a self,
         subject: &'a Subject,
         listener: Listener<'a>,
-    ) -> BoxFuture<'a, Result<CallOutcome, Failed<CallError>>>;
+    ) -> BoxFuture<'a, Result<CallOutcome, PinnedFailure<CallError>>>;
 }
 
 impl Subject {
@@ -37,7 +37,7 @@ impl Subject {
 }
 
 impl Source for Caller {
-    fn check<'a>(&'a self, subject: &'a Subject) -> BoxFuture<'a, Result<(), Failed<CallError>>> {
+    fn check<'a>(&'a self, subject: &'a Subject) -> BoxFuture<'a, Result<(), PinnedFailure<CallError>>> {
         self.may_follow(subject.request()).boxed()
     }
 
@@ -45,7 +45,7 @@ impl Source for Caller {
         &'a self,
         subject: &'a Subject,
         listener: Listener<'a>,
-    ) -> BoxFuture<'a, Result<CallOutcome, Failed<CallError>>> {
+    ) -> BoxFuture<'a, Result<CallOutcome, PinnedFailure<CallError>>> {
         self.call(CallRequest { listener: Some(listener), ..subject.request() }).boxed()
     }
 }

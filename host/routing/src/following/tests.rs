@@ -31,7 +31,6 @@ enum Step {
     Answer(String),
     /// Says a word every so many milliseconds, so often, and then answers.
     Stream(u64, usize, String),
-    /// Fails.
     Fail(CallFailure),
     /// Never answers.
     Hang,
@@ -72,16 +71,17 @@ fn called(text: &str) -> CallOutcome {
 }
 
 impl Source for Tool {
-    fn check<'a>(&'a self, _: &'a Subject) -> BoxFuture<'a, Result<(), Failed<CallError>>> {
+    fn check<'a>(&'a self, _: &'a Subject) -> BoxFuture<'a, Result<(), PinnedFailure<CallError>>> {
         let refuses = *self.refuses.lock().expect("whole");
-        async move { if refuses { Err(Failed::without_contract(CallError::InvalidReference)) } else { Ok(()) } }.boxed()
+        async move { if refuses { Err(PinnedFailure::without_contract(CallError::InvalidReference)) } else { Ok(()) } }
+            .boxed()
     }
 
     fn call<'a>(
         &'a self,
         _: &'a Subject,
         listener: Listener<'a>,
-    ) -> BoxFuture<'a, Result<CallOutcome, Failed<CallError>>> {
+    ) -> BoxFuture<'a, Result<CallOutcome, PinnedFailure<CallError>>> {
         self.called_at.lock().expect("whole").push(self.clock.now_ms());
         let mut steps = self.steps.lock().expect("whole");
         let step = if steps.len() > 1 { steps.pop_front() } else { steps.front().cloned() };
@@ -98,7 +98,7 @@ impl Source for Tool {
                     Ok(called(&text))
                 }
                 Step::Fail(failure) => {
-                    Err(Failed::without_contract(CallError::Partner { code: None, failure, link: None }))
+                    Err(PinnedFailure::without_contract(CallError::Partner { code: None, failure, link: None }))
                 }
                 Step::Hang => std::future::pending().await,
             };

@@ -93,7 +93,7 @@ impl GoLiveRunner {
             tallies.iter_mut().for_each(|tally| tally.observe(&seen));
             samples.push(seen.result(outcome.request_id.clone()));
         }
-        let mut items = vec![answered(&samples), unforbidden(forbidden)];
+        let mut items = vec![judge_answered(&samples), unforbidden(forbidden)];
         items.extend(descriptor.go_live.iter().zip(tallies).map(|(requirement, tally)| {
             let (state, detail) = tally.finish();
             GoLiveItem { code: requirement.code.clone(), text: requirement.text.clone(), state, detail }
@@ -158,7 +158,7 @@ fn unfit(error: SearchError, sample: usize) -> GoLiveError {
     }
 }
 
-fn answered(samples: &[SampleResult]) -> GoLiveItem {
+fn judge_answered(samples: &[SampleResult]) -> GoLiveItem {
     let failures: Vec<_> = (1..)
         .zip(samples)
         .filter_map(|(number, sample)| sample.failure.as_ref().map(|code| format!("sample {number}: {code}")))
@@ -257,7 +257,7 @@ impl Contracts for OneContract {
         (self.0.descriptor().intent.as_str() == intent).then(|| self.0.clone())
     }
 
-    fn loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
+    fn find_loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
         (self.0.digest() == digest).then(|| self.0.clone())
     }
 
@@ -265,7 +265,7 @@ impl Contracts for OneContract {
         vec![self.0.clone()]
     }
 
-    fn woken(&self, _: &str) -> Vec<Arc<dyn Contract>> {
+    fn select_by_cues(&self, _: &str) -> Vec<Arc<dyn Contract>> {
         self.all()
     }
 }

@@ -183,12 +183,12 @@ fn merit(minimums: &[Minimum], found: &[usize]) -> (usize, usize) {
 
 /// Whether something was asked for, and found.
 #[derive(Clone, Copy, Default)]
-struct Served {
+struct AskedAndFound {
     asked: bool,
     found: bool,
 }
 
-impl Served {
+impl AskedAndFound {
     fn note(&mut self, sample: &Sample) {
         self.asked = true;
         self.found |= !sample.options.is_empty();
@@ -196,8 +196,8 @@ impl Served {
 }
 
 /// What was not asked for and what was asked for in vain, in words.
-fn gaps<'a>(served: impl Iterator<Item = (&'a str, Served)> + Clone) -> Vec<String> {
-    let list = |what: &str, wanted: fn(Served) -> bool| {
+fn gaps<'a>(served: impl Iterator<Item = (&'a str, AskedAndFound)> + Clone) -> Vec<String> {
+    let list = |what: &str, wanted: fn(AskedAndFound) -> bool| {
         let names: Vec<_> = served.clone().filter(|(_, served)| wanted(*served)).map(|(name, _)| name).collect();
         (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
     };
@@ -208,14 +208,14 @@ fn gaps<'a>(served: impl Iterator<Item = (&'a str, Served)> + Clone) -> Vec<Stri
 
 pub(super) struct CoverageTally<'a> {
     pointer: &'a str,
-    values: Vec<(&'a str, Served)>,
+    values: Vec<(&'a str, AskedAndFound)>,
 }
 
 impl<'a> CoverageTally<'a> {
     fn of(coverage: &'a Coverage, descriptor: &'a Descriptor) -> Self {
         let vocabulary = descriptor.vocabularies.iter().find(|one| one.name == coverage.vocabulary);
         let values = vocabulary.map_or(&[][..], |vocabulary| &vocabulary.values);
-        let values = values.iter().map(|value| (value.as_str(), Served::default())).collect();
+        let values = values.iter().map(|value| (value.as_str(), AskedAndFound::default())).collect();
         Self { pointer: &coverage.pointer, values }
     }
 
@@ -235,7 +235,7 @@ impl<'a> CoverageTally<'a> {
 }
 
 pub(super) struct HandlingTally<'a> {
-    occasions: Vec<(&'a Occasion, Served)>,
+    occasions: Vec<(&'a Occasion, AskedAndFound)>,
     /// How often each rule was broken.
     broken: BTreeMap<&'a str, usize>,
     /// Options that passed.
@@ -245,7 +245,7 @@ pub(super) struct HandlingTally<'a> {
 impl<'a> HandlingTally<'a> {
     fn of(handling: &'a Handling) -> Self {
         Self {
-            occasions: handling.occasions.iter().map(|occasion| (occasion, Served::default())).collect(),
+            occasions: handling.occasions.iter().map(|occasion| (occasion, AskedAndFound::default())).collect(),
             broken: handling.unbroken.iter().map(|code| (code.as_str(), 0)).collect(),
             options: 0,
         }

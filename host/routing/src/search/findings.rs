@@ -1,7 +1,7 @@
 //! What the platform team should know of a search.
 
 use super::asking::PartnerAnswer;
-use super::gathered::{Gathered, OptionNote};
+use super::gathered::{GatheredAnswers, OptionNote};
 use super::{DroppedChoice, Searcher};
 use intent_gateway_domain::contract::{CallContext, Descriptor, Violation};
 use intent_gateway_domain::error::CallFailure;
@@ -21,7 +21,7 @@ impl Searcher {
         &self,
         context: &CallContext,
         descriptor: &Descriptor,
-        gathered: &Gathered,
+        gathered: &GatheredAnswers,
         notes: &[OptionNote],
         dropped: &[DroppedChoice],
     ) {

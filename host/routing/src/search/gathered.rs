@@ -41,7 +41,7 @@ pub(super) struct RankedOrigin<'a> {
 }
 
 /// One partner's answer, sorted.
-struct Sorted {
+struct SortedAnswer {
     answer: PartnerAnswer,
     /// Number and position of each option that the contract may see.
     numbered: Vec<(u32, usize)>,
@@ -51,14 +51,14 @@ struct Sorted {
 
 /// What has come of a search so far.
 #[derive(Default)]
-pub(super) struct Gathered {
+pub(super) struct GatheredAnswers {
     /// By the partner's place among the chosen.
-    answers: BTreeMap<usize, Sorted>,
+    answers: BTreeMap<usize, SortedAnswer>,
     /// By number.
     origins: Vec<Origin>,
 }
 
-impl Gathered {
+impl GatheredAnswers {
     /// Takes an answer: numbers what the contract may see, and withholds what it may not.
     pub(super) fn add(&mut self, place: usize, answer: PartnerAnswer, descriptor: &Descriptor) {
         let max_options = usize::try_from(descriptor.search.max_options).unwrap_or(usize::MAX);
@@ -78,7 +78,7 @@ impl Gathered {
             let (partner, option_id) = (answer.partner.clone(), option_id(option, &descriptor.search));
             withheld.push(DroppedChoice { partner, position, option_id, strike, violations });
         }
-        self.answers.insert(place, Sorted { answer, numbered, withheld });
+        self.answers.insert(place, SortedAnswer { answer, numbered, withheld });
     }
 
     /// How many partners have answered.
@@ -98,7 +98,7 @@ impl Gathered {
 
     /// What the contract gets and the receipt keeps: per answer, the declared signals and the options under their numbers.
     pub(super) fn payloads(&self, intent: &str) -> Vec<ReceiptPayload> {
-        let payload = |Sorted { answer, numbered, .. }: &Sorted| {
+        let payload = |SortedAnswer { answer, numbered, .. }: &SortedAnswer| {
             let options = &answer.result.as_ref().ok()?.options;
             let candidate = |(number, position): &(u32, usize)| {
                 options.get(*position).map(|json| ReceiptCandidate { number: *number, json: json.clone() })

@@ -29,8 +29,8 @@ pub use self::outcome::{
 pub use self::pace::RANKINGS_MAX;
 pub use self::progressive::{Snapshot, Snapshots};
 
-use self::gathered::Gathered;
-use crate::pinned::{Failed, PinnedContract};
+use self::gathered::GatheredAnswers;
+use crate::pinned::{PinnedContract, PinnedFailure};
 use crate::reference::ReferenceSealer;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::id::UserId;
@@ -62,7 +62,6 @@ pub struct Searcher {
 /// What is searched, and for whom.
 #[derive(Clone, Debug)]
 pub struct SearchRequest<'a> {
-    /// The intent.
     pub intent: &'a str,
     /// The orchestrator's body, JSON text.
     pub body: &'a str,
@@ -84,7 +83,7 @@ impl Searcher {
         intent: &str,
         body: &str,
         fallback_request_id: String,
-    ) -> Result<SearchOutcome, Failed<SearchError>> {
+    ) -> Result<SearchOutcome, PinnedFailure<SearchError>> {
         self.search_for(SearchRequest { intent, body, user: None, fallback_request_id, trace: None }).await
     }
 
@@ -92,23 +91,23 @@ impl Searcher {
     ///
     /// # Errors
     /// [`SearchError`] when there is no such intent, the request is refused, or the contract fails.
-    pub async fn search_for(&self, request: SearchRequest<'_>) -> Result<SearchOutcome, Failed<SearchError>> {
+    pub async fn search_for(&self, request: SearchRequest<'_>) -> Result<SearchOutcome, PinnedFailure<SearchError>> {
         let contract = self.pin(request.intent)?;
         let outcome = self.run(&contract, request).await;
         count(&contract, outcome.as_ref());
-        outcome.map_err(|error| Failed { contract: Some(contract), error })
+        outcome.map_err(|error| PinnedFailure { contract: Some(contract), error })
     }
 
     /// Takes the live version of an intent, which serves the search to its end.
-    fn pin(&self, intent: &str) -> Result<PinnedContract, Failed<SearchError>> {
-        let unknown = || Failed::without_contract(SearchError::InvalidIntent(intent.to_owned()));
+    fn pin(&self, intent: &str) -> Result<PinnedContract, PinnedFailure<SearchError>> {
+        let unknown = || PinnedFailure::without_contract(SearchError::InvalidIntent(intent.to_owned()));
         self.contracts.live(intent).map(PinnedContract).ok_or_else(unknown)
     }
 
     async fn run(&self, contract: &PinnedContract, request: SearchRequest<'_>) -> Result<SearchOutcome, SearchError> {
         let (prepared, chosen) = self.prepare(contract, request).await?;
         let answers = join_all(chosen.into_iter().map(|partner| self.ask(&prepared, partner))).await;
-        let mut gathered = Gathered::default();
+        let mut gathered = GatheredAnswers::default();
         for (place, answer) in answers.into_iter().enumerate() {
             gathered.add(place, answer, prepared.descriptor());
         }

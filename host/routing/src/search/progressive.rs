@@ -13,12 +13,12 @@ use futures_util::future::{BoxFuture, Either, FutureExt as _, select};
 use futures_util::stream::{BoxStream, FuturesUnordered, StreamExt as _, unfold};
 
 use super::asking::PartnerAnswer;
-use super::gathered::Gathered;
+use super::gathered::GatheredAnswers;
 use super::pace::Pace;
 use super::prepare::PreparedSearch;
 use super::ranking::receipt;
 use super::{SearchError, SearchOutcome, SearchRequest, Searcher, count};
-use crate::pinned::Failed;
+use crate::pinned::PinnedFailure;
 use intent_gateway_domain::contract::Evaluation;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::ContractFault;
@@ -36,7 +36,7 @@ pub struct Snapshot {
 }
 
 /// Snapshots of one search, of which an error is the last. Dropped, the calls under way are dropped with it.
-pub type Snapshots = BoxStream<'static, Result<Snapshot, Failed<SearchError>>>;
+pub type Snapshots = BoxStream<'static, Result<Snapshot, PinnedFailure<SearchError>>>;
 
 impl Searcher {
     /// Runs one search, and shows what there is as answers come, at most [`RANKINGS_MAX`](super::RANKINGS_MAX) times.
@@ -47,13 +47,13 @@ impl Searcher {
         self: Arc<Self>,
         request: SearchRequest<'_>,
         timer: Arc<dyn Timer>,
-    ) -> Result<Snapshots, Failed<SearchError>> {
+    ) -> Result<Snapshots, PinnedFailure<SearchError>> {
         let contract = self.pin(request.intent)?;
         let (prepared, chosen) = match self.prepare(&contract, request).await {
             Ok(prepared) => prepared,
             Err(error) => {
                 count(&contract, Err(&error));
-                return Err(Failed { contract: Some(contract), error });
+                return Err(PinnedFailure { contract: Some(contract), error });
             }
         };
         let search = ProgressiveSearch::begin(self, timer, prepared, chosen);
@@ -69,7 +69,7 @@ struct ProgressiveSearch {
     calls: FuturesUnordered<BoxFuture<'static, (usize, PartnerAnswer)>>,
     /// By their place among the chosen.
     awaited: BTreeMap<usize, Arc<Partner>>,
-    gathered: Gathered,
+    gathered: GatheredAnswers,
     pace: Pace,
     /// Until the next step of the pace.
     wait: Option<BoxFuture<'static, ()>>,
@@ -105,7 +105,7 @@ impl ProgressiveSearch {
             searcher,
             timer,
             prepared,
-            gathered: Gathered::default(),
+            gathered: GatheredAnswers::default(),
             pace: Pace::new(),
             wait: None,
             newest: None,
@@ -114,7 +114,7 @@ impl ProgressiveSearch {
         }
     }
 
-    async fn next(mut self) -> Option<(Result<Snapshot, Failed<SearchError>>, Self)> {
+    async fn next(mut self) -> Option<(Result<Snapshot, PinnedFailure<SearchError>>, Self)> {
         while !self.is_over {
             self.wait().await;
             let snapshot = self.snapshot().await;
@@ -156,7 +156,7 @@ impl ProgressiveSearch {
         self.awaited.remove(&place);
     }
 
-    async fn snapshot(&mut self) -> Result<Snapshot, Failed<SearchError>> {
+    async fn snapshot(&mut self) -> Result<Snapshot, PinnedFailure<SearchError>> {
         self.wait = Some(self.timer.wait(self.pace.note_ranking(self.gathered.len())));
         let is_complete = self.awaited.is_empty();
         let outcome = self.rank(is_complete).await;
@@ -169,7 +169,7 @@ impl ProgressiveSearch {
         }
         let mut awaited: Vec<Arc<Partner>> = self.awaited.values().cloned().collect();
         awaited.sort_by(|a, b| a.id.cmp(&b.id));
-        let failed = |error| Failed { contract: Some(self.prepared.contract.clone()), error };
+        let failed = |error| PinnedFailure { contract: Some(self.prepared.contract.clone()), error };
         outcome.map(|outcome| Snapshot { outcome, awaited }).map_err(failed)
     }
 

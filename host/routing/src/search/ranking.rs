@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::gathered::{Gathered, RankedOrigin};
+use super::gathered::{GatheredAnswers, RankedOrigin};
 use super::outcome::empty_code;
 use super::prepare::PreparedSearch;
 use super::{PartnerOutcome, RankedChoice, SearchError, SearchOutcome, Searcher};
@@ -33,7 +33,7 @@ impl Searcher {
     pub(super) fn answer(
         &self,
         search: &PreparedSearch,
-        gathered: &Gathered,
+        gathered: &GatheredAnswers,
         evaluation: Evaluation,
         receipt: Option<&str>,
         is_complete: bool,

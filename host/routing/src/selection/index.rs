@@ -20,9 +20,7 @@ use intent_gateway_domain::ports::{LeftOut, Selection};
 
 /// Length of the stretches that the week is divided into, minutes. Most people open and close on a quarter.
 const QUARTER_MINUTES: u16 = 15;
-/// Quarters of a day.
 const DAY_QUARTERS: usize = (DAY_MINUTES / QUARTER_MINUTES) as usize;
-/// Quarters of a week.
 const WEEK_QUARTERS: usize = (WEEK_MINUTES / QUARTER_MINUTES) as usize;
 /// The golden ratio's part after the point, in 64 bits. Its multiples are spread evenly, and so is every second, third
 /// or other regular choice of them: turns are fair for searches of every kind, however they take turns themselves.
@@ -172,7 +170,7 @@ impl Listed {
     }
 
     fn select(&self, need: &Need, window: WeekWindow, turn: impl FnOnce() -> u64) -> Selection {
-        let serving = self.serving(need);
+        let serving = self.select_serving(need);
         let mut eligible = serving.clone();
         if let Some(hours) = &self.hours {
             eligible.keep(&hours.open(window));
@@ -192,7 +190,7 @@ impl Listed {
         }
     }
 
-    fn serving(&self, need: &Need) -> Bits {
+    fn select_serving(&self, need: &Need) -> Bits {
         let length = self.partners.len();
         let named = [&need.city, &need.postal_code].into_iter().flatten();
         let mut wanted = named.filter_map(|place| Place::parse(place)).peekable();

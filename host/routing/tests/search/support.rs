@@ -8,7 +8,7 @@ use intent_gateway_domain::contract::*;
 use intent_gateway_domain::error::{CallFailure, ContractError, ContractFault};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_outbound::Outbound;
-use intent_gateway_routing::calling::{CallRequest, Caller, Memory};
+use intent_gateway_routing::calling::{CallRequest, Caller, KeyedWrites};
 use intent_gateway_routing::reference::ReferenceSealer;
 use intent_gateway_routing::search::{OpenRankings, SearchError, SearchOutcome, Searcher};
 use intent_gateway_testing::catalogue::Catalogue;
@@ -159,7 +159,7 @@ impl World {
     /// Calls tools beside a searcher.
     pub(crate) fn caller(&self, searcher: &Searcher) -> Caller {
         let store = Arc::new(MemoryStore::default());
-        let memory = Memory { store, vault: vault(), timer: self.clock.clone() };
+        let memory = KeyedWrites { store, vault: vault(), timer: self.clock.clone() };
         Caller::beside(searcher, self.journal.clone(), memory)
     }
 

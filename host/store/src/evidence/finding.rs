@@ -40,7 +40,7 @@ pub(crate) fn values(finding: &Finding) -> Vec<Value> {
 }
 
 /// A finding out of its row.
-pub(super) fn kept(row: &Row) -> Result<KeptFinding, EngineError> {
+pub(super) fn read_kept(row: &Row) -> Result<KeptFinding, EngineError> {
     let partner = PartnerId::parse(&row.text(2)?);
     let severity = row.text(7)?;
     let known = [Severity::Note, Severity::Drop, Severity::Strike];

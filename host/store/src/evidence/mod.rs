@@ -23,8 +23,8 @@ use crate::records::SqlStore;
 use crate::value::Value;
 
 pub(crate) use finding::values as finding_values;
-pub(crate) use page::{Page, keep_findings_on_postgres, keep_findings_on_sqlite};
-pub(crate) use receipt::quoted;
+pub(crate) use page::{EvidencePage, keep_findings_on_postgres, keep_findings_on_sqlite};
+pub(crate) use receipt::read_quoted;
 
 /// Findings and identifiers of one answer, at most, whatever the caller asks for.
 const READ_MAX: u32 = 1_000;
@@ -123,7 +123,7 @@ impl Evidence for SqlStore {
         let read = async move {
             let values =
                 vec![keepable_name(partner).into(), time(before.unwrap_or(u64::MAX)), limit.min(READ_MAX).into()];
-            self.engine.query(FINDINGS, values).await?.iter().map(finding::kept).collect()
+            self.engine.query(FINDINGS, values).await?.iter().map(finding::read_kept).collect()
         };
         read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
     }
@@ -131,7 +131,7 @@ impl Evidence for SqlStore {
     fn strikes(&self, after: u64, since_ms: u64, limit: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>> {
         let read = async move {
             let values = vec![time(after), time(since_ms), limit.min(READ_MAX).into()];
-            self.engine.query(STRIKES, values).await?.iter().map(finding::kept).collect()
+            self.engine.query(STRIKES, values).await?.iter().map(finding::read_kept).collect()
         };
         read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
     }
@@ -150,7 +150,7 @@ impl Evidence for SqlStore {
         let read = async move {
             let values = vec![keepable_name(receipt).into(), partner.as_str().into()];
             match self.engine.query(QUOTED, values).await?.first() {
-                Some(part) => receipt::shown(part, number),
+                Some(part) => receipt::read_shown(part, number),
                 None => Ok(None),
             }
         };

@@ -46,12 +46,12 @@ const INSERT_PARTS: &str = "INSERT INTO receipt_parts (place, partner, request_i
 
 /// What is kept together.
 #[derive(Default)]
-pub(crate) struct Page {
+pub(crate) struct EvidencePage {
     findings: Vec<Vec<Value>>,
     receipts: Vec<ReceiptRows>,
 }
 
-impl Page {
+impl EvidencePage {
     /// Adds a finding.
     pub(crate) fn add_finding(&mut self, finding: &Finding) {
         self.findings.push(finding::values(finding));
@@ -110,7 +110,7 @@ impl Page {
 
 impl SqlStore {
     /// Keeps a page, whole or not at all.
-    pub(crate) async fn keep_page(&self, page: std::sync::Arc<Page>) -> Result<(), EngineError> {
+    pub(crate) async fn keep_page(&self, page: std::sync::Arc<EvidencePage>) -> Result<(), EngineError> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.batch(move |tx| page.keep_on_sqlite(tx)).await,
             Engine::Postgres(engine) => {

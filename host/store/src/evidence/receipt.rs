@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use intent_gateway_domain::contract::Axes;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
-use intent_gateway_domain::receipt::{Quoted, Receipt, ReceiptCandidate, ReceiptDrop, ReceiptPayload, ReceiptScore};
+use intent_gateway_domain::receipt::{
+    QuotedOptions, Receipt, ReceiptCandidate, ReceiptDrop, ReceiptPayload, ReceiptScore,
+};
 use semver::Version;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -68,7 +70,6 @@ struct KeptCandidate {
     json: Option<Box<RawValue>>,
 }
 
-/// A receipt as rows.
 pub(crate) fn rows(receipt: Receipt) -> Result<ReceiptRows, EngineError> {
     let Receipt { id, at_ms, request_id, intent, version, contract, arguments, payloads, ranked, dropped, outcome } =
         receipt;
@@ -166,15 +167,15 @@ fn payload(part: &Row) -> Result<ReceiptPayload, EngineError> {
 }
 
 /// One of the shown options out of a part, of which the row holds these alone.
-pub(super) fn shown(part: &Row, number: u32) -> Result<Option<Box<RawValue>>, EngineError> {
+pub(super) fn read_shown(part: &Row, number: u32) -> Result<Option<Box<RawValue>>, EngineError> {
     let options: Vec<ReceiptCandidate> = unpack(part.bytes(0)?)?;
     Ok(options.into_iter().find(|option| option.number == number).map(|option| option.json))
 }
 
 /// What a partner has quoted, out of a row of identifier, time, version, contract and quoted options, from a column on.
-pub(crate) fn quoted(row: &Row, from: usize) -> Result<Quoted, EngineError> {
+pub(crate) fn read_quoted(row: &Row, from: usize) -> Result<QuotedOptions, EngineError> {
     let options: Vec<ReceiptCandidate> = unpack(row.bytes(from + 4)?)?;
-    Ok(Quoted {
+    Ok(QuotedOptions {
         receipt: row.text(from)?,
         at_ms: row.number(from + 1)?,
         version: version(&row.text(from + 2)?)?,

@@ -13,12 +13,12 @@ pub(super) struct Load {
     /// Bytes that are held.
     held: AtomicUsize,
     lost: AtomicU64,
-    told: Mutex<Told>,
+    told: Mutex<LogState>,
 }
 
 /// What the log says.
 #[derive(Default)]
-struct Told {
+struct LogState {
     at: Option<Instant>,
     lost: u64,
 }
@@ -67,7 +67,7 @@ impl Load {
                 in_all = lost,
                 "the journal has lost findings or receipts"
             );
-            *told = Told { at: Some(Instant::now()), lost };
+            *told = LogState { at: Some(Instant::now()), lost };
         }
     }
 }

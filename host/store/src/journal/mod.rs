@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::batching;
 use crate::error::EngineError;
-use crate::evidence::Page;
+use crate::evidence::EvidencePage;
 use crate::records::SqlStore;
 use load::Load;
 
@@ -49,7 +49,7 @@ const TRY_AGAIN: Duration = Duration::from_millis(500);
 
 /// Where findings and receipts are handed in. Dropped, it writes what it has taken and ends.
 pub struct Journal {
-    queue: mpsc::Sender<Taken>,
+    queue: mpsc::Sender<QueuedItem>,
     load: Arc<Load>,
     closing: CancellationToken,
     task: Mutex<Option<JoinHandle<()>>>,
@@ -62,18 +62,18 @@ enum Item {
 }
 
 /// The same, with the bytes that it holds, about.
-struct Taken {
+struct QueuedItem {
     item: Item,
     bytes: usize,
 }
 
 /// What keeps pages: the store, or a test.
 trait Keep: Send + Sync {
-    fn keep(&self, page: Arc<Page>) -> BoxFuture<'_, Result<(), StoreError>>;
+    fn keep(&self, page: Arc<EvidencePage>) -> BoxFuture<'_, Result<(), StoreError>>;
 }
 
 impl Keep for SqlStore {
-    fn keep(&self, page: Arc<Page>) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn keep(&self, page: Arc<EvidencePage>) -> BoxFuture<'_, Result<(), StoreError>> {
         self.keep_page(page).map(|kept| kept.map_err(EngineError::into_store)).boxed()
     }
 }
@@ -125,7 +125,7 @@ impl Journal {
         let bytes = size(&item);
         if bytes > RECEIPT_MAX_BYTES || !self.load.take(bytes, HELD_MAX_BYTES) {
             self.load.lose(1);
-        } else if self.queue.try_send(Taken { item, bytes }).is_err() {
+        } else if self.queue.try_send(QueuedItem { item, bytes }).is_err() {
             self.load.release(bytes);
             self.load.lose(1);
         }
@@ -165,7 +165,12 @@ fn size(item: &Item) -> usize {
 }
 
 /// Writes batch after batch, until nobody can hand in any more and all is written.
-async fn serve(keep: Arc<dyn Keep>, mut queue: mpsc::Receiver<Taken>, load: Arc<Load>, closing: CancellationToken) {
+async fn serve(
+    keep: Arc<dyn Keep>,
+    mut queue: mpsc::Receiver<QueuedItem>,
+    load: Arc<Load>,
+    closing: CancellationToken,
+) {
     while let Some(first) = batching::next(&mut queue, &closing).await {
         let batch = gather(first, &mut queue, &closing).await;
         let bytes = batch.iter().map(|taken| taken.bytes).sum();
@@ -179,7 +184,11 @@ async fn serve(keep: Arc<dyn Keep>, mut queue: mpsc::Receiver<Taken>, load: Arc<
 }
 
 /// A batch: what comes within a moment, or what waits already when the journal closes.
-async fn gather(first: Taken, queue: &mut mpsc::Receiver<Taken>, closing: &CancellationToken) -> Vec<Taken> {
+async fn gather(
+    first: QueuedItem,
+    queue: &mut mpsc::Receiver<QueuedItem>,
+    closing: &CancellationToken,
+) -> Vec<QueuedItem> {
     let until = Instant::now() + GATHER;
     let mut bytes = first.bytes;
     let mut batch = vec![first];
@@ -192,7 +201,7 @@ async fn gather(first: Taken, queue: &mut mpsc::Receiver<Taken>, closing: &Cance
 }
 
 /// Writes a batch, trying again a few times. Returns how many of it are lost.
-async fn write(keep: &dyn Keep, batch: Vec<Taken>) -> u64 {
+async fn write(keep: &dyn Keep, batch: Vec<QueuedItem>) -> u64 {
     let count = u64::try_from(batch.len()).unwrap_or(u64::MAX);
     // Compressing is work, and not for a thread that serves.
     let Ok((page, refused)) = tokio::task::spawn_blocking(move || page_of(batch)).await else {
@@ -214,9 +223,9 @@ async fn write(keep: &dyn Keep, batch: Vec<Taken>) -> u64 {
 }
 
 /// A batch as a page, and how many of it are in no form to be kept.
-fn page_of(batch: Vec<Taken>) -> (Page, u64) {
-    let (mut page, mut refused) = (Page::default(), 0);
-    for Taken { item, .. } in batch {
+fn page_of(batch: Vec<QueuedItem>) -> (EvidencePage, u64) {
+    let (mut page, mut refused) = (EvidencePage::default(), 0);
+    for QueuedItem { item, .. } in batch {
         match item {
             Item::Finding(finding) => page.add_finding(&finding),
             Item::Receipt(receipt) => {

@@ -28,7 +28,7 @@ impl Told {
 }
 
 impl Keep for Told {
-    fn keep(&self, page: Arc<Page>) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn keep(&self, page: Arc<EvidencePage>) -> BoxFuture<'_, Result<(), StoreError>> {
         async move {
             // The test may have heard enough.
             let _ = self.pages.send(page.len());
@@ -158,7 +158,7 @@ async fn a_dropped_journal_writes_what_it_has_taken() {
 struct PanicsOnce(mpsc::UnboundedSender<usize>, AtomicUsize);
 
 impl Keep for PanicsOnce {
-    fn keep(&self, page: Arc<Page>) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn keep(&self, page: Arc<EvidencePage>) -> BoxFuture<'_, Result<(), StoreError>> {
         async move {
             self.0.send(page.len()).expect("the test hears all");
             assert!(self.1.fetch_add(1, Ordering::Relaxed) > 0, "the first write");

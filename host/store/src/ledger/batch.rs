@@ -10,18 +10,18 @@ use intent_gateway_ledger::{Booked, Booking, Entry, link};
 /// A batch in the order of its keys, and within a key in the order in which they came. Every gateway goes through its
 /// batch in this order, so that none holds what another waits for while it waits for what that one holds.
 pub(super) struct Batch {
-    bookings: Vec<Sorted>,
+    bookings: Vec<SortedBooking>,
 }
 
 /// A booking with its key and where it came.
-struct Sorted {
+struct SortedBooking {
     order: ReportKey,
     came: usize,
     booking: Booking,
 }
 
 /// What is done with a batch.
-pub(super) struct Outcome {
+pub(super) struct BatchOutcome {
     /// New entries, in the order of the ledger.
     pub(super) new: Vec<Entry>,
     /// What was found in the reports that made them.
@@ -32,8 +32,8 @@ pub(super) struct Outcome {
 
 impl Batch {
     pub(super) fn new(bookings: Vec<Booking>) -> Self {
-        let sorted = |(came, booking): (usize, Booking)| Sorted { order: booking.order(), came, booking };
-        let mut bookings: Vec<Sorted> = bookings.into_iter().enumerate().map(sorted).collect();
+        let sorted = |(came, booking): (usize, Booking)| SortedBooking { order: booking.order(), came, booking };
+        let mut bookings: Vec<SortedBooking> = bookings.into_iter().enumerate().map(sorted).collect();
         bookings.sort_by(|one, other| one.order.cmp(&other.order).then(one.came.cmp(&other.came)));
         Self { bookings }
     }
@@ -44,11 +44,11 @@ impl Batch {
     }
 
     /// Decides, by what was last booked for these orders and by the number and the digest of the ledger's last entry.
-    pub(super) fn decide(self, mut booked: HashMap<ReportKey, Entry>, head: (u64, Digest)) -> Outcome {
+    pub(super) fn decide(self, mut booked: HashMap<ReportKey, Entry>, head: (u64, Digest)) -> BatchOutcome {
         let (mut number, mut hash) = head;
         let (mut new, mut findings) = (Vec::new(), Vec::new());
         let mut answers: Vec<(usize, Booked)> = Vec::with_capacity(self.bookings.len());
-        for Sorted { order, came, booking } in self.bookings {
+        for SortedBooking { order, came, booking } in self.bookings {
             let answer = match booked.get(&order) {
                 Some(before) if before.posting.report == booking.posting().report => Booked::Repeat(before.clone()),
                 Some(before) => Booked::Conflict(before.receipt_id()),
@@ -66,6 +66,6 @@ impl Batch {
             answers.push((came, answer));
         }
         answers.sort_unstable_by_key(|(came, _)| *came);
-        Outcome { new, findings, answers: answers.into_iter().map(|(_, answer)| answer).collect() }
+        BatchOutcome { new, findings, answers: answers.into_iter().map(|(_, answer)| answer).collect() }
     }
 }

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use intent_gateway_domain::receipt::{Quoted, RANKINGS_OF_REQUEST_MAX};
-use intent_gateway_ledger::{Asked, BATCH_MAX, Known};
+use intent_gateway_domain::receipt::{QuotedOptions, RANKINGS_OF_REQUEST_MAX};
+use intent_gateway_ledger::{BATCH_MAX, KnownOrder, OrderQuery};
 
 use super::row::{self, columns};
 use super::{LAST_BOOKED, key};
@@ -42,7 +42,7 @@ const LAST_BOOKED_OF_MANY: &str = concat!(
 );
 
 impl SqlStore {
-    pub(super) async fn look_up_batch(&self, asked: Vec<Asked>) -> Result<Vec<Known>, EngineError> {
+    pub(super) async fn look_up_batch(&self, asked: Vec<OrderQuery>) -> Result<Vec<KnownOrder>, EngineError> {
         if asked.is_empty() {
             return Ok(Vec::new());
         }
@@ -56,33 +56,33 @@ impl SqlStore {
     }
 }
 
-fn request(asked: &Asked) -> Vec<Value> {
-    let Asked { order, request_id } = asked;
+fn request(asked: &OrderQuery) -> Vec<Value> {
+    let OrderQuery { order, request_id } = asked;
     vec![keepable_name(request_id).into(), order.intent.as_str().into(), order.partner.as_str().into()]
 }
 
 /// What was quoted, out of its row from a column on. No report, and none of its batch, waits for ever because a receipt is
 /// damaged: it counts as not kept.
-fn quoted_of(row: &Row, from: usize) -> Option<Quoted> {
-    let quoted = evidence::quoted(row, from);
+fn quoted_of(row: &Row, from: usize) -> Option<QuotedOptions> {
+    let quoted = evidence::read_quoted(row, from);
     if let Err(error) = &quoted {
         tracing::error!(error = error as &dyn std::error::Error, "what a partner has quoted cannot be read");
     }
     quoted.ok()
 }
 
-fn look_up_on_sqlite(tx: &Batch<'_>, asked: &[Asked]) -> Result<Vec<Known>, EngineError> {
-    let look_up = |asked: &Asked| {
+fn look_up_on_sqlite(tx: &Batch<'_>, asked: &[OrderQuery]) -> Result<Vec<KnownOrder>, EngineError> {
+    let look_up = |asked: &OrderQuery| {
         let booked = tx.query(LAST_BOOKED, &key(&asked.order))?.first().map(row::entry).transpose()?;
         let quoted = tx.query(QUOTED, &request(asked))?;
-        Ok(Known { booked, quoted: quoted.iter().filter_map(|row| quoted_of(row, 0)).collect() })
+        Ok(KnownOrder { booked, quoted: quoted.iter().filter_map(|row| quoted_of(row, 0)).collect() })
     };
     asked.iter().map(look_up).collect()
 }
 
-async fn look_up_on_postgres(engine: &Postgres, asked: &[Asked]) -> Result<Vec<Known>, EngineError> {
+async fn look_up_on_postgres(engine: &Postgres, asked: &[OrderQuery]) -> Result<Vec<KnownOrder>, EngineError> {
     // No order that is booked holds a NUL character, and no batch may fail for one that is not.
-    let order = |asked: &Asked| {
+    let order = |asked: &OrderQuery| {
         let values = key(&asked.order);
         if values.iter().any(|value| value.check().is_err()) { vec!["".into(), "".into(), "".into()] } else { values }
     };
@@ -90,7 +90,7 @@ async fn look_up_on_postgres(engine: &Postgres, asked: &[Asked]) -> Result<Vec<K
     let requests = Column::of_rows(asked.iter().map(request).collect())?;
     let (booked, quoted) =
         engine.query_columns_of_two((LAST_BOOKED_OF_MANY, &orders), (QUOTED_OF_MANY, &requests)).await?;
-    let mut known: HashMap<u64, Known> = HashMap::new();
+    let mut known: HashMap<u64, KnownOrder> = HashMap::new();
     for row in &booked {
         known.entry(row.number(row::WIDTH)?).or_default().booked = Some(row::entry(row)?);
     }

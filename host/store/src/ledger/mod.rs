@@ -20,8 +20,8 @@ use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_ledger::completion::ReportKey;
 use intent_gateway_ledger::{
-    Asked, BATCH_MAX, Booked, Booking, Books, Corrected, Correction, ENTRIES_READ_MAX, Entry, EntryKind, Known, Month,
-    Posting, TrialBalance, Verification, Verifier, genesis, link, reverse,
+    BATCH_MAX, Booked, Booking, Books, CorrectedEntries, Correction, ENTRIES_READ_MAX, Entry, EntryKind, KnownOrder,
+    Month, OrderQuery, Posting, TrialBalance, Verification, Verifier, genesis, link, reverse,
 };
 
 use crate::engine::{Engine, Tx};
@@ -31,7 +31,7 @@ use crate::postgres::Postgres;
 use crate::records::SqlStore;
 use crate::sqlite;
 use crate::value::{Column, Row, Value};
-use batch::{Batch, Outcome};
+use batch::{Batch, BatchOutcome};
 use row::{columns, values};
 
 const HEAD: &str = "SELECT number, hash FROM ledger ORDER BY number DESC LIMIT 1";
@@ -103,7 +103,7 @@ impl SqlStore {
         }
     }
 
-    async fn carry_out_correction(&self, correction: Correction) -> Result<Option<Corrected>, EngineError> {
+    async fn carry_out_correction(&self, correction: Correction) -> Result<Option<CorrectedEntries>, EngineError> {
         let replacement = Booking::new(correction.replacement, Vec::new())
             .map_err(|error| EngineError::because("the replacement cannot be kept", error))?;
         let mut tx = self.engine.write().await?;
@@ -129,7 +129,7 @@ impl SqlStore {
 }
 
 impl Deliveries for SqlStore {
-    fn delivered<'a>(
+    fn sum_delivered<'a>(
         &'a self,
         partner: Option<&'a PartnerId>,
         since_ms: u64,
@@ -143,7 +143,7 @@ impl Books for SqlStore {
         self.book_batch(bookings).map(|booked| booked.map_err(EngineError::into_store)).boxed()
     }
 
-    fn look_up(&self, asked: Vec<Asked>) -> BoxFuture<'_, Result<Vec<Known>, StoreError>> {
+    fn look_up(&self, asked: Vec<OrderQuery>) -> BoxFuture<'_, Result<Vec<KnownOrder>, StoreError>> {
         self.look_up_batch(asked).map(|known| known.map_err(EngineError::into_store)).boxed()
     }
 
@@ -151,11 +151,11 @@ impl Books for SqlStore {
         self.carry_out_reversal(reversal).map(|done| done.map_err(EngineError::into_store)).boxed()
     }
 
-    fn correct(&self, correction: Correction) -> BoxFuture<'_, Result<Option<Corrected>, StoreError>> {
+    fn correct(&self, correction: Correction) -> BoxFuture<'_, Result<Option<CorrectedEntries>, StoreError>> {
         self.carry_out_correction(correction).map(|done| done.map_err(EngineError::into_store)).boxed()
     }
 
-    fn standing<'a>(&'a self, order: &'a ReportKey) -> BoxFuture<'a, Result<Option<Entry>, StoreError>> {
+    fn find_standing<'a>(&'a self, order: &'a ReportKey) -> BoxFuture<'a, Result<Option<Entry>, StoreError>> {
         self.find_standing(order).map(|found| found.map_err(EngineError::into_store)).boxed()
     }
 
@@ -216,7 +216,7 @@ fn book_on_sqlite(tx: &sqlite::Batch<'_>, batch: Batch) -> Result<Vec<Booked>, E
         }
     }
     let head = head(tx.query(HEAD, &[])?.first())?;
-    let Outcome { new, findings, answers } = batch.decide(booked, head);
+    let BatchOutcome { new, findings, answers } = batch.decide(booked, head);
     for entry in &new {
         tx.execute(INSERT, &values(entry, 0)?)?;
     }
@@ -238,7 +238,7 @@ async fn book_on_postgres(engine: &Postgres, batch: Batch) -> Result<Vec<Booked>
             booked.insert(entry.posting.order(), entry);
         }
     }
-    let Outcome { new, findings, answers } = batch.decide(booked, head);
+    let BatchOutcome { new, findings, answers } = batch.decide(booked, head);
     if new.is_empty() {
         tx.rollback().await;
         return Ok(answers);
@@ -265,13 +265,17 @@ async fn finish<T>(tx: Tx, done: Result<Option<T>, EngineError>) -> Result<Optio
     }
 }
 
-async fn correct(tx: &mut Tx, reversal: Posting, replacement: Booking) -> Result<Option<Corrected>, EngineError> {
+async fn correct(
+    tx: &mut Tx,
+    reversal: Posting,
+    replacement: Booking,
+) -> Result<Option<CorrectedEntries>, EngineError> {
     let (replacement, _) = replacement.into_parts();
     let Some((reversal, turn)) = reversible(tx, &replacement.order(), reversal).await? else { return Ok(None) };
     let replacement = link(replacement, reversal.number + 1, reversal.hash);
     tx.execute(INSERT, values(&reversal, turn)?).await?;
     tx.execute(INSERT, values(&replacement, turn + 1)?).await?;
-    Ok(Some(Corrected { reversal, replacement }))
+    Ok(Some(CorrectedEntries { reversal, replacement }))
 }
 
 async fn take_back(tx: &mut Tx, reversal: Posting) -> Result<Option<Entry>, EngineError> {

@@ -31,10 +31,10 @@ pub(super) fn read(url: &str, connect_max: Duration) -> Result<(Config, Tls), Op
         .map_err(|_| OpenError::Address("expected postgres://user:password@host:port/database?option=value"))?;
     let (demand, tls) = match mode {
         "disable" => (SslMode::Disable, Tls::Off),
-        "prefer" => (SslMode::Prefer, tls::unverified()?),
+        "prefer" => (SslMode::Prefer, tls::encrypt_unverified()?),
         // As everywhere: `require` alone encrypts; with authorities at hand it verifies as well.
-        "require" if authorities.is_none() => (SslMode::Require, tls::unverified()?),
-        "require" | "verify-ca" | "verify-full" => (SslMode::Require, tls::verified(authorities)?),
+        "require" if authorities.is_none() => (SslMode::Require, tls::encrypt_unverified()?),
+        "require" | "verify-ca" | "verify-full" => (SslMode::Require, tls::verify_server(authorities)?),
         _ => return Err(OpenError::Address("sslmode is one of disable, prefer, require, verify-ca, verify-full")),
     };
     config.ssl_mode(demand).connect_timeout(connect_max).tcp_user_timeout(ANSWER_MAX);

@@ -15,11 +15,11 @@ use super::tls::Tls;
 pub(crate) struct Listener {
     config: Arc<tokio_postgres::Config>,
     tls: Tls,
-    heard: Option<Heard>,
+    heard: Option<ListeningConnection>,
 }
 
 /// A connection that listens. Both halves live as long as it does.
-struct Heard {
+struct ListeningConnection {
     announcements: tokio::sync::mpsc::Receiver<()>,
     _client: Client,
     _driver: tokio_util::task::AbortOnDropHandle<()>,
@@ -54,7 +54,7 @@ impl Listener {
     }
 }
 
-async fn listen<T>(config: &tokio_postgres::Config, tls: T) -> Result<Heard, tokio_postgres::Error>
+async fn listen<T>(config: &tokio_postgres::Config, tls: T) -> Result<ListeningConnection, tokio_postgres::Error>
 where
     T: MakeTlsConnect<Socket>,
     T::Stream: Send + 'static,
@@ -64,7 +64,7 @@ where
     let (sender, announcements) = tokio::sync::mpsc::channel(1);
     let driver = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(drive(connection, sender)));
     client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
-    Ok(Heard { announcements, _client: client, _driver: driver })
+    Ok(ListeningConnection { announcements, _client: client, _driver: driver })
 }
 
 /// Moves the connection on until it ends.

@@ -20,7 +20,7 @@ pub(super) enum Tls {
 }
 
 /// Encrypted, to a server that is who it says it is, by the machine's authorities or those of a file.
-pub(super) fn verified(authorities: Option<&Path>) -> Result<Tls, OpenError> {
+pub(super) fn verify_server(authorities: Option<&Path>) -> Result<Tls, OpenError> {
     let mut roots = RootCertStore::empty();
     if let Some(path) = authorities {
         let file = |cause| OpenError::File { path: path.to_owned(), cause };
@@ -42,7 +42,7 @@ pub(super) fn verified(authorities: Option<&Path>) -> Result<Tls, OpenError> {
 }
 
 /// Encrypted, to whoever answers: what `prefer` and `require` mean to PostgreSQL's clients.
-pub(super) fn unverified() -> Result<Tls, OpenError> {
+pub(super) fn encrypt_unverified() -> Result<Tls, OpenError> {
     let algorithms = ring::default_provider().signature_verification_algorithms;
     let config = builder()?
         .dangerous()

@@ -50,7 +50,7 @@ impl Batch<'_> {
             bind_in_order(&mut prepared, values)?;
             rows(&mut prepared)
         };
-        run().map_err(|error| failed("a query failed", error))
+        run().map_err(|error| fail("a query failed", error))
     }
 
     /// Runs a statement; the number of rows that it changed.
@@ -64,7 +64,7 @@ impl Batch<'_> {
             bind_in_order(&mut prepared, values)?;
             prepared.raw_execute()
         };
-        run().map_err(|error| failed("a statement failed", error))
+        run().map_err(|error| fail("a statement failed", error))
     }
 
     /// Makes it hold. What is not committed when the work ends is rolled back.
@@ -133,7 +133,7 @@ fn start(connection: &Connection, begin: Begin, begun: Reply<()>) -> bool {
         Begin::Immediate => "BEGIN IMMEDIATE",
         Begin::Deferred => "BEGIN DEFERRED",
     };
-    let ready = connection.execute_batch(begin).map_err(|error| failed("a transaction cannot begin", error));
+    let ready = connection.execute_batch(begin).map_err(|error| fail("a transaction cannot begin", error));
     let is_ready = ready.is_ok();
     begun.send(ready).is_ok() && is_ready
 }
@@ -145,7 +145,7 @@ fn follow(connection: &Connection, silence_max: Duration, commands: &Receiver<Co
             Command::Execute(statement, reply) => drop(reply.send(execute(connection, &statement))),
             Command::Query(statement, reply) => drop(reply.send(query(connection, &statement))),
             Command::Batch(sql, reply) => {
-                let done = connection.execute_batch(&sql).map_err(|error| failed("statements failed", error));
+                let done = connection.execute_batch(&sql).map_err(|error| fail("statements failed", error));
                 drop(reply.send(done));
             }
             Command::Commit(reply) => {
@@ -157,7 +157,7 @@ fn follow(connection: &Connection, silence_max: Duration, commands: &Receiver<Co
 }
 
 fn commit(connection: &Connection) -> Result<(), EngineError> {
-    connection.execute_batch("COMMIT").map_err(|error| failed("a commit failed", error))
+    connection.execute_batch("COMMIT").map_err(|error| fail("a commit failed", error))
 }
 
 /// Ends a transaction that is not over.
@@ -175,7 +175,7 @@ fn execute(connection: &Connection, statement: &Statement) -> Result<u64, Engine
         bind(&mut prepared, &statement.values)?;
         prepared.raw_execute()
     };
-    let rows = run().map_err(|error| failed("a statement failed", error))?;
+    let rows = run().map_err(|error| fail("a statement failed", error))?;
     u64::try_from(rows).map_err(|_| EngineError::failed("a statement changed too many rows"))
 }
 
@@ -185,7 +185,7 @@ fn query(connection: &Connection, statement: &Statement) -> Result<Vec<Row>, Eng
         bind(&mut prepared, &statement.values)?;
         rows(&mut prepared)
     };
-    run().map_err(|error| failed("a query failed", error))
+    run().map_err(|error| fail("a query failed", error))
 }
 
 /// Runs a statement whose parameters are bound.
@@ -237,7 +237,7 @@ fn read(column: usize, value: ValueRef<'_>) -> rusqlite::Result<Value> {
     }
 }
 
-fn failed(what: &'static str, error: rusqlite::Error) -> EngineError {
+fn fail(what: &'static str, error: rusqlite::Error) -> EngineError {
     match error.sqlite_error().map(|error| (error.code, error.extended_code)) {
         Some((ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _)) => EngineError::Busy,
         Some((

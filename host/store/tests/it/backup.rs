@@ -79,7 +79,7 @@ async fn a_backup_is_restored_as_it_was(database: Database) {
         assert_eq!(contents(&restored).await, contents(&store).await);
         assert_eq!(restored.verify_audit().await.unwrap(), store.verify_audit().await.unwrap());
         let count = store.changes().await.unwrap() + 1;
-        assert_eq!((restored.changed(seen).await, watcher.changed(seen).await), (count, count));
+        assert_eq!((restored.wait_for_change(seen).await, watcher.wait_for_change(seen).await), (count, count));
         // What came after a removed record still comes after it, and mail is as it was.
         restored.commit(put(Kind::EmailCodes, record("gone"))).await.unwrap();
         assert_eq!(revision(&restored, Kind::EmailCodes, "gone").await, Some(2));

@@ -38,7 +38,7 @@ async fn an_entry_is_taken_back(database: Database) {
         let entry = book(&store, posting("ptr_1", order, 149_950, charged)).await;
         let reversal = take_back(&store, &entry).await;
         assert_eq!(reversal.posting, reverse(&entry, "booked in error", MAY + DAY_MS).unwrap());
-        assert_eq!(store.standing(&entry.posting.order()).await.unwrap(), None);
+        assert_eq!(store.find_standing(&entry.posting.order()).await.unwrap(), None);
         // What was taken back is known, and is not booked again.
         let answers = store.book(vec![booking(entry.posting.clone())]).await.unwrap();
         assert_eq!(answers, [Booked::Repeat(entry)]);
@@ -140,7 +140,7 @@ async fn delivered_is_what_stands(database: Database) {
     let wrong = book(&store, report("ptr_2", 5, Some(i32::MIN), "completed")).await;
     let mistyped = book(&store, report("ptr_2", 6, Some(i32::MAX), "completed")).await;
     let by_partner = async |partner: &str, since: u64| {
-        store.delivered(Some(&PartnerId::parse(partner).unwrap()), since).await.expect("it reads")
+        store.sum_delivered(Some(&PartnerId::parse(partner).unwrap()), since).await.expect("it reads")
     };
     let cancellations = tally("ptr_1", "cancelled_by_partner", 1, 0, 0);
     assert_eq!(by_partner("ptr_1", MAY).await, [cancellations.clone(), tally("ptr_1", "completed", 3, 2, 15)]);
@@ -152,10 +152,10 @@ async fn delivered_is_what_stands(database: Database) {
     store.correct(correct(&mistyped, right, "mistyped").unwrap()).await.unwrap().expect("it stands");
     take_back(&store, &cancelled).await;
     let expected = [tally("ptr_1", "completed", 3, 2, 15), tally("ptr_2", "completed", 1, 1, 3)];
-    assert_eq!(store.delivered(None, MAY).await.unwrap(), expected);
+    assert_eq!(store.sum_delivered(None, MAY).await.unwrap(), expected);
     assert_eq!(by_partner("ptr_3", 0).await, []);
-    assert_eq!(store.delivered(None, MAY + DAY_MS + 1).await.unwrap(), []);
-    assert_eq!(store.delivered(None, u64::MAX).await.unwrap(), []);
+    assert_eq!(store.sum_delivered(None, MAY + DAY_MS + 1).await.unwrap(), []);
+    assert_eq!(store.sum_delivered(None, u64::MAX).await.unwrap(), []);
 }
 
 /// More entries than one statement sums.
@@ -173,6 +173,9 @@ async fn sums_go_beyond_a_stretch(database: Database) {
     let owed = trial.partners().map(|(_, sums)| sums.partner_receivable.get()).collect::<Vec<_>>();
     assert_eq!(owed, [100 * i64::try_from(entries + 1).unwrap()]);
     let late = -50 * i64::try_from(entries + 1).unwrap();
-    assert_eq!(store.delivered(None, 0).await.unwrap(), [tally("ptr_1", "completed", entries + 1, entries + 1, late)]);
-    assert_eq!(store.delivered(None, MAY + DAY_MS).await.unwrap(), [tally("ptr_1", "completed", 1, 1, -50)]);
+    assert_eq!(
+        store.sum_delivered(None, 0).await.unwrap(),
+        [tally("ptr_1", "completed", entries + 1, entries + 1, late)]
+    );
+    assert_eq!(store.sum_delivered(None, MAY + DAY_MS).await.unwrap(), [tally("ptr_1", "completed", 1, 1, -50)]);
 }

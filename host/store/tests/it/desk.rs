@@ -10,8 +10,8 @@ use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_ledger::completion::ReportKey;
 use intent_gateway_ledger::{
-    Asked, BATCH_MAX, Booked, Booking, Books, Corrected, Correction, DeskError, Entry, Known, Month, Posting,
-    ReportDesk as _, TrialBalance, genesis, link,
+    BATCH_MAX, Booked, Booking, Books, CorrectedEntries, Correction, DeskError, Entry, KnownOrder, Month, OrderQuery,
+    Posting, ReportDesk as _, TrialBalance, genesis, link,
 };
 use intent_gateway_store::{Desk, QUEUE_MAX};
 use tokio::sync::{Semaphore, mpsc};
@@ -43,7 +43,7 @@ impl Told {
 }
 
 impl Deliveries for Told {
-    fn delivered<'a>(&'a self, _: Option<&'a PartnerId>, _: u64) -> BoxFuture<'a, Result<Vec<Tally>, StoreError>> {
+    fn sum_delivered<'a>(&'a self, _: Option<&'a PartnerId>, _: u64) -> BoxFuture<'a, Result<Vec<Tally>, StoreError>> {
         unreachable!("the desk only books")
     }
 }
@@ -67,12 +67,12 @@ impl Books for Told {
         .boxed()
     }
 
-    fn look_up(&self, asked: Vec<Asked>) -> BoxFuture<'_, Result<Vec<Known>, StoreError>> {
+    fn look_up(&self, asked: Vec<OrderQuery>) -> BoxFuture<'_, Result<Vec<KnownOrder>, StoreError>> {
         async move {
             self.looked_up.lock().expect("sound").push(asked.len());
             match &self.to {
                 Some(books) => books.look_up(asked).await,
-                None => Ok(asked.into_iter().map(|_| Known::default()).collect()),
+                None => Ok(asked.into_iter().map(|_| KnownOrder::default()).collect()),
             }
         }
         .boxed()
@@ -90,11 +90,11 @@ impl Books for Told {
         unreachable!("the desk only books")
     }
 
-    fn correct(&self, _: Correction) -> BoxFuture<'_, Result<Option<Corrected>, StoreError>> {
+    fn correct(&self, _: Correction) -> BoxFuture<'_, Result<Option<CorrectedEntries>, StoreError>> {
         unreachable!("the desk only books")
     }
 
-    fn standing<'a>(&'a self, _: &'a ReportKey) -> BoxFuture<'a, Result<Option<Entry>, StoreError>> {
+    fn find_standing<'a>(&'a self, _: &'a ReportKey) -> BoxFuture<'a, Result<Option<Entry>, StoreError>> {
         unreachable!("the desk only books")
     }
 

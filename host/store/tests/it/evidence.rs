@@ -7,9 +7,11 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::{Finding, KeptFinding, Severity};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::{Evidence as _, Journal as _};
-use intent_gateway_domain::receipt::{Quoted, Receipt, ReceiptCandidate, ReceiptDrop, ReceiptPayload, ReceiptScore};
+use intent_gateway_domain::receipt::{
+    QuotedOptions, Receipt, ReceiptCandidate, ReceiptDrop, ReceiptPayload, ReceiptScore,
+};
 use intent_gateway_domain::store::StoreError;
-use intent_gateway_ledger::{Asked, Booked, Booking, Books as _, FINDINGS_MAX, Known};
+use intent_gateway_ledger::{Booked, Booking, Books as _, FINDINGS_MAX, KnownOrder, OrderQuery};
 use intent_gateway_store::{BackupError, Journal, SqlStore};
 use serde_json::value::RawValue;
 
@@ -316,11 +318,11 @@ async fn what_was_found_in_a_report_is_kept_with_its_entry(database: Database) {
     assert_eq!(sound(&store).await.len(), 5);
 }
 
-fn asked(partner: &str) -> Asked {
-    Asked { order: posting(partner, "BK-1", 1, true).order(), request_id: REQUEST.to_owned() }
+fn asked(partner: &str) -> OrderQuery {
+    OrderQuery { order: posting(partner, "BK-1", 1, true).order(), request_id: REQUEST.to_owned() }
 }
 
-async fn quoted(store: &SqlStore, partner: &str) -> Vec<Quoted> {
+async fn quoted(store: &SqlStore, partner: &str) -> Vec<QuotedOptions> {
     let mut known = store.look_up(vec![asked(partner)]).await.expect("it is looked up");
     assert_eq!(known.len(), 1);
     known.remove(0).quoted
@@ -340,12 +342,12 @@ async fn a_report_is_compared_with_what_its_partner_has_quoted(database: Databas
     let first = store.book(vec![booking(posting("ptr_2", "BK-1", 7, true))]).await.unwrap().remove(0);
     let partners = ["ptr_1", "ptr_2", "ptr_3", "ptr_1"];
     let mut questions = partners.map(asked).to_vec();
-    questions.push(Asked { request_id: "no\0thing".to_owned(), ..asked("ptr_2") });
+    questions.push(OrderQuery { request_id: "no\0thing".to_owned(), ..asked("ptr_2") });
     let mut impossible = asked("ptr_1");
     impossible.order.external_id = "\0".to_owned();
     questions.push(impossible);
     let known = store.look_up(questions).await.unwrap();
-    let ids = |known: &Known| known.quoted.iter().map(|quoted| quoted.receipt.clone()).collect::<Vec<_>>();
+    let ids = |known: &KnownOrder| known.quoted.iter().map(|quoted| quoted.receipt.clone()).collect::<Vec<_>>();
     assert_eq!(ids(&known[0]), ["rank_3", "rank_4", "rank_2"], "the latest three, newest first");
     assert_eq!((ids(&known[3]), ids(&known[5])), (ids(&known[0]), ids(&known[0])));
     assert_eq!(ids(&known[1]), ["rank_7", "rank_3", "rank_4"]);
@@ -353,7 +355,7 @@ async fn a_report_is_compared_with_what_its_partner_has_quoted(database: Databas
     let booked: Vec<_> = known.iter().map(|known| known.booked.clone().map(Booked::First)).collect();
     assert_eq!(booked, [None, Some(first.clone()), None, None, Some(first), None]);
     let whole = receipt("rank_3", NOW + 3);
-    let Quoted { at_ms, version, contract, options, .. } = &known[0].quoted[0];
+    let QuotedOptions { at_ms, version, contract, options, .. } = &known[0].quoted[0];
     assert_eq!((*at_ms, version, *contract), (whole.at_ms, &whole.version, whole.contract));
     let options: Vec<&str> = options.iter().map(|option| option.get()).collect();
     let partner = PartnerId::parse("ptr_1").unwrap();

@@ -6,8 +6,8 @@ use intent_gateway_domain::money::{Paise, Rate};
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_ledger::completion::{Amounts, Report, ReportKey};
 use intent_gateway_ledger::{
-    Asked, BATCH_MAX, Booked, Booking, Books, Corrected, Entry, EntryKind, Judge, Month, Posting, Verdict, correct,
-    genesis, post, verify,
+    BATCH_MAX, Booked, Booking, Books, CorrectedEntries, Entry, EntryKind, Judge, JudgedReport, Month, OrderQuery,
+    Posting, correct, genesis, post, verify,
 };
 use intent_gateway_store::{BackupError, SqlStore};
 
@@ -45,7 +45,7 @@ pub(crate) fn posting(partner: &str, external_id: &str, paise: i64, charged: boo
     };
     let judged_by = Judge { version: "1.2.3-rc.1".parse().expect("a version"), stand_in: !charged };
     let late_minutes = charged.then_some(i32::try_from(paise % 100).expect("small") - 50);
-    let verdict = Verdict { charged, judged_by, late_minutes, rate: Rate::DEFAULT };
+    let verdict = JudgedReport { charged, judged_by, late_minutes, rate: Rate::DEFAULT };
     post(&report, &PartnerId::parse(partner).expect("sound"), verdict, MAY + 5)
 }
 
@@ -58,9 +58,9 @@ pub(crate) fn booking(posting: Posting) -> Booking {
 }
 
 /// What is asked of an order of `ptr_1`.
-pub(crate) fn asked(external_id: &str) -> Asked {
+pub(crate) fn asked(external_id: &str) -> OrderQuery {
     let posting = posting("ptr_1", external_id, 1, true);
-    Asked { order: posting.order(), request_id: posting.request_id }
+    OrderQuery { order: posting.order(), request_id: posting.request_id }
 }
 
 async fn book(store: &SqlStore, bookings: Vec<Booking>) -> Vec<Booked> {
@@ -118,10 +118,10 @@ async fn a_booking_is_kept_as_it_was_booked(database: Database) {
     }
     assert_eq!(sound(&store).await, entries);
     for (entry, posting) in entries.iter().zip(&booked) {
-        assert_eq!(store.standing(&posting.order()).await.unwrap().as_ref(), Some(entry));
+        assert_eq!(store.find_standing(&posting.order()).await.unwrap().as_ref(), Some(entry));
     }
     let nobody = ReportKey { partner: PartnerId::parse("ptr_3").unwrap(), ..booked[0].order() };
-    assert_eq!(store.standing(&nobody).await.unwrap(), None);
+    assert_eq!(store.find_standing(&nobody).await.unwrap(), None);
     store.close().await;
     assert_eq!(sound(&database.open().await).await, entries, "and after a restart");
 }
@@ -235,12 +235,12 @@ async fn a_correction_takes_back_and_books_anew(database: Database) {
     for (round, paise) in [(0_u64, 100_000), (1, 90_000)] {
         let right = Posting { posted_at_ms: MAY + DAY_MS, ..posting("ptr_1", "BK-1", paise, round == 0) };
         let correction = correct(&standing, right.clone(), "amount mistyped").unwrap();
-        let Some(Corrected { reversal, replacement }) = store.correct(correction.clone()).await.unwrap() else {
+        let Some(CorrectedEntries { reversal, replacement }) = store.correct(correction.clone()).await.unwrap() else {
             panic!("it stands")
         };
         assert_eq!((reversal.number, replacement.number), (3 + 2 * round, 4 + 2 * round));
         assert_eq!((&reversal.posting, &replacement.posting), (&correction.reversal, &right));
-        assert_eq!(store.standing(&right.order()).await.unwrap().as_ref(), Some(&replacement));
+        assert_eq!(store.find_standing(&right.order()).await.unwrap().as_ref(), Some(&replacement));
         standing = replacement;
     }
     let entries = sound(&store).await;

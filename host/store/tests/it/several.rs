@@ -50,7 +50,7 @@ async fn a_change_of_ones_own_is_seen_at_once(database: Database) {
     let store = database.open().await;
     let seen = store.changes().await.unwrap();
     store.commit(put(Kind::Connections, record("ptr_1"))).await.unwrap();
-    let waited = tokio::time::timeout(Duration::from_millis(50), store.changed(seen)).await;
+    let waited = tokio::time::timeout(Duration::from_millis(50), store.wait_for_change(seen)).await;
     assert_eq!(waited, Ok(seen + 1));
 }
 
@@ -60,7 +60,7 @@ async fn a_change_of_another_is_seen_within_a_second(database: Database) {
     for at in 0..5 {
         let started = Instant::now();
         let (next, done) = tokio::join!(
-            tokio::time::timeout(10 * IN_FORCE_WITHIN, ours.changed(seen)),
+            tokio::time::timeout(10 * IN_FORCE_WITHIN, ours.wait_for_change(seen)),
             theirs.commit(put(Kind::Credentials, record(&format!("ptr_{at}"))))
         );
         done.unwrap();

@@ -133,7 +133,7 @@ impl Contracts for Loaded {
         live.map(|version| version.clone() as Arc<dyn Contract>)
     }
 
-    fn loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
+    fn find_loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
         let versions = self.0.lock().expect("no panic");
         let found = versions.iter().find(|version| version.digest == digest);
         found.map(|version| version.clone() as Arc<dyn Contract>)
@@ -143,7 +143,7 @@ impl Contracts for Loaded {
         Vec::new()
     }
 
-    fn woken(&self, _: &str) -> Vec<Arc<dyn Contract>> {
+    fn select_by_cues(&self, _: &str) -> Vec<Arc<dyn Contract>> {
         Vec::new()
     }
 }
@@ -153,7 +153,7 @@ impl Contracts for Loaded {
 struct Memory {
     entries: Mutex<Vec<Entry>>,
     findings: Mutex<Vec<Finding>>,
-    quoted: Mutex<Vec<Quoted>>,
+    quoted: Mutex<Vec<QuotedOptions>>,
     looked_up: AtomicUsize,
     /// What is booked is not seen by look-ups, as when another gateway has just booked it.
     blind: std::sync::atomic::AtomicBool,
@@ -161,13 +161,13 @@ struct Memory {
 }
 
 impl ReportDesk for Memory {
-    fn look_up(&self, asked: Asked) -> BoxFuture<'_, Result<Known, DeskError>> {
+    fn look_up(&self, asked: OrderQuery) -> BoxFuture<'_, Result<KnownOrder, DeskError>> {
         self.looked_up.fetch_add(1, Ordering::Relaxed);
         let entries = self.entries.lock().expect("no panic");
         let booked = entries.iter().rfind(|entry| entry.posting.order() == asked.order).cloned();
         let booked = booked.filter(|_| !self.blind.load(Ordering::Relaxed));
         let quoted = self.quoted.lock().expect("no panic").clone();
-        async { Ok(Known { booked, quoted }) }.boxed()
+        async { Ok(KnownOrder { booked, quoted }) }.boxed()
     }
 
     fn book(&self, booking: Booking) -> BoxFuture<'_, Result<Booked, DeskError>> {
@@ -233,7 +233,7 @@ impl World {
 
     fn quote(&self, version: &str, options: &[Value]) {
         let options = options.iter().map(|option| RawValue::from_string(option.to_string()).expect("JSON")).collect();
-        self.desk.quoted.lock().expect("no panic").push(Quoted {
+        self.desk.quoted.lock().expect("no panic").push(QuotedOptions {
             receipt: "rank_1".to_owned(),
             at_ms: NOW - 1_000,
             version: version.parse().expect("semver"),
@@ -352,7 +352,7 @@ fn a_ring_that_is_too_old_takes_nothing() {
     world.send(&report().to_string()).expect("just fresh enough");
     world.watch.0.store(NOW + stale + 1, Ordering::Relaxed);
     assert_eq!(code(world.send(&report().to_string())), "STALE");
-    world.intake.keys.compared(NOW + stale);
+    world.intake.keys.note_compared(NOW + stale);
     world.send(&report().to_string()).expect("compared with the store");
 }
 
@@ -454,7 +454,7 @@ fn findings_of_the_host_and_of_the_contract_are_kept_together() {
 struct Down;
 
 impl ReportDesk for Down {
-    fn look_up(&self, _: Asked) -> BoxFuture<'_, Result<Known, DeskError>> {
+    fn look_up(&self, _: OrderQuery) -> BoxFuture<'_, Result<KnownOrder, DeskError>> {
         async { Err(DeskError::Store(Arc::new(StoreError::Busy))) }.boxed()
     }
 

@@ -293,7 +293,7 @@ fn what_is_kept_is_bounded() {
         bench.at(1 + u64::try_from(number).expect("small"));
         bench.ask(question(&number.to_string()), ENTRY_MAX_BYTES, None);
     }
-    assert_eq!(bench.cache.kept().bytes(), ENTRIES_MAX_BYTES);
+    assert_eq!(bench.cache.lock().bytes(), ENTRIES_MAX_BYTES);
     assert_eq!(bench.ask(question("0"), ENTRY_MAX_BYTES, None), Source::Kept);
     assert_eq!(bench.ask(question("large"), 1, None), Source::Called, "the oldest went");
 
@@ -301,12 +301,12 @@ fn what_is_kept_is_bounded() {
     for number in 0..=ENTRIES_MAX {
         bench.ask(question(&number.to_string()), 1, Some(START_MS + 1_000 + u64::try_from(number).expect("small")));
     }
-    let kept = bench.cache.kept();
+    let kept = bench.cache.lock();
     assert_eq!((kept.len(), kept.bytes()), (ENTRIES_MAX, ENTRIES_MAX));
     drop(kept);
     bench.at(60_000);
     bench.ask(question("new"), 5, None);
-    let kept = bench.cache.kept();
+    let kept = bench.cache.lock();
     assert_eq!((kept.len(), kept.bytes()), (1, 5));
 }
 

@@ -47,7 +47,6 @@ pub struct PacedCall<'a> {
     pub partner: &'a PartnerId,
     /// The intent: tools of one name in two intents are counted apart.
     pub intent: &'a str,
-    /// The tool.
     pub tool: &'a Tool,
     /// For whom; absent where no user is named.
     pub user: Option<&'a UserId>,
@@ -57,7 +56,7 @@ pub struct PacedCall<'a> {
 
 /// A call may not be made yet. It is not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldCall {
     /// Not before so many milliseconds have passed.
     pub wait_ms: u64,
     /// What holds it back.
@@ -114,8 +113,8 @@ impl Pace {
     /// Admits a call and counts it: the slot of its user, where it takes one.
     ///
     /// # Errors
-    /// [`Held`] where it may not be made yet.
-    pub fn admit(&self, call: &PacedCall<'_>, now_ms: u64) -> Result<Option<UserSlot>, Held> {
+    /// [`HeldCall`] where it may not be made yet.
+    pub fn admit(&self, call: &PacedCall<'_>, now_ms: u64) -> Result<Option<UserSlot>, HeldCall> {
         let mut counts = self.counts();
         match counts.longest_wait(call, now_ms) {
             Some(held) => Err(held),
@@ -163,9 +162,9 @@ impl Counts {
     }
 
     /// What holds the call back for the longest.
-    fn longest_wait(&mut self, call: &PacedCall<'_>, now_ms: u64) -> Option<Held> {
+    fn longest_wait(&mut self, call: &PacedCall<'_>, now_ms: u64) -> Option<HeldCall> {
         let left_alone_ms = self.left_alone_ms(call.partner, now_ms);
-        let back_off = left_alone_ms.map(|wait_ms| Held { wait_ms, by: HeldBy::BackOff });
+        let back_off = left_alone_ms.map(|wait_ms| HeldCall { wait_ms, by: HeldBy::BackOff });
         let (tool, limit) = partner_rate(call);
         let partner = wait(&mut self.partner_tools, &tool, limit, HeldBy::PartnerRate, now_ms);
         let user =
@@ -192,12 +191,12 @@ fn wait(
     limit: Limit,
     by: HeldBy,
     now_ms: u64,
-) -> Option<Held> {
+) -> Option<HeldCall> {
     if let Err(Full { until_ms }) = windows.room_for(key, now_ms) {
-        return Some(Held { wait_ms: until_ms.saturating_sub(now_ms).max(1), by: HeldBy::Crowded });
+        return Some(HeldCall { wait_ms: until_ms.saturating_sub(now_ms).max(1), by: HeldBy::Crowded });
     }
     let wait_ms = windows.change(key, |window| window.wait_ms(limit, now_ms))?;
-    (wait_ms > 0).then_some(Held { wait_ms, by })
+    (wait_ms > 0).then_some(HeldCall { wait_ms, by })
 }
 
 fn partner_rate(call: &PacedCall<'_>) -> (Digest, Limit) {

@@ -27,7 +27,7 @@ enum Decision {
 }
 
 fn admit(pace: &Pace, call: &PacedCall<'_>, now_ms: u64) -> Decision {
-    pace.admit(call, now_ms).map_or_else(|Held { wait_ms, by }| Decision::Wait(wait_ms, by), |_| Decision::Call)
+    pace.admit(call, now_ms).map_or_else(|HeldCall { wait_ms, by }| Decision::Wait(wait_ms, by), |_| Decision::Call)
 }
 
 /// A call for one user or none at one partner, in the same intent.
@@ -112,7 +112,7 @@ fn a_call_that_came_to_nothing_gives_back_its_own_slot() {
     pace.give_back(first);
     assert!(ask(950).is_ok());
     // Five were made since 900, and none of them was given back.
-    assert_eq!(ask(1_000).err(), Some(Held { wait_ms: 900, by: HeldBy::UserRate }));
+    assert_eq!(ask(1_000).err(), Some(HeldCall { wait_ms: 900, by: HeldBy::UserRate }));
 }
 
 #[test]

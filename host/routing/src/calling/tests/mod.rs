@@ -6,7 +6,7 @@ mod progress;
 
 use std::sync::Arc;
 
-use crate::calling::{CallError, CallOutcome, CallRequest, Caller, Memory, forget_attempts};
+use crate::calling::{CallError, CallOutcome, CallRequest, Caller, KeyedWrites, forget_attempts};
 use crate::reference::{OptionReference, Reference, ReferenceSealer, UserMark};
 use crate::search::OpenRankings;
 use futures_executor::block_on;
@@ -165,7 +165,7 @@ impl World {
             open_rankings: OpenRankings::default(),
             clock: clock.clone(),
             references: sealer(),
-            memory: Memory { store: store.clone(), vault: vault(), timer: clock.clone() },
+            memory: KeyedWrites { store: store.clone(), vault: vault(), timer: clock.clone() },
             tracker: Tracker::default(),
             timeout: TOOL_CALL_TIMEOUT,
         };
