@@ -108,8 +108,8 @@ fn inherited_parts_pass_as_they_come() {
         let mut request = sample!("request");
         for block in ["search_area", "context"] {
             request[block] = odd.clone();
-            let read = read_document::<YogaClassRequest>(&request.to_string());
-            assert_eq!(read.is_ok(), odd.is_object(), "{block}: {odd}");
+            let is_ok = read_document::<YogaClassRequest>(&request.to_string()).is_ok();
+            assert_eq!(is_ok, odd.is_object(), "{block}: {odd}");
             request[block] = json!({"odd": odd});
             assert!(read_document::<YogaClassRequest>(&request.to_string()).is_ok(), "{block}: {odd}");
         }

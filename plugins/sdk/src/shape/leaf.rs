@@ -341,6 +341,7 @@ impl<T> RuledNullable<T> {
 
 impl<T: Described> Described for RuledNullable<T> {
     const DESC: ValueDesc = ValueDesc { kind: T::DESC.kind, nullable: true };
+    const ABSENCE_RULED: bool = true;
 }
 
 impl<'a, T: Shape<'a>> Shape<'a> for RuledNullable<T> {
