@@ -12,8 +12,6 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its results")]
 
 mod clients;
-#[path = "../cpu.rs"]
-mod cpu;
 mod gateway;
 mod hanging;
 mod load;
