@@ -143,17 +143,13 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use futures_util::FutureExt as _;
-    use futures_util::future::{BoxFuture, ready};
-    use intent_gateway_domain::contract::{
-        CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
-        PreparedRequest,
-    };
-    use intent_gateway_domain::digest::Digest;
-    use intent_gateway_domain::error::ContractError;
+    use intent_gateway_domain::contract::{CheckedCompletion, Classification, Evaluation};
+    use intent_gateway_testing::contract::{ScriptedContract, refusal};
 
     use super::*;
 
     /// Traps on a number beyond all floats, is late once, and counts utterances and quotes, which no contract may.
+<<<<<<< HEAD
     struct Weak {
         descriptor: Descriptor,
         utterances: AtomicU32,
@@ -236,6 +232,41 @@ mod tests {
     fn weak() -> Weak {
         let descriptor = crate::testing::descriptor();
         Weak { descriptor, utterances: AtomicU32::new(0), quotes: AtomicU32::new(0), late: AtomicU32::new(0) }
+=======
+    fn weak() -> ScriptedContract {
+        let refused = || refusal("INVALID_REQUEST", []);
+        let [utterances, quotes, late] = [const { AtomicU32::new(0) }; 3];
+        ScriptedContract::new(crate::testing::descriptor())
+            .on_classify(move |_, _| {
+                let count = utterances.fetch_add(1, Ordering::Relaxed);
+                let evidence = vec![count.to_string()];
+                Ok(Classification { score: 0.0, evidence, elsewhere: vec![], also: vec![] })
+            })
+            .on_check_request(move |_, _, arguments| {
+                assert!(arguments.len() <= intent_gateway_domain::limits::REQUEST_BODY_MAX_BYTES);
+                let is_beyond = arguments.contains("1e400");
+                Err(if is_beyond { ContractFault::Trap("unreachable".to_owned()).into() } else { refused() })
+            })
+            .on_evaluate(|_, _, _| Ok(Evaluation::default()))
+            .on_check_response(move |_, _| {
+                // Late the first time: the machine was busy.
+                let is_late = late.fetch_add(1, Ordering::Relaxed) == 0;
+                Err(if is_late { ContractFault::DeadlineExceeded(200).into() } else { refused() })
+            })
+            .on_check_completion(move |_, _, quoted| {
+                // The count shows in the lateness alone: that member is compared as well.
+                let counted = |_| CheckedCompletion {
+                    external_id: "order".to_owned(),
+                    request_id: "request".to_owned(),
+                    status: "completed".to_owned(),
+                    amount_paise: 0,
+                    charged: true,
+                    late_minutes: i32::try_from(quotes.fetch_add(1, Ordering::Relaxed)).ok(),
+                    findings: Vec::new(),
+                };
+                quoted.map(counted).ok_or_else(|| ContractFault::DeadlineExceeded(200).into())
+            })
+>>>>>>> b29d1f80b2be5b11d6b21ceaa1c621287d4110e4
     }
 
     fn corpus() -> Corpus {
