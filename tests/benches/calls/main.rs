@@ -12,12 +12,7 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its results")]
 
 mod clients;
-<<<<<<< HEAD
-#[path = "../cpu.rs"]
-mod cpu;
 mod exchange;
-=======
->>>>>>> b29d1f80b2be5b11d6b21ceaa1c621287d4110e4
 mod gateway;
 mod hanging;
 mod load;

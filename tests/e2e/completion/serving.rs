@@ -26,11 +26,7 @@ use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_ledger::{Booked, Booking, DeskError, KnownOrder, OrderQuery, ReportDesk, genesis, link};
-<<<<<<< HEAD
-use intent_gateway_linking::{Background, Linking, LinkingSetup};
-=======
-use intent_gateway_linking::{Linking, Parts};
->>>>>>> b29d1f80b2be5b11d6b21ceaa1c621287d4110e4
+use intent_gateway_linking::{Linking, LinkingSetup};
 use intent_gateway_mail::{MailConfig, mailer};
 use intent_gateway_onboarding::{AccountNames, LivePartners, Ports, Settings};
 use intent_gateway_outbound::Outbound;
@@ -155,13 +151,8 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         contracts: sandbox.clone(),
         clock: clock.clone(),
     };
-<<<<<<< HEAD
-    let memory = KeyedWrites { store: store.clone(), vault: vault.clone(), timer: Arc::new(NoTimer) };
+    let memory = KeyedWrites { store: store.clone(), vault: vault.clone(), timer: timer.clone() };
     let linking = Linking::new(LinkingSetup {
-=======
-    let memory = Memory { store: store.clone(), vault: vault.clone(), timer: timer.clone() };
-    let linking = Linking::new(Parts {
->>>>>>> b29d1f80b2be5b11d6b21ceaa1c621287d4110e4
         store: store.clone(),
         vault,
         clock: clock.clone(),

@@ -18,10 +18,6 @@ use intent_gateway_http::{AppState, Limits, router};
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
-<<<<<<< HEAD
-use intent_gateway_ledger::{Booked, Booking, DeskError, KnownOrder, OrderQuery, ReportDesk};
-=======
->>>>>>> b29d1f80b2be5b11d6b21ceaa1c621287d4110e4
 use intent_gateway_linking::LinkingSetup;
 use intent_gateway_onboarding::{AccountNames, LivePartners, Ports, Services, Settings};
 use intent_gateway_outbound::Outbound;
@@ -92,19 +88,6 @@ fn near_and_far() -> Arc<GivenPartners> {
     directory
 }
 
-<<<<<<< HEAD
-/// Where no report arrives.
-struct ClosedDesk;
-
-impl ReportDesk for ClosedDesk {
-    fn look_up(&self, _asked: OrderQuery) -> BoxFuture<'_, Result<KnownOrder, DeskError>> {
-        std::future::ready(Err(DeskError::Closed)).boxed()
-    }
-
-    fn book(&self, _booking: Booking) -> BoxFuture<'_, Result<Booked, DeskError>> {
-        std::future::ready(Err(DeskError::Closed)).boxed()
-    }
-=======
 /// What partners answer: one as it should, those that have signed up what the intent's requirements ask for, and nobody
 /// else at all.
 fn partners() -> Arc<ScriptedPartners> {
@@ -122,7 +105,6 @@ fn partners() -> Arc<ScriptedPartners> {
         false => CallFailure::Unreachable("connect to 10.0.0.7 refused".to_owned()).into(),
     });
     Arc::new(partners)
->>>>>>> b29d1f80b2be5b11d6b21ceaa1c621287d4110e4
 }
 
 /// What onboarding keeps, sends and probes.

@@ -149,90 +149,6 @@ mod tests {
     use super::*;
 
     /// Traps on a number beyond all floats, is late once, and counts utterances and quotes, which no contract may.
-<<<<<<< HEAD
-    struct Weak {
-        descriptor: Descriptor,
-        utterances: AtomicU32,
-        quotes: AtomicU32,
-        late: AtomicU32,
-    }
-
-    impl Contract for Weak {
-        fn descriptor(&self) -> &Descriptor {
-            &self.descriptor
-        }
-
-        fn digest(&self) -> Digest {
-            Digest::of(b"weak")
-        }
-
-        fn classify<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<Classification, ContractFault>> {
-            let count = self.utterances.fetch_add(1, Ordering::Relaxed);
-            let evidence = vec![count.to_string()];
-            Box::pin(ready(Ok(Classification { score: 0.0, evidence, elsewhere: vec![], also: vec![] })))
-        }
-
-        fn check_request<'a>(
-            &'a self,
-            _: &'a CallContext,
-            _: &'a str,
-            arguments: &'a str,
-        ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
-            assert!(arguments.len() <= intent_gateway_domain::limits::REQUEST_BODY_MAX_BYTES);
-            Box::pin(ready(Err(if arguments.contains("1e400") {
-                ContractFault::Trap("unreachable".to_owned()).into()
-            } else {
-                refused()
-            })))
-        }
-
-        fn evaluate<'a>(
-            &'a self,
-            _: &'a CallContext,
-            _: &'a str,
-            _: &'a [Payload<'a>],
-        ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
-            Box::pin(ready(Ok(Evaluation::default())))
-        }
-
-        fn check_response<'a>(
-            &'a self,
-            _: &'a CallContext,
-            _: Exchange<'a>,
-        ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
-            // Late the first time: the machine was busy.
-            let late = self.late.fetch_add(1, Ordering::Relaxed) == 0;
-            Box::pin(ready(Err(if late { ContractFault::DeadlineExceeded(200).into() } else { refused() })))
-        }
-
-        fn check_completion<'a>(
-            &'a self,
-            _: &'a CallContext,
-            _: &'a str,
-            quoted: Option<&'a str>,
-        ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
-            // The count shows in the lateness alone: that member is compared as well.
-            let counted = |_| CheckedCompletion {
-                external_id: "order".to_owned(),
-                request_id: "request".to_owned(),
-                status: "completed".to_owned(),
-                amount_paise: 0,
-                charged: true,
-                late_minutes: i32::try_from(self.quotes.fetch_add(1, Ordering::Relaxed)).ok(),
-                findings: Vec::new(),
-            };
-            Box::pin(ready(quoted.map(counted).ok_or_else(|| ContractFault::DeadlineExceeded(200).into())))
-        }
-    }
-
-    fn refused() -> ContractError {
-        ContractError::Refused(intent_gateway_domain::contract::Refusal::invalid_request(Vec::new()))
-    }
-
-    fn weak() -> Weak {
-        let descriptor = crate::testing::descriptor();
-        Weak { descriptor, utterances: AtomicU32::new(0), quotes: AtomicU32::new(0), late: AtomicU32::new(0) }
-=======
     fn weak() -> ScriptedContract {
         let refused = || refusal("INVALID_REQUEST", []);
         let [utterances, quotes, late] = [const { AtomicU32::new(0) }; 3];
@@ -266,7 +182,6 @@ mod tests {
                 };
                 quoted.map(counted).ok_or_else(|| ContractFault::DeadlineExceeded(200).into())
             })
->>>>>>> b29d1f80b2be5b11d6b21ceaa1c621287d4110e4
     }
 
     fn corpus() -> Corpus {

@@ -28,7 +28,7 @@ fn requests_say_where_and_when() {
     );
     let need = check_request("search_providers", &other).unwrap().need;
     assert_eq!((need.city, need.postal_code.as_deref(), need.until_ms), (None, Some("560001"), None));
-    for odd in [json!(null), json!("Bengaluru"), json!({"city": " ", "pincode": {"x": 1}}), json!([])] {
+    for odd in [json!({}), json!({"city": " ", "pincode": {"x": 1}})] {
         let need = check_request("search_providers", &with(request(), &[("/search_area", odd)])).unwrap().need;
         assert_eq!((need.city, need.postal_code), (None, None));
     }
