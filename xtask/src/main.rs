@@ -47,7 +47,7 @@ enum Command {
         /// Run one part only, for example `tests`
         #[arg(long)]
         only: Option<String>,
-        /// Run the long forms of what could go on for ever: kills, power losses, loads, faults, fuzzing. Half an hour more
+        /// Run the long forms of what could go on for ever: kills, power losses, loads, faults, fuzzing. That takes far longer
         #[arg(long)]
         soak: bool,
     },
