@@ -19,7 +19,7 @@ use intent_gateway_domain::progress::Listener;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_testing::contract::{PassiveContract, descriptor};
 
-const NOW: u64 = 1_767_225_600_000;
+const NOW: Timestamp = Timestamp::from_ms(1_767_225_600_000);
 const WITHIN: Duration = Duration::from_secs(30);
 /// When a partner that is listened to says its first word.
 const WORD_AFTER: Duration = Duration::from_secs(5);
@@ -50,7 +50,7 @@ struct World {
 
 impl Clock for World {
     fn now_ms(&self) -> u64 {
-        NOW + self.now_ms.load(Ordering::Relaxed)
+        NOW.plus_ms(self.now_ms.load(Ordering::Relaxed)).as_ms()
     }
 }
 
@@ -162,7 +162,7 @@ impl Bench {
         };
         OutboundCall {
             contract: self.contract.clone(),
-            context: CallContext { request_id: "req-1".to_owned(), now_ms: NOW },
+            context: CallContext { request_id: "req-1".to_owned(), now_ms: NOW.as_ms() },
             partner: Arc::new(partner),
             tool: Arc::from(tool),
             arguments: Arc::new(PreparedArguments::new(arguments, self.contract.0.tool(tool).expect("there"))),
@@ -282,7 +282,7 @@ fn answers_are_served_again_and_writes_never() {
     let first = bench.search(r#"{"a":1,"b":2}"#).expect("called");
     let second = bench.search(r#"{ "b": 2, "a": 1 }"#).expect("kept");
     assert_eq!((first.source, second.source), (Source::Called, Source::Kept));
-    second.end_by(NOW + 10_000);
+    second.end_by(NOW.plus_ms(10_000));
     bench.pass(9_999);
     assert_eq!(bench.search(r#"{"a":1,"b":2}"#).expect("kept").source, Source::Kept);
     bench.pass(1);

@@ -17,7 +17,7 @@ use self::server::Server;
 use intent_gateway_domain::ports::UserTokens as _;
 
 use super::{Background, Linking, LinkingSetup, Settings};
-use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::endpoint::{Endpoint, Mappings};
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::id::{PartnerId, UserId};
@@ -29,7 +29,7 @@ use intent_gateway_routing::selection::Directory;
 use intent_gateway_testing::entropy::vault;
 use intent_gateway_testing::store::MemoryStore;
 
-const START_MS: u64 = 1_767_225_600_000;
+const START: Timestamp = Timestamp::from_ms(1_767_225_600_000);
 const BASE_URL: &str = "https://gateway.example";
 
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl TestClock {
 
 impl Clock for TestClock {
     fn now_ms(&self) -> u64 {
-        START_MS + self.0.load(Ordering::SeqCst)
+        START.plus_ms(self.0.load(Ordering::SeqCst)).as_ms()
     }
 }
 
