@@ -76,8 +76,8 @@ pub struct BreakerBody {
 }
 
 impl From<BreakerView> for BreakerBody {
-    fn from(BreakerView { state, consecutive, failed, calls, until_ms }: BreakerView) -> Self {
-        Self { state, consecutive, failed, calls, until: until_ms.map(time) }
+    fn from(BreakerView { state, consecutive, failed, calls, until }: BreakerView) -> Self {
+        Self { state, consecutive, failed, calls, until: until.map(time) }
     }
 }
 
@@ -157,14 +157,14 @@ pub struct OutBody {
 }
 
 impl From<OutView> for OutBody {
-    fn from(OutView { since_ms, slowness, next_trial_ms, good_calls }: OutView) -> Self {
+    fn from(OutView { since, slowness, next_trial, good_calls }: OutView) -> Self {
         Self {
-            since: time(since_ms),
+            since: time(since),
             tool: slowness.tool,
             target_p95_ms: slowness.target_p95_ms,
             over_for_ms: slowness.over_for_ms,
             window: slowness.window,
-            next_trial: time(next_trial_ms),
+            next_trial: time(next_trial),
             good_calls,
         }
     }
@@ -186,9 +186,9 @@ pub struct ToolHealthBody {
 }
 
 impl From<ToolView> for ToolHealthBody {
-    fn from(ToolView { tool, targets, window, over_since_ms }: ToolView) -> Self {
+    fn from(ToolView { tool, targets, window, over_since }: ToolView) -> Self {
         let LatencyTargets { p50_ms, p95_ms, p99_ms } = targets;
-        Self { tool, targets: TargetsBody { p50_ms, p95_ms, p99_ms }, window, over_since: over_since_ms.map(time) }
+        Self { tool, targets: TargetsBody { p50_ms, p95_ms, p99_ms }, window, over_since: over_since.map(time) }
     }
 }
 

@@ -41,16 +41,16 @@ pub mod review;
 pub mod search;
 pub mod tool;
 
-use jiff::Timestamp;
+use intent_gateway_domain::clock::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
-/// A moment, given in milliseconds since the epoch.
+/// A moment.
 #[must_use]
-pub fn time(ms: u64) -> String {
-    let timestamp = i64::try_from(ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+pub fn time(at: Timestamp) -> String {
+    let timestamp = i64::try_from(at.as_ms()).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     // Only a corrupt record is that far in the future.
-    timestamp.unwrap_or(Timestamp::MAX).to_string()
+    timestamp.unwrap_or(jiff::Timestamp::MAX).to_string()
 }
 
 /// The name of a variant without members, as it is sent.
@@ -69,10 +69,10 @@ mod tests {
 
     #[test]
     fn times_are_iso_8601_in_utc() {
-        assert_eq!(time(1_800_000_000_000), "2027-01-15T08:00:00Z");
-        assert_eq!(time(1_800_000_000_042), "2027-01-15T08:00:00.042Z");
-        assert_eq!(time(0), "1970-01-01T00:00:00Z");
-        assert!(time(u64::MAX).starts_with("9999-"));
+        assert_eq!(time(Timestamp::from_ms(1_800_000_000_000)), "2027-01-15T08:00:00Z");
+        assert_eq!(time(Timestamp::from_ms(1_800_000_000_042)), "2027-01-15T08:00:00.042Z");
+        assert_eq!(time(Timestamp::from_ms(0)), "1970-01-01T00:00:00Z");
+        assert!(time(Timestamp::MAX).starts_with("9999-"));
     }
 
     #[test]

@@ -2,10 +2,59 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use serde::{Deserialize, Serialize};
+
+/// A point in time, milliseconds since the Unix epoch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(u64);
+
+impl Timestamp {
+    /// The beginning of 1970.
+    pub const EPOCH: Self = Self(0);
+    /// The latest time there is: never.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// So many milliseconds after the epoch.
+    #[must_use]
+    pub const fn from_ms(ms: u64) -> Self {
+        Self(ms)
+    }
+
+    /// Milliseconds since the epoch.
+    #[must_use]
+    pub const fn as_ms(self) -> u64 {
+        self.0
+    }
+
+    /// So many milliseconds later, at most [`MAX`](Self::MAX).
+    #[must_use]
+    pub const fn plus_ms(self, ms: u64) -> Self {
+        Self(self.0.saturating_add(ms))
+    }
+
+    /// So many milliseconds earlier, at least [`EPOCH`](Self::EPOCH).
+    #[must_use]
+    pub const fn minus_ms(self, ms: u64) -> Self {
+        Self(self.0.saturating_sub(ms))
+    }
+
+    /// Milliseconds that have passed since an earlier time; none where that is later.
+    #[must_use]
+    pub const fn ms_since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
 /// Tells the time of day. A port, so that tests run in virtual time.
 pub trait Clock: Send + Sync {
     /// Milliseconds since the Unix epoch.
     fn now_ms(&self) -> u64;
+
+    /// The time of day.
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(self.now_ms())
+    }
 }
 
 /// The machine's clock.
@@ -18,5 +67,25 @@ impl Clock for SystemClock {
         SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |elapsed| u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_stays_within_its_bounds() {
+        let (first, last) = (Timestamp::EPOCH, Timestamp::MAX);
+        assert_eq!((last.plus_ms(1), first.minus_ms(1)), (last, first));
+        assert_eq!((first.plus_ms(5).ms_since(first), first.ms_since(last)), (5, 0));
+    }
+
+    #[test]
+    fn it_is_kept_as_a_number() {
+        let time = Timestamp::from_ms(1_700_000_000_000);
+        let text = serde_json::to_string(&time).expect("a number");
+        assert_eq!(text, "1700000000000");
+        assert_eq!(serde_json::from_str::<Timestamp>(&text).expect("a time"), time);
     }
 }

@@ -8,10 +8,12 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::hash::Hash;
 
+use crate::clock::Timestamp;
+
 /// A value that means nothing any more from some time on.
 pub trait Expires {
-    /// From this time on it makes no difference whether it is remembered, milliseconds since the epoch.
-    fn ends_ms(&self) -> u64;
+    /// From this time on it makes no difference whether it is remembered.
+    fn ends_at(&self) -> Timestamp;
 
     /// What it counts against the bytes of its map.
     fn bytes(&self) -> usize {
@@ -22,8 +24,8 @@ pub trait Expires {
 /// There is no room for another key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full {
-    /// When to look again, milliseconds since the epoch: when the next value ends, or a moment from now.
-    pub until_ms: u64,
+    /// When to look again: when the next value ends, or a moment from now.
+    pub until: Timestamp,
 }
 
 /// A full map is looked at again after this time at the latest, milliseconds: a value may end sooner than it seemed, and a
@@ -34,7 +36,7 @@ const LOOK_AGAIN_MS: u64 = 1_000;
 pub struct ExpiringMap<K, V> {
     values: HashMap<K, V>,
     /// The keys by the end of their values, soonest first.
-    by_end: BTreeSet<(u64, K)>,
+    by_end: BTreeSet<(Timestamp, K)>,
     bytes: usize,
     values_max: usize,
     bytes_max: usize,
@@ -54,12 +56,12 @@ impl<K: Clone + Eq + Hash + Ord, V: Expires> ExpiringMap<K, V> {
     }
 
     /// The value of a key, unless it has ended.
-    pub fn get<Q>(&self, key: &Q, now_ms: u64) -> Option<&V>
+    pub fn get<Q>(&self, key: &Q, now: Timestamp) -> Option<&V>
     where
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        self.values.get(key).filter(|value| value.ends_ms() > now_ms)
+        self.values.get(key).filter(|value| value.ends_at() > now)
     }
 
     /// How many values there are, ended ones included that nobody has asked for since.
@@ -84,20 +86,20 @@ impl<K: Clone + Eq + Hash + Ord, V: Expires> ExpiringMap<K, V> {
     ///
     /// # Errors
     /// [`Full`] where it cannot.
-    pub fn room_for(&mut self, key: &K, now_ms: u64) -> Result<(), Full> {
-        self.forget_ended(now_ms);
+    pub fn room_for(&mut self, key: &K, now: Timestamp) -> Result<(), Full> {
+        self.forget_ended(now);
         match self.by_end.first() {
-            Some((soonest_ms, _)) if self.values.len() >= self.values_max && !self.values.contains_key(key) => {
-                Err(Full { until_ms: (*soonest_ms).min(now_ms.saturating_add(LOOK_AGAIN_MS)) })
+            Some((soonest, _)) if self.values.len() >= self.values_max && !self.values.contains_key(key) => {
+                Err(Full { until: (*soonest).min(now.plus_ms(LOOK_AGAIN_MS)) })
             }
             _ => Ok(()),
         }
     }
 
     /// Adds a value, in place of the one before. Where the map is full, those go that end soonest.
-    pub fn insert(&mut self, key: K, value: V, now_ms: u64) {
+    pub fn insert(&mut self, key: K, value: V, now: Timestamp) {
         self.remove(&key);
-        self.forget_ended(now_ms);
+        self.forget_ended(now);
         self.add(key, value);
     }
 
@@ -117,12 +119,12 @@ impl<K: Clone + Eq + Hash + Ord, V: Expires> ExpiringMap<K, V> {
     pub fn change_or_insert<R>(
         &mut self,
         key: K,
-        now_ms: u64,
+        now: Timestamp,
         new: impl FnOnce() -> V,
         change: impl FnOnce(&mut V) -> R,
     ) -> R {
         let mut value = self.remove(&key).unwrap_or_else(new);
-        self.forget_ended(now_ms);
+        self.forget_ended(now);
         let result = change(&mut value);
         self.add(key, value);
         result
@@ -138,8 +140,8 @@ impl<K: Clone + Eq + Hash + Ord, V: Expires> ExpiringMap<K, V> {
     }
 
     /// Forgets what has ended.
-    pub fn forget_ended(&mut self, now_ms: u64) {
-        while self.by_end.first().is_some_and(|(ends_ms, _)| *ends_ms <= now_ms) {
+    pub fn forget_ended(&mut self, now: Timestamp) {
+        while self.by_end.first().is_some_and(|(ends_at, _)| *ends_at <= now) {
             self.forget_soonest();
         }
     }
@@ -151,14 +153,14 @@ impl<K: Clone + Eq + Hash + Ord, V: Expires> ExpiringMap<K, V> {
     {
         let (key, value) = self.values.remove_entry(key)?;
         self.bytes -= value.bytes();
-        let place = (value.ends_ms(), key);
+        let place = (value.ends_at(), key);
         self.by_end.remove(&place);
         Some((place.1, value))
     }
 
     fn add(&mut self, key: K, value: V) {
         self.bytes += value.bytes();
-        self.by_end.insert((value.ends_ms(), key.clone()));
+        self.by_end.insert((value.ends_at(), key.clone()));
         self.values.insert(key, value);
         // What has the least time left is worth the least.
         while self.values.len() > self.values_max || self.bytes > self.bytes_max {
@@ -189,13 +191,13 @@ mod tests {
 
     #[derive(Debug, PartialEq)]
     struct Until {
-        ends_ms: u64,
+        ends_at: Timestamp,
         bytes: usize,
     }
 
     impl Expires for Until {
-        fn ends_ms(&self) -> u64 {
-            self.ends_ms
+        fn ends_at(&self) -> Timestamp {
+            self.ends_at
         }
 
         fn bytes(&self) -> usize {
@@ -203,13 +205,17 @@ mod tests {
         }
     }
 
+    const fn at(ms: u64) -> Timestamp {
+        Timestamp::from_ms(ms)
+    }
+
     fn until(ends_ms: u64) -> Until {
-        Until { ends_ms, bytes: 1 }
+        Until { ends_at: at(ends_ms), bytes: 1 }
     }
 
     fn add(map: &mut ExpiringMap<u64, Until>, key: u64, now_ms: u64, ends_ms: u64) -> Result<(), Full> {
-        map.room_for(&key, now_ms)?;
-        map.insert(key, until(ends_ms), now_ms);
+        map.room_for(&key, at(now_ms))?;
+        map.insert(key, until(ends_ms), at(now_ms));
         Ok(())
     }
 
@@ -231,26 +237,30 @@ mod tests {
         for key in 0..3 {
             assert_eq!(add(&mut map, key, 0, 10 + key), Ok(()));
         }
-        assert_eq!(add(&mut map, 3, 0, 99), Err(Full { until_ms: 10 }));
-        assert_eq!(add(&mut map, 3, 9, 99), Err(Full { until_ms: 10 }));
+        assert_eq!(add(&mut map, 3, 0, 99), Err(Full { until: at(10) }));
+        assert_eq!(add(&mut map, 3, 9, 99), Err(Full { until: at(10) }));
         assert_eq!(add(&mut map, 1, 9, 99), Ok(()), "one that is there has its room");
         assert_eq!(add(&mut map, 3, 10, 99), Ok(()));
         assert_eq!(map.len(), 3);
         let mut map = ExpiringMap::new(1);
         assert_eq!(add(&mut map, 1, 0, u64::MAX), Ok(()));
-        assert_eq!(add(&mut map, 2, 0, 1), Err(Full { until_ms: LOOK_AGAIN_MS }));
+        assert_eq!(add(&mut map, 2, 0, 1), Err(Full { until: at(LOOK_AGAIN_MS) }));
     }
 
     #[test]
     fn what_ends_soonest_goes_first() {
         let mut map = ExpiringMap::with_bytes(3, 10);
         for (key, ends_ms) in [(1, 30), (2, 10), (3, 20), (4, 40)] {
-            map.insert(key, until(ends_ms), 0);
+            map.insert(key, until(ends_ms), at(0));
         }
-        assert_eq!((map.get(&2, 0), map.len(), map.bytes()), (None, 3, 3));
-        map.change(&3, |value| value.ends_ms = 50);
-        map.insert(5, Until { ends_ms: 60, bytes: 9 }, 0);
-        assert_eq!(map.get(&3, 0).map(|value| value.ends_ms), Some(50), "the end that counts is the present one");
+        assert_eq!((map.get(&2, at(0)), map.len(), map.bytes()), (None, 3, 3));
+        map.change(&3, |value| value.ends_at = at(50));
+        map.insert(5, Until { ends_at: at(60), bytes: 9 }, at(0));
+        assert_eq!(
+            map.get(&3, at(0)).map(|value| value.ends_at),
+            Some(at(50)),
+            "the end that counts is the present one"
+        );
         assert_eq!((map.len(), map.bytes()), (2, 10));
     }
 
@@ -260,13 +270,13 @@ mod tests {
             steps in prop::collection::vec((0_u64..20, 0_u64..60, 0_usize..5, 0_u64..10, 0_u8..3), 1..200),
         ) {
             let mut map = ExpiringMap::with_bytes(8, 20);
-            let mut now_ms = 0;
+            let mut now = at(0);
             for (key, life_ms, bytes, step_ms, kind) in steps {
-                now_ms += step_ms;
-                let ends_ms = now_ms + life_ms;
+                now = now.plus_ms(step_ms);
+                let ends_at = now.plus_ms(life_ms);
                 match kind {
-                    0 => map.insert(key, Until { ends_ms, bytes }, now_ms),
-                    1 => map.change_or_insert(key, now_ms, || until(0), |value| *value = Until { ends_ms, bytes }),
+                    0 => map.insert(key, Until { ends_at, bytes }, now),
+                    1 => map.change_or_insert(key, now, || until(0), |value| *value = Until { ends_at, bytes }),
                     _ => _ = map.change(&key, |value| value.bytes = bytes),
                 }
                 prop_assert!(map.len() <= 8 && map.bytes() <= 20);

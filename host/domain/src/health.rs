@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::clock::Timestamp;
 use crate::id::{IntentId, PartnerId};
 
 /// Incidents of one code that suspend (spec 2, Rules that must hold).
@@ -14,8 +15,8 @@ pub const STRIKE_WINDOW_MS: u64 = 90 * 24 * 60 * 60 * 1_000;
 /// A change in a partner's health.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HealthEvent {
-    /// When, milliseconds since the epoch.
-    pub at_ms: u64,
+    /// When.
+    pub at_ms: Timestamp,
     /// Whose.
     pub partner: PartnerId,
     /// What, and by which numbers.
@@ -150,8 +151,8 @@ pub struct Return {
 /// One incident.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Incident {
-    /// When, milliseconds since the epoch.
-    pub at_ms: u64,
+    /// When.
+    pub at_ms: Timestamp,
     /// The request in whose answer it was found, or the order that it concerns.
     pub id: String,
 }
@@ -174,21 +175,21 @@ impl Slowness {
 }
 
 impl Strikes {
-    /// When the last incident was, milliseconds since the epoch; 0 without any.
+    /// When the last incident was; the epoch without any.
     #[must_use]
-    pub fn newest_ms(&self) -> u64 {
-        self.incidents.last().map_or(0, |incident| incident.at_ms)
+    pub fn newest(&self) -> Timestamp {
+        self.incidents.last().map_or(Timestamp::EPOCH, |incident| incident.at_ms)
     }
 
     /// Whether this is an incident that was not known, within the window of the newest.
-    pub fn take(&mut self, id: &str, at_ms: u64) -> bool {
-        let newest_ms = self.newest_ms().max(at_ms);
-        self.incidents.retain(|incident| newest_ms - incident.at_ms <= STRIKE_WINDOW_MS);
-        if newest_ms - at_ms > STRIKE_WINDOW_MS || self.incidents.iter().any(|incident| incident.id == id) {
+    pub fn take(&mut self, id: &str, at: Timestamp) -> bool {
+        let newest = self.newest().max(at);
+        self.incidents.retain(|incident| newest.ms_since(incident.at_ms) <= STRIKE_WINDOW_MS);
+        if newest.ms_since(at) > STRIKE_WINDOW_MS || self.incidents.iter().any(|incident| incident.id == id) {
             return false;
         }
-        let place = self.incidents.partition_point(|incident| incident.at_ms <= at_ms);
-        self.incidents.insert(place, Incident { at_ms, id: id.to_owned() });
+        let place = self.incidents.partition_point(|incident| incident.at_ms <= at);
+        self.incidents.insert(place, Incident { at_ms: at, id: id.to_owned() });
         if self.incidents.len() > STRIKES_OUT {
             self.incidents.remove(0);
         }
@@ -200,11 +201,11 @@ impl Strikes {
 pub trait StrikeCounter: Send + Sync {
     /// Takes a strike: the breach of a rule that counts towards suspension. `incident` is the request in whose answer it
     /// was found, or the order; told twice, it counts once. Returned is the partner's striking out, once.
-    fn strike(&self, partner: &PartnerId, code: &str, incident: &str, at_ms: u64) -> Option<HealthEvent>;
+    fn strike(&self, partner: &PartnerId, code: &str, incident: &str, at: Timestamp) -> Option<HealthEvent>;
 
     /// Forgets the strikes until then, for good: the platform team has lifted the suspension. After a restart it is
     /// told before the strikes are.
-    fn pardon(&self, partner: &PartnerId, until_ms: u64);
+    fn pardon(&self, partner: &PartnerId, until: Timestamp);
 
     /// Partners that any incident is held against.
     fn struck(&self) -> Vec<PartnerId>;

@@ -243,7 +243,7 @@ async fn sweep(sweeper: Sweeper) {
         if let Err(error) = accounts.forget_codes().await {
             tracing::error!(error = %chain(&error), "codes that are over could not be forgotten");
         }
-        if let Err(error) = forget_attempts(&*store, clock.now_ms()).await {
+        if let Err(error) = forget_attempts(&*store, clock.now()).await {
             tracing::error!(error = %chain(&error), "writes whose keys are free again could not be forgotten");
         }
         if let Err(error) = linking.forget_pending().await {

@@ -129,6 +129,7 @@ pub(crate) async fn follow_strikes(
 
 #[cfg(test)]
 mod tests {
+    use intent_gateway_domain::clock::Timestamp;
     use intent_gateway_domain::id::PartnerId;
 
     use super::*;
@@ -140,16 +141,16 @@ mod tests {
             let partner = PartnerId::parse("ptr_1").expect("well formed");
             HealthEvent { at_ms, partner, change: HealthChange::HalfOpened }
         };
-        for at_ms in 0..QUEUE_MAX as u64 + 3 {
-            journal.note_change(event(at_ms));
+        for ms in 0..QUEUE_MAX as u64 + 3 {
+            journal.note_change(event(Timestamp::from_ms(ms)));
         }
         assert_eq!(journal.lost.load(Ordering::Relaxed), 3);
         assert_eq!(changes.len(), QUEUE_MAX);
-        assert_eq!(changes.try_recv().map(|event| event.at_ms), Ok(0), "the oldest are kept, in order");
+        assert_eq!(changes.try_recv().map(|event| event.at_ms), Ok(Timestamp::EPOCH), "the oldest are kept, in order");
         journal.tell_lost();
         assert_eq!(journal.lost.load(Ordering::Relaxed), 0);
         drop(changes);
-        journal.note_change(event(1));
+        journal.note_change(event(Timestamp::from_ms(1)));
         assert_eq!(journal.lost.load(Ordering::Relaxed), 1);
     }
 }

@@ -112,7 +112,7 @@ impl Linking {
             client,
             challenge: ticket.challenge,
             browser: vault.mark(&browser_context(&key), browser.expose()),
-            expires_at_ms: self.now().saturating_add(PENDING_TTL_MS),
+            expires_at_ms: self.now().plus_ms(PENDING_TTL_MS),
             sealed: seal_pending(vault, &key, &secrets)?,
             key,
         })
@@ -151,7 +151,7 @@ impl Linking {
         let key = known_client_key(&provider.issuer, &redirect_uri);
         let kept = load::<KnownClient>(&**store, &key).await?;
         if let Some(kept) = &kept {
-            let lasts = self.now() < kept.value.registered_at_ms.saturating_add(REGISTRATION_TTL_MS);
+            let lasts = self.now() < kept.value.registered_at_ms.plus_ms(REGISTRATION_TTL_MS);
             match kept.value.open(vault) {
                 Ok(client) if lasts => return Ok(client),
                 Ok(_) => {}
@@ -199,7 +199,7 @@ impl Linking {
 
     fn registration_entry(&self, action: &str, issuer: &str, client: &KeptClient) -> AuditDraft {
         AuditDraft {
-            at_ms: self.now(),
+            at_ms: self.now().as_ms(),
             actor: Actor::gateway(),
             action: action.to_owned(),
             subject: issuer.to_owned(),

@@ -4,6 +4,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::expiring_map::{Expires, ExpiringMap};
 use intent_gateway_domain::secret::Secret;
 
@@ -17,12 +18,12 @@ struct CachedToken {
     access: Secret,
     /// The address that it is for was looked at before it was kept.
     endpoint: String,
-    until_ms: u64,
+    until: Timestamp,
 }
 
 impl Expires for CachedToken {
-    fn ends_ms(&self) -> u64 {
-        self.until_ms
+    fn ends_at(&self) -> Timestamp {
+        self.until
     }
 }
 
@@ -42,9 +43,9 @@ impl Default for TokenCache {
 }
 
 impl TokenCache {
-    pub(super) fn get(&self, key: &str, endpoint: &str, now_ms: u64) -> Option<Secret> {
+    pub(super) fn get(&self, key: &str, endpoint: &str, now: Timestamp) -> Option<Secret> {
         let state = self.state();
-        let kept = state.kept.get(key, now_ms).filter(|kept| kept.endpoint == endpoint)?;
+        let kept = state.kept.get(key, now).filter(|kept| kept.endpoint == endpoint)?;
         Some(kept.access.clone())
     }
 
@@ -54,14 +55,22 @@ impl TokenCache {
     }
 
     /// Keeps a token that was read when there had been so many removals.
-    pub(super) fn keep(&self, key: &str, endpoint: &str, access: &Secret, until_ms: u64, now_ms: u64, removals: u64) {
+    pub(super) fn keep(
+        &self,
+        key: &str,
+        endpoint: &str,
+        access: &Secret,
+        until: Timestamp,
+        now: Timestamp,
+        removals: u64,
+    ) {
         let mut state = self.state();
         if state.removals != removals {
             return;
         }
-        let until_ms = until_ms.min(now_ms.saturating_add(KEPT_MS));
-        let kept = CachedToken { access: access.clone(), endpoint: endpoint.to_owned(), until_ms };
-        state.kept.insert(key.to_owned(), kept, now_ms);
+        let until = until.min(now.plus_ms(KEPT_MS));
+        let kept = CachedToken { access: access.clone(), endpoint: endpoint.to_owned(), until };
+        state.kept.insert(key.to_owned(), kept, now);
     }
 
     pub(super) fn remove(&self, key: &str) {
@@ -80,18 +89,22 @@ impl TokenCache {
 mod tests {
     use super::*;
 
+    const fn at(ms: u64) -> Timestamp {
+        Timestamp::from_ms(ms)
+    }
+
     fn got(cache: &TokenCache, key: &str, now_ms: u64) -> Option<String> {
-        cache.get(key, "https://a", now_ms).map(|token| token.expose().to_owned())
+        cache.get(key, "https://a", at(now_ms)).map(|token| token.expose().to_owned())
     }
 
     #[test]
     fn a_token_is_served_for_a_moment_at_its_address() {
         let cache = TokenCache::default();
-        cache.keep("k", "https://a", &Secret::new("t"), 100_000, 1_000, cache.removals());
+        cache.keep("k", "https://a", &Secret::new("t"), at(100_000), at(1_000), cache.removals());
         assert_eq!(got(&cache, "k", 5_999).as_deref(), Some("t"));
         assert_eq!(got(&cache, "k", 6_000), None);
-        assert!(cache.get("k", "https://b", 1_000).is_none());
-        cache.keep("k", "https://a", &Secret::new("t"), 2_000, 1_000, cache.removals());
+        assert!(cache.get("k", "https://b", at(1_000)).is_none());
+        cache.keep("k", "https://a", &Secret::new("t"), at(2_000), at(1_000), cache.removals());
         assert_eq!(got(&cache, "k", 2_000), None);
     }
 
@@ -100,7 +113,7 @@ mod tests {
         let cache = TokenCache::default();
         let before = cache.removals();
         cache.remove("k");
-        cache.keep("k", "https://a", &Secret::new("t"), 100_000, 1_000, before);
+        cache.keep("k", "https://a", &Secret::new("t"), at(100_000), at(1_000), before);
         assert_eq!(got(&cache, "k", 1_001), None);
     }
 
@@ -108,7 +121,7 @@ mod tests {
     fn the_tokens_in_memory_are_bounded() {
         let cache = TokenCache::default();
         for number in 0..3 * TOKENS_MAX {
-            cache.keep(&number.to_string(), "https://a", &Secret::new("t"), 100_000, 1_000, 0);
+            cache.keep(&number.to_string(), "https://a", &Secret::new("t"), at(100_000), at(1_000), 0);
             assert!(cache.state().kept.len() <= TOKENS_MAX);
         }
         assert_eq!(got(&cache, &(3 * TOKENS_MAX - 1).to_string(), 1_001).as_deref(), Some("t"));

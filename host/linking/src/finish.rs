@@ -8,6 +8,7 @@ use super::renewal::compute_ages;
 use super::service::{LinkingSetup, server};
 use super::{Client, Grant, LinkError, LinkFailure, Linking};
 use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::steps::Proposal;
@@ -116,9 +117,9 @@ impl Linking {
 
     async fn keep(&self, pending: PendingLink, client: Client, grant: Grant) -> Result<(), LinkError> {
         let LinkingSetup { store, vault, .. } = self.parts();
-        let now_ms = self.now();
+        let now = self.now();
         let Grant { access_token, refresh_token, expires_in, scope } = grant;
-        let (expires_at_ms, ages_at_ms) = compute_ages(expires_in, now_ms);
+        let (expires_at_ms, ages_at_ms) = compute_ages(expires_in, now);
         // Of the client, the link keeps what only the registration knows.
         let client = client.client_secret.filter(|_| pending.client.origin == ClientOrigin::Registered);
         let secrets = LinkSecrets { access: access_token, refresh: refresh_token, client };
@@ -129,12 +130,12 @@ impl Linking {
             provider: pending.provider,
             client: pending.client,
             challenge: pending.challenge,
-            since_ms: now_ms,
-            obtained_at_ms: now_ms,
+            since_ms: now,
+            obtained_at_ms: now,
             expires_at_ms,
             ages_at_ms,
             renewable: false,
-            renewing_until_ms: 0,
+            renewing_until_ms: Timestamp::EPOCH,
             sealed: Sealed::from_text(String::new()),
         };
         link.seal(vault, &secrets)?;

@@ -7,6 +7,7 @@ use super::records::{Link, LinkSecrets, Owner, user_marks};
 use super::service::LinkingSetup;
 use super::{LinkError, LinkFailure, Linking};
 use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::{PartnerId, UserId};
 use intent_gateway_domain::steps::Proposal;
@@ -21,11 +22,11 @@ pub struct LinkView {
     /// Where.
     pub partner: PartnerId,
     /// When the user linked the account, milliseconds since the epoch.
-    pub since_ms: u64,
+    pub since_ms: Timestamp,
     /// The scopes that were granted, where they were told.
     pub scope: Option<String>,
     /// When the present token is over, milliseconds since the epoch; absent where nobody said.
-    pub expires_at_ms: Option<u64>,
+    pub expires_at_ms: Option<Timestamp>,
     /// Whether it is replaced then without the user.
     pub renewable: bool,
 }

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{AuthMethod, Client, Provider};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{PartnerId, UserId};
 use intent_gateway_domain::secret::Secret;
@@ -128,17 +129,17 @@ pub(super) struct Link {
     /// The scopes that were granted, where they were told.
     pub(super) scope: Option<String>,
     /// When the user linked the account, milliseconds since the epoch.
-    pub(super) since_ms: u64,
+    pub(super) since_ms: Timestamp,
     /// When the present token was obtained, likewise.
-    pub(super) obtained_at_ms: u64,
+    pub(super) obtained_at_ms: Timestamp,
     /// When it is over, likewise; absent where nobody said.
-    pub(super) expires_at_ms: Option<u64>,
+    pub(super) expires_at_ms: Option<Timestamp>,
     /// From when on it is replaced before it is over, likewise.
-    pub(super) ages_at_ms: Option<u64>,
+    pub(super) ages_at_ms: Option<Timestamp>,
     /// Whether there is a refresh token.
     pub(super) renewable: bool,
     /// A process is replacing it until then at the latest, likewise; zero when none is.
-    pub(super) renewing_until_ms: u64,
+    pub(super) renewing_until_ms: Timestamp,
     /// [`LinkSecrets`].
     pub(super) sealed: Sealed,
 }
@@ -156,12 +157,12 @@ impl Link {
         Owner { user: self.user.clone(), partner: self.partner.clone() }
     }
 
-    pub(super) fn is_over(&self, now_ms: u64) -> bool {
-        self.expires_at_ms.is_some_and(|until_ms| now_ms >= until_ms)
+    pub(super) fn is_over(&self, now: Timestamp) -> bool {
+        self.expires_at_ms.is_some_and(|until| now >= until)
     }
 
-    pub(super) fn ages(&self, now_ms: u64) -> bool {
-        self.ages_at_ms.is_some_and(|from_ms| now_ms >= from_ms)
+    pub(super) fn ages(&self, now: Timestamp) -> bool {
+        self.ages_at_ms.is_some_and(|from| now >= from)
     }
 
     pub(super) fn seal(&mut self, vault: &Vault, secrets: &LinkSecrets) -> Result<(), NoEntropy> {
@@ -198,7 +199,7 @@ pub(super) struct PendingLink {
     /// Recognises the browser that began.
     pub(super) browser: Mark,
     /// Milliseconds since the epoch.
-    pub(super) expires_at_ms: u64,
+    pub(super) expires_at_ms: Timestamp,
     /// [`PendingSecrets`].
     pub(super) sealed: Sealed,
 }
@@ -236,7 +237,7 @@ pub(super) struct KnownClient {
     pub(super) redirect_uri: String,
     pub(super) client: KeptClient,
     /// Milliseconds since the epoch.
-    pub(super) registered_at_ms: u64,
+    pub(super) registered_at_ms: Timestamp,
     /// Its secret, where it has one.
     pub(super) sealed: Sealed,
 }

@@ -16,6 +16,7 @@ use super::service::LinkingSetup;
 use super::tokens::fail_unknown;
 use super::{Client, Grant, LinkError, LinkFailure, Linking, Provider};
 use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::error::{CallFailure, chain};
 use intent_gateway_domain::expiring_map::{Expires, ExpiringMap};
 use intent_gateway_domain::secret::Secret;
@@ -43,12 +44,12 @@ const FAILED_MAX: usize = 4_096;
 const EXPIRES_IN_MAX_SECONDS: u64 = 10 * 365 * 24 * 60 * 60;
 
 /// When a token is over, and from when on it is replaced, milliseconds since the epoch; absent where nobody said.
-pub(super) fn compute_ages(expires_in: Option<u64>, now_ms: u64) -> (Option<u64>, Option<u64>) {
+pub(super) fn compute_ages(expires_in: Option<u64>, now: Timestamp) -> (Option<Timestamp>, Option<Timestamp>) {
     let Some(life_ms) = expires_in.map(|seconds| seconds.min(EXPIRES_IN_MAX_SECONDS) * 1_000) else {
         return (None, None);
     };
     let ages_ms = life_ms - AGES_BEFORE_MS.min(life_ms / 2);
-    (Some(now_ms.saturating_add(life_ms)), Some(now_ms.saturating_add(ages_ms)))
+    (Some(now.plus_ms(life_ms)), Some(now.plus_ms(ages_ms)))
 }
 
 /// A token other than the one that was to be replaced; none where the link has ended.
@@ -57,12 +58,12 @@ type Renewed = Result<Option<Secret>, CallFailure>;
 /// A renewal that failed a moment ago.
 struct FailedRenewal {
     failure: CallFailure,
-    until_ms: u64,
+    until: Timestamp,
 }
 
 impl Expires for FailedRenewal {
-    fn ends_ms(&self) -> u64 {
-        self.until_ms
+    fn ends_at(&self) -> Timestamp {
+        self.until
     }
 }
 
@@ -86,10 +87,10 @@ impl Renewals {
     }
 
     /// Remembers for a while that a renewal has failed.
-    fn remember(&self, key: String, renewed: &Renewed, now_ms: u64) {
+    fn remember(&self, key: String, renewed: &Renewed, now: Timestamp) {
         let Err(failure) = renewed else { return };
-        let failed = FailedRenewal { failure: failure.clone(), until_ms: now_ms.saturating_add(PAUSE_MS) };
-        self.lock_failed().insert(key, failed, now_ms);
+        let failed = FailedRenewal { failure: failure.clone(), until: now.plus_ms(PAUSE_MS) };
+        self.lock_failed().insert(key, failed, now);
     }
 }
 
@@ -184,17 +185,17 @@ impl Linking {
                 let Some(secrets) = self.open_secrets(&link.value) else {
                     return Ok(Proposal::nothing(Claim::NotRenewable));
                 };
-                let now_ms = self.now();
-                if !secrets.access.matches(stale.expose()) && !link.value.is_over(now_ms) {
+                let now = self.now();
+                if !secrets.access.matches(stale.expose()) && !link.value.is_over(now) {
                     return Ok(Proposal::nothing(Claim::Replaced(secrets.access)));
                 }
                 let Some(refresh) = secrets.refresh.clone() else {
                     return Ok(Proposal::nothing(Claim::NotRenewable));
                 };
-                if link.value.renewing_until_ms > now_ms {
+                if link.value.renewing_until_ms > now {
                     return Ok(Proposal::nothing(Claim::Taken));
                 }
-                link.value.renewing_until_ms = now_ms.saturating_add(RENEWING_MAX_MS);
+                link.value.renewing_until_ms = now.plus_ms(RENEWING_MAX_MS);
                 let mut change = Change::default();
                 change.put(&link);
                 Ok(Proposal::new(change, Claim::Claimed(Box::new((link, secrets, refresh)))))
@@ -274,9 +275,9 @@ impl Linking {
         (provider, grant): (Provider, Grant),
     ) -> Renewed {
         let LinkingSetup { vault, timer, .. } = self.parts();
-        let now_ms = self.now();
+        let now = self.now();
         let Grant { access_token, refresh_token, expires_in, scope } = grant;
-        let (expires_at_ms, ages_at_ms) = compute_ages(expires_in, now_ms);
+        let (expires_at_ms, ages_at_ms) = compute_ages(expires_in, now);
         // Without a new one, the refresh token goes on (OAuth 2.1, 4.3.3).
         let refresh = refresh_token.or(before.refresh);
         let secrets = LinkSecrets { access: access_token.clone(), refresh, client: before.client };
@@ -284,10 +285,10 @@ impl Linking {
             user: owners[0].user.clone(),
             provider,
             scope: scope.or_else(|| claimed.value.scope.clone()),
-            obtained_at_ms: now_ms,
+            obtained_at_ms: now,
             expires_at_ms,
             ages_at_ms,
-            renewing_until_ms: 0,
+            renewing_until_ms: Timestamp::EPOCH,
             ..claimed.value.clone()
         };
         link.seal(vault, &secrets).map_err(|error| CallFailure::Unreachable(error.to_string()))?;
@@ -335,7 +336,7 @@ impl Linking {
 
     /// Lets others try.
     async fn release(&self, mut link: Versioned<Link>) {
-        link.value.renewing_until_ms = 0;
+        link.value.renewing_until_ms = Timestamp::EPOCH;
         let mut change = Change::default();
         change.put(&link);
         if let Err(error) = self.commit_unless_changed(change).await {
@@ -359,14 +360,18 @@ fn of_server(failure: &LinkFailure) -> CallFailure {
 mod tests {
     use super::*;
 
+    const fn at(ms: u64) -> Timestamp {
+        Timestamp::from_ms(ms)
+    }
+
     #[test]
     fn a_token_ages_a_minute_before_it_is_over_or_at_half_its_life() {
-        assert_eq!(compute_ages(None, 1_000), (None, None));
-        assert_eq!(compute_ages(Some(3_600), 1_000), (Some(3_601_000), Some(3_541_000)));
-        assert_eq!(compute_ages(Some(8), 1_000), (Some(9_000), Some(5_000)));
-        assert_eq!(compute_ages(Some(0), 1_000), (Some(1_000), Some(1_000)));
-        let (until, from) = compute_ages(Some(u64::MAX), u64::MAX);
-        assert_eq!((until, from), (Some(u64::MAX), Some(u64::MAX)));
+        assert_eq!(compute_ages(None, at(1_000)), (None, None));
+        assert_eq!(compute_ages(Some(3_600), at(1_000)), (Some(at(3_601_000)), Some(at(3_541_000))));
+        assert_eq!(compute_ages(Some(8), at(1_000)), (Some(at(9_000)), Some(at(5_000))));
+        assert_eq!(compute_ages(Some(0), at(1_000)), (Some(at(1_000)), Some(at(1_000))));
+        let (until, from) = compute_ages(Some(u64::MAX), Timestamp::MAX);
+        assert_eq!((until, from), (Some(Timestamp::MAX), Some(Timestamp::MAX)));
     }
 
     #[test]
@@ -374,10 +379,10 @@ mod tests {
         let renewals = Renewals::default();
         let failed: Renewed = Err(CallFailure::Busy);
         for number in 0..FAILED_MAX + 10 {
-            renewals.remember(number.to_string(), &failed, 0);
+            renewals.remember(number.to_string(), &failed, at(0));
         }
         assert_eq!(renewals.lock_failed().len(), FAILED_MAX);
-        renewals.remember("next".to_owned(), &failed, PAUSE_MS);
+        renewals.remember("next".to_owned(), &failed, at(PAUSE_MS));
         assert_eq!(renewals.lock_failed().len(), 1);
     }
 }

@@ -12,7 +12,7 @@ use super::renewal::Renewals;
 use super::ticket::Ticket;
 use super::{Authorizer, Client, LinkError};
 use intent_gateway_domain::audit::{Actor, AuditDraft};
-use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::id::{PartnerId, UserId};
 use intent_gateway_domain::ports::{PartnerDirectory, Timer};
 use intent_gateway_domain::steps::{self, Proposal};
@@ -118,7 +118,7 @@ pub struct LinkOffer {
     /// The address; whoever has it can link an account of theirs for the user, so it is for that user alone.
     pub url: String,
     /// Good until then, milliseconds since the epoch.
-    pub expires_at_ms: u64,
+    pub expires_at_ms: Timestamp,
 }
 
 impl Linking {
@@ -138,8 +138,8 @@ impl Linking {
         &self.inner.parts
     }
 
-    pub(super) fn now(&self) -> u64 {
-        self.parts().clock.now_ms()
+    pub(super) fn now(&self) -> Timestamp {
+        self.parts().clock.now()
     }
 
     /// An address where the user links an account at a partner.
@@ -187,7 +187,7 @@ impl Linking {
             detail["reason"] = reason.into();
         }
         AuditDraft {
-            at_ms: self.now(),
+            at_ms: self.now().as_ms(),
             actor: actor.clone(),
             action: action.to_owned(),
             subject: link.partner.to_string(),

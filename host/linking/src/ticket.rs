@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::vault::{NoEntropy, Sealed, Vault};
@@ -29,17 +30,17 @@ pub(super) struct Ticket {
     pub(super) challenge: Option<String>,
     /// Milliseconds since the epoch.
     #[serde(rename = "e")]
-    pub(super) expires_at_ms: u64,
+    pub(super) expires_at_ms: Timestamp,
 }
 
 impl Ticket {
-    pub(super) fn new(partner: &PartnerId, user: String, challenge: Option<&str>, now_ms: u64) -> Self {
+    pub(super) fn new(partner: &PartnerId, user: String, challenge: Option<&str>, now: Timestamp) -> Self {
         let challenge = challenge.filter(|challenge| challenge.len() <= CHALLENGE_MAX_BYTES);
         Self {
             partner: partner.clone(),
             user,
             challenge: challenge.map(str::to_owned),
-            expires_at_ms: now_ms.saturating_add(TICKET_TTL_MS),
+            expires_at_ms: now.plus_ms(TICKET_TTL_MS),
         }
     }
 
@@ -69,8 +70,8 @@ mod tests {
         let vault = vault();
         let partner = PartnerId::parse("coolcar").expect("sound");
         let challenge = "Bearer resource_metadata=\"https://mcp.coolcar.example/m\"";
-        let ticket = Ticket::new(&partner, "ab".repeat(32), Some(challenge), 5);
-        assert_eq!(ticket.expires_at_ms, 600_005);
+        let ticket = Ticket::new(&partner, "ab".repeat(32), Some(challenge), Timestamp::from_ms(5));
+        assert_eq!(ticket.expires_at_ms, Timestamp::from_ms(600_005));
         let text = ticket.seal(&vault).expect("entropy");
         assert_eq!(Ticket::open(&vault, &text), Some(ticket));
         assert!(text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte)), "{text}");
@@ -79,7 +80,7 @@ mod tests {
         for bad in ["", "x.y", &String::from_utf8_lossy(&altered), &"a".repeat(5_000)] {
             assert_eq!(Ticket::open(&vault, bad), None, "{bad}");
         }
-        let long = Ticket::new(&partner, "ab".repeat(32), Some(&"x".repeat(1_025)), 5);
+        let long = Ticket::new(&partner, "ab".repeat(32), Some(&"x".repeat(1_025)), Timestamp::from_ms(5));
         assert_eq!(long.challenge, None);
         assert!(text.len() < 1_024, "{}", text.len());
     }

@@ -7,6 +7,7 @@ use super::Linking;
 use super::flow::covers;
 use super::records::{Link, LinkSecrets, Owner};
 use super::service::LinkingSetup;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::error::{CallFailure, chain};
 use intent_gateway_domain::id::{PartnerId, UserId};
 use intent_gateway_domain::partner::Partner;
@@ -23,26 +24,26 @@ const REPLACEMENTS_MAX: u32 = 2;
 impl Linking {
     async fn current(&self, partner: &Partner, user: &UserId) -> Result<Option<Secret>, CallFailure> {
         let owners = Owner::all(&self.parts().vault, &partner.id, user);
-        let (key, endpoint, now_ms) = (owners[0].key(), partner.endpoint.url(), self.now());
-        if let Some(access) = self.inner.cache.get(&key, endpoint, now_ms) {
+        let (key, endpoint, now) = (owners[0].key(), partner.endpoint.url(), self.now());
+        if let Some(access) = self.inner.cache.get(&key, endpoint, now) {
             return Ok(Some(access));
         }
         let removals = self.inner.cache.removals();
         let Some((link, secrets)) = self.usable(&owners, endpoint).await? else { return Ok(None) };
         let Versioned { value: link, .. } = link;
         let access = secrets.access;
-        if link.is_over(now_ms) {
+        if link.is_over(now) {
             return if link.renewable { self.renew_once(owners, &access).await } else { Ok(None) };
         }
-        if link.ages(now_ms) && link.renewable {
+        if link.ages(now) && link.renewable {
             // It still lasts: this call goes out with it, and does not wait for the next one.
-            if link.renewing_until_ms <= now_ms {
+            if link.renewing_until_ms <= now {
                 self.renew_beside(owners, &access);
             }
             return Ok(Some(access));
         }
-        let until_ms = link.ages_at_ms.filter(|_| link.renewable).or(link.expires_at_ms).unwrap_or(u64::MAX);
-        self.inner.cache.keep(&key, endpoint, &access, until_ms, now_ms, removals);
+        let until = link.ages_at_ms.filter(|_| link.renewable).or(link.expires_at_ms).unwrap_or(Timestamp::MAX);
+        self.inner.cache.keep(&key, endpoint, &access, until, now, removals);
         Ok(Some(access))
     }
 
@@ -57,13 +58,13 @@ impl Linking {
         self.inner.cache.remove(&owners[0].key());
         for _ in 0..REPLACEMENTS_MAX {
             let Some((link, secrets)) = self.usable(&owners, endpoint).await? else { return Ok(None) };
-            let (link, now_ms) = (link.value, self.now());
+            let (link, now) = (link.value, self.now());
             let is_another = !secrets.access.matches(refused.expose());
-            if is_another && !link.is_over(now_ms) {
+            if is_another && !link.is_over(now) {
                 return Ok(Some(secrets.access));
             }
             // One that is due to be replaced anyway is: servers count in whole seconds, and some tokens live for few.
-            let just_obtained = now_ms < link.obtained_at_ms.saturating_add(REFUSED_AGAIN_MS) && !link.ages(now_ms);
+            let just_obtained = now < link.obtained_at_ms.plus_ms(REFUSED_AGAIN_MS) && !link.ages(now);
             if !link.renewable || (just_obtained && !is_another) {
                 return Ok(None);
             }

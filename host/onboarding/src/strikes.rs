@@ -22,6 +22,7 @@ use super::live::LivePartners;
 use super::records::Connection;
 use crate::connection::ConnectionState;
 use intent_gateway_domain::audit::{Actor, AuditDraft};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::findings::{Finding, KeptFinding, Severity};
@@ -139,7 +140,7 @@ impl StrikeDesk {
         for kept in all::<Connection>(&*self.keeper.store, None).await? {
             let Connection { account, pardoned_at_ms, .. } = kept.value;
             if let Some(until_ms) = pardoned_at_ms.filter(|until_ms| *until_ms >= since_ms) {
-                health.pardon(&account, until_ms);
+                health.pardon(&account, Timestamp::from_ms(until_ms));
             }
         }
         self.tell_strikes(evidence, health, watch).await
@@ -186,7 +187,7 @@ impl StrikeDesk {
                 }
                 Attempt::NotLive => {}
                 Attempt::Pardoned(until_ms) => {
-                    health.pardon(partner, until_ms);
+                    health.pardon(partner, Timestamp::from_ms(until_ms));
                     watch.out.remove(partner);
                 }
                 Attempt::NoConnection => drop(watch.out.remove(partner)),
@@ -207,7 +208,7 @@ impl StrikeDesk {
         for partner in health.struck() {
             let kept = load::<Connection>(&*self.keeper.store, partner.as_str()).await?;
             if let Some(until_ms) = kept.and_then(|kept| kept.value.pardoned_at_ms) {
-                health.pardon(&partner, until_ms);
+                health.pardon(&partner, Timestamp::from_ms(until_ms));
             }
         }
         Ok(())
@@ -227,7 +228,12 @@ impl StrikeDesk {
             for KeptFinding { number, finding } in page {
                 // An order comes from one request; of two orders of one request, each is an incident.
                 let incident = finding.external_id.as_ref().unwrap_or(&finding.request_id);
-                let out = health.strike(&finding.partner, &finding.violation.code, incident, finding.at_ms);
+                let out = health.strike(
+                    &finding.partner,
+                    &finding.violation.code,
+                    incident,
+                    Timestamp::from_ms(finding.at_ms),
+                );
                 watch.out.extend(out.map(|event| (finding.partner, event)));
                 watch.last = number;
             }
@@ -248,7 +254,7 @@ impl StrikeDesk {
                 };
                 let Connection { pardoned_at_ms, state, .. } = &kept.value;
                 if let Some(until_ms) = pardoned_at_ms
-                    && strikes.incidents.iter().any(|incident| incident.at_ms <= *until_ms)
+                    && strikes.incidents.iter().any(|incident| incident.at_ms.as_ms() <= *until_ms)
                 {
                     return Ok(Proposal::nothing(Attempt::Pardoned(*until_ms)));
                 }
@@ -266,7 +272,7 @@ impl StrikeDesk {
 /// A change of a partner's health as the audit log has it.
 fn entry(event: &HealthEvent) -> AuditDraft {
     AuditDraft {
-        at_ms: event.at_ms,
+        at_ms: event.at_ms.as_ms(),
         actor: Actor::gateway(),
         action: event.action().to_owned(),
         subject: event.partner.to_string(),

@@ -21,7 +21,7 @@ use crate::policy::cache::{AnswerCache, Question, Source};
 use crate::policy::pace::Pace;
 use crate::policy::sign_in::{SignInNeed, SignIns};
 use crate::steps::{Everybody, HealthGate, Next, Outgoing, SearchAdmission, TakenSlot};
-use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::contract::{CallContext, Descriptor, Tool};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::CallFailure;
@@ -148,10 +148,10 @@ impl PartnerAnswer {
         Self { text: Arc::new(text), source: Source::Called, found_by: None, kept: None }
     }
 
-    /// Whoever has read the answer says when its own time ends, milliseconds since the epoch: it is not served after that.
-    pub fn end_by(&self, ends_ms: u64) {
+    /// Whoever has read the answer says when its own time ends: it is not served after that.
+    pub fn end_by(&self, ends_at: Timestamp) {
         if let Some(KeptAnswer { cache, question }) = &self.kept {
-            cache.end_by(*question, ends_ms);
+            cache.end_by(*question, ends_at);
         }
     }
 }
@@ -195,7 +195,7 @@ impl Outbound {
         let within_ms = u64::try_from(call.within.min(TOOL_CALL_TIMEOUT).as_millis()).unwrap_or(u64::MAX);
         let outgoing = Outgoing {
             token: None,
-            deadline_ms: self.clock.now_ms().saturating_add(within_ms),
+            deadline: self.clock.now().plus_ms(within_ms),
             is_repeat: call.is_repeat,
             user_slot: TakenSlot::default(),
             progress,

@@ -20,7 +20,7 @@ use intent_gateway_testing::directory::partner;
 use intent_gateway_testing::health::RecordedHealth;
 use intent_gateway_testing::partners::{RecordedCall, Reply, ScriptedPartners};
 
-const NOW: u64 = 1_767_225_600_000;
+const NOW: Timestamp = Timestamp::from_ms(1_767_225_600_000);
 const WITHIN: Duration = Duration::from_secs(30);
 /// When a partner that is listened to says its first word.
 const WORD_AFTER: Duration = Duration::from_secs(5);
@@ -91,7 +91,7 @@ struct World {
 impl World {
     fn new(script: impl IntoIterator<Item = Outcome>) -> Self {
         // Time passes when it is waited for.
-        let clock = TestClock::jumping_at(NOW);
+        let clock = TestClock::jumping_at(NOW.as_ms());
         let server = Arc::new(Server {
             script: Mutex::new(script.into_iter().collect()),
             wants: Mutex::default(),
@@ -100,7 +100,7 @@ impl World {
         let calls = Arc::new(ScriptedPartners::default());
         let (watch, called) = (clock.clone(), server.clone());
         calls.reply_with("alpha", move |call, progress| {
-            called.called_at.lock().expect("whole").push(watch.now_ms() - NOW);
+            called.called_at.lock().expect("whole").push(watch.now().ms_since(NOW));
             called.reply(call, progress)
         });
         Self { clock, server, calls, changes: Arc::default(), tokens: Arc::default() }
@@ -150,7 +150,7 @@ impl Bench {
     fn outbound_call(&self, tool: &str, arguments: &str, user: Option<&str>) -> OutboundCall {
         OutboundCall {
             contract: self.contract.clone(),
-            context: CallContext { request_id: "req-1".to_owned(), now_ms: NOW },
+            context: CallContext { request_id: "req-1".to_owned(), now_ms: NOW.as_ms() },
             partner: Arc::new(partner("alpha", &[])),
             tool: Arc::from(tool),
             arguments: Arc::new(PreparedArguments::new(arguments, self.contract.0.tool(tool).expect("there"))),
@@ -270,7 +270,7 @@ fn answers_are_served_again_and_writes_never() {
     let first = bench.search(r#"{"a":1,"b":2}"#).expect("called");
     let second = bench.search(r#"{ "b": 2, "a": 1 }"#).expect("kept");
     assert_eq!((first.source, second.source), (Source::Called, Source::Kept));
-    second.end_by(NOW + 10_000);
+    second.end_by(NOW.plus_ms(10_000));
     bench.pass(9_999);
     assert_eq!(bench.search(r#"{"a":1,"b":2}"#).expect("kept").source, Source::Kept);
     bench.pass(1);

@@ -7,6 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::value::RawValue;
 
 use crate::forbidden::{Breaches, ForbiddenFields};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::limits::{OPTIONS_READ_MAX, PAYLOAD_MAX_DEPTH, RESULT_TOKEN_MAX_BYTES};
 
@@ -16,7 +17,7 @@ pub struct BookingToken {
     /// The partner's token.
     pub result_token: String,
     /// How long the options stay bookable, milliseconds since the epoch.
-    pub expires_at_ms: u64,
+    pub expires_at: Timestamp,
 }
 
 /// A search payload in parts.
@@ -98,16 +99,16 @@ impl Envelope<'_> {
             }
             fits
         });
-        let expires_at_ms = text_field(self.expires_at, "/expires_at", &mut notes).and_then(|text| {
-            let instant = parse_instant_ms(&text);
+        let expires_at = text_field(self.expires_at, "/expires_at", &mut notes).and_then(|text| {
+            let instant = parse_instant(&text);
             if instant.is_none() {
                 let message = "expected an ISO 8601 datetime with offset".to_owned();
                 notes.push(note("/expires_at", "BAD_FORMAT", message));
             }
             instant
         });
-        let token = result_token.zip(expires_at_ms);
-        (token.map(|(result_token, expires_at_ms)| BookingToken { result_token, expires_at_ms }), notes)
+        let token = result_token.zip(expires_at);
+        (token.map(|(result_token, expires_at)| BookingToken { result_token, expires_at }), notes)
     }
 }
 
@@ -127,15 +128,16 @@ fn text_field(raw: Option<&RawValue>, pointer: &str, notes: &mut Vec<Violation>)
     text
 }
 
-/// An ISO 8601 datetime with a `T` and an offset, as milliseconds since the epoch; none for other text and for
+/// An ISO 8601 datetime with a `T` and an offset; none for other text and for
 /// instants before 1970.
 #[must_use]
-pub(crate) fn parse_instant_ms(text: &str) -> Option<u64> {
+pub(crate) fn parse_instant(text: &str) -> Option<Timestamp> {
     static PARSER: jiff::fmt::temporal::DateTimeParser = jiff::fmt::temporal::DateTimeParser::new();
     if text.as_bytes().get(10) != Some(&b'T') || text.contains('[') {
         return None;
     }
-    PARSER.parse_timestamp(text).ok().and_then(|timestamp| u64::try_from(timestamp.as_millisecond()).ok())
+    let instant = PARSER.parse_timestamp(text).ok()?;
+    u64::try_from(instant.as_millisecond()).ok().map(Timestamp::from_ms)
 }
 
 struct EnvelopeSeed<'a> {
@@ -305,7 +307,7 @@ mod tests {
     fn a_whole_payload() {
         let text = r#"{"result_token":"t","expires_at":"2026-01-01T05:30:00+05:30","slots":[{"a":1}, 2],"x":{}}"#;
         let payload = payload(text).expect("usable");
-        let token = BookingToken { result_token: "t".to_owned(), expires_at_ms: 1_767_225_600_000 };
+        let token = BookingToken { result_token: "t".to_owned(), expires_at: Timestamp::from_ms(1_767_225_600_000) };
         assert_eq!(payload.token, Some(token));
         assert_eq!(payload.options.iter().map(|option| option.get()).collect::<Vec<_>>(), [r#"{"a":1}"#, "2"]);
         assert!(payload.notes.is_empty());

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::UserId;
 use intent_gateway_domain::secret::Secret;
@@ -60,7 +61,7 @@ pub struct OptionReference {
     pub result_token: Option<String>,
     /// How long it stays bookable, milliseconds since the epoch.
     #[serde(rename = "e", skip_serializing_if = "Option::is_none")]
-    pub expires_at_ms: Option<u64>,
+    pub expires_at_ms: Option<Timestamp>,
 }
 
 /// What a reference to a booking is bound to: anything that a call has made and a later one is about.
@@ -215,7 +216,7 @@ mod tests {
             receipt: Some("rank_1".to_owned()),
             user: Some(UserMark::of(&UserId::parse("user-1").expect("sound"))),
             result_token: Some("t".to_owned()),
-            expires_at_ms: Some(1),
+            expires_at_ms: Some(Timestamp::from_ms(1)),
         }
     }
 

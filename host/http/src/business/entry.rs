@@ -10,6 +10,7 @@ use intent_gateway_api::account::{
     CodeSent, IssuedToken, SignInRequest, SignUpRequest, SignedIn, TokenRequest, VerifyRequest,
 };
 use intent_gateway_api::time;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::secret::Secret;
 
 use crate::App;
@@ -67,7 +68,7 @@ pub(super) async fn sign_in(State(app): State<Arc<App>>, Json(body): Json<SignIn
 pub(super) async fn verify(State(app): State<Arc<App>>, Json(body): Json<VerifyRequest>) -> Result<Response, Refusal> {
     let signed_in = app.onboarding.accounts.verify(&body.email, body.code.expose()).await?;
     let account = signed_in.account.id.as_str();
-    let token = issue(&app.tokens, account, SIGNED_IN_TTL, app.searcher.clock.now_ms())?;
+    let token = issue(&app.tokens, account, SIGNED_IN_TTL, app.searcher.clock.now())?;
     let body =
         SignedIn { account_id: account.to_owned(), partner_id: account.to_owned(), created: signed_in.created, token };
     wire::json(StatusCode::OK, &body, wire::SMALL_BYTES)
@@ -85,14 +86,14 @@ pub(super) async fn verify(State(app): State<Arc<App>>, Json(body): Json<VerifyR
 )]
 pub(super) async fn token(State(app): State<Arc<App>>, Json(body): Json<TokenRequest>) -> Result<Response, Refusal> {
     let account = app.onboarding.credentials.authenticate(&body.client_id, body.client_secret.expose()).await?;
-    let token = issue(&app.tokens, account.as_str(), CREDENTIALS_TTL, app.searcher.clock.now_ms())?;
+    let token = issue(&app.tokens, account.as_str(), CREDENTIALS_TTL, app.searcher.clock.now())?;
     wire::json(StatusCode::OK, &token, wire::SMALL_BYTES)
 }
 
-fn issue(tokens: &Tokens, account: &str, ttl: Duration, now_ms: u64) -> Result<IssuedToken, Refusal> {
+fn issue(tokens: &Tokens, account: &str, ttl: Duration, now: Timestamp) -> Result<IssuedToken, Refusal> {
     let token = tokens.issue(Role::Partner, account, ttl);
     let token = token.map_err(|error| Refusal::new(Code::InternalError).internal(error.to_string()))?;
     // The token itself counts whole seconds.
-    let expires_at = time((now_ms / 1_000 + ttl.as_secs()) * 1_000);
+    let expires_at = time(Timestamp::from_ms((now.as_ms() / 1_000 + ttl.as_secs()) * 1_000));
     Ok(IssuedToken { token: Secret::new(token), token_type: "Bearer".to_owned(), expires_at })
 }

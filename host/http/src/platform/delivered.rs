@@ -42,7 +42,7 @@ pub(super) async fn list_delivered(
     let Query(DeliveredQuery { partner }) = query.map_err(|_| {
         Refusal::new(Code::InvalidRequest).message("The one query parameter is `partner`, a partner's identifier.")
     })?;
-    let since = app.searcher.clock.now_ms().saturating_sub(DELIVERED_WINDOW_MS);
+    let since = app.searcher.clock.now().minus_ms(DELIVERED_WINDOW_MS);
     let compared = app.onboarding.results.compare(partner.as_ref()).await?;
     let bytes = compared.len() * ENTRY_BYTES;
     let delivered = compared.into_iter().map(DeliveredBody::from).collect();

@@ -112,6 +112,6 @@ async fn require_known(app: &App, partner: &str) -> Result<PartnerId, Refusal> {
 
 /// A partner's health; that of one which nothing is known of is well.
 fn view(app: &App, id: &PartnerId) -> PartnerView {
-    let now_ms = app.searcher.clock.now_ms();
-    app.health.view_of(id, now_ms).unwrap_or_else(|| PartnerView::unheard(id, now_ms))
+    let now = app.searcher.clock.now();
+    app.health.view_of(id, now).unwrap_or_else(|| PartnerView::unheard(id, now))
 }

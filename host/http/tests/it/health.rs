@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::StatusCode;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::LatencyTargets;
 use intent_gateway_domain::findings::Severity;
 use intent_gateway_domain::health::StrikeCounter as _;
@@ -27,7 +28,7 @@ fn call(health: &Health, partner: &str, outcome: Outcome, elapsed_ms: u64, now_m
     let elapsed = Duration::from_millis(elapsed_ms);
     let seen =
         Observation { partner: &partner, intent: &intent, tool: "search_things", targets: TARGETS, outcome, elapsed };
-    health.record(&seen, now_ms);
+    health.record(&seen, Timestamp::from_ms(now_ms));
 }
 
 /// One partner is out of the pool, one is broken, one has two strikes and is not routed.
@@ -42,7 +43,7 @@ async fn troubled() -> Gateway {
         call(&gateway.health, "broken", Outcome::Broken, 5, NOW_MS - 1);
     }
     for incident in ["r1", "r2"] {
-        gateway.health.strike(&id("gone"), "FORBIDDEN_FIELD", incident, NOW_MS - 1_000);
+        gateway.health.strike(&id("gone"), "FORBIDDEN_FIELD", incident, Timestamp::from_ms(NOW_MS - 1_000));
     }
     gateway
 }

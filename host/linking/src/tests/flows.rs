@@ -35,7 +35,7 @@ fn a_user_links_an_account_and_gets_its_token() {
     let views = block_on(linking.links(&user("asha"))).expect("listed");
     assert_eq!(views.len(), 1);
     assert_eq!((views[0].partner.as_str(), views[0].renewable), ("coolcar", true));
-    assert_eq!((views[0].since_ms, views[0].expires_at_ms), (START_MS, Some(START_MS + 3_600_000)));
+    assert_eq!((views[0].since_ms, views[0].expires_at_ms), (START, Some(START.plus_ms(3_600_000))));
     assert_eq!(views[0].scope.as_deref(), Some("book"));
     assert!(block_on(linking.links(&user("nobody"))).expect("listed").is_empty());
 }

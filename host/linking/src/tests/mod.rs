@@ -16,6 +16,7 @@ use self::server::Server;
 use intent_gateway_domain::ports::UserTokens as _;
 
 use super::{Background, Linking, LinkingSetup, Settings};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::id::UserId;
@@ -28,7 +29,7 @@ use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::entropy::vault;
 use intent_gateway_testing::store::MemoryStore;
 
-const START_MS: u64 = 1_767_225_600_000;
+const START: Timestamp = Timestamp::from_ms(1_767_225_600_000);
 const BASE_URL: &str = "https://gateway.example";
 
 /// Work on a thread of its own. A port of this crate, and what is raced here is real.
@@ -104,7 +105,7 @@ impl World {
         let directory = Arc::new(Directory::new(vec![Arc::new(partner("coolcar")), Arc::new(partner("warmcar"))]));
         Self {
             store: Arc::default(),
-            clock: TestClock::at(START_MS),
+            clock: TestClock::at(START.as_ms()),
             server: Arc::default(),
             gate: Arc::default(),
             directory,

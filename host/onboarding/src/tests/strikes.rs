@@ -9,6 +9,7 @@ use super::world::{INTENT, START_MS, World, actor, endpoint};
 use crate::connection::ConnectionState;
 use crate::records::Connection;
 use crate::{OnboardingError, StrikeOrder, StrikeWatch};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{LatencyTargets, Violation};
 use intent_gateway_domain::findings::{Finding, Severity};
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -47,7 +48,7 @@ impl<'a> Process<'a> {
     }
 
     fn strikes(&self, partner: &PartnerId) -> usize {
-        let view = self.health.view_of(partner, self.world.now_ms());
+        let view = self.health.view_of(partner, Timestamp::from_ms(self.world.now_ms()));
         view.map_or(0, |view| view.strikes.iter().map(|strikes| strikes.incidents.len()).sum())
     }
 }
@@ -296,14 +297,14 @@ const TARGETS: LatencyTargets = LatencyTargets { p50_ms: 600, p95_ms: 1_500, p99
 /// A call that took so long, now; its changes go to the audit log.
 fn call(process: &Process<'_>, partner: &PartnerId, outcome: Outcome, elapsed_ms: u64) {
     let intent = IntentId::parse(INTENT).expect("well formed");
-    let now_ms = process.world.now_ms();
-    let admitted = process.health.admit(&intent, [partner], now_ms);
+    let now = Timestamp::from_ms(process.world.now_ms());
+    let admitted = process.health.admit(&intent, [partner], now);
     let is_called = !matches!(admitted.admissions[0], Admission::LeftOut(_));
     let mut events = admitted.events;
     if is_called {
         let elapsed = Duration::from_millis(elapsed_ms);
         let seen = Observation { partner, intent: &intent, tool: "search_things", targets: TARGETS, outcome, elapsed };
-        events.extend(process.health.record(&seen, now_ms));
+        events.extend(process.health.record(&seen, now));
     }
     block_on(process.world.onboarding.strikes.record_health(&events)).expect("kept");
 }
@@ -357,7 +358,7 @@ fn whoever_was_suspended_begins_anew() {
     for _ in 0..CONSECUTIVE_MAX {
         call(&process, &partner, Outcome::Broken, 10);
     }
-    let admit = |process: &Process<'_>| process.health.admit_call(&partner, world.now_ms()).0;
+    let admit = |process: &Process<'_>| process.health.admit_call(&partner, Timestamp::from_ms(world.now_ms())).0;
     process.tick();
     assert_ne!(admit(&process), Admission::Go, "it is routed still");
     block_on(world.onboarding.connections.suspend(&partner, "by hand", &actor("admin"))).expect("suspended");

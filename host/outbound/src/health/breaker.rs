@@ -14,6 +14,7 @@
 //! The wait is shortened by a number drawn from the seed, the partner and the count, so that replicas and partners do
 //! not all ask at once, and a test knows what comes.
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::health::Opening;
 use serde::{Deserialize, Serialize};
 
@@ -84,8 +85,8 @@ struct Half {
 #[derive(Clone, Copy, Debug)]
 enum State {
     Closed,
-    Open { until_ms: u64 },
-    HalfOpen { lease_until_ms: u64 },
+    Open { until: Timestamp },
+    HalfOpen { lease_until: Timestamp },
 }
 
 /// The breaker of one partner.
@@ -97,11 +98,11 @@ pub(super) struct Breaker {
     halves: [Half; 2],
     /// Openings in a row, without calm in between.
     openings: u32,
-    /// When it last left Closed, milliseconds since the epoch.
-    tripped_ms: u64,
-    /// When it last opened, milliseconds since the epoch.
-    opened_ms: u64,
-    closed_ms: u64,
+    /// When it last left Closed.
+    tripped_at: Timestamp,
+    /// When it last opened.
+    opened_at: Timestamp,
+    closed_at: Timestamp,
 }
 
 /// What is shown of a breaker.
@@ -115,8 +116,8 @@ pub struct BreakerView {
     pub failed: u32,
     /// Calls within the last minute.
     pub calls: u32,
-    /// Until when nothing passes, milliseconds since the epoch, while it is open.
-    pub until_ms: Option<u64>,
+    /// Until when nothing passes, while it is open.
+    pub until: Option<Timestamp>,
 }
 
 /// Spreads the bits of a number (the finaliser of SplitMix64).
@@ -135,20 +136,20 @@ impl Breaker {
             consecutive: 0,
             halves: [Half::default(); 2],
             openings: 0,
-            tripped_ms: 0,
-            opened_ms: 0,
-            closed_ms: 0,
+            tripped_at: Timestamp::EPOCH,
+            opened_at: Timestamp::EPOCH,
+            closed_at: Timestamp::EPOCH,
         }
     }
 
-    pub(super) fn admit(&mut self, now_ms: u64) -> Gate {
+    pub(super) fn admit(&mut self, now: Timestamp) -> Gate {
         let first = match self.state {
             State::Closed => return Gate::Pass,
-            State::Open { until_ms } if now_ms >= until_ms => true,
-            State::HalfOpen { lease_until_ms } if now_ms >= lease_until_ms => false,
+            State::Open { until } if now >= until => true,
+            State::HalfOpen { lease_until } if now >= lease_until => false,
             State::Open { .. } | State::HalfOpen { .. } => return Gate::Shut,
         };
-        self.state = State::HalfOpen { lease_until_ms: now_ms.saturating_add(PROBE_LEASE_MS) };
+        self.state = State::HalfOpen { lease_until: now.plus_ms(PROBE_LEASE_MS) };
         Gate::Probe { first }
     }
 
@@ -157,23 +158,23 @@ impl Breaker {
     }
 
     /// Takes a call that took `elapsed_ms` and ended now.
-    pub(super) fn record(&mut self, outcome: Outcome, elapsed_ms: u64, now_ms: u64) -> Turn {
+    pub(super) fn record(&mut self, outcome: Outcome, elapsed_ms: u64, now: Timestamp) -> Turn {
         let failed = match outcome {
             Outcome::Answered | Outcome::TurnedAway => false,
             Outcome::TimedOut | Outcome::Broken => true,
             Outcome::Unsaid => {
-                self.release(elapsed_ms, now_ms);
+                self.release(elapsed_ms, now);
                 return Turn::None;
             }
         };
         match self.state {
             State::Closed => {
-                self.count(failed, now_ms);
-                if self.is_failing(now_ms) { self.open(now_ms) } else { Turn::None }
+                self.count(failed, now);
+                if self.is_failing(now) { self.open(now) } else { Turn::None }
             }
-            State::HalfOpen { .. } if self.began_since_open(elapsed_ms, now_ms) => {
-                self.count(failed, now_ms);
-                if failed { self.open(now_ms) } else { self.close(now_ms) }
+            State::HalfOpen { .. } if self.began_since_open(elapsed_ms, now) => {
+                self.count(failed, now);
+                if failed { self.open(now) } else { self.close(now) }
             }
             State::Open { .. } | State::HalfOpen { .. } => Turn::None,
         }
@@ -181,21 +182,21 @@ impl Breaker {
 
     /// Whether the call began after the breaker last opened: it is the one that was let through. No clock is finer
     /// than the first wait, and none other was.
-    fn began_since_open(&self, elapsed_ms: u64, now_ms: u64) -> bool {
-        now_ms.saturating_sub(elapsed_ms) > self.opened_ms
+    fn began_since_open(&self, elapsed_ms: u64, now: Timestamp) -> bool {
+        now.minus_ms(elapsed_ms) > self.opened_at
     }
 
     /// The one call told nothing: the next may have its place.
-    fn release(&mut self, elapsed_ms: u64, now_ms: u64) {
-        if matches!(self.state, State::HalfOpen { .. }) && self.began_since_open(elapsed_ms, now_ms) {
-            self.state = State::HalfOpen { lease_until_ms: now_ms };
+    fn release(&mut self, elapsed_ms: u64, now: Timestamp) {
+        if matches!(self.state, State::HalfOpen { .. }) && self.began_since_open(elapsed_ms, now) {
+            self.state = State::HalfOpen { lease_until: now };
         }
     }
 
-    fn count(&mut self, failed: bool, now_ms: u64) {
+    fn count(&mut self, failed: bool, now: Timestamp) {
         self.consecutive = if failed { self.consecutive.saturating_add(1) } else { 0 };
         // A clock that was set back finds the newest half running still.
-        let number = (now_ms / HALF_MS).max(self.halves[1].number);
+        let number = (now.as_ms() / HALF_MS).max(self.halves[1].number);
         if number > self.halves[1].number {
             self.halves = [self.halves[1], Half { number, ..Half::default() }];
         }
@@ -205,41 +206,41 @@ impl Breaker {
     }
 
     /// Failures and calls of the last minute.
-    fn share(&self, now_ms: u64) -> (u32, u32) {
-        let number = now_ms / HALF_MS;
+    fn share(&self, now: Timestamp) -> (u32, u32) {
+        let number = now.as_ms() / HALF_MS;
         let recent = self.halves.iter().filter(|half| half.number + 1 >= number);
         recent.fold((0, 0), |(failed, calls), half| {
             (failed.saturating_add(half.failed), calls.saturating_add(half.calls))
         })
     }
 
-    fn is_failing(&self, now_ms: u64) -> bool {
-        let (failed, calls) = self.share(now_ms);
+    fn is_failing(&self, now: Timestamp) -> bool {
+        let (failed, calls) = self.share(now);
         let share = u64::from(failed) * 100 >= u64::from(calls) * u64::from(SHARE_MAX_PERCENT);
         self.consecutive >= CONSECUTIVE_MAX || (self.consecutive > 0 && calls >= SHARE_CALLS_MIN && share)
     }
 
-    fn open(&mut self, now_ms: u64) -> Turn {
+    fn open(&mut self, now: Timestamp) -> Turn {
         if self.is_closed() {
-            self.tripped_ms = now_ms;
-            if now_ms.saturating_sub(self.closed_ms) >= CALM_MS {
+            self.tripped_at = now;
+            if now.ms_since(self.closed_at) >= CALM_MS {
                 self.openings = 0;
             }
         }
         self.openings = self.openings.saturating_add(1);
         let wait_ms = self.wait_ms();
-        self.opened_ms = now_ms;
-        self.state = State::Open { until_ms: now_ms.saturating_add(wait_ms) };
-        let (failed, calls) = self.share(now_ms);
+        self.opened_at = now;
+        self.state = State::Open { until: now.plus_ms(wait_ms) };
+        let (failed, calls) = self.share(now);
         Turn::Opened(Opening { consecutive: self.consecutive, failed, calls, opening: self.openings, wait_ms })
     }
 
-    fn close(&mut self, now_ms: u64) -> Turn {
+    fn close(&mut self, now: Timestamp) -> Turn {
         // What it failed before is past: the share begins anew, or one more failure would open it again.
-        self.halves = [Half::default(), Half { number: now_ms / HALF_MS, ..Half::default() }];
+        self.halves = [Half::default(), Half { number: now.as_ms() / HALF_MS, ..Half::default() }];
         self.state = State::Closed;
-        self.closed_ms = now_ms;
-        Turn::Closed { after_ms: now_ms.saturating_sub(self.tripped_ms) }
+        self.closed_at = now;
+        Turn::Closed { after_ms: now.ms_since(self.tripped_at) }
     }
 
     fn wait_ms(&self) -> u64 {
@@ -249,14 +250,14 @@ impl Breaker {
         full_ms - drawn % (full_ms * JITTER_MAX_PERCENT / 100 + 1)
     }
 
-    pub(super) fn view(&self, now_ms: u64) -> BreakerView {
-        let (failed, calls) = self.share(now_ms);
-        let (state, until_ms) = match self.state {
+    pub(super) fn view(&self, now: Timestamp) -> BreakerView {
+        let (failed, calls) = self.share(now);
+        let (state, until) = match self.state {
             State::Closed => (BreakerState::Closed, None),
-            State::Open { until_ms } => (BreakerState::Open, Some(until_ms)),
+            State::Open { until } => (BreakerState::Open, Some(until)),
             State::HalfOpen { .. } => (BreakerState::HalfOpen, None),
         };
-        BreakerView { state, consecutive: self.consecutive, failed, calls, until_ms }
+        BreakerView { state, consecutive: self.consecutive, failed, calls, until }
     }
 }
 
@@ -266,12 +267,12 @@ mod tests {
 
     use super::*;
 
-    const START_MS: u64 = 1_000_000_000;
+    const START: Timestamp = Timestamp::from_ms(1_000_000_000);
 
     /// Fails it open; returns the wait.
-    fn fail_open(breaker: &mut Breaker, now_ms: u64) -> u64 {
+    fn fail_open(breaker: &mut Breaker, now: Timestamp) -> u64 {
         for _ in 0..CONSECUTIVE_MAX {
-            if let Turn::Opened(opening) = breaker.record(Outcome::Broken, 0, now_ms) {
+            if let Turn::Opened(opening) = breaker.record(Outcome::Broken, 0, now) {
                 return opening.wait_ms;
             }
         }
@@ -284,15 +285,15 @@ mod tests {
         for round in 0..10 {
             for _ in 1..CONSECUTIVE_MAX {
                 let outcome = if round % 2 == 0 { Outcome::Broken } else { Outcome::TimedOut };
-                assert_eq!(breaker.record(outcome, 0, START_MS + round * 120_000), Turn::None);
+                assert_eq!(breaker.record(outcome, 0, START.plus_ms(round * 120_000)), Turn::None);
             }
-            assert_eq!(breaker.record(Outcome::Unsaid, 0, START_MS + round * 120_000), Turn::None);
+            assert_eq!(breaker.record(Outcome::Unsaid, 0, START.plus_ms(round * 120_000)), Turn::None);
             let answer = if round % 3 == 0 { Outcome::TurnedAway } else { Outcome::Answered };
-            assert_eq!(breaker.record(answer, 0, START_MS + round * 120_000), Turn::None);
+            assert_eq!(breaker.record(answer, 0, START.plus_ms(round * 120_000)), Turn::None);
         }
-        let now_ms = START_MS + 3_600_000;
-        (1..CONSECUTIVE_MAX).for_each(|_| assert_eq!(breaker.record(Outcome::Broken, 0, now_ms), Turn::None));
-        let Turn::Opened(opening) = breaker.record(Outcome::Broken, 0, now_ms) else { panic!("{breaker:?}") };
+        let now = START.plus_ms(3_600_000);
+        (1..CONSECUTIVE_MAX).for_each(|_| assert_eq!(breaker.record(Outcome::Broken, 0, now), Turn::None));
+        let Turn::Opened(opening) = breaker.record(Outcome::Broken, 0, now) else { panic!("{breaker:?}") };
         assert_eq!((opening.consecutive, opening.failed, opening.calls, opening.opening), (5, 5, 5, 1));
         assert!((4_000..=5_000).contains(&opening.wait_ms), "{opening:?}");
     }
@@ -303,7 +304,7 @@ mod tests {
             let mut breaker = Breaker::new(1);
             let calls = (1..=200_u32).find(|call| {
                 let outcome = if call.is_multiple_of(failing_every) { Outcome::Broken } else { Outcome::Answered };
-                breaker.record(outcome, 0, START_MS + u64::from(*call) * apart_ms) != Turn::None
+                breaker.record(outcome, 0, START.plus_ms(u64::from(*call) * apart_ms)) != Turn::None
             });
             calls.unwrap_or_default()
         };
@@ -315,70 +316,70 @@ mod tests {
     #[test]
     fn one_call_at_a_time_while_half_open() {
         let mut breaker = Breaker::new(1);
-        let wait_ms = fail_open(&mut breaker, START_MS);
-        assert_eq!(breaker.admit(START_MS + wait_ms - 1), Gate::Shut);
-        let now_ms = START_MS + wait_ms;
-        assert_eq!(breaker.admit(now_ms), Gate::Probe { first: true });
-        assert_eq!(breaker.admit(now_ms), Gate::Shut);
-        assert_eq!(breaker.admit(now_ms + PROBE_LEASE_MS - 1), Gate::Shut);
+        let wait_ms = fail_open(&mut breaker, START);
+        assert_eq!(breaker.admit(START.plus_ms(wait_ms - 1)), Gate::Shut);
+        let now = START.plus_ms(wait_ms);
+        assert_eq!(breaker.admit(now), Gate::Probe { first: true });
+        assert_eq!(breaker.admit(now), Gate::Shut);
+        assert_eq!(breaker.admit(now.plus_ms(PROBE_LEASE_MS - 1)), Gate::Shut);
         assert_eq!(
-            breaker.admit(now_ms + PROBE_LEASE_MS),
+            breaker.admit(now.plus_ms(PROBE_LEASE_MS)),
             Gate::Probe { first: false },
             "the first was never heard of"
         );
-        assert_eq!(breaker.record(Outcome::Unsaid, 5, now_ms + PROBE_LEASE_MS + 5), Turn::None);
-        assert_eq!(breaker.admit(now_ms + PROBE_LEASE_MS + 5), Gate::Probe { first: false }, "asked to slow down");
-        let closed = breaker.record(Outcome::Answered, 10, now_ms + PROBE_LEASE_MS + 15);
+        assert_eq!(breaker.record(Outcome::Unsaid, 5, now.plus_ms(PROBE_LEASE_MS + 5)), Turn::None);
+        assert_eq!(breaker.admit(now.plus_ms(PROBE_LEASE_MS + 5)), Gate::Probe { first: false }, "asked to slow down");
+        let closed = breaker.record(Outcome::Answered, 10, now.plus_ms(PROBE_LEASE_MS + 15));
         assert_eq!(closed, Turn::Closed { after_ms: wait_ms + PROBE_LEASE_MS + 15 });
-        assert_eq!(breaker.admit(now_ms + PROBE_LEASE_MS + 16), Gate::Pass);
+        assert_eq!(breaker.admit(now.plus_ms(PROBE_LEASE_MS + 16)), Gate::Pass);
     }
 
     #[test]
     fn calls_from_before_it_opened_say_nothing() {
         let mut breaker = Breaker::new(1);
-        let wait_ms = fail_open(&mut breaker, START_MS);
-        assert_eq!(breaker.record(Outcome::Answered, 2_000, START_MS + 1_000), Turn::None);
-        assert_eq!(breaker.admit(START_MS + 1_000), Gate::Shut);
-        let now_ms = START_MS + wait_ms;
-        assert_eq!(breaker.admit(now_ms), Gate::Probe { first: true });
+        let wait_ms = fail_open(&mut breaker, START);
+        assert_eq!(breaker.record(Outcome::Answered, 2_000, START.plus_ms(1_000)), Turn::None);
+        assert_eq!(breaker.admit(START.plus_ms(1_000)), Gate::Shut);
+        let now = START.plus_ms(wait_ms);
+        assert_eq!(breaker.admit(now), Gate::Probe { first: true });
         for outcome in [Outcome::Answered, Outcome::TimedOut, Outcome::Unsaid] {
-            assert_eq!(breaker.record(outcome, wait_ms + 500, now_ms + 100), Turn::None, "{outcome:?}");
-            assert_eq!(breaker.admit(now_ms + 100), Gate::Shut, "{outcome:?}");
+            assert_eq!(breaker.record(outcome, wait_ms + 500, now.plus_ms(100)), Turn::None, "{outcome:?}");
+            assert_eq!(breaker.admit(now.plus_ms(100)), Gate::Shut, "{outcome:?}");
         }
-        assert!(matches!(breaker.record(Outcome::Broken, 150, now_ms + 150), Turn::Opened(_)));
+        assert!(matches!(breaker.record(Outcome::Broken, 150, now.plus_ms(150)), Turn::Opened(_)));
     }
 
     #[test]
     fn waits_grow_to_the_cap_and_begin_anew_after_calm() {
         let mut breaker = Breaker::new(7);
-        let mut now_ms = START_MS;
-        let mut wait_ms = fail_open(&mut breaker, now_ms);
+        let mut now = START;
+        let mut wait_ms = fail_open(&mut breaker, now);
         for full_ms in [5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000, 300_000] {
             assert!((full_ms * 4 / 5..=full_ms).contains(&wait_ms), "{full_ms}: {wait_ms}");
-            now_ms += wait_ms;
-            assert!(matches!(breaker.admit(now_ms), Gate::Probe { .. }));
-            now_ms += 10;
-            let Turn::Opened(opening) = breaker.record(Outcome::Broken, 10, now_ms) else { panic!("{breaker:?}") };
+            now = now.plus_ms(wait_ms);
+            assert!(matches!(breaker.admit(now), Gate::Probe { .. }));
+            now = now.plus_ms(10);
+            let Turn::Opened(opening) = breaker.record(Outcome::Broken, 10, now) else { panic!("{breaker:?}") };
             wait_ms = opening.wait_ms;
         }
-        let close = |breaker: &mut Breaker, now_ms: u64| {
-            assert!(matches!(breaker.admit(now_ms), Gate::Probe { .. }));
-            assert!(matches!(breaker.record(Outcome::Answered, 0, now_ms), Turn::Closed { .. }));
+        let close = |breaker: &mut Breaker, now: Timestamp| {
+            assert!(matches!(breaker.admit(now), Gate::Probe { .. }));
+            assert!(matches!(breaker.record(Outcome::Answered, 0, now), Turn::Closed { .. }));
         };
-        now_ms += wait_ms;
-        close(&mut breaker, now_ms);
+        now = now.plus_ms(wait_ms);
+        close(&mut breaker, now);
         // Down again at once: the wait is as long as it was.
-        let wait_ms = fail_open(&mut breaker, now_ms + 1);
+        let wait_ms = fail_open(&mut breaker, now.plus_ms(1));
         assert!(wait_ms >= WAIT_MAX_MS * 4 / 5, "{wait_ms}");
-        now_ms += 1 + wait_ms;
-        close(&mut breaker, now_ms);
-        let wait_ms = fail_open(&mut breaker, now_ms + CALM_MS);
+        now = now.plus_ms(1 + wait_ms);
+        close(&mut breaker, now);
+        let wait_ms = fail_open(&mut breaker, now.plus_ms(CALM_MS));
         assert!(wait_ms <= WAIT_FIRST_MS, "{wait_ms}");
     }
 
     #[test]
     fn the_same_seed_waits_the_same_and_others_differ() {
-        let wait = |seed| fail_open(&mut Breaker::new(seed), START_MS);
+        let wait = |seed| fail_open(&mut Breaker::new(seed), START);
         assert_eq!(wait(3), wait(3));
         let mut waits: Vec<u64> = (0..100).map(wait).collect();
         waits.sort_unstable();
@@ -400,34 +401,34 @@ mod tests {
         #[test]
         fn whatever_happens(seed: u64, steps in prop::collection::vec((0_u64..20_000, outcome(), any::<bool>()), 1..300)) {
             let mut breaker = Breaker::new(seed);
-            let mut now_ms = START_MS;
-            let (mut lease_until_ms, mut shut_until_ms) = (0, 0);
+            let mut now = START;
+            let (mut lease_until, mut shut_until) = (Timestamp::EPOCH, Timestamp::EPOCH);
             for (later_ms, outcome, is_heard) in steps {
-                now_ms += later_ms;
-                match breaker.admit(now_ms) {
+                now = now.plus_ms(later_ms);
+                match breaker.admit(now) {
                     Gate::Pass => prop_assert!(breaker.is_closed()),
                     Gate::Shut => {
-                        prop_assert!(now_ms < lease_until_ms.max(shut_until_ms));
+                        prop_assert!(now < lease_until.max(shut_until));
                         continue;
                     }
                     Gate::Probe { .. } => {
-                        prop_assert!(now_ms >= lease_until_ms, "two at a time");
-                        prop_assert!(now_ms >= shut_until_ms, "before the wait is over");
-                        lease_until_ms = now_ms + PROBE_LEASE_MS;
+                        prop_assert!(now >= lease_until, "two at a time");
+                        prop_assert!(now >= shut_until, "before the wait is over");
+                        lease_until = now.plus_ms(PROBE_LEASE_MS);
                     }
                 }
                 if !is_heard {
                     continue;
                 }
                 let was_closed = breaker.is_closed();
-                let turn = breaker.record(outcome, 0, now_ms);
-                lease_until_ms = 0;
+                let turn = breaker.record(outcome, 0, now);
+                lease_until = Timestamp::EPOCH;
                 match turn {
                     Turn::None => {}
                     Turn::Opened(opening) => {
                         prop_assert!(matches!(outcome, Outcome::Broken | Outcome::TimedOut));
                         prop_assert!((WAIT_FIRST_MS * 4 / 5..=WAIT_MAX_MS).contains(&opening.wait_ms));
-                        shut_until_ms = now_ms + opening.wait_ms;
+                        shut_until = now.plus_ms(opening.wait_ms);
                     }
                     Turn::Closed { .. } => {
                         prop_assert!(!was_closed);

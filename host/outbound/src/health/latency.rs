@@ -13,6 +13,7 @@
 
 use std::collections::VecDeque;
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::LatencyTargets;
 use intent_gateway_domain::health::Percentiles;
 
@@ -101,15 +102,15 @@ impl Recent {
 pub(super) struct Window {
     /// By number, at most [`WINDOW_SLOTS`].
     slots: VecDeque<Slot>,
-    /// Since when the recent calls have been over, milliseconds since the epoch.
-    over_since_ms: Option<u64>,
+    /// Since when the recent calls have been over.
+    over_since: Option<Timestamp>,
 }
 
 impl Window {
     /// Takes a call; returns since when the tool has been over. A clock that was set back finds the newest slot running
     /// still.
-    pub(super) fn add(&mut self, sample: Sample, now_ms: u64) -> Option<u64> {
-        let number = self.slots.back().map_or(0, |slot| slot.number).max(now_ms / SLOT_MS);
+    pub(super) fn add(&mut self, sample: Sample, now: Timestamp) -> Option<Timestamp> {
+        let number = self.slots.back().map_or(0, |slot| slot.number).max(now.as_ms() / SLOT_MS);
         while self.slots.front().is_some_and(|slot| slot.number + WINDOW_SLOTS <= number) {
             self.slots.pop_front();
         }
@@ -122,21 +123,21 @@ impl Window {
             let count = &mut slot.buckets[bucket(sample.elapsed_ms)];
             *count = count.saturating_add(1);
         }
-        let over = self.recent(now_ms).is_over();
-        self.over_since_ms = if over { self.over_since_ms.or(Some(now_ms)) } else { None };
-        self.over_since_ms
+        let over = self.recent(now).is_over();
+        self.over_since = if over { self.over_since.or(Some(now)) } else { None };
+        self.over_since
     }
 
     /// The slots of the window, newest first.
-    fn live(&self, now_ms: u64) -> impl Iterator<Item = &Slot> {
-        let number = now_ms / SLOT_MS;
+    fn live(&self, now: Timestamp) -> impl Iterator<Item = &Slot> {
+        let number = now.as_ms() / SLOT_MS;
         self.slots.iter().rev().take_while(move |slot| slot.number + WINDOW_SLOTS > number)
     }
 
-    pub(super) fn recent(&self, now_ms: u64) -> Recent {
-        let number = now_ms / SLOT_MS;
+    pub(super) fn recent(&self, now: Timestamp) -> Recent {
+        let number = now.as_ms() / SLOT_MS;
         let mut recent = Recent { calls: 0, slow: 0 };
-        for slot in self.live(now_ms) {
+        for slot in self.live(now) {
             if slot.number + RECENT_SLOTS_MIN <= number && recent.calls >= SAMPLES_MIN {
                 break;
             }
@@ -147,14 +148,14 @@ impl Window {
     }
 
     /// Since when it has been over, milliseconds since the epoch; absent while it is not.
-    pub(super) fn over_since_ms(&self, now_ms: u64) -> Option<u64> {
-        self.over_since_ms.filter(|_| self.recent(now_ms).is_over())
+    pub(super) fn over_since(&self, now: Timestamp) -> Option<Timestamp> {
+        self.over_since.filter(|_| self.recent(now).is_over())
     }
 
-    pub(super) fn percentiles(&self, now_ms: u64) -> Percentiles {
+    pub(super) fn percentiles(&self, now: Timestamp) -> Percentiles {
         let mut sums = [0_u64; BUCKETS];
         let (mut calls, mut slow) = (0_u32, 0_u32);
-        for slot in self.live(now_ms) {
+        for slot in self.live(now) {
             calls = calls.saturating_add(slot.calls);
             slow = slow.saturating_add(slot.slow);
             for (sum, count) in sums.iter_mut().zip(slot.buckets) {
@@ -189,8 +190,12 @@ mod tests {
     const TARGETS: LatencyTargets = LatencyTargets { p50_ms: 600, p95_ms: 1_500, p99_ms: Some(3_000) };
     const MINUTE_MS: u64 = 60_000;
 
+    const fn time(ms: u64) -> Timestamp {
+        Timestamp::from_ms(ms)
+    }
+
     fn add(window: &mut Window, elapsed_ms: u64, now_ms: u64) {
-        window.add(Sample::answered(elapsed_ms, TARGETS), now_ms);
+        window.add(Sample::answered(elapsed_ms, TARGETS), time(now_ms));
     }
 
     #[test]
@@ -213,12 +218,12 @@ mod tests {
         for ms in 1..=1_000 {
             add(&mut window, ms, 0);
         }
-        let Percentiles { calls, slow, p50_ms, p95_ms, p99_ms } = window.percentiles(0);
+        let Percentiles { calls, slow, p50_ms, p95_ms, p99_ms } = window.percentiles(time(0));
         assert_eq!((calls, slow), (1_000, 0));
         for (told, true_ms) in [(p50_ms, 500), (p95_ms, 950), (p99_ms, 990)] {
             assert!((true_ms..=true_ms * 5 / 4).contains(&told), "{true_ms}: {told}");
         }
-        assert_eq!(Window::default().percentiles(0), Percentiles::default());
+        assert_eq!(Window::default().percentiles(time(0)), Percentiles::default());
     }
 
     #[test]
@@ -227,13 +232,13 @@ mod tests {
         for minute in 0..5 {
             add(&mut window, 100, minute * MINUTE_MS);
         }
-        let calls = |now_ms| window.percentiles(now_ms).calls;
+        let calls = |now_ms| window.percentiles(time(now_ms)).calls;
         assert_eq!(calls(4 * MINUTE_MS), 5);
         assert_eq!(calls(5 * MINUTE_MS - 1), 5);
         assert_eq!(calls(5 * MINUTE_MS), 4, "the slot of the first is five minutes old");
         assert_eq!(calls(8 * MINUTE_MS), 1);
         assert_eq!(calls(9 * MINUTE_MS), 0);
-        assert_eq!(window.percentiles(9 * MINUTE_MS).p95_ms, 0);
+        assert_eq!(window.percentiles(time(9 * MINUTE_MS)).p95_ms, 0);
     }
 
     #[test]
@@ -242,9 +247,9 @@ mod tests {
         for _ in 1..SAMPLES_MIN {
             add(&mut window, 30_000, 0);
         }
-        assert_eq!(window.over_since_ms(0), None);
+        assert_eq!(window.over_since(time(0)), None);
         add(&mut window, 30_000, 7);
-        assert_eq!(window.over_since_ms(7), Some(7));
+        assert_eq!(window.over_since(time(7)), Some(time(7)));
     }
 
     #[test]
@@ -253,12 +258,12 @@ mod tests {
         for _ in 0..100 {
             add(&mut window, 3_000, 0);
         }
-        assert_eq!(window.over_since_ms(0), None);
+        assert_eq!(window.over_since(time(0)), None);
         // Of a hundred and six calls, five are not the slowest twentieth and more; six are.
         (0..5).for_each(|_| add(&mut window, 3_001, 0));
-        assert_eq!(window.over_since_ms(0), None);
+        assert_eq!(window.over_since(time(0)), None);
         add(&mut window, 3_001, 0);
-        assert_eq!(window.over_since_ms(0), Some(0));
+        assert_eq!(window.over_since(time(0)), Some(time(0)));
     }
 
     #[test]
@@ -270,10 +275,10 @@ mod tests {
             for at in calls {
                 add(&mut window, if at < slow_until { 9_000 } else { 300 }, at);
                 if at < slow_until && at > 5 * MINUTE_MS {
-                    assert!(window.over_since_ms(at).is_some(), "{at}");
+                    assert!(window.over_since(time(at)).is_some(), "{at}");
                 }
             }
-            assert_eq!(window.over_since_ms(slow_until + after_ms), None, "a call every {every_ms} ms");
+            assert_eq!(window.over_since(time(slow_until + after_ms)), None, "a call every {every_ms} ms");
         }
     }
 
@@ -281,10 +286,10 @@ mod tests {
     fn silence_ends_a_streak() {
         let mut window = Window::default();
         (0..40).for_each(|_| add(&mut window, 9_000, 0));
-        assert_eq!(window.over_since_ms(4 * MINUTE_MS), Some(0));
-        assert_eq!(window.over_since_ms(5 * MINUTE_MS), None);
+        assert_eq!(window.over_since(time(4 * MINUTE_MS)), Some(time(0)));
+        assert_eq!(window.over_since(time(5 * MINUTE_MS)), None);
         add(&mut window, 9_000, 6 * MINUTE_MS);
-        assert_eq!(window.over_since_ms(6 * MINUTE_MS), None);
+        assert_eq!(window.over_since(time(6 * MINUTE_MS)), None);
     }
 
     #[test]
@@ -307,8 +312,8 @@ mod tests {
             sorted.sort_unstable();
             let at = |percent: usize| sorted[(sorted.len() * percent).div_ceil(100) - 1];
             let over = times.len() >= SAMPLES_MIN as usize && at(95) > 3_000;
-            prop_assert_eq!(window.over_since_ms(5).is_some(), over);
-            let told = window.percentiles(5);
+            prop_assert_eq!(window.over_since(time(5)).is_some(), over);
+            let told = window.percentiles(time(5));
             for (told, exact) in [(told.p50_ms, at(50)), (told.p95_ms, at(95)), (told.p99_ms, at(99))] {
                 prop_assert!((exact..=exact + exact / 4).contains(&told), "{told} for {exact}");
             }

@@ -44,6 +44,7 @@ use serde::Serialize;
 pub use observed::{Observation, Outcome};
 pub use partner::{IntentView, PartnerView};
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::health::{HealthChange, HealthEvent, ReturnReason, Slowness, StrikeCounter};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use partner::{PartnerHealth, Standing};
@@ -105,16 +106,16 @@ impl Health {
         &self,
         intent: &IntentId,
         partners: impl IntoIterator<Item = &'a PartnerId>,
-        now_ms: u64,
+        now: Timestamp,
     ) -> Admitted {
         let mut admitted = Admitted::default();
         let mut changes = Vec::new();
         let mut least_slow: Option<(usize, Slowness)> = None;
         for id in partners {
             let admission = self.partners.get_mut(id).map_or(Admission::Go, |mut partner| {
-                let admission = partner.admit_search(intent, now_ms, &mut changes);
+                let admission = partner.admit_search(intent, now, &mut changes);
                 if admission == Admission::LeftOut(Cause::Slow)
-                    && let Standing::Out(slowness) = partner.standing(intent, now_ms)
+                    && let Standing::Out(slowness) = partner.standing(intent, now)
                     && least_slow.as_ref().is_none_or(|(_, least)| slowness.is_less_than(least))
                 {
                     least_slow = Some((admitted.admissions.len(), slowness));
@@ -122,7 +123,7 @@ impl Health {
                 admission
             });
             admitted.admissions.push(admission);
-            admitted.events.extend(describe_changes(&mut changes, id, now_ms));
+            admitted.events.extend(describe_changes(&mut changes, id, now));
         }
         let is_served = |admission: &Admission| matches!(admission, Admission::Go | Admission::Probe(Cause::Slow));
         if let Some((place, _)) = least_slow.filter(|_| !admitted.admissions.iter().any(is_served)) {
@@ -132,48 +133,48 @@ impl Health {
     }
 
     /// Whether a partner is called for an order of its own: only the breaker is asked.
-    pub fn admit_call(&self, partner: &PartnerId, now_ms: u64) -> (Admission, Option<HealthEvent>) {
+    pub fn admit_call(&self, partner: &PartnerId, now: Timestamp) -> (Admission, Option<HealthEvent>) {
         let mut changes = Vec::new();
         let known = self.partners.get_mut(partner);
-        let admission = known.map_or(Admission::Go, |mut known| known.admit_call(now_ms, &mut changes));
-        let event = describe_changes(&mut changes, partner, now_ms).next();
+        let admission = known.map_or(Admission::Go, |mut known| known.admit_call(now, &mut changes));
+        let event = describe_changes(&mut changes, partner, now).next();
         (admission, event)
     }
 
     /// Takes a call that ended; returns what it changed, mostly nothing.
-    pub fn record(&self, seen: &Observation<'_>, now_ms: u64) -> Vec<HealthEvent> {
+    pub fn record(&self, seen: &Observation<'_>, now: Timestamp) -> Vec<HealthEvent> {
         let mut changes = Vec::new();
-        let Some(mut partner) = self.follow(seen.partner, now_ms) else { return Vec::new() };
-        let due = partner.record(seen, now_ms, &mut changes);
+        let Some(mut partner) = self.follow(seen.partner, now) else { return Vec::new() };
+        let due = partner.record(seen, now, &mut changes);
         // Released before others are looked at: they may be behind the same lock.
         drop(partner);
-        let mut events: Vec<HealthEvent> = describe_changes(&mut changes, seen.partner, now_ms).collect();
+        let mut events: Vec<HealthEvent> = describe_changes(&mut changes, seen.partner, now).collect();
         if let Some(slowness) = due {
-            self.leave(seen.partner, seen.intent, slowness, now_ms, &mut events);
+            self.leave(seen.partner, seen.intent, slowness, now, &mut events);
         }
         events
     }
 
     /// Everything, sorted by partner.
     #[must_use]
-    pub fn view(&self, now_ms: u64) -> Vec<PartnerView> {
-        let mut views: Vec<PartnerView> = self.partners.iter().map(|it| it.value().view(it.key(), now_ms)).collect();
+    pub fn view(&self, now: Timestamp) -> Vec<PartnerView> {
+        let mut views: Vec<PartnerView> = self.partners.iter().map(|it| it.value().view(it.key(), now)).collect();
         views.sort_by(|a, b| a.partner.cmp(&b.partner));
         views
     }
 
     /// One partner's health, where anything is known of it.
     #[must_use]
-    pub fn view_of(&self, partner: &PartnerId, now_ms: u64) -> Option<PartnerView> {
-        self.partners.get(partner).map(|known| known.view(partner, now_ms))
+    pub fn view_of(&self, partner: &PartnerId, now: Timestamp) -> Option<PartnerView> {
+        self.partners.get(partner).map(|known| known.view(partner, now))
     }
 
     /// A partner's health, new where there was none; absent where there are too many.
-    fn follow(&self, partner: &PartnerId, now_ms: u64) -> Option<RefMut<'_, PartnerId, PartnerHealth>> {
+    fn follow(&self, partner: &PartnerId, now: Timestamp) -> Option<RefMut<'_, PartnerId, PartnerHealth>> {
         if let Some(known) = self.partners.get_mut(partner) {
             return Some(known);
         }
-        if self.partners.len() >= PARTNERS_MAX && !self.sweep(now_ms) {
+        if self.partners.len() >= PARTNERS_MAX && !self.sweep(now) {
             return None;
         }
         Some(self.partners.entry(partner.clone()).or_insert_with(|| PartnerHealth::new(self.seed_of(partner))))
@@ -184,14 +185,14 @@ impl Health {
     }
 
     /// Forgets idle partners, at most once in a while; says whether there is room.
-    fn sweep(&self, now_ms: u64) -> bool {
+    fn sweep(&self, now: Timestamp) -> bool {
         let due_ms = self.next_sweep_ms.load(Ordering::Relaxed);
-        let next_ms = now_ms.saturating_add(SWEEP_EVERY_MS);
+        let next_ms = now.plus_ms(SWEEP_EVERY_MS).as_ms();
         let swap = self.next_sweep_ms.compare_exchange(due_ms, next_ms, Ordering::Relaxed, Ordering::Relaxed);
-        if now_ms < due_ms || swap.is_err() {
+        if now.as_ms() < due_ms || swap.is_err() {
             return false;
         }
-        self.partners.retain(|_, partner| !partner.is_idle(now_ms));
+        self.partners.retain(|_, partner| !partner.is_idle(now));
         let has_room = self.partners.len() < PARTNERS_MAX;
         if !has_room {
             tracing::warn!(
@@ -208,39 +209,39 @@ impl Health {
         partner: &PartnerId,
         intent: &IntentId,
         slowness: Slowness,
-        now_ms: u64,
+        now: Timestamp,
         events: &mut Vec<HealthEvent>,
     ) {
         let _one_at_a_time = self.leaving.lock().unwrap_or_else(PoisonError::into_inner);
-        let (another_serves, least_slow) = self.others(partner, intent, now_ms);
+        let (another_serves, least_slow) = self.others(partner, intent, now);
         let spare = least_slow.filter(|(_, least)| !another_serves && least.is_less_than(&slowness));
         let Some(mut known) = self.partners.get_mut(partner) else { return };
-        let Some(pool) = known.pool(intent).filter(|pool| pool.is_due(now_ms)) else { return };
+        let Some(pool) = known.pool(intent).filter(|pool| pool.is_due(now)) else { return };
         let intent = intent.clone();
         let change = if another_serves || spare.is_some() {
-            pool.eject(slowness.clone(), now_ms);
+            pool.eject(slowness.clone(), now);
             HealthChange::Ejected { intent: intent.clone(), slowness }
         } else {
-            pool.hold(now_ms);
+            pool.hold(now);
             HealthChange::HeldBack { intent: intent.clone(), slowness }
         };
         drop(known);
         let back = spare.and_then(|(spare, _)| {
             let mut spared = self.partners.get_mut(&spare)?;
-            let by = spared.pool(&intent)?.come_back(ReturnReason::LeastSlow, now_ms)?;
+            let by = spared.pool(&intent)?.come_back(ReturnReason::LeastSlow, now)?;
             Some((spare, HealthChange::Returned { intent, by }))
         });
         let both = [back, Some((partner.clone(), change))];
-        let event = |(partner, change)| HealthEvent { at_ms: now_ms, partner, change };
+        let event = |(partner, change)| HealthEvent { at_ms: now, partner, change };
         events.extend(both.into_iter().flatten().map(event));
     }
 
     /// Whether any other partner serves the intent and, where none does, the least slow of those that are out; of equals
     /// the first by name, for the map has no order that two runs share.
-    fn others(&self, partner: &PartnerId, intent: &IntentId, now_ms: u64) -> (bool, Option<(PartnerId, Slowness)>) {
+    fn others(&self, partner: &PartnerId, intent: &IntentId, now: Timestamp) -> (bool, Option<(PartnerId, Slowness)>) {
         let mut out: Vec<(PartnerId, Slowness)> = Vec::new();
         for other in self.partners.iter().filter(|other| other.key() != partner) {
-            match other.standing(intent, now_ms) {
+            match other.standing(intent, now) {
                 Standing::Serves => return (true, None),
                 Standing::Out(slowness) => out.push((other.key().clone(), slowness)),
                 Standing::Elsewhere => {}
@@ -253,14 +254,14 @@ impl Health {
 }
 
 impl StrikeCounter for Health {
-    fn strike(&self, partner: &PartnerId, code: &str, incident: &str, at_ms: u64) -> Option<HealthEvent> {
-        let strikes = self.follow(partner, at_ms)?.strikes.strike(code, incident, at_ms)?;
-        Some(HealthEvent { at_ms, partner: partner.clone(), change: HealthChange::StruckOut(strikes) })
+    fn strike(&self, partner: &PartnerId, code: &str, incident: &str, at: Timestamp) -> Option<HealthEvent> {
+        let strikes = self.follow(partner, at)?.strikes.strike(code, incident, at)?;
+        Some(HealthEvent { at_ms: at, partner: partner.clone(), change: HealthChange::StruckOut(strikes) })
     }
 
-    fn pardon(&self, partner: &PartnerId, until_ms: u64) {
-        if let Some(mut known) = self.follow(partner, until_ms) {
-            known.strikes.pardon(until_ms);
+    fn pardon(&self, partner: &PartnerId, until: Timestamp) {
+        if let Some(mut known) = self.follow(partner, until) {
+            known.strikes.pardon(until);
         }
     }
 
@@ -284,7 +285,7 @@ impl StrikeCounter for Health {
 fn describe_changes(
     changes: &mut Vec<HealthChange>,
     partner: &PartnerId,
-    now_ms: u64,
+    now: Timestamp,
 ) -> impl Iterator<Item = HealthEvent> {
-    changes.drain(..).map(move |change| HealthEvent { at_ms: now_ms, partner: partner.clone(), change })
+    changes.drain(..).map(move |change| HealthEvent { at_ms: now, partner: partner.clone(), change })
 }

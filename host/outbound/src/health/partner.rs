@@ -10,6 +10,7 @@ use super::observed::{Observation, Outcome};
 use super::pool::{HealthVerdict, OutView, Passage, Pool, ToolView};
 use super::strikes::Tally;
 use super::{Admission, Cause};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::health::{HealthChange, Slowness, Strikes};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 
@@ -34,7 +35,7 @@ pub(super) struct PartnerHealth {
     breaker: Breaker,
     pools: BTreeMap<IntentId, Pool>,
     pub(super) strikes: Tally,
-    heard_ms: u64,
+    heard_at: Timestamp,
 }
 
 /// What is shown of one partner.
@@ -62,14 +63,19 @@ pub struct IntentView {
 impl PartnerView {
     /// Of a partner that nothing is known of: it is well.
     #[must_use]
-    pub fn unheard(partner: &PartnerId, now_ms: u64) -> Self {
-        PartnerHealth::new(0).view(partner, now_ms)
+    pub fn unheard(partner: &PartnerId, now: Timestamp) -> Self {
+        PartnerHealth::new(0).view(partner, now)
     }
 }
 
 impl PartnerHealth {
     pub(super) fn new(seed: u64) -> Self {
-        Self { breaker: Breaker::new(seed), pools: BTreeMap::new(), strikes: Tally::default(), heard_ms: 0 }
+        Self {
+            breaker: Breaker::new(seed),
+            pools: BTreeMap::new(),
+            strikes: Tally::default(),
+            heard_at: Timestamp::EPOCH,
+        }
     }
 
     /// Forgets how it was called; what counts towards its suspension stays.
@@ -78,8 +84,8 @@ impl PartnerHealth {
     }
 
     /// Whether a call may go, whatever the pool says of searches.
-    pub(super) fn admit_call(&mut self, now_ms: u64, changes: &mut Vec<HealthChange>) -> Admission {
-        match self.breaker.admit(now_ms) {
+    pub(super) fn admit_call(&mut self, now: Timestamp, changes: &mut Vec<HealthChange>) -> Admission {
+        match self.breaker.admit(now) {
             Gate::Pass => Admission::Go,
             Gate::Shut => Admission::LeftOut(Cause::Broken),
             Gate::Probe { first } => {
@@ -93,18 +99,18 @@ impl PartnerHealth {
     pub(super) fn admit_search(
         &mut self,
         intent: &IntentId,
-        now_ms: u64,
+        now: Timestamp,
         changes: &mut Vec<HealthChange>,
     ) -> Admission {
-        let passage = self.pools.get(intent).map_or(Passage::In, |pool| pool.passage(now_ms));
+        let passage = self.pools.get(intent).map_or(Passage::In, |pool| pool.passage(now));
         if passage == Passage::Out {
             return Admission::LeftOut(Cause::Slow);
         }
-        let admission = self.admit_call(now_ms, changes);
+        let admission = self.admit_call(now, changes);
         if passage == Passage::In || matches!(admission, Admission::LeftOut(_)) {
             return admission;
         }
-        let back = self.pools.get_mut(intent).and_then(|pool| pool.try_out(now_ms));
+        let back = self.pools.get_mut(intent).and_then(|pool| pool.try_out(now));
         match (back, admission) {
             (Some(by), admission) => {
                 changes.push(HealthChange::Returned { intent: intent.clone(), by });
@@ -119,13 +125,13 @@ impl PartnerHealth {
     pub(super) fn record(
         &mut self,
         seen: &Observation<'_>,
-        now_ms: u64,
+        now: Timestamp,
         changes: &mut Vec<HealthChange>,
     ) -> Option<Slowness> {
-        self.heard_ms = self.heard_ms.max(now_ms);
+        self.heard_at = self.heard_at.max(now);
         let elapsed_ms = seen.elapsed_ms();
         let outcome = seen.outcome.after(elapsed_ms, seen.targets);
-        match self.breaker.record(outcome, elapsed_ms, now_ms) {
+        match self.breaker.record(outcome, elapsed_ms, now) {
             Turn::None => {}
             Turn::Opened(opening) => changes.push(HealthChange::Opened(opening)),
             Turn::Closed { after_ms } => changes.push(HealthChange::Closed { after_ms }),
@@ -136,7 +142,7 @@ impl PartnerHealth {
             Outcome::Broken => (None, true),
             Outcome::TurnedAway | Outcome::Unsaid => (None, false),
         };
-        match self.pool(seen.intent)?.record(seen.tool, seen.targets, sample, failed, now_ms) {
+        match self.pool(seen.intent)?.record(seen.tool, seen.targets, sample, failed, now) {
             HealthVerdict::Stays => None,
             HealthVerdict::Due(slowness) => Some(slowness),
             HealthVerdict::Returned(by) => {
@@ -157,35 +163,35 @@ impl PartnerHealth {
         self.pools.get_mut(intent)
     }
 
-    pub(super) fn standing(&self, intent: &IntentId, now_ms: u64) -> Standing {
+    pub(super) fn standing(&self, intent: &IntentId, now: Timestamp) -> Standing {
         let Some(pool) = self.pools.get(intent).filter(|_| self.breaker.is_closed()) else {
             return Standing::Elsewhere;
         };
         match pool.why_out() {
             Some(slowness) => Standing::Out(slowness.clone()),
-            None if now_ms.saturating_sub(pool.heard_ms()) <= SERVING_MS => Standing::Serves,
+            None if now.ms_since(pool.heard_at()) <= SERVING_MS => Standing::Serves,
             None => Standing::Elsewhere,
         }
     }
 
     /// Whether nothing is lost by forgetting it.
-    pub(super) fn is_idle(&self, now_ms: u64) -> bool {
-        now_ms.saturating_sub(self.heard_ms) > SERVING_MS
+    pub(super) fn is_idle(&self, now: Timestamp) -> bool {
+        now.ms_since(self.heard_at) > SERVING_MS
             && self.breaker.is_closed()
             && self.strikes.is_blank()
             && self.pools.values().all(|pool| pool.why_out().is_none())
     }
 
-    pub(super) fn view(&self, partner: &PartnerId, now_ms: u64) -> PartnerView {
+    pub(super) fn view(&self, partner: &PartnerId, now: Timestamp) -> PartnerView {
         let view = |(intent, pool): (&IntentId, &Pool)| IntentView {
             intent: intent.clone(),
             out: pool.out_view(),
-            tools: pool.tools_view(now_ms),
+            tools: pool.tools_view(now),
         };
         PartnerView {
             partner: partner.clone(),
-            breaker: self.breaker.view(now_ms),
-            strikes: self.strikes.view(now_ms),
+            breaker: self.breaker.view(now),
+            strikes: self.strikes.view(now),
             intents: self.pools.iter().map(view).collect(),
         }
     }

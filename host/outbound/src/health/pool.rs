@@ -22,6 +22,7 @@
 
 use serde::Serialize;
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::health::{Percentiles, Return, ReturnReason, Slowness};
 
 use super::latency::{Sample, Window};
@@ -69,13 +70,13 @@ struct Tool {
 
 #[derive(Clone, Debug)]
 struct Out {
-    since_ms: u64,
+    since: Timestamp,
     slowness: Slowness,
-    next_trial_ms: u64,
+    next_trial: Timestamp,
     trials_unheard: u32,
     good_calls: u32,
-    /// When the first of these ended, milliseconds since the epoch.
-    good_since_ms: u64,
+    /// When the first of these ended.
+    good_since: Timestamp,
 }
 
 /// One partner in the pool of one intent, or out of it.
@@ -83,8 +84,8 @@ struct Out {
 pub(super) struct Pool {
     tools: Vec<Tool>,
     out: Option<Out>,
-    held_until_ms: u64,
-    heard_ms: u64,
+    held_until: Timestamp,
+    heard_at: Timestamp,
 }
 
 /// What is shown of one tool.
@@ -95,19 +96,19 @@ pub struct ToolView {
     pub targets: LatencyTargets,
     /// Its last five minutes.
     pub window: Percentiles,
-    /// Since when its p95 has been over twice the target, milliseconds since the epoch.
-    pub over_since_ms: Option<u64>,
+    /// Since when its p95 has been over twice the target.
+    pub over_since: Option<Timestamp>,
 }
 
 /// What is shown of a partner out of the pool.
 #[derive(Clone, Debug, Serialize)]
 pub struct OutView {
-    /// Since when, milliseconds since the epoch.
-    pub since_ms: u64,
+    /// Since when.
+    pub since: Timestamp,
     /// What put it out.
     pub slowness: Slowness,
-    /// When the next search is let through, milliseconds since the epoch.
-    pub next_trial_ms: u64,
+    /// When the next search is let through.
+    pub next_trial: Timestamp,
     /// Calls within the target in a row.
     pub good_calls: u32,
 }
@@ -120,35 +121,33 @@ impl Pool {
         targets: LatencyTargets,
         sample: Option<Sample>,
         failed: bool,
-        now_ms: u64,
+        now: Timestamp,
     ) -> HealthVerdict {
-        self.heard_ms = self.heard_ms.max(now_ms);
-        let over_since_ms = match sample {
-            Some(sample) => self.measure(tool, targets, sample, now_ms),
+        self.heard_at = self.heard_at.max(now);
+        let over_since = match sample {
+            Some(sample) => self.measure(tool, targets, sample, now),
             None => None,
         };
         if let Some(out) = &mut self.out {
             if out.slowness.tool != tool {
                 return HealthVerdict::Stays;
             }
-            out.hear(sample, failed, now_ms);
-            let spans = now_ms.saturating_sub(out.good_since_ms) >= RETURN_SPAN_MS;
+            out.hear(sample, failed, now);
+            let spans = now.ms_since(out.good_since) >= RETURN_SPAN_MS;
             if out.good_calls < RETURN_GOOD_CALLS || !spans {
                 return HealthVerdict::Stays;
             }
-            return self
-                .come_back(ReturnReason::Recovered, now_ms)
-                .map_or(HealthVerdict::Stays, HealthVerdict::Returned);
+            return self.come_back(ReturnReason::Recovered, now).map_or(HealthVerdict::Stays, HealthVerdict::Returned);
         }
         let slow = sample.is_some_and(|sample| sample.slow);
-        let over_for_ms = over_since_ms.map_or(0, |since_ms| now_ms.saturating_sub(since_ms));
-        if !slow || over_for_ms < OVER_FOR_MS || !self.is_due(now_ms) {
+        let over_for_ms = over_since.map_or(0, |since| now.ms_since(since));
+        if !slow || over_for_ms < OVER_FOR_MS || !self.is_due(now) {
             return HealthVerdict::Stays;
         }
-        self.slowness(tool, over_for_ms, now_ms).map_or(HealthVerdict::Stays, HealthVerdict::Due)
+        self.slowness(tool, over_for_ms, now).map_or(HealthVerdict::Stays, HealthVerdict::Due)
     }
 
-    fn measure(&mut self, tool: &str, targets: LatencyTargets, sample: Sample, now_ms: u64) -> Option<u64> {
+    fn measure(&mut self, tool: &str, targets: LatencyTargets, sample: Sample, now: Timestamp) -> Option<Timestamp> {
         let place = match self.tools.iter().position(|known| known.name == tool) {
             Some(place) => place,
             None if self.tools.len() >= TOOLS_MAX => return None,
@@ -159,63 +158,63 @@ impl Pool {
         };
         let tool = &mut self.tools[place];
         tool.targets = targets;
-        tool.window.add(sample, now_ms)
+        tool.window.add(sample, now)
     }
 
-    fn slowness(&self, tool: &str, over_for_ms: u64, now_ms: u64) -> Option<Slowness> {
+    fn slowness(&self, tool: &str, over_for_ms: u64, now: Timestamp) -> Option<Slowness> {
         let tool = self.tools.iter().find(|known| known.name == tool)?;
-        let window = tool.window.percentiles(now_ms);
+        let window = tool.window.percentiles(now);
         Some(Slowness { tool: tool.name.clone(), target_p95_ms: tool.targets.p95_ms, over_for_ms, window })
     }
 
     /// Puts it out; a partner that is out already stays as it is.
-    pub(super) fn eject(&mut self, slowness: Slowness, now_ms: u64) {
+    pub(super) fn eject(&mut self, slowness: Slowness, now: Timestamp) {
         self.out.get_or_insert(Out {
-            since_ms: now_ms,
+            since: now,
             slowness,
-            next_trial_ms: now_ms.saturating_add(TRIAL_EVERY_MS),
+            next_trial: now.plus_ms(TRIAL_EVERY_MS),
             trials_unheard: 0,
             good_calls: 0,
-            good_since_ms: now_ms,
+            good_since: now,
         });
     }
 
     /// Leaves it in for want of anybody else.
-    pub(super) fn hold(&mut self, now_ms: u64) {
-        self.held_until_ms = now_ms.saturating_add(HELD_BACK_FOR_MS);
+    pub(super) fn hold(&mut self, now: Timestamp) {
+        self.held_until = now.plus_ms(HELD_BACK_FOR_MS);
     }
 
     /// Takes it back; nothing where it is not out.
-    pub(super) fn come_back(&mut self, reason: ReturnReason, now_ms: u64) -> Option<Return> {
+    pub(super) fn come_back(&mut self, reason: ReturnReason, now: Timestamp) -> Option<Return> {
         let out = self.out.take()?;
         if let Some(tool) = self.tools.iter_mut().find(|tool| tool.name == out.slowness.tool) {
             tool.window.clear();
         }
-        let Out { since_ms, trials_unheard, good_calls, .. } = out;
-        Some(Return { reason, out_for_ms: now_ms.saturating_sub(since_ms), good_calls, trials_unheard })
+        let Out { since, trials_unheard, good_calls, .. } = out;
+        Some(Return { reason, out_for_ms: now.ms_since(since), good_calls, trials_unheard })
     }
 
     /// Whether it may leave at all: it is in, and was not held back of late.
-    pub(super) fn is_due(&self, now_ms: u64) -> bool {
-        self.out.is_none() && now_ms >= self.held_until_ms
+    pub(super) fn is_due(&self, now: Timestamp) -> bool {
+        self.out.is_none() && now >= self.held_until
     }
 
     /// What is said to a search; changes nothing.
-    pub(super) fn passage(&self, now_ms: u64) -> Passage {
+    pub(super) fn passage(&self, now: Timestamp) -> Passage {
         match &self.out {
             None => Passage::In,
-            Some(out) if now_ms >= out.next_trial_ms => Passage::TrialDue,
+            Some(out) if now >= out.next_trial => Passage::TrialDue,
             Some(_) => Passage::Out,
         }
     }
 
     /// Lets the trial that is due through. After too many of which nothing was heard, takes the partner back instead.
-    pub(super) fn try_out(&mut self, now_ms: u64) -> Option<Return> {
+    pub(super) fn try_out(&mut self, now: Timestamp) -> Option<Return> {
         let out = self.out.as_mut()?;
         if out.trials_unheard >= TRIALS_UNHEARD_MAX {
-            return self.come_back(ReturnReason::NoEvidence, now_ms);
+            return self.come_back(ReturnReason::NoEvidence, now);
         }
-        out.next_trial_ms = now_ms.saturating_add(TRIAL_EVERY_MS);
+        out.next_trial = now.plus_ms(TRIAL_EVERY_MS);
         out.trials_unheard += 1;
         None
     }
@@ -225,33 +224,33 @@ impl Pool {
         self.out.as_ref().map(|out| &out.slowness)
     }
 
-    /// When a call of it last ended, milliseconds since the epoch.
-    pub(super) fn heard_ms(&self) -> u64 {
-        self.heard_ms
+    /// When a call of it last ended.
+    pub(super) fn heard_at(&self) -> Timestamp {
+        self.heard_at
     }
 
-    pub(super) fn tools_view(&self, now_ms: u64) -> Vec<ToolView> {
+    pub(super) fn tools_view(&self, now: Timestamp) -> Vec<ToolView> {
         let view = |tool: &Tool| ToolView {
             tool: tool.name.clone(),
             targets: tool.targets,
-            window: tool.window.percentiles(now_ms),
-            over_since_ms: tool.window.over_since_ms(now_ms),
+            window: tool.window.percentiles(now),
+            over_since: tool.window.over_since(now),
         };
         self.tools.iter().map(view).collect()
     }
 
     pub(super) fn out_view(&self) -> Option<OutView> {
         self.out.as_ref().map(|out| OutView {
-            since_ms: out.since_ms,
+            since: out.since,
             slowness: out.slowness.clone(),
-            next_trial_ms: out.next_trial_ms,
+            next_trial: out.next_trial,
             good_calls: out.good_calls,
         })
     }
 }
 
 impl Out {
-    fn hear(&mut self, sample: Option<Sample>, failed: bool, now_ms: u64) {
+    fn hear(&mut self, sample: Option<Sample>, failed: bool, now: Timestamp) {
         if failed || sample.is_some() {
             self.trials_unheard = 0;
         }
@@ -259,7 +258,7 @@ impl Out {
             self.good_calls = 0;
         } else if sample.is_some_and(|sample| sample.good) {
             if self.good_calls == 0 {
-                self.good_since_ms = now_ms;
+                self.good_since = now;
             }
             self.good_calls = self.good_calls.saturating_add(1);
         }
@@ -275,6 +274,10 @@ mod tests {
     const SEARCH: &str = "search_things";
     const CREATE: &str = "create_booking";
 
+    const fn at(ms: u64) -> Timestamp {
+        Timestamp::from_ms(ms)
+    }
+
     /// One partner by itself, which leaves whenever it is due to.
     struct Line {
         pool: Pool,
@@ -289,10 +292,10 @@ mod tests {
 
         fn call(&mut self, tool: &str, elapsed_ms: u64, now_ms: u64) {
             let sample = Sample::answered(elapsed_ms, TARGETS);
-            match self.pool.record(tool, TARGETS, Some(sample), false, now_ms) {
+            match self.pool.record(tool, TARGETS, Some(sample), false, at(now_ms)) {
                 HealthVerdict::Stays => {}
                 HealthVerdict::Due(slowness) => {
-                    self.pool.eject(slowness, now_ms);
+                    self.pool.eject(slowness, at(now_ms));
                     self.left_ms.push(now_ms);
                 }
                 HealthVerdict::Returned(back) => self.returns.push((now_ms, back)),
@@ -304,10 +307,10 @@ mod tests {
         fn run(&mut self, from_ms: u64, to_ms: u64, every_ms: u64, pace: impl Fn(u64) -> u64) -> usize {
             let mut through = 0;
             for now_ms in (from_ms..to_ms).step_by(every_ms as usize) {
-                match self.pool.passage(now_ms) {
+                match self.pool.passage(at(now_ms)) {
                     Passage::Out => continue,
                     Passage::TrialDue => {
-                        if let Some(back) = self.pool.try_out(now_ms) {
+                        if let Some(back) = self.pool.try_out(at(now_ms)) {
                             self.returns.push((now_ms, back));
                         }
                     }
@@ -351,7 +354,7 @@ mod tests {
         assert_eq!(line.left_ms.len(), 1);
         let [(_, back)] = line.returns.as_slice() else { panic!("{:?}", line.returns) };
         assert_eq!((back.reason, back.good_calls), (ReturnReason::Recovered, RETURN_GOOD_CALLS));
-        assert_eq!(line.pool.tools[0].window.percentiles(16 * MINUTE_MS).slow, 0);
+        assert_eq!(line.pool.tools[0].window.percentiles(at(16 * MINUTE_MS)).slow, 0);
     }
 
     #[test]
@@ -408,7 +411,7 @@ mod tests {
         let start_ms = 6 * MINUTE_MS;
         (0..50).for_each(|_| line.call(SEARCH, 300, start_ms));
         assert!(line.returns.is_empty(), "fifty calls of one moment");
-        assert_eq!(line.pool.record(SEARCH, TARGETS, None, true, start_ms + MINUTE_MS), HealthVerdict::Stays);
+        assert_eq!(line.pool.record(SEARCH, TARGETS, None, true, at(start_ms + MINUTE_MS)), HealthVerdict::Stays);
         line.call(SEARCH, 300, start_ms + 3 * MINUTE_MS);
         assert!(line.returns.is_empty());
         (0..5).for_each(|_| line.call(SEARCH, 300, start_ms + 5 * MINUTE_MS));
@@ -441,9 +444,9 @@ mod tests {
         let mut line = Line::new();
         line.run(0, 6 * MINUTE_MS, 1_000, |_| 9_000);
         let trials = (1_u64..100).map(|trial| 6 * MINUTE_MS + trial * TRIAL_EVERY_MS);
-        let back = trials.map_while(|now_ms| match line.pool.try_out(now_ms) {
+        let back = trials.map_while(|now_ms| match line.pool.try_out(at(now_ms)) {
             Some(_) => None,
-            None => Some(line.pool.record(SEARCH, TARGETS, None, false, now_ms)),
+            None => Some(line.pool.record(SEARCH, TARGETS, None, false, at(now_ms))),
         });
         assert_eq!(back.collect::<Vec<_>>(), vec![HealthVerdict::Stays; TRIALS_UNHEARD_MAX as usize]);
         assert!(line.pool.why_out().is_none());

@@ -7,6 +7,7 @@
 //!
 //! Not here: the suspension itself, which is a step of `onboarding`.
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::health::{STRIKE_WINDOW_MS, STRIKES_OUT, Strikes};
 
 /// Codes counted for one partner; the one that was quiet for longest gives way.
@@ -18,17 +19,17 @@ pub(super) struct Tally {
     codes: Vec<Strikes>,
     /// It was told that the partner is to be suspended.
     is_out: bool,
-    pardoned_ms: Option<u64>,
+    pardoned_until: Option<Timestamp>,
 }
 
 impl Tally {
     /// Takes an incident; returns the strikes that are enough, once.
-    pub(super) fn strike(&mut self, code: &str, id: &str, at_ms: u64) -> Option<Strikes> {
-        if self.pardoned_ms.is_some_and(|pardoned_ms| at_ms <= pardoned_ms) {
+    pub(super) fn strike(&mut self, code: &str, id: &str, at: Timestamp) -> Option<Strikes> {
+        if self.pardoned_until.is_some_and(|until| at <= until) {
             return None;
         }
         let strikes = self.of(code)?;
-        if !strikes.take(id, at_ms) || strikes.incidents.len() < STRIKES_OUT {
+        if !strikes.take(id, at) || strikes.incidents.len() < STRIKES_OUT {
             return None;
         }
         let enough = strikes.clone();
@@ -41,7 +42,7 @@ impl Tally {
             return self.codes.get_mut(place);
         }
         if self.codes.len() >= CODES_MAX {
-            let quietest = (0..self.codes.len()).min_by_key(|place| self.codes[*place].newest_ms())?;
+            let quietest = (0..self.codes.len()).min_by_key(|place| self.codes[*place].newest())?;
             self.codes.swap_remove(quietest);
         }
         self.codes.push(Strikes { code: code.to_owned(), incidents: Vec::with_capacity(STRIKES_OUT) });
@@ -50,13 +51,13 @@ impl Tally {
 
     /// Forgets what happened until then: the platform team has lifted the suspension. What was pardoned already changes
     /// nothing, so that it can be told again and again.
-    pub(super) fn pardon(&mut self, until_ms: u64) {
-        if self.pardoned_ms >= Some(until_ms) {
+    pub(super) fn pardon(&mut self, until: Timestamp) {
+        if self.pardoned_until >= Some(until) {
             return;
         }
-        self.pardoned_ms = Some(until_ms);
+        self.pardoned_until = Some(until);
         for strikes in &mut self.codes {
-            strikes.incidents.retain(|incident| incident.at_ms > until_ms);
+            strikes.incidents.retain(|incident| incident.at_ms > until);
         }
         self.codes.retain(|strikes| !strikes.incidents.is_empty());
         self.is_out = false;
@@ -69,13 +70,13 @@ impl Tally {
 
     /// Whether there is nothing to remember.
     pub(super) fn is_blank(&self) -> bool {
-        self.codes.is_empty() && self.pardoned_ms.is_none()
+        self.codes.is_empty() && self.pardoned_until.is_none()
     }
 
-    pub(super) fn view(&self, now_ms: u64) -> Vec<Strikes> {
+    pub(super) fn view(&self, now: Timestamp) -> Vec<Strikes> {
         let mut codes = self.codes.clone();
         for strikes in &mut codes {
-            strikes.incidents.retain(|incident| now_ms.saturating_sub(incident.at_ms) <= STRIKE_WINDOW_MS);
+            strikes.incidents.retain(|incident| now.ms_since(incident.at_ms) <= STRIKE_WINDOW_MS);
         }
         codes.retain(|strikes| !strikes.incidents.is_empty());
         codes.sort_by(|a, b| a.code.cmp(&b.code));
@@ -95,12 +96,16 @@ mod tests {
     const FORBIDDEN: &str = "FORBIDDEN_FIELD";
     const WARRANTY: &str = "WARRANTY_DECLINED";
 
+    const fn on_day(day: u64) -> Timestamp {
+        Timestamp::from_ms(day * DAY_MS)
+    }
+
     /// Tells incidents; returns at which of them the partner was out.
     fn out_at(incidents: &[(&str, &str, u64)]) -> Vec<usize> {
         let mut tally = Tally::default();
         let mut told = Vec::new();
         for (place, (code, id, day)) in incidents.iter().enumerate() {
-            told.extend(tally.strike(code, id, day * DAY_MS).map(|_| place));
+            told.extend(tally.strike(code, id, on_day(*day)).map(|_| place));
         }
         told
     }
@@ -135,28 +140,28 @@ mod tests {
         let mut tally = Tally::default();
         let incidents = [("a", 1), ("b", 2), ("c", 3)];
         let told =
-            incidents.map(|(id, day)| tally.strike(WARRANTY, id, day * DAY_MS).map(|strikes| strikes.incidents.len()));
+            incidents.map(|(id, day)| tally.strike(WARRANTY, id, on_day(day)).map(|strikes| strikes.incidents.len()));
         assert_eq!(told, [None, None, Some(3)]);
-        tally.pardon(5 * DAY_MS);
-        assert!(tally.view(5 * DAY_MS).is_empty());
+        tally.pardon(on_day(5));
+        assert!(tally.view(on_day(5)).is_empty());
         // After a restart, what was kept is told again.
-        assert!(incidents.iter().all(|(id, day)| tally.strike(WARRANTY, id, day * DAY_MS).is_none()));
-        let told = [("d", 6), ("e", 7), ("f", 8)].map(|(id, day)| tally.strike(WARRANTY, id, day * DAY_MS).is_some());
+        assert!(incidents.iter().all(|(id, day)| tally.strike(WARRANTY, id, on_day(*day)).is_none()));
+        let told = [("d", 6), ("e", 7), ("f", 8)].map(|(id, day)| tally.strike(WARRANTY, id, on_day(day)).is_some());
         assert_eq!(told, [false, false, true]);
-        tally.pardon(5 * DAY_MS);
-        assert!(tally.strike(WARRANTY, "g", 8 * DAY_MS).is_none(), "an old pardon, told again, undoes nothing");
-        tally.pardon(7 * DAY_MS);
+        tally.pardon(on_day(5));
+        assert!(tally.strike(WARRANTY, "g", on_day(8)).is_none(), "an old pardon, told again, undoes nothing");
+        tally.pardon(on_day(7));
         tally.codes[0].incidents.retain(|incident| incident.id != "g");
-        assert_eq!(tally.view(8 * DAY_MS)[0].incidents, [Incident { at_ms: 8 * DAY_MS, id: "f".to_owned() }]);
-        assert!(tally.view(100 * DAY_MS).is_empty(), "and that expires");
+        assert_eq!(tally.view(on_day(8))[0].incidents, [Incident { at_ms: on_day(8), id: "f".to_owned() }]);
+        assert!(tally.view(on_day(100)).is_empty(), "and that expires");
     }
 
     #[test]
     fn codes_beyond_the_bound_push_out_the_quietest() {
         let mut tally = Tally::default();
         for day in 0..100 {
-            tally.strike(&format!("CODE_{day}"), "a", day * DAY_MS / 100);
-            tally.strike(FORBIDDEN, if day < 50 { "a" } else { "b" }, day * DAY_MS / 100);
+            tally.strike(&format!("CODE_{day}"), "a", Timestamp::from_ms(day * DAY_MS / 100));
+            tally.strike(FORBIDDEN, if day < 50 { "a" } else { "b" }, Timestamp::from_ms(day * DAY_MS / 100));
         }
         assert_eq!(tally.codes.len(), CODES_MAX);
         assert!(tally.codes.iter().any(|strikes| strikes.code == FORBIDDEN));
@@ -169,18 +174,18 @@ mod tests {
         ) {
             let mut tally = Tally::default();
             // An incident has one time; told in order, as they happen.
-            let mut times: Vec<u64> = days.iter().map(|(day, _)| day * DAY_MS).collect();
+            let mut times: Vec<Timestamp> = days.iter().map(|(day, _)| on_day(*day)).collect();
             times.sort_unstable();
             let mut told = false;
-            for (place, at_ms) in times.iter().enumerate() {
+            for (place, at) in times.iter().enumerate() {
                 let repeats = days[place].1;
                 for _ in 0..=repeats {
-                    let out = tally.strike(WARRANTY, &place.to_string(), *at_ms).is_some();
+                    let out = tally.strike(WARRANTY, &place.to_string(), *at).is_some();
                     prop_assert!(!(out && told), "told twice");
                     told |= out;
                 }
             }
-            let within = times.windows(3).any(|three| three[2] - three[0] <= STRIKE_WINDOW_MS);
+            let within = times.windows(3).any(|three| three[2].ms_since(three[0]) <= STRIKE_WINDOW_MS);
             prop_assert_eq!(told, within);
         }
     }

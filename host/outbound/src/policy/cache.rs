@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::future::BoxFuture;
 
 use super::key_of;
-use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::contract::{Tool, ToolRole};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::CallFailure;
@@ -94,13 +94,13 @@ type Kept<T> = ExpiringMap<Digest, KeptAnswer<T>>;
 struct KeptAnswer<T> {
     answer: Arc<T>,
     bytes: usize,
-    kept_at_ms: u64,
-    ends_ms: u64,
+    kept_at: Timestamp,
+    ends_at: Timestamp,
 }
 
 impl<T> Expires for KeptAnswer<T> {
-    fn ends_ms(&self) -> u64 {
-        self.ends_ms
+    fn ends_at(&self) -> Timestamp {
+        self.ends_at
     }
 
     fn bytes(&self) -> usize {
@@ -139,10 +139,10 @@ impl<T: Send + Sync + 'static> AnswerCache<T> {
         F: FnOnce() -> BoxFuture<'static, Result<Fetched<T>, CallFailure>> + Send + 'static,
     {
         let (answer, began) = {
-            let now_ms = self.clock.now_ms();
+            let now = self.clock.now();
             let mut kept = self.lock();
-            kept.forget_ended(now_ms);
-            if let Some(entry) = kept.get(&question.key, now_ms).filter(|entry| entry.kept_at_ms <= now_ms) {
+            kept.forget_ended(now);
+            if let Some(entry) = kept.get(&question.key, now).filter(|entry| entry.kept_at <= now) {
                 return Ok((Arc::clone(&entry.answer), Source::Kept));
             }
             let cache = self.clone();
@@ -156,19 +156,19 @@ impl<T: Send + Sync + 'static> AnswerCache<T> {
         answer.await.map(|answer| (answer, source))
     }
 
-    /// Whoever has read the answer says when its own time ends, milliseconds since the epoch: it is not served after that.
-    pub fn end_by(&self, question: Question, ends_ms: u64) {
-        self.lock().change(&question.key, |entry| entry.ends_ms = entry.ends_ms.min(ends_ms));
+    /// Whoever has read the answer says when its own time ends: it is not served after that.
+    pub fn end_by(&self, question: Question, ends_at: Timestamp) {
+        self.lock().change(&question.key, |entry| entry.ends_at = entry.ends_at.min(ends_at));
     }
 
     fn keep(&self, question: Question, fetched: Fetched<T>) -> Arc<T> {
         let Fetched { answer, bytes } = fetched;
         let answer = Arc::new(answer);
-        let now_ms = self.clock.now_ms();
-        let ends_ms = now_ms.saturating_add(question.keep_ms);
+        let now = self.clock.now();
+        let ends_at = now.plus_ms(question.keep_ms);
         if bytes <= ENTRY_MAX_BYTES {
-            let entry = KeptAnswer { answer: Arc::clone(&answer), bytes, kept_at_ms: now_ms, ends_ms };
-            self.lock().insert(question.key, entry, now_ms);
+            let entry = KeptAnswer { answer: Arc::clone(&answer), bytes, kept_at: now, ends_at };
+            self.lock().insert(question.key, entry, now);
         }
         answer
     }

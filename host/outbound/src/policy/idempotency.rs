@@ -28,6 +28,7 @@ use serde::{Deserialize, Serialize};
 use super::arguments::{Arguments, ArgumentsError};
 use super::failure::FailureMeaning;
 use super::key_of;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Descriptor, Tool, ToolRole};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::CallFailure;
@@ -77,8 +78,8 @@ pub struct Attempt {
     pub tool: String,
     /// Digest of the arguments as a value.
     pub body: Digest,
-    /// When the first call began, milliseconds since the epoch.
-    pub(crate) began_at_ms: u64,
+    /// When the first call began.
+    pub(crate) began_at_ms: Timestamp,
     /// Whether a call before the latest one may have done it.
     pub(crate) may_have_landed: bool,
     /// How far it has come.
@@ -89,8 +90,8 @@ pub struct Attempt {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// A call has been under way since this time, milliseconds since the epoch.
-    Pending(u64),
+    /// A call has been under way since this time.
+    Pending(Timestamp),
     /// The last call ended without telling whether the partner did it.
     Unknown,
     /// The partner did it.
@@ -170,15 +171,15 @@ impl KeyedWrite {
 
     /// Decides by what is kept under [`id`](Self::id).
     #[must_use]
-    pub fn judge<'a>(&self, kept: Option<&'a Attempt>, now_ms: u64) -> Ruling<'a> {
-        let Some(kept) = kept.filter(|kept| !kept.is_over(now_ms)) else { return Ruling::GoesOut { again: false } };
+    pub fn judge<'a>(&self, kept: Option<&'a Attempt>, now: Timestamp) -> Ruling<'a> {
+        let Some(kept) = kept.filter(|kept| !kept.is_over(now)) else { return Ruling::GoesOut { again: false } };
         if kept.body != self.body {
             return Ruling::Conflict;
         }
         match &kept.state {
             State::Done(answer) => Ruling::Done(answer),
             State::Unknown => Ruling::GoesOut { again: true },
-            State::Pending(since_ms) => match pending_left_ms(*since_ms, now_ms) {
+            State::Pending(since) => match pending_left_ms(*since, now) {
                 0 => Ruling::GoesOut { again: true },
                 left_ms => Ruling::UnderWay(left_ms),
             },
@@ -187,17 +188,17 @@ impl KeyedWrite {
 
     /// The attempt to keep before the call goes out, in place of what was kept.
     #[must_use]
-    pub fn begin(&self, kept: Option<&Attempt>, now_ms: u64) -> Attempt {
-        let first = kept.filter(|kept| !kept.is_over(now_ms) && kept.body == self.body);
+    pub fn begin(&self, kept: Option<&Attempt>, now: Timestamp) -> Attempt {
+        let first = kept.filter(|kept| !kept.is_over(now) && kept.body == self.body);
         Attempt {
             id: self.id,
             partner: self.partner.clone(),
             intent: self.intent.clone(),
             tool: self.tool.clone(),
             body: self.body,
-            began_at_ms: first.map_or(now_ms, |first| first.began_at_ms),
+            began_at_ms: first.map_or(now, |first| first.began_at_ms),
             may_have_landed: first.is_some(),
-            state: State::Pending(now_ms),
+            state: State::Pending(now),
         }
     }
 }
@@ -213,9 +214,9 @@ impl Record for Attempt {
 impl Attempt {
     /// Whether its time is over: it decides nothing any more and can be removed. One whose call is under way goes on.
     #[must_use]
-    pub fn is_over(&self, now_ms: u64) -> bool {
-        let under_way = matches!(self.state, State::Pending(since_ms) if pending_left_ms(since_ms, now_ms) > 0);
-        !under_way && now_ms.saturating_sub(self.began_at_ms) >= KEPT_MS
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        let under_way = matches!(self.state, State::Pending(since) if pending_left_ms(since, now) > 0);
+        !under_way && now.ms_since(self.began_at_ms) >= KEPT_MS
     }
 
     /// The partner did it.
@@ -242,10 +243,10 @@ impl fmt::Debug for Attempt {
 }
 
 /// How long a call that began then may still be under way, milliseconds.
-fn pending_left_ms(since_ms: u64, now_ms: u64) -> u64 {
+fn pending_left_ms(since: Timestamp, now: Timestamp) -> u64 {
     let longest_ms = u64::try_from(TOOL_CALL_TIMEOUT.as_millis()).unwrap_or(u64::MAX).saturating_add(SETTLING_MS);
     // The clock of the process that began it may be ahead, but nobody waits longer than a call can last.
-    longest_ms.saturating_sub(now_ms.saturating_sub(since_ms))
+    longest_ms.saturating_sub(now.ms_since(since))
 }
 
 /// A text, or a whole number as text; the two cannot be mistaken for each other.

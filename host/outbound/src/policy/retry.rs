@@ -10,6 +10,7 @@
 //! partner's orders has shown that none landed. Where the intent states more retries for it, each needs such a look.
 
 use super::failure::{Column, FailureMeaning};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Backoff, Descriptor, ErrorRetry, Tool};
 use intent_gateway_domain::error::CallFailure;
 
@@ -41,7 +42,7 @@ pub enum Retry {
 pub(crate) struct Plan<'a> {
     descriptor: &'a Descriptor,
     tool: &'a Tool,
-    deadline_ms: u64,
+    deadline: Timestamp,
     after_rate_limits: u32,
     after_server_errors: u32,
     after_others: u32,
@@ -50,13 +51,13 @@ pub(crate) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// The plan of a call that must be over by a time, milliseconds since the epoch.
+    /// The plan of a call that must be over by a time.
     #[must_use]
-    pub(crate) fn new(descriptor: &'a Descriptor, tool: &'a Tool, deadline_ms: u64) -> Self {
+    pub(crate) fn new(descriptor: &'a Descriptor, tool: &'a Tool, deadline: Timestamp) -> Self {
         Self {
             descriptor,
             tool,
-            deadline_ms,
+            deadline,
             after_rate_limits: 0,
             after_server_errors: 0,
             after_others: 0,
@@ -71,7 +72,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Judges a failure. A retry that is granted is counted; one that is not used is not given back.
-    pub(crate) fn next(&mut self, failure: &CallFailure, now_ms: u64) -> Retry {
+    pub(crate) fn next(&mut self, failure: &CallFailure, now: Timestamp) -> Retry {
         let meaning = FailureMeaning::of(failure, self.descriptor);
         let read_first = READ_FIRST_TOOLS.contains(&self.tool.name.as_str());
         // A look costs the partner a call too, so these count together, whatever the failures were.
@@ -87,8 +88,8 @@ impl<'a> Plan<'a> {
         }
         let wait_ms = wait_ms(meaning.row.and_then(|row| row.retry), before);
         let wait_ms = wait_ms.max(meaning.retry_after_ms.unwrap_or(0));
-        let starts_ms = now_ms.saturating_add(wait_ms);
-        if starts_ms.saturating_add(TRY_MIN_MS) > self.deadline_ms {
+        let starts = now.plus_ms(wait_ms);
+        if starts.plus_ms(TRY_MIN_MS) > self.deadline {
             return Retry::GiveUp;
         }
         self.count(&meaning);

@@ -7,6 +7,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::key_of;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{CallFailure, INSUFFICIENT_SCOPE};
 use intent_gateway_domain::expiring_map::{Expires, ExpiringMap};
@@ -49,10 +50,10 @@ impl<'a> SignInNeed<'a> {
 pub struct SignIns(Mutex<ExpiringMap<Digest, RememberedUntil>>);
 
 #[derive(Debug)]
-struct RememberedUntil(u64);
+struct RememberedUntil(Timestamp);
 
 impl Expires for RememberedUntil {
-    fn ends_ms(&self) -> u64 {
+    fn ends_at(&self) -> Timestamp {
         self.0
     }
 }
@@ -66,15 +67,15 @@ impl Default for SignIns {
 impl SignIns {
     /// Whether a tool is known to want a user's token.
     #[must_use]
-    pub(crate) fn is_wanted(&self, partner: &PartnerId, tool: &str, now_ms: u64) -> bool {
-        self.tools().get(&key_of(&[partner.as_str(), tool]), now_ms).is_some()
+    pub(crate) fn is_wanted(&self, partner: &PartnerId, tool: &str, now: Timestamp) -> bool {
+        self.tools().get(&key_of(&[partner.as_str(), tool]), now).is_some()
     }
 
     /// A call without a token was answered with a 401.
-    pub fn learn(&self, partner: &PartnerId, tool: &str, now_ms: u64) {
+    pub fn learn(&self, partner: &PartnerId, tool: &str, now: Timestamp) {
         // One that has to make room is learned anew, at the price of a call.
-        let until = RememberedUntil(now_ms.saturating_add(REMEMBERED_MS));
-        self.tools().insert(key_of(&[partner.as_str(), tool]), until, now_ms);
+        let until = RememberedUntil(now.plus_ms(REMEMBERED_MS));
+        self.tools().insert(key_of(&[partner.as_str(), tool]), until, now);
     }
 
     fn tools(&self) -> MutexGuard<'_, ExpiringMap<Digest, RememberedUntil>> {
@@ -86,14 +87,18 @@ impl SignIns {
 mod tests {
     use super::*;
 
+    const fn at(ms: u64) -> Timestamp {
+        Timestamp::from_ms(ms)
+    }
+
     #[test]
     fn a_tool_is_known_for_an_hour() {
         let (signs, one) = (SignIns::default(), PartnerId::parse("one").expect("well formed"));
         let two = PartnerId::parse("two").expect("well formed");
-        assert!(!signs.is_wanted(&one, "book", 1_000));
-        signs.learn(&one, "book", 1_000);
-        assert!(signs.is_wanted(&one, "book", 1_000 + REMEMBERED_MS - 1));
-        assert!(!signs.is_wanted(&one, "book", 1_000 + REMEMBERED_MS));
-        assert!(!signs.is_wanted(&one, "search", 1_000) && !signs.is_wanted(&two, "book", 1_000));
+        assert!(!signs.is_wanted(&one, "book", at(1_000)));
+        signs.learn(&one, "book", at(1_000));
+        assert!(signs.is_wanted(&one, "book", at(1_000 + REMEMBERED_MS - 1)));
+        assert!(!signs.is_wanted(&one, "book", at(1_000 + REMEMBERED_MS)));
+        assert!(!signs.is_wanted(&one, "search", at(1_000)) && !signs.is_wanted(&two, "book", at(1_000)));
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct HealthGate {
 impl HealthGate {
     /// Whether a call may go to a partner, as far as its breaker says.
     fn admit_call(&self, partner: &PartnerId) -> Result<(), CallFailure> {
-        let (admission, event) = self.health.admit_call(partner, self.clock.now_ms());
+        let (admission, event) = self.health.admit_call(partner, self.clock.now());
         if let Some(event) = event {
             self.log.note_change(event);
         }
@@ -45,7 +45,7 @@ impl HealthGate {
 
     /// Takes down what came of a call.
     pub(super) fn record(&self, seen: &Observation<'_>) {
-        for event in self.health.record(seen, self.clock.now_ms()) {
+        for event in self.health.record(seen, self.clock.now()) {
             self.log.note_change(event);
         }
     }
@@ -57,7 +57,7 @@ impl SearchAdmission for HealthGate {
         intent: &IntentId,
         partners: &mut dyn Iterator<Item = &PartnerId>,
     ) -> Vec<Result<(), LeftOut>> {
-        let admitted = self.health.admit(intent, partners, self.clock.now_ms());
+        let admitted = self.health.admit(intent, partners, self.clock.now());
         for event in admitted.events {
             self.log.note_change(event);
         }

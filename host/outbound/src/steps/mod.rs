@@ -23,7 +23,7 @@ use self::serve_kept::ServeKept;
 use self::sign_in::SignIn;
 use crate::policy::pace::UserSlot;
 use crate::{OutboundCall, PartnerAnswer, Policies};
-use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::ports::PartnerCalls;
 use intent_gateway_domain::progress::Progress;
@@ -47,8 +47,8 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) call: Arc<OutboundCall>,
     /// The user's token, where one goes with it.
     pub(crate) token: Option<Secret>,
-    /// All tries and waits are over by then, milliseconds since the epoch.
-    pub(crate) deadline_ms: u64,
+    /// All tries and waits are over by then.
+    pub(crate) deadline: Timestamp,
     /// Whether it repeats a call that was made before: no new wish of the user.
     pub(crate) is_repeat: bool,
     /// Takes the slot that the call has in its user's rate.
@@ -63,8 +63,8 @@ pub(crate) type TakenSlot = Arc<Mutex<Option<UserSlot>>>;
 impl Outgoing<'_> {
     /// The same, of whose progress nobody hears.
     fn unheard(self) -> Outgoing<'static> {
-        let Self { call, token, deadline_ms, is_repeat, user_slot, progress: _ } = self;
-        Outgoing { call, token, deadline_ms, is_repeat, user_slot, progress: None }
+        let Self { call, token, deadline, is_repeat, user_slot, progress: _ } = self;
+        Outgoing { call, token, deadline, is_repeat, user_slot, progress: None }
     }
 }
 

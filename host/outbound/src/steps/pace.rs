@@ -11,7 +11,7 @@ use crate::OutboundCall;
 use crate::policy::failure::FailureMeaning;
 use crate::policy::pace::{HeldBy, HeldCall, Pace, PacedCall, UserSlot};
 use crate::policy::retry::TRY_MIN_MS;
-use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::error::{CallFailure, NotCalled};
 use intent_gateway_domain::platform_code::PlatformCode;
 use intent_gateway_domain::ports::Timer;
@@ -58,16 +58,16 @@ impl Step for KeepPace {
     fn call<'a>(&'a self, outgoing: Outgoing<'a>) -> BoxFuture<'a, Outcome> {
         async move {
             let call = outgoing.call.clone();
-            if let Some(slot) = self.wait_for_turn(&call, outgoing.is_repeat, outgoing.deadline_ms).await? {
+            if let Some(slot) = self.wait_for_turn(&call, outgoing.is_repeat, outgoing.deadline).await? {
                 *outgoing.user_slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(slot);
             }
-            let started_ms = self.clock.now_ms();
+            let started = self.clock.now();
             let outcome = self.next.call(outgoing).await;
             match outcome.as_ref().err().and_then(slow_down) {
                 Some(retry_after_ms) => {
-                    self.pace.note_rate_limit(&call.partner.id, started_ms, retry_after_ms, self.clock.now_ms());
+                    self.pace.note_rate_limit(&call.partner.id, started, retry_after_ms, self.clock.now());
                 }
-                None => self.pace.note_answer(&call.partner.id, started_ms),
+                None => self.pace.note_answer(&call.partner.id, started),
             }
             outcome
         }
@@ -81,7 +81,7 @@ impl KeepPace {
         &self,
         call: &OutboundCall,
         is_repeat: bool,
-        deadline_ms: u64,
+        deadline: Timestamp,
     ) -> Result<Option<UserSlot>, CallFailure> {
         let paced = PacedCall {
             partner: &call.partner.id,
@@ -92,15 +92,15 @@ impl KeepPace {
         };
         let mut holds = 0;
         loop {
-            let now_ms = self.clock.now_ms();
-            let HeldCall { wait_ms, by } = match self.pace.admit(&paced, now_ms) {
+            let now = self.clock.now();
+            let HeldCall { wait_ms, by } = match self.pace.admit(&paced, now) {
                 Ok(slot) => return Ok(slot),
                 Err(held) => held,
             };
             // A retry has its own wait behind it and may wait for the partner as well, as long as there is time.
             let bearable_ms = if is_repeat { wait_ms } else { wait_ms.min(HOLD_MAX_MS) };
             let is_left_alone = by == HeldBy::BackOff && !is_repeat;
-            let left_ms = deadline_ms.saturating_sub(now_ms);
+            let left_ms = deadline.ms_since(now);
             if is_left_alone || wait_ms > bearable_ms || wait_ms + TRY_MIN_MS > left_ms || holds >= HOLDS_MAX {
                 return Err(CallFailure::NotCalled { why: why(by), wait_ms: Some(wait_ms) });
             }

@@ -30,14 +30,14 @@ impl Step for RetryFailed {
 impl RetryFailed {
     async fn try_until_done(&self, outgoing: Outgoing<'_>) -> Outcome {
         let call = outgoing.call.clone();
-        let mut plan = Plan::new(call.descriptor(), call.tool()?, outgoing.deadline_ms);
+        let mut plan = Plan::new(call.descriptor(), call.tool()?, outgoing.deadline);
         let mut failure = match self.next.call(outgoing.clone()).await {
             Err(failure) => failure,
             answered => return answered,
         };
         let again = Outgoing { is_repeat: true, ..outgoing };
         loop {
-            match plan.next(&failure, self.clock.now_ms()) {
+            match plan.next(&failure, self.clock.now()) {
                 Retry::After(wait_ms) => {
                     tracing::debug!(
                         partner = %call.partner.id, tool = %call.tool, outcome = telemetry::failure(&failure), wait_ms,

@@ -18,9 +18,9 @@ pub(crate) struct SendCall {
 }
 
 impl Step for SendCall {
-    fn call<'a>(&'a self, Outgoing { call, token, deadline_ms, progress, .. }: Outgoing<'a>) -> BoxFuture<'a, Outcome> {
+    fn call<'a>(&'a self, Outgoing { call, token, deadline, progress, .. }: Outgoing<'a>) -> BoxFuture<'a, Outcome> {
         async move {
-            let left = Duration::from_millis(deadline_ms.saturating_sub(self.clock.now_ms()));
+            let left = Duration::from_millis(deadline.ms_since(self.clock.now()));
             let intent = call.descriptor().intent.as_str();
             let tool_call = ToolCall {
                 bearer: token.as_ref(),

@@ -37,7 +37,7 @@ impl SignIn {
         let call = outgoing.call.clone();
         let Some(user) = &call.user else { return self.next.call(outgoing).await };
         let token = || self.tokens.token(&call.partner, user);
-        if self.sign_ins.is_wanted(&call.partner.id, &call.tool, self.clock.now_ms()) {
+        if self.sign_ins.is_wanted(&call.partner.id, &call.tool, self.clock.now()) {
             outgoing.token = self.in_time(&outgoing, token()).await?;
         }
         for _ in 0..SIGN_INS_MAX {
@@ -48,7 +48,7 @@ impl SignIn {
                     self.in_time(&outgoing, self.tokens.replace_token(&call.partner, user, refused)).await?
                 }
                 (SignInNeed::Other(_), None) => {
-                    self.sign_ins.learn(&call.partner.id, &call.tool, self.clock.now_ms());
+                    self.sign_ins.learn(&call.partner.id, &call.tool, self.clock.now());
                     self.in_time(&outgoing, token()).await?
                 }
                 (SignInNeed::Wider(_) | SignInNeed::None, _) => None,
@@ -65,7 +65,7 @@ impl SignIn {
         outgoing: &Outgoing<'_>,
         token: BoxFuture<'_, Result<Option<Secret>, CallFailure>>,
     ) -> Result<Option<Secret>, CallFailure> {
-        let left = Duration::from_millis(outgoing.deadline_ms.saturating_sub(self.clock.now_ms()));
+        let left = Duration::from_millis(outgoing.deadline.ms_since(self.clock.now()));
         match select(token, self.timer.wait(left)).await {
             Either::Left((token, _)) => token,
             Either::Right(_) => {

@@ -19,7 +19,7 @@ use intent_gateway_outbound::{OutboundCall, PreparedArguments};
 impl Caller {
     /// Calls the partner, and has its answer judged.
     pub(super) async fn make(&self, call: &PreparedCall<'_>, again: bool) -> Result<JudgedAnswer, CallError> {
-        let left_ms = call.deadline_ms.saturating_sub(self.clock.now_ms());
+        let left_ms = call.deadline.ms_since(self.clock.now());
         let outbound_call = OutboundCall {
             contract: call.contract.0.clone(),
             context: call.context.clone(),
@@ -56,13 +56,11 @@ impl Caller {
         // Two tools that follow one order answer different things.
         let order = format!("{} {}", call.request.tool, call.binding.identifier);
         loop {
-            let now_ms = self.clock.now_ms();
-            match self.tracker.ask(&call.partner.id, &order, call.request.user, now_ms) {
+            let now = self.clock.now();
+            match self.tracker.ask(&call.partner.id, &order, call.request.user, now) {
                 TrackDecision::Serve(answer) => return Ok(JudgedAnswer::clone(&answer)),
                 TrackDecision::Call(permit) => return self.call_in_turn(call, permit).await,
-                TrackDecision::Wait(wait_ms)
-                    if wait_ms > ASK_AGAIN_MS || now_ms.saturating_add(wait_ms) > call.deadline_ms =>
-                {
+                TrackDecision::Wait(wait_ms) if wait_ms > ASK_AGAIN_MS || now.plus_ms(wait_ms) > call.deadline => {
                     let failure = CallFailure::NotCalled { why: NotCalled::PartnerRate, wait_ms: Some(wait_ms) };
                     return Err(CallError::Partner { code: None, failure, link: None });
                 }
@@ -93,7 +91,7 @@ impl Caller {
             making.await?
         };
         if let Some(permit) = permit {
-            permit.keep_answer(Arc::new(answer.clone()), answer.payload.get().len(), self.clock.now_ms());
+            permit.keep_answer(Arc::new(answer.clone()), answer.payload.get().len(), self.clock.now());
         }
         Ok(answer)
     }

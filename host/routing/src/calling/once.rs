@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 
 use super::prepare::PreparedCall;
 use super::{CallError, Caller, JudgedAnswer};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::findings::Severity;
@@ -78,7 +79,7 @@ impl Caller {
                 Begin::GoesOut { attempt, again } => return self.carry_out(call, attempt, again).await,
                 Begin::Done(answer) => return self.repeat(call, write, &answer, expired.is_some()).await,
                 Begin::UnderWay(left_ms) => {
-                    if self.clock.now_ms().saturating_add(LOOK_AGAIN_MS) > call.deadline_ms {
+                    if self.clock.now().plus_ms(LOOK_AGAIN_MS) > call.deadline {
                         return Err(CallError::UnderWay { wait_ms: left_ms });
                     }
                     self.memory.timer.wait(Duration::from_millis(LOOK_AGAIN_MS)).await;
@@ -93,15 +94,15 @@ impl Caller {
         steps::run(store, async || {
             let kept = load::<Attempt>(store, &write.id().to_string()).await?;
             let (revision, kept) = kept.map_or((0, None), |kept| (kept.revision, Some(kept.value)));
-            let now_ms = self.clock.now_ms();
-            let again = match (write.judge(kept.as_ref(), now_ms), expired) {
+            let now = self.clock.now();
+            let again = match (write.judge(kept.as_ref(), now), expired) {
                 (Ruling::Conflict, _) => return Err(CallError::KeyUsed),
                 (Ruling::UnderWay(left_ms), _) => return Ok(Proposal::nothing(Begin::UnderWay(left_ms))),
                 (Ruling::Done(answer), _) => return Ok(Proposal::nothing(Begin::Done(answer.clone()))),
                 (Ruling::GoesOut { .. }, Some(expired)) => return Err(expired.clone()),
                 (Ruling::GoesOut { again }, None) => again,
             };
-            let attempt = Versioned { revision, value: write.begin(kept.as_ref(), now_ms) };
+            let attempt = Versioned { revision, value: write.begin(kept.as_ref(), now) };
             let mut change = Change::default();
             change.put(&attempt);
             Ok(Proposal::new(change, Begin::GoesOut { attempt, again }))
@@ -204,14 +205,14 @@ const PAGE: u32 = 100;
 ///
 /// # Errors
 /// [`StoreError`] when the store fails; what was forgotten until then stays so.
-pub async fn forget_attempts(store: &dyn Store, now_ms: u64) -> Result<u64, StoreError> {
+pub async fn forget_attempts(store: &dyn Store, now: Timestamp) -> Result<u64, StoreError> {
     let (mut forgotten, mut after) = (0, None::<String>);
     loop {
         let list = List { status: None, after: after.as_deref(), limit: PAGE };
         let attempts = page::<Attempt>(store, list).await?;
         let Some(last) = attempts.last() else { return Ok(forgotten) };
         after = Some(last.value.key());
-        for attempt in attempts.iter().filter(|attempt| attempt.value.is_over(now_ms)) {
+        for attempt in attempts.iter().filter(|attempt| attempt.value.is_over(now)) {
             let mut change = Change::default();
             change.delete(attempt);
             // Unless somebody has begun it anew, or was faster.

@@ -9,6 +9,7 @@ use super::binding::{self, Binding};
 use super::{CallError, CallRequest, Caller};
 use crate::pinned::PinnedContract;
 use crate::reference::{BookingReference, OptionReference, Reference, UserMark};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{CallContext, Descriptor, PreparedRequest, Tool, ToolRole, Violation};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::partner::Partner;
@@ -24,7 +25,7 @@ pub(super) struct PreparedCall<'a> {
     pub(super) arguments: Box<RawValue>,
     pub(super) notes: Vec<Violation>,
     /// The whole of it is over by then, milliseconds since the epoch.
-    pub(super) deadline_ms: u64,
+    pub(super) deadline: Timestamp,
     /// Set when the option's time is over: what was booked of it in time may still be asked for under its key.
     pub(super) expired: Option<CallError>,
 }
@@ -63,9 +64,9 @@ impl Caller {
         request: CallRequest<'a>,
     ) -> Result<PreparedCall<'a>, CallError> {
         let start = Instant::now();
-        let now_ms = self.clock.now_ms();
+        let now = self.clock.now();
         let reference = reference.ok_or(CallError::InvalidReference)?;
-        let expired = expiry(&reference, contract.descriptor(), now_ms)?;
+        let expired = expiry(&reference, contract.descriptor(), now)?;
         let binding = bind(reference, contract.descriptor());
         let tool = find_tool(contract.descriptor(), request.tool)?;
         let expired = match expired {
@@ -73,7 +74,7 @@ impl Caller {
             expired => expired,
         };
         let partner = self.partner(&binding.partner, request.intent)?;
-        let mut context = CallContext { request_id: request.fallback_request_id.to_owned(), now_ms };
+        let mut context = CallContext { request_id: request.fallback_request_id.to_owned(), now_ms: now.as_ms() };
         let checked = match binding::arguments(request.arguments, tool, &binding) {
             Ok(arguments) => {
                 let checked = contract.check_request(&context, request.tool, &arguments).await;
@@ -91,8 +92,8 @@ impl Caller {
         }
         telemetry::stage(Stage::Check, contract.descriptor(), start.elapsed());
         let within_ms = u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX);
-        let deadline_ms = now_ms.saturating_add(within_ms);
-        Ok(PreparedCall { contract, context, request, partner, binding, arguments, notes, deadline_ms, expired })
+        let deadline = now.plus_ms(within_ms);
+        Ok(PreparedCall { contract, context, request, partner, binding, arguments, notes, deadline, expired })
     }
 
     /// The partner, if requests of the intent are still routed to it.
@@ -106,10 +107,10 @@ impl Caller {
 }
 
 /// Whether the option's time is over, as an error that some calls survive.
-fn expiry(reference: &Reference, descriptor: &Descriptor, now_ms: u64) -> Result<Option<CallError>, CallError> {
+fn expiry(reference: &Reference, descriptor: &Descriptor, now: Timestamp) -> Result<Option<CallError>, CallError> {
     let Reference::Option(option) = reference else { return Ok(None) };
-    let expires_at_ms = option.expires_at_ms.ok_or(CallError::NotBookable)?;
-    Ok((expires_at_ms <= now_ms).then(|| CallError::Expired(descriptor.search.gone_code.clone())))
+    let expires_at = option.expires_at_ms.ok_or(CallError::NotBookable)?;
+    Ok((expires_at <= now).then(|| CallError::Expired(descriptor.search.gone_code.clone())))
 }
 
 /// What a call by a reference is bound to.

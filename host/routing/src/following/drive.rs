@@ -14,6 +14,7 @@ use super::feed::Feed;
 use super::{FAILURES_MAX, FEED_MAX, FollowingState, KEPT, LINGER, Subject, failure};
 use crate::calling::{CallError, CallOutcome};
 use crate::pinned::PinnedFailure;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::progress::Listener;
 use intent_gateway_outbound::policy::pace::track::BETWEEN_CALLS_MS;
@@ -62,7 +63,7 @@ impl Driver {
             if !self.is_wanted().await {
                 return None;
             }
-            let began_ms = self.now_ms();
+            let began = self.now();
             let words = AtomicU32::new(0);
             let hear = |params: &str| {
                 words.fetch_add(1, Relaxed);
@@ -75,7 +76,7 @@ impl Driver {
                 Call::Abandoned => continue,
                 Call::Late => return Some(End::TimeLimit),
             };
-            let took_ms = self.now_ms().saturating_sub(began_ms);
+            let took_ms = self.now().ms_since(began);
             let mut pause_ms = BETWEEN_CALLS_MS;
             match outcome {
                 Ok(called) => {
@@ -161,8 +162,8 @@ impl Driver {
         is_known || self.feed.tell(Event::Update(Arc::new(called)))
     }
 
-    fn now_ms(&self) -> u64 {
-        self.shared.clock.now_ms()
+    fn now(&self) -> Timestamp {
+        self.shared.clock.now()
     }
 }
 

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::golive::{ItemState, LATENCY_SAMPLES_MIN};
 
 use super::{Sample, state};
-use crate::payload::parse_instant_ms;
+use crate::payload::parse_instant;
 use intent_gateway_domain::contract::{
     Coverage, Depth, Descriptor, Handling, Minimum, Occasion, RequestTest, Requirement, RequirementCheck, Window,
 };
@@ -89,7 +90,7 @@ fn within_latency(mut elapsed: Vec<Duration>, target_ms: u32) -> (ItemState, Str
 /// What one option counts for.
 struct Point {
     /// Its instant, where there is a window.
-    at_ms: u64,
+    at: Timestamp,
     /// Per minimum, the value by its digest; none where the option has no such value.
     values: Vec<Option<Digest>>,
 }
@@ -102,11 +103,9 @@ pub(super) struct DepthTally<'a> {
 impl DepthTally<'_> {
     fn observe(&mut self, sample: &Sample) {
         for (id, option) in &sample.options {
-            let at_ms = match &self.depth.within {
-                None => Some(0),
-                Some(Window { pointer, .. }) => {
-                    option.pointer(pointer).and_then(Value::as_str).and_then(parse_instant_ms)
-                }
+            let at = match &self.depth.within {
+                None => Some(Timestamp::EPOCH),
+                Some(Window { pointer, .. }) => option.pointer(pointer).and_then(Value::as_str).and_then(parse_instant),
             };
             let value = |minimum: &Minimum| match minimum.pointer.as_str() {
                 "" => Some(Digest::of(id.as_bytes())),
@@ -116,7 +115,7 @@ impl DepthTally<'_> {
                 }
             };
             let values = self.depth.minimums.iter().map(value).collect();
-            self.points.extend(at_ms.map(|at_ms| Point { at_ms, values }));
+            self.points.extend(at.map(|at| Point { at, values }));
         }
     }
 
@@ -124,13 +123,13 @@ impl DepthTally<'_> {
     fn finish(mut self) -> (ItemState, String) {
         let minimums = &self.depth.minimums;
         let span_ms = self.depth.within.as_ref().map_or(u64::MAX, |window| u64::from(window.hours) * HOUR_MS);
-        self.points.sort_unstable_by_key(|point| point.at_ms);
+        self.points.sort_unstable_by_key(|point| point.at);
         let mut counts: Vec<HashMap<Digest, usize>> = vec![HashMap::new(); minimums.len()];
         let mut best = vec![0; minimums.len()];
         let mut end = 0;
         for start in 0..self.points.len() {
             while let Some(point) = self.points.get(end)
-                && point.at_ms - self.points[start].at_ms < span_ms
+                && point.at.ms_since(self.points[start].at) < span_ms
             {
                 for (counts, value) in counts.iter_mut().zip(&point.values) {
                     if let Some(value) = value {

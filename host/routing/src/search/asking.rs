@@ -45,7 +45,7 @@ impl Searcher {
                 let answer = open_payload(&answered.text, search.descriptor());
                 telemetry::partner_stage(Stage::Scan, search.descriptor(), &partner.id, called.elapsed());
                 if let Some(token) = answer.as_ref().ok().and_then(|payload| payload.token.as_ref()) {
-                    answered.end_by(token.expires_at_ms);
+                    answered.end_by(token.expires_at);
                 }
                 answer
             }

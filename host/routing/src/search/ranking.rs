@@ -87,11 +87,11 @@ impl Searcher {
             receipt: receipt.map(str::to_owned),
             user: user.cloned(),
             result_token: token.map(|token| token.result_token.clone()),
-            expires_at_ms: token.map(|token| token.expires_at_ms),
+            expires_at_ms: token.map(|token| token.expires_at),
         });
         RankedChoice {
             reference,
-            bookable: token.is_some_and(|token| token.expires_at_ms > search.context.now_ms),
+            bookable: token.is_some_and(|token| token.expires_at.as_ms() > search.context.now_ms),
             partner: answer.partner.clone(),
             ranked,
             option: option.to_owned(),

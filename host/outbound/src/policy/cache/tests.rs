@@ -12,7 +12,7 @@ use super::*;
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract as test_support;
 
-const START_MS: u64 = 1_000_000;
+const START: Timestamp = Timestamp::from_ms(1_000_000);
 
 /// A cache in virtual time, and a partner that counts its calls.
 struct Bench {
@@ -23,13 +23,13 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let clock = TestClock::at(START_MS);
+        let clock = TestClock::at(START.as_ms());
         let cache = AnswerCache::new(Arc::clone(&clock) as Arc<dyn Clock>);
         Self { cache, clock, calls: Arc::default() }
     }
 
     fn at(&self, ms: u64) {
-        self.clock.set(START_MS + ms);
+        self.clock.set(START.plus_ms(ms).as_ms());
     }
 
     fn calls(&self) -> usize {
@@ -37,7 +37,7 @@ impl Bench {
     }
 
     /// Asks; the partner would answer at once.
-    fn ask(&self, question: Question, bytes: usize, expires_at_ms: Option<u64>) -> Source {
+    fn ask(&self, question: Question, bytes: usize, expires_at: Option<Timestamp>) -> Source {
         let calls = Arc::clone(&self.calls);
         let call = move || {
             calls.fetch_add(1, Ordering::Relaxed);
@@ -45,8 +45,8 @@ impl Bench {
         };
         let (answer, source) = block_on(self.cache.get(question, call)).expect("an answer");
         assert_eq!(*answer, "here");
-        if let Some(ends_ms) = expires_at_ms {
-            self.cache.end_by(question, ends_ms);
+        if let Some(expires_at) = expires_at {
+            self.cache.end_by(question, expires_at);
         }
         source
     }
@@ -185,12 +185,12 @@ fn an_answer_ends_when_it_says() {
     let question = question("x");
     let asked = [0, 4_999, 5_000].map(|at_ms| {
         bench.at(at_ms);
-        bench.ask(question, 1, Some(START_MS + 5_000))
+        bench.ask(question, 1, Some(START.plus_ms(5_000)))
     });
     assert_eq!(asked, [Source::Called, Source::Kept, Source::Called]);
     // One that has ended already, and a clock that was set back.
     bench.at(10_000);
-    assert_eq!([(); 2].map(|()| bench.ask(question, 1, Some(START_MS))), [Source::Called; 2]);
+    assert_eq!([(); 2].map(|()| bench.ask(question, 1, Some(START))), [Source::Called; 2]);
     assert_eq!(bench.ask(question, 1, None), Source::Called);
     bench.at(9_999);
     assert_eq!(bench.ask(question, 1, None), Source::Called);
@@ -291,7 +291,7 @@ fn what_is_kept_is_bounded() {
 
     let bench = Bench::new();
     for number in 0..=ENTRIES_MAX {
-        bench.ask(question(&number.to_string()), 1, Some(START_MS + 1_000 + u64::try_from(number).expect("small")));
+        bench.ask(question(&number.to_string()), 1, Some(START.plus_ms(1_000 + u64::try_from(number).expect("small"))));
     }
     let kept = bench.cache.lock();
     assert_eq!((kept.len(), kept.bytes()), (ENTRIES_MAX, ENTRIES_MAX));

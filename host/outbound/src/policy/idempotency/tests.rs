@@ -5,7 +5,7 @@ use intent_gateway_domain::vault::Sealed;
 use intent_gateway_testing::contract as test_support;
 use intent_gateway_testing::contract::{descriptor, platform, row};
 
-const START_MS: u64 = 1_000_000_000;
+const START: Timestamp = Timestamp::from_ms(1_000_000_000);
 const CALL_MS: u64 = 30_000 + SETTLING_MS;
 
 fn partner(name: &str) -> PartnerId {
@@ -92,40 +92,40 @@ fn every_case_of_the_table() {
     let same = write(r#"{"slot":1.0,"request_id":"r1"}"#);
     let other = write(r#"{"request_id":"r1","slot":2}"#);
     assert_eq!((same.id(), other.id()), (first.id(), first.id()));
-    let pending = first.begin(None, START_MS);
+    let pending = first.begin(None, START);
     let (unknown, done) = (unknown(&pending), pending.clone().succeed(answer()));
     let answer = answer();
     let (new, again) = (Ruling::GoesOut { again: false }, Ruling::GoesOut { again: true });
-    let (over_ms, day_ms) = (START_MS + CALL_MS, START_MS + KEPT_MS);
-    for (name, kept, now_ms, expected, otherwise) in [
-        ("nothing", None, START_MS, new, new),
-        ("under way", Some(&pending), START_MS + 1, Ruling::UnderWay(CALL_MS - 1), Ruling::Conflict),
-        ("nearly over", Some(&pending), over_ms - 1, Ruling::UnderWay(1), Ruling::Conflict),
-        ("left by a crash", Some(&pending), over_ms, again, Ruling::Conflict),
-        ("begun by a clock ahead", Some(&pending), START_MS - 60_000, Ruling::UnderWay(CALL_MS), Ruling::Conflict),
-        ("unknown", Some(&unknown), START_MS, again, Ruling::Conflict),
-        ("done", Some(&done), START_MS, Ruling::Done(&answer), Ruling::Conflict),
-        ("done, nearly a day ago", Some(&done), day_ms - 1, Ruling::Done(&answer), Ruling::Conflict),
-        ("done a day ago", Some(&done), day_ms, new, new),
-        ("unknown for a day", Some(&unknown), day_ms, new, new),
-        ("left a day ago", Some(&pending), day_ms, new, new),
+    let (over, day) = (START.plus_ms(CALL_MS), START.plus_ms(KEPT_MS));
+    for (name, kept, now, expected, otherwise) in [
+        ("nothing", None, START, new, new),
+        ("under way", Some(&pending), START.plus_ms(1), Ruling::UnderWay(CALL_MS - 1), Ruling::Conflict),
+        ("nearly over", Some(&pending), over.minus_ms(1), Ruling::UnderWay(1), Ruling::Conflict),
+        ("left by a crash", Some(&pending), over, again, Ruling::Conflict),
+        ("begun by a clock ahead", Some(&pending), START.minus_ms(60_000), Ruling::UnderWay(CALL_MS), Ruling::Conflict),
+        ("unknown", Some(&unknown), START, again, Ruling::Conflict),
+        ("done", Some(&done), START, Ruling::Done(&answer), Ruling::Conflict),
+        ("done, nearly a day ago", Some(&done), day.minus_ms(1), Ruling::Done(&answer), Ruling::Conflict),
+        ("done a day ago", Some(&done), day, new, new),
+        ("unknown for a day", Some(&unknown), day, new, new),
+        ("left a day ago", Some(&pending), day, new, new),
     ] {
-        assert_eq!(same.judge(kept, now_ms), expected, "{name}");
-        assert_eq!(other.judge(kept, now_ms), otherwise, "{name}, other arguments");
+        assert_eq!(same.judge(kept, now), expected, "{name}");
+        assert_eq!(other.judge(kept, now), otherwise, "{name}, other arguments");
     }
 }
 
 #[test]
 fn a_call_that_goes_out_again_keeps_its_day() {
     let first = write(r#"{"request_id":"r1"}"#);
-    let unknown = unknown(&first.begin(None, START_MS));
-    let late_ms = START_MS + KEPT_MS - 1;
-    let again = first.begin(Some(&unknown), late_ms);
-    assert_eq!((again.began_at_ms, &again.state), (START_MS, &State::Pending(late_ms)));
+    let unknown = unknown(&first.begin(None, START));
+    let late = START.plus_ms(KEPT_MS - 1);
+    let again = first.begin(Some(&unknown), late);
+    assert_eq!((again.began_at_ms, &again.state), (START, &State::Pending(late)));
     // Its day ends while it is under way: it is not called a second time meanwhile.
-    assert_eq!(first.judge(Some(&again), late_ms + 10), Ruling::UnderWay(CALL_MS - 10));
-    assert_eq!(first.judge(Some(&again), late_ms + CALL_MS), Ruling::GoesOut { again: false });
-    assert_eq!(first.begin(Some(&again), late_ms + CALL_MS).began_at_ms, late_ms + CALL_MS);
+    assert_eq!(first.judge(Some(&again), late.plus_ms(10)), Ruling::UnderWay(CALL_MS - 10));
+    assert_eq!(first.judge(Some(&again), late.plus_ms(CALL_MS)), Ruling::GoesOut { again: false });
+    assert_eq!(first.begin(Some(&again), late.plus_ms(CALL_MS)).began_at_ms, late.plus_ms(CALL_MS));
 }
 
 #[test]
@@ -147,21 +147,21 @@ fn what_a_failure_leaves_behind() {
 #[test]
 fn a_refusal_tells_nothing_of_the_call_before() {
     let (first, other) = (write(r#"{"request_id":"r1","slot":1}"#), write(r#"{"request_id":"r1","slot":2}"#));
-    let pending = first.begin(None, START_MS);
+    let pending = first.begin(None, START);
     assert_eq!(pending.clone().fail(Effect::None), None);
     // The second call is refused: perhaps because the first one took the slot.
     for before in [unknown(&pending), pending] {
-        let again = first.begin(Some(&before), START_MS + CALL_MS);
+        let again = first.begin(Some(&before), START.plus_ms(CALL_MS));
         let refused = again.fail(Effect::None).expect("stays");
-        assert_eq!(other.judge(Some(&refused), START_MS + CALL_MS), Ruling::Conflict);
-        assert_eq!(first.judge(Some(&refused), START_MS + CALL_MS), Ruling::GoesOut { again: true });
+        assert_eq!(other.judge(Some(&refused), START.plus_ms(CALL_MS)), Ruling::Conflict);
+        assert_eq!(first.judge(Some(&refused), START.plus_ms(CALL_MS)), Ruling::GoesOut { again: true });
     }
 }
 
 #[test]
 fn it_is_kept_as_json_and_says_nothing_of_the_user() {
     let write = write(r#"{"request_id":"r1","contact_phone":"+919800000000"}"#);
-    let pending = write.begin(None, START_MS);
+    let pending = write.begin(None, START);
     for attempt in [pending.clone(), unknown(&pending), pending.succeed(answer())] {
         let text = serde_json::to_string(&attempt).expect("serialises");
         assert_eq!(serde_json::from_str::<Attempt>(&text).expect("reads back"), attempt);
@@ -202,22 +202,22 @@ proptest! {
         let writes = [write(r#"{"request_id":"r1","slot":1}"#), write(r#"{"request_id":"r1","slot":2}"#)];
         let mut kept: Option<Attempt> = None;
         // The call under way: when it began, and whether its process still lives.
-        let mut call: Option<(u64, bool)> = None;
+        let mut call: Option<(Timestamp, bool)> = None;
         // The arguments that may have landed, with the time of the first call; whether more than one call was made of them.
-        let (mut now_ms, mut landed, mut repeated): (u64, Option<(Digest, u64)>, bool) = (START_MS, None, false);
+        let (mut now, mut landed, mut repeated): (Timestamp, Option<(Digest, Timestamp)>, bool) = (START, None, false);
         for event in events {
             match event {
                 Event::Ask { other_body } => {
                     let ask = &writes[usize::from(other_body)];
-                    let within_a_day = landed.filter(|(_, since_ms)| now_ms - since_ms < KEPT_MS);
-                    match ask.judge(kept.as_ref(), now_ms) {
+                    let within_a_day = landed.filter(|(_, since)| now.ms_since(*since) < KEPT_MS);
+                    match ask.judge(kept.as_ref(), now) {
                         Ruling::GoesOut { again } => {
-                            prop_assert!(call.is_none_or(|(began_ms, lives)| !lives && now_ms - began_ms >= CALL_MS));
+                            prop_assert!(call.is_none_or(|(began, lives)| !lives && now.ms_since(began) >= CALL_MS));
                             prop_assert!(within_a_day.is_none_or(|(body, _)| body == ask.body && again));
-                            kept = Some(ask.begin(kept.as_ref(), now_ms));
-                            call = Some((now_ms, true));
+                            kept = Some(ask.begin(kept.as_ref(), now));
+                            call = Some((now, true));
                             repeated = within_a_day.is_some();
-                            landed = landed.filter(|_| within_a_day.is_some()).or(Some((ask.body, now_ms)));
+                            landed = landed.filter(|_| within_a_day.is_some()).or(Some((ask.body, now)));
                         }
                         Ruling::UnderWay(wait_ms) => prop_assert!((1..=CALL_MS).contains(&wait_ms) && call.is_some()),
                         Ruling::Done(same) => {
@@ -239,11 +239,11 @@ proptest! {
                         landed = None;
                     }
                 }
-                Event::Crash => call = call.map(|(began_ms, _)| (began_ms, false)),
+                Event::Crash => call = call.map(|(began, _)| (began, false)),
                 Event::Pass(ms) => {
                     // A living call ends within its time.
-                    if call.is_none_or(|(began_ms, lives)| !lives || now_ms + ms < began_ms + CALL_MS) {
-                        now_ms += ms;
+                    if call.is_none_or(|(began, lives)| !lives || now.plus_ms(ms) < began.plus_ms(CALL_MS)) {
+                        now = now.plus_ms(ms);
                     }
                 }
             }

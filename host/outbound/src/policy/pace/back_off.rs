@@ -5,6 +5,7 @@
 //! and the next round begins. Only a call that began after the last wait tells anything about it: what was under way
 //! when the wait began neither lengthens the next one nor ends the round.
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::expiring_map::Expires;
 
 /// Waits after the first, second and every later RATE_LIMITED, milliseconds.
@@ -23,46 +24,46 @@ const FORGOTTEN_MS: u64 = 60_000;
 pub(super) struct BackOff {
     /// RATE_LIMITED answers of this round.
     times: u32,
-    since_ms: u64,
-    until_ms: u64,
+    since: Timestamp,
+    until: Timestamp,
 }
 
 impl BackOff {
     /// How long the partner is still left alone, milliseconds; zero is not at all.
-    pub(super) fn wait_ms(&self, now_ms: u64) -> u64 {
+    pub(super) fn wait_ms(&self, now: Timestamp) -> u64 {
         // A clock that was set back does not prolong what was told.
-        if now_ms < self.since_ms { 0 } else { self.until_ms.saturating_sub(now_ms) }
+        if now < self.since { 0 } else { self.until.ms_since(now) }
     }
 
-    /// A call that began at `started_ms` met with RATE_LIMITED.
-    pub(super) fn note_rate_limit(&mut self, started_ms: u64, retry_after_ms: Option<u64>, now_ms: u64) {
-        let asked_ms = now_ms.saturating_add(retry_after_ms.unwrap_or(0).min(RETRY_AFTER_MAX_MS));
-        if now_ms < self.since_ms || now_ms >= self.ends_ms() {
+    /// A call that began at `started` met with RATE_LIMITED.
+    pub(super) fn note_rate_limit(&mut self, started: Timestamp, retry_after_ms: Option<u64>, now: Timestamp) {
+        let asked = now.plus_ms(retry_after_ms.unwrap_or(0).min(RETRY_AFTER_MAX_MS));
+        if now < self.since || now >= self.ends_at() {
             *self = Self::default();
         }
-        if started_ms < self.until_ms {
-            self.until_ms = self.until_ms.max(asked_ms);
+        if started < self.until {
+            self.until = self.until.max(asked);
             return;
         }
         let step = usize::try_from(self.times).unwrap_or(usize::MAX).min(BACK_OFF_MS.len() - 1);
         let left_alone = self.times >= BACK_OFF_TRIES;
         let wait_ms = if left_alone { LEFT_ALONE_MS } else { BACK_OFF_MS[step] };
         self.times = if left_alone { 0 } else { self.times + 1 };
-        self.since_ms = now_ms;
-        self.until_ms = now_ms.saturating_add(wait_ms).max(asked_ms);
+        self.since = now;
+        self.until = now.plus_ms(wait_ms).max(asked);
     }
 
-    /// A call that began at `started_ms` was answered with something else than RATE_LIMITED.
-    pub(super) fn note_answer(&mut self, started_ms: u64) {
-        if started_ms >= self.until_ms {
+    /// A call that began at `started` was answered with something else than RATE_LIMITED.
+    pub(super) fn note_answer(&mut self, started: Timestamp) {
+        if started >= self.until {
             *self = Self::default();
         }
     }
 }
 
 impl Expires for BackOff {
-    fn ends_ms(&self) -> u64 {
-        self.until_ms.saturating_add(FORGOTTEN_MS)
+    fn ends_at(&self) -> Timestamp {
+        self.until.plus_ms(FORGOTTEN_MS)
     }
 }
 
@@ -72,15 +73,15 @@ mod tests {
 
     use super::*;
 
-    const START_MS: u64 = 1_000_000;
+    const START: Timestamp = Timestamp::from_ms(1_000_000);
 
     /// The waits that a partner causes that is tried again as soon as each is over, and always asks to slow down.
     fn waits(number: usize, asked_ms: Option<u64>) -> Vec<u64> {
-        let (mut back_off, mut now_ms) = (BackOff::default(), START_MS);
+        let (mut back_off, mut now) = (BackOff::default(), START);
         let step = |_| {
-            back_off.note_rate_limit(now_ms, asked_ms, now_ms);
-            let wait_ms = back_off.wait_ms(now_ms);
-            now_ms += wait_ms;
+            back_off.note_rate_limit(now, asked_ms, now);
+            let wait_ms = back_off.wait_ms(now);
+            now = now.plus_ms(wait_ms);
             wait_ms
         };
         (0..number).map(step).collect()
@@ -98,37 +99,37 @@ mod tests {
     fn calls_of_before_the_wait_tell_nothing_about_it() {
         let mut back_off = BackOff::default();
         for _ in 0..10 {
-            back_off.note_rate_limit(START_MS, None, START_MS + 100);
+            back_off.note_rate_limit(START, None, START.plus_ms(100));
         }
-        assert_eq!(back_off.wait_ms(START_MS + 100), 1_000);
-        back_off.note_answer(START_MS);
-        assert_eq!(back_off.wait_ms(START_MS + 100), 1_000);
+        assert_eq!(back_off.wait_ms(START.plus_ms(100)), 1_000);
+        back_off.note_answer(START);
+        assert_eq!(back_off.wait_ms(START.plus_ms(100)), 1_000);
         // They may still ask for more time.
-        back_off.note_rate_limit(START_MS, Some(3_000), START_MS + 200);
-        assert_eq!(back_off.wait_ms(START_MS + 200), 3_000);
+        back_off.note_rate_limit(START, Some(3_000), START.plus_ms(200));
+        assert_eq!(back_off.wait_ms(START.plus_ms(200)), 3_000);
     }
 
     #[test]
     fn an_answer_or_a_quiet_minute_ends_the_round() {
         let mut back_off = BackOff::default();
-        back_off.note_rate_limit(START_MS, None, START_MS);
-        back_off.note_answer(START_MS + 1_000);
-        back_off.note_rate_limit(START_MS + 2_000, None, START_MS + 2_000);
-        assert_eq!(back_off.wait_ms(START_MS + 2_000), 1_000);
-        let later_ms = START_MS + 3_000 + FORGOTTEN_MS;
-        back_off.note_rate_limit(later_ms, None, later_ms);
-        assert_eq!(back_off.wait_ms(later_ms), 1_000);
-        back_off.note_rate_limit(later_ms + 1_000, None, later_ms + 1_000);
-        assert_eq!(back_off.wait_ms(later_ms + 1_000), 4_000);
+        back_off.note_rate_limit(START, None, START);
+        back_off.note_answer(START.plus_ms(1_000));
+        back_off.note_rate_limit(START.plus_ms(2_000), None, START.plus_ms(2_000));
+        assert_eq!(back_off.wait_ms(START.plus_ms(2_000)), 1_000);
+        let later = START.plus_ms(3_000 + FORGOTTEN_MS);
+        back_off.note_rate_limit(later, None, later);
+        assert_eq!(back_off.wait_ms(later), 1_000);
+        back_off.note_rate_limit(later.plus_ms(1_000), None, later.plus_ms(1_000));
+        assert_eq!(back_off.wait_ms(later.plus_ms(1_000)), 4_000);
     }
 
     #[test]
     fn a_clock_that_is_set_back_ends_the_wait() {
         let mut back_off = BackOff::default();
-        back_off.note_rate_limit(START_MS, None, START_MS);
-        assert_eq!(back_off.wait_ms(START_MS - 500_000), 0);
-        back_off.note_rate_limit(1_000, None, 1_000);
-        assert_eq!(back_off.wait_ms(1_000), 1_000);
+        back_off.note_rate_limit(START, None, START);
+        assert_eq!(back_off.wait_ms(START.minus_ms(500_000)), 0);
+        back_off.note_rate_limit(Timestamp::from_ms(1_000), None, Timestamp::from_ms(1_000));
+        assert_eq!(back_off.wait_ms(Timestamp::from_ms(1_000)), 1_000);
     }
 
     proptest! {
@@ -137,17 +138,17 @@ mod tests {
             steps in prop::collection::vec(
                 (0_u64..100_000, prop::option::of(prop_oneof![0_u64..700_000, Just(u64::MAX)]), any::<bool>()), 1..50),
         ) {
-            let (mut back_off, mut now_ms) = (BackOff::default(), START_MS);
+            let (mut back_off, mut now) = (BackOff::default(), START);
             for (step_ms, asked_ms, limited) in steps {
-                let started_ms = now_ms;
-                now_ms += step_ms;
+                let started = now;
+                now = now.plus_ms(step_ms);
                 if limited {
-                    back_off.note_rate_limit(started_ms, asked_ms, now_ms);
-                    let wait_ms = back_off.wait_ms(now_ms);
+                    back_off.note_rate_limit(started, asked_ms, now);
+                    let wait_ms = back_off.wait_ms(now);
                     prop_assert!(wait_ms >= asked_ms.unwrap_or(0).min(RETRY_AFTER_MAX_MS));
                     prop_assert!(wait_ms <= RETRY_AFTER_MAX_MS);
                 } else {
-                    back_off.note_answer(started_ms);
+                    back_off.note_answer(started);
                 }
             }
         }

@@ -19,6 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use self::back_off::BackOff;
 use self::window::{Limit, Slot, Window};
 use super::key_of;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Tool, ToolRole};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::expiring_map::{ExpiringMap, Full};
@@ -114,11 +115,11 @@ impl Pace {
     ///
     /// # Errors
     /// [`HeldCall`] where it may not be made yet.
-    pub fn admit(&self, call: &PacedCall<'_>, now_ms: u64) -> Result<Option<UserSlot>, HeldCall> {
+    pub fn admit(&self, call: &PacedCall<'_>, now: Timestamp) -> Result<Option<UserSlot>, HeldCall> {
         let mut counts = self.counts();
-        match counts.longest_wait(call, now_ms) {
+        match counts.longest_wait(call, now) {
             Some(held) => Err(held),
-            None => Ok(counts.take(call, now_ms)),
+            None => Ok(counts.take(call, now)),
         }
     }
 
@@ -127,26 +128,26 @@ impl Pace {
         self.counts().users.change(&rate, |window| window.give_back(slot));
     }
 
-    /// A call that began at `started_ms` met with RATE_LIMITED.
+    /// A call that began at `started` met with RATE_LIMITED.
     pub(crate) fn note_rate_limit(
         &self,
         partner: &PartnerId,
-        started_ms: u64,
+        started: Timestamp,
         retry_after_ms: Option<u64>,
-        now_ms: u64,
+        now: Timestamp,
     ) {
         let key = key_of(&[partner.as_str()]);
         let mut counts = self.counts();
         // Without room the call's own retries and the partner's rate still hold.
-        if counts.back_offs.room_for(&key, now_ms).is_ok() {
-            let note = |back_off: &mut BackOff| back_off.note_rate_limit(started_ms, retry_after_ms, now_ms);
-            counts.back_offs.change_or_insert(key, now_ms, BackOff::default, note);
+        if counts.back_offs.room_for(&key, now).is_ok() {
+            let note = |back_off: &mut BackOff| back_off.note_rate_limit(started, retry_after_ms, now);
+            counts.back_offs.change_or_insert(key, now, BackOff::default, note);
         }
     }
 
-    /// A call that began at `started_ms` was answered with anything else.
-    pub(crate) fn note_answer(&self, partner: &PartnerId, started_ms: u64) {
-        self.counts().back_offs.change(&key_of(&[partner.as_str()]), |back_off| back_off.note_answer(started_ms));
+    /// A call that began at `started` was answered with anything else.
+    pub(crate) fn note_answer(&self, partner: &PartnerId, started: Timestamp) {
+        self.counts().back_offs.change(&key_of(&[partner.as_str()]), |back_off| back_off.note_answer(started));
     }
 
     /// Counts are whole after every step, so one that a panic interrupted can be used.
@@ -156,31 +157,30 @@ impl Pace {
 }
 
 impl Counts {
-    fn left_alone_ms(&self, partner: &PartnerId, now_ms: u64) -> Option<u64> {
-        let wait_ms = self.back_offs.get(&key_of(&[partner.as_str()]), now_ms)?.wait_ms(now_ms);
+    fn left_alone_ms(&self, partner: &PartnerId, now: Timestamp) -> Option<u64> {
+        let wait_ms = self.back_offs.get(&key_of(&[partner.as_str()]), now)?.wait_ms(now);
         (wait_ms > 0).then_some(wait_ms)
     }
 
     /// What holds the call back for the longest.
-    fn longest_wait(&mut self, call: &PacedCall<'_>, now_ms: u64) -> Option<HeldCall> {
-        let left_alone_ms = self.left_alone_ms(call.partner, now_ms);
+    fn longest_wait(&mut self, call: &PacedCall<'_>, now: Timestamp) -> Option<HeldCall> {
+        let left_alone_ms = self.left_alone_ms(call.partner, now);
         let back_off = left_alone_ms.map(|wait_ms| HeldCall { wait_ms, by: HeldBy::BackOff });
         let (tool, limit) = partner_rate(call);
-        let partner = wait(&mut self.partner_tools, &tool, limit, HeldBy::PartnerRate, now_ms);
-        let user =
-            user_rate(call).and_then(|(user, limit)| wait(&mut self.users, &user, limit, HeldBy::UserRate, now_ms));
+        let partner = wait(&mut self.partner_tools, &tool, limit, HeldBy::PartnerRate, now);
+        let user = user_rate(call).and_then(|(user, limit)| wait(&mut self.users, &user, limit, HeldBy::UserRate, now));
         [back_off, partner, user].into_iter().flatten().max_by_key(|held| held.wait_ms)
     }
 
-    fn take(&mut self, call: &PacedCall<'_>, now_ms: u64) -> Option<UserSlot> {
+    fn take(&mut self, call: &PacedCall<'_>, now: Timestamp) -> Option<UserSlot> {
         self.calls_so_far += 1;
         let number = self.calls_so_far;
         let (tool, limit) = partner_rate(call);
-        let take = |window: &mut Window| window.take(limit, now_ms, number);
-        self.partner_tools.change_or_insert(tool, now_ms, Window::default, take);
+        let take = |window: &mut Window| window.take(limit, now, number);
+        self.partner_tools.change_or_insert(tool, now, Window::default, take);
         let (rate, limit) = user_rate(call)?;
-        let take = |window: &mut Window| window.take(limit, now_ms, number);
-        let slot = self.users.change_or_insert(rate, now_ms, Window::default, take);
+        let take = |window: &mut Window| window.take(limit, now, number);
+        let slot = self.users.change_or_insert(rate, now, Window::default, take);
         Some(UserSlot { rate, slot })
     }
 }
@@ -190,12 +190,12 @@ fn wait(
     key: &Digest,
     limit: Limit,
     by: HeldBy,
-    now_ms: u64,
+    now: Timestamp,
 ) -> Option<HeldCall> {
-    if let Err(Full { until_ms }) = windows.room_for(key, now_ms) {
-        return Some(HeldCall { wait_ms: until_ms.saturating_sub(now_ms).max(1), by: HeldBy::Crowded });
+    if let Err(Full { until }) = windows.room_for(key, now) {
+        return Some(HeldCall { wait_ms: until.ms_since(now).max(1), by: HeldBy::Crowded });
     }
-    let wait_ms = windows.change(key, |window| window.wait_ms(limit, now_ms))?;
+    let wait_ms = windows.change(key, |window| window.wait_ms(limit, now))?;
     (wait_ms > 0).then_some(HeldCall { wait_ms, by })
 }
 

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use intent_gateway_testing::contract as test_support;
 
-const START_MS: u64 = 1_000_000;
+const START: Timestamp = Timestamp::from_ms(1_000_000);
 
 fn partner(name: &str) -> PartnerId {
     PartnerId::parse(name).expect("well formed")
@@ -26,8 +26,8 @@ enum Decision {
     Wait(u64, HeldBy),
 }
 
-fn admit(pace: &Pace, call: &PacedCall<'_>, now_ms: u64) -> Decision {
-    pace.admit(call, now_ms).map_or_else(|HeldCall { wait_ms, by }| Decision::Wait(wait_ms, by), |_| Decision::Call)
+fn admit(pace: &Pace, call: &PacedCall<'_>, now: Timestamp) -> Decision {
+    pace.admit(call, now).map_or_else(|HeldCall { wait_ms, by }| Decision::Wait(wait_ms, by), |_| Decision::Call)
 }
 
 /// A call for one user or none at one partner, in the same intent.
@@ -49,12 +49,12 @@ fn each_role_has_its_rate() {
         (ToolRole::Utility, [0, 0, 0], [Decision::Call; 3]),
     ] {
         let (pace, tool) = (Pace::default(), tool(role, 600));
-        let seen = at.map(|at_ms| admit(&pace, &call(&one, &tool, Some(&ann)), START_MS + at_ms));
+        let seen = at.map(|at_ms| admit(&pace, &call(&one, &tool, Some(&ann)), START.plus_ms(at_ms)));
         assert_eq!(seen, expected, "{role:?}");
         // Another user, another partner, and no user at all are not held back by it.
-        let last_ms = START_MS + at[2];
+        let last = START.plus_ms(at[2]);
         for paced in [call(&one, &tool, Some(&bob)), call(&other, &tool, Some(&ann)), call(&one, &tool, None)] {
-            assert_eq!(admit(&pace, &paced, last_ms), Decision::Call, "{role:?}");
+            assert_eq!(admit(&pace, &paced, last), Decision::Call, "{role:?}");
         }
     }
 }
@@ -65,11 +65,11 @@ fn details_are_counted_over_all_partners() {
     let (pace, tool) = (Pace::default(), tool(ToolRole::GetDetail, 600));
     for step in 0..5 {
         let partner = if step % 2 == 0 { &one } else { &other };
-        assert_eq!(admit(&pace, &call(partner, &tool, Some(&ann)), START_MS + step * 10), Decision::Call);
+        assert_eq!(admit(&pace, &call(partner, &tool, Some(&ann)), START.plus_ms(step * 10)), Decision::Call);
     }
-    let held = admit(&pace, &call(&one, &tool, Some(&ann)), START_MS + 100);
+    let held = admit(&pace, &call(&one, &tool, Some(&ann)), START.plus_ms(100));
     assert_eq!(held, Decision::Wait(900, HeldBy::UserRate));
-    assert_eq!(admit(&pace, &call(&one, &tool, Some(&ann)), START_MS + 1_000), Decision::Call);
+    assert_eq!(admit(&pace, &call(&one, &tool, Some(&ann)), START.plus_ms(1_000)), Decision::Call);
 }
 
 #[test]
@@ -78,9 +78,9 @@ fn a_retry_counts_for_the_partner_alone() {
     let (pace, tool) = (Pace::default(), tool(ToolRole::Create, 2));
     let first = call(&one, &tool, Some(&ann));
     let again = PacedCall { is_repeat: true, ..first };
-    assert_eq!(admit(&pace, &first, START_MS), Decision::Call);
-    assert_eq!(admit(&pace, &again, START_MS + 2_000), Decision::Call);
-    assert_eq!(admit(&pace, &again, START_MS + 4_000), Decision::Wait(56_000, HeldBy::PartnerRate));
+    assert_eq!(admit(&pace, &first, START), Decision::Call);
+    assert_eq!(admit(&pace, &again, START.plus_ms(2_000)), Decision::Call);
+    assert_eq!(admit(&pace, &again, START.plus_ms(4_000)), Decision::Wait(56_000, HeldBy::PartnerRate));
 }
 
 #[test]
@@ -88,23 +88,26 @@ fn what_came_to_nothing_gives_the_user_the_turn_back() {
     let (one, ann, bob) = (partner("one"), user("ann"), user("bob"));
     let (pace, create) = (Pace::default(), tool(ToolRole::Create, 2));
     let first = call(&one, &create, Some(&ann));
-    let slot = pace.admit(&first, START_MS).expect("admitted").expect("her own");
+    let slot = pace.admit(&first, START).expect("admitted").expect("her own");
     pace.give_back(slot);
-    assert_eq!(admit(&pace, &first, START_MS), Decision::Call);
-    let held = admit(&pace, &call(&one, &create, Some(&bob)), START_MS + 1);
+    assert_eq!(admit(&pace, &first, START), Decision::Call);
+    let held = admit(&pace, &call(&one, &create, Some(&bob)), START.plus_ms(1));
     assert_eq!(held, Decision::Wait(59_999, HeldBy::PartnerRate), "the partner was called twice all the same");
     let other = Tool { name: "another".to_owned(), rate_per_minute: 3, ..create.clone() };
     let repeat = PacedCall { is_repeat: true, ..call(&one, &other, Some(&ann)) };
-    assert!(matches!(pace.admit(&repeat, START_MS), Ok(None)), "a repeated call takes no slot of the user");
-    assert_eq!(admit(&pace, &call(&one, &other, Some(&ann)), START_MS), Decision::Call, "each tool by itself");
-    assert_eq!(admit(&pace, &call(&one, &other, Some(&ann)), START_MS + 1), Decision::Wait(59_999, HeldBy::UserRate));
+    assert!(matches!(pace.admit(&repeat, START), Ok(None)), "a repeated call takes no slot of the user");
+    assert_eq!(admit(&pace, &call(&one, &other, Some(&ann)), START), Decision::Call, "each tool by itself");
+    assert_eq!(
+        admit(&pace, &call(&one, &other, Some(&ann)), START.plus_ms(1)),
+        Decision::Wait(59_999, HeldBy::UserRate)
+    );
 }
 
 #[test]
 fn a_call_that_came_to_nothing_gives_back_its_own_slot() {
     let (one, ann) = (partner("one"), user("ann"));
     let (pace, detail) = (Pace::default(), tool(ToolRole::GetDetail, 600));
-    let ask = |at_ms| pace.admit(&call(&one, &detail, Some(&ann)), START_MS + at_ms);
+    let ask = |at_ms| pace.admit(&call(&one, &detail, Some(&ann)), START.plus_ms(at_ms));
     let first = ask(0).expect("admitted").expect("her own");
     for at_ms in [900; 4] {
         assert!(ask(at_ms).is_ok());
@@ -119,13 +122,13 @@ fn a_call_that_came_to_nothing_gives_back_its_own_slot() {
 fn a_partners_rate_is_per_tool_and_intent_for_all_users() {
     let (one, other, users) = (partner("one"), partner("other"), ["a", "b", "c"].map(user));
     let (pace, search) = (Pace::default(), tool(ToolRole::Search, 2));
-    let seen = [0, 1, 2].map(|who| admit(&pace, &call(&one, &search, Some(&users[who])), START_MS));
+    let seen = [0, 1, 2].map(|who| admit(&pace, &call(&one, &search, Some(&users[who])), START));
     assert_eq!(seen, [Decision::Call, Decision::Call, Decision::Wait(60_000, HeldBy::PartnerRate)]);
     let mut cancel = tool(ToolRole::Cancel, 2);
     cancel.name = "cancel_thing".to_owned();
     let elsewhere = PacedCall { intent: "test.other", ..call(&one, &search, None) };
     for paced in [call(&one, &cancel, None), call(&other, &search, None), elsewhere] {
-        assert_eq!(admit(&pace, &paced, START_MS), Decision::Call, "{paced:?}");
+        assert_eq!(admit(&pace, &paced, START), Decision::Call, "{paced:?}");
     }
 }
 
@@ -133,32 +136,32 @@ fn a_partners_rate_is_per_tool_and_intent_for_all_users() {
 fn what_is_held_back_is_not_counted() {
     let (one, ann, bob) = (partner("one"), user("ann"), user("bob"));
     let (pace, tool) = (Pace::default(), tool(ToolRole::Search, 2));
-    assert_eq!(admit(&pace, &call(&one, &tool, Some(&ann)), START_MS), Decision::Call);
+    assert_eq!(admit(&pace, &call(&one, &tool, Some(&ann)), START), Decision::Call);
     for _ in 0..10 {
         // Held by the user's rate: the partner's stays as it is.
-        assert_eq!(admit(&pace, &call(&one, &tool, Some(&ann)), START_MS), Decision::Wait(1_000, HeldBy::UserRate));
+        assert_eq!(admit(&pace, &call(&one, &tool, Some(&ann)), START), Decision::Wait(1_000, HeldBy::UserRate));
     }
-    assert_eq!(admit(&pace, &call(&one, &tool, Some(&bob)), START_MS), Decision::Call);
+    assert_eq!(admit(&pace, &call(&one, &tool, Some(&bob)), START), Decision::Call);
     // The longest wait is told.
-    assert_eq!(admit(&pace, &call(&one, &tool, Some(&ann)), START_MS), Decision::Wait(60_000, HeldBy::PartnerRate));
+    assert_eq!(admit(&pace, &call(&one, &tool, Some(&ann)), START), Decision::Wait(60_000, HeldBy::PartnerRate));
 }
 
 #[test]
 fn a_partner_that_asked_to_slow_down_is_left_alone() {
     let (one, other) = (partner("one"), partner("other"));
     let (pace, tool) = (Pace::default(), tool(ToolRole::Cancel, 600));
-    assert_eq!(pace.counts().left_alone_ms(&one, START_MS), None);
-    pace.note_rate_limit(&one, START_MS, Some(2_500), START_MS);
-    assert_eq!(pace.counts().left_alone_ms(&one, START_MS + 500), Some(2_000));
-    assert_eq!(admit(&pace, &call(&one, &tool, None), START_MS + 500), Decision::Wait(2_000, HeldBy::BackOff));
-    assert_eq!(admit(&pace, &call(&other, &tool, None), START_MS), Decision::Call);
-    assert_eq!(pace.counts().left_alone_ms(&one, START_MS + 2_500), None);
-    assert_eq!(admit(&pace, &call(&one, &tool, None), START_MS + 2_500), Decision::Call);
-    pace.note_rate_limit(&one, START_MS + 2_500, None, START_MS + 2_600);
-    assert_eq!(pace.counts().left_alone_ms(&one, START_MS + 2_600), Some(4_000));
-    pace.note_answer(&one, START_MS + 6_600);
-    pace.note_rate_limit(&one, START_MS + 7_000, None, START_MS + 7_000);
-    assert_eq!(pace.counts().left_alone_ms(&one, START_MS + 7_000), Some(1_000));
+    assert_eq!(pace.counts().left_alone_ms(&one, START), None);
+    pace.note_rate_limit(&one, START, Some(2_500), START);
+    assert_eq!(pace.counts().left_alone_ms(&one, START.plus_ms(500)), Some(2_000));
+    assert_eq!(admit(&pace, &call(&one, &tool, None), START.plus_ms(500)), Decision::Wait(2_000, HeldBy::BackOff));
+    assert_eq!(admit(&pace, &call(&other, &tool, None), START), Decision::Call);
+    assert_eq!(pace.counts().left_alone_ms(&one, START.plus_ms(2_500)), None);
+    assert_eq!(admit(&pace, &call(&one, &tool, None), START.plus_ms(2_500)), Decision::Call);
+    pace.note_rate_limit(&one, START.plus_ms(2_500), None, START.plus_ms(2_600));
+    assert_eq!(pace.counts().left_alone_ms(&one, START.plus_ms(2_600)), Some(4_000));
+    pace.note_answer(&one, START.plus_ms(6_600));
+    pace.note_rate_limit(&one, START.plus_ms(7_000), None, START.plus_ms(7_000));
+    assert_eq!(pace.counts().left_alone_ms(&one, START.plus_ms(7_000)), Some(1_000));
 }
 
 #[test]
@@ -167,11 +170,11 @@ fn counts_are_bounded() {
     let pace = Pace::default();
     for number in 0..USERS_MAX {
         let user = user(&number.to_string());
-        assert_eq!(admit(&pace, &call(&one, &tool, Some(&user)), START_MS), Decision::Call);
+        assert_eq!(admit(&pace, &call(&one, &tool, Some(&user)), START), Decision::Call);
     }
     let late = user("late");
-    assert_eq!(admit(&pace, &call(&one, &tool, Some(&late)), START_MS), Decision::Wait(1_000, HeldBy::Crowded));
-    assert_eq!(admit(&pace, &call(&one, &tool, Some(&late)), START_MS + 1_000), Decision::Call);
+    assert_eq!(admit(&pace, &call(&one, &tool, Some(&late)), START), Decision::Wait(1_000, HeldBy::Crowded));
+    assert_eq!(admit(&pace, &call(&one, &tool, Some(&late)), START.plus_ms(1_000)), Decision::Call);
     assert!(pace.counts().users.len() < 10, "what has ended is forgotten");
 }
 
@@ -186,11 +189,11 @@ proptest! {
         let tools = ["search", "get", "create"].into_iter().zip(tools).map(|(name, tool)| Tool { name: name.to_owned(), ..tool });
         let tools: Vec<Tool> = tools.collect();
         let pace = Pace::default();
-        let (mut now_ms, mut made) = (START_MS, Vec::<(u64, usize, usize, usize)>::new());
+        let (mut now, mut made) = (START, Vec::<(Timestamp, usize, usize, usize)>::new());
         for (partner, user, tool, step_ms) in steps {
-            now_ms += step_ms;
+            now = now.plus_ms(step_ms);
             let within = |per_ms: u64, same: &dyn Fn(usize, usize, usize) -> bool| {
-                let recent = made.iter().filter(|(at_ms, ..)| *at_ms + per_ms > now_ms);
+                let recent = made.iter().filter(|(at, ..)| at.plus_ms(per_ms) > now);
                 recent.filter(|(_, p, u, t)| same(*p, *u, *t)).count()
             };
             let full = within(60_000, &|p, _, t| (p, t) == (partner, tool)) >= tools[tool].rate_per_minute as usize
@@ -199,10 +202,10 @@ proptest! {
                     1 => within(1_000, &|_, u, t| (u, t) == (user, 1)) >= 5,
                     _ => within(60_000, &|p, u, t| (p, u, t) == (partner, user, 2)) >= 1,
                 };
-            let decision = admit(&pace, &call(&partners[partner], &tools[tool], Some(&users[user])), now_ms);
+            let decision = admit(&pace, &call(&partners[partner], &tools[tool], Some(&users[user])), now);
             if decision == Decision::Call {
                 prop_assert!(!full);
-                made.push((now_ms, partner, user, tool));
+                made.push((now, partner, user, tool));
             } else {
                 // 90 a minute are remembered in groups, which may hold a call back a second longer.
                 prop_assert!(full || tool > 0);

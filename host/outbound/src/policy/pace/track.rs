@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::super::key_of;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::expiring_map::{Expires, ExpiringMap};
 use intent_gateway_domain::id::{PartnerId, UserId};
@@ -49,7 +50,7 @@ impl<T> Clone for Tracker<T> {
 }
 
 struct Order<T> {
-    called_at_ms: u64,
+    called_at: Timestamp,
     under_way: bool,
     last: Option<Last<T>>,
 }
@@ -57,7 +58,7 @@ struct Order<T> {
 struct Last<T> {
     answer: Arc<T>,
     user: Option<UserId>,
-    at_ms: u64,
+    at: Timestamp,
     bytes: usize,
 }
 
@@ -91,25 +92,25 @@ impl<T> fmt::Debug for TrackPermit<T> {
 
 impl<T> Tracker<T> {
     /// What to do for a user who asks about an order at a partner.
-    pub fn ask(&self, partner: &PartnerId, booking: &str, user: Option<&UserId>, now_ms: u64) -> TrackDecision<T> {
+    pub fn ask(&self, partner: &PartnerId, booking: &str, user: Option<&UserId>, now: Timestamp) -> TrackDecision<T> {
         let order = key_of(&[partner.as_str(), booking]);
         let mut orders = self.orders();
-        if let Err(full) = orders.room_for(&order, now_ms) {
-            return TrackDecision::Wait(full.until_ms.saturating_sub(now_ms).max(ASK_AGAIN_MS));
+        if let Err(full) = orders.room_for(&order, now) {
+            return TrackDecision::Wait(full.until.ms_since(now).max(ASK_AGAIN_MS));
         }
-        if let Some(state) = orders.get(&order, now_ms) {
+        if let Some(state) = orders.get(&order, now) {
             // After a clock was set back, what lies ahead is long past.
-            let since_ms = now_ms.checked_sub(state.called_at_ms).unwrap_or(BETWEEN_CALLS_MS);
+            let since_ms = if now < state.called_at { BETWEEN_CALLS_MS } else { now.ms_since(state.called_at) };
             if state.under_way || since_ms < BETWEEN_CALLS_MS {
-                return match state.last.as_ref().filter(|last| last.serves(user, now_ms)) {
+                return match state.last.as_ref().filter(|last| last.serves(user, now)) {
                     Some(last) => TrackDecision::Serve(Arc::clone(&last.answer)),
                     None if state.under_way => TrackDecision::Wait(ASK_AGAIN_MS),
                     None => TrackDecision::Wait(BETWEEN_CALLS_MS - since_ms),
                 };
             }
         }
-        let new = || Order { called_at_ms: now_ms, under_way: true, last: None };
-        orders.change_or_insert(order, now_ms, new, |state| (state.called_at_ms, state.under_way) = (now_ms, true));
+        let new = || Order { called_at: now, under_way: true, last: None };
+        orders.change_or_insert(order, now, new, |state| (state.called_at, state.under_way) = (now, true));
         drop(orders);
         TrackDecision::Call(TrackPermit { tracker: self.clone(), order, user: user.cloned() })
     }
@@ -122,11 +123,11 @@ impl<T> Tracker<T> {
 
 impl<T> TrackPermit<T> {
     /// Keeps the partner's answer, of so many bytes, for those who ask next.
-    pub fn keep_answer(self, answer: Arc<T>, bytes: usize, now_ms: u64) {
+    pub fn keep_answer(self, answer: Arc<T>, bytes: usize, now: Timestamp) {
         let mut orders = self.tracker.orders();
         orders.change(&self.order, |state| state.last = None);
         if orders.bytes().saturating_add(bytes) <= ANSWERS_MAX_BYTES {
-            let last = Last { answer, user: self.user.clone(), at_ms: now_ms, bytes };
+            let last = Last { answer, user: self.user.clone(), at: now, bytes };
             orders.change(&self.order, |state| state.last = Some(last));
         }
     }
@@ -139,18 +140,18 @@ impl<T> Drop for TrackPermit<T> {
 }
 
 impl<T> Last<T> {
-    fn serves(&self, user: Option<&UserId>, now_ms: u64) -> bool {
-        self.user.as_ref() == user && now_ms.checked_sub(self.at_ms).is_some_and(|age_ms| age_ms < SERVED_MAX_AGE_MS)
+    fn serves(&self, user: Option<&UserId>, now: Timestamp) -> bool {
+        self.user.as_ref() == user && self.at <= now && now.ms_since(self.at) < SERVED_MAX_AGE_MS
     }
 }
 
 impl<T> Expires for Order<T> {
-    fn ends_ms(&self) -> u64 {
+    fn ends_at(&self) -> Timestamp {
         if self.under_way {
-            return u64::MAX;
+            return Timestamp::MAX;
         }
-        let served_ms = self.last.as_ref().map_or(0, |last| last.at_ms.saturating_add(SERVED_MAX_AGE_MS));
-        served_ms.max(self.called_at_ms.saturating_add(BETWEEN_CALLS_MS))
+        let served = self.last.as_ref().map_or(Timestamp::EPOCH, |last| last.at.plus_ms(SERVED_MAX_AGE_MS));
+        served.max(self.called_at.plus_ms(BETWEEN_CALLS_MS))
     }
 
     fn bytes(&self) -> usize {
@@ -164,7 +165,7 @@ mod tests {
 
     use super::*;
 
-    const START_MS: u64 = 1_000_000;
+    const START: Timestamp = Timestamp::from_ms(1_000_000);
 
     fn partner() -> PartnerId {
         PartnerId::parse("one").expect("well formed")
@@ -175,7 +176,7 @@ mod tests {
     }
 
     fn ask(tracker: &Tracker<u64>, booking: &str, at_ms: u64) -> TrackDecision<u64> {
-        tracker.ask(&partner(), booking, Some(&ann()), START_MS + at_ms)
+        tracker.ask(&partner(), booking, Some(&ann()), START.plus_ms(at_ms))
     }
 
     fn permit(track: TrackDecision<u64>) -> TrackPermit<u64> {
@@ -205,24 +206,24 @@ mod tests {
         let first = permit(ask(&tracker, "b1", 0));
         assert_eq!(waits(ask(&tracker, "b1", 100)), ASK_AGAIN_MS);
         drop(permit(ask(&tracker, "b2", 100)));
-        first.keep_answer(Arc::new(7), 1, START_MS + 200);
+        first.keep_answer(Arc::new(7), 1, START.plus_ms(200));
         assert_eq!(served(ask(&tracker, "b1", 300)), 7);
         assert_eq!(served(ask(&tracker, "b1", 4_999)), 7);
         let second = permit(ask(&tracker, "b1", 5_000));
         assert_eq!(served(ask(&tracker, "b1", 5_001)), 7, "while the next call is under way");
-        second.keep_answer(Arc::new(8), 1, START_MS + 5_500);
+        second.keep_answer(Arc::new(8), 1, START.plus_ms(5_500));
         assert_eq!(served(ask(&tracker, "b1", 9_000)), 8);
     }
 
     #[test]
     fn an_answer_is_its_users_alone_and_never_old() {
         let tracker = Tracker::default();
-        permit(ask(&tracker, "b1", 0)).keep_answer(Arc::new(7), 1, START_MS);
+        permit(ask(&tracker, "b1", 0)).keep_answer(Arc::new(7), 1, START);
         let bob = UserId::parse("bob").expect("well formed");
-        assert_eq!(waits(tracker.ask(&partner(), "b1", Some(&bob), START_MS + 1_000)), 4_000);
-        assert_eq!(waits(tracker.ask(&partner(), "b1", None, START_MS + 1_000)), 4_000);
+        assert_eq!(waits(tracker.ask(&partner(), "b1", Some(&bob), START.plus_ms(1_000))), 4_000);
+        assert_eq!(waits(tracker.ask(&partner(), "b1", None, START.plus_ms(1_000))), 4_000);
         let other = PartnerId::parse("other").expect("well formed");
-        assert!(matches!(tracker.ask(&other, "b1", Some(&ann()), START_MS), TrackDecision::Call(_)));
+        assert!(matches!(tracker.ask(&other, "b1", Some(&ann()), START), TrackDecision::Call(_)));
         let _under_way = permit(ask(&tracker, "b1", SERVED_MAX_AGE_MS));
         assert_eq!(waits(ask(&tracker, "b1", SERVED_MAX_AGE_MS)), ASK_AGAIN_MS);
     }
@@ -238,16 +239,16 @@ mod tests {
         drop(slow);
         drop(permit(ask(&tracker, "b1", 20_000)));
         // A clock that was set back holds nobody.
-        assert!(matches!(tracker.ask(&partner(), "b1", None, 5), TrackDecision::Call(_)));
+        assert!(matches!(tracker.ask(&partner(), "b1", None, Timestamp::from_ms(5)), TrackDecision::Call(_)));
     }
 
     #[test]
     fn answers_and_orders_are_bounded() {
         let tracker = Tracker::default();
-        permit(ask(&tracker, "large", 0)).keep_answer(Arc::new(1), ANSWERS_MAX_BYTES, START_MS);
-        permit(ask(&tracker, "next", 0)).keep_answer(Arc::new(2), 1, START_MS);
+        permit(ask(&tracker, "large", 0)).keep_answer(Arc::new(1), ANSWERS_MAX_BYTES, START);
+        permit(ask(&tracker, "next", 0)).keep_answer(Arc::new(2), 1, START);
         assert_eq!(waits(ask(&tracker, "next", 0)), BETWEEN_CALLS_MS);
-        permit(ask(&tracker, "large", 5_000)).keep_answer(Arc::new(3), 10, START_MS + 5_000);
+        permit(ask(&tracker, "large", 5_000)).keep_answer(Arc::new(3), 10, START.plus_ms(5_000));
         for number in 1..ORDERS_MAX {
             drop(permit(ask(&tracker, &number.to_string(), 5_000)));
         }
@@ -271,7 +272,7 @@ mod tests {
                 match (act, under_way.take()) {
                     (1, Some(turn)) => {
                         newest = Some(at_ms);
-                        TrackPermit::keep_answer(turn, Arc::new(at_ms), 1, START_MS + at_ms);
+                        TrackPermit::keep_answer(turn, Arc::new(at_ms), 1, START.plus_ms(at_ms));
                         continue;
                     }
                     (2, Some(_)) => continue,

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::expiring_map::Expires;
 
 /// At most so many calls within any span of so many milliseconds.
@@ -25,7 +26,7 @@ pub(super) struct Window {
     /// Oldest first.
     recent: VecDeque<Entry>,
     calls: u32,
-    ends_ms: u64,
+    ends_at: Timestamp,
 }
 
 /// Where a call was counted.
@@ -35,34 +36,34 @@ pub(super) struct Slot(u64);
 #[derive(Debug)]
 struct Entry {
     number: u64,
-    first_ms: u64,
-    last_ms: u64,
+    first: Timestamp,
+    last: Timestamp,
     calls: u32,
 }
 
 impl Window {
     /// How long until another call fits, milliseconds; zero is now.
-    pub(super) fn wait_ms(&mut self, limit: Limit, now_ms: u64) -> u64 {
-        self.forget(limit, now_ms);
+    pub(super) fn wait_ms(&mut self, limit: Limit, now: Timestamp) -> u64 {
+        self.forget(limit, now);
         match self.recent.front() {
-            Some(oldest) if self.calls >= limit.calls.max(1) => oldest.last_ms + limit.per_ms - now_ms,
+            Some(oldest) if self.calls >= limit.calls.max(1) => oldest.last.plus_ms(limit.per_ms).ms_since(now),
             _ => 0,
         }
     }
 
     /// Counts a call that fits. No two calls of a process have one number.
-    pub(super) fn take(&mut self, limit: Limit, now_ms: u64, number: u64) -> Slot {
+    pub(super) fn take(&mut self, limit: Limit, now: Timestamp, number: u64) -> Slot {
         self.calls += 1;
-        self.ends_ms = now_ms.saturating_add(limit.per_ms);
+        self.ends_at = now.plus_ms(limit.per_ms);
         let grain_ms = if limit.calls <= ENTRIES { 0 } else { limit.per_ms / u64::from(ENTRIES) };
         match self.recent.back_mut() {
-            Some(entry) if now_ms < entry.first_ms + grain_ms => {
-                entry.last_ms = now_ms;
+            Some(entry) if now < entry.first.plus_ms(grain_ms) => {
+                entry.last = now;
                 entry.calls += 1;
                 Slot(entry.number)
             }
             _ => {
-                self.recent.push_back(Entry { number, first_ms: now_ms, last_ms: now_ms, calls: 1 });
+                self.recent.push_back(Entry { number, first: now, last: now, calls: 1 });
                 Slot(number)
             }
         }
@@ -78,14 +79,14 @@ impl Window {
         }
     }
 
-    fn forget(&mut self, limit: Limit, now_ms: u64) {
+    fn forget(&mut self, limit: Limit, now: Timestamp) {
         // A clock that was set back makes calls lie ahead. They count as made now: no wait is longer than a span.
-        for entry in self.recent.iter_mut().rev().take_while(|entry| entry.last_ms > now_ms) {
-            entry.first_ms = entry.first_ms.min(now_ms);
-            entry.last_ms = now_ms;
+        for entry in self.recent.iter_mut().rev().take_while(|entry| entry.last > now) {
+            entry.first = entry.first.min(now);
+            entry.last = now;
         }
         while let Some(oldest) = self.recent.front()
-            && oldest.last_ms.saturating_add(limit.per_ms) <= now_ms
+            && oldest.last.plus_ms(limit.per_ms) <= now
         {
             self.calls -= oldest.calls;
             self.recent.pop_front();
@@ -94,8 +95,8 @@ impl Window {
 }
 
 impl Expires for Window {
-    fn ends_ms(&self) -> u64 {
-        self.ends_ms
+    fn ends_at(&self) -> Timestamp {
+        self.ends_at
     }
 }
 
@@ -107,10 +108,14 @@ mod tests {
 
     const MINUTE_MS: u64 = 60_000;
 
+    const fn at(ms: u64) -> Timestamp {
+        Timestamp::from_ms(ms)
+    }
+
     fn admit(window: &mut Window, limit: Limit, now_ms: u64) -> u64 {
-        let wait_ms = window.wait_ms(limit, now_ms);
+        let wait_ms = window.wait_ms(limit, at(now_ms));
         if wait_ms == 0 {
-            window.take(limit, now_ms, now_ms);
+            window.take(limit, at(now_ms), now_ms);
         }
         wait_ms
     }
@@ -144,8 +149,8 @@ mod tests {
     fn the_slot_that_was_taken_is_given_back() {
         let limit = Limit { calls: 2, per_ms: 1_000 };
         let mut window = Window::default();
-        let first = window.take(limit, 0, 1);
-        let _second = window.take(limit, 900, 2);
+        let first = window.take(limit, at(0), 1);
+        let _second = window.take(limit, at(900), 2);
         window.give_back(first);
         assert_eq!(admit(&mut window, limit, 950), 0);
         assert_eq!(admit(&mut window, limit, 1_000), 900, "the call of 900 still counts");

@@ -4,7 +4,7 @@ use super::*;
 use intent_gateway_domain::contract::{PlatformError, ToolRole};
 use intent_gateway_testing::contract::{descriptor, platform, row, tool};
 
-const START_MS: u64 = 1_000_000;
+const START: Timestamp = Timestamp::from_ms(1_000_000);
 
 /// The error table of a shipped kind: 1 after 2 s, 2 exponential, 1 after 2 s.
 fn table() -> Vec<PlatformError> {
@@ -22,12 +22,12 @@ fn limited(retry_after_ms: Option<u64>) -> CallFailure {
 
 /// What follows each of these failures, each try made at once when its wait is over.
 fn follow(descriptor: &Descriptor, tool: &Tool, failures: &[CallFailure]) -> Vec<Retry> {
-    let mut plan = Plan::new(descriptor, tool, START_MS + 30_000);
-    let mut now_ms = START_MS;
+    let mut plan = Plan::new(descriptor, tool, START.plus_ms(30_000));
+    let mut now = START;
     let step = |failure: &CallFailure| {
-        let retry = plan.next(failure, now_ms);
+        let retry = plan.next(failure, now);
         if let Retry::After(wait_ms) | Retry::ReadFirst(wait_ms) = retry {
-            now_ms += wait_ms;
+            now = now.plus_ms(wait_ms);
         }
         retry
     };
@@ -98,9 +98,9 @@ fn retry_after_is_kept_or_the_call_given_up() {
 fn a_retry_fits_into_the_time_that_is_left() {
     let descriptor = descriptor("1.0.0");
     let tool = tool("search_things", ToolRole::Search, 0, 9);
-    let mut short = Plan::new(&descriptor, &tool, START_MS + 5_000);
-    assert_eq!(short.next(&CallFailure::HttpStatus(502), START_MS + 1_000), Retry::After(2_000));
-    assert_eq!(short.next(&CallFailure::HttpStatus(502), START_MS + 3_000), Retry::GiveUp);
+    let mut short = Plan::new(&descriptor, &tool, START.plus_ms(5_000));
+    assert_eq!(short.next(&CallFailure::HttpStatus(502), START.plus_ms(1_000)), Retry::After(2_000));
+    assert_eq!(short.next(&CallFailure::HttpStatus(502), START.plus_ms(3_000)), Retry::GiveUp);
     assert_eq!(short.retries(), 1, "what is not granted is not counted");
 }
 
@@ -171,19 +171,19 @@ proptest! {
         let codes = [("INTERNAL_ERROR", 500), ("INSURER_DOWN", 503), ("RATE_LIMITED", 429)];
         descriptor.errors = codes.into_iter().zip(rows).map(|((code, status), retry)| row(code, status, retry)).collect();
         let tool = tool(name, ToolRole::Search, on_rate_limited, on_server_error);
-        let mut plan = Plan::new(&descriptor, &tool, START_MS + within_ms);
-        let deadline_ms = START_MS + within_ms;
-        let (mut now_ms, mut granted) = (START_MS, 0);
+        let mut plan = Plan::new(&descriptor, &tool, START.plus_ms(within_ms));
+        let deadline = START.plus_ms(within_ms);
+        let (mut now, mut granted) = (START, 0);
         for (failure, took_ms) in steps {
-            now_ms += took_ms;
-            match plan.next(&failure, now_ms) {
+            now = now.plus_ms(took_ms);
+            match plan.next(&failure, now) {
                 Retry::GiveUp => {}
                 Retry::After(wait_ms) | Retry::ReadFirst(wait_ms) => {
                     if let CallFailure::RateLimited { retry_after_ms: Some(asked_ms) } = failure {
                         prop_assert!(wait_ms >= asked_ms);
                     }
-                    now_ms += wait_ms;
-                    prop_assert!(now_ms + TRY_MIN_MS <= deadline_ms);
+                    now = now.plus_ms(wait_ms);
+                    prop_assert!(now.plus_ms(TRY_MIN_MS) <= deadline);
                     granted += 1;
                 }
             }

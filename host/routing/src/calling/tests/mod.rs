@@ -11,6 +11,7 @@ use crate::reference::{OptionReference, Reference, ReferenceSealer, UserMark};
 use crate::search::OpenRankings;
 use futures_executor::block_on;
 use intent_gateway_domain::clock::Clock as _;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, CheckedResponse, Descriptor, Tool, ToolRole};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::CallFailure;
@@ -39,6 +40,7 @@ use serde_json::{Value, json};
 
 const INTENT: &str = "test.find_things";
 const NOW: u64 = 1_767_225_600_000;
+const START: Timestamp = Timestamp::from_ms(NOW);
 const BOOK: &str = "book_thing";
 const CANCEL: &str = "cancel_thing";
 const KEYED: &str = "book_thing_once";
@@ -183,7 +185,7 @@ impl World {
             receipt: Some("rank_1".to_owned()),
             user: Some(UserMark::of(&user())),
             result_token: Some("token".to_owned()),
-            expires_at_ms: Some(NOW + 1),
+            expires_at_ms: Some(START.plus_ms(1)),
         }
     }
 
@@ -276,7 +278,7 @@ fn what_a_reference_does_not_open_reaches_no_partner() {
     assert_eq!(book(&seal(&|reference| reference.intent = "test.other".to_owned())), CallError::InvalidReference);
     assert_eq!(book(&seal(&|reference| reference.user = None)), CallError::InvalidReference);
     assert_eq!(
-        book(&seal(&|reference| reference.expires_at_ms = Some(NOW))),
+        book(&seal(&|reference| reference.expires_at_ms = Some(START))),
         CallError::Expired(Some("THING_GONE".into()))
     );
     assert_eq!(book(&seal(&|reference| reference.expires_at_ms = None)), CallError::NotBookable);

@@ -96,7 +96,7 @@ fn an_attempt_of_another_process_is_waited_for_and_then_made_again() {
         KeyedWrite::read(&partner, INTENT, tool, &arguments, Some(&user())).expect("sound").expect("a key")
     };
     let mut change = Change::default();
-    change.put(&Versioned::new(write.begin(None, NOW)));
+    change.put(&Versioned::new(write.begin(None, START)));
     block_on(world.store.commit(change)).expect("kept");
     let outcome = book(&world, "k-1", "a");
     assert!(matches!(outcome, Err(CallError::UnderWay { wait_ms: 1.. })), "{outcome:?}");
@@ -105,7 +105,7 @@ fn an_attempt_of_another_process_is_waited_for_and_then_made_again() {
     // The reference of this world would be over by then.
     world.clock.set(NOW);
     let mut reference = world.reference();
-    reference.expires_at_ms = Some(NOW + 1_000_000);
+    reference.expires_at_ms = Some(START.plus_ms(1_000_000));
     world.clock.set(NOW + 45_000);
     let arguments = json!({"request_id": "k-1", "note": "a"});
     payload(world.call(KEYED, &sealer().seal(&reference), &arguments));
@@ -158,8 +158,8 @@ fn attempts_are_forgotten_when_their_time_is_over() {
     for number in 0..250 {
         payload(book(&world, &format!("k-{number}"), "a"));
     }
-    let forget = |at_ms| block_on(forget_attempts(&*world.store, at_ms)).expect("forgotten");
-    assert_eq!(forget(NOW + KEPT_MS - 1), 0);
-    assert_eq!(forget(NOW + KEPT_MS), 250);
-    assert_eq!(forget(NOW + KEPT_MS), 0);
+    let forget = |at| block_on(forget_attempts(&*world.store, at)).expect("forgotten");
+    assert_eq!(forget(START.plus_ms(KEPT_MS - 1)), 0);
+    assert_eq!(forget(START.plus_ms(KEPT_MS)), 250);
+    assert_eq!(forget(START.plus_ms(KEPT_MS)), 0);
 }

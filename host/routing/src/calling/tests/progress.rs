@@ -51,7 +51,7 @@ fn a_call_that_is_listened_to_gives_its_turn_back_in_time() {
     let request = CallRequest { user: Some(&user), listener: Some(Listener::new(&hear)), ..request(TRACK, &reference) };
     let mut call = pin!(world.caller.call(request));
     let mut context = Context::from_waker(noop_waker_ref());
-    let others = || world.caller.tracker.ask(&alpha, "track_thing BK-1", Some(&user), world.clock.now_ms());
+    let others = || world.caller.tracker.ask(&alpha, "track_thing BK-1", Some(&user), world.clock.now());
     assert!(call.as_mut().poll(&mut context).is_pending());
     world.clock.advance(BETWEEN_CALLS_MS - 1);
     assert!(call.as_mut().poll(&mut context).is_pending());
@@ -74,7 +74,7 @@ fn what_may_be_followed_is_told_without_a_call() {
     assert_eq!(may(TRACK, &reference), Ok(()));
     assert_eq!(may(CANCEL, &reference), Err(CallError::UnknownTool(CANCEL.to_owned())));
     assert_eq!(may(TRACK, "bkg_x.y"), Err(CallError::InvalidReference));
-    let expired = OptionReference { expires_at_ms: Some(NOW), ..world.reference() };
+    let expired = OptionReference { expires_at_ms: Some(START), ..world.reference() };
     assert!(matches!(may(TRACK, &sealer().seal(&expired)), Err(CallError::Expired(_))));
     let stranger = UserId::parse("stranger").expect("sound");
     assert_eq!(may_for(&stranger, TRACK, &reference), Err(CallError::InvalidReference));
