@@ -16,8 +16,6 @@ use intent_gateway_domain::pointer::child;
 
 /// The arguments name something else than the reference.
 const NOT_THE_REFERENCE: &str = "NOT_THE_REFERENCE";
-/// Code of a refusal here.
-
 /// What a reference binds a call to.
 pub(super) struct Binding {
     pub(super) partner: String,
