@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::contract::{Axes, Need};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::endpoint::{Endpoint, Mappings};
@@ -42,8 +42,8 @@ const KEPT_MAX: Duration = Duration::from_secs(30);
 struct FixedClock;
 
 impl Clock for FixedClock {
-    fn now_ms(&self) -> u64 {
-        NOW_MS
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(NOW_MS)
     }
 }
 

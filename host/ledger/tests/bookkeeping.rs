@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use intent_gateway_domain::audit::Actor;
-use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::contract::{
     CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
     PreparedRequest,
@@ -113,8 +113,8 @@ impl Contracts for World {
 }
 
 impl Clock for World {
-    fn now_ms(&self) -> u64 {
-        self.now_ms.load(Ordering::Relaxed)
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(self.now_ms.load(Ordering::Relaxed))
     }
 }
 

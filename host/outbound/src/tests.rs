@@ -49,8 +49,8 @@ struct World {
 }
 
 impl Clock for World {
-    fn now_ms(&self) -> u64 {
-        NOW.plus_ms(self.now_ms.load(Ordering::Relaxed)).as_ms()
+    fn now(&self) -> Timestamp {
+        NOW.plus_ms(self.now_ms.load(Ordering::Relaxed))
     }
 }
 

@@ -116,7 +116,7 @@ impl Tokens {
         if !(1..=TTL_MAX_SECONDS).contains(&ttl.as_secs()) {
             return Err(IssueError::Ttl);
         }
-        let iat = self.clock.now_ms() / 1_000;
+        let iat = self.clock.now().as_ms() / 1_000;
         let claims = Claims {
             iss: ISSUER.to_owned(),
             aud: self.audience.clone(),
@@ -144,7 +144,7 @@ impl Tokens {
         let key = key.ok_or(TokenError::UnknownKey)?;
         let token = jsonwebtoken::decode::<Claims>(token, &key.decoding, &self.validation);
         let Claims { sub, role, iat, exp, .. } = token.map_err(TokenError::Invalid)?.claims;
-        let now = self.clock.now_ms() / 1_000;
+        let now = self.clock.now().as_ms() / 1_000;
         if now > exp.saturating_add(LEEWAY_SECONDS) {
             return Err(TokenError::Expired);
         }
@@ -174,6 +174,7 @@ mod tests {
 
     use base64::Engine as _;
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    use intent_gateway_domain::clock::Timestamp;
 
     use super::*;
     use crate::auth::test_keys::Pair;
@@ -182,8 +183,8 @@ mod tests {
     struct SetClock(AtomicU64);
 
     impl Clock for SetClock {
-        fn now_ms(&self) -> u64 {
-            self.0.load(Ordering::Relaxed)
+        fn now(&self) -> Timestamp {
+            Timestamp::from_ms(self.0.load(Ordering::Relaxed))
         }
     }
 

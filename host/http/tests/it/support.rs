@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use intent_gateway_domain::classify::CueIndex;
-use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::contract::*;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::endpoint::{Endpoint, Mappings};
@@ -62,8 +62,8 @@ pub(crate) const AUDIENCE: &str = "tests";
 pub(crate) struct SetClock(pub(crate) AtomicU64);
 
 impl Clock for SetClock {
-    fn now_ms(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(self.0.load(Ordering::Relaxed))
     }
 }
 

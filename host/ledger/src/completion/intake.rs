@@ -134,7 +134,7 @@ impl Intake {
     }
 
     async fn taken(&self, delivery: Delivery<'_>) -> Result<Acknowledgement, IntakeError> {
-        let now_ms = self.clock.now_ms();
+        let now_ms = self.clock.now().as_ms();
         let Delivery { partner, presented, body } = delivery;
         let VerifiedSignature { .. } =
             self.keys.with(partner, now_ms, |keys| keys.verify(presented, body, now_ms))??;

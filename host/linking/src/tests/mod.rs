@@ -42,8 +42,8 @@ impl TestClock {
 }
 
 impl Clock for TestClock {
-    fn now_ms(&self) -> u64 {
-        START.plus_ms(self.0.load(Ordering::SeqCst)).as_ms()
+    fn now(&self) -> Timestamp {
+        START.plus_ms(self.0.load(Ordering::SeqCst))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::compliance::{LegalEntityType, Profile};
 
 use crate::{LivePartners, Ports, Services, Settings};
 use intent_gateway_domain::audit::Actor;
-use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::contract::{
     CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Need, Payload,
     PreparedRequest, Requirement, RequirementCheck,
@@ -57,8 +57,8 @@ pub(super) struct Outside {
 }
 
 impl Clock for Outside {
-    fn now_ms(&self) -> u64 {
-        self.now_ms.load(Ordering::SeqCst)
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(self.now_ms.load(Ordering::SeqCst))
     }
 }
 
@@ -248,7 +248,7 @@ impl World {
     }
 
     pub(super) fn now_ms(&self) -> u64 {
-        self.outside.now_ms()
+        self.outside.now().as_ms()
     }
 
     pub(super) fn pass_ms(&self, ms: u64) {

@@ -79,7 +79,7 @@ impl GoLiveRunner {
             requirement
                 .map_or_else(|| PLATFORM_CODES.contains(&code).then_some(false), |one| Some(by_hand(one, descriptor)))
         })?;
-        let at_ms = self.clock.now_ms();
+        let at_ms = self.clock.now().as_ms();
         let found = Arc::new(Breaches::default());
         let searcher = self.searcher(&partner, &contract, &found);
         let mut tallies: Vec<_> = descriptor.go_live.iter().map(|one| Tally::of(one, descriptor)).collect();

@@ -48,7 +48,7 @@ impl Searcher {
         let SearchRequest { intent, body, user, fallback_request_id, trace } = request;
         let descriptor = contract.descriptor();
         let start = Instant::now();
-        let mut context = CallContext { request_id: fallback_request_id, now_ms: self.clock.now_ms() };
+        let mut context = CallContext { request_id: fallback_request_id, now_ms: self.clock.now().as_ms() };
         let PreparedRequest { arguments, need, notes } =
             contract.check_request(&context, &descriptor.search.tool, body).await?;
         context.request_id = request_id(arguments.get())?;

@@ -9,6 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::secret::Secret;
 use jsonwebtoken::Header;
 use serde_json::json;
@@ -29,8 +30,8 @@ const HOUR_MS: u64 = 60 * MINUTE_MS;
 struct SetClock(AtomicU64);
 
 impl Clock for SetClock {
-    fn now_ms(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(self.0.load(Ordering::Relaxed))
     }
 }
 

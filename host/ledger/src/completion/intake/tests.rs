@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::completion::signature::Signer;
 use crate::{EntryKind, genesis, link};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{
     CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload, PreparedRequest,
 };
@@ -195,8 +196,8 @@ impl ReportDesk for Memory {
 struct Watch(AtomicU64);
 
 impl Clock for Watch {
-    fn now_ms(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(self.0.load(Ordering::Relaxed))
     }
 }
 
@@ -227,7 +228,7 @@ impl World {
 
     /// Has the keys of the configuration in the ring, and the ring compared now.
     fn compare(&self) {
-        let refreshed = self.intake.keys.refresh(self.watch.now_ms());
+        let refreshed = self.intake.keys.refresh(self.watch.now().as_ms());
         refreshed.now_or_never().expect("ready").expect("read");
     }
 
@@ -243,7 +244,7 @@ impl World {
     }
 
     fn send(&self, body: &str) -> Result<Acknowledgement, IntakeError> {
-        let now = self.watch.now_ms();
+        let now = self.watch.now().as_ms();
         let signature = Signer::new(&Secret::new(KEY)).sign(now, body.as_bytes());
         self.present("coolcar", &now.to_string(), &signature, body.as_bytes())
     }

@@ -17,8 +17,8 @@ const START: Timestamp = Timestamp::from_ms(1_000_000);
 struct Hand(AtomicU64);
 
 impl Clock for Hand {
-    fn now_ms(&self) -> u64 {
-        START.plus_ms(self.0.load(Ordering::Relaxed)).as_ms()
+    fn now(&self) -> Timestamp {
+        START.plus_ms(self.0.load(Ordering::Relaxed))
     }
 }
 
