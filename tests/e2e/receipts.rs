@@ -74,7 +74,7 @@ impl Contracts for World {
 }
 
 impl PartnerDirectory for World {
-    fn select(&self, _: &str, _: &Need, _: u64) -> Selection {
+    fn select(&self, _: &str, _: &Need, _: Timestamp) -> Selection {
         Selection { chosen: self.partners.clone(), ..Selection::default() }
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, Need};
 use intent_gateway_domain::endpoint::{Endpoint, Mappings};
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -37,7 +38,7 @@ struct DirectoryState {
     partners: Vec<Arc<Partner>>,
     left_out: Vec<(Arc<Partner>, LeftOut)>,
     left_out_more: usize,
-    selections: Vec<(String, Need, u64)>,
+    selections: Vec<(String, Need, Timestamp)>,
 }
 
 impl GivenPartners {
@@ -64,7 +65,7 @@ impl GivenPartners {
     }
 
     /// What was searched for so far: the intent, the need, and the time.
-    pub fn selections(&self) -> Vec<(String, Need, u64)> {
+    pub fn selections(&self) -> Vec<(String, Need, Timestamp)> {
         self.given().selections.clone()
     }
 
@@ -74,9 +75,9 @@ impl GivenPartners {
 }
 
 impl PartnerDirectory for GivenPartners {
-    fn select(&self, intent: &str, need: &Need, now_ms: u64) -> Selection {
+    fn select(&self, intent: &str, need: &Need, now: Timestamp) -> Selection {
         let mut given = self.given();
-        given.selections.push((intent.to_owned(), need.clone(), now_ms));
+        given.selections.push((intent.to_owned(), need.clone(), now));
         let chosen = given.partners.iter().filter(|partner| partner.listing(intent).is_some()).cloned().collect();
         Selection { chosen, left_out: given.left_out.clone(), left_out_more: given.left_out_more }
     }

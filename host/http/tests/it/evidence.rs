@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::findings::{Finding, KeptFinding};
 use intent_gateway_domain::ports::{Evidence, Journal};
 use intent_gateway_domain::receipt::Receipt;
@@ -46,7 +47,7 @@ impl Evidence for MemoryEvidence {
         ready(page.collect())
     }
 
-    fn strikes(&self, _: u64, _: u64, _: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>> {
+    fn strikes(&self, _: u64, _: Timestamp, _: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>> {
         unreachable!("no route looks for new strikes")
     }
 
@@ -61,7 +62,7 @@ impl Evidence for MemoryEvidence {
         ready(of_request.take(limit as usize).map(|receipt| receipt.id.clone()).collect())
     }
 
-    fn forget(&self, _before_ms: u64) -> BoxFuture<'_, Result<u64, StoreError>> {
+    fn forget(&self, _before: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>> {
         unreachable!("no route forgets")
     }
 }

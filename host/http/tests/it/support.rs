@@ -394,7 +394,7 @@ pub(crate) const CROWDED_CITY: &str = "Crowded";
 struct FakeDirectory(Vec<Arc<Partner>>);
 
 impl PartnerDirectory for FakeDirectory {
-    fn select(&self, _intent: &str, need: &Need, _now_ms: u64) -> Selection {
+    fn select(&self, _intent: &str, need: &Need, _now: Timestamp) -> Selection {
         if need.city.as_deref() == Some(CROWDED_CITY) {
             let left_out = self.0.iter().map(|partner| (partner.clone(), LeftOut::ClosedAtHour)).collect();
             return Selection { chosen: Vec::new(), left_out, left_out_more: 9 };

@@ -42,10 +42,10 @@ impl Found {
 }
 
 impl Evidence for Found {
-    fn strikes(&self, after: u64, since_ms: u64, limit: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>> {
+    fn strikes(&self, after: u64, since: Timestamp, limit: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>> {
         let found = self.0.lock().expect("not poisoned");
         let is_asked = |kept: &&KeptFinding| {
-            kept.number > after && kept.finding.at_ms >= since_ms && kept.finding.severity == Severity::Strike
+            kept.number > after && kept.finding.at_ms >= since.as_ms() && kept.finding.severity == Severity::Strike
         };
         let page: Vec<KeptFinding> = found.iter().filter(is_asked).take(limit as usize).cloned().collect();
         async { Ok(page) }.boxed()
@@ -68,7 +68,7 @@ impl Evidence for Found {
         unreachable!("only strikes are read here")
     }
 
-    fn forget(&self, _: u64) -> BoxFuture<'_, Result<u64, StoreError>> {
+    fn forget(&self, _: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>> {
         unreachable!("only strikes are read here")
     }
 }

@@ -228,7 +228,7 @@ impl World {
 
     /// Has the keys of the configuration in the ring, and the ring compared now.
     fn compare(&self) {
-        let refreshed = self.intake.keys.refresh(self.watch.now().as_ms());
+        let refreshed = self.intake.keys.refresh(self.watch.now());
         refreshed.now_or_never().expect("ready").expect("read");
     }
 
@@ -353,7 +353,7 @@ fn a_ring_that_is_too_old_takes_nothing() {
     world.send(&report().to_string()).expect("just fresh enough");
     world.watch.0.store(NOW + stale + 1, Ordering::Relaxed);
     assert_eq!(code(world.send(&report().to_string())), "STALE");
-    world.intake.keys.note_compared(NOW + stale);
+    world.intake.keys.note_compared(Timestamp::from_ms(NOW + stale));
     world.send(&report().to_string()).expect("compared with the store");
 }
 
