@@ -1,2 +1,4 @@
-//! End-to-end tests, hostile guests and benches of the project. There is nothing to import: see `e2e/`,
-//! `guests/` and `benches/`.
+//! What the end-to-end tests and the benches share. The tests themselves: see `e2e/`, `guests/` and `benches/`.
+
+pub mod cpu;
+pub mod labelled;

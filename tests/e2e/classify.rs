@@ -1,17 +1,14 @@
 //! From an utterance to an intent: the labelled utterances over HTTP, and that nothing worth hearing goes unheard.
 
-#[path = "../benches/classification/labelled.rs"]
-mod labelled;
-
 use std::collections::BTreeSet;
 
 use contract_sdk::lexicon::{AnyOf, Claim, Lexicon};
 use intent_gateway_domain::classify::CueIndex;
 use intent_gateway_domain::limits::UTTERANCE_MAX_CHARS;
+use intent_gateway_tests::labelled::{Tally, label, read};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use self::labelled::{Tally, label, read};
 use crate::harness::{Gateway, GatewayOptions, ac_contract, built};
 
 /// Least share of right decisions in the half that the words were written from.

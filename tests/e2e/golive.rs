@@ -4,19 +4,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use intent_gateway_domain::clock::SystemClock;
-use intent_gateway_domain::contract::{Axes, RequirementCheck};
-use intent_gateway_domain::endpoint::{Endpoint, Mappings};
-use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::contract::RequirementCheck;
 use intent_gateway_domain::golive::GoLiveCheck as _;
 use intent_gateway_domain::golive::{Confirmation, GoLiveReport, ItemState};
-use intent_gateway_domain::id::{IntentId, PartnerId};
-use intent_gateway_domain::partner::{Listing, Partner};
-use intent_gateway_domain::ports::{Contract as _, PartnerCalls, ToolAnswer, ToolCall};
+use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_routing::golive::GoLiveRunner;
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
+use intent_gateway_testing::directory::partner;
+use intent_gateway_testing::partners::ScriptedPartners;
 use serde_json::{Value, json};
 
 use crate::harness::{built, root};
@@ -64,50 +60,24 @@ impl Subject {
             .filter(|requirement| by_hand(&requirement.check))
             .map(|requirement| Confirmation { code: requirement.code.clone(), note: "seen".to_owned() })
             .collect();
-        let runner = GoLiveRunner {
-            calls: Arc::new(Desk { options_key: self.options_key, catalogue }),
-            clock: Arc::new(SystemClock),
-            timeout: Duration::from_secs(30),
-        };
+        let calls = ScriptedPartners::default();
+        calls.reply_with("alpha", move |call, _| {
+            let options = catalogue(&call.arguments);
+            json!({"result_token": "t", "expires_at": "2099-01-01T00:00:00Z", self.options_key: options}).into()
+        });
+        let runner =
+            GoLiveRunner { calls: Arc::new(calls), clock: Arc::new(SystemClock), timeout: Duration::from_secs(30) };
         let samples: Vec<String> = samples.iter().map(Value::to_string).collect();
-        runner.run(self.partner(), Arc::new(contract), &samples, &confirmed).await.expect("the samples are sound")
-    }
-
-    fn partner(self) -> Arc<Partner> {
-        Arc::new(Partner {
-            id: PartnerId::parse("alpha").expect("well formed"),
-            name: "Alpha".to_owned(),
-            endpoint: Endpoint::mcp("https://partner.example/mcp"),
-            mappings: Mappings::new(),
-            listings: vec![Listing {
-                intent: IntentId::parse(self.intent).expect("well formed"),
-                service_area: vec!["IN_ALL".to_owned()],
-                availability: String::new(),
-                declared: Axes::UNDECLARED,
-            }],
-            token: None,
-        })
+        runner
+            .run(Arc::new(partner("alpha", &[self.intent])), Arc::new(contract), &samples, &confirmed)
+            .await
+            .expect("the samples are sound")
     }
 }
 
 fn change(document: &mut Value, changes: &[(&str, Value)]) {
     for (pointer, value) in changes {
         *document.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer} is not there")) = value.clone();
-    }
-}
-
-/// Plays the partner's server.
-struct Desk {
-    options_key: &'static str,
-    catalogue: Arc<Catalogue>,
-}
-
-impl PartnerCalls for Desk {
-    fn call<'a>(&'a self, _: &'a Arc<Partner>, call: ToolCall<'a>) -> BoxFuture<'a, Result<ToolAnswer, CallFailure>> {
-        let request = serde_json::from_str(call.arguments).expect("valid JSON");
-        let options = (self.catalogue)(&request);
-        let answer = json!({"result_token": "t", "expires_at": "2099-01-01T00:00:00Z", self.options_key: options});
-        async move { Ok(ToolAnswer { text: answer.to_string() }) }.boxed()
     }
 }
 

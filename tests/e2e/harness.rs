@@ -9,6 +9,8 @@ use jiff::ToSpan as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::loaded;
+
 /// How long a change may take to be seen.
 const SETTLE_MAX: Duration = Duration::from_secs(30);
 
@@ -152,8 +154,15 @@ impl Gateway {
         Self::start_in(Self::folder_for(options))
     }
 
-    /// A folder with all that a gateway needs.
+    /// A folder with all that a gateway needs, its contracts among it as an earlier one has left them.
     pub(crate) fn folder_for(options: &GatewayOptions) -> TempDir {
+        let folder = Self::new_folder_for(options);
+        loaded::put(options, &folder.path().join("state"));
+        folder
+    }
+
+    /// The same for a gateway that loads its contracts from nothing.
+    pub(crate) fn new_folder_for(options: &GatewayOptions) -> TempDir {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::create_dir(folder.path().join("contracts")).expect("writable");
         for contract in &options.contracts {

@@ -72,18 +72,19 @@ fn with(mut option: Value, changes: &[(&str, Value)]) -> Value {
     option
 }
 
-/// A gateway that serves AC contracts from its folder, and a partner of the JavaScript contract's intent.
-async fn gateway_with(centres: Value) -> (Gateway, Scripted) {
+/// A gateway with contracts in its folder, and a partner of the JavaScript contract's intent.
+async fn gateway_with(contracts: Vec<PathBuf>, centres: Value) -> (Gateway, Scripted) {
     let payload = json!({"result_token": "token-1", "expires_at": "2099-01-01T00:00:00Z", "centres": centres});
     let partner = Scripted::start(Behaviour::Payload(payload)).await;
     let mut entry = partner.entry("scripted");
     entry.intents = vec![INTENT.to_owned()];
-    let gateway = Gateway::start(&GatewayOptions {
-        partners: vec![entry],
-        contracts: vec![ac_contract()],
-        ..GatewayOptions::default()
-    });
+    let gateway = Gateway::start(&GatewayOptions { partners: vec![entry], contracts, ..GatewayOptions::default() });
     (gateway, partner)
+}
+
+/// The AC contract and this one.
+fn both() -> Vec<PathBuf> {
+    vec![ac_contract(), component()]
 }
 
 async fn upload(gateway: &Gateway) -> Answer {
@@ -98,7 +99,7 @@ async fn search(gateway: &Gateway, body: &Value) -> Answer {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_host_loads_lists_and_asks_it() {
-    let (gateway, _partner) = gateway_with(json!([])).await;
+    let (gateway, _partner) = gateway_with(vec![ac_contract()], json!([])).await;
     assert_eq!(search(&gateway, &request()).await.status, 404, "nobody serves the intent yet");
     let uploaded = upload(&gateway).await;
     let versions = gateway.admin_get("/contracts").await;
@@ -126,18 +127,20 @@ async fn the_host_loads_lists_and_asks_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_search_ranks_shows_and_drops() {
-    let (gateway, partner) = gateway_with(json!([
-        with(centre("near"), &[("/provider/distance_from_user_km", json!(1))]),
-        centre("plain"),
-        with(centre("unauthorised"), &[("/provider/state_authorised", json!(false))]),
-        with(centre("boast"), &[("/certificate/validity_months", json!(12))]),
-        with(centre("wordy"), &[("/price/gst_inr", json!("18"))]),
-        with(centre("promise"), &[("/test", json!({"guaranteed_pass": true}))]),
-        centre("plain"),
-        with(centre("sum"), &[("/price/total_inr", json!(150))]),
-    ]))
+    let (gateway, partner) = gateway_with(
+        both(),
+        json!([
+            with(centre("near"), &[("/provider/distance_from_user_km", json!(1))]),
+            centre("plain"),
+            with(centre("unauthorised"), &[("/provider/state_authorised", json!(false))]),
+            with(centre("boast"), &[("/certificate/validity_months", json!(12))]),
+            with(centre("wordy"), &[("/price/gst_inr", json!("18"))]),
+            with(centre("promise"), &[("/test", json!({"guaranteed_pass": true}))]),
+            centre("plain"),
+            with(centre("sum"), &[("/price/total_inr", json!(150))]),
+        ]),
+    )
     .await;
-    upload(&gateway).await;
     let answer = search(&gateway, &request()).await;
     assert_eq!((answer.status, partner.calls()), (200, 1), "{}", answer.body);
     let options = answer.body["options"].as_array().expect("a list");
@@ -169,8 +172,7 @@ async fn a_search_ranks_shows_and_drops() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bad_request_is_refused_with_everything_and_calls_nobody() {
-    let (gateway, partner) = gateway_with(json!([centre("a")])).await;
-    upload(&gateway).await;
+    let (gateway, partner) = gateway_with(both(), json!([centre("a")])).await;
     let mut bad = with(request(), &[("/vehicle/type", json!("boat")), ("/user_location/pincode", json!("4110"))]);
     bad["service_preferences"].as_object_mut().expect("an object").remove("doorstep_acceptable");
     let answer = search(&gateway, &bad).await;

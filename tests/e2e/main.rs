@@ -18,6 +18,7 @@ mod hostile_partners;
 mod intents;
 mod javascript;
 mod linking;
+mod loaded;
 mod observability;
 mod onboarding;
 mod partners;

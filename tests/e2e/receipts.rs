@@ -2,22 +2,13 @@
 //! through a gateway, its store, a newer version and a restart.
 
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
-use intent_gateway_domain::clock::{Clock, Timestamp};
-use intent_gateway_domain::contract::{Axes, Need};
-use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::endpoint::{Endpoint, Mappings};
-use intent_gateway_domain::error::CallFailure;
-use intent_gateway_domain::findings::Finding;
-use intent_gateway_domain::id::{IntentId, PartnerId};
-use intent_gateway_domain::partner::{Listing, Partner};
-use intent_gateway_domain::ports::{
-    Contract, Contracts, Journal, PartnerCalls, PartnerDirectory, Selection, ToolAnswer, ToolCall,
-};
+use intent_gateway_domain::contract::{Axes, Descriptor};
+use intent_gateway_domain::id::IntentId;
+use intent_gateway_domain::partner::Partner;
+use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_domain::receipt::Receipt;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_outbound::Outbound;
@@ -25,6 +16,11 @@ use intent_gateway_routing::reference::ReferenceSealer;
 use intent_gateway_routing::replay::{Difference, replay};
 use intent_gateway_routing::search::{OpenRankings, Searcher};
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
+use intent_gateway_testing::catalogue::Catalogue;
+use intent_gateway_testing::clock::TestClock;
+use intent_gateway_testing::directory::{self, GivenPartners};
+use intent_gateway_testing::journal::MemoryJournal;
+use intent_gateway_testing::partners::ScriptedPartners;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
@@ -39,131 +35,67 @@ const PARTNERS: usize = 3;
 /// How long a receipt may take into the store.
 const KEPT_MAX: Duration = Duration::from_secs(30);
 
-struct FixedClock;
-
-impl Clock for FixedClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_ms(NOW_MS)
-    }
-}
-
-/// One contract, its samples dealt out among partners, and a journal.
-struct World {
-    contract: Arc<LoadedContract>,
-    partners: Vec<Arc<Partner>>,
-    payload: Value,
-    receipts: Mutex<Vec<Receipt>>,
-}
-
-impl Contracts for World {
-    fn live(&self, _: &str) -> Option<Arc<dyn Contract>> {
-        Some(self.contract.clone())
-    }
-
-    fn find_loaded(&self, _: Digest) -> Option<Arc<dyn Contract>> {
-        unreachable!("a search takes the live version")
-    }
-
-    fn all(&self) -> Vec<Arc<dyn Contract>> {
-        vec![self.contract.clone()]
-    }
-
-    fn select_by_cues(&self, _: &str) -> Vec<Arc<dyn Contract>> {
-        unreachable!("a search classifies nothing")
-    }
-}
-
-impl PartnerDirectory for World {
-    fn select(&self, _: &str, _: &Need, _: Timestamp) -> Selection {
-        Selection { chosen: self.partners.clone(), ..Selection::default() }
-    }
-
-    fn all(&self) -> Vec<Arc<Partner>> {
-        self.partners.clone()
-    }
-}
-
-impl PartnerCalls for World {
-    /// Each partner offers every third option of the sample.
-    fn call<'a>(
-        &'a self,
-        partner: &'a Arc<Partner>,
-        _: ToolCall<'a>,
-    ) -> BoxFuture<'a, Result<ToolAnswer, CallFailure>> {
-        let hand = self.partners.iter().position(|one| one.id == partner.id).expect("one of them");
-        let mut payload = self.payload.clone();
-        let options = payload[&self.contract.descriptor().search.options_key].as_array_mut().expect("a list");
-        *options = options.drain(..).skip(hand).step_by(PARTNERS).collect();
-        std::future::ready(Ok(ToolAnswer { text: payload.to_string() })).boxed()
-    }
-}
-
-impl Journal for World {
-    fn record(&self, _: Finding) {}
-
-    fn keep(&self, receipt: Receipt) {
-        self.receipts.lock().expect("not poisoned").push(receipt);
-    }
-}
-
 fn sample(package: &str, name: &str) -> Value {
     let path = root().join("plugins").join(package).join("samples").join(name);
     serde_json::from_slice(&std::fs::read(path).expect("the sample is there")).expect("the sample is JSON")
 }
 
 /// A partner with signals of its own, none of them a short decimal.
-fn partner(intent: &IntentId, hand: usize) -> Arc<Partner> {
+fn partner(intent: &IntentId, hand: usize) -> Partner {
     let share = |axis: usize| 1.0 / (3.0 + (hand * 4 + axis) as f64);
-    let declared = Axes { time: share(0), taste: share(1), budget: share(2), safety: share(3) };
-    let service_area = vec!["IN_ALL".to_owned()];
-    Arc::new(Partner {
-        id: PartnerId::parse(&format!("partner-{hand}")).expect("well formed"),
-        name: String::new(),
-        endpoint: Endpoint::mcp("https://partner.example/mcp"),
-        mappings: Mappings::new(),
-        listings: vec![Listing { intent: intent.clone(), service_area, availability: String::new(), declared }],
-        token: None,
-    })
+    let mut partner = directory::partner(&format!("partner-{hand}"), &[intent.as_str()]);
+    partner.listings[0].declared = Axes { time: share(0), taste: share(1), budget: share(2), safety: share(3) };
+    partner
+}
+
+/// Partners each of whom offers every third option of a sample.
+fn dealt_out(payload: &Value, options_key: &str) -> ScriptedPartners {
+    let calls = ScriptedPartners::default();
+    for hand in 0..PARTNERS {
+        let mut payload = payload.clone();
+        let options = payload[options_key].as_array_mut().expect("a list");
+        *options = options.drain(..).skip(hand).step_by(PARTNERS).collect();
+        calls.reply(&format!("partner-{hand}"), payload);
+    }
+    calls
 }
 
 /// Searches with the samples of a contract and hands over the receipt as it is after it was kept as text.
-async fn ranked(package: &str) -> (Arc<World>, Receipt) {
+async fn ranked(package: &str) -> (Arc<LoadedContract>, Receipt) {
     let component = std::fs::read(built(&format!("contracts/{package}.wasm"))).expect("readable");
     let engine = Engine::new(&SandboxConfig::default()).expect("the engine starts");
     let contract = Arc::new(LoadedContract::compile(&engine, &component).await.expect("the contract loads"));
-    let intent = contract.descriptor().intent.clone();
-    let partners = (0..PARTNERS).map(|hand| partner(&intent, hand)).collect();
-    let payload = sample(package, "payload.json");
-    let world = Arc::new(World { contract, partners, payload, receipts: Mutex::default() });
+    let Descriptor { intent, search, .. } = contract.descriptor();
+    let (clock, journal) = (TestClock::at(NOW_MS), Arc::new(MemoryJournal::default()));
+    let calls = dealt_out(&sample(package, "payload.json"), &search.options_key);
     let searcher = Searcher {
-        contracts: world.clone(),
-        directory: world.clone(),
-        outbound: Arc::new(Outbound::plain(world.clone(), Arc::new(FixedClock))),
-        journal: world.clone(),
-        clock: Arc::new(FixedClock),
+        contracts: Catalogue::of([contract.clone()]),
+        directory: GivenPartners::of((0..PARTNERS).map(|hand| partner(intent, hand))),
+        outbound: Arc::new(Outbound::plain(Arc::new(calls), clock.clone())),
+        journal: journal.clone(),
+        clock,
         references: ReferenceSealer::new(&Secret::new("test key")),
         timeout: Duration::from_secs(5),
         open_rankings: OpenRankings::default(),
     };
     let body = sample(package, "request.json").to_string();
     let outcome = searcher.search(intent.as_str(), &body, "made-up".to_owned()).await.expect("searched");
-    let kept = serde_json::to_string(&*world.receipts.lock().expect("not poisoned")).expect("serialises");
-    let receipts: Vec<Receipt> = serde_json::from_str(&kept).expect("reads");
-    let [receipt] = <[Receipt; 1]>::try_from(receipts).expect("one receipt");
+    let kept = serde_json::to_string(&journal.only_receipt()).expect("serialises");
+    let receipt: Receipt = serde_json::from_str(&kept).expect("reads");
     assert_eq!(outcome.receipt.as_deref(), Some(receipt.id.as_str()));
     assert_eq!(outcome.options.len(), receipt.ranked.len());
-    (world, receipt)
+    (contract, receipt)
 }
 
 /// A receipt of this contract's samples replays; with one number of the best option changed, it does not.
 async fn replays(package: &str, pointer: &str) {
-    let (world, receipt) = ranked(package).await;
+    let (contract, receipt) = ranked(package).await;
     assert!(receipt.ranked.len() > PARTNERS && receipt.payloads.len() == PARTNERS, "{:?}", receipt.ranked);
     // In a sandbox of its own, as after a restart.
     let engine = Engine::new(&SandboxConfig::default()).expect("the engine starts");
     let component = std::fs::read(built(&format!("contracts/{package}.wasm"))).expect("readable");
     let again = LoadedContract::compile(&engine, &component).await.expect("the contract loads");
-    for contract in [&*world.contract, &again] {
+    for contract in [&*contract, &again] {
         let replayed = replay(&receipt, contract).await.expect("replayed");
         assert!(replayed.same && replayed.found == Some(receipt.outcome), "{:?}", replayed.difference);
     }

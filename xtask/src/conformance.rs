@@ -72,8 +72,14 @@ pub(crate) fn run_all() -> anyhow::Result<()> {
         std::fs::remove_dir_all(&folder).with_context(|| format!("cannot clear {FOLDER}"))?;
     }
     std::fs::create_dir_all(&folder)?;
-    for revision in &expected.revisions {
-        suite.run(revision, &expected.list_failing(revision), &folder)?;
+    // Beside each other: the suite mostly waits.
+    let run_one = |revision: &str| suite.run(revision, &expected.list_failing(revision), &folder);
+    let ended = std::thread::scope(|scope| {
+        let runs: Vec<_> = expected.revisions.iter().map(|revision| scope.spawn(|| run_one(revision))).collect();
+        runs.into_iter().map(|run| run.join().expect("no run panics")).collect::<Vec<_>>()
+    });
+    for (revision, ended) in expected.revisions.iter().zip(ended) {
+        ended?;
         let count = |outcomes: &[Outcome]| expected.of(revision).filter(|one| outcomes.contains(&one.outcome)).count();
         let (passed, failed) = (count(&[Outcome::Passes]), count(&[Outcome::NotApplicable, Outcome::NotYet]));
         eprintln!("   {revision}: {passed} scenarios pass, {failed} fail as expected");

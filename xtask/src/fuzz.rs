@@ -10,13 +10,14 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
+use test_servers::soak;
 
 use crate::command::{root, run, step};
 use crate::gateway::{self, Gateway};
 use crate::{accounts, guests, tools};
 
-/// How long is fuzzed, seconds. Within it the seed decides what is tried.
-const FUZZ_SECONDS: &str = "45";
+/// How long is fuzzed at most, seconds: in every run, and in a soak. Within it the seed decides what is tried.
+const FUZZ_SECONDS: [&str; 2] = ["45", "600"];
 /// The configuration of schemathesis, from the project's root.
 const CONFIGURATION: &str = "tests/tools/schemathesis.toml";
 /// Folder of the gateway, its log and the report.
@@ -79,7 +80,8 @@ pub(crate) fn run_all() -> anyhow::Result<()> {
     let mut schemathesis = Command::new(tools::program("schemathesis"));
     schemathesis.current_dir(root());
     schemathesis.env(TOKEN, gateway.admin_token()).env(PARTNER, &partner.server.url);
-    schemathesis.args(["--config-file", CONFIGURATION, "run", "--max-time", FUZZ_SECONDS]);
+    let [short, long] = FUZZ_SECONDS;
+    schemathesis.args(["--config-file", CONFIGURATION, "run", "--max-time", soak::choose(short, long)]);
     let successes = folder.join("successes.json");
     schemathesis.env(SUCCESSES, &successes).arg(format!("{}/openapi.json", gateway.server.url));
     run(&mut schemathesis)?;

@@ -47,6 +47,9 @@ enum Command {
         /// Run one part only, for example `tests`
         #[arg(long)]
         only: Option<String>,
+        /// Run the long forms of what could go on for ever: kills, power losses, loads, faults, fuzzing. That takes far longer
+        #[arg(long)]
+        soak: bool,
     },
 }
 
@@ -55,7 +58,7 @@ fn main() -> ExitCode {
         Command::Guests => guests::build_all(),
         Command::Demo { keep } => demo::run(keep),
         Command::Bench => bench::run_all(),
-        Command::Test { only } => test::run_all(only.as_deref()),
+        Command::Test { only, soak } => test::run_all(only.as_deref(), soak),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,6 +3,9 @@
 use std::process::Command;
 use std::time::Instant;
 
+use anyhow::Context as _;
+use test_servers::soak;
+
 use crate::command::{cargo, root, run, step};
 use crate::{conformance, demo, dependencies, foreign, fuzz, gateway, guests, readme, tools};
 
@@ -31,11 +34,22 @@ const PARTS: [Part; 16] = [
     Part { name: "observability", run: readme::run_observability },
 ];
 
-/// How long each contract is fuzzed. Long runs are for `plugin check` by hand.
-const FUZZ_SECONDS: &str = "5";
+/// Tests that run at once. The long ones wait most of the time: for partners that are slow, for what expires, for disks.
+const TESTS_PER_PROCESSOR: usize = 2;
+/// Variable by which the test programs are told how many run at once.
+const THREADS: &str = "RUST_TEST_THREADS";
 
-/// Runs all parts; `only` names one.
-pub(crate) fn run_all(only: Option<&str>) -> anyhow::Result<()> {
+/// How long each contract is fuzzed, seconds: in every run, and in a soak.
+const FUZZ_SECONDS: [&str; 2] = ["5", "120"];
+
+/// Runs all parts; `only` names one, and `soak` asks for the long forms.
+pub(crate) fn run_all(only: Option<&str>, soak: bool) -> anyhow::Result<()> {
+    if soak && !soak::is_wanted() {
+        // As a process of its own, since whatever it starts is to see the variable.
+        let mut again = Command::new(std::env::current_exe().context("this program is not found")?);
+        again.arg("test").args(only.map(|name| ["--only", name]).into_iter().flatten());
+        return run(again.env(soak::VARIABLE, "1"));
+    }
     let names = || PARTS.map(|part| part.name).join(", ");
     let chosen: Vec<&Part> = PARTS.iter().filter(|part| only.is_none_or(|name| part.name == name)).collect();
     if chosen.is_empty() {
@@ -91,7 +105,13 @@ fn example_partners() -> anyhow::Result<()> {
 fn tests() -> anyhow::Result<()> {
     gateway::build("debug")?;
     step("Tests");
-    run(cargo().args(["test", "--locked", "--workspace", "--quiet", "--no-fail-fast"]))
+    let mut tests = cargo();
+    tests.args(["test", "--locked", "--workspace", "--quiet", "--no-fail-fast"]);
+    if std::env::var_os(THREADS).is_none() {
+        let processors = std::thread::available_parallelism().context("the number of processors is not known")?;
+        tests.env(THREADS, (processors.get() * TESTS_PER_PROCESSOR).to_string());
+    }
+    run(&mut tests)
 }
 
 /// Checks every contract that ships as its author would, and fuzzes it for some seconds.
@@ -100,7 +120,8 @@ fn contract_checks() -> anyhow::Result<()> {
     step("Checking and fuzzing the contracts");
     for contract in guests::list_shipped()? {
         let mut check = Command::new(gateway::binary("debug", "intent-gateway"));
-        run(check.args(["plugin", "check", "--fuzz-seconds", FUZZ_SECONDS]).arg(contract))?;
+        let [short, long] = FUZZ_SECONDS;
+        run(check.args(["plugin", "check", "--fuzz-seconds", soak::choose(short, long)]).arg(contract))?;
     }
     Ok(())
 }

@@ -224,7 +224,7 @@ mod tests {
 
     use super::*;
 
-    /// Never the same bytes twice in a test.
+    /// Never the same bytes twice in a test. That of `testing` is for another build of this crate than the one under test.
     #[derive(Default)]
     struct Counting(AtomicU8);
 

@@ -136,13 +136,7 @@ async fn parts(
 ) -> anyhow::Result<RunningParts> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let keys = Keys::of(config)?;
-    for path in &keys.development {
-        tracing::warn!(
-            path = %path.display(),
-            "DEVELOPMENT KEY: tokens or secrets are under a key kept in the state folder; set `auth.signing_key` and \
-             `auth.master_key` in production"
-        );
-    }
+    warn_of_development_keys(&keys);
     let store = open_store(config).await?;
     let partners = Arc::new(PartnerClient::new(&config.partner_client).context("partner calls could not be set up")?);
     let configured: Vec<_> = config.partners.iter().cloned().map(|entry| Arc::new(Partner::from(entry))).collect();
@@ -170,38 +164,15 @@ async fn parts(
     let linking = linking(config, shared, &partners, &clock, &linking_tasks);
     let (health_journal, changes) = HealthJournal::new();
     let health = HealthParts { of: Arc::new(Health::new(clock.now().as_ms())), journal: health_journal, changes };
-    let policies = Policies {
-        timer: Arc::new(RuntimeTimer),
-        health: health.of.clone(),
-        log: health.journal.clone(),
-        tokens: Arc::new(linking.clone()),
-        sign_ins: SignIns::default(),
-        pace: config.outbound.rate_limits.then(Pace::default),
-        cache: config.outbound.search_cache.then(|| AnswerCache::new(clock.clone())),
-    };
     let searcher = Searcher {
         contracts: sandbox.clone(),
         directory: directory.clone(),
-        outbound: Arc::new(Outbound::new(partners, clock.clone(), policies)),
+        outbound: Arc::new(Outbound::new(partners, clock.clone(), policies(config, &health, &linking, &clock))),
         journal: journal.clone(),
         clock: clock.clone(),
         references: ReferenceSealer::new(&keys.reference),
         timeout: config.search.timeout(),
         open_rankings: OpenRankings::default(),
-    };
-    let intake = Intake {
-        keys: ring.clone(),
-        contracts: sandbox.clone(),
-        desk: desk.clone(),
-        clock: clock.clone(),
-        rate: config.platform.rate(),
-    };
-    let bookkeeping = Bookkeeping {
-        books: store.clone(),
-        store: store.clone(),
-        names: Arc::new(AccountNames(store.clone())),
-        contracts: sandbox.clone(),
-        clock: clock.clone(),
     };
     telemetry.watch(sizes(&sandbox, &desk, &journal));
     let memory = KeyedWrites { store: store.clone(), vault: keys.vault(), timer: Arc::new(RuntimeTimer) };
@@ -210,12 +181,18 @@ async fn parts(
         streams: streams(config, &caller, &clock),
         caller,
         searcher: Arc::new(searcher),
-        admin: sandbox,
+        admin: sandbox.clone(),
         onboarding: onboarding.clone(),
         store: store.clone(),
         linking: linking.clone(),
-        intake: Arc::new(intake),
-        bookkeeping: Arc::new(bookkeeping),
+        intake: Arc::new(Intake {
+            keys: ring.clone(),
+            contracts: sandbox.clone(),
+            desk: desk.clone(),
+            clock: clock.clone(),
+            rate: config.platform.rate(),
+        }),
+        bookkeeping: Arc::new(bookkeeping(&store, &sandbox, &clock)),
         health: health.of.clone(),
         evidence: store.clone(),
         issuers: Arc::new(issuer_keys::issuers(config, &clock)?),
@@ -225,6 +202,41 @@ async fn parts(
         draining: draining.clone(),
     };
     Ok(RunningParts { state, onboarding, clock, keys: ring, store, desk, journal, health, linking, linking_tasks })
+}
+
+/// Keys that a configuration for production would set.
+fn warn_of_development_keys(keys: &Keys) {
+    for path in &keys.development {
+        tracing::warn!(
+            path = %path.display(),
+            "DEVELOPMENT KEY: tokens or secrets are under a key kept in the state folder; set `auth.signing_key` and \
+             `auth.master_key` in production"
+        );
+    }
+}
+
+/// What stands between a call and its partner.
+fn policies(config: &Config, health: &HealthParts, linking: &Linking, clock: &Arc<dyn Clock>) -> Policies {
+    Policies {
+        timer: Arc::new(RuntimeTimer),
+        health: health.of.clone(),
+        log: health.journal.clone(),
+        tokens: Arc::new(linking.clone()),
+        sign_ins: SignIns::default(),
+        pace: config.outbound.rate_limits.then(Pace::default),
+        cache: config.outbound.search_cache.then(|| AnswerCache::new(clock.clone())),
+    }
+}
+
+/// Statements, corrections and the check of the ledger.
+fn bookkeeping(store: &Arc<SqlStore>, sandbox: &Arc<Sandbox>, clock: &Arc<dyn Clock>) -> Bookkeeping {
+    Bookkeeping {
+        books: store.clone(),
+        store: store.clone(),
+        names: Arc::new(AccountNames(store.clone())),
+        contracts: sandbox.clone(),
+        clock: clock.clone(),
+    }
 }
 
 /// What answers that come in pieces work on.

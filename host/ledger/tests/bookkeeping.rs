@@ -1,23 +1,14 @@
 //! Statements, corrections and verification over a ledger in memory.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use futures_executor::block_on;
-use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use intent_gateway_domain::audit::Actor;
-use intent_gateway_domain::clock::{Clock, Timestamp};
-use intent_gateway_domain::contract::{
-    CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
-    PreparedRequest,
-};
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::error::{ContractError, ContractFault};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
-use intent_gateway_domain::ports::{Contract, Contracts};
 use intent_gateway_domain::store::{Change, Store as _, Versioned};
 use intent_gateway_ledger::bookkeeping::*;
 use intent_gateway_ledger::completion::{Amounts, Report};
@@ -27,7 +18,9 @@ use intent_gateway_ledger::{
 use intent_gateway_onboarding::AccountNames;
 use intent_gateway_onboarding::records::Account;
 use intent_gateway_testing::books::MemoryBooks;
-use intent_gateway_testing::contract::descriptor;
+use intent_gateway_testing::catalogue::Catalogue;
+use intent_gateway_testing::clock::TestClock;
+use intent_gateway_testing::contract::{PassiveContract, descriptor};
 use intent_gateway_testing::store::MemoryStore;
 
 const INTENT: &str = "test.find_things";
@@ -35,93 +28,10 @@ const INTENT: &str = "test.find_things";
 const MAY: u64 = 1_779_235_200_000;
 const JUNE: u64 = MAY + 30 * 24 * 60 * 60 * 1_000;
 
-/// Only what it declares is asked of it.
-struct Declared(Descriptor);
-
-impl Contract for Declared {
-    fn descriptor(&self) -> &Descriptor {
-        &self.0
-    }
-
-    fn digest(&self) -> Digest {
-        unreachable!("only the declaration is asked for")
-    }
-
-    fn classify<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<Classification, ContractFault>> {
-        unreachable!("only the declaration is asked for")
-    }
-
-    fn check_request<'a>(
-        &'a self,
-        _: &'a CallContext,
-        _: &'a str,
-        _: &'a str,
-    ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
-        unreachable!("only the declaration is asked for")
-    }
-
-    fn evaluate<'a>(
-        &'a self,
-        _: &'a CallContext,
-        _: &'a str,
-        _: &'a [Payload<'a>],
-    ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
-        unreachable!("only the declaration is asked for")
-    }
-
-    fn check_response<'a>(
-        &'a self,
-        _: &'a CallContext,
-        _: Exchange<'a>,
-    ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
-        unreachable!("only the declaration is asked for")
-    }
-
-    fn check_completion<'a>(
-        &'a self,
-        _: &'a CallContext,
-        _: &'a str,
-        _: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
-        unreachable!("only the declaration is asked for")
-    }
-}
-
-/// The live contract, if one is, and the clock.
-struct World {
-    live: Mutex<Option<Arc<Declared>>>,
-    now_ms: AtomicU64,
-}
-
-impl Contracts for World {
-    fn live(&self, intent: &str) -> Option<Arc<dyn Contract>> {
-        let live = self.live.lock().expect("not poisoned").clone();
-        live.filter(|live| live.0.intent.as_str() == intent).map(|live| live as Arc<dyn Contract>)
-    }
-
-    fn find_loaded(&self, _: Digest) -> Option<Arc<dyn Contract>> {
-        unreachable!("a correction asks the live version")
-    }
-
-    fn all(&self) -> Vec<Arc<dyn Contract>> {
-        unreachable!("a correction asks the live version")
-    }
-
-    fn select_by_cues(&self, _: &str) -> Vec<Arc<dyn Contract>> {
-        unreachable!("a correction asks the live version")
-    }
-}
-
-impl Clock for World {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_ms(self.now_ms.load(Ordering::Relaxed))
-    }
-}
-
 struct Desk {
     keeping: Bookkeeping,
     books: Arc<MemoryBooks>,
-    world: Arc<World>,
+    contracts: Arc<Catalogue>,
     store: Arc<MemoryStore>,
 }
 
@@ -130,17 +40,17 @@ impl Desk {
         let mut declared = descriptor("1.2.3");
         declared.completion.statuses = ["completed", "no_show", "cancelled"].map(str::to_owned).to_vec();
         declared.completion.charged_statuses = vec!["completed".to_owned()];
-        let live = Mutex::new(Some(Arc::new(Declared(declared))));
-        let world = Arc::new(World { live, now_ms: AtomicU64::new(JUNE) });
+        // Only what it declares is asked of it.
+        let contracts = Catalogue::of([Arc::new(PassiveContract(declared))]);
         let (books, store) = (Arc::new(MemoryBooks::default()), Arc::new(MemoryStore::default()));
         let keeping = Bookkeeping {
             books: books.clone(),
             store: store.clone(),
             names: Arc::new(AccountNames(store.clone())),
-            contracts: world.clone(),
-            clock: world.clone(),
+            contracts: contracts.clone(),
+            clock: TestClock::at(JUNE),
         };
-        Self { keeping, books, world, store }
+        Self { keeping, books, contracts, store }
     }
 
     /// Books a report as it comes from a partner.
@@ -264,7 +174,7 @@ fn whether_another_status_is_charged_is_for_the_live_contract_to_say() {
     assert_eq!(completed.posting.commission(), Some(Paise::new(6_000)));
 
     assert_eq!(breach(desk.amend(5, None, Some("done"))), at("/status", "NOT_IN_VOCABULARY"));
-    desk.world.live.lock().expect("not poisoned").take();
+    desk.contracts.retire(INTENT);
     let without = desk.amend(5, None, Some("cancelled"));
     assert!(matches!(without, Err(BookkeepingError::UnknownIntent(intent)) if intent == INTENT));
     desk.amend(5, Some(1), None).expect("the amount alone asks no contract");

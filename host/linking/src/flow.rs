@@ -263,6 +263,7 @@ fn clean_text(error: &str) -> String {
 mod tests {
     use super::*;
 
+    /// Fills with one byte, so that what is made of it can be written down here.
     struct Fixed(u8);
 
     impl Entropy for Fixed {

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use futures_executor::block_on;
@@ -11,13 +10,15 @@ use futures_util::future::{BoxFuture, join_all, ready};
 
 use super::*;
 use intent_gateway_domain::contract::{RetryPolicy, ToolRole};
-use intent_gateway_domain::endpoint::{Endpoint, Mappings};
 use intent_gateway_domain::error::NotCalled;
-use intent_gateway_domain::health::{HealthChange, HealthEvent};
-use intent_gateway_domain::ports::{ToolAnswer, ToolCall};
+use intent_gateway_domain::health::HealthChange;
 use intent_gateway_domain::progress::Listener;
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract::{PassiveContract, descriptor};
+use intent_gateway_testing::directory::partner;
+use intent_gateway_testing::health::RecordedHealth;
+use intent_gateway_testing::partners::{RecordedCall, Reply, ScriptedPartners};
 
 const NOW: Timestamp = Timestamp::from_ms(1_767_225_600_000);
 const WITHIN: Duration = Duration::from_secs(30);
@@ -26,72 +27,39 @@ const WORD_AFTER: Duration = Duration::from_secs(5);
 
 type Outcome = Result<String, CallFailure>;
 
-/// One call as a partner saw it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Seen {
-    at_ms: u64,
-    token: Option<String>,
-    timeout: Duration,
-}
-
-/// Everything around a call.
-#[derive(Default)]
-struct World {
-    now_ms: Arc<AtomicU64>,
-    /// What the partner answers, in turn; the last stays.
+/// What the one partner's server does.
+struct Server {
+    /// What it answers, in turn; the last stays.
     script: Mutex<VecDeque<Outcome>>,
-    /// A token without which the partner answers with a 401.
+    /// A token without which it answers with a 401.
     wants: Mutex<Option<&'static str>>,
-    seen: Mutex<Vec<Seen>>,
-    changes: Mutex<Vec<HealthEvent>>,
-    /// The user's tokens: the next is what replaces one.
-    tokens: Mutex<VecDeque<&'static str>>,
+    /// When it was called, milliseconds since the beginning.
+    called_at: Mutex<Vec<u64>>,
 }
 
-impl Clock for World {
-    fn now(&self) -> Timestamp {
-        NOW.plus_ms(self.now_ms.load(Ordering::Relaxed))
-    }
-}
-
-impl Timer for World {
-    fn wait(&self, time: Duration) -> BoxFuture<'static, ()> {
-        let (now_ms, ms) = (self.now_ms.clone(), u64::try_from(time.as_millis()).expect("short"));
-        // Time passes when it is waited for, and not when a wait is begun that something else makes needless.
-        async move { _ = now_ms.fetch_add(ms, Ordering::Relaxed) }.boxed()
-    }
-}
-
-impl HealthLog for World {
-    fn note_change(&self, event: HealthEvent) {
-        self.changes.lock().expect("whole").push(event);
-    }
-}
-
-impl PartnerCalls for World {
-    fn call<'a>(&'a self, _: &'a Arc<Partner>, call: ToolCall<'a>) -> BoxFuture<'a, Result<ToolAnswer, CallFailure>> {
-        let token = call.bearer.map(|token| token.expose().to_owned());
-        let is_refused = self.wants.lock().expect("whole").is_some_and(|wanted| token.as_deref() != Some(wanted));
-        let at_ms = self.now_ms.load(Ordering::Relaxed);
-        self.seen.lock().expect("whole").push(Seen { at_ms, token, timeout: call.timeout });
-        if let Some(progress) = call.progress {
+impl Server {
+    fn reply(&self, call: &RecordedCall, progress: Option<&Progress<'_>>) -> Reply {
+        if let Some(progress) = progress {
             progress.tell("{}", Instant::now() + WORD_AFTER);
             progress.tell("{}", Instant::now() + 2 * WORD_AFTER);
         }
-        let outcome = if is_refused {
-            Err(CallFailure::SignInRequired { challenge: "Bearer".to_owned() })
-        } else {
-            let mut script = self.script.lock().expect("whole");
-            let next = if script.len() > 1 { script.pop_front() } else { script.front().cloned() };
-            next.expect("a script")
-        };
-        ready(outcome.map(|text| ToolAnswer { text })).boxed()
+        let wants = *self.wants.lock().expect("whole");
+        if wants.is_some_and(|wanted| call.bearer.as_deref() != Some(wanted)) {
+            return CallFailure::SignInRequired { challenge: "Bearer".to_owned() }.into();
+        }
+        let mut script = self.script.lock().expect("whole");
+        let next = if script.len() > 1 { script.pop_front() } else { script.front().cloned() };
+        next.expect("a script").map_or_else(Reply::Failure, Reply::Text)
     }
 }
 
-impl UserTokens for World {
+/// The user's tokens: the next is what replaces one. No other test plays them.
+#[derive(Default)]
+struct Tokens(Mutex<VecDeque<&'static str>>);
+
+impl UserTokens for Tokens {
     fn token<'a>(&'a self, _: &'a Partner, _: &'a UserId) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>> {
-        let first = self.tokens.lock().expect("whole").front().map(|token| Secret::new(*token));
+        let first = self.0.lock().expect("whole").front().map(|token| Secret::new(*token));
         ready(Ok(first)).boxed()
     }
 
@@ -101,7 +69,7 @@ impl UserTokens for World {
         _: &'a UserId,
         refused: &'a Secret,
     ) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>> {
-        let mut tokens = self.tokens.lock().expect("whole");
+        let mut tokens = self.0.lock().expect("whole");
         assert_eq!(tokens.pop_front(), Some(refused.expose()), "the one that was given out");
         ready(Ok(tokens.front().map(|token| Secret::new(*token)))).boxed()
     }
@@ -111,9 +79,37 @@ impl UserTokens for World {
     }
 }
 
+/// Everything around a call.
+struct World {
+    clock: Arc<TestClock>,
+    server: Arc<Server>,
+    calls: Arc<ScriptedPartners>,
+    changes: Arc<RecordedHealth>,
+    tokens: Arc<Tokens>,
+}
+
+impl World {
+    fn new(script: impl IntoIterator<Item = Outcome>) -> Self {
+        // Time passes when it is waited for.
+        let clock = TestClock::jumping_at(NOW.as_ms());
+        let server = Arc::new(Server {
+            script: Mutex::new(script.into_iter().collect()),
+            wants: Mutex::default(),
+            called_at: Mutex::default(),
+        });
+        let calls = Arc::new(ScriptedPartners::default());
+        let (watch, called) = (clock.clone(), server.clone());
+        calls.reply_with("alpha", move |call, progress| {
+            called.called_at.lock().expect("whole").push(watch.now().ms_since(NOW));
+            called.reply(call, progress)
+        });
+        Self { clock, server, calls, changes: Arc::default(), tokens: Arc::default() }
+    }
+}
+
 /// A gateway's way out, over a world.
 struct Bench {
-    world: Arc<World>,
+    world: World,
     health: Arc<Health>,
     outbound: Arc<Outbound>,
     contract: Arc<PassiveContract>,
@@ -121,18 +117,18 @@ struct Bench {
 
 impl Bench {
     fn new(script: impl IntoIterator<Item = Outcome>) -> Self {
-        let world = Arc::new(World { script: Mutex::new(script.into_iter().collect()), ..World::default() });
+        let world = World::new(script);
         let health = Arc::new(Health::new(7));
         let policies = Policies {
-            timer: world.clone(),
+            timer: world.clock.clone(),
             health: health.clone(),
-            log: world.clone(),
-            tokens: world.clone(),
+            log: world.changes.clone(),
+            tokens: world.tokens.clone(),
             sign_ins: SignIns::default(),
             pace: Some(Pace::default()),
-            cache: Some(AnswerCache::new(world.clone())),
+            cache: Some(AnswerCache::new(world.clock.clone())),
         };
-        let outbound = Arc::new(Outbound::new(world.clone(), world.clone(), policies));
+        let outbound = Arc::new(Outbound::new(world.calls.clone(), world.clock.clone(), policies));
         let mut descriptor = descriptor("1.0.0");
         let search = descriptor.tools[0].clone();
         let tool = |name: &str, role| Tool { name: name.to_owned(), role, cache_seconds: None, ..search.clone() };
@@ -152,18 +148,10 @@ impl Bench {
     }
 
     fn outbound_call(&self, tool: &str, arguments: &str, user: Option<&str>) -> OutboundCall {
-        let partner = Partner {
-            id: PartnerId::parse("alpha").expect("sound"),
-            name: "Alpha".to_owned(),
-            endpoint: Endpoint::mcp("https://partner.example/mcp"),
-            mappings: Mappings::new(),
-            listings: Vec::new(),
-            token: None,
-        };
         OutboundCall {
             contract: self.contract.clone(),
             context: CallContext { request_id: "req-1".to_owned(), now_ms: NOW.as_ms() },
-            partner: Arc::new(partner),
+            partner: Arc::new(partner("alpha", &[])),
             tool: Arc::from(tool),
             arguments: Arc::new(PreparedArguments::new(arguments, self.contract.0.tool(tool).expect("there"))),
             user: user.map(|user| UserId::parse(user).expect("sound")),
@@ -183,15 +171,15 @@ impl Bench {
 
     /// When the partner was called, milliseconds since the beginning.
     fn times(&self) -> Vec<u64> {
-        self.world.seen.lock().expect("whole").iter().map(|seen| seen.at_ms).collect()
+        self.world.server.called_at.lock().expect("whole").clone()
     }
 
     fn tokens(&self) -> Vec<Option<String>> {
-        self.world.seen.lock().expect("whole").iter().map(|seen| seen.token.clone()).collect()
+        self.world.calls.calls().into_iter().map(|call| call.bearer).collect()
     }
 
     fn pass(&self, ms: u64) {
-        self.world.now_ms.fetch_add(ms, Ordering::Relaxed);
+        self.world.clock.advance(ms);
     }
 }
 
@@ -269,7 +257,7 @@ fn rates_hold_for_partners_and_users() {
     assert!(bench.call("book_thing", "{}", Some("bob")).is_ok(), "another user");
     let gone = CallFailure::Platform { code: "INVALID_REQUEST".to_owned(), message: "no".to_owned(), field: None };
     bench.pass(60_000);
-    bench.world.script.lock().expect("whole").push_front(Err(gone));
+    bench.world.server.script.lock().expect("whole").push_front(Err(gone));
     assert!(bench.call("book_thing", "{}", ann).is_err());
     assert!(bench.call("book_thing", "{}", ann).is_ok(), "what was refused came to nothing");
     let again = OutboundCall { is_repeat: true, ..bench.outbound_call("book_thing", "{}", ann) };
@@ -300,12 +288,12 @@ fn answers_are_served_again_and_writes_never() {
 #[test]
 fn a_token_goes_only_where_it_is_wanted() {
     let bench = Bench::new([good()]);
-    bench.world.tokens.lock().expect("whole").extend(["old", "new"]);
+    bench.world.tokens.0.lock().expect("whole").extend(["old", "new"]);
     assert!(bench.call("cancel_thing", "{}", Some("ann")).is_ok());
     assert_eq!(bench.tokens(), [None], "a tool that needs no sign-in");
 
-    *bench.world.wants.lock().expect("whole") = Some("new");
-    bench.world.seen.lock().expect("whole").clear();
+    *bench.world.server.wants.lock().expect("whole") = Some("new");
+    bench.world.calls.take_calls();
     assert!(bench.call("cancel_thing", "{}", Some("ann")).is_ok());
     let token = |text: &str| Some(text.to_owned());
     assert_eq!(bench.tokens(), [None, token("old"), token("new")], "asked without, with hers, with what replaced it");
@@ -320,8 +308,8 @@ fn a_token_goes_only_where_it_is_wanted() {
     assert_eq!(bench.outbound.sign_in_link(&partner, Some(&ann), &CallFailure::Busy), None);
 
     // Nothing replaces the last one: it is tried no more than once.
-    *bench.world.wants.lock().expect("whole") = Some("another");
-    bench.world.seen.lock().expect("whole").clear();
+    *bench.world.server.wants.lock().expect("whole") = Some("another");
+    bench.world.calls.take_calls();
     assert!(bench.call("cancel_thing", "{}", Some("ann")).is_err());
     assert_eq!(bench.tokens(), [token("new")]);
 }
@@ -329,8 +317,8 @@ fn a_token_goes_only_where_it_is_wanted() {
 #[test]
 fn an_answer_to_a_users_token_is_served_to_nobody_else() {
     let bench = Bench::new([Ok(r#"{"for":"ann"}"#.to_owned()), Ok(r#"{"for":"bob"}"#.to_owned())]);
-    bench.world.tokens.lock().expect("whole").push_back("token");
-    *bench.world.wants.lock().expect("whole") = Some("token");
+    bench.world.tokens.0.lock().expect("whole").push_back("token");
+    *bench.world.server.wants.lock().expect("whole") = Some("token");
     let ask = |user| bench.call("search_things", r#"{"a":1}"#, Some(user)).expect("answered");
     assert_eq!(*ask("ann").text, r#"{"for":"ann"}"#);
     bench.pass(1_000);
@@ -347,16 +335,15 @@ fn a_server_that_is_down_is_not_called() {
     }
     assert_eq!(not_called(bench.call("cancel_thing", "{}", None)).0, NotCalled::Down);
     assert_eq!(bench.times().len(), 5);
-    let opened =
-        bench.world.changes.lock().expect("whole").iter().any(|event| matches!(event.change, HealthChange::Opened(_)));
-    assert!(opened);
+    let changes = bench.world.changes.events();
+    assert!(changes.iter().any(|event| matches!(event.change, HealthChange::Opened(_))), "{changes:?}");
     let intent = bench.contract.0.intent.clone();
     let alpha = PartnerId::parse("alpha").expect("sound");
     assert_eq!(bench.outbound.admit_search(&intent, [&alpha].into_iter()), [Err(LeftOut::Down)]);
     // After the wait one call is let through, and the server is up.
     bench.pass(5_000);
-    bench.world.script.lock().expect("whole").extend([good()]);
-    bench.world.script.lock().expect("whole").pop_front();
+    bench.world.server.script.lock().expect("whole").extend([good()]);
+    bench.world.server.script.lock().expect("whole").pop_front();
     assert!(bench.call("cancel_thing", "{}", None).is_ok());
     assert_eq!(bench.outbound.admit_search(&intent, [&alpha].into_iter()), [Ok(())]);
 }
@@ -366,7 +353,7 @@ fn a_call_has_at_most_thirty_seconds() {
     let bench = Bench::new([Err(CallFailure::HttpStatus(500)), good()]);
     let call = OutboundCall { within: Duration::from_secs(3_600), ..bench.outbound_call("cancel_thing", "{}", None) };
     assert!(block_on(bench.outbound.call(call, None)).is_ok());
-    let timeouts: Vec<_> = bench.world.seen.lock().expect("whole").iter().map(|seen| seen.timeout.as_secs()).collect();
+    let timeouts: Vec<_> = bench.world.calls.calls().iter().map(|call| call.timeout.as_secs()).collect();
     assert_eq!(timeouts, [30, 28], "waits included");
 }
 
@@ -395,10 +382,10 @@ fn a_turn_is_given_back_where_the_retry_may_not_go_out() {
 
 #[test]
 fn without_policies_a_call_goes_out_at_once_and_once() {
-    let world = Arc::new(World { script: Mutex::new([limited()].into()), ..World::default() });
+    let world = World::new([limited()]);
     let bench = Bench::new([good()]);
-    let plain = Arc::new(Outbound::plain(world.clone(), world.clone()));
+    let plain = Arc::new(Outbound::plain(world.calls.clone(), world.clock.clone()));
     let call = bench.outbound_call("search_things", r#"{"a":1}"#, Some("ann"));
     assert!(block_on(plain.call(call, None)).is_err());
-    assert_eq!(world.seen.lock().expect("whole").len(), 1);
+    assert_eq!(world.calls.calls().len(), 1);
 }

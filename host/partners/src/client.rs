@@ -211,7 +211,7 @@ impl Inner {
         let mut renewals = 0;
         loop {
             let session = slot.session(&self.wire, bearer.as_ref()).await?;
-            match session.call_tool(&call, arguments, bearer.clone()).await {
+            match session.call_tool(&call, arguments).await {
                 Ok(text) => return Ok(ToolAnswer { text }),
                 Err(ExchangeFailure::SessionLost | ExchangeFailure::ToolChanged) if renewals < SESSION_RENEWALS_MAX => {
                     tracing::debug!(partner = %partner.id, "what was known of the partner is over, it is opened anew");

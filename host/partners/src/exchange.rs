@@ -1,5 +1,12 @@
 //! One exchange of MCP's Streamable HTTP: a message posted, and its answer read from a JSON body or an event stream.
 //!
+//! [`Wire::call`] is the one way of every request to an MCP server: of what rmcp sends to open a session
+//! ([`crate::messenger`]), and of the calls of a session ([`crate::session`]), which do not pass through rmcp. They could:
+//! rmcp takes a transport of one's own. But no release up to 3.11 has a place for raw JSON: arguments and structured content
+//! become trees and are written anew, with numbers beyond 64 bits as floats, and what rmcp does not know of a result is
+//! dropped. And the same call through rmcp took 2.2 to 2.8 times as long for an answer of 1 KiB, and 2.6 to 3.7 times the
+//! CPU; for one of 64 KiB, 1.4 to 1.9 and 1.4 to 1.6 (`docs/benchmarks.md`, A call with and without rmcp).
+//!
 //! Every body is bounded before it is read, and everything that a partner may send in place of an answer has its own
 //! failure. An exchange runs in the future of the caller: dropping that drops the request and its connection.
 
@@ -15,8 +22,8 @@ use hyper::body::Incoming;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::limits::PARTNER_BODY_MAX_BYTES;
 use intent_gateway_domain::progress::Progress;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::answer::{Answer, Message, RpcError, clean, protocol};
@@ -107,9 +114,14 @@ pub(crate) struct Reply<R> {
     pub(crate) retry_after_ms: Option<u64>,
 }
 
+/// A message as it is posted.
+pub(crate) fn encode(message: &impl Serialize) -> Result<Bytes, CallFailure> {
+    serde_json::to_vec(message).map(Bytes::from).map_err(|error| protocol(&error.to_string()))
+}
+
 impl Wire {
-    /// Posts a request and waits for its answer.
-    pub(crate) async fn request<R>(
+    /// Makes a call: posts a request and waits for its answer.
+    pub(crate) async fn call<R>(
         &self,
         target: &Target,
         body: Bytes,

@@ -200,7 +200,7 @@ impl Service<Name> for GuardedResolver {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     const STRICT: AddressPolicy = AddressPolicy { allow_loopback_http: false };
@@ -338,7 +338,8 @@ mod tests {
         assert!(STRICT.endpoint(&format!("https://partner.example/{}", "x".repeat(URL_MAX_BYTES))).is_err());
     }
 
-    struct Fixed(&'static [&'static str]);
+    /// Every name is these addresses. A port of this crate, so its fake is here.
+    pub(crate) struct Fixed(pub(crate) &'static [&'static str]);
 
     impl ResolveHost for Fixed {
         fn resolve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {

@@ -1,10 +1,9 @@
-//! rmcp's way to a partner: opens sessions and ends them over [`Wire`], and hands tool calls back to their callers.
+//! rmcp's way to a partner: what it sends to open a session and to end it travels over [`Wire`], as calls do.
 //!
-//! Everything that rmcp sends goes through [`Messenger`]. What it would send for a tool call is not sent at all but
-//! brought back as an [`Outline`], from which [`crate::session`] makes the calls itself.
+//! Not here: the calls of a session. rmcp has no part in them ([`crate::exchange`] says why).
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::stream::BoxStream;
@@ -12,39 +11,22 @@ use http::header::{HeaderName, HeaderValue};
 use http::{StatusCode, Uri};
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::limits::PROBE_CALL_TIMEOUT;
-use intent_gateway_domain::probe::{Lifecycle, SessionMode};
-use rmcp::model::{
-    CallToolResult, ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, GetExtensions as _, RequestMetaObject,
-    ServerJsonRpcMessage, ServerResult,
-};
+use intent_gateway_domain::probe::Lifecycle;
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, ServerJsonRpcMessage, ServerResult};
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 use serde_json::value::RawValue;
-use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Message, RpcError, protocol};
-use crate::exchange::{ExchangeFailure, Reply, Wanted};
+use crate::exchange::{ExchangeFailure, Reply, Wanted, encode};
 use crate::wire::{Target, Wire};
 
 /// Wait for `initialize` and for each message around it (spec 1, Limits: a probe's call).
 pub(crate) const INITIALIZE_TIMEOUT: Duration = PROBE_CALL_TIMEOUT;
 
-/// What rmcp knows about a tool's call by the time it would send it. Only the number of the request and its progress
-/// token change from call to call.
-#[derive(Debug)]
-pub(crate) struct Outline {
-    pub(crate) session: Option<Arc<str>>,
-    pub(crate) headers: HashMap<HeaderName, HeaderValue>,
-    pub(crate) meta: RequestMetaObject,
-}
-
-/// Travels in the extensions of a request, which are not serialised, and brings an [`Outline`] back to the caller.
-#[derive(Clone)]
-pub(crate) struct HandOver(pub(crate) Arc<Mutex<Option<oneshot::Sender<Outline>>>>);
-
-/// rmcp's way to the partner: everything but tool calls goes through here.
+/// rmcp's way to the partner.
 #[derive(Clone)]
 pub(crate) struct Messenger {
     pub(crate) wire: Wire,
@@ -55,25 +37,35 @@ pub(crate) struct Messenger {
     pub(crate) stop: CancellationToken,
     /// The last failure as it is to be reported; rmcp keeps only its text.
     pub(crate) failure: Arc<Mutex<Option<CallFailure>>>,
-    /// Where a probe wants the partner's own words; nothing is kept otherwise.
-    pub(crate) opening: Option<Arc<Mutex<Option<Opening>>>>,
+    /// The partner's last answer to an opening.
+    pub(crate) opening: Arc<Mutex<Option<Opening>>>,
 }
 
 /// How a partner answered the opening of a session, in its own words: rmcp drops members that it does not know.
 #[derive(Debug)]
 pub(crate) struct Opening {
     pub(crate) lifecycle: Lifecycle,
-    pub(crate) session: SessionMode,
+    /// The session that it issued.
+    pub(crate) session: Option<Arc<str>>,
     pub(crate) result: Box<RawValue>,
 }
 
 impl Messenger {
     pub(crate) fn new(wire: Wire, uri: Uri, bearer: Option<HeaderValue>) -> Self {
-        Self { wire, uri, bearer, stop: CancellationToken::new(), failure: Arc::default(), opening: None }
+        Self { wire, uri, bearer, stop: CancellationToken::new(), failure: Arc::default(), opening: Arc::default() }
     }
 
-    pub(crate) fn target(&self, headers: HashMap<HeaderName, HeaderValue>, session: Option<Arc<str>>) -> Target {
+    pub(crate) fn target(
+        &self,
+        headers: impl IntoIterator<Item = (HeaderName, HeaderValue)>,
+        session: Option<Arc<str>>,
+    ) -> Target {
+        let headers = headers.into_iter().collect();
         Target { uri: self.uri.clone(), headers, session, bearer: self.bearer.clone(), sessionless: false }
+    }
+
+    pub(crate) fn opening(&self) -> MutexGuard<'_, Option<Opening>> {
+        self.opening.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn deliver(
@@ -81,14 +73,14 @@ impl Messenger {
         message: &ClientJsonRpcMessage,
         target: &Target,
     ) -> Result<StreamableHttpPostResponse, ExchangeFailure> {
-        let body = serde_json::to_vec(message).map_err(|error| protocol(&error.to_string()))?.into();
+        let body = encode(message)?;
         let ClientJsonRpcMessage::Request(request) = message else {
             self.wire.notify(target, body).await?;
             return Ok(StreamableHttpPostResponse::Accepted);
         };
         let Reply { answer, session, .. } = self
             .wire
-            .request(target, body, Wanted::answer(&request.id.to_string(), Message::<Box<RawValue>>::parse))
+            .call(target, body, Wanted::answer(&request.id.to_string(), Message::<Box<RawValue>>::parse))
             .await?;
         // A server of both eras may name a session in any answer; in this one it means nothing.
         let session = session.filter(|_| !matches!(request.request, ClientRequest::DiscoverRequest(_)));
@@ -105,15 +97,12 @@ impl Messenger {
     }
 
     fn keep_opening(&self, request: &ClientRequest, session: Option<&str>, result: &RawValue) {
-        let Some(kept) = &self.opening else { return };
         let lifecycle = match request {
             ClientRequest::InitializeRequest(_) => Lifecycle::Initialize,
             ClientRequest::DiscoverRequest(_) => Lifecycle::Discover,
             _ => return,
         };
-        let session = if session.is_some() { SessionMode::Stateful } else { SessionMode::Stateless };
-        let opening = Opening { lifecycle, session, result: result.to_owned() };
-        *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(opening);
+        *self.opening() = Some(Opening { lifecycle, session: session.map(Arc::from), result: result.to_owned() });
     }
 
     fn note(&self, failure: &CallFailure) {
@@ -132,19 +121,6 @@ impl StreamableHttpClient for Messenger {
         _auth_header: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<StreamableHttpPostResponse, StreamableHttpError<CallFailure>> {
-        if let ClientJsonRpcMessage::Request(request) = &message
-            && let Some(HandOver(slot)) = request.request.extensions().get::<HandOver>()
-        {
-            let meta = request.request.extensions().get::<RequestMetaObject>().cloned().unwrap_or_default();
-            if let Some(caller) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                // The caller may have left already; then there is nothing to do.
-                let _ = caller.send(Outline { session, headers, meta });
-            }
-            // rmcp is done with this request; its own result is empty and nobody reads it.
-            let empty = ServerResult::CallToolResult(CallToolResult::success(Vec::new()));
-            let done = ServerJsonRpcMessage::response(empty, request.id.clone());
-            return Ok(StreamableHttpPostResponse::Json(done, None));
-        }
         let target = self.target(headers, session);
         let outcome = tokio::select! {
             () = self.stop.cancelled() => Err(CallFailure::Unreachable("the session was given up".to_owned()).into()),

@@ -140,7 +140,7 @@ impl Mirror {
 }
 
 /// A value as header text: as it is, or in Base64 where a header would not bring it over unchanged.
-fn encode(text: String) -> String {
+pub(crate) fn encode(text: String) -> String {
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
         && text.trim_matches(' ').len() == text.len()
         && !(text.starts_with(BASE64_PREFIX) && text.ends_with(BASE64_SUFFIX));

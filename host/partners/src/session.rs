@@ -1,60 +1,49 @@
 //! One MCP session with one partner, kept for many calls.
 //!
-//! rmcp holds the session: it negotiates the protocol revision, numbers the requests, knows which headers and which
-//! metadata each must carry, and ends the session when it is dropped. Its transport here is [`Messenger`](crate::messenger).
-//!
-//! A tool call does not travel through rmcp. The first call of a tool has rmcp prepare it and keeps what it learns, an
-//! [`Outline`]; this call and all later ones of the tool then talk HTTP in the caller's own future. So a payload never
-//! passes through rmcp's typed results, one partner's calls run on as many threads as there are callers, a caller that
-//! leaves takes its request along, and the three tasks that rmcp passes a request through are paid for once.
+//! rmcp holds the session: it opens it, agrees on the protocol revision, and ends it when it is dropped. Its transport here
+//! is [`Messenger`](crate::messenger). What was agreed on is kept here in the open, as a [`Target`] and as the metadata of
+//! requests, and that is all that a call needs: it goes through [`exchange`](crate::exchange) in the caller's own future,
+//! and rmcp has no part in it.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::Uri;
-use http::header::{HeaderName, HeaderValue};
+use http::header::{HeaderMap, HeaderValue};
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::ports::ToolCall;
 use intent_gateway_domain::probe::{Lifecycle, PROBE_PAGES_MAX, PROBE_TOOLS_MAX};
+use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest, GetExtensions as _,
-    Implementation, ListToolsRequest, ProgressToken, ProtocolVersion, RequestId, RequestMetaObject, ServerPeerInfo,
+    ClientCapabilities, ClientConfig, Implementation, ProgressToken, ProtocolVersion, RequestId, RequestMetaObject,
 };
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use rmcp::{RoleClient, ServiceError};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::sync::{OnceCell, Semaphore, oneshot};
+use tokio::sync::{OnceCell, Semaphore};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::answer::{Message, RpcError, parse_tool_answer, protocol};
 use crate::carried;
-use crate::exchange::{ExchangeFailure, Reply, Wanted};
-use crate::messenger::{HandOver, INITIALIZE_TIMEOUT, Messenger, Opening, Outline, initialize_timeout};
-use crate::mirror::{MarkError, Mirror};
-use crate::wire::{Target, Wire};
+use crate::exchange::{ExchangeFailure, Reply, Wanted, encode};
+use crate::messenger::{INITIALIZE_TIMEOUT, Messenger, Opening, initialize_timeout};
+use crate::mirror::{self, MarkError, Mirror};
+use crate::wire::{METHOD, NAME, PROTOCOL_VERSION, Target, Wire};
 
-/// Requests that rmcp prepares at once for one session. They hold nothing but a place in its queue, and the bound on
-/// calls is the gate of [`crate::client`], so this only has to be out of the way.
-const PREPARED_AT_ONCE_MAX: usize = 1_024;
-/// Smallest number of a request that does not travel through rmcp, which numbers from 0 what it sends itself: a handful
-/// of requests in the life of a session.
+/// Smallest number of a call. rmcp numbers from 0 what it sends itself: a handful of requests in the life of a session.
 const CALL_NUMBER_MIN: i64 = 1_000_000;
-/// Numbers of requests, unique in this process and begun anywhere, so that a partner without sessions can tell which
+/// Numbers of calls, unique in this process and begun anywhere, so that a partner without sessions can tell which
 /// call is meant by a note that it was given up. They stay where every JSON reader is exact.
 static NEXT_CALL_NUMBER: LazyLock<AtomicI64> = LazyLock::new(|| {
     let somewhere = RandomState::new().hash_one(()) >> 13;
     AtomicI64::new(CALL_NUMBER_MIN.saturating_add_unsigned(somewhere))
 });
-/// Tools whose outlines are kept for one session; intents have fewer than ten each.
-const OUTLINES_MAX: usize = 256;
 /// Wait for a partner to take note that a call was given up.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 /// Notes of that kind under way for one session; further ones are not sent.
@@ -65,17 +54,23 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// A session that is ready for calls.
 pub(crate) struct Session {
     service: RunningService<RoleClient, ClientConfig>,
-    messenger: Messenger,
-    outlines: Mutex<HashMap<String, Arc<Outline>>>,
-    /// Whether the revision is one without sessions (MCP 2026-07-28).
-    sessionless: bool,
+    revision: ProtocolVersion,
+    wire: Wire,
+    /// Where calls go, and what each of them carries in headers.
+    target: Target,
+    /// What each request carries in `_meta`, but for the token of its progress.
+    meta: RequestMetaObject,
     mirrors: OnceCell<HashMap<String, Result<Mirror, MarkError>>>,
     cancels: Arc<Semaphore>,
     _stop: DropGuard,
 }
 
-fn next_id() -> RequestId {
-    RequestId::Number(NEXT_CALL_NUMBER.fetch_add(1, Ordering::Relaxed))
+fn next_id() -> i64 {
+    NEXT_CALL_NUMBER.fetch_add(1, Ordering::Relaxed)
+}
+
+fn this_client() -> Implementation {
+    Implementation::new("intent-gateway", env!("CARGO_PKG_VERSION"))
 }
 
 impl Session {
@@ -86,7 +81,7 @@ impl Session {
         bearer: Option<HeaderValue>,
         first: Lifecycle,
     ) -> Result<Self, CallFailure> {
-        Self::open_through(Messenger::new(wire, uri, bearer), first).await
+        Self::open_watched(wire, uri, bearer, first).await.0
     }
 
     /// Like [`Session::open`], with a copy of the partner's opening answer, whether rmcp accepts it or not.
@@ -96,24 +91,23 @@ impl Session {
         bearer: Option<HeaderValue>,
         first: Lifecycle,
     ) -> (Result<Self, CallFailure>, Option<Opening>) {
-        let opening = Arc::new(Mutex::new(None));
-        let messenger = Messenger { opening: Some(Arc::clone(&opening)), ..Messenger::new(wire, uri, bearer) };
-        let outcome = Self::open_through(messenger, first).await;
-        let kept = opening.lock().unwrap_or_else(PoisonError::into_inner).take();
-        (outcome, kept)
+        let messenger = Messenger::new(wire, uri, bearer);
+        let outcome = Self::open_through(&messenger, first).await;
+        let opening = messenger.opening().take();
+        (outcome, opening)
     }
 
     /// With `initialize`, as the platform's partners are told (spec 1, Endpoints), and with the discovery that replaced
     /// it in revision 2026-07-28, where a partner refuses that; or the other way round. What a partner answers to
     /// `initialize` says more than its answer to a method that it may never have heard of.
-    async fn open_through(messenger: Messenger, first: Lifecycle) -> Result<Self, CallFailure> {
-        let failure = match Self::open_with(&messenger, first).await {
+    async fn open_through(messenger: &Messenger, first: Lifecycle) -> Result<Self, CallFailure> {
+        let failure = match Self::open_with(messenger, first).await {
             Err(failure) if refuses_opening(&failure, first) => failure,
             outcome => return outcome,
         };
         match first {
-            Lifecycle::Initialize => Self::open_with(&messenger, Lifecycle::Discover).await.map_err(|_| failure),
-            Lifecycle::Discover => Self::open_with(&messenger, Lifecycle::Initialize).await,
+            Lifecycle::Initialize => Self::open_with(messenger, Lifecycle::Discover).await.map_err(|_| failure),
+            Lifecycle::Discover => Self::open_with(messenger, Lifecycle::Initialize).await,
         }
     }
 
@@ -127,32 +121,49 @@ impl Session {
         let stop = CancellationToken::new();
         let guard = stop.clone().drop_guard();
         let messenger = Messenger { stop, failure: Arc::default(), ..messenger.clone() };
-        let config = StreamableHttpClientTransportConfig::with_uri(messenger.uri.to_string())
-            .max_concurrent_requests(PREPARED_AT_ONCE_MAX)
-            .reinit_on_expired_session(false);
+        let config =
+            StreamableHttpClientTransportConfig::with_uri(messenger.uri.to_string()).reinit_on_expired_session(false);
         let transport = StreamableHttpClientTransport::with_client(messenger.clone(), config);
-        let client = ClientConfig::new(
-            ClientCapabilities::default(),
-            Implementation::new("intent-gateway", env!("CARGO_PKG_VERSION")),
-        )
-        .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE);
+        let client = ClientConfig::new(ClientCapabilities::default(), this_client())
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE);
         let opening = tokio::time::timeout(INITIALIZE_TIMEOUT, client.serve_with_lifecycle(transport, lifecycle));
         match opening.await {
-            Ok(Ok(service)) => Ok(Self {
-                sessionless: service.peer_info().is_some_and(|peer| !peer.protocol_version.has_initialize()),
-                service,
-                messenger,
-                outlines: Mutex::default(),
-                mirrors: OnceCell::new(),
-                cancels: Arc::new(Semaphore::new(CANCELS_MAX)),
-                _stop: guard,
-            }),
+            Ok(Ok(service)) => Self::opened(service, &messenger, guard),
             Ok(Err(error)) => {
                 let noted = messenger.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
                 Err(noted.unwrap_or_else(|| open_failure(&error)))
             }
             Err(_) => Err(initialize_timeout()),
         }
+    }
+
+    /// Keeps what was agreed on.
+    fn opened(
+        service: RunningService<RoleClient, ClientConfig>,
+        messenger: &Messenger,
+        stop: DropGuard,
+    ) -> Result<Self, CallFailure> {
+        let peer = service.peer_info().ok_or_else(|| protocol("the partner agreed on no revision"))?;
+        let revision = peer.protocol_version.clone();
+        let sessionless = !revision.has_initialize();
+        let version = HeaderValue::from_str(revision.as_str()).ok().map(|value| (PROTOCOL_VERSION, value));
+        let session = messenger.opening().as_ref().and_then(|opening| opening.session.clone());
+        let target = Target { sessionless, ..messenger.target(version, session) };
+        let meta = if sessionless {
+            RequestMetaObject::with_client_context(revision.clone(), this_client(), ClientCapabilities::default())
+        } else {
+            RequestMetaObject::new()
+        };
+        Ok(Self {
+            service,
+            revision,
+            wire: messenger.wire.clone(),
+            target,
+            meta,
+            mirrors: OnceCell::new(),
+            cancels: Arc::new(Semaphore::new(CANCELS_MAX)),
+            _stop: stop,
+        })
     }
 
     /// Whether rmcp has given the session up.
@@ -162,36 +173,24 @@ impl Session {
 
     /// How a session with this partner is best opened.
     pub(crate) fn lifecycle(&self) -> Lifecycle {
-        if self.sessionless { Lifecycle::Discover } else { Lifecycle::Initialize }
+        if self.target.sessionless { Lifecycle::Discover } else { Lifecycle::Initialize }
     }
 
     /// Calls a tool and returns the payload of its result.
-    pub(crate) async fn call_tool(
-        &self,
-        call: &ToolCall<'_>,
-        arguments: &RawValue,
-        bearer: Option<HeaderValue>,
-    ) -> Result<String, ExchangeFailure> {
-        let tool = call.tool;
-        let outline = self.outline(tool).await?;
-        let mut headers = outline.headers.clone();
-        if self.sessionless {
-            self.mirror(tool, arguments, &mut headers).await?;
+    pub(crate) async fn call_tool(&self, call: &ToolCall<'_>, arguments: &RawValue) -> Result<String, ExchangeFailure> {
+        let (id, method) = (next_id(), "tools/call");
+        let mut target = self.target(method, Some(call.tool));
+        if target.sessionless {
+            self.mirror(call.tool, arguments, &mut target.headers).await?;
         }
-        headers.extend(carried::headers(call.trace));
-        let id = next_id();
-        let mut meta = outline.meta.clone();
-        meta.set_progress_token(ProgressToken(id.clone()));
-        let target = Target { bearer, ..self.target(headers, outline.session.clone()) };
-        let params = ToolParams { meta: &meta, name: tool, arguments };
-        let request = ToolRequest { jsonrpc: "2.0", id: &id, method: "tools/call", params };
-        let body = serde_json::to_vec(&request).map_err(|error| protocol(&error.to_string()))?;
-        let mut given_up = GivenUp { session: self, call: Some((target, id)) };
-        let Some((target, id)) = &given_up.call else { return Err(ExchangeFailure::SessionLost) };
-        let id = id.to_string();
-        let wanted = Wanted { id: &id, parse: parse_tool_answer, progress: call.progress };
-        let reply = self.messenger.wire.request(target, body.into(), wanted).await;
-        given_up.call = None;
+        target.headers.extend(carried::headers(call.trace));
+        let params = ToolParams { meta: self.meta(id), name: call.tool, arguments };
+        let body = encode(&Outgoing { jsonrpc: "2.0", id: Some(id), method, params })?;
+        let number = id.to_string();
+        let wanted = Wanted { id: &number, parse: parse_tool_answer, progress: call.progress };
+        let mut under_way = UnderWay { session: self, target: &target, id, over: false };
+        let reply = self.wire.call(&target, body, wanted).await;
+        under_way.over = true;
         let Reply { answer, retry_after_ms, .. } = reply?;
         let payload = match answer.outcome {
             Ok(result) => result.payload(retry_after_ms),
@@ -200,39 +199,26 @@ impl Session {
         payload.map_err(ExchangeFailure::Failed)
     }
 
-    /// The outline of a tool's calls.
-    async fn outline(&self, tool: &str) -> Result<Arc<Outline>, ExchangeFailure> {
-        if let Some(outline) = self.outlines().get(tool) {
-            return Ok(Arc::clone(outline));
+    /// The target of a request. Since revision 2026-07-28 its headers repeat what it asks for.
+    fn target(&self, method: &'static str, tool: Option<&str>) -> Target {
+        let mut target = self.target.clone();
+        if target.sessionless {
+            target.headers.insert(METHOD, HeaderValue::from_static(method));
+            let name = tool.and_then(|tool| HeaderValue::try_from(mirror::encode(tool.to_owned())).ok());
+            target.headers.extend(name.map(|name| (NAME, name)));
         }
-        let request = CallToolRequest::new(CallToolRequestParams::new(tool.to_owned()));
-        let outline = Arc::new(self.prepared(ClientRequest::CallToolRequest(request)).await?);
-        let mut outlines = self.outlines();
-        if outlines.len() >= OUTLINES_MAX {
-            outlines.clear();
-        }
-        outlines.insert(tool.to_owned(), Arc::clone(&outline));
-        Ok(outline)
+        target
     }
 
-    /// Has rmcp prepare a request, and takes it over before it is sent.
-    async fn prepared(&self, mut request: ClientRequest) -> Result<Outline, ExchangeFailure> {
-        let (sender, receiver) = oneshot::channel();
-        request.extensions_mut().insert(HandOver(Arc::new(Mutex::new(Some(sender)))));
-        // rmcp fails here only when it has given the session up.
-        let lost = |_: ServiceError| ExchangeFailure::SessionLost;
-        self.service.send_request(request).await.map_err(lost)?;
-        receiver.await.map_err(|_| ExchangeFailure::SessionLost)
+    fn meta(&self, id: i64) -> RequestMetaObject {
+        let mut meta = self.meta.clone();
+        meta.set_progress_token(ProgressToken(RequestId::Number(id)));
+        meta
     }
 
     /// Adds the headers that repeat arguments of a call, where the tool wants any. Which tools do is read once for a
     /// session.
-    async fn mirror(
-        &self,
-        tool: &str,
-        arguments: &RawValue,
-        headers: &mut HashMap<HeaderName, HeaderValue>,
-    ) -> Result<(), ExchangeFailure> {
+    async fn mirror(&self, tool: &str, arguments: &RawValue, headers: &mut HeaderMap) -> Result<(), ExchangeFailure> {
         let mirrors = self.mirrors.get_or_try_init(|| self.read_mirrors()).await?;
         match mirrors.get(tool) {
             None => Ok(()),
@@ -269,10 +255,6 @@ impl Session {
         Ok(mirrors)
     }
 
-    fn target(&self, headers: HashMap<HeaderName, HeaderValue>, session: Option<Arc<str>>) -> Target {
-        Target { sessionless: self.sessionless, ..self.messenger.target(headers, session) }
-    }
-
     /// One page of `tools/list`, as the partner wrote it.
     pub(crate) async fn list_tools(&self, cursor: Option<&str>) -> Result<Value, CallFailure> {
         let ended = |failure| match failure {
@@ -280,24 +262,18 @@ impl Session {
             ExchangeFailure::ToolChanged => protocol("the partner wants other headers with `tools/list`"),
             ExchangeFailure::Failed(failure) => failure,
         };
-        let prepare = ClientRequest::ListToolsRequest(ListToolsRequest::default());
-        let Outline { session, headers, mut meta } = self.prepared(prepare).await.map_err(ended)?;
-        let id = next_id();
-        meta.set_progress_token(ProgressToken(id.clone()));
-        let params = ListParams { meta: &meta, cursor };
-        let request = ListRequest { jsonrpc: "2.0", id: &id, method: "tools/list", params };
-        let body = serde_json::to_vec(&request).map_err(|error| protocol(&error.to_string()))?;
-        let target = self.target(headers, session);
-        let id = id.to_string();
-        let wanted = Wanted::answer(&id, Message::<Value>::parse);
-        let Reply { answer, retry_after_ms, .. } =
-            self.messenger.wire.request(&target, body.into(), wanted).await.map_err(ended)?;
+        let (id, method) = (next_id(), "tools/list");
+        let params = ListParams { meta: self.meta(id), cursor };
+        let body = encode(&Outgoing { jsonrpc: "2.0", id: Some(id), method, params })?;
+        let (target, number) = (self.target(method, None), id.to_string());
+        let wanted = Wanted::answer(&number, Message::<Value>::parse);
+        let Reply { answer, retry_after_ms, .. } = self.wire.call(&target, body, wanted).await.map_err(ended)?;
         answer.outcome.map_err(|error| error.failure(retry_after_ms))
     }
 
-    /// What rmcp understood of the partner.
-    pub(crate) fn peer(&self) -> Option<Arc<ServerPeerInfo>> {
-        self.service.peer_info()
+    /// The protocol revision that was agreed on.
+    pub(crate) fn revision(&self) -> &ProtocolVersion {
+        &self.revision
     }
 
     /// Ends the session and waits a little for the partner to take note.
@@ -306,40 +282,38 @@ impl Session {
         let _ = self.service.close_with_timeout(CLOSE_TIMEOUT).await;
     }
 
-    fn outlines(&self) -> MutexGuard<'_, HashMap<String, Arc<Outline>>> {
-        self.outlines.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Tells the partner, in the background and without insisting, that a call was given up. A closed connection says so
     /// since revision 2026-07-28, and means nothing before (MCP, Cancellation).
-    fn tell_given_up(&self, target: Target, id: &RequestId) {
-        if self.sessionless {
+    fn tell_given_up(&self, target: &Target, id: i64) {
+        if target.sessionless {
             return;
         }
         let Ok(permit) = Arc::clone(&self.cancels).try_acquire_owned() else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let params = CancelledParams { request_id: id, reason: "the caller gave up" };
-        let note = Cancelled { jsonrpc: "2.0", method: "notifications/cancelled", params };
-        let Ok(body) = serde_json::to_vec(&note) else { return };
-        let wire = self.messenger.wire.clone();
+        let note = Outgoing { jsonrpc: "2.0", id: None, method: "notifications/cancelled", params };
+        let Ok(body) = encode(&note) else { return };
+        let (wire, target) = (self.wire.clone(), target.clone());
         runtime.spawn(async move {
             let _permit = permit;
             // Best effort: whether it arrives or not, the call is over for the gateway.
-            let _ = tokio::time::timeout(CANCEL_TIMEOUT, wire.notify(&target, Bytes::from(body))).await;
+            let _ = tokio::time::timeout(CANCEL_TIMEOUT, wire.notify(&target, body)).await;
         });
     }
 }
 
-/// Notices when a call is dropped before its answer has come.
-struct GivenUp<'a> {
+/// Notices when a call is dropped before it is over.
+struct UnderWay<'a> {
     session: &'a Session,
-    call: Option<(Target, RequestId)>,
+    target: &'a Target,
+    id: i64,
+    over: bool,
 }
 
-impl Drop for GivenUp<'_> {
+impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        if let Some((target, id)) = self.call.take() {
-            self.session.tell_given_up(target, &id);
+        if !self.over {
+            self.session.tell_given_up(self.target, self.id);
         }
     }
 }
@@ -365,50 +339,148 @@ fn open_failure(error: &ClientInitializeError) -> CallFailure {
     }
 }
 
-/// A `tools/call` request. The arguments go out exactly as they came in: the platform adds nothing to them (spec 1).
+/// A JSON-RPC message to a partner; a notification has no number.
 #[derive(Serialize)]
-struct ToolRequest<'a> {
+struct Outgoing<P> {
     jsonrpc: &'static str,
-    id: &'a RequestId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<i64>,
     method: &'static str,
-    params: ToolParams<'a>,
+    params: P,
 }
 
+/// Of `tools/call`. The arguments go out exactly as they came in: the platform adds nothing to them (spec 1).
 #[derive(Serialize)]
 struct ToolParams<'a> {
     #[serde(rename = "_meta")]
-    meta: &'a RequestMetaObject,
+    meta: RequestMetaObject,
     name: &'a str,
     arguments: &'a RawValue,
 }
 
-/// A `tools/list` request.
-#[derive(Serialize)]
-struct ListRequest<'a> {
-    jsonrpc: &'static str,
-    id: &'a RequestId,
-    method: &'static str,
-    params: ListParams<'a>,
-}
-
+/// Of `tools/list`.
 #[derive(Serialize)]
 struct ListParams<'a> {
     #[serde(rename = "_meta")]
-    meta: &'a RequestMetaObject,
+    meta: RequestMetaObject,
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<&'a str>,
 }
 
-#[derive(Serialize)]
-struct Cancelled<'a> {
-    jsonrpc: &'static str,
-    method: &'static str,
-    params: CancelledParams<'a>,
-}
-
+/// Of `notifications/cancelled`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct CancelledParams<'a> {
-    request_id: &'a RequestId,
+struct CancelledParams {
+    request_id: i64,
     reason: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Mutex;
+
+    use bytes::Bytes;
+    use http::{Request, Response};
+    use http_body_util::{BodyExt as _, Full};
+    use hyper::body::Incoming;
+    use hyper::service::service_fn;
+    use hyper_util::rt::TokioIo;
+    use rmcp::model::CallToolRequestParams;
+    use serde_json::json;
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::{PartnerClient, PartnerClientConfig};
+
+    /// Everything that was posted: the headers, and the message without what numbers it.
+    type Posted = Arc<Mutex<Vec<(HeaderMap, Value)>>>;
+
+    /// Agrees on a revision and has one tool.
+    async fn answer(revision: &str, posted: &Posted, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        let (head, body) = request.into_parts();
+        let body = body.collect().await.expect("a whole request").to_bytes();
+        let mut message: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let result = match message["method"].as_str() {
+            Some("initialize") => json!({
+                "protocolVersion": revision, "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"},
+            }),
+            Some("server/discover") => json!({
+                "resultType": "complete", "supportedVersions": [revision], "capabilities": {"tools": {}},
+                "serverInfo": {"name": "x", "version": "1"}, "ttlMs": 0, "cacheScope": "private",
+            }),
+            Some("tools/list") => json!({"resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "private"}),
+            _ => json!({"resultType": "complete", "content": [{"type": "text", "text": "{}"}]}),
+        };
+        let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result}).to_string();
+        let token = message.pointer_mut("/params/_meta/progressToken").map(Value::take);
+        assert!(message["method"] != "tools/call" || token.is_some_and(|token| token.is_number()));
+        message["id"].take();
+        let mut headers = head.headers;
+        headers.remove("content-length");
+        posted.lock().expect("whole").push((headers, message));
+        let mut response = Response::new(Full::from(answer));
+        response.headers_mut().insert("content-type", HeaderValue::from_static("application/json"));
+        response.headers_mut().insert("mcp-session-id", HeaderValue::from_static("session-1"));
+        response
+    }
+
+    async fn serve(revision: &'static str) -> (Uri, Posted) {
+        let posted = Posted::default();
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let uri = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+        let seen = Arc::clone(&posted);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let posted = Arc::clone(&seen);
+                let service = service_fn(move |request| {
+                    let posted = Arc::clone(&posted);
+                    async move { Ok::<_, Infallible>(answer(revision, &posted, request).await) }
+                });
+                let connection =
+                    hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+                tokio::spawn(connection);
+            }
+        });
+        (uri.parse().expect("an address"), posted)
+    }
+
+    /// A call does not pass through rmcp, and yet it must carry what rmcp has a request carry in each revision.
+    #[tokio::test]
+    async fn a_call_is_the_message_that_rmcp_would_send() {
+        let config = PartnerClientConfig { allow_loopback_http: true, ..PartnerClientConfig::default() };
+        let client = PartnerClient::new(&config).expect("sound settings");
+        for (revision, lifecycle) in [
+            ("2025-06-18", Lifecycle::Initialize),
+            ("2025-11-25", Lifecycle::Initialize),
+            ("2026-07-28", Lifecycle::Initialize),
+            ("2026-07-28", Lifecycle::Discover),
+        ] {
+            let (uri, posted) = serve(revision).await;
+            let bearer = Some(HeaderValue::from_static("Bearer abc"));
+            let opened = Session::open(client.wire().clone(), uri, bearer, lifecycle).await;
+            let session = opened.expect("a session");
+            for tool in ["search", " søk"] {
+                let arguments = json!({"city": "Pune"});
+                let params =
+                    CallToolRequestParams::new(tool).with_arguments(arguments.as_object().cloned().expect("one"));
+                session.service.call_tool(params).await.expect("an answer");
+                let raw = serde_json::value::to_raw_value(&arguments).expect("JSON");
+                let call = ToolCall::new("test.search", tool, raw.get(), CLOSE_TIMEOUT);
+                session.call_tool(&call, &raw).await.expect("an answer");
+            }
+            session.service.list_tools(None).await.expect("a list");
+            session.list_tools(None).await.expect("a list");
+
+            let posted = posted.lock().expect("whole");
+            for (method, tool) in [("tools/call", "search"), ("tools/call", " søk"), ("tools/list", "")] {
+                let of = |message: &Value| {
+                    message["method"] == method && (tool.is_empty() || message["params"]["name"] == tool)
+                };
+                let sent: Vec<_> = posted.iter().filter(|(_, message)| of(message)).collect();
+                assert!(sent.len() >= 2, "{method} in {revision}");
+                assert!(sent.iter().all(|one| *one == sent[0]), "{method} in {revision}: {sent:#?}");
+            }
+        }
+    }
 }

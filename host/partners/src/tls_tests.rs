@@ -1,14 +1,12 @@
 //! Partners over HTTPS, with certificates made for the test.
 
 use std::convert::Infallible;
-use std::io;
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::future::{BoxFuture, join_all};
+use futures_util::future::join_all;
 use http::{Request, Response, Version};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
@@ -25,19 +23,11 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use crate::{PartnerClient, PartnerClientConfig, ResolveHost};
+use crate::guard::tests::Fixed;
+use crate::{PartnerClient, PartnerClientConfig};
 
 const HOST: &str = "partner.example";
 const CALL: Duration = Duration::from_secs(15);
-
-/// Every name is this machine.
-struct Here;
-
-impl ResolveHost for Here {
-    fn resolve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
-        Box::pin(async { Ok(vec![IpAddr::V4(Ipv4Addr::LOCALHOST)]) })
-    }
-}
 
 /// Answers a tool call with the HTTP version that it came over.
 async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
@@ -101,7 +91,7 @@ fn client(trusted: Option<CertificateDer<'static>>, connect_timeout_ms: u64) -> 
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(trusted);
     let config = PartnerClientConfig { allow_loopback_http: true, connect_timeout_ms, ..Default::default() };
-    PartnerClient::with_roots(&config, Arc::new(Here), roots).expect("valid settings")
+    PartnerClient::with_roots(&config, Arc::new(Fixed(&["127.0.0.1"])), roots).expect("valid settings")
 }
 
 async fn call(client: &PartnerClient, host: &str, port: u16) -> Result<String, CallFailure> {

@@ -3,7 +3,6 @@
 //! It sends one request and hands back the head of the answer. It follows no redirect, retries nothing that may have
 //! been sent, and asks for no compression. What the bytes mean is the business of [`crate::exchange`].
 
-use std::collections::HashMap;
 use std::error::Error;
 use std::future::Future;
 use std::io;
@@ -42,6 +41,11 @@ const HTTP2_HEADERS_MAX_BYTES: u32 = 64 * 1024;
 
 /// Carries the session that a partner issued.
 pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+/// Names the protocol revision that was agreed on.
+pub(crate) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// Repeat the method of a request, and the tool that it names (MCP 2026-07-28, Standard Headers).
+pub(crate) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+pub(crate) const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// Says where to resume an event stream.
 pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -52,12 +56,14 @@ const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Where a message goes, and in whose name.
+/// Where a message goes, in whose name, and what it carries in headers. A session holds one, of which each of its calls
+/// gets a copy and adds its own headers.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) uri: Uri,
-    /// Headers of the protocol revision.
-    pub(crate) headers: HashMap<HeaderName, HeaderValue>,
+    /// The protocol revision, what a message repeats of its body, and its trace.
+    pub(crate) headers: HeaderMap,
+    /// Value of `Mcp-Session-Id`.
     pub(crate) session: Option<Arc<str>>,
     /// Value of `Authorization`, marked sensitive.
     pub(crate) bearer: Option<HeaderValue>,
@@ -140,10 +146,7 @@ fn request(method: Method, target: &Target, body: Bytes) -> Request<Full<Bytes>>
     *request.method_mut() = method;
     *request.uri_mut() = target.uri.clone();
     let headers = request.headers_mut();
-    headers.reserve(target.headers.len() + 6);
-    for (name, value) in &target.headers {
-        headers.insert(name, value.clone());
-    }
+    headers.clone_from(&target.headers);
     headers.insert(USER_AGENT, AGENT);
     if let Some(bearer) = &target.bearer {
         headers.insert(AUTHORIZATION, bearer.clone());

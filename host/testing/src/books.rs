@@ -1,34 +1,66 @@
 //! A ledger in memory that keeps the promises of the port: one entry for an order, nothing taken back twice, all or
-//! nothing. Used by the tests of this crate and of the HTTP surface.
+//! nothing. It passes the suite of the real one (`host/store/tests/it`), all but what concerns a file or a server.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::delivered::{Deliveries, Tally};
 use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::findings::Finding;
 use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::receipt::{QuotedOptions, RANKINGS_OF_REQUEST_MAX};
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_ledger::completion::ReportKey;
 use intent_gateway_ledger::{
-    Booked, Booking, Books, CorrectedEntries, Correction, ENTRIES_READ_MAX, Entry, EntryKind, KnownOrder, Month,
-    OrderQuery, Posting, TrialBalance, genesis, link, reverse,
+    BATCH_MAX, Booked, Booking, Books, CorrectedEntries, Correction, ENTRIES_READ_MAX, Entry, EntryKind, KnownOrder,
+    MONTHS_READ_MAX, Month, OrderQuery, Posting, TrialBalance, genesis, link, reverse,
 };
 
 /// Every entry until the test ends. What tests do behind the back of the port, they do to the entries.
 #[derive(Default)]
-pub struct MemoryBooks(Mutex<Vec<Entry>>);
+pub struct MemoryBooks {
+    entries: Mutex<Vec<Entry>>,
+    findings: Mutex<Vec<Finding>>,
+    quoted: Mutex<BTreeMap<String, Vec<QuotedOptions>>>,
+}
 
 impl MemoryBooks {
     pub fn entries_held(&self) -> MutexGuard<'_, Vec<Entry>> {
-        self.0.lock().expect("no test panics in it")
+        self.entries.lock().expect("no test panics in it")
+    }
+
+    /// What was found in the reports that are booked.
+    pub fn findings(&self) -> Vec<Finding> {
+        self.findings.lock().expect("no test panics in it").clone()
+    }
+
+    /// From here on, a ranking of a request is told with the orders that are said to come from it.
+    pub fn quote(&self, request_id: &str, ranking: QuotedOptions) {
+        let mut quoted = self.quoted.lock().expect("no test panics in it");
+        quoted.entry(request_id.to_owned()).or_default().push(ranking);
+    }
+
+    fn quoted_for(&self, request_id: &str) -> Vec<QuotedOptions> {
+        let quoted = self.quoted.lock().expect("no test panics in it");
+        let mut rankings = quoted.get(request_id).cloned().unwrap_or_default();
+        rankings.sort_by_key(|ranking| std::cmp::Reverse(ranking.at_ms));
+        rankings.truncate(RANKINGS_OF_REQUEST_MAX as usize);
+        rankings
     }
 
     fn read<T: Send + 'static>(&self, read: impl FnOnce(&[Entry]) -> T) -> BoxFuture<'static, Result<T, StoreError>> {
-        let found = read(&self.entries_held());
-        std::future::ready(Ok(found)).boxed()
+        done(Ok(read(&self.entries_held())))
     }
+}
+
+fn done<T: Send + 'static>(result: Result<T, StoreError>) -> BoxFuture<'static, Result<T, StoreError>> {
+    std::future::ready(result).boxed()
+}
+
+fn failed<T: Send + 'static>(message: &str) -> BoxFuture<'static, Result<T, StoreError>> {
+    done(Err(StoreError::Engine(message.to_owned(), None)))
 }
 
 fn head(entries: &[Entry]) -> (u64, Digest) {
@@ -42,8 +74,16 @@ fn add(entries: &mut Vec<Entry>, posting: Posting) -> Entry {
     entry
 }
 
-fn is_reversal(entry: &&Entry) -> bool {
+fn is_reversal(entry: &Entry) -> bool {
     matches!(entry.posting.kind, EntryKind::Reversal { .. })
+}
+
+/// The place of what was last booked for each of these orders, whether or not it stands.
+fn last_booked(entries: &[Entry], orders: impl Iterator<Item = ReportKey>) -> HashMap<ReportKey, usize> {
+    let wanted: HashSet<String> = orders.map(|order| order.external_id).collect();
+    let bookings = entries.iter().enumerate().filter(|(_, entry)| !is_reversal(entry));
+    let bookings = bookings.filter(|(_, entry)| wanted.contains(&entry.posting.external_id));
+    bookings.map(|(at, entry)| (entry.posting.order(), at)).collect()
 }
 
 fn find_standing(entries: &[Entry], order: &ReportKey) -> Option<Entry> {
@@ -70,7 +110,11 @@ impl Deliveries for MemoryBooks {
         since_ms: u64,
     ) -> BoxFuture<'a, Result<Vec<Tally>, StoreError>> {
         self.read(|entries| {
-            let stands = |entry: &&Entry| find_standing(entries, &entry.posting.order()).as_ref() == Some(*entry);
+            // Whatever came last for an order counts, unless it is a reversal.
+            let latest: HashMap<ReportKey, u64> =
+                entries.iter().map(|entry| (entry.posting.order(), entry.number)).collect();
+            let stands =
+                |entry: &&Entry| !is_reversal(entry) && latest.get(&entry.posting.order()) == Some(&entry.number);
             let counts = |entry: &&Entry| {
                 entry.posting.posted_at_ms >= since_ms && partner.is_none_or(|own| entry.posting.partner == *own)
             };
@@ -98,24 +142,36 @@ impl Deliveries for MemoryBooks {
 
 impl Books for MemoryBooks {
     fn book(&self, bookings: Vec<Booking>) -> BoxFuture<'_, Result<Vec<Booked>, StoreError>> {
+        if bookings.len() > BATCH_MAX {
+            return failed("a batch has too many bookings");
+        }
         let mut entries = self.entries_held();
+        let mut places = last_booked(&entries, bookings.iter().map(Booking::order));
         let booked = bookings.into_iter().map(|booking| {
             let order = booking.order();
-            let before = entries.iter().rev().find(|entry| !is_reversal(entry) && entry.posting.order() == order);
-            match before.cloned() {
+            match places.get(&order).map(|place| entries[*place].clone()) {
                 Some(before) if before.posting.report == booking.posting().report => Booked::Repeat(before),
                 Some(before) => Booked::Conflict(before.receipt_id()),
-                None => Booked::First(add(&mut entries, booking.into_parts().0)),
+                None => {
+                    let (posting, findings) = booking.into_parts();
+                    places.insert(order, entries.len());
+                    self.findings.lock().expect("no test panics in it").extend(findings);
+                    Booked::First(add(&mut entries, posting))
+                }
             }
         });
-        std::future::ready(Ok(booked.collect())).boxed()
+        done(Ok(booked.collect()))
     }
 
     fn look_up(&self, asked: Vec<OrderQuery>) -> BoxFuture<'_, Result<Vec<KnownOrder>, StoreError>> {
+        if asked.len() > BATCH_MAX {
+            return failed("a batch asks for too many orders");
+        }
         self.read(|entries| {
-            let known = asked.into_iter().map(|asked| {
-                let of_order = |entry: &&Entry| !is_reversal(entry) && entry.posting.order() == asked.order;
-                KnownOrder { booked: entries.iter().rev().find(of_order).cloned(), quoted: Vec::new() }
+            let places = last_booked(entries, asked.iter().map(|asked| asked.order.clone()));
+            let known = asked.into_iter().map(|asked| KnownOrder {
+                booked: places.get(&asked.order).map(|place| entries[*place].clone()),
+                quoted: self.quoted_for(&asked.request_id),
             });
             known.collect()
         })
@@ -123,18 +179,21 @@ impl Books for MemoryBooks {
 
     fn take_back(&self, reversal: Posting) -> BoxFuture<'_, Result<Option<Entry>, StoreError>> {
         let mut entries = self.entries_held();
-        let taken_back = fits(&entries, &reversal).then(|| add(&mut entries, reversal));
-        std::future::ready(Ok(taken_back)).boxed()
+        done(Ok(fits(&entries, &reversal).then(|| add(&mut entries, reversal))))
     }
 
     fn correct(&self, correction: Correction) -> BoxFuture<'_, Result<Option<CorrectedEntries>, StoreError>> {
-        let mut entries = self.entries_held();
         let Correction { reversal, replacement } = correction;
-        let corrected = fits(&entries, &reversal).then(|| {
+        let Ok(replacement) = Booking::new(replacement, Vec::new()) else {
+            return failed("the replacement cannot be kept");
+        };
+        let mut entries = self.entries_held();
+        let is_of_it = replacement.order() == reversal.order();
+        let corrected = (is_of_it && fits(&entries, &reversal)).then(|| {
             let reversal = add(&mut entries, reversal);
-            CorrectedEntries { reversal, replacement: add(&mut entries, replacement) }
+            CorrectedEntries { reversal, replacement: add(&mut entries, replacement.into_parts().0) }
         });
-        std::future::ready(Ok(corrected)).boxed()
+        done(Ok(corrected))
     }
 
     fn find_standing<'a>(&'a self, order: &'a ReportKey) -> BoxFuture<'a, Result<Option<Entry>, StoreError>> {
@@ -160,7 +219,7 @@ impl Books for MemoryBooks {
         self.read(|entries| {
             let own = entries.iter().filter(|entry| entry.posting.partner == *partner);
             let months: BTreeSet<Month> = own.map(|entry| entry.posting.month).collect();
-            months.into_iter().rev().collect()
+            months.into_iter().rev().take(MONTHS_READ_MAX as usize).collect()
         })
     }
 

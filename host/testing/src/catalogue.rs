@@ -10,10 +10,25 @@ use intent_gateway_domain::ports::{Contract, Contracts};
 #[derive(Default)]
 pub struct Catalogue(Mutex<Versions>);
 
-#[derive(Default)]
 struct Versions {
     loaded: Vec<Arc<dyn Contract>>,
     live: Vec<Arc<dyn Contract>>,
+    /// Of those that are live.
+    cues: CueIndex,
+}
+
+impl Default for Versions {
+    fn default() -> Self {
+        let cues = CueIndex::build(std::iter::empty::<&[String]>());
+        Self { loaded: Vec::new(), live: Vec::new(), cues }
+    }
+}
+
+impl Versions {
+    /// Reads the live versions' cues anew.
+    fn index(&mut self) {
+        self.cues = CueIndex::build(self.live.iter().map(|contract| contract.descriptor().cues.as_slice()));
+    }
 }
 
 impl Catalogue {
@@ -32,11 +47,14 @@ impl Catalogue {
         versions.live.retain(|other| other.descriptor().intent != contract.descriptor().intent);
         versions.live.push(contract);
         versions.live.sort_by(|a, b| a.descriptor().intent.cmp(&b.descriptor().intent));
+        versions.index();
     }
 
     /// Takes an intent out of service; its versions stay loaded.
     pub fn retire(&self, intent: &str) {
-        self.versions().live.retain(|contract| contract.descriptor().intent.as_str() != intent);
+        let mut versions = self.versions();
+        versions.live.retain(|contract| contract.descriptor().intent.as_str() != intent);
+        versions.index();
     }
 
     /// Forgets a version altogether.
@@ -44,6 +62,7 @@ impl Catalogue {
         let mut versions = self.versions();
         versions.loaded.retain(|contract| contract.digest() != digest);
         versions.live.retain(|contract| contract.digest() != digest);
+        versions.index();
     }
 
     fn versions(&self) -> MutexGuard<'_, Versions> {
@@ -65,8 +84,7 @@ impl Contracts for Catalogue {
     }
 
     fn select_by_cues(&self, utterance: &str) -> Vec<Arc<dyn Contract>> {
-        let live = self.all();
-        let index = CueIndex::build(live.iter().map(|contract| contract.descriptor().cues.as_slice()));
-        index.select_by_cues(utterance).into_iter().map(|number| Arc::clone(&live[number])).collect()
+        let versions = self.versions();
+        versions.cues.select_by_cues(utterance).into_iter().map(|number| Arc::clone(&versions.live[number])).collect()
     }
 }

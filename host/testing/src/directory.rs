@@ -33,12 +33,15 @@ pub fn partner(id: &str, intents: &[&str]) -> Partner {
 #[derive(Default)]
 pub struct GivenPartners(Mutex<DirectoryState>);
 
+type Select = Arc<dyn Fn(&Need, &[Arc<Partner>]) -> Selection + Send + Sync>;
+
 #[derive(Default)]
 struct DirectoryState {
     partners: Vec<Arc<Partner>>,
     left_out: Vec<(Arc<Partner>, LeftOut)>,
     left_out_more: usize,
     selections: Vec<(String, Need, Timestamp)>,
+    script: Option<Select>,
 }
 
 impl GivenPartners {
@@ -57,6 +60,11 @@ impl GivenPartners {
     /// From here on, searches report that so many more were left out.
     pub fn leave_out_more(&self, count: usize) {
         self.given().left_out_more = count;
+    }
+
+    /// From here on, the script decides by a search's need who of all partners is called.
+    pub fn select_with(&self, script: impl Fn(&Need, &[Arc<Partner>]) -> Selection + Send + Sync + 'static) {
+        self.given().script = Some(Arc::new(script));
     }
 
     /// From here on, the partner is not there.
@@ -78,6 +86,9 @@ impl PartnerDirectory for GivenPartners {
     fn select(&self, intent: &str, need: &Need, now: Timestamp) -> Selection {
         let mut given = self.given();
         given.selections.push((intent.to_owned(), need.clone(), now));
+        if let Some(script) = &given.script {
+            return script(need, &given.partners);
+        }
         let chosen = given.partners.iter().filter(|partner| partner.listing(intent).is_some()).cloned().collect();
         Selection { chosen, left_out: given.left_out.clone(), left_out_more: given.left_out_more }
     }

@@ -21,6 +21,15 @@ impl Entropy for Counting {
     }
 }
 
+/// No randomness at all, for a vault that only opens.
+pub struct NoRandomness;
+
+impl Entropy for NoRandomness {
+    fn fill(&self, _: &mut [u8]) -> Result<(), NoEntropy> {
+        Err(NoEntropy)
+    }
+}
+
 /// A vault under a key of its own, with [`Counting`] for randomness.
 #[must_use]
 pub fn vault() -> Vault {

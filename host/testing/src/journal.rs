@@ -37,6 +37,11 @@ impl MemoryJournal {
         self.receipts.lock().expect("no test panics in it").clone()
     }
 
+    /// Changes the receipts behind the back of the port.
+    pub fn alter_receipts(&self, alter: impl FnOnce(&mut Vec<Receipt>)) {
+        alter(&mut self.receipts.lock().expect("no test panics in it"));
+    }
+
     /// The only receipt.
     ///
     /// # Panics

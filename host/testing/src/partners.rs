@@ -5,6 +5,7 @@ use std::fmt;
 use std::future::{pending, poll_fn};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -23,6 +24,8 @@ pub struct RecordedCall {
     pub arguments: Value,
     /// The user's own token, where one came with it.
     pub bearer: Option<String>,
+    /// When the caller would have given up.
+    pub timeout: Duration,
 }
 
 /// What comes of a call.
@@ -62,11 +65,19 @@ pub struct ScriptedPartners(Mutex<State>);
 #[derive(Default)]
 struct State {
     scripts: BTreeMap<String, Script>,
+    /// What partners do that have no script of their own.
+    otherwise: Option<Script>,
     calls: Vec<RecordedCall>,
     under_way: usize,
     /// Whose answers are held back.
     held: BTreeSet<String>,
     wakers: Vec<Waker>,
+}
+
+impl State {
+    fn script_of(&self, partner: &str) -> Option<Script> {
+        self.scripts.get(partner).or(self.otherwise.as_ref()).cloned()
+    }
 }
 
 impl ScriptedPartners {
@@ -94,6 +105,14 @@ impl ScriptedPartners {
         self.state().scripts.insert(partner.to_owned(), Arc::new(script));
     }
 
+    /// From here on, partners without a script of their own do this at every call.
+    pub fn reply_otherwise(
+        &self,
+        script: impl Fn(&RecordedCall, Option<&Progress<'_>>) -> Reply + Send + Sync + 'static,
+    ) {
+        self.state().otherwise = Some(Arc::new(script));
+    }
+
     /// From here on, calls of a partner wait until it is released.
     pub fn hold(&self, partner: &str) {
         self.state().held.insert(partner.to_owned());
@@ -114,6 +133,11 @@ impl ScriptedPartners {
     /// All calls that have begun, in their order.
     pub fn calls(&self) -> Vec<RecordedCall> {
         self.state().calls.clone()
+    }
+
+    /// All calls since they were last taken.
+    pub fn take_calls(&self) -> Vec<RecordedCall> {
+        std::mem::take(&mut self.state().calls)
     }
 
     /// How many calls have begun and neither ended nor been dropped.
@@ -168,11 +192,12 @@ impl PartnerCalls for ScriptedPartners {
                 tool: call.tool.to_owned(),
                 arguments: serde_json::from_str(call.arguments).expect("arguments are JSON"),
                 bearer: call.bearer.map(|token| token.expose().to_owned()),
+                timeout: call.timeout,
             };
             let _under_way = UnderWay::begin(self, recorded.clone());
             self.pass(&recorded.partner).await;
             // The script may change the scripts, so it runs without the lock.
-            let script = self.state().scripts.get(&recorded.partner).cloned();
+            let script = self.state().script_of(&recorded.partner);
             let Some(script) = script else {
                 panic!("the test expects no call of `{}` at `{}`", recorded.tool, recorded.partner)
             };

@@ -1,51 +1,165 @@
-//! A store in memory that keeps the port's promises: revisions, lookups that are unique, all or nothing.
+//! A store in memory that keeps the port's promises: revisions, lookups that are unique, all or nothing. It passes the
+//! suite of the real one (`host/store/tests/it`), all but what concerns a file or a server.
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::sync::{Mutex, MutexGuard};
+use std::task::{Poll, Waker};
 
 use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, ready};
 use intent_gateway_domain::audit::{self, AuditEntry};
 use intent_gateway_domain::store::{
     Change, ClaimedMail, Document, Kind, List, MailFate, OutgoingMail, Store, StoreError, Write,
 };
 
+/// Rows of one answer, whatever the caller asks for.
+const PAGE_MAX: u32 = 1_000;
+/// Bytes of one record.
+const DOCUMENT_MAX_BYTES: usize = 16 * 1024 * 1024;
+/// Writes, entries and mails of one change.
+const CHANGE_PARTS_MAX: usize = 1_000;
+
 #[derive(Clone, Default)]
 struct StoreState {
     records: BTreeMap<(Kind, String), Document>,
+    /// The highest revision at which a record of a kind was removed.
+    removed: BTreeMap<Kind, u64>,
     audit: Vec<AuditEntry>,
     mail: BTreeMap<String, (OutgoingMail, u32)>,
     changes: u64,
-    /// Commits still to be refused as conflicts.
-    conflicts: u32,
 }
 
 #[derive(Default)]
-pub struct MemoryStore(Mutex<StoreState>);
+struct State {
+    kept: StoreState,
+    /// Who waits for another number of changes.
+    waiting: Vec<Waker>,
+    /// Commits still to be refused as conflicts.
+    conflicts: u32,
+    /// What the engine says instead of doing anything.
+    broken: Option<String>,
+}
+
+impl State {
+    fn check_engine(&self) -> Result<(), StoreError> {
+        self.broken.as_deref().map_or(Ok(()), |message| Err(failed(message)))
+    }
+}
+
+#[derive(Default)]
+pub struct MemoryStore(Mutex<State>);
 
 impl MemoryStore {
-    fn kept(&self) -> MutexGuard<'_, StoreState> {
-        self.0.lock().expect("not poisoned")
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().expect("no test panics in it")
     }
 
     /// Every text that is kept, for a look at what must not be there.
     pub fn everything(&self) -> String {
-        let kept = self.kept();
+        let StoreState { records, audit, mail, .. } = &self.state().kept;
         let records =
-            kept.records.values().map(|document| format!("{} {:?} {}\n", document.key, document.lookup, document.body));
-        let audit = kept.audit.iter().map(|entry| format!("{entry:?}\n"));
-        let mail = kept.mail.values().map(|(mail, _)| format!("{}\n", mail.sealed));
+            records.values().map(|document| format!("{} {:?} {}\n", document.key, document.lookup, document.body));
+        let audit = audit.iter().map(|entry| format!("{entry:?}\n"));
+        let mail = mail.values().map(|(mail, _)| format!("{}\n", mail.sealed));
         records.chain(audit).chain(mail).collect()
     }
 
     /// Refuses the next commits, as if somebody else had changed the records just before each.
     pub fn conflict_next(&self, commits: u32) {
-        self.kept().conflicts = commits;
+        self.state().conflicts = commits;
+    }
+
+    /// From here on, the engine fails with this message.
+    pub fn break_engine(&self, message: &str) {
+        self.state().broken = Some(message.to_owned());
     }
 
     pub fn log(&self) -> Vec<AuditEntry> {
-        self.kept().audit.clone()
+        self.state().kept.audit.clone()
     }
+
+    /// Changes the log behind the back of the port.
+    pub fn forge_log(&self, forge: impl FnOnce(&mut Vec<AuditEntry>)) {
+        forge(&mut self.state().kept.audit);
+    }
+
+    fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&StoreState) -> Result<T, StoreError>,
+    ) -> BoxFuture<'static, Result<T, StoreError>> {
+        let state = self.state();
+        ready(state.check_engine().and_then(|()| read(&state.kept))).boxed()
+    }
+
+    fn carry_out(&self, change: Change) -> Result<(), StoreError> {
+        let mut state = self.state();
+        state.check_engine()?;
+        if state.conflicts > 0 {
+            state.conflicts -= 1;
+            return Err(StoreError::Conflict(change.writes.first().map_or(Kind::Accounts, Write::kind)));
+        }
+        check(&change)?;
+        let mut next = state.kept.clone();
+        let is_watched = change.is_watched();
+        let Change { writes, audit, mail } = change;
+        writes.into_iter().try_for_each(|write| put(&mut next, write))?;
+        for draft in audit {
+            check_number(draft.at_ms)?;
+            let previous = next.audit.last().map_or_else(audit::genesis, |entry| entry.hash);
+            let seq = next.audit.len() as u64 + 1;
+            next.audit.push(audit::link(draft, seq, previous));
+        }
+        for mail in mail {
+            check_number(mail.not_before_ms)?;
+            if next.mail.insert(mail.id.clone(), (mail, 0)).is_some() {
+                return Err(failed("a mail of that identifier is kept already"));
+            }
+        }
+        next.changes += u64::from(is_watched);
+        state.kept = next;
+        let wakers = std::mem::take(&mut state.waiting);
+        drop(state);
+        wakers.into_iter().for_each(Waker::wake);
+        Ok(())
+    }
+}
+
+fn failed(message: &str) -> StoreError {
+    StoreError::Engine(message.to_owned(), None)
+}
+
+/// Text that no engine can keep.
+fn check_text(text: &str) -> Result<(), StoreError> {
+    if text.contains('\0') { Err(failed("a text holds a NUL character")) } else { Ok(()) }
+}
+
+fn check_number(number: u64) -> Result<(), StoreError> {
+    i64::try_from(number).map(|_| ()).map_err(|_| failed("a number is too large to be kept"))
+}
+
+/// Refuses what the engines refuse of any change.
+fn check(change: &Change) -> Result<(), StoreError> {
+    let Change { writes, audit, mail } = change;
+    if writes.len() + audit.len() + mail.len() > CHANGE_PARTS_MAX {
+        return Err(failed("a change has too many parts"));
+    }
+    for write in writes {
+        match write {
+            Write::Put(_, document) => {
+                let Document { key, lookup, status, body, .. } = document;
+                if body.len() > DOCUMENT_MAX_BYTES {
+                    return Err(failed("a record is too large"));
+                }
+                [Some(key), lookup.as_ref(), status.as_ref(), Some(body)]
+                    .into_iter()
+                    .flatten()
+                    .try_for_each(|text| check_text(text))?;
+            }
+            Write::Delete(_, key, _) => check_text(key)?,
+        }
+    }
+    Ok(())
 }
 
 fn put(kept: &mut StoreState, write: Write) -> Result<(), StoreError> {
@@ -57,6 +171,8 @@ fn put(kept: &mut StoreState, write: Write) -> Result<(), StoreError> {
     if kept.records.get(&at).map_or(0, |document| document.revision) != expected {
         return Err(StoreError::Conflict(kind));
     }
+    // A record that comes back begins above the revision at which any of its kind was removed.
+    let removed = kept.removed.entry(kind).or_default();
     match write {
         Write::Put(_, document) => {
             let taken = |(other, kept): (&(Kind, String), &Document)| {
@@ -65,67 +181,48 @@ fn put(kept: &mut StoreState, write: Write) -> Result<(), StoreError> {
             if kept.records.iter().any(taken) {
                 return Err(StoreError::Conflict(kind));
             }
-            kept.records.insert(at, Document { revision: expected + 1, ..document });
+            let revision = if expected == 0 { *removed + 1 } else { expected + 1 };
+            kept.records.insert(at, Document { revision, ..document });
         }
-        Write::Delete(..) => {
-            kept.records.remove(&at);
-        }
+        // What is not there cannot be removed.
+        Write::Delete(..) if kept.records.remove(&at).is_none() => return Err(StoreError::Conflict(kind)),
+        Write::Delete(..) => *removed = expected.max(*removed),
     }
     Ok(())
 }
 
 impl Store for MemoryStore {
     fn get<'a>(&'a self, kind: Kind, key: &'a str) -> BoxFuture<'a, Result<Option<Document>, StoreError>> {
-        let found = self.kept().records.get(&(kind, key.to_owned())).cloned();
-        async { Ok(found) }.boxed()
+        self.read(|kept| {
+            check_text(key)?;
+            Ok(kept.records.get(&(kind, key.to_owned())).cloned())
+        })
     }
 
     fn find<'a>(&'a self, kind: Kind, lookup: &'a str) -> BoxFuture<'a, Result<Option<Document>, StoreError>> {
-        let kept = self.kept();
-        let mut of_kind = kept.records.iter().filter(|((other, _), _)| *other == kind);
-        let found = of_kind.find(|(_, document)| document.lookup.as_deref() == Some(lookup));
-        let found = found.map(|(_, document)| document.clone());
-        async { Ok(found) }.boxed()
+        self.read(|kept| {
+            check_text(lookup)?;
+            let mut of_kind = kept.records.iter().filter(|((other, _), _)| *other == kind);
+            let found = of_kind.find(|(_, document)| document.lookup.as_deref() == Some(lookup));
+            Ok(found.map(|(_, document)| document.clone()))
+        })
     }
 
     fn list<'a>(&'a self, kind: Kind, list: List<'a>) -> BoxFuture<'a, Result<Vec<Document>, StoreError>> {
-        let kept = self.kept();
-        let found: Vec<Document> = kept
-            .records
-            .iter()
-            .filter(|((other, key), document)| {
+        self.read(|kept| {
+            [list.after, list.status].into_iter().flatten().try_for_each(check_text)?;
+            let is_asked = |((other, key), document): &(&(Kind, String), &Document)| {
                 *other == kind
                     && list.after.is_none_or(|after| key.as_str() > after)
                     && list.status.is_none_or(|status| document.status.as_deref() == Some(status))
-            })
-            .map(|(_, document)| document.clone())
-            .take(list.limit as usize)
-            .collect();
-        async { Ok(found) }.boxed()
+            };
+            let found = kept.records.iter().filter(is_asked).map(|(_, document)| document.clone());
+            Ok(found.take(list.limit.min(PAGE_MAX) as usize).collect())
+        })
     }
 
     fn commit(&self, change: Change) -> BoxFuture<'_, Result<(), StoreError>> {
-        let mut kept = self.kept();
-        if kept.conflicts > 0 {
-            kept.conflicts -= 1;
-            let kind = change.writes.first().map_or(Kind::Accounts, Write::kind);
-            return async move { Err(StoreError::Conflict(kind)) }.boxed();
-        }
-        let mut next = kept.clone();
-        let watched = change.is_watched();
-        let Change { writes, audit, mail } = change;
-        let outcome = writes.into_iter().try_for_each(|write| put(&mut next, write));
-        if outcome.is_ok() {
-            for draft in audit {
-                let previous = next.audit.last().map_or_else(audit::genesis, |entry| entry.hash);
-                let seq = next.audit.len() as u64 + 1;
-                next.audit.push(audit::link(draft, seq, previous));
-            }
-            next.mail.extend(mail.into_iter().map(|mail| (mail.id.clone(), (mail, 0))));
-            next.changes += u64::from(watched);
-            *kept = next;
-        }
-        async { outcome }.boxed()
+        ready(self.carry_out(change)).boxed()
     }
 
     fn audit<'a>(
@@ -134,11 +231,13 @@ impl Store for MemoryStore {
         after: u64,
         limit: u32,
     ) -> BoxFuture<'a, Result<Vec<AuditEntry>, StoreError>> {
-        let kept = self.kept();
-        let entries = kept.audit.iter().filter(|entry| entry.seq > after);
-        let entries = entries.filter(|entry| subject.is_none_or(|subject| entry.subject == subject));
-        let entries: Vec<AuditEntry> = entries.take(limit as usize).cloned().collect();
-        async { Ok(entries) }.boxed()
+        self.read(|kept| {
+            check_number(after)?;
+            subject.map_or(Ok(()), check_text)?;
+            let entries = kept.audit.iter().filter(|entry| entry.seq > after);
+            let entries = entries.filter(|entry| subject.is_none_or(|subject| entry.subject == subject));
+            Ok(entries.take(limit.min(PAGE_MAX) as usize).cloned().collect())
+        })
     }
 
     fn claim_mail(
@@ -147,37 +246,47 @@ impl Store for MemoryStore {
         lease_ms: u64,
         limit: u32,
     ) -> BoxFuture<'_, Result<Vec<ClaimedMail>, StoreError>> {
-        let mut kept = self.kept();
-        let due = kept.mail.values_mut().filter(|(mail, _)| mail.not_before_ms <= now_ms).take(limit as usize);
-        let claimed = due
-            .map(|(mail, tries)| {
-                mail.not_before_ms = now_ms + lease_ms;
+        let mut state = self.state();
+        let claimed = state.check_engine().map(|()| {
+            let due = state.kept.mail.values_mut().filter(|(mail, _)| mail.not_before_ms <= now_ms);
+            let mut due: Vec<_> = due.collect();
+            due.sort_by_key(|(mail, _)| mail.not_before_ms);
+            let claim = |(mail, tries): &mut (OutgoingMail, u32)| {
+                mail.not_before_ms = now_ms.saturating_add(lease_ms);
                 *tries += 1;
                 ClaimedMail { id: mail.id.clone(), sealed: mail.sealed.clone(), tries: *tries - 1 }
-            })
-            .collect();
-        async { Ok(claimed) }.boxed()
+            };
+            due.into_iter().take(limit.min(PAGE_MAX) as usize).map(claim).collect()
+        });
+        ready(claimed).boxed()
     }
 
     fn settle_mail<'a>(&'a self, id: &'a str, fate: MailFate) -> BoxFuture<'a, Result<(), StoreError>> {
-        let mut kept = self.kept();
-        match fate {
-            MailFate::Done => drop(kept.mail.remove(id)),
-            MailFate::Retry(at) => {
-                if let Some((mail, _)) = kept.mail.get_mut(id) {
-                    mail.not_before_ms = at;
+        let mut state = self.state();
+        let settled = state.check_engine().map(|()| match fate {
+            MailFate::Done => drop(state.kept.mail.remove(id)),
+            MailFate::Retry(at_ms) => {
+                if let Some((mail, _)) = state.kept.mail.get_mut(id) {
+                    mail.not_before_ms = at_ms;
                 }
             }
-        }
-        async { Ok(()) }.boxed()
+        });
+        ready(settled).boxed()
     }
 
     fn changes(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
-        let changes = self.kept().changes;
-        async move { Ok(changes) }.boxed()
+        self.read(|kept| Ok(kept.changes))
     }
 
-    fn wait_for_change(&self, _: u64) -> BoxFuture<'_, u64> {
-        unreachable!("nobody waits for changes here")
+    fn wait_for_change(&self, seen: u64) -> BoxFuture<'_, u64> {
+        poll_fn(move |context| {
+            let mut state = self.state();
+            if state.kept.changes != seen {
+                return Poll::Ready(state.kept.changes);
+            }
+            state.waiting.push(context.waker().clone());
+            Poll::Pending
+        })
+        .boxed()
     }
 }

@@ -66,7 +66,7 @@ fn check_policy_type(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>
 
 /// Nothing newly purchased is worth more than its invoice.
 fn check_insured_value(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
-    let (Some(Inr(invoice)), Inr(insured)) = (request.vehicle.invoice_value_inr.0, quote.idv_inr) else {
+    let (Some(Inr(invoice)), Inr(insured)) = (request.vehicle.invoice_value_inr.value(), quote.idv_inr) else {
         return;
     };
     rules.finding_if(

@@ -59,8 +59,14 @@ fn check_vehicle(vehicle: &Vehicle<'_>, rules: &mut RequestRules) {
     }
     let electric = vehicle.fuel_type == FuelType::Electric;
     let missing = "An electric vehicle needs kw_rating and battery_kwh: they decide its tariff.";
-    rules.refuse_as(electric && vehicle.kw_rating.0.is_none(), "EV_KW_MISSING", "/vehicle/kw_rating", missing);
-    rules.refuse_as(electric && vehicle.battery_kwh.0.is_none(), "EV_KW_MISSING", "/vehicle/battery_kwh", missing);
+    let (kw, kwh) = (vehicle.kw_rating, vehicle.battery_kwh);
+    for (at, is_null, is_absent) in [
+        ("/vehicle/kw_rating", kw.value().is_none(), kw.is_absent()),
+        ("/vehicle/battery_kwh", kwh.value().is_none(), kwh.is_absent()),
+    ] {
+        rules.refuse_as(electric && is_null, "EV_KW_MISSING", at, missing);
+        rules.refuse_if(!electric && is_absent, code::REQUIRED, at, "It must be there; null where there is none.");
+    }
     let tonnes = vehicle.carrying_capacity_tonnes.and_then(|tonnes| tonnes.0);
     rules.note_if(
         kind != VehicleType::Commercial && tonnes.is_some(),
@@ -72,11 +78,18 @@ fn check_vehicle(vehicle: &Vehicle<'_>, rules: &mut RequestRules) {
 
 /// A vehicle that was just bought has an invoice, and its insured value follows from it.
 fn check_invoice(request: &MotorInsuranceRequest<'_>, rules: &mut RequestRules) {
+    let (invoice, at) = (request.vehicle.invoice_value_inr, "/vehicle/invoice_value_inr");
     rules.refuse_as(
-        request.is_new() && request.vehicle.invoice_value_inr.0.is_none_or(|value| value.0 == 0),
+        request.is_new() && invoice.value().is_none_or(|value| value.0 == 0),
         "INVOICE_VALUE_INVALID",
-        "/vehicle/invoice_value_inr",
+        at,
         "A newly purchased vehicle needs its invoice value.",
+    );
+    rules.refuse_if(
+        !request.is_new() && invoice.is_absent(),
+        code::REQUIRED,
+        at,
+        "It must be there; null where there is none.",
     );
 }
 

@@ -1,6 +1,6 @@
 //! The vehicle to insure: its block of the input, and what follows from what it is (spec 2).
 
-use contract_sdk::shape::{Inr, Nullable, Text};
+use contract_sdk::shape::{Inr, Nullable, RuledNullable, Text};
 use contract_sdk::{Shape, Vocabulary};
 
 #[derive(Debug, Shape)]
@@ -21,9 +21,9 @@ pub struct Vehicle<'a> {
     /// Engine size in cc.
     pub engine_cc: Option<i64>,
     /// Motor power in kW; never null for an electric vehicle.
-    pub kw_rating: Nullable<i64>,
+    pub kw_rating: RuledNullable<i64>,
     /// Battery in kWh; never null for an electric vehicle.
-    pub battery_kwh: Nullable<f64>,
+    pub battery_kwh: RuledNullable<f64>,
     /// Calendar year in which it was built.
     pub year_of_manufacture: Option<i64>,
     /// Calendar year in which it was first registered.
@@ -42,7 +42,7 @@ pub struct Vehicle<'a> {
     pub engine_number_last4: Option<Text<'a>>,
     /// What the invoice says, in INR; never null for a newly purchased vehicle.
     #[shape(min = 0)]
-    pub invoice_value_inr: Nullable<Inr>,
+    pub invoice_value_inr: RuledNullable<Inr>,
     /// How many people it carries, the driver among them; asked of private vehicles, and of use for taxis and buses.
     pub carrying_capacity_persons: Option<i64>,
     /// How much it carries, in tonnes; for commercial vehicles only.
@@ -69,7 +69,7 @@ impl Vehicle<'_> {
 
     /// By what the tariff bands the vehicle: the motor's power in kW or the engine's size in cc.
     pub(crate) fn size(&self, electric: bool) -> Option<f64> {
-        let size = if electric { self.kw_rating.0 } else { self.engine_cc };
+        let size = if electric { self.kw_rating.value() } else { self.engine_cc };
         size.map(|size| size as f64)
     }
 }

@@ -25,15 +25,15 @@ pub const WIDGET: WidgetTable = WidgetTable {
         Slot { name: "instructor", source: "display_name of the instructor of the slot" },
         Slot { name: "price", source: "session_pass.pass_inr" },
         Slot { name: "badges", source: "what the class and its instructor are fit for, by their own data" },
-        Slot { name: "notice", source: "what a user with back pain must know of power yoga; null for all others" },
+        Slot {
+            name: "notice",
+            source: "what a user must know of the class by the conditions disclosed; null where nothing speaks against it",
+        },
         Slot { name: "photo_url", source: "photo_url of the class" },
         Slot { name: "class_id", source: "class_id of the class, for booking" },
         Slot { name: "instructor_id", source: "instructor_id of the instructor, for booking" },
     ],
 };
-
-/// What a user with back pain reads on a class of power yoga.
-const BACK_NOTICE: &str = "Power yoga strains the back: talk to the instructor before the class.";
 
 /// A card; its keys are those of [`WIDGET`].
 #[derive(Serialize)]
@@ -50,7 +50,7 @@ pub struct Card<'i> {
     instructor: &'i str,
     price: Price,
     badges: Vec<&'static str>,
-    notice: Option<&'static str>,
+    notice: Option<String>,
     photo_url: &'i str,
     class_id: &'i str,
     instructor_id: &'i str,
@@ -73,7 +73,7 @@ impl<'i> Card<'i> {
             instructor: &instructor.display_name,
             price: offer.option.session_pass.pass_inr.into(),
             badges: badges(class, instructor.is_certified()),
-            notice: offer.choice().warn_of_back.then_some(BACK_NOTICE),
+            notice: offer.choice().notices.text(),
             photo_url: &class.photo_url,
             class_id: &class.class_id,
             instructor_id: &instructor.instructor_id,

@@ -7,6 +7,7 @@
 //! A slot that names no class of the catalogue, or no instructor of the list, cannot be judged: it is left aside
 //! with a finding. Preferences are no filters; they are in [`crate::taste`].
 
+use crate::conditions::Notices;
 use crate::findings;
 use crate::option::{Offer, YogaClassItem, YogaClassOption, YogaInstructorProfile, YogaSlotOption};
 use crate::ranking;
@@ -25,8 +26,8 @@ pub(crate) struct Choice {
     pub(crate) slot_fit: f64,
     /// The taste of studio, class and instructor together, 0..=1.
     pub(crate) taste: f64,
-    /// Power yoga for a user with back pain: the card says so.
-    pub(crate) warn_of_back: bool,
+    /// What the card says of the class to a user with a condition.
+    pub(crate) notices: Notices,
 }
 
 /// Everything that is judged of one option.
@@ -92,7 +93,7 @@ const CLASS_FILTERS: [ClassFilter; 5] = [
     ClassFilter {
         code: "NOT_POSTPARTUM_FRIENDLY",
         member: "postpartum_friendly",
-        message: "In the six months after birth the class must be postpartum-friendly.",
+        message: "A user who has given birth lately needs a postpartum-friendly class.",
         fails: |user, class| user.needs_postpartum() && !class.postpartum_friendly,
     },
     ClassFilter {
@@ -265,7 +266,7 @@ impl<'r, 'q, 'o, 'a> Judge<'r, 'q, 'o, 'a> {
             instructor,
             slot_fit: ranking::slot_fit(self.request, slot.starts()),
             taste: taste::blend(&self.studio, class_taste, &instructor_state.taste),
-            warn_of_back: user.has_back_pain() && item.yoga_style == YogaStyle::PowerYoga,
+            notices: class_taste.notices,
         };
         let is_special = user.needs_special_prenatal_class() && item.class_kind == ClassKind::PrenatalClass;
         let worth = self.shares.worth(&choice);

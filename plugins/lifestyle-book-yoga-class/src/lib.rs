@@ -9,6 +9,7 @@
 //! | YogaClassOption | [`option`], its `yoga_studio` [`studio`] |
 //! | hard filters of taste and safety | `judge` |
 //! | TTBS weights and signals | [`ranking`], taste `taste` |
+//! | disclosed conditions | [`conditions`] |
 //! | rules that must hold | `findings`, and where a filter says the same, `judge` |
 //! | provider tools | [`booking`] |
 //! | completion report, its statuses | [`completion`] |
@@ -26,6 +27,7 @@ pub mod booking;
 pub mod card;
 pub mod classification;
 pub mod completion;
+pub mod conditions;
 mod examples;
 mod findings;
 pub mod golive;

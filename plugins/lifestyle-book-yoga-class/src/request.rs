@@ -1,7 +1,7 @@
 //! The input of a search: what the platform sends to providers (spec 3, "Input").
 //!
 //! Required is what the spec marks so, and the blocks that hold it. `search_area` and `context` come from the gym
-//! session intent, whose document is not shown: they must be there and pass as they come.
+//! session intent, whose document is not shown: they must be objects, and their members pass as they come.
 
 use crate::INTENT;
 use crate::ranking::budget_band;
@@ -11,7 +11,7 @@ use crate::vocabulary::{
 };
 use contract_sdk::bindings::Need;
 use contract_sdk::common::{SessionContext, TtbsUserBand};
-use contract_sdk::shape::{DateTime, Inr, RawJson, Text, read_text_member};
+use contract_sdk::shape::{DateTime, Inr, RawObject, Text, read_text_member};
 use contract_sdk::{SearchRequest, Shape, UserBands};
 use std::borrow::Cow;
 
@@ -25,9 +25,9 @@ pub struct YogaClassRequest<'a> {
     /// Identifier of the request; the platform fills it in.
     pub request_id: Option<Text<'a>>,
     /// Where the user looks for a class. Members city, and pincode or postal_code, are read where they are texts.
-    pub search_area: RawJson<'a>,
+    pub search_area: RawObject<'a>,
     /// The context of the request, as in the gym session intent.
-    pub context: RawJson<'a>,
+    pub context: RawObject<'a>,
     /// When the class should start.
     pub scheduled_for_iso: Option<DateTime>,
     /// How long the class should take.
@@ -97,7 +97,7 @@ pub struct UserYogaProfile<'a> {
 }
 
 impl UserYogaProfile<'_> {
-    fn discloses(&self, condition: MedicalCondition) -> bool {
+    pub(crate) fn discloses(&self, condition: MedicalCondition) -> bool {
         self.medical_conditions_disclosed.contains(&condition)
     }
 
@@ -114,9 +114,10 @@ impl UserYogaProfile<'_> {
         self.pregnant_or_postpartum == PregnantOrPostpartum::PregnantT3
     }
 
-    /// Whether only postpartum-friendly classes will do.
+    /// Whether only postpartum-friendly classes will do. A disclosed `postpartum` counts too, as a pregnancy does.
     pub(crate) fn needs_postpartum(&self) -> bool {
         self.pregnant_or_postpartum == PregnantOrPostpartum::PostpartumUnder6mo
+            || self.discloses(MedicalCondition::Postpartum)
     }
 
     /// Whether only back-pain-friendly classes will do; mild pain counts.

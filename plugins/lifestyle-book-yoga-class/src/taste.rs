@@ -1,10 +1,12 @@
 //! The taste axis: the six signals of the spec, and the preferences that lower it (spec 3, "TTBS rules").
 //!
 //! Taste is the blend of the signals times what the preferences leave of it: `1 - 0.3 x share missed`. With every
-//! preference met, taste is the spec's blend and nothing else. No preference drops an option.
+//! preference met, taste is the spec's blend and nothing else. No preference drops an option. A class that does not suit
+//! a condition of the user loses a share of that ([`crate::conditions`]).
 //!
 //! The parts are computed once per studio, class and instructor, since an option may have many slots.
 
+use crate::conditions::{self, Notices};
 use crate::option::{YogaClassItem, YogaClassOption, YogaInstructorProfile};
 use crate::request::YogaClassRequest;
 use crate::studio::YogaStudio;
@@ -115,6 +117,9 @@ const fn pass_kind_for(session: SessionKind) -> Option<PassKind> {
 /// What a class brings to the taste.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClassTaste {
+    /// What the user's conditions leave of the taste.
+    suits: f64,
+    pub(crate) notices: Notices,
     style: YogaStyle,
     lineage: f64,
     props: f64,
@@ -138,7 +143,10 @@ impl ClassTaste {
         }
         let recovering = request.user_yoga_profile.pregnant_or_postpartum == PregnantOrPostpartum::PostpartumOver6mo;
         preferences.add_if(recovering, f64::from(class.postpartum_friendly));
+        let (suits, notices) = conditions::suit(&request.user_yoga_profile, class);
         Self {
+            suits,
+            notices,
             style: class.yoga_style,
             lineage: lineage_fit(studio.identity.yoga_lineage, class.yoga_style),
             props: share_of_props(request, class),
@@ -209,7 +217,7 @@ pub(crate) fn blend(studio: &StudioTaste, class: &ClassTaste, instructor: &Instr
     let parts = [studio.preferences, class.preferences, instructor.preferences];
     let (met, stated) = parts.iter().fold((0.0, 0.0), |(met, stated), part| (met + part.met, stated + part.stated));
     // At least the kinds of studio and class are always stated.
-    signals * (1.0 - PREFERENCE_SHARE * (1.0 - met / stated))
+    signals * (1.0 - PREFERENCE_SHARE * (1.0 - met / stated)) * class.suits
 }
 
 /// 1 for what is preferred, or for anything acceptable where nothing is; a little less for what is only acceptable.

@@ -96,16 +96,16 @@ pub(crate) struct OverRmcp {
 
 impl OverRmcp {
     /// On connections that are kept.
-    pub(crate) async fn over_hyper(url: &str, subject: &Subject) -> Self {
-        Self::open(OverHyper::new(url), url, subject).await
+    pub(crate) async fn over_hyper(url: &str, tool: &'static str, arguments: Arguments) -> Self {
+        Self::open(OverHyper::new(url), url, tool, arguments).await
     }
 
     /// On the transport that rmcp brings.
-    pub(crate) async fn stock(url: &str, subject: &Subject) -> Self {
-        Self::open(reqwest::Client::new(), url, subject).await
+    pub(crate) async fn stock(url: &str, tool: &'static str, arguments: Arguments) -> Self {
+        Self::open(reqwest::Client::new(), url, tool, arguments).await
     }
 
-    async fn open<C>(client: C, url: &str, subject: &Subject) -> Self
+    async fn open<C>(client: C, url: &str, tool: &'static str, arguments: Arguments) -> Self
     where
         C: StreamableHttpClient + Sync,
     {
@@ -113,11 +113,7 @@ impl OverRmcp {
         let transport = StreamableHttpClientTransport::with_client(client, config);
         let handler = ClientConfig::new(ClientCapabilities::default(), Implementation::new("bench", "1"));
         let service = handler.serve_with_lifecycle(transport, ClientLifecycleMode::Initialize).await;
-        Self {
-            service: service.expect("the partner can be opened"),
-            tool: subject.tool,
-            arguments: subject.arguments(),
-        }
+        Self { service: service.expect("the partner can be opened"), tool, arguments }
     }
 }
 

@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use intent_gateway_tests::cpu;
 use tokio::task::JoinSet;
-
-use crate::cpu;
 
 /// How long a load runs, after a warm-up that does not count.
 pub(crate) const TIME: Duration = Duration::from_secs(2);

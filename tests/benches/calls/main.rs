@@ -1,19 +1,18 @@
 //! Tool calls in figures: what a call through the gateway costs against the same call made by bare hyper and by rmcp's own
-//! client, and what a partner that hangs costs a search.
+//! client, what a call costs through rmcp and through the partner client, and what a partner that hangs costs a search.
 //!
 //! Everything is measured in one run on one machine: in each round every client makes the same calls to the same partner,
 //! one client after the other, and the median of the rounds counts. `cargo xtask bench` builds what this starts and prints
 //! the table.
 //!
 //! ```text
-//! cargo bench --package intent-gateway-tests --bench calls [-- calls | hanging]
+//! cargo bench --package intent-gateway-tests --bench calls [-- calls | exchange | hanging]
 //! ```
 
 #![expect(clippy::print_stdout, reason = "a bench prints its results")]
 
 mod clients;
-#[path = "../cpu.rs"]
-mod cpu;
+mod exchange;
 mod gateway;
 mod hanging;
 mod load;
@@ -54,12 +53,14 @@ fn main() {
     match words.as_slice() {
         ["serve-partner"] => one().block_on(partner::serve()).expect("the partner serves"),
         ["calls"] => calls(),
+        ["exchange"] => exchange::run(&many()),
         ["hanging"] => hanging::run(&one()),
         [] => {
             calls();
+            exchange::run(&many());
             hanging::run(&one());
         }
-        other => panic!("{other:?}: expected nothing, `calls` or `hanging`"),
+        other => panic!("{other:?}: expected nothing, `calls`, `exchange` or `hanging`"),
     }
 }
 
@@ -124,8 +125,8 @@ fn measure(subject: &Subject, partner: &Server, gateway: &Gateway, one: &Runtime
     let url = format!("{}/mcp", partner.url);
     let own = std::process::id();
     let hyper = Arc::new(RawHyper::to_partner(&url, subject));
-    let over_hyper = many.block_on(OverRmcp::over_hyper(&url, subject));
-    let stock = many.block_on(OverRmcp::stock(&url, subject));
+    let over_hyper = many.block_on(OverRmcp::over_hyper(&url, subject.tool, subject.arguments()));
+    let stock = many.block_on(OverRmcp::stock(&url, subject.tool, subject.arguments()));
     let (over_hyper, stock) = (Arc::new(over_hyper), Arc::new(stock));
     let reference = one.block_on(gateway.reference(subject));
     let mut runs = Vec::new();

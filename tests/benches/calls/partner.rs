@@ -20,6 +20,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::net::TcpListener;
 
+use crate::exchange;
 use crate::subject::SUBJECTS;
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;
@@ -37,13 +38,14 @@ struct Partner {
 
 /// Serves on a free port, printing `listening on ADDRESS`, until the process is killed.
 pub(crate) async fn serve() -> Result<(), Fault> {
+    let of_contracts =
+        SUBJECTS.iter().flat_map(|subject| [(subject.search_tool, subject.found()), (subject.tool, subject.answer())]);
+    let of_sizes = exchange::ANSWERS.map(|(tool, bytes)| (tool, exchange::payload(bytes)));
     let mut tails = HashMap::new();
-    for subject in &SUBJECTS {
-        for (tool, payload) in [(subject.search_tool, subject.found()), (subject.tool, subject.answer())] {
-            let text = serde_json::to_string(&payload)?;
-            let tail = format!(",\"result\":{{\"content\":[{{\"type\":\"text\",\"text\":{text}}}]}}}}");
-            tails.insert(tool, tail.into());
-        }
+    for (tool, payload) in of_contracts.chain(of_sizes) {
+        let text = serde_json::to_string(&payload)?;
+        let tail = format!(",\"result\":{{\"content\":[{{\"type\":\"text\",\"text\":{text}}}]}}}}");
+        tails.insert(tool, tail.into());
     }
     let partner = Arc::new(Partner { tails, accepted: AtomicU64::new(0) });
     let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;

@@ -13,15 +13,15 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its results")]
 
 mod cost;
-mod labelled;
 mod native;
 
 use std::collections::BTreeSet;
 
 use intent_gateway_domain::classify::{Classified, Decision, classify};
+use intent_gateway_domain::ports::Contracts as _;
+use intent_gateway_tests::labelled::{Tally, label, read};
 
-use crate::labelled::{Tally, label, read};
-use crate::native::Shipped;
+use crate::native::shipped;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -34,15 +34,15 @@ fn main() {
         }
     }
     if !asked("tuning") {
-        cost::run(Shipped::new().cues());
+        cost::run(shipped().all().iter().map(|contract| contract.descriptor().cues.clone()).collect());
     }
 }
 
 async fn judge(half: &str, mistakes: bool) {
-    let contracts = Shipped::new();
+    let contracts = shipped();
     let mut tally = Tally::default();
     for asked in &read(half) {
-        let classified = classify(&contracts, &asked.utterance, "en-IN").await;
+        let classified = classify(&*contracts, &asked.utterance, "en-IN").await;
         let also: BTreeSet<String> = classified.also.iter().cloned().collect();
         let label = label(name(&classified), classified.intent.as_deref());
         let right = tally.add(asked, &label, &also);

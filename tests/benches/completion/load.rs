@@ -5,12 +5,12 @@ use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use intent_gateway_tests::cpu;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::cpu;
 use crate::reports::Pool;
 
 /// Room for an answer; every one of the bench is far shorter.

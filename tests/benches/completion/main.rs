@@ -14,8 +14,6 @@
 
 #![expect(clippy::print_stdout, reason = "a bench prints its results")]
 
-#[path = "../cpu.rs"]
-mod cpu;
 mod disk;
 mod gateway;
 mod load;

@@ -16,12 +16,13 @@ use intent_gateway_ledger::completion::signature::{Keys, Presented, Signer, Veri
 use intent_gateway_ledger::{Booking, Books as _, Judge, JudgedReport, OrderQuery, post};
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
 use intent_gateway_store::{Journal, Location, SqlStore};
+use intent_gateway_tests::cpu;
 use semver::Version;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::reports::{INTENT, PARTNER, SEARCHES, SIGNING_KEY, body, now_ms, request_id};
-use crate::{cpu, gateway, line, root, us};
+use crate::{gateway, line, root, us};
 
 /// Rounds of each measurement in memory; the best one counts, since noise only ever adds.
 const ROUNDS: u32 = 10;

@@ -6,9 +6,8 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::Request;
 use hyper_util::rt::TokioIo;
+use intent_gateway_tests::cpu;
 use tokio::net::TcpStream;
-
-use crate::cpu;
 
 /// One kind of call, repeated.
 pub(crate) struct Call {

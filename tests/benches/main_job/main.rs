@@ -5,8 +5,6 @@
 
 #![expect(clippy::print_stdout, reason = "a bench prints its results")]
 
-#[path = "../cpu.rs"]
-mod cpu;
 mod load;
 mod micro;
 mod selection;

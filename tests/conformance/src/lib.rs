@@ -16,7 +16,7 @@ use intent_gateway_domain::ports::{Contract, Contracts, PartnerProbe as _};
 use intent_gateway_domain::probe::{ProbeRecord, ProbeRequest};
 use intent_gateway_partners::PartnerClient;
 
-/// No contract: a probe of an MCP server asks for none.
+/// No contract: a probe of an MCP server asks for none. Written out here, for a program must not depend on what tests share.
 struct NoContracts;
 
 impl Contracts for NoContracts {

@@ -158,7 +158,7 @@ async fn authorize(provider: &Provider, client: &Client, pkce: &Pkce) -> anyhow:
     Ok(Callback::read(query)?.code(expected)?.clone())
 }
 
-/// The operating system's random bytes.
+/// The operating system's random bytes. No fake: this program signs in at a server as the gateway would.
 struct MachineEntropy;
 
 impl Entropy for MachineEntropy {

@@ -17,6 +17,7 @@ use intent_gateway_store::{Location, SqlStore};
 use tempfile::TempDir;
 use test_servers::postgres::Postgres;
 use test_servers::power_loss::{self, Lost};
+use test_servers::soak;
 
 use super::load::{CONNECTIONS, KnownOrder, Load};
 use super::{Kept, NO_SMTP, key_of, reporter_entry, serving};
@@ -25,10 +26,8 @@ use crate::onboarding::settings;
 
 /// Who reports.
 pub(super) const REPORTERS: [&str; 4] = ["alpha", "beta", "gamma", "delta"];
-/// Set to anything for the long run.
-const LONG: &str = "INTENT_GATEWAY_TEST_POWER_LOSS_LONG";
 const ROUNDS: usize = 3;
-/// Also for what is spoilt, whose first loss ends the run.
+/// In a soak; also for what is spoilt, whose first loss ends the run.
 const ROUNDS_LONG: usize = 20;
 /// Acknowledgements to wait for before the kill, in turn. The last is more than SQLite's log holds before it is folded
 /// into the file (1,000 pages), so that this has its turn too.
@@ -132,7 +131,7 @@ impl Subject {
     /// Runs rounds, until the first that loses something.
     async fn run(&self) -> Outcome {
         let is_spoilt = matches!(self.way, Way::Unsynced | Way::Early);
-        let rounds = if is_spoilt || std::env::var_os(LONG).is_some() { ROUNDS_LONG } else { ROUNDS };
+        let rounds = if is_spoilt { ROUNDS_LONG } else { soak::choose(ROUNDS, ROUNDS_LONG) };
         let keys = REPORTERS.map(key_of);
         let partners: Vec<(&str, &str)> = REPORTERS.into_iter().zip(keys.iter().map(String::as_str)).collect();
         let (mut outcome, mut known) = (Outcome::default(), KnownOrder::default());

@@ -15,11 +15,9 @@ use futures_util::future::{BoxFuture, ready};
 use intent_gateway_domain::clock::{Clock as _, SystemClock};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::money::Rate;
-use intent_gateway_domain::ports::Timer;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
-use intent_gateway_domain::telemetry::Exposition;
-use intent_gateway_domain::vault::{Entropy, NoEntropy, Vault};
+use intent_gateway_domain::vault::Vault;
 use intent_gateway_http::auth::Tokens;
 use intent_gateway_http::server::{Server, ServerConfig};
 use intent_gateway_http::streams::Streams;
@@ -28,7 +26,7 @@ use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_ledger::{Booked, Booking, DeskError, KnownOrder, OrderQuery, ReportDesk, genesis, link};
-use intent_gateway_linking::{Background, Linking, LinkingSetup};
+use intent_gateway_linking::{Linking, LinkingSetup};
 use intent_gateway_mail::{MailConfig, mailer};
 use intent_gateway_onboarding::{AccountNames, LivePartners, Ports, Settings};
 use intent_gateway_outbound::Outbound;
@@ -42,27 +40,15 @@ use intent_gateway_routing::search::{OpenRankings, Searcher};
 use intent_gateway_routing::selection::Directory;
 use intent_gateway_sandbox::{Sandbox, SandboxConfig};
 use intent_gateway_store::{Desk, Journal, Location, SqlStore};
+use intent_gateway_testing::clock::TestClock;
+use intent_gateway_testing::entropy::NoRandomness;
+use intent_gateway_testing::linking::NoBackground;
+use intent_gateway_testing::telemetry::FixedMetrics;
 use tokio_util::sync::CancellationToken;
 
 use super::crash::REPORTERS;
 use super::{key_of, load::CONNECTIONS};
 use crate::onboarding::{MASTER_KEY, SIGNING_KEY};
-
-/// Nothing here waits for a time.
-struct NoTimer;
-
-impl Timer for NoTimer {
-    fn wait(&self, _: Duration) -> BoxFuture<'static, ()> {
-        Box::pin(ready(()))
-    }
-}
-
-/// No account is linked here.
-struct NoBackground;
-
-impl Background for NoBackground {
-    fn run(&self, _: BoxFuture<'static, ()>) {}
-}
 
 /// Set for the process that serves: how, on which store, and in which folder.
 const CHILD: &str = "INTENT_GATEWAY_TEST_PARTS";
@@ -121,10 +107,12 @@ async fn child() {
 /// The parts, each behind its port.
 async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, folder: &Path) -> (AppState, Arc<KeyRing>) {
     let clock = Arc::new(SystemClock);
+    // Nothing here waits for a time.
+    let timer = TestClock::jumping_at(0);
     let partners = Arc::new(PartnerClient::new(&PartnerClientConfig::default()).expect("it is set up"));
     let keys = REPORTERS.map(|id| (PartnerId::parse(id).expect("well formed"), Secret::new(key_of(id))));
     let directory = Arc::new(Directory::new(Vec::new()));
-    let vault = Vault::new(&Secret::new(MASTER_KEY), &[], Arc::new(Entropyless));
+    let vault = Vault::new(&Secret::new(MASTER_KEY), &[], Arc::new(NoRandomness));
     let ring = Arc::new(KeyRing::new(store.clone(), vault.clone(), keys));
     let onboarding = Ports {
         store: store.clone(),
@@ -163,12 +151,12 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         contracts: sandbox.clone(),
         clock: clock.clone(),
     };
-    let memory = KeyedWrites { store: store.clone(), vault: vault.clone(), timer: Arc::new(NoTimer) };
+    let memory = KeyedWrites { store: store.clone(), vault: vault.clone(), timer: timer.clone() };
     let linking = Linking::new(LinkingSetup {
         store: store.clone(),
         vault,
         clock: clock.clone(),
-        timer: Arc::new(NoTimer),
+        timer: timer.clone(),
         directory: directory.clone(),
         authorizer: partners,
         background: Arc::new(NoBackground),
@@ -183,8 +171,8 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         store: store.clone(),
         bookkeeping: Arc::new(bookkeeping),
         streams: Streams {
-            following: Following::new(caller.clone(), clock.clone(), Arc::new(NoTimer)),
-            timer: Arc::new(NoTimer),
+            following: Following::new(caller.clone(), clock.clone(), timer.clone()),
+            timer: timer.clone(),
             heartbeat: Duration::from_secs(15),
             max_open: std::num::NonZeroU32::MIN,
         },
@@ -197,7 +185,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         health: Arc::new(Health::new(0)),
         evidence: store,
         issuers: Arc::default(),
-        metrics: Arc::new(NoMetrics),
+        metrics: Arc::new(FixedMetrics("")),
         tokens: Arc::new(Tokens::new(&[Secret::new(SIGNING_KEY)], "tests", clock).expect("a usable key")),
         limits: Limits {
             request_timeout: Duration::from_secs(30),
@@ -211,25 +199,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
     (state, ring)
 }
 
-/// Nothing is counted here.
-struct NoMetrics;
-
-impl Exposition for NoMetrics {
-    fn render(&self) -> String {
-        String::new()
-    }
-}
-
-/// Nothing is issued here.
-struct Entropyless;
-
-impl Entropy for Entropyless {
-    fn fill(&self, _bytes: &mut [u8]) -> Result<(), NoEntropy> {
-        Err(NoEntropy)
-    }
-}
-
-/// Answers before it has booked.
+/// Answers before it has booked: the fault that the test looks for.
 struct EarlyDesk(Arc<Desk>);
 
 impl ReportDesk for EarlyDesk {

@@ -1,11 +1,12 @@
 //! The soak: searches and bookings while every kind of fault goes round among the partners.
 //!
-//! Three partners are well all the while. Nine others have a fault each, another one in each phase. In CI the load lasts
-//! [`SOAK`]; `GATEWAY_SOAK_SECONDS=600` makes it longer.
+//! Three partners are well all the while. Nine others have a fault each, another one in each phase. How long the load
+//! lasts: [`SHORT`] in every run, [`LONG`] in a soak, and `GATEWAY_SOAK_SECONDS` says anything else.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use test_servers::soak;
 use tokio::time::Instant;
 
 use super::fleet::{Fleet, Rates};
@@ -13,8 +14,10 @@ use super::footprint::Allowance;
 use super::load::{Load, print};
 use super::proxy::Fault;
 
-/// How long the load lasts where nothing else is said.
-const SOAK: Duration = Duration::from_secs(45);
+/// How long the load lasts in every run: each partner has each fault for two seconds.
+const SHORT: Duration = Duration::from_secs(18);
+/// And in a soak: each partner has each fault for ten seconds, several times.
+const LONG: Duration = Duration::from_secs(420);
 /// Says something else, seconds.
 const SOAK_SECONDS: &str = "GATEWAY_SOAK_SECONDS";
 /// The load before anything is measured: pools fill and code is compiled.
@@ -46,7 +49,7 @@ const FAULTS: [Fault; 9] = [
 fn soak_time() -> Duration {
     match std::env::var(SOAK_SECONDS) {
         Ok(seconds) => Duration::from_secs(seconds.parse().expect("a number of seconds")),
-        Err(_) => SOAK,
+        Err(_) => soak::choose(SHORT, LONG),
     }
 }
 

@@ -17,7 +17,7 @@ const TIME: Duration = Duration::from_secs(8);
 const SEARCHES: u32 = 40;
 /// Requests that may reach the partner in this time: at once, after 1 s, after 4 s more.
 const REQUESTS_MAX: usize = 3;
-/// What it asks for in the second half, seconds: longer than that lasts.
+/// What another one asks for, seconds: longer than that lasts.
 const RETRY_AFTER_S: u32 = 60;
 
 /// Searches for a while; how many requests the partner got.
@@ -35,13 +35,13 @@ async fn searched(fleet: &Fleet, fault: Fault) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_partner_that_asks_to_slow_down_is_left_alone() {
-    let fleet = Fleet::start(&["well-1", "well-2", STORMING], Rates::Kept).await;
-    let requests = searched(&fleet, Fault::RateLimited(None)).await;
-    eprintln!("without a time to wait: {requests} of {SEARCHES} searches reached it");
-    assert!((2..=REQUESTS_MAX).contains(&requests), "{requests}");
-
-    let fleet = Fleet::start(&["well-1", "well-2", STORMING], Rates::Kept).await;
-    let requests = searched(&fleet, Fault::RateLimited(Some(RETRY_AFTER_S))).await;
-    eprintln!("asking for {RETRY_AFTER_S} s: {requests} of {SEARCHES} searches reached it");
-    assert_eq!(requests, 1);
+    let asked = async |fault| {
+        let fleet = Fleet::start(&["well-1", "well-2", STORMING], Rates::Kept).await;
+        searched(&fleet, fault).await
+    };
+    let (untold, told) = tokio::join!(asked(Fault::RateLimited(None)), asked(Fault::RateLimited(Some(RETRY_AFTER_S))));
+    eprintln!("without a time to wait: {untold} of {SEARCHES} searches reached it");
+    assert!((2..=REQUESTS_MAX).contains(&untold), "{untold}");
+    eprintln!("asking for {RETRY_AFTER_S} s: {told} of {SEARCHES} searches reached it");
+    assert_eq!(told, 1);
 }

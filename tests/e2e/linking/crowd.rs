@@ -5,15 +5,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use serde_json::json;
+use test_servers::soak;
 
 use super::world::{CANCEL, Setting, World};
 
-/// Calls in all, bookings and cancellations.
-const CALLS: usize = 10_000;
+/// Calls in all, bookings and cancellations: in every run, and in a soak.
+const CALLS: [usize; 2] = [1_500, 10_000];
+/// Tokens that each user must have had by the end, so that there was a renewal under load.
+const TOKENS_MIN: usize = 2;
+/// Calls go on for so much longer at most until that is so.
+const CALLS_MAX: usize = 20_000;
 /// Who calls at once for each user.
 const CALLERS: usize = 8;
-/// Short enough that the users' tokens are renewed under load, seconds.
-const TOKEN_SECONDS: u32 = 12;
+/// Short enough that the users' tokens are renewed under load, seconds: in the second half of their life.
+const TOKEN_SECONDS: u32 = 6;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tokens_and_sessions_of_two_users_are_never_crossed() {
@@ -24,10 +29,17 @@ async fn tokens_and_sessions_of_two_users_are_never_crossed() {
         world.link(user, subject).await;
         options.push(world.option(user).await);
     }
+    let [short, long] = CALLS;
+    let wanted = soak::choose(short, long);
     let (begun, calls) = (Instant::now(), AtomicUsize::new(0));
+    let tokens = || users.map(|(_, subject)| world.partner.tokens_of(subject).len());
+    let is_enough = || match calls.load(Ordering::SeqCst) {
+        made if made < wanted => false,
+        made => made >= CALLS_MAX || tokens().iter().all(|count| *count >= TOKENS_MIN),
+    };
     let caller = async |who: usize, number: usize| {
         let (user, subject) = users[who];
-        while calls.load(Ordering::SeqCst) < CALLS {
+        while !is_enough() {
             let id = format!("{user}-{number}-{}", calls.fetch_add(2, Ordering::SeqCst));
             let booked = world.book(user, &options[who], &id).await;
             assert_eq!(booked.status, 200, "{}\n{}", booked.body, world.gateway.log());
@@ -45,7 +57,7 @@ async fn tokens_and_sessions_of_two_users_are_never_crossed() {
     futures_util::future::join_all(callers).await;
 
     let made = calls.load(Ordering::SeqCst);
-    let tokens = users.map(|(_, subject)| world.partner.tokens_of(subject).len());
+    let tokens = tokens();
     let sessions = world.partner.sessions();
     eprintln!(
         "{made} calls in {:.1} s, {tokens:?} tokens, {} sessions, {} refused",
@@ -53,8 +65,8 @@ async fn tokens_and_sessions_of_two_users_are_never_crossed() {
         sessions.len(),
         world.partner.refused()
     );
-    assert!(made >= CALLS);
-    assert!(tokens.iter().all(|count| *count >= 2), "tokens were renewed under load: {tokens:?}");
+    assert!(made >= wanted);
+    assert!(tokens.iter().all(|count| *count >= TOKENS_MIN), "tokens were renewed under load: {tokens:?}");
     let shared: Vec<&BTreeSet<String>> = sessions.iter().filter(|subjects| subjects.len() != 1).collect();
     assert!(shared.is_empty(), "sessions of several users: {shared:?}");
     for (_, subject) in users {

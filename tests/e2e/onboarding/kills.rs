@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_domain::vault::{Entropy, NoEntropy, Sealed, Vault};
+use intent_gateway_domain::vault::{Sealed, Vault};
+use intent_gateway_testing::entropy::NoRandomness;
 use serde_json::{Value, json};
 use test_servers::smtp::{SmtpOptions, SmtpServer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -361,15 +362,6 @@ fn held_mails(platform: &Platform) -> BTreeMap<String, u64> {
         (mail["to"].as_str().expect("an address").to_owned(), not_before_ms.as_u64().expect("a time"))
     });
     mails.collect()
-}
-
-/// For a vault that only opens.
-struct NoRandomness;
-
-impl Entropy for NoRandomness {
-    fn fill(&self, _bytes: &mut [u8]) -> Result<(), NoEntropy> {
-        Err(NoEntropy)
-    }
 }
 
 /// A moment within the range, another each time.

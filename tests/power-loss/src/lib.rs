@@ -3,7 +3,7 @@
 //! what is left, which is the least that a disk may hold after a power loss.
 //!
 //! A file's content lasts from its own sync on; a file's name (made, removed, renamed) from the sync of its folder on, as
-//! POSIX has it and stricter than most file systems are. Told so (`record::SYNCS`), it takes no sync for one.
+//! POSIX has it and stricter than most file systems are. Told so (`power_loss_record::SYNCS`), it takes no sync for one.
 //!
 //! What it does not see: changes through memory maps, `copy_file_range`, `sendfile`, `fallocate`, `truncate` by path,
 //! `*at` calls relative to an open folder, new folders, and programs without the C library. One process at a time, threads
@@ -14,7 +14,6 @@
 #![expect(unsafe_code, reason = "the C library's own functions are replaced, under their names and signatures")]
 
 mod notes;
-pub mod record;
 
 use std::cell::Cell;
 use std::ffi::{CStr, OsStr};

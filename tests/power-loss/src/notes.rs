@@ -9,7 +9,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::record::{IGNORED, MARKER, Record, SYNCS, WATCHED, link_name, log_name, notes_on, parse_log_name};
+use power_loss_record::{IGNORED, MARKER, Record, SYNCS, WATCHED, link_name, log_name, notes_on, parse_log_name};
 
 /// SQLite's index of its log. It is shared memory, and SQLite builds it anew after a crash.
 const IGNORED_SUFFIX: &str = "-shm";

@@ -7,6 +7,7 @@ pub mod postgres;
 pub mod power_loss;
 pub mod secrets;
 pub mod smtp;
+pub mod soak;
 pub mod tools;
 
 use std::io::{BufRead as _, BufReader};

@@ -4,10 +4,6 @@
 //! `power-loss`; its head says what it sees and what it does not. Linux only, and only for the process that is started:
 //! PostgreSQL's own processes write elsewhere and are not watched.
 
-// The shim can be linked by nobody, for it defines names of the C library.
-#[path = "../../power-loss/src/record.rs"]
-pub mod record;
-
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -16,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use self::record::{IGNORED, MARKER, Record, SYNCS, WATCHED, link_name, notes_on};
+use power_loss_record::{IGNORED, MARKER, Record, SYNCS, WATCHED, link_name, notes_on};
 
 /// What a disk writes at once.
 const SECTOR_BYTES: usize = 512;
@@ -159,7 +155,7 @@ fn records_by_inode(notes: &Path) -> Result<BTreeMap<u64, Vec<Record>>, PowerLos
     let mut logs = Vec::new();
     for entry in fs::read_dir(notes).map_err(failed(notes, "listed"))? {
         let entry = entry.map_err(failed(notes, "listed"))?;
-        if let Some((inode, generation)) = entry.file_name().to_str().and_then(record::parse_log_name) {
+        if let Some((inode, generation)) = entry.file_name().to_str().and_then(power_loss_record::parse_log_name) {
             logs.push((inode, generation, entry.path()));
         }
     }

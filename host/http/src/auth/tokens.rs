@@ -170,23 +170,12 @@ fn key_id(key: &Secret) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
-
     use base64::Engine as _;
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-    use intent_gateway_domain::clock::Timestamp;
+    use intent_gateway_testing::clock::TestClock;
 
     use super::*;
     use crate::auth::test_keys::Pair;
-
-    #[derive(Default)]
-    struct SetClock(AtomicU64);
-
-    impl Clock for SetClock {
-        fn now(&self) -> Timestamp {
-            Timestamp::from_ms(self.0.load(Ordering::Relaxed))
-        }
-    }
 
     const NOW_MS: u64 = 1_800_000_000_000;
 
@@ -194,9 +183,8 @@ mod tests {
         Secret::new(letter.to_string().repeat(KEY_MIN_BYTES))
     }
 
-    fn tokens(keys: &[char]) -> (Tokens, Arc<SetClock>) {
-        let clock = Arc::new(SetClock::default());
-        clock.0.store(NOW_MS, Ordering::Relaxed);
+    fn tokens(keys: &[char]) -> (Tokens, Arc<TestClock>) {
+        let clock = TestClock::at(NOW_MS);
         let keys: Vec<_> = keys.iter().map(|&letter| secret(letter)).collect();
         (Tokens::new(&keys, "here", clock.clone()).expect("usable keys"), clock)
     }
@@ -215,11 +203,11 @@ mod tests {
     fn expires_after_its_life_and_the_leeway() {
         let (tokens, clock) = tokens(&['a']);
         let token = tokens.issue(Role::Orchestrator, "o", HOUR).expect("issued");
-        clock.0.store(NOW_MS + 3_630_000, Ordering::Relaxed);
+        clock.set(NOW_MS + 3_630_000);
         assert!(tokens.verify(&token).is_ok());
-        clock.0.store(NOW_MS + 3_631_000, Ordering::Relaxed);
+        clock.set(NOW_MS + 3_631_000);
         assert!(matches!(tokens.verify(&token), Err(TokenError::Expired)));
-        clock.0.store(NOW_MS - 31_000, Ordering::Relaxed);
+        clock.set(NOW_MS - 31_000);
         assert!(matches!(tokens.verify(&token), Err(TokenError::NotYetValid)));
     }
 

@@ -128,6 +128,6 @@ async fn inflated_signals_are_a_review_that_sends_them_back() {
     let decided = team(&gateway, &format!("/api/v1/admin/reviews/{id}/decision"), order).await;
     assert_eq!((decided.status, &decided.json()["status"]), (StatusCode::OK, &json!("rejected")));
     gateway.onboarding.postman.deliver().await.expect("delivered");
-    let mails = gateway.kept.letters.0.lock().expect("no panic");
+    let mails = gateway.kept.letters.mails();
     assert!(mails.iter().any(|mail| mail.text.contains("ttbs_signals") && mail.text.contains("Correct both.")));
 }

@@ -1,6 +1,5 @@
 //! No route can be reached without the right token: every operation of the document is tried with each wrong one.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use http::Method;
@@ -69,9 +68,9 @@ async fn no_route_takes_a_missing_forged_expired_or_unsigned_token() {
     let foreign = [Secret::new("another key of at least thirty-two bytes")];
     let forged = issue(&Tokens::new(&foreign, AUDIENCE, gateway.clock.clone()).expect("a usable key"));
     let elsewhere = issue(&Tokens::new(&[Secret::new(KEY)], "elsewhere", gateway.clock.clone()).expect("a usable key"));
-    gateway.clock.0.store(NOW_MS - 3_600_000, Ordering::Relaxed);
+    gateway.clock.set(NOW_MS - 3_600_000);
     let expired = issue(&gateway.tokens);
-    gateway.clock.0.store(NOW_MS, Ordering::Relaxed);
+    gateway.clock.set(NOW_MS);
     let good = issue(&gateway.tokens);
     let unsigned = unsigned(&good);
 

@@ -1,7 +1,5 @@
 //! The ledger for people: statements in three forms, entries, corrections, balances, verification.
 
-use std::sync::atomic::Ordering;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{Method, StatusCode};
@@ -334,7 +332,7 @@ async fn the_balances_sum_to_zero_and_the_verification_tells_what_does_not_hold(
 async fn a_store_that_fails_is_the_gateways_fault() {
     let gateway = Gateway::new().await;
     book(&gateway, "good", "BK-1", 1_000).await;
-    gateway.kept.store.broken.store(true, Ordering::Relaxed);
+    gateway.kept.store.break_engine("cannot write /secret/gateway.db");
     let answer = order(&gateway, "1/reversal", json!({ "reason": "paid back" })).await;
     assert_eq!(answer.refusal(), refused(500, "INTERNAL_ERROR"));
     assert!(!answer.text().contains("secret"));

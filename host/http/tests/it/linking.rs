@@ -1,16 +1,12 @@
 //! Account linking over HTTP: pages and cookies for users' browsers, links for the orchestrator.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_domain::ports::Timer;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_http::Limits;
 use intent_gateway_http::auth::Role;
 use intent_gateway_linking::{
-    self, AuthMethod, Authorizer, Background, Client, Grant, LinkFailure, Linking, LinkingSetup, Provider,
+    self, AuthMethod, Authorizer, Client, Grant, LinkFailure, Linking, LinkingSetup, Provider,
 };
 use serde_json::{Value, json};
 
@@ -18,7 +14,8 @@ use crate::support::{Answer, Ask, Gateway, LIMITS, refused};
 
 const SERVER: &str = "https://id.good.example";
 
-/// An authorization server that grants what it is asked for; that of the partner `broken` is down.
+/// An authorization server that grants what it is asked for; that of the partner `broken` is down. What servers do is for
+/// the tests of `linking`, which play a whole one.
 pub(crate) struct Granting;
 
 impl Authorizer for Granting {
@@ -77,19 +74,6 @@ impl Authorizer for Granting {
 
     fn revoke<'a>(&'a self, _: &'a Provider, _: &'a Client, _: &'a Secret) -> BoxFuture<'a, Result<(), LinkFailure>> {
         async { Ok(()) }.boxed()
-    }
-}
-
-/// Nothing is waited for here, and whoever began some work sees it to its end.
-pub(crate) struct Beside;
-
-impl Background for Beside {
-    fn run(&self, _: BoxFuture<'static, ()>) {}
-}
-
-impl Timer for Beside {
-    fn wait(&self, _: Duration) -> BoxFuture<'static, ()> {
-        async {}.boxed()
     }
 }
 
@@ -224,9 +208,4 @@ async fn the_gateway_describes_itself_as_a_client() {
     assert_eq!(document["redirect_uris"], json!(["https://gateway.example/link/callback"]));
     assert_eq!(document["token_endpoint_auth_method"], "none");
     assert_eq!(header(&answer, "cache-control"), "public, max-age=3600");
-}
-
-/// For the parts of [`linking`].
-pub(crate) fn beside() -> Arc<Beside> {
-    Arc::new(Beside)
 }

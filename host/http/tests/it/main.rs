@@ -1,13 +1,14 @@
 //! The HTTP surface over fakes of the domain's ports: every route, every refusal, and the listener's bounds.
 
+mod admin;
+mod ask;
 mod business;
 mod conform;
+mod contract;
 mod delivered;
 mod document;
-mod evidence;
 mod guards;
 mod health;
-mod keeping;
 mod ledger;
 mod linking;
 mod listener;

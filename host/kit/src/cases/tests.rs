@@ -1,21 +1,16 @@
 //! The runner and the coverage over a contract that does little: an offer has a price, from 0 to 100.
 
 use futures_util::FutureExt as _;
-use futures_util::future::{BoxFuture, ready};
 use intent_gateway_domain::contract::{
-    Axes, CallContext, CheckedCompletion, CheckedResponse, Classification, Consequence, Descriptor, DroppedOption,
-    Evaluation, Exchange, Judged, OptionFinding, Payload, PointerElsewhere, PreparedRequest, RankedOption, Refusal,
-    Rule, Violation,
+    CallContext, CheckedCompletion, CheckedResponse, Classification, Consequence, Descriptor, DroppedOption,
+    Evaluation, Exchange, Judged, OptionFinding, Payload, PointerElsewhere, PreparedRequest, Rule, Violation,
 };
-use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{ContractError, ContractFault};
-use intent_gateway_domain::ports::Contract;
+use intent_gateway_testing::contract::{ScriptedContract, candidates, ranked, refusal, violation};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use super::{CasesError, Report, Suite, gaps, run};
-
-struct Offers(Descriptor);
 
 fn raw(value: &Value) -> Box<RawValue> {
     to_raw_value(value).unwrap()
@@ -48,10 +43,6 @@ fn descriptor() -> Descriptor {
     descriptor
 }
 
-fn violation(pointer: &str, code: &str) -> Violation {
-    Violation { pointer: pointer.to_owned(), code: code.to_owned(), message: String::new() }
-}
-
 /// What is wrong with an offer.
 fn judge(offer: &Value) -> Option<Violation> {
     match offer.get("price") {
@@ -64,114 +55,80 @@ fn judge(offer: &Value) -> Option<Violation> {
     }
 }
 
-impl Contract for Offers {
-    fn descriptor(&self) -> &Descriptor {
-        &self.0
-    }
+fn classify(said: &str) -> Classification {
+    let elsewhere = said.contains("demand").then(|| PointerElsewhere {
+        intent: "test.demand".to_owned(),
+        score: 0.9,
+        reason: String::new(),
+    });
+    let also = said.contains("bill").then(|| "test.bill".to_owned());
+    let score = if said.contains("offer") { 0.9 } else { 0.1 };
+    let (elsewhere, also) = (elsewhere.into_iter().collect(), also.into_iter().collect());
+    Classification { score, evidence: Vec::new(), elsewhere, also }
+}
 
-    fn digest(&self) -> Digest {
-        Digest::of(b"offers")
+/// Offers can be asked for from the first second of 2026 on.
+fn check_request(context: &CallContext, arguments: &str) -> Result<PreparedRequest, ContractError> {
+    let arguments: Value = serde_json::from_str(arguments).unwrap();
+    if context.now_ms < 1_767_225_600_000 {
+        return Err(refusal("CLOSED", [violation("", "TOO_EARLY")]));
     }
+    let notes = arguments.get("band").map(|_| violation("/band", "UNKNOWN_BAND")).into_iter().collect();
+    Ok(PreparedRequest { arguments: raw(&arguments), need: Default::default(), notes })
+}
 
-    fn classify<'a>(&'a self, said: &'a str, _: &'a str) -> BoxFuture<'a, Result<Classification, ContractFault>> {
-        let elsewhere = said.contains("demand").then(|| PointerElsewhere {
-            intent: "test.demand".to_owned(),
-            score: 0.9,
-            reason: String::new(),
-        });
-        let also = said.contains("bill").then(|| "test.bill".to_owned());
-        let score = if said.contains("offer") { 0.9 } else { 0.1 };
-        let (elsewhere, also) = (elsewhere.into_iter().collect(), also.into_iter().collect());
-        ready(Ok(Classification { score, evidence: Vec::new(), elsewhere, also })).boxed()
-    }
-
-    fn check_request<'a>(
-        &'a self,
-        context: &'a CallContext,
-        _: &'a str,
-        arguments: &'a str,
-    ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
-        let arguments: Value = serde_json::from_str(arguments).unwrap();
-        // Offers can be asked for from the first second of 2026 on.
-        let answer = if context.now_ms < 1_767_225_600_000 {
-            let violations = vec![violation("", "TOO_EARLY")];
-            Err(ContractError::Refused(Refusal { code: "CLOSED".to_owned(), violations }))
-        } else {
-            let notes = arguments.get("band").map(|_| violation("/band", "UNKNOWN_BAND")).into_iter().collect();
-            Ok(PreparedRequest { arguments: raw(&arguments), need: Default::default(), notes })
-        };
-        ready(answer).boxed()
-    }
-
-    fn evaluate<'a>(
-        &'a self,
-        _: &'a CallContext,
-        _: &'a str,
-        payloads: &'a [Payload<'a>],
-    ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
-        let mut evaluation = Evaluation::default();
-        for candidate in payloads.iter().flat_map(|payload| &payload.candidates) {
-            let offer: Value = serde_json::from_str(candidate.json).unwrap();
-            let number = candidate.number;
-            if let Some(violation) = judge(&offer) {
-                let strike = violation.code == "OUT_OF_RANGE" && offer["price"] == json!(-99);
-                evaluation.dropped.push(DroppedOption { number, id: None, strike, violations: vec![violation] });
-                continue;
-            }
-            if offer["price"] == json!(1) {
-                evaluation.findings.push(OptionFinding { number, violation: violation("/price", "CHEAP") });
-            }
-            let total = 1.0 - offer["price"].as_f64().unwrap() / 100.0;
-            evaluation.ranked.push(RankedOption {
-                number,
-                id: offer["id"].as_str().unwrap().to_owned(),
-                total,
-                axes: Axes::UNDECLARED,
-                completeness: 1.0,
-                card: raw(&json!({})),
-            });
+fn evaluate(payloads: &[Payload<'_>]) -> Evaluation {
+    let mut evaluation = Evaluation::default();
+    for candidate in candidates(payloads) {
+        let offer: Value = serde_json::from_str(candidate.json).unwrap();
+        let number = candidate.number;
+        if let Some(violation) = judge(&offer) {
+            let strike = violation.code == "OUT_OF_RANGE" && offer["price"] == json!(-99);
+            evaluation.dropped.push(DroppedOption { number, id: None, strike, violations: vec![violation] });
+            continue;
         }
-        evaluation.ranked.sort_by(|left, right| right.total.total_cmp(&left.total));
-        ready(Ok(evaluation)).boxed()
+        if offer["price"] == json!(1) {
+            evaluation.findings.push(OptionFinding { number, violation: violation("/price", "CHEAP") });
+        }
+        let total = 1.0 - offer["price"].as_f64().unwrap() / 100.0;
+        evaluation.ranked.push(ranked(number, offer["id"].as_str().unwrap(), total));
     }
+    evaluation.ranked.sort_by(|left, right| right.total.total_cmp(&left.total));
+    evaluation
+}
 
-    fn check_response<'a>(
-        &'a self,
-        _: &'a CallContext,
-        exchange: Exchange<'a>,
-    ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
-        let advisory = (exchange.arguments != exchange.payload).then(|| "ODD".to_owned());
-        let differs = exchange.quoted.is_some_and(|quoted| quoted != exchange.payload);
-        let findings = differs.then(|| violation("", "OTHER_OFFER")).into_iter().collect();
-        ready(Ok(CheckedResponse { reference: None, advisory, findings })).boxed()
-    }
+fn check_response(exchange: Exchange<'_>) -> CheckedResponse {
+    let advisory = (exchange.arguments != exchange.payload).then(|| "ODD".to_owned());
+    let differs = exchange.quoted.is_some_and(|quoted| quoted != exchange.payload);
+    let findings = differs.then(|| violation("", "OTHER_OFFER")).into_iter().collect();
+    CheckedResponse { reference: None, advisory, findings }
+}
 
-    fn check_completion<'a>(
-        &'a self,
-        _: &'a CallContext,
-        report: &'a str,
-        quoted: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
-        let report: Value = serde_json::from_str(report).unwrap();
-        let answer = match report.get("minutes") {
-            None => Err(ContractFault::Trap("unreachable".to_owned()).into()),
-            Some(Value::Bool(_)) => {
-                let violations = vec![violation("/minutes", "WRONG_TYPE")];
-                Err(ContractError::Refused(Refusal { code: "INVALID_REQUEST".to_owned(), violations }))
-            }
-            // Minutes are told against a quote alone, and many are a finding.
-            Some(minutes) => Ok(CheckedCompletion {
-                external_id: "b-1".to_owned(),
-                request_id: "r-1".to_owned(),
-                status: "completed".to_owned(),
-                amount_paise: 0,
-                charged: true,
-                late_minutes: quoted.and(minutes.as_i64()).and_then(|minutes| minutes.try_into().ok()),
-                findings: if *minutes == json!(99) { vec![violation("/minutes", "LATE")] } else { Vec::new() },
-            }),
-        };
-        ready(answer).boxed()
+fn check_completion(report: &str, quoted: Option<&str>) -> Result<CheckedCompletion, ContractError> {
+    let report: Value = serde_json::from_str(report).unwrap();
+    match report.get("minutes") {
+        None => Err(ContractFault::Trap("unreachable".to_owned()).into()),
+        Some(Value::Bool(_)) => Err(refusal("INVALID_REQUEST", [violation("/minutes", "WRONG_TYPE")])),
+        // Minutes are told against a quote alone, and many are a finding.
+        Some(minutes) => Ok(CheckedCompletion {
+            external_id: "b-1".to_owned(),
+            request_id: "r-1".to_owned(),
+            status: "completed".to_owned(),
+            amount_paise: 0,
+            charged: true,
+            late_minutes: quoted.and(minutes.as_i64()).and_then(|minutes| minutes.try_into().ok()),
+            findings: if *minutes == json!(99) { vec![violation("/minutes", "LATE")] } else { Vec::new() },
+        }),
     }
+}
+
+fn contract() -> ScriptedContract {
+    ScriptedContract::new(descriptor())
+        .on_classify(|said, _| Ok(classify(said)))
+        .on_check_request(|context, _, arguments| check_request(context, arguments))
+        .on_evaluate(|_, _, payloads| Ok(evaluate(payloads)))
+        .on_check_response(|_, exchange| Ok(check_response(exchange)))
+        .on_check_completion(|_, report, quoted| check_completion(report, quoted))
 }
 
 /// A folder with one case file and a sample of each kind.
@@ -184,8 +141,7 @@ fn suite(file: &Value) -> Result<Suite, CasesError> {
 }
 
 fn tried(file: &Value) -> Report {
-    let contract = Offers(descriptor());
-    run(&contract, &suite(file).unwrap()).now_or_never().unwrap()
+    run(&contract(), &suite(file).unwrap()).now_or_never().unwrap()
 }
 
 fn offers(cases: Value) -> Value {

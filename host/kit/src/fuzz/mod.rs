@@ -143,99 +143,45 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use futures_util::FutureExt as _;
-    use futures_util::future::{BoxFuture, ready};
-    use intent_gateway_domain::contract::{
-        CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
-        PreparedRequest,
-    };
-    use intent_gateway_domain::digest::Digest;
-    use intent_gateway_domain::error::ContractError;
+    use intent_gateway_domain::contract::{CheckedCompletion, Classification, Evaluation};
+    use intent_gateway_testing::contract::{ScriptedContract, refusal};
 
     use super::*;
 
     /// Traps on a number beyond all floats, is late once, and counts utterances and quotes, which no contract may.
-    struct Weak {
-        descriptor: Descriptor,
-        utterances: AtomicU32,
-        quotes: AtomicU32,
-        late: AtomicU32,
-    }
-
-    impl Contract for Weak {
-        fn descriptor(&self) -> &Descriptor {
-            &self.descriptor
-        }
-
-        fn digest(&self) -> Digest {
-            Digest::of(b"weak")
-        }
-
-        fn classify<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<Classification, ContractFault>> {
-            let count = self.utterances.fetch_add(1, Ordering::Relaxed);
-            let evidence = vec![count.to_string()];
-            Box::pin(ready(Ok(Classification { score: 0.0, evidence, elsewhere: vec![], also: vec![] })))
-        }
-
-        fn check_request<'a>(
-            &'a self,
-            _: &'a CallContext,
-            _: &'a str,
-            arguments: &'a str,
-        ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
-            assert!(arguments.len() <= intent_gateway_domain::limits::REQUEST_BODY_MAX_BYTES);
-            Box::pin(ready(Err(if arguments.contains("1e400") {
-                ContractFault::Trap("unreachable".to_owned()).into()
-            } else {
-                refused()
-            })))
-        }
-
-        fn evaluate<'a>(
-            &'a self,
-            _: &'a CallContext,
-            _: &'a str,
-            _: &'a [Payload<'a>],
-        ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
-            Box::pin(ready(Ok(Evaluation::default())))
-        }
-
-        fn check_response<'a>(
-            &'a self,
-            _: &'a CallContext,
-            _: Exchange<'a>,
-        ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
-            // Late the first time: the machine was busy.
-            let late = self.late.fetch_add(1, Ordering::Relaxed) == 0;
-            Box::pin(ready(Err(if late { ContractFault::DeadlineExceeded(200).into() } else { refused() })))
-        }
-
-        fn check_completion<'a>(
-            &'a self,
-            _: &'a CallContext,
-            _: &'a str,
-            quoted: Option<&'a str>,
-        ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
-            // The count shows in the lateness alone: that member is compared as well.
-            let counted = |_| CheckedCompletion {
-                external_id: "order".to_owned(),
-                request_id: "request".to_owned(),
-                status: "completed".to_owned(),
-                amount_paise: 0,
-                charged: true,
-                late_minutes: i32::try_from(self.quotes.fetch_add(1, Ordering::Relaxed)).ok(),
-                findings: Vec::new(),
-            };
-            Box::pin(ready(quoted.map(counted).ok_or_else(|| ContractFault::DeadlineExceeded(200).into())))
-        }
-    }
-
-    fn refused() -> ContractError {
-        ContractError::Refused(intent_gateway_domain::contract::Refusal::invalid_request(Vec::new()))
-    }
-
-    fn weak() -> Weak {
-        let descriptor = crate::testing::descriptor();
-        Weak { descriptor, utterances: AtomicU32::new(0), quotes: AtomicU32::new(0), late: AtomicU32::new(0) }
+    fn weak() -> ScriptedContract {
+        let refused = || refusal("INVALID_REQUEST", []);
+        let [utterances, quotes, late] = [const { AtomicU32::new(0) }; 3];
+        ScriptedContract::new(crate::testing::descriptor())
+            .on_classify(move |_, _| {
+                let count = utterances.fetch_add(1, Ordering::Relaxed);
+                let evidence = vec![count.to_string()];
+                Ok(Classification { score: 0.0, evidence, elsewhere: vec![], also: vec![] })
+            })
+            .on_check_request(move |_, _, arguments| {
+                assert!(arguments.len() <= intent_gateway_domain::limits::REQUEST_BODY_MAX_BYTES);
+                let is_beyond = arguments.contains("1e400");
+                Err(if is_beyond { ContractFault::Trap("unreachable".to_owned()).into() } else { refused() })
+            })
+            .on_evaluate(|_, _, _| Ok(Evaluation::default()))
+            .on_check_response(move |_, _| {
+                // Late the first time: the machine was busy.
+                let is_late = late.fetch_add(1, Ordering::Relaxed) == 0;
+                Err(if is_late { ContractFault::DeadlineExceeded(200).into() } else { refused() })
+            })
+            .on_check_completion(move |_, _, quoted| {
+                // The count shows in the lateness alone: that member is compared as well.
+                let counted = |_| CheckedCompletion {
+                    external_id: "order".to_owned(),
+                    request_id: "request".to_owned(),
+                    status: "completed".to_owned(),
+                    amount_paise: 0,
+                    charged: true,
+                    late_minutes: i32::try_from(quotes.fetch_add(1, Ordering::Relaxed)).ok(),
+                    findings: Vec::new(),
+                };
+                quoted.map(counted).ok_or_else(|| ContractFault::DeadlineExceeded(200).into())
+            })
     }
 
     fn corpus() -> Corpus {

@@ -4,9 +4,6 @@
 //! that was booked before is answered without judging it anew (another version might say otherwise), and what is
 //! acknowledged is in the ledger.
 
-#[cfg(test)]
-mod tests;
-
 use std::sync::Arc;
 
 use serde::Serialize;

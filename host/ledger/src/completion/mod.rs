@@ -44,7 +44,7 @@ pub(crate) const CLOSED_AHEAD_MAX_MS: u64 = signature::WINDOW_MS;
 /// The body is no JSON text in UTF-8.
 const INVALID_JSON: &str = "INVALID_JSON";
 /// A finding: the order is said to close later than now.
-pub(crate) const CLOSED_IN_FUTURE: &str = "CLOSED_IN_FUTURE";
+pub const CLOSED_IN_FUTURE: &str = "CLOSED_IN_FUTURE";
 
 /// The members that every completion report has (spec 1, Completion report). All of them are required.
 #[derive(Clone, Debug, PartialEq, Eq)]

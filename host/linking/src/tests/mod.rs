@@ -5,7 +5,6 @@ mod flows;
 mod renewals;
 mod server;
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -17,37 +16,23 @@ use self::server::Server;
 use intent_gateway_domain::ports::UserTokens as _;
 
 use super::{Background, Linking, LinkingSetup, Settings};
-use intent_gateway_domain::clock::{Clock, Timestamp};
-use intent_gateway_domain::endpoint::{Endpoint, Mappings};
+use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::error::CallFailure;
-use intent_gateway_domain::id::{PartnerId, UserId};
+use intent_gateway_domain::id::UserId;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::Timer;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::vault::Vault;
 use intent_gateway_routing::selection::Directory;
+use intent_gateway_domain::clock::Timestamp;
+use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::entropy::vault;
 use intent_gateway_testing::store::MemoryStore;
 
 const START: Timestamp = Timestamp::from_ms(1_767_225_600_000);
 const BASE_URL: &str = "https://gateway.example";
 
-#[derive(Default)]
-struct TestClock(AtomicU64);
-
-impl TestClock {
-    fn advance(&self, ms: u64) {
-        self.0.fetch_add(ms, Ordering::SeqCst);
-    }
-}
-
-impl Clock for TestClock {
-    fn now(&self) -> Timestamp {
-        START.plus_ms(self.0.load(Ordering::SeqCst))
-    }
-}
-
-/// Work on a thread of its own.
+/// Work on a thread of its own. A port of this crate, and what is raced here is real.
 struct Threads;
 
 impl Background for Threads {
@@ -83,6 +68,7 @@ impl Gate {
     }
 }
 
+/// Not the clock's timer: the threads that wait here are counted, and let go together.
 struct GatedTimer(Arc<Gate>);
 
 impl Timer for GatedTimer {
@@ -104,12 +90,9 @@ struct World {
 
 fn partner(id: &str) -> Partner {
     Partner {
-        id: PartnerId::parse(id).expect("sound"),
         name: format!("The {id}"),
         endpoint: Endpoint::mcp(format!("https://mcp.{id}.example/mcp")),
-        mappings: Mappings::default(),
-        listings: Vec::new(),
-        token: None,
+        ..intent_gateway_testing::directory::partner(id, &[])
     }
 }
 
@@ -122,7 +105,7 @@ impl World {
         let directory = Arc::new(Directory::new(vec![Arc::new(partner("coolcar")), Arc::new(partner("warmcar"))]));
         Self {
             store: Arc::default(),
-            clock: Arc::default(),
+            clock: TestClock::at(START.as_ms()),
             server: Arc::default(),
             gate: Arc::default(),
             directory,

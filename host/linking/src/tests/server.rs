@@ -79,6 +79,7 @@ impl Default for State {
     }
 }
 
+/// A port of this crate, so its fake is here.
 #[derive(Default)]
 pub(super) struct Server(Mutex<State>);
 

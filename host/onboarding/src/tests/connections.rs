@@ -44,7 +44,10 @@ impl World {
     }
 
     fn fail_probes(&self, failing: bool) {
-        *self.outside.probe_failure.lock().expect("not poisoned") = failing.then(failed_probe);
+        match failing {
+            true => self.outside.server.fail(failed_probe()),
+            false => self.outside.server.recover(),
+        }
     }
 
     fn drift_reviews(&self) -> Vec<String> {
@@ -124,7 +127,7 @@ fn a_listed_intent_without_its_tools_fails_the_probe() {
     let account = world.account();
     world.submit(&account, true);
     world.register(&account, "a");
-    world.outside.tools.lock().expect("not poisoned").clear();
+    world.outside.server.show([]);
     let connection = world.probe(&account);
     assert_eq!(connection.state, ConnectionState::ProbeFailed);
     assert_eq!(connection.probe.expect("recorded").failures[0].code, "TOOLS_MISSING");
@@ -216,13 +219,13 @@ fn a_probe_of_an_endpoint_that_was_replaced_meanwhile_counts_for_nothing() {
     let account = world.account();
     world.register(&account, "a");
     let (onboarding, owner) = (world.onboarding.clone(), account.clone());
-    *world.outside.during_probe.lock().expect("not poisoned") = Some(Box::new(move || {
+    world.outside.server.during_next_probe(move || {
         // On a thread of its own: this one drives the probe.
         let register = move || {
             block_on(onboarding.connections.register(&owner, &endpoint("b"), &actor("partner"))).expect("taken");
         };
         std::thread::spawn(register).join().expect("registered");
-    }));
+    });
     let refused = block_on(world.onboarding.probes.run(&account, &actor("admin")));
     assert!(matches!(refused, Err(OnboardingError::OutOfStep { code: "ENDPOINT_CHANGED", .. })), "{refused:?}");
     assert!(block_on(world.onboarding.connections.get(&account)).expect("there").probe.is_none());
@@ -247,7 +250,7 @@ fn a_live_partner_is_probed_daily_and_one_bad_probe_does_not_take_it_out() {
 fn a_changed_tool_is_quarantined_until_it_is_accepted() {
     let world = World::new();
     let account = world.live();
-    world.outside.tools.lock().expect("not poisoned")[0]["inputSchema"]["properties"] = json!({"card_number": {}});
+    world.outside.server.change_tools(|tools| tools[0]["inputSchema"]["properties"] = json!({"card_number": {}}));
     let connection = world.probe(&account);
     assert_eq!(connection.state, ConnectionState::Live);
     assert_eq!(connection.quarantine.keys().collect::<Vec<_>>(), [&intent()]);
@@ -267,14 +270,14 @@ fn a_changed_tool_is_quarantined_until_it_is_accepted() {
 fn a_changed_tool_that_is_rejected_stays_out_until_it_is_put_back() {
     let world = World::new();
     let account = world.live();
-    world.outside.tools.lock().expect("not poisoned")[0]["description"] = "Finds anything at all.".into();
+    world.outside.server.change_tools(|tools| tools[0]["description"] = "Finds anything at all.".into());
     world.probe(&account);
     let [review] = world.drift_reviews().try_into().expect("one review");
     let order =
         DecisionOrder { verdict: ReviewVerdict::Reject, notes: "put it back".to_owned(), confirmed: BTreeSet::new() };
     block_on(world.onboarding.reviews.decide(&review, &order, &actor("admin"))).expect("decided");
     assert!(world.routed().is_empty());
-    *world.outside.tools.lock().expect("not poisoned") = vec![tool()];
+    world.outside.server.show([tool()]);
     assert!(world.probe(&account).quarantine.is_empty());
     assert_eq!(world.routed().len(), 1);
 }
@@ -315,7 +318,7 @@ fn an_intent_that_is_to_be_dropped_serves_until_that_is_decided() {
 fn approving_a_drift_takes_the_tools_that_were_reviewed_and_no_others() {
     let world = World::new();
     let account = world.live();
-    let describe = |text: &str| world.outside.tools.lock().expect("not poisoned")[0]["description"] = text.into();
+    let describe = |text: &str| world.outside.server.change_tools(|tools| tools[0]["description"] = text.into());
     describe("Finds anything.");
     world.probe(&account);
     let [first] = world.drift_reviews().try_into().expect("one review");
@@ -327,7 +330,7 @@ fn approving_a_drift_takes_the_tools_that_were_reviewed_and_no_others() {
     let late = block_on(world.onboarding.reviews.decide(&first, &order, &actor("admin")));
     assert!(matches!(late, Err(OnboardingError::OutOfStep { code: "REVIEW_CLOSED", .. })), "{late:?}");
     assert!(world.routed().is_empty());
-    *world.outside.tools.lock().expect("not poisoned") = vec![tool()];
+    world.outside.server.show([tool()]);
     world.probe(&account);
     assert!(world.drift_reviews().is_empty(), "put back, there is nothing to decide");
     assert_eq!(world.routed().len(), 1);

@@ -15,7 +15,7 @@ const OTHER: &str = "test.find_others";
 
 impl World {
     fn describe(&self, tool: usize, text: &str) {
-        self.outside.tools.lock().expect("not poisoned")[tool]["description"] = text.into();
+        self.outside.server.change_tools(|tools| tools[tool]["description"] = text.into());
     }
 
     fn probe_again(&self, account: &PartnerId) -> Connection {
@@ -130,7 +130,7 @@ fn live_with_two(world: &World) -> PartnerId {
     let mut other = tool();
     other["name"] = "search_others".into();
     other["_meta"]["platform"]["intent"] = OTHER.into();
-    world.outside.tools.lock().expect("not poisoned").push(other);
+    world.outside.server.change_tools(|tools| tools.push(other));
     world.approve(&account);
     block_on(world.onboarding.connections.register(&account, &endpoint("a"), &actor("partner"))).expect("taken");
     let probed = world.probe_again(&account).probe.expect("recorded");

@@ -17,7 +17,8 @@ use intent_gateway_domain::store::{StoreError, all, load};
 
 type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
-/// Books of which only what was delivered is read; each row with the time at which it was posted.
+/// Books of which only what was delivered is read; each row with the time at which it was posted. Not those of `testing`:
+/// the sums of a thousand reports are given at once, and something may happen in the middle of a look at them.
 #[derive(Default)]
 pub(super) struct Tallies {
     rows: Mutex<Vec<(u64, Tally)>>,

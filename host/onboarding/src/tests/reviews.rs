@@ -87,11 +87,11 @@ fn approval_needs_every_item_of_the_checklist() {
     block_on(world.onboarding.accounts.set_profile(&account, super::world::profile(), &actor("partner")))
         .expect("sound");
     for (status, bytes, content_type) in [(404, 4_000, "text/html"), (200, 0, "text/html"), (200, 4_000, "image/png")] {
-        *world.outside.page.lock().expect("not poisoned") = (status, bytes, content_type);
+        world.outside.pages.answer(status, bytes, content_type);
         let refused = world.decide(&review, ReviewVerdict::Approve, true);
         assert!(matches!(refused, Err(OnboardingError::NotReady(_))), "{status} {bytes} {content_type}: {refused:?}");
     }
-    *world.outside.page.lock().expect("not poisoned") = (200, 4_000, "application/pdf");
+    world.outside.pages.answer(200, 4_000, "application/pdf");
     assert_eq!(world.status(&account), Status::PendingReview);
     world.decide(&review, ReviewVerdict::Approve, true).expect("all is there");
     assert_eq!(world.status(&account), Status::Approved);

@@ -1,12 +1,8 @@
 //! Partners' health in service, in virtual time: from calls and findings to the audit log, the suspension and back.
 
-use std::sync::Mutex;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_executor::block_on;
-use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::world::{INTENT, START_MS, World, actor, endpoint};
@@ -15,87 +11,33 @@ use crate::records::Connection;
 use crate::{OnboardingError, StrikeOrder, StrikeWatch};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{LatencyTargets, Violation};
-use intent_gateway_domain::findings::{Finding, KeptFinding, Severity};
-use intent_gateway_domain::health::HealthEvent;
+use intent_gateway_domain::findings::{Finding, Severity};
 use intent_gateway_domain::id::{IntentId, PartnerId};
-use intent_gateway_domain::ports::{Evidence, HealthLog};
-use intent_gateway_domain::receipt::Receipt;
-use intent_gateway_domain::store::StoreError;
+use intent_gateway_domain::ports::Journal as _;
 use intent_gateway_outbound::health::breaker::CONSECUTIVE_MAX;
 use intent_gateway_outbound::health::{Admission, Health, Observation, Outcome};
+use intent_gateway_testing::health::RecordedHealth;
+use intent_gateway_testing::journal::MemoryJournal;
 
 const FORBIDDEN: &str = "FORBIDDEN_FIELD";
 const WARRANTY: &str = "WARRANTY_DECLINED";
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 const MINUTE_MS: u64 = 60 * 1_000;
 
-/// Findings, in order of their number.
-#[derive(Default)]
-struct Found(Mutex<Vec<KeptFinding>>);
-
-impl Found {
-    fn push(&self, finding: Finding) {
-        let mut found = self.0.lock().expect("not poisoned");
-        let number = found.len() as u64 + 1;
-        found.push(KeptFinding { number, finding });
-    }
-}
-
-impl Evidence for Found {
-    fn strikes(&self, after: u64, since: Timestamp, limit: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>> {
-        let found = self.0.lock().expect("not poisoned");
-        let is_asked = |kept: &&KeptFinding| {
-            kept.number > after && kept.finding.at_ms >= since.as_ms() && kept.finding.severity == Severity::Strike
-        };
-        let page: Vec<KeptFinding> = found.iter().filter(is_asked).take(limit as usize).cloned().collect();
-        async { Ok(page) }.boxed()
-    }
-
-    fn findings<'a>(
-        &'a self,
-        _: &'a str,
-        _: Option<u64>,
-        _: u32,
-    ) -> BoxFuture<'a, Result<Vec<KeptFinding>, StoreError>> {
-        unreachable!("only strikes are read here")
-    }
-
-    fn receipt<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<Receipt>, StoreError>> {
-        unreachable!("only strikes are read here")
-    }
-
-    fn receipts_of<'a>(&'a self, _: &'a str, _: u32) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
-        unreachable!("only strikes are read here")
-    }
-
-    fn forget(&self, _: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>> {
-        unreachable!("only strikes are read here")
-    }
-}
-
-#[derive(Default)]
-struct Told(Mutex<Vec<HealthEvent>>);
-
-impl HealthLog for Told {
-    fn note_change(&self, event: HealthEvent) {
-        self.0.lock().expect("not poisoned").push(event);
-    }
-}
-
 /// One gateway process on the store of a world.
 struct Process<'a> {
     world: &'a World,
-    found: &'a Found,
+    found: &'a MemoryJournal,
     health: Health,
     watch: StrikeWatch,
-    told: Told,
+    told: RecordedHealth,
 }
 
 impl<'a> Process<'a> {
-    fn start(world: &'a World, found: &'a Found) -> Self {
+    fn start(world: &'a World, found: &'a MemoryJournal) -> Self {
         let (health, mut watch) = (Health::new(7), StrikeWatch::default());
         block_on(world.onboarding.strikes.recall(found, &health, &mut watch)).expect("readable");
-        Self { world, found, health, watch, told: Told::default() }
+        Self { world, found, health, watch, told: RecordedHealth::default() }
     }
 
     /// What the process does from second to second.
@@ -150,22 +92,22 @@ impl World {
 
 #[test]
 fn the_third_strike_suspends_and_the_partner_is_told() {
-    let (world, found) = (World::new(), Found::default());
+    let (world, found) = (World::new(), MemoryJournal::default());
     let partner = world.live();
     world.mails();
     let mut process = Process::start(&world, &found);
     for incident in ["r1", "r1", "r2"] {
-        found.push(world.finding(&partner, FORBIDDEN, incident));
+        found.record(world.finding(&partner, FORBIDDEN, incident));
     }
     process.tick();
     assert_eq!((process.strikes(&partner), world.state(&partner).state), (2, ConnectionState::Live));
-    found.push(Finding { severity: Severity::Drop, ..world.finding(&partner, FORBIDDEN, "r3") });
-    found.push(world.finding(&partner, WARRANTY, "r3"));
+    found.record(Finding { severity: Severity::Drop, ..world.finding(&partner, FORBIDDEN, "r3") });
+    found.record(world.finding(&partner, WARRANTY, "r3"));
     process.tick();
     assert_eq!(world.state(&partner).state, ConnectionState::Live, "three of one rule");
     world.pass_ms(DAY_MS);
     let order = Finding { external_id: Some("BK-7".to_owned()), ..world.finding(&partner, FORBIDDEN, "r1") };
-    found.push(order);
+    found.record(order);
     process.tick();
 
     let suspended = world.state(&partner);
@@ -183,21 +125,21 @@ fn the_third_strike_suspends_and_the_partner_is_told() {
     assert_eq!((struck.action.as_str(), taken.action.as_str()), ("health.struck_out", "connection.suspended"));
     let detail: Value = serde_json::from_str(&struck.detail).expect("JSON");
     assert_eq!((&detail["code"], &detail["incidents"][2]["id"]), (&FORBIDDEN.into(), &"BK-7".into()), "{detail}");
-    assert!(process.told.0.lock().expect("not poisoned").is_empty(), "it is in the log already");
+    assert_eq!(process.told.events(), [], "it is in the log already");
 
     // More of the same changes nothing.
-    found.push(world.finding(&partner, FORBIDDEN, "r9"));
+    found.record(world.finding(&partner, FORBIDDEN, "r9"));
     process.tick();
     assert_eq!((world.count("connection.suspended"), world.mails().len()), (1, 0));
 }
 
 #[test]
 fn several_processes_suspend_once_and_a_new_one_not_again() {
-    let (world, found) = (World::new(), Found::default());
+    let (world, found) = (World::new(), MemoryJournal::default());
     let partner = world.live();
     let (mut one, mut two) = (Process::start(&world, &found), Process::start(&world, &found));
     for incident in ["r1", "r2", "r3"] {
-        found.push(world.finding(&partner, FORBIDDEN, incident));
+        found.record(world.finding(&partner, FORBIDDEN, incident));
     }
     one.tick();
     two.tick();
@@ -209,7 +151,7 @@ fn several_processes_suspend_once_and_a_new_one_not_again() {
     let other = World::new();
     let partner = other.live();
     for incident in ["r1", "r2", "r3"] {
-        found.push(other.finding(&partner, FORBIDDEN, incident));
+        found.record(other.finding(&partner, FORBIDDEN, incident));
     }
     let mut next = Process::start(&other, &found);
     assert_eq!(other.state(&partner).state, ConnectionState::Live);
@@ -219,12 +161,12 @@ fn several_processes_suspend_once_and_a_new_one_not_again() {
 
 #[test]
 fn a_lifted_suspension_is_a_pardon_everywhere_and_for_good() {
-    let (world, found) = (World::new(), Found::default());
+    let (world, found) = (World::new(), MemoryJournal::default());
     let partner = world.live();
     let (mut one, mut two) = (Process::start(&world, &found), Process::start(&world, &found));
     for incident in ["r1", "r2", "r3"] {
         world.pass_ms(DAY_MS);
-        found.push(world.finding(&partner, FORBIDDEN, incident));
+        found.record(world.finding(&partner, FORBIDDEN, incident));
     }
     one.tick();
     two.tick();
@@ -241,14 +183,14 @@ fn a_lifted_suspension_is_a_pardon_everywhere_and_for_good() {
     // It may begin anew, and be suspended anew.
     for incident in ["r4", "r5"] {
         world.pass_ms(1);
-        found.push(world.finding(&partner, FORBIDDEN, incident));
+        found.record(world.finding(&partner, FORBIDDEN, incident));
     }
     for process in [&mut one, &mut two, &mut late] {
         process.tick();
         assert_eq!(process.strikes(&partner), 2);
     }
     assert_eq!(world.count("connection.suspended"), 1);
-    found.push(world.finding(&partner, FORBIDDEN, "r6"));
+    found.record(world.finding(&partner, FORBIDDEN, "r6"));
     for process in [&mut two, &mut late, &mut one] {
         process.tick();
     }
@@ -257,11 +199,11 @@ fn a_lifted_suspension_is_a_pardon_everywhere_and_for_good() {
 
 #[test]
 fn a_process_that_has_not_heard_of_the_pardon_suspends_nobody_for_what_was() {
-    let (world, found) = (World::new(), Found::default());
+    let (world, found) = (World::new(), MemoryJournal::default());
     let partner = world.live();
     let mut process = Process::start(&world, &found);
     for incident in ["r1", "r2"] {
-        found.push(world.finding(&partner, FORBIDDEN, incident));
+        found.record(world.finding(&partner, FORBIDDEN, incident));
     }
     process.tick();
     block_on(world.onboarding.connections.suspend(&partner, "by hand", &actor("admin"))).expect("suspended");
@@ -269,7 +211,7 @@ fn a_process_that_has_not_heard_of_the_pardon_suspends_nobody_for_what_was() {
     world.lifted(&partner);
     world.relive(&partner);
     world.pass_ms(1);
-    found.push(world.finding(&partner, FORBIDDEN, "r3"));
+    found.record(world.finding(&partner, FORBIDDEN, "r3"));
     // Strikes first, pardons after: the third comes before the pardon is heard of.
     process.tick();
     assert_eq!((world.state(&partner).state, world.count("health.struck_out")), (ConnectionState::Live, 0));
@@ -278,11 +220,11 @@ fn a_process_that_has_not_heard_of_the_pardon_suspends_nobody_for_what_was() {
 
 #[test]
 fn whoever_leaves_live_traffic_at_the_third_strike_is_suspended_when_it_returns() {
-    let (world, found) = (World::new(), Found::default());
+    let (world, found) = (World::new(), MemoryJournal::default());
     let partner = world.live();
     let mut process = Process::start(&world, &found);
     for incident in ["r1", "r2", "r3"] {
-        found.push(world.finding(&partner, FORBIDDEN, incident));
+        found.record(world.finding(&partner, FORBIDDEN, incident));
     }
     block_on(world.onboarding.connections.register(&partner, &endpoint("moved"), &actor("partner"))).expect("taken");
     process.tick();
@@ -294,29 +236,29 @@ fn whoever_leaves_live_traffic_at_the_third_strike_is_suspended_when_it_returns(
 
 #[test]
 fn strikes_from_before_the_window_are_not_told() {
-    let (world, found) = (World::new(), Found::default());
+    let (world, found) = (World::new(), MemoryJournal::default());
     let partner = world.live();
     for incident in ["r1", "r2"] {
-        found.push(world.finding(&partner, FORBIDDEN, incident));
+        found.record(world.finding(&partner, FORBIDDEN, incident));
     }
     world.pass_ms(91 * DAY_MS);
-    found.push(world.finding(&partner, FORBIDDEN, "r3"));
+    found.record(world.finding(&partner, FORBIDDEN, "r3"));
     let mut process = Process::start(&world, &found);
     process.tick();
     assert_eq!((process.strikes(&partner), world.state(&partner).state), (1, ConnectionState::Live));
     // As many as it takes to read in several pages.
     for _ in 0..1_200 {
-        found.push(world.finding(&partner, WARRANTY, "r4"));
+        found.record(world.finding(&partner, WARRANTY, "r4"));
     }
-    found.push(world.finding(&partner, FORBIDDEN, "r5"));
-    found.push(world.finding(&partner, FORBIDDEN, "r6"));
+    found.record(world.finding(&partner, FORBIDDEN, "r5"));
+    found.record(world.finding(&partner, FORBIDDEN, "r6"));
     process.tick();
     assert_eq!(world.state(&partner).state, ConnectionState::Suspended);
 }
 
 #[test]
 fn what_the_platform_team_has_seen_counts_as_well() {
-    let (world, found) = (World::new(), Found::default());
+    let (world, found) = (World::new(), MemoryJournal::default());
     let partner = world.live();
     let mut process = Process::start(&world, &found);
     for order in ["BK-1", "BK-2", "BK-3"] {
@@ -328,7 +270,7 @@ fn what_the_platform_team_has_seen_counts_as_well() {
         };
         let finding =
             block_on(world.onboarding.strikes.record_strike(&partner, &order, &actor("admin"))).expect("kept");
-        found.push(finding);
+        found.record(finding);
         process.tick();
     }
     assert_eq!((world.count("partner.strike_recorded"), world.count("connection.suspended")), (3, 1));
@@ -338,12 +280,12 @@ fn what_the_platform_team_has_seen_counts_as_well() {
 
 #[test]
 fn a_reason_is_bounded_whatever_the_names_are() {
-    let (world, found) = (World::new(), Found::default());
+    let (world, found) = (World::new(), MemoryJournal::default());
     let partner = world.live();
     let mut process = Process::start(&world, &found);
     for end in ["1", "2", "3"] {
         let finding = world.finding(&partner, &"C".repeat(2_000), &format!("\u{1b}{}{end}", "☂".repeat(600)));
-        found.push(finding);
+        found.record(finding);
     }
     process.tick();
     let reason = world.state(&partner).suspension.expect("there").reason;
@@ -369,7 +311,7 @@ fn call(process: &Process<'_>, partner: &PartnerId, outcome: Outcome, elapsed_ms
 
 #[test]
 fn slowness_and_failures_are_in_the_audit_log_with_their_numbers() {
-    let (world, found) = (World::new(), Found::default());
+    let (world, found) = (World::new(), MemoryJournal::default());
     let partner = world.live();
     let other = PartnerId::parse("fast").expect("well formed");
     let process = Process::start(&world, &found);
@@ -388,7 +330,7 @@ fn slowness_and_failures_are_in_the_audit_log_with_their_numbers() {
     assert_eq!(world.actions()[before..], ["health.ejected"]);
     let entry = world.store.log().pop().expect("there");
     assert_eq!((entry.subject.as_str(), entry.actor.role.as_str()), (partner.as_str(), "gateway"));
-    assert_eq!(entry.at_ms, world.outside.now_ms.load(Ordering::SeqCst));
+    assert_eq!(entry.at_ms, world.now_ms());
     let detail: Value = serde_json::from_str(&entry.detail).expect("JSON");
     let numbers = ["target_p95_ms", "over_for_ms"].map(|name| detail[name].as_u64());
     assert_eq!(numbers, [Some(1_500), Some(5 * MINUTE_MS)], "{detail}");
@@ -410,7 +352,7 @@ fn slowness_and_failures_are_in_the_audit_log_with_their_numbers() {
 
 #[test]
 fn whoever_was_suspended_begins_anew() {
-    let (world, found) = (World::new(), Found::default());
+    let (world, found) = (World::new(), MemoryJournal::default());
     let partner = world.live();
     let mut process = Process::start(&world, &found);
     for _ in 0..CONSECUTIVE_MAX {
@@ -426,10 +368,10 @@ fn whoever_was_suspended_begins_anew() {
 
 #[test]
 fn a_step_on_what_is_no_partner_leaves_it_be() {
-    let (world, found) = (World::new(), Found::default());
+    let (world, found) = (World::new(), MemoryJournal::default());
     let stranger = PartnerId::parse("stranger").expect("well formed");
     for incident in ["r1", "r2", "r3"] {
-        found.push(world.finding(&stranger, FORBIDDEN, incident));
+        found.record(world.finding(&stranger, FORBIDDEN, incident));
     }
     let mut process = Process::start(&world, &found);
     process.tick();

@@ -7,7 +7,7 @@ use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::limits::PROBE_CALL_TIMEOUT;
 use intent_gateway_domain::probe::{
     Lifecycle, PROBE_CAPABILITIES_MAX_BYTES, PROBE_PAGES_MAX, PROBE_TEXT_MAX_CHARS, PROBE_TOOLS_MAX,
-    PROBE_TOOLS_MAX_BYTES, ServerInfo, Step,
+    PROBE_TOOLS_MAX_BYTES, ServerInfo, SessionMode, Step,
 };
 use serde_json::Value;
 use tokio::time::Instant;
@@ -49,9 +49,7 @@ impl PartnerClient {
             (Ok(session), Ok(())) => Ok(session),
         };
         let session = probing.step(Step::Initialize, begun, opened)?;
-        if let Some(peer) = session.peer() {
-            probing.record.protocol_version = Some(peer.protocol_version.to_string());
-        }
+        probing.record.protocol_version = Some(session.revision().to_string());
         let listed = probing.list(&session).await;
         session.close().await;
         listed
@@ -63,7 +61,8 @@ impl Probing {
     fn describe(&mut self, opening: Option<&Opening>) -> Result<(), Fault> {
         let Some(opening) = opening else { return Ok(()) };
         self.record.lifecycle = Some(opening.lifecycle);
-        self.record.session = Some(opening.session);
+        self.record.session =
+            Some(if opening.session.is_some() { SessionMode::Stateful } else { SessionMode::Stateless });
         let Ok(result) = serde_json::from_str::<Value>(opening.result.get()) else { return Ok(()) };
         // The newer lifecycle agrees on a revision in each request, and its answer names none.
         self.record.protocol_version = result.get("protocolVersion").and_then(Value::as_str).map(quote_name);

@@ -8,11 +8,11 @@ use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::ports::PartnerProbe as _;
 use intent_gateway_domain::probe::{ProbeRecord, ProbeRequest, Step};
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_testing::catalogue::Catalogue;
 use serde_json::{Value, json};
 
 use crate::api::{INTENT, mappings};
 use crate::harness::*;
-use crate::probe::NoContracts;
 
 async fn probe(endpoint: &Endpoint, mappings: &Mappings) -> ProbeRecord {
     let partner = PartnerId::parse("p").expect("an identifier");
@@ -21,7 +21,7 @@ async fn probe(endpoint: &Endpoint, mappings: &Mappings) -> ProbeRecord {
         partner: &partner,
         endpoint,
         mappings,
-        contracts: &NoContracts,
+        contracts: &Catalogue::default(),
         bearer: Some(&bearer),
         now_ms: 0,
     };

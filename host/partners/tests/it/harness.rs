@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::{PartnerCalls as _, ToolCall};
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
+use intent_gateway_partners::{PartnerClient, PartnerClientConfig, ResolveHost};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -31,6 +32,15 @@ use tokio::task::JoinHandle;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// The timeout of calls that are expected to end before it.
 pub(crate) const CALL: Duration = Duration::from_secs(15);
+
+/// Every name is one address. A port of this crate, so its fake is here.
+pub(crate) struct ResolvesTo(pub(crate) IpAddr);
+
+impl ResolveHost for ResolvesTo {
+    fn resolve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        Box::pin(async { Ok(vec![self.0]) })
+    }
+}
 
 pub(crate) type Body = BoxBody<Bytes, io::Error>;
 

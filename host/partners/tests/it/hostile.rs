@@ -2,16 +2,14 @@
 //! and no connection is left behind.
 
 use std::io;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use futures_util::stream::{self, StreamExt as _};
 use http::Response;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::limits::PARTNER_BODY_MAX_BYTES;
-use intent_gateway_partners::{PartnerClient, PartnerClientConfig, ResolveHost};
+use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -283,19 +281,11 @@ async fn refuses_to_initialize() {
     }
 }
 
-struct Private(IpAddr);
-
-impl ResolveHost for Private {
-    fn resolve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
-        Box::pin(async { Ok(vec![self.0]) })
-    }
-}
-
 #[tokio::test]
 async fn names_a_host_that_resolves_to_a_private_address() {
     let config = PartnerClientConfig::default();
     for address in ["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "::ffff:10.0.0.1", "fd00::1"] {
-        let resolver = Arc::new(Private(address.parse().expect("an address")));
+        let resolver = Arc::new(ResolvesTo(address.parse().expect("an address")));
         let client = PartnerClient::with_resolver(&config, resolver).expect("valid settings");
         let outcome = call(&client, &partner("p", "https://rebinding.example/mcp")).await;
         assert!(matches!(outcome, Err(CallFailure::AddressRefused(_))), "{address}: {outcome:?}");

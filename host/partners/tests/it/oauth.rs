@@ -1,16 +1,14 @@
 //! Authorization servers that behave, and that do not: found, registered with, asked for tokens.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex};
 
-use futures_util::future::BoxFuture;
 use futures_util::stream::{self, StreamExt as _};
 use http::{HeaderValue, Method, Response};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_linking::{AuthMethod, Authorizer as _, Client, Grant, LinkFailure, Provider};
-use intent_gateway_partners::{PartnerClient, PartnerClientConfig, ResolveHost};
+use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
@@ -368,22 +366,14 @@ async fn a_server_that_never_answers_is_given_up() {
     assert_eq!(outcome, Err(LinkFailure::Unreachable("no answer within 30000 ms".to_owned())));
 }
 
-/// Every name is an address inside.
-struct Inside;
-
-impl ResolveHost for Inside {
-    fn resolve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
-        Box::pin(async { Ok(vec![IpAddr::V4(Ipv4Addr::new(10, 0, 0, 5))]) })
-    }
-}
-
 #[tokio::test]
 async fn names_of_servers_are_judged_by_their_addresses() {
     let site = Site::sound();
     site.put(RESOURCE, &with(resource(), json!({"authorization_servers": ["https://as.example"]})));
     let server = site.serve().await;
     let config = PartnerClientConfig { allow_loopback_http: true, ..Default::default() };
-    let client = PartnerClient::with_resolver(&config, Arc::new(Inside)).expect("valid settings");
+    let inside = ResolvesTo(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 5)));
+    let client = PartnerClient::with_resolver(&config, Arc::new(inside)).expect("valid settings");
     let reason = "`as.example` resolves to 10.0.0.5, which is not public".to_owned();
     assert_eq!(client.discover(&server.url, None).await, Err(LinkFailure::AddressRefused(reason)));
 }

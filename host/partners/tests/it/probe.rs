@@ -3,39 +3,18 @@
 use std::sync::Arc;
 
 use http::Response;
-use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::endpoint::{Endpoint, Mappings};
 use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::ports::{Contract, Contracts, PartnerProbe as _};
+use intent_gateway_domain::ports::PartnerProbe as _;
 use intent_gateway_domain::probe::{
     Lifecycle, PROBE_PAGES_MAX, PROBE_TOOLS_MAX, ProbeRecord, ProbeRequest, SessionMode, Step,
 };
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
+use intent_gateway_testing::catalogue::Catalogue;
 use serde_json::{Value, json};
 
 use crate::harness::*;
-
-/// No contract at all: a probe of an MCP server asks for none.
-pub(crate) struct NoContracts;
-
-impl Contracts for NoContracts {
-    fn live(&self, _: &str) -> Option<Arc<dyn Contract>> {
-        None
-    }
-
-    fn all(&self) -> Vec<Arc<dyn Contract>> {
-        Vec::new()
-    }
-
-    fn select_by_cues(&self, _: &str) -> Vec<Arc<dyn Contract>> {
-        Vec::new()
-    }
-
-    fn find_loaded(&self, _: Digest) -> Option<Arc<dyn Contract>> {
-        None
-    }
-}
 
 pub(crate) async fn probe(endpoint: &Endpoint, bearer: Option<&Secret>) -> ProbeRecord {
     probe_by(&client(), endpoint, bearer).await
@@ -44,8 +23,10 @@ pub(crate) async fn probe(endpoint: &Endpoint, bearer: Option<&Secret>) -> Probe
 async fn probe_by(client: &PartnerClient, endpoint: &Endpoint, bearer: Option<&Secret>) -> ProbeRecord {
     let partner = PartnerId::parse("p").expect("an identifier");
     let mappings = Mappings::new();
+    // None at all: a probe of an MCP server asks for none.
+    let contracts = Catalogue::default();
     let request =
-        ProbeRequest { partner: &partner, endpoint, mappings: &mappings, contracts: &NoContracts, bearer, now_ms: 5 };
+        ProbeRequest { partner: &partner, endpoint, mappings: &mappings, contracts: &contracts, bearer, now_ms: 5 };
     client.probe(request).await
 }
 

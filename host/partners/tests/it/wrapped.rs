@@ -16,11 +16,12 @@ use intent_gateway_domain::ports::{PartnerCalls as _, PartnerProbe as _, ToolCal
 use intent_gateway_domain::probe::{ProbeRecord, ProbeRequest};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_partners::PartnerClient;
+use intent_gateway_testing::catalogue::Catalogue;
 use serde_json::{Value, json};
 use test_servers::Server;
 
 use crate::harness::{CALL, client};
-use crate::probe::{NoContracts, probe};
+use crate::probe::probe;
 
 const INTENT: &str = "auto.book_ac_service";
 const TOOLS: [&str; 3] = ["cancel_ac_service_booking", "create_ac_service_booking", "search_ac_service_slots"];
@@ -84,7 +85,8 @@ impl Wrapped {
 
     async fn probe(&self, mappings: &Mappings) -> ProbeRecord {
         let (partner, endpoint) = (&self.partner.id, &self.partner.endpoint);
-        let request = ProbeRequest { partner, endpoint, mappings, contracts: &NoContracts, bearer: None, now_ms: 0 };
+        let contracts = Catalogue::default();
+        let request = ProbeRequest { partner, endpoint, mappings, contracts: &contracts, bearer: None, now_ms: 0 };
         self.client.probe(request).await
     }
 }

@@ -36,7 +36,7 @@ enum Step {
     Hang,
 }
 
-/// Answers each call with the next step, and the last one again and again.
+/// Answers each call with the next step, and the last one again and again. A port of this crate, so its fake is here.
 struct Tool {
     clock: Arc<TestClock>,
     steps: Mutex<VecDeque<Step>>,

@@ -4,27 +4,24 @@ use intent_gateway_domain::audit::{BrokenChain, genesis};
 use intent_gateway_domain::store::{Change, Store as _};
 use intent_gateway_store::BackupError;
 
-use crate::support::{Database, entry, on_both_engines};
+use crate::support::{Database, Place, entry, on_both_engines, on_every_store};
 
-on_both_engines!(
-    entries_follow_each_other,
-    it_is_append_only,
-    what_was_changed_behind_its_back_is_found,
-    it_is_followed_over_many_pages,
-);
+on_every_store!(entries_follow_each_other, it_is_followed_over_many_pages);
+
+on_both_engines!(it_is_append_only, what_was_changed_behind_its_back_is_found);
 
 fn of(subjects: &[&str]) -> Change {
     Change { audit: subjects.iter().map(|subject| entry(subject)).collect(), ..Change::default() }
 }
 
-async fn entries_follow_each_other(database: Database) {
-    let store = database.open().await;
-    assert_eq!(store.verify_audit().await.unwrap(), (0, genesis()));
+async fn entries_follow_each_other(place: impl Place) {
+    let store = place.store().await;
+    assert_eq!(store.follow_audit().await, (0, genesis()));
     store.commit(of(&["ptr_1", "ptr_2"])).await.unwrap();
     store.commit(of(&["ptr_1"])).await.unwrap();
     let log = store.audit(None, 0, 10).await.unwrap();
     assert_eq!(log.iter().map(|entry| entry.seq).collect::<Vec<_>>(), [1, 2, 3]);
-    assert_eq!(store.verify_audit().await.unwrap(), (3, log[2].hash));
+    assert_eq!(store.follow_audit().await, (3, log[2].hash));
     let draft = entry("ptr_1");
     assert_eq!((log[0].at_ms, &log[0].actor, &log[0].action), (draft.at_ms, &draft.actor, &draft.action));
     assert_eq!((&log[0].subject, &log[0].detail), (&draft.subject, &draft.detail.to_string()));
@@ -61,11 +58,11 @@ async fn what_was_changed_behind_its_back_is_found(database: Database) {
     assert!(matches!(found, Err(BackupError::Audit(BrokenChain::Gap { expected: 2, found: 3 }))), "{found:?}");
 }
 
-async fn it_is_followed_over_many_pages(database: Database) {
-    let store = database.open().await;
+async fn it_is_followed_over_many_pages(place: impl Place) {
+    let store = place.store().await;
     for _ in 0..3 {
         store.commit(of(&["ptr_1"; 700])).await.unwrap();
     }
-    assert_eq!(store.verify_audit().await.unwrap().0, 2_100);
+    assert_eq!(store.follow_audit().await.0, 2_100);
     assert_eq!(store.audit(None, 0, 5_000).await.unwrap().len(), 1_000, "an answer has a bound of its own");
 }

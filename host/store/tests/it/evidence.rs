@@ -316,7 +316,7 @@ async fn what_was_found_in_a_report_is_kept_with_its_entry(database: Database) {
     (odd.at_ms, odd.violation.message) = (u64::MAX, "\0".to_owned());
     let answers = store.book(vec![Booking::new(posting("ptr_1", "BK-5", 1, true), vec![odd]).unwrap()]).await.unwrap();
     assert!(matches!(&answers[..], [Booked::First(_)]), "no report fails for what was found in it");
-    assert_eq!(sound(&store).await.len(), 5);
+    assert_eq!(sound(&*store).await.len(), 5);
 }
 
 fn asked(partner: &str) -> OrderQuery {

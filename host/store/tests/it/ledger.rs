@@ -9,11 +9,11 @@ use intent_gateway_ledger::{
     BATCH_MAX, Booked, Booking, Books, CorrectedEntries, Entry, EntryKind, Judge, JudgedReport, Month, OrderQuery,
     Posting, correct, genesis, post, verify,
 };
-use intent_gateway_store::{BackupError, SqlStore};
+use intent_gateway_store::BackupError;
 
-use crate::support::{Database, on_both_engines};
+use crate::support::{CheckedBooks, Database, Place, on_both_engines, on_every_store};
 
-on_both_engines!(
+on_every_store!(
     a_booking_is_kept_as_it_was_booked,
     what_comes_again_is_answered_by_what_was_booked,
     of_several_in_one_batch_the_first_counts,
@@ -22,6 +22,10 @@ on_both_engines!(
     entries_are_read_by_page_partner_and_month,
     a_correction_takes_back_and_books_anew,
     a_correction_of_what_does_not_stand_changes_nothing,
+);
+
+on_both_engines!(
+    a_booking_outlives_a_restart,
     the_ledger_is_append_only,
     an_order_is_charged_once_whoever_writes,
     a_forged_entry_is_found,
@@ -63,11 +67,11 @@ pub(crate) fn asked(external_id: &str) -> OrderQuery {
     OrderQuery { order: posting.order(), request_id: posting.request_id }
 }
 
-async fn book(store: &SqlStore, bookings: Vec<Booking>) -> Vec<Booked> {
+async fn book(store: &dyn Books, bookings: Vec<Booking>) -> Vec<Booked> {
     store.book(bookings).await.expect("it books")
 }
 
-async fn book_first(store: &SqlStore, booking: Booking) -> Entry {
+async fn book_first(store: &dyn Books, booking: Booking) -> Entry {
     let mut answers = book(store, vec![booking]).await;
     match answers.pop() {
         Some(Booked::First(entry)) if answers.is_empty() => entry,
@@ -76,7 +80,7 @@ async fn book_first(store: &SqlStore, booking: Booking) -> Entry {
 }
 
 /// Every entry, page by page.
-pub(crate) async fn all(store: &SqlStore) -> Vec<Entry> {
+pub(crate) async fn all(store: &dyn Books) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     loop {
         let page = store.entries(entries.last().map_or(0, |last| last.number), 100).await.expect("it reads");
@@ -88,65 +92,78 @@ pub(crate) async fn all(store: &SqlStore) -> Vec<Entry> {
 }
 
 /// Every entry of a ledger that is sound.
-pub(crate) async fn sound(store: &SqlStore) -> Vec<Entry> {
+pub(crate) async fn sound(store: &dyn CheckedBooks) -> Vec<Entry> {
     let entries = all(store).await;
     let verified = verify(&entries);
     assert!(verified.is_sound(), "{:?}", verified.faults);
-    let found = store.verify_ledger().await.expect("it reads");
+    let found = store.check().await;
     assert!(found.is_sound() && found.head == verified.head, "{:?}", found.faults);
     assert_eq!(store.head().await.unwrap(), verified.head);
     entries
 }
 
-async fn a_booking_is_kept_as_it_was_booked(database: Database) {
-    let store = database.open().await;
-    assert_eq!(store.head().await.unwrap(), (0, genesis()));
-    assert_eq!(book(&store, Vec::new()).await, []);
+/// Postings of all sorts, with what is hard to keep.
+fn postings() -> [Posting; 5] {
     let odd = "'; DROP TABLE ledger; -- $1 \u{10ffff} ☂ {\"a\",NULL}\\";
-    let booked = [
+    [
         posting("ptr_1", "BK-1", 149_950, true),
         posting("ptr_2", "BK-1", 80_000, false),
         posting("ptr_1", "bk-1", 0, true),
         posting("ptr_1", odd, 1_000_000_000_000 * 100, true),
         posting("ptr_1", &"é".repeat(200), 4, true),
-    ];
+    ]
+}
+
+async fn a_booking_is_kept_as_it_was_booked(place: impl Place) {
+    let store = place.books().await;
+    assert_eq!(store.head().await.unwrap(), (0, genesis()));
+    assert_eq!(book(&*store, Vec::new()).await, []);
+    let booked = postings();
     let mut entries = Vec::new();
     for posting in &booked {
-        let entry = book_first(&store, booking(posting.clone())).await;
+        let entry = book_first(&*store, booking(posting.clone())).await;
         assert_eq!(&entry.posting, posting);
         entries.push(entry);
     }
-    assert_eq!(sound(&store).await, entries);
+    assert_eq!(sound(&*store).await, entries);
     for (entry, posting) in entries.iter().zip(&booked) {
         assert_eq!(store.find_standing(&posting.order()).await.unwrap().as_ref(), Some(entry));
     }
     let nobody = ReportKey { partner: PartnerId::parse("ptr_3").unwrap(), ..booked[0].order() };
     assert_eq!(store.find_standing(&nobody).await.unwrap(), None);
-    store.close().await;
-    assert_eq!(sound(&database.open().await).await, entries, "and after a restart");
 }
 
-async fn what_comes_again_is_answered_by_what_was_booked(database: Database) {
+async fn a_booking_outlives_a_restart(database: Database) {
     let store = database.open().await;
-    let first = book_first(&store, charge("BK-1", 100)).await;
+    let mut entries = Vec::new();
+    for posting in postings() {
+        entries.push(book_first(&store, booking(posting)).await);
+    }
+    store.close().await;
+    assert_eq!(sound(&database.open().await).await, entries);
+}
+
+async fn what_comes_again_is_answered_by_what_was_booked(place: impl Place) {
+    let store = place.books().await;
+    let first = book_first(&*store, charge("BK-1", 100)).await;
     let later = Posting { posted_at_ms: MAY + DAY_MS, ..charge("BK-1", 100).into_parts().0 };
     let again = vec![booking(later), charge("BK-1", 101), charge("BK-2", 100)];
-    let answers = book(&store, again.clone()).await;
+    let answers = book(&*store, again.clone()).await;
     assert_eq!(answers[..2], [Booked::Repeat(first.clone()), Booked::Conflict(first.receipt_id())]);
     let Booked::First(second) = &answers[2] else { panic!("{answers:?}") };
-    assert_eq!(sound(&store).await, [first.clone(), second.clone()]);
+    assert_eq!(sound(&*store).await, [first.clone(), second.clone()]);
     let known = [Booked::Repeat(first.clone()), Booked::Conflict(first.receipt_id()), Booked::Repeat(second.clone())];
-    assert_eq!(book(&store, again).await, known, "a batch that adds nothing");
-    assert_eq!(all(&store).await.len(), 2);
+    assert_eq!(book(&*store, again).await, known, "a batch that adds nothing");
+    assert_eq!(all(&*store).await.len(), 2);
 }
 
-async fn of_several_in_one_batch_the_first_counts(database: Database) {
-    let store = database.open().await;
+async fn of_several_in_one_batch_the_first_counts(place: impl Place) {
+    let store = place.books().await;
     let keys = ["c", "a", "b", "a", "c", "a", "a"];
     let amounts = [1, 1, 1, 2, 1, 1, 2];
     let bookings = keys.iter().zip(amounts).map(|(key, amount)| charge(key, amount)).collect();
-    let answers = book(&store, bookings).await;
-    let entries = sound(&store).await;
+    let answers = book(&*store, bookings).await;
+    let entries = sound(&*store).await;
     let entry = |key: &str| entries.iter().find(|entry| entry.posting.external_id == key).expect("booked").clone();
     assert_eq!(entries.len(), 3);
     let expected = [
@@ -161,19 +178,19 @@ async fn of_several_in_one_batch_the_first_counts(database: Database) {
     assert_eq!(answers, expected);
 }
 
-async fn a_batch_is_bounded(database: Database) {
-    let store = database.open().await;
+async fn a_batch_is_bounded(place: impl Place) {
+    let store = place.books().await;
     let many = |count: usize| (0..count).map(|at| charge(&format!("BK-{at:05}"), 1)).collect::<Vec<_>>();
     assert!(matches!(store.book(many(BATCH_MAX + 1)).await, Err(StoreError::Engine(..))));
     assert_eq!(store.head().await.unwrap().0, 0);
-    assert_eq!(book(&store, many(BATCH_MAX)).await.len(), BATCH_MAX);
-    assert_eq!(sound(&store).await.len(), BATCH_MAX);
+    assert_eq!(book(&*store, many(BATCH_MAX)).await.len(), BATCH_MAX);
+    assert_eq!(sound(&*store).await.len(), BATCH_MAX);
     assert_eq!(store.entries(0, u32::MAX).await.unwrap().len(), 1_000);
 }
 
-async fn two_gateways_charge_each_order_once(database: Database) {
+async fn two_gateways_charge_each_order_once(place: impl Place) {
     const ORDERS: usize = 300;
-    let gateways = [database.open_shared().await, database.open_shared().await];
+    let gateways = [place.books().await, place.books().await];
     // Overlapping batches in opposite orders, and of all sizes.
     let submit = |gateway: usize, size: usize| {
         let store = gateways[gateway].clone();
@@ -203,17 +220,17 @@ async fn two_gateways_charge_each_order_once(database: Database) {
     }
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=u64::try_from(ORDERS).unwrap()).collect::<Vec<_>>());
-    assert_eq!(sound(&gateways[1]).await.len(), ORDERS);
+    assert_eq!(sound(&*gateways[1]).await.len(), ORDERS);
 }
 
-async fn entries_are_read_by_page_partner_and_month(database: Database) {
-    let store = database.open().await;
+async fn entries_are_read_by_page_partner_and_month(place: impl Place) {
+    let store = place.books().await;
     for at in 0..6_u64 {
         let partner = if at % 3 == 2 { "ptr_2" } else { "ptr_1" };
         let (posted_at_ms, closed_at_ms) = if at < 4 { (MAY + 5, MAY) } else { (MAY + 40 * DAY_MS, MAY + 39 * DAY_MS) };
         let month = Month::of_order(closed_at_ms, posted_at_ms);
         let posting = Posting { posted_at_ms, closed_at_ms, month, ..posting(partner, &format!("BK-{at}"), 100, true) };
-        book_first(&store, booking(posting)).await;
+        book_first(&*store, booking(posting)).await;
     }
     let numbers = |entries: Result<Vec<Entry>, StoreError>| {
         entries.expect("it reads").iter().map(|entry| entry.number).collect::<Vec<_>>()
@@ -228,10 +245,10 @@ async fn entries_are_read_by_page_partner_and_month(database: Database) {
     assert_eq!(numbers(store.entries_of(&PartnerId::parse("ptr_3").unwrap(), may, 0, 10).await), [0; 0]);
 }
 
-async fn a_correction_takes_back_and_books_anew(database: Database) {
-    let store = database.open().await;
-    let mut standing = book_first(&store, charge("BK-1", 149_950)).await;
-    book_first(&store, charge("BK-2", 7)).await;
+async fn a_correction_takes_back_and_books_anew(place: impl Place) {
+    let store = place.books().await;
+    let mut standing = book_first(&*store, charge("BK-1", 149_950)).await;
+    book_first(&*store, charge("BK-2", 7)).await;
     for (round, paise) in [(0_u64, 100_000), (1, 90_000)] {
         let right = Posting { posted_at_ms: MAY + DAY_MS, ..posting("ptr_1", "BK-1", paise, round == 0) };
         let correction = correct(&standing, right.clone(), "amount mistyped").unwrap();
@@ -243,18 +260,18 @@ async fn a_correction_takes_back_and_books_anew(database: Database) {
         assert_eq!(store.find_standing(&right.order()).await.unwrap().as_ref(), Some(&replacement));
         standing = replacement;
     }
-    let entries = sound(&store).await;
+    let entries = sound(&*store).await;
     assert_eq!(entries.len(), 6);
     assert!(matches!(entries[4].posting.kind, EntryKind::Reversal { of: 4, .. }));
     // What comes now is compared with what was last booked.
     let same = booking(posting("ptr_1", "BK-1", 90_000, false));
-    let answers = book(&store, vec![same, charge("BK-1", 149_950)]).await;
+    let answers = book(&*store, vec![same, charge("BK-1", 149_950)]).await;
     assert_eq!(answers, [Booked::Repeat(standing.clone()), Booked::Conflict(standing.receipt_id())]);
 }
 
-async fn a_correction_of_what_does_not_stand_changes_nothing(database: Database) {
-    let stores = [database.open_shared().await, database.open_shared().await];
-    let first = book_first(&stores[0], charge("BK-1", 149_950)).await;
+async fn a_correction_of_what_does_not_stand_changes_nothing(place: impl Place) {
+    let stores = [place.books().await, place.books().await];
+    let first = book_first(&*stores[0], charge("BK-1", 149_950)).await;
     let correction = |reason: &str| {
         let right = Posting { posted_at_ms: MAY + DAY_MS, ..posting("ptr_1", "BK-1", 100_000, true) };
         correct(&first, right, reason).expect("correctable")
@@ -275,7 +292,7 @@ async fn a_correction_of_what_does_not_stand_changes_nothing(database: Database)
     let both = tokio::join!(stores[0].correct(correction("here")), stores[1].correct(correction("there")));
     let done = [both.0.unwrap(), both.1.unwrap()].map(|done| done.is_some());
     assert!(done[0] != done[1], "{done:?}");
-    assert_eq!(sound(&stores[0]).await.len(), 3);
+    assert_eq!(sound(&*stores[0]).await.len(), 3);
 }
 
 async fn the_ledger_is_append_only(database: Database) {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use intent_gateway_domain::store::{Change, MailFate, OutgoingMail, Store as _};
+use intent_gateway_domain::store::{Change, MailFate, OutgoingMail};
 
-use crate::support::{Database, on_both_engines};
+use crate::support::{Place, on_every_store};
 
-on_both_engines!(mail_is_claimed_when_due_and_settled, each_mail_is_claimed_once);
+on_every_store!(mail_is_claimed_when_due_and_settled, each_mail_is_claimed_once);
 
 fn of(times: &[u64]) -> Change {
     let mail = |(at, not_before_ms): (usize, &u64)| OutgoingMail {
@@ -17,8 +17,8 @@ fn of(times: &[u64]) -> Change {
     Change { mail: times.iter().enumerate().map(mail).collect(), ..Change::default() }
 }
 
-async fn mail_is_claimed_when_due_and_settled(database: Database) {
-    let store = database.open().await;
+async fn mail_is_claimed_when_due_and_settled(place: impl Place) {
+    let store = place.store().await;
     store.commit(of(&[100, 200, 300])).await.unwrap();
     let claim = async |now_ms, limit| {
         let mut claimed = store.claim_mail(now_ms, 50, limit).await.expect("it claims");
@@ -38,8 +38,8 @@ async fn mail_is_claimed_when_due_and_settled(database: Database) {
     store.settle_mail("mail_9", MailFate::Done).await.expect("nobody's mail is settled already");
 }
 
-async fn each_mail_is_claimed_once(database: Database) {
-    let stores = [database.open_shared().await, database.open_shared().await];
+async fn each_mail_is_claimed_once(place: impl Place) {
+    let stores = [place.store().await, place.store().await];
     stores[0].commit(of(&[1; 60])).await.unwrap();
     let claims = (0..20).map(|at| {
         let store = stores[at % 2].clone();

@@ -1,5 +1,6 @@
 //! One suite for both engines: what one does, the other does. PostgreSQL is a real one that the tests start; where it is
-//! not installed they say so, unless the environment demands it.
+//! not installed they say so, unless the environment demands it. What asks for nothing but the ports is asked of the fakes
+//! in memory as well (`support::Place`), so that a test over a fake shows what the store would do.
 
 mod audit;
 mod backup;

@@ -18,6 +18,7 @@ use intent_gateway_domain::store::{Change, Kind, List, Store as _, Write};
 use intent_gateway_ledger::{Booked, Booking, ReportDesk as _};
 use intent_gateway_store::{Desk, Location, SqlStore};
 use test_servers::power_loss::{self, Lost};
+use test_servers::soak;
 
 use crate::evidence::{finding, findings};
 use crate::ledger::{all, charge};
@@ -25,10 +26,8 @@ use crate::support::{Database, entry, record};
 
 /// Set for the process that is killed: what it does, which round it is, and where its database is.
 const CHILD: &str = "INTENT_GATEWAY_TEST_POWER_LOSS";
-/// Set to anything for the long run.
-const LONG: &str = "INTENT_GATEWAY_TEST_POWER_LOSS_LONG";
 const ROUNDS: u32 = 3;
-/// Also for the spoilt stores, whose first loss ends the run.
+/// In a soak; also for the spoilt stores, whose first loss ends the run.
 const ROUNDS_LONG: u32 = 20;
 /// Acknowledgements to wait for before the kill, in turn. The last is more than SQLite's log holds before it is folded
 /// into the file (1,000 pages), so that this has its turn too.
@@ -162,7 +161,7 @@ async fn rounds(way: Way) -> Outcome {
     let mut outcome = Outcome::default();
     let mut acknowledged = Vec::new();
     let is_spoilt = matches!(way, Way::Early | Way::Off);
-    let rounds = if is_spoilt || std::env::var_os(LONG).is_some() { ROUNDS_LONG } else { ROUNDS };
+    let rounds = if is_spoilt { ROUNDS_LONG } else { soak::choose(ROUNDS, ROUNDS_LONG) };
     while outcome.rounds < rounds && outcome.is_sound() {
         acknowledged.extend(run_and_kill(way, outcome.rounds, path));
         // In turn: nothing of what was not synced is on the disk, and some of it is.

@@ -1,10 +1,10 @@
 //! Records: what is read is what was kept, and a change holds whole or not at all.
 
-use intent_gateway_domain::store::{Change, Document, Kind, List, OutgoingMail, Store as _, StoreError, Write};
+use intent_gateway_domain::store::{Change, Document, Kind, List, OutgoingMail, StoreError, Write};
 
-use crate::support::{Database, delete, entry, is_conflict, on_both_engines, put, record, revision};
+use crate::support::{Place, delete, entry, is_conflict, on_every_store, put, record, revision};
 
-on_both_engines!(
+on_every_store!(
     every_kind_is_kept_and_found,
     a_stale_revision_is_a_conflict,
     a_lookup_belongs_to_one_record,
@@ -15,8 +15,8 @@ on_both_engines!(
     what_is_too_large_is_refused,
 );
 
-async fn every_kind_is_kept_and_found(database: Database) {
-    let store = database.open().await;
+async fn every_kind_is_kept_and_found(place: impl Place) {
+    let store = place.store().await;
     for kind in Kind::ALL {
         let mut document = record("ptr_1");
         document.lookup = Some("someone@example.in".to_owned());
@@ -39,8 +39,8 @@ async fn every_kind_is_kept_and_found(database: Database) {
     }
 }
 
-async fn a_stale_revision_is_a_conflict(database: Database) {
-    let store = database.open().await;
+async fn a_stale_revision_is_a_conflict(place: impl Place) {
+    let store = place.store().await;
     let kind = Kind::Manifests;
     store.commit(put(kind, record("ptr_1"))).await.unwrap();
     assert!(is_conflict(&store.commit(put(kind, record("ptr_1"))).await, kind), "it is there already");
@@ -52,11 +52,11 @@ async fn a_stale_revision_is_a_conflict(database: Database) {
     let missing = Document { revision: 1, ..record("ptr_2") };
     assert!(is_conflict(&store.commit(put(kind, missing)).await, kind), "it is not there");
     assert!(is_conflict(&store.commit(delete(kind, "ptr_2", 1)).await, kind), "it is not there");
-    assert_eq!(revision(&store, kind, "ptr_1").await, Some(1));
+    assert_eq!(revision(&*store, kind, "ptr_1").await, Some(1));
 }
 
-async fn a_lookup_belongs_to_one_record(database: Database) {
-    let store = database.open().await;
+async fn a_lookup_belongs_to_one_record(place: impl Place) {
+    let store = place.store().await;
     let kind = Kind::Accounts;
     let named =
         |key: &str, revision, lookup: &str| Document { lookup: Some(lookup.to_owned()), revision, ..record(key) };
@@ -78,24 +78,24 @@ async fn a_lookup_belongs_to_one_record(database: Database) {
 }
 
 /// Otherwise a step that read the first record would take the second for it.
-async fn a_removed_record_does_not_come_back_as_itself(database: Database) {
-    let store = database.open().await;
+async fn a_removed_record_does_not_come_back_as_itself(place: impl Place) {
+    let store = place.store().await;
     let kind = Kind::EmailCodes;
     let mut highest = 0;
     for _ in 0..3 {
         store.commit(put(kind, record("a@x.example"))).await.unwrap();
-        let at = revision(&store, kind, "a@x.example").await.unwrap();
+        let at = revision(&*store, kind, "a@x.example").await.unwrap();
         assert!(at > highest, "{at}");
         store.commit(put(kind, Document { revision: at, ..record("a@x.example") })).await.unwrap();
         highest = at + 1;
         store.commit(delete(kind, "a@x.example", highest)).await.unwrap();
     }
     store.commit(put(Kind::Accounts, record("ptr_1"))).await.unwrap();
-    assert_eq!(revision(&store, Kind::Accounts, "ptr_1").await, Some(1), "another kind counts for itself");
+    assert_eq!(revision(&*store, Kind::Accounts, "ptr_1").await, Some(1), "another kind counts for itself");
 }
 
-async fn a_change_holds_whole_or_not_at_all(database: Database) {
-    let store = database.open().await;
+async fn a_change_holds_whole_or_not_at_all(place: impl Place) {
+    let store = place.store().await;
     store.commit(put(Kind::Reviews, record("rev_2"))).await.unwrap();
     let before = store.changes().await.unwrap();
     let mail = OutgoingMail { id: "mail_1".to_owned(), sealed: "sealed".to_owned(), not_before_ms: 5 };
@@ -105,14 +105,14 @@ async fn a_change_holds_whole_or_not_at_all(database: Database) {
         mail: vec![mail.clone()],
     };
     assert!(is_conflict(&store.commit(change(record("rev_2"))).await, Kind::Reviews));
-    assert_eq!(revision(&store, Kind::Accounts, "ptr_1").await, None);
+    assert_eq!(revision(&*store, Kind::Accounts, "ptr_1").await, None);
     assert_eq!(store.audit(None, 0, 10).await.unwrap(), []);
     assert!(store.claim_mail(10, 10, 10).await.unwrap().is_empty());
     assert_eq!(store.changes().await.unwrap(), before);
 
     store.commit(change(Document { revision: 1, ..record("rev_2") })).await.unwrap();
-    assert_eq!(revision(&store, Kind::Accounts, "ptr_1").await, Some(1));
-    assert_eq!(revision(&store, Kind::Reviews, "rev_2").await, Some(2));
+    assert_eq!(revision(&*store, Kind::Accounts, "ptr_1").await, Some(1));
+    assert_eq!(revision(&*store, Kind::Reviews, "rev_2").await, Some(2));
     assert_eq!(store.audit(None, 0, 10).await.unwrap().len(), 1);
     assert_eq!(store.claim_mail(10, 10, 10).await.unwrap().len(), 1);
     assert_eq!(store.changes().await.unwrap(), before + 1);
@@ -120,11 +120,11 @@ async fn a_change_holds_whole_or_not_at_all(database: Database) {
     let again =
         Change { writes: vec![Write::Put(Kind::Accounts, record("ptr_2"))], mail: vec![mail], ..Change::default() };
     assert!(matches!(store.commit(again).await, Err(StoreError::Engine(..))));
-    assert_eq!(revision(&store, Kind::Accounts, "ptr_2").await, None);
+    assert_eq!(revision(&*store, Kind::Accounts, "ptr_2").await, None);
 }
 
-async fn lists_are_ordered_by_bytes_filtered_and_paged(database: Database) {
-    let store = database.open().await;
+async fn lists_are_ordered_by_bytes_filtered_and_paged(place: impl Place) {
+    let store = place.store().await;
     let kind = Kind::Connections;
     let keys = ["-a", "B", "_a", "a", "a-b", "aB", "ab", "b", "é"];
     let mut change = Change::default();
@@ -146,8 +146,8 @@ async fn lists_are_ordered_by_bytes_filtered_and_paged(database: Database) {
     assert_eq!(list(None, None, 0).await, [""; 0]);
 }
 
-async fn any_text_is_kept_but_what_no_engine_can(database: Database) {
-    let store = database.open().await;
+async fn any_text_is_kept_but_what_no_engine_can(place: impl Place) {
+    let store = place.store().await;
     let kind = Kind::Accounts;
     let text = "'; DROP TABLE accounts; -- $1 ?1 \\ \" ☂ \u{10ffff} \r\n\t";
     let document = Document { lookup: Some(text.to_owned()), body: text.to_owned(), ..record(text) };
@@ -160,8 +160,8 @@ async fn any_text_is_kept_but_what_no_engine_can(database: Database) {
     assert_eq!(store.list(kind, List { status: None, after: None, limit: 10 }).await.unwrap().len(), 1);
 }
 
-async fn what_is_too_large_is_refused(database: Database) {
-    let store = database.open().await;
+async fn what_is_too_large_is_refused(place: impl Place) {
+    let store = place.store().await;
     let large = |bytes| Document { body: "x".repeat(bytes), ..record("ptr_1") };
     let refused = store.commit(put(Kind::Connections, large(16 * 1024 * 1024 + 1))).await;
     assert!(matches!(refused, Err(StoreError::Engine(..))));

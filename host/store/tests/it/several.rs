@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use intent_gateway_domain::store::{Kind, Store as _, StoreError};
+use intent_gateway_domain::store::{Kind, StoreError};
 
-use crate::support::{Database, entry, on_both_engines, put, record, revision};
+use crate::support::{Place, entry, on_every_store, put, record, revision};
 
-on_both_engines!(
+on_every_store!(
     no_update_is_lost,
     a_change_of_ones_own_is_seen_at_once,
     a_change_of_another_is_seen_within_a_second,
@@ -16,9 +16,9 @@ on_both_engines!(
 /// How long a change of another gateway may take to be in force.
 const IN_FORCE_WITHIN: Duration = Duration::from_secs(1);
 
-async fn no_update_is_lost(database: Database) {
+async fn no_update_is_lost(place: impl Place) {
     const TASKS: u64 = 50;
-    let stores = [database.open_shared().await, database.open_shared().await];
+    let stores = [place.store().await, place.store().await];
     stores[0].commit(put(Kind::Accounts, record("ptr_1"))).await.unwrap();
     let tasks = (0..TASKS).map(|at| {
         let store = stores[usize::try_from(at % 2).unwrap()].clone();
@@ -42,20 +42,20 @@ async fn no_update_is_lost(database: Database) {
     }
     let document = stores[1].get(Kind::Accounts, "ptr_1").await.unwrap().expect("it is there");
     assert_eq!((document.body, document.revision), (TASKS.to_string(), TASKS + 1));
-    assert_eq!(stores[0].verify_audit().await.unwrap().0, TASKS);
+    assert_eq!(stores[0].follow_audit().await.0, TASKS);
     assert_eq!(stores[0].changes().await.unwrap(), TASKS + 1);
 }
 
-async fn a_change_of_ones_own_is_seen_at_once(database: Database) {
-    let store = database.open().await;
+async fn a_change_of_ones_own_is_seen_at_once(place: impl Place) {
+    let store = place.store().await;
     let seen = store.changes().await.unwrap();
     store.commit(put(Kind::Connections, record("ptr_1"))).await.unwrap();
     let waited = tokio::time::timeout(Duration::from_millis(50), store.wait_for_change(seen)).await;
     assert_eq!(waited, Ok(seen + 1));
 }
 
-async fn a_change_of_another_is_seen_within_a_second(database: Database) {
-    let (ours, theirs) = (database.open().await, database.open().await);
+async fn a_change_of_another_is_seen_within_a_second(place: impl Place) {
+    let (ours, theirs) = (place.store().await, place.store().await);
     let mut seen = ours.changes().await.unwrap();
     for at in 0..5 {
         let started = Instant::now();
@@ -66,13 +66,13 @@ async fn a_change_of_another_is_seen_within_a_second(database: Database) {
         done.unwrap();
         assert_eq!(next, Ok(seen + 1));
         assert!(started.elapsed() < IN_FORCE_WITHIN, "it took {:?}", started.elapsed());
-        assert_eq!(revision(&ours, Kind::Credentials, &format!("ptr_{at}")).await, Some(1));
+        assert_eq!(revision(&*ours, Kind::Credentials, &format!("ptr_{at}")).await, Some(1));
         seen += 1;
     }
 }
 
-async fn what_concerns_nobody_else_wakes_nobody(database: Database) {
-    let store = database.open().await;
+async fn what_concerns_nobody_else_wakes_nobody(place: impl Place) {
+    let store = place.store().await;
     let seen = store.changes().await.unwrap();
     store.commit(put(Kind::EmailCodes, record("a@x.example"))).await.unwrap();
     store.commit(put(Kind::Reviews, record("rev_1"))).await.unwrap();

@@ -1,12 +1,18 @@
-//! A database of either engine for one test, and what the tests put into it.
+//! A database of either engine for one test, or the fakes in its stead, and what the tests put into it.
 
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use intent_gateway_domain::audit::{Actor, AuditDraft};
-use intent_gateway_domain::store::{Change, Document, Kind, Store as _, StoreError, Write};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use intent_gateway_domain::audit::{Actor, AuditDraft, ChainCheck};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::store::{Change, Document, Kind, Store, StoreError, Write};
+use intent_gateway_ledger::{Books, Verification, verify};
 use intent_gateway_store::{Location, SqlStore};
+use intent_gateway_testing::books::MemoryBooks;
+use intent_gateway_testing::store::MemoryStore;
 use serde_json::json;
 use tempfile::TempDir;
 use test_servers::postgres::Postgres;
@@ -112,7 +118,115 @@ impl Database {
     }
 }
 
-/// Makes a test of each function for each engine.
+/// A store whose audit log can be followed from its first entry on, each in its own way.
+pub(crate) trait CheckedStore: Store {
+    /// The number of entries and the digest of the last.
+    fn follow_audit(&self) -> BoxFuture<'_, (u64, Digest)>;
+}
+
+/// A ledger that can be checked, each in its own way.
+pub(crate) trait CheckedBooks: Books {
+    fn check(&self) -> BoxFuture<'_, Verification>;
+}
+
+impl CheckedStore for SqlStore {
+    fn follow_audit(&self) -> BoxFuture<'_, (u64, Digest)> {
+        self.verify_audit().map(|head| head.expect("the log holds together")).boxed()
+    }
+}
+
+impl CheckedBooks for SqlStore {
+    fn check(&self) -> BoxFuture<'_, Verification> {
+        self.verify_ledger().map(|found| found.expect("it reads")).boxed()
+    }
+}
+
+impl CheckedStore for MemoryStore {
+    fn follow_audit(&self) -> BoxFuture<'_, (u64, Digest)> {
+        let mut check = ChainCheck::default();
+        self.log().iter().try_for_each(|entry| check.take(entry)).expect("the log holds together");
+        std::future::ready(check.head()).boxed()
+    }
+}
+
+impl CheckedBooks for MemoryBooks {
+    fn check(&self) -> BoxFuture<'_, Verification> {
+        std::future::ready(verify(&*self.entries_held())).boxed()
+    }
+}
+
+/// Where a case finds what it asks: on a database, or in the fakes. Several stores at one place are several gateways.
+pub(crate) trait Place {
+    async fn store(&self) -> Arc<dyn CheckedStore>;
+
+    async fn books(&self) -> Arc<dyn CheckedBooks>;
+}
+
+impl Place for Database {
+    async fn store(&self) -> Arc<dyn CheckedStore> {
+        self.open_shared().await
+    }
+
+    async fn books(&self) -> Arc<dyn CheckedBooks> {
+        self.open_shared().await
+    }
+}
+
+/// The fakes that the other crates' tests stand on.
+#[derive(Default)]
+pub(crate) struct Memory {
+    store: Arc<MemoryStore>,
+    books: Arc<MemoryBooks>,
+}
+
+impl Place for Memory {
+    async fn store(&self) -> Arc<dyn CheckedStore> {
+        self.store.clone()
+    }
+
+    async fn books(&self) -> Arc<dyn CheckedBooks> {
+        self.books.clone()
+    }
+}
+
+/// Makes a test of each function for each engine, and for the fakes.
+macro_rules! on_every_store {
+    ($($case:ident),* $(,)?) => {
+        mod every_store {
+            mod sqlite {
+                $(
+                    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                    async fn $case() {
+                        super::super::$case($crate::support::Database::sqlite()).await;
+                    }
+                )*
+            }
+
+            mod postgres {
+                $(
+                    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                    async fn $case() {
+                        if let Some(database) = $crate::support::Database::postgres() {
+                            super::super::$case(database).await;
+                        }
+                    }
+                )*
+            }
+
+            mod memory {
+                $(
+                    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                    async fn $case() {
+                        super::super::$case($crate::support::Memory::default()).await;
+                    }
+                )*
+            }
+        }
+    };
+}
+pub(crate) use on_every_store;
+
+/// Makes a test of each function for each engine: what concerns files, servers and restarts.
 macro_rules! on_both_engines {
     ($($case:ident),* $(,)?) => {
         mod sqlite {
@@ -170,6 +284,6 @@ pub(crate) fn is_conflict(result: &Result<(), StoreError>, kind: Kind) -> bool {
 }
 
 /// The record's present revision.
-pub(crate) async fn revision(store: &SqlStore, kind: Kind, key: &str) -> Option<u64> {
+pub(crate) async fn revision(store: &dyn Store, kind: Kind, key: &str) -> Option<u64> {
     store.get(kind, key).await.expect("the store reads").map(|document| document.revision)
 }

@@ -129,6 +129,7 @@ fn implementation(input: &DeriveInput, members: &[Member<'_>], lifetime: Option<
                 name: #name,
                 doc: #doc,
                 required: !<#ty as ::contract_sdk::shape::Described>::OPTIONAL,
+                absence_ruled: <#ty as ::contract_sdk::shape::Described>::ABSENCE_RULED,
                 value: <#ty as ::contract_sdk::shape::Described>::DESC,
                 bounds: ::contract_sdk::shape::Bounds { #(#bounds,)* ..::contract_sdk::shape::Bounds::NONE },
             }

@@ -118,6 +118,8 @@ pub struct FieldDesc {
     /// What it says, for partners.
     pub doc: &'static str,
     pub required: bool,
+    /// A rule of the contract reports that it is absent, by a code of its own.
+    pub absence_ruled: bool,
     pub value: ValueDesc,
     pub bounds: Bounds,
 }

@@ -314,6 +314,47 @@ impl<'a, T: Shape<'a>> Shape<'a> for Nullable<T> {
     }
 }
 
+/// As [`Nullable`], but that it is absent is not reported where it is read: a rule of the contract does, for the error
+/// table has a code for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuledNullable<T> {
+    Absent,
+    Null,
+    Value(T),
+}
+
+impl<T: Copy> RuledNullable<T> {
+    /// What it says, if anything.
+    pub fn value(self) -> Option<T> {
+        match self {
+            Self::Absent | Self::Null => None,
+            Self::Value(value) => Some(value),
+        }
+    }
+}
+
+impl<T> RuledNullable<T> {
+    pub fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent)
+    }
+}
+
+impl<T: Described> Described for RuledNullable<T> {
+    const DESC: ValueDesc = ValueDesc { kind: T::DESC.kind, nullable: true };
+    const ABSENCE_RULED: bool = true;
+}
+
+impl<'a, T: Shape<'a>> Shape<'a> for RuledNullable<T> {
+    fn absent() -> Option<Self> {
+        Some(Self::Absent)
+    }
+
+    #[inline]
+    fn read(from: &mut Parser<'a>, at: &At<'_>, out: &mut Violations) -> Option<Self> {
+        Nullable::read(from, at, out).map(|Nullable(value)| value.map_or(Self::Null, Self::Value))
+    }
+}
+
 impl<T: Described> Described for Vec<T> {
     const DESC: ValueDesc = ValueDesc::of(Kind::Array(&T::DESC));
 }
@@ -360,6 +401,23 @@ impl Described for RawJson<'_> {
 
 impl<'a> Shape<'a> for RawJson<'a> {
     fn read(from: &mut Parser<'a>, _: &At<'_>, _: &mut Violations) -> Option<Self> {
+        Some(Self(from.raw()))
+    }
+}
+
+/// Any JSON object, kept as the text it came as. For blocks that must be there and whose members the intent leaves open.
+#[derive(Debug, Clone, Copy)]
+pub struct RawObject<'a>(pub &'a str);
+
+impl Described for RawObject<'_> {
+    const DESC: ValueDesc = ValueDesc::of(Kind::Object(&[]));
+}
+
+impl<'a> Shape<'a> for RawObject<'a> {
+    fn read(from: &mut Parser<'a>, at: &At<'_>, out: &mut Violations) -> Option<Self> {
+        if from.peek() != b'{' {
+            return wrong_type(from, at, out);
+        }
         Some(Self(from.raw()))
     }
 }

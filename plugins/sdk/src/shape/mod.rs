@@ -15,7 +15,7 @@ mod text;
 mod time;
 
 pub use desc::{Bounds, FieldDesc, Kind, TextFormat, ValueDesc, Vocabulary, VocabularyDesc};
-pub use leaf::{Amount, False, Inr, Nullable, RawJson};
+pub use leaf::{Amount, False, Inr, Nullable, RawJson, RawObject, RuledNullable};
 pub use read::{
     At, Described, Fields, Member, ObjectShape, Shape, read_document, read_object, read_text_member, read_vocabulary,
 };

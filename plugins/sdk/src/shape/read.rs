@@ -68,6 +68,9 @@ pub trait Described {
 
     /// Whether a member of this type may be absent.
     const OPTIONAL: bool = false;
+
+    /// Whether a rule of the contract reports that it is absent, and not whoever reads the shape.
+    const ABSENCE_RULED: bool = false;
 }
 
 /// A type that is read from JSON with every violation recorded. Derived for objects and vocabularies.

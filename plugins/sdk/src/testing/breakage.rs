@@ -81,7 +81,7 @@ impl Walk<'_> {
             panic!("the document to start from lacks {pointer}");
         };
         let document = without.to_string();
-        if field.required {
+        if field.required && !field.absence_ruled {
             let what = String::from("a missing member");
             self.broken.push(Breakage { pointer: pointer.clone(), what, code: code::REQUIRED, document });
         } else {

@@ -1,7 +1,7 @@
 //! Tokens signed with real keys of each kind, against an issuer whose key set is a variable.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -9,8 +9,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_testing::clock::TestClock;
 use jsonwebtoken::Header;
 use serde_json::json;
 use tokio::sync::Notify;
@@ -27,14 +27,6 @@ const AUDIENCE: &str = "gateway";
 const MINUTE_MS: u64 = 60_000;
 const HOUR_MS: u64 = 60 * MINUTE_MS;
 
-struct SetClock(AtomicU64);
-
-impl Clock for SetClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_ms(self.0.load(Ordering::Relaxed))
-    }
-}
-
 fn claims() -> Value {
     json!({ "iss": ISS, "aud": AUDIENCE, "sub": "asha", "iat": NOW, "exp": NOW + 600, "roles": ["staff", "operators"] })
 }
@@ -45,7 +37,7 @@ fn with(name: &str, value: impl Into<Value>) -> Value {
     claims
 }
 
-/// Answers with the document that is set, and counts how often it was asked.
+/// Answers with the document that is set, and counts how often it was asked. A port of this crate, so its fake is here.
 #[derive(Default)]
 struct Site {
     document: Mutex<Option<Bytes>>,
@@ -88,7 +80,7 @@ impl JwksFetch for Site {
 
 struct Setting {
     site: Arc<Site>,
-    clock: Arc<SetClock>,
+    clock: Arc<TestClock>,
     issuers: Arc<Issuers>,
 }
 
@@ -111,7 +103,7 @@ impl Setting {
     }
 
     fn of(configs: Vec<IssuerConfig>, keys: &[Value]) -> Self {
-        let (site, clock) = (Arc::new(Site::default()), Arc::new(SetClock(AtomicU64::new(NOW_MS))));
+        let (site, clock) = (Arc::new(Site::default()), TestClock::at(NOW_MS));
         site.shows(keys);
         let (fetch, port): (Arc<dyn JwksFetch>, Arc<dyn Clock>) = (site.clone(), clock.clone());
         let issuers = Arc::new(Issuers::new(configs, &fetch, &port).expect("usable"));
@@ -123,7 +115,7 @@ impl Setting {
     }
 
     fn later(&self, ms: u64) {
-        self.clock.0.fetch_add(ms, Ordering::Relaxed);
+        self.clock.advance(ms);
     }
 }
 
@@ -473,7 +465,7 @@ fn roles_come_from_claims() {
 #[test]
 fn configurations_are_checked() {
     let site: Arc<dyn JwksFetch> = Arc::new(Site::default());
-    let clock: Arc<dyn Clock> = Arc::new(SetClock(AtomicU64::new(NOW_MS)));
+    let clock: Arc<dyn Clock> = TestClock::at(NOW_MS);
     let new = |configs: Vec<IssuerConfig>| Issuers::new(configs, &site, &clock).map(|_| ());
     assert_eq!(new(vec![config(), config()]), Err(IssuerError::Twice(ISS.to_owned())));
     assert_eq!(new(vec![IssuerConfig { issuer: ISSUER.to_owned(), ..config() }]), Err(IssuerError::OwnName));

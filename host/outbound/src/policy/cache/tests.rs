@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use futures_executor::block_on;
@@ -9,35 +9,27 @@ use proptest::prelude::*;
 
 use super::super::arguments::Arguments;
 use super::*;
+use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract as test_support;
 
 const START: Timestamp = Timestamp::from_ms(1_000_000);
 
-#[derive(Default)]
-struct Hand(AtomicU64);
-
-impl Clock for Hand {
-    fn now(&self) -> Timestamp {
-        START.plus_ms(self.0.load(Ordering::Relaxed))
-    }
-}
-
 /// A cache in virtual time, and a partner that counts its calls.
 struct Bench {
     cache: AnswerCache<String>,
-    clock: Arc<Hand>,
+    clock: Arc<TestClock>,
     calls: Arc<AtomicUsize>,
 }
 
 impl Bench {
     fn new() -> Self {
-        let clock = Arc::new(Hand::default());
+        let clock = TestClock::at(START.as_ms());
         let cache = AnswerCache::new(Arc::clone(&clock) as Arc<dyn Clock>);
         Self { cache, clock, calls: Arc::default() }
     }
 
     fn at(&self, ms: u64) {
-        self.clock.0.store(ms, Ordering::Relaxed);
+        self.clock.set(START.plus_ms(ms).as_ms());
     }
 
     fn calls(&self) -> usize {

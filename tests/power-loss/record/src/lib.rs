@@ -1,5 +1,5 @@
-//! The notes that the shim leaves for whoever rolls back, and the names of the files that they are in. `test-servers`
-//! compiles this file too: the shim itself can be linked by nobody.
+//! The notes that the shim leaves for whoever rolls back, and the names of the files that they are in. A crate of its own,
+//! for the shim, which writes them, can be linked by nobody, and `test-servers` reads them.
 //!
 //! Notes are per file, in generations: a sync ends the present generation and, once it is done, removes it and those
 //! before it. All of this lies in one folder beside the watched one, on the same file system.

@@ -1,6 +1,5 @@
 //! The binary as a person or a script meets it: exit codes, what is printed where, and the way it stops.
 
-#[path = "cli/onboarding.rs"]
 mod onboarding;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

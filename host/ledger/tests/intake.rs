@@ -1,219 +1,88 @@
 //! Tests of taking reports: the order of the steps, what is judged by whom, and that a refusal leaves nothing behind.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
-
-use super::*;
-use crate::completion::signature::Signer;
-use crate::{EntryKind, genesis, link};
-use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::contract::{
-    CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload, PreparedRequest,
-};
+use intent_gateway_domain::clock::{Clock as _, Timestamp};
+use intent_gateway_domain::contract::CheckedCompletion;
 use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::error::{ContractError, ContractFault};
+use intent_gateway_domain::findings::Severity;
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::money::{Paise, Rate};
+use intent_gateway_domain::receipt::QuotedOptions;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_domain::store::StoreError;
-use intent_gateway_testing::contract::descriptor;
+use intent_gateway_ledger::completion::CLOSED_IN_FUTURE;
+use intent_gateway_ledger::completion::intake::{Acknowledgement, Delivery, Intake, IntakeError, REQUEST_NOT_ROUTED};
+use intent_gateway_ledger::completion::keyring::{KeyRing, STALE_AFTER_MS};
+use intent_gateway_ledger::completion::signature::{Presented, Signer, WINDOW_MS};
+use intent_gateway_ledger::{DeskError, Entry, EntryKind, Judge};
+use intent_gateway_testing::catalogue::Catalogue;
+use intent_gateway_testing::clock::TestClock;
+use intent_gateway_testing::contract::{ScriptedContract, descriptor, refusal, violation};
+use intent_gateway_testing::desk::MemoryDesk;
 use intent_gateway_testing::entropy::vault;
 use intent_gateway_testing::store::MemoryStore;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 const NOW: u64 = 1_767_225_600_000;
 const KEY: &str = "whsec_of_coolcar";
 const REFUSED_NOTE: &str = "no good";
 
 /// A contract that finds a mismatch wherever what was quoted is not what `done` says.
-struct Played {
-    descriptor: Descriptor,
-    digest: Digest,
-    calls: AtomicUsize,
+fn played(version: &str) -> Arc<ScriptedContract> {
+    let contract = ScriptedContract::new(descriptor(version)).with_digest(Digest::of(version.as_bytes()));
+    Arc::new(contract.on_check_completion(|_, report, quoted| judge(report, quoted)))
 }
 
-impl Played {
-    fn of(version: &str) -> Arc<Self> {
-        let digest = Digest::of(version.as_bytes());
-        Arc::new(Self { descriptor: descriptor(version), digest, calls: AtomicUsize::new(0) })
+fn judge(report: &str, quoted: Option<&str>) -> Result<CheckedCompletion, ContractError> {
+    let report: Value = serde_json::from_str(report).expect("the host has read it");
+    if report["notes"] == REFUSED_NOTE {
+        return Err(refusal("INVALID_REQUEST", [violation("/done", "NO_GOOD")]));
     }
-
-    fn judge(&self, report: &str, quoted: Option<&str>) -> Result<CheckedCompletion, ContractError> {
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        let report: Value = serde_json::from_str(report).expect("the host has read it");
-        let violation = |code: &str| Violation {
-            pointer: "/done".to_owned(),
-            code: code.to_owned(),
-            message: "Not what was quoted.".to_owned(),
-        };
-        if report["notes"] == REFUSED_NOTE {
-            let violations = vec![violation("NO_GOOD")];
-            return Err(ContractError::Refused(Refusal { code: "INVALID_REQUEST".to_owned(), violations }));
-        }
-        if report["notes"] == "trap" {
-            return Err(ContractFault::Trap("unreachable".to_owned()).into());
-        }
-        let quoted: Option<Value> = quoted.map(|quoted| serde_json::from_str(quoted).expect("an option"));
-        let mut findings = Vec::new();
-        if let Some(quoted) = quoted {
-            let differs = |name: &str| quoted[name] != report[name];
-            findings.extend(["done", "where"].into_iter().filter(|name| differs(name)).map(|_| violation("MISMATCH")));
-        }
-        let text = |name: &str| report[name].as_str().expect("a text").to_owned();
-        let misread = if report["notes"] == "misread" { 1 } else { 0 };
-        Ok(CheckedCompletion {
-            external_id: text("external_id"),
-            request_id: text("request_id"),
-            status: text("status"),
-            amount_paise: 149_950 + misread,
-            charged: report["status"] == "completed",
-            late_minutes: Some(7),
-            findings,
-        })
+    if report["notes"] == "trap" {
+        return Err(ContractFault::Trap("unreachable".to_owned()).into());
     }
-}
-
-impl Contract for Played {
-    fn descriptor(&self) -> &Descriptor {
-        &self.descriptor
+    let quoted: Option<Value> = quoted.map(|quoted| serde_json::from_str(quoted).expect("an option"));
+    let mut findings = Vec::new();
+    if let Some(quoted) = quoted {
+        let differs = |name: &str| quoted[name] != report[name];
+        let mismatches = ["done", "where"].into_iter().filter(|name| differs(name));
+        findings.extend(mismatches.map(|_| violation("/done", "MISMATCH")));
     }
-
-    fn digest(&self) -> Digest {
-        self.digest
-    }
-
-    fn classify<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<Classification, ContractFault>> {
-        unreachable!("only reports are judged here")
-    }
-
-    fn check_request<'a>(
-        &'a self,
-        _: &'a CallContext,
-        _: &'a str,
-        _: &'a str,
-    ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
-        unreachable!("only reports are judged here")
-    }
-
-    fn evaluate<'a>(
-        &'a self,
-        _: &'a CallContext,
-        _: &'a str,
-        _: &'a [Payload<'a>],
-    ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
-        unreachable!("only reports are judged here")
-    }
-
-    fn check_response<'a>(
-        &'a self,
-        _: &'a CallContext,
-        _: Exchange<'a>,
-    ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
-        unreachable!("only reports are judged here")
-    }
-
-    fn check_completion<'a>(
-        &'a self,
-        _: &'a CallContext,
-        report: &'a str,
-        quoted: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
-        async move { self.judge(report, quoted) }.boxed()
-    }
-}
-
-/// Loaded versions; the last is live.
-struct Loaded(Mutex<Vec<Arc<Played>>>);
-
-impl Contracts for Loaded {
-    fn live(&self, intent: &str) -> Option<Arc<dyn Contract>> {
-        let versions = self.0.lock().expect("no panic");
-        let live = versions.last().filter(|version| version.descriptor.intent.as_str() == intent);
-        live.map(|version| version.clone() as Arc<dyn Contract>)
-    }
-
-    fn find_loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
-        let versions = self.0.lock().expect("no panic");
-        let found = versions.iter().find(|version| version.digest == digest);
-        found.map(|version| version.clone() as Arc<dyn Contract>)
-    }
-
-    fn all(&self) -> Vec<Arc<dyn Contract>> {
-        Vec::new()
-    }
-
-    fn select_by_cues(&self, _: &str) -> Vec<Arc<dyn Contract>> {
-        Vec::new()
-    }
-}
-
-/// A ledger in memory, and what was quoted.
-#[derive(Default)]
-struct Memory {
-    entries: Mutex<Vec<Entry>>,
-    findings: Mutex<Vec<Finding>>,
-    quoted: Mutex<Vec<QuotedOptions>>,
-    looked_up: AtomicUsize,
-    /// What is booked is not seen by look-ups, as when another gateway has just booked it.
-    blind: std::sync::atomic::AtomicBool,
-    full: std::sync::atomic::AtomicBool,
-}
-
-impl ReportDesk for Memory {
-    fn look_up(&self, asked: OrderQuery) -> BoxFuture<'_, Result<KnownOrder, DeskError>> {
-        self.looked_up.fetch_add(1, Ordering::Relaxed);
-        let entries = self.entries.lock().expect("no panic");
-        let booked = entries.iter().rfind(|entry| entry.posting.order() == asked.order).cloned();
-        let booked = booked.filter(|_| !self.blind.load(Ordering::Relaxed));
-        let quoted = self.quoted.lock().expect("no panic").clone();
-        async { Ok(KnownOrder { booked, quoted }) }.boxed()
-    }
-
-    fn book(&self, booking: Booking) -> BoxFuture<'_, Result<Booked, DeskError>> {
-        if self.full.load(Ordering::Relaxed) {
-            return async { Err(DeskError::Full) }.boxed();
-        }
-        let mut entries = self.entries.lock().expect("no panic");
-        let before = entries.iter().rfind(|entry| entry.posting.order() == booking.order()).cloned();
-        let booked = match before {
-            Some(entry) if entry.posting.report == booking.posting().report => Booked::Repeat(entry),
-            Some(entry) => Booked::Conflict(entry.receipt_id()),
-            None => {
-                let (posting, findings) = booking.into_parts();
-                let (number, hash) = entries.last().map_or((0, genesis()), |entry| (entry.number, entry.hash));
-                let entry = link(posting, number + 1, hash);
-                entries.push(entry.clone());
-                self.findings.lock().expect("no panic").extend(findings);
-                Booked::First(entry)
-            }
-        };
-        async { Ok(booked) }.boxed()
-    }
-}
-
-struct Watch(AtomicU64);
-
-impl Clock for Watch {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_ms(self.0.load(Ordering::Relaxed))
-    }
+    let text = |name: &str| report[name].as_str().expect("a text").to_owned();
+    let misread = if report["notes"] == "misread" { 1 } else { 0 };
+    Ok(CheckedCompletion {
+        external_id: text("external_id"),
+        request_id: text("request_id"),
+        status: text("status"),
+        amount_paise: 149_950 + misread,
+        charged: report["status"] == "completed",
+        late_minutes: Some(7),
+        findings,
+    })
 }
 
 struct World {
     intake: Intake,
-    desk: Arc<Memory>,
-    contracts: Arc<Loaded>,
-    watch: Arc<Watch>,
+    desk: Arc<MemoryDesk>,
+    contracts: Arc<Catalogue>,
+    /// Every version that was ever loaded, in the order of the test.
+    versions: Vec<Arc<ScriptedContract>>,
+    watch: Arc<TestClock>,
 }
 
 impl World {
     fn new(versions: &[&str]) -> Self {
         let partner = PartnerId::parse("coolcar").expect("sound");
         let keys = Arc::new(KeyRing::new(Arc::new(MemoryStore::default()), vault(), [(partner, Secret::new(KEY))]));
-        let (desk, watch) = (Arc::new(Memory::default()), Arc::new(Watch(AtomicU64::new(NOW))));
-        let contracts = Arc::new(Loaded(Mutex::new(versions.iter().map(|version| Played::of(version)).collect())));
+        let (desk, watch) = (Arc::new(MemoryDesk::default()), TestClock::at(NOW));
+        // Of one intent, so that the last is live.
+        let versions: Vec<_> = versions.iter().map(|version| played(version)).collect();
+        let contracts = Catalogue::of(versions.iter().cloned());
         let intake = Intake {
             keys,
             contracts: contracts.clone(),
@@ -221,7 +90,7 @@ impl World {
             clock: watch.clone(),
             rate: Rate::DEFAULT,
         };
-        let world = Self { intake, desk, contracts, watch };
+        let world = Self { intake, desk, contracts, versions, watch };
         world.compare();
         world
     }
@@ -234,13 +103,14 @@ impl World {
 
     fn quote(&self, version: &str, options: &[Value]) {
         let options = options.iter().map(|option| RawValue::from_string(option.to_string()).expect("JSON")).collect();
-        self.desk.quoted.lock().expect("no panic").push(QuotedOptions {
+        let ranking = QuotedOptions {
             receipt: "rank_1".to_owned(),
             at_ms: NOW - 1_000,
             version: version.parse().expect("semver"),
             contract: Digest::of(version.as_bytes()),
             options,
-        });
+        };
+        self.desk.books.quote("req-1", ranking);
     }
 
     fn send(&self, body: &str) -> Result<Acknowledgement, IntakeError> {
@@ -261,17 +131,15 @@ impl World {
     }
 
     fn entries(&self) -> Vec<Entry> {
-        self.desk.entries.lock().expect("no panic").clone()
+        self.desk.books.entries_held().clone()
     }
 
     fn found(&self) -> Vec<String> {
-        let findings = self.desk.findings.lock().expect("no panic");
-        findings.iter().map(|finding| finding.violation.code.clone()).collect()
+        self.desk.books.findings().into_iter().map(|finding| finding.violation.code).collect()
     }
 
     fn judged(&self) -> usize {
-        let versions = self.contracts.0.lock().expect("no panic");
-        versions.iter().map(|version| version.calls.load(Ordering::Relaxed)).sum()
+        self.versions.iter().map(|version| version.calls().len()).sum()
     }
 }
 
@@ -339,19 +207,19 @@ fn nothing_looks_into_a_body_whose_signature_does_not_hold() {
     {
         assert_eq!(code(world.present(partner, timestamp, &signature, body)), "SIGNATURE_INVALID");
     }
-    let old = NOW - crate::completion::signature::WINDOW_MS - 1;
+    let old = NOW - WINDOW_MS - 1;
     let signature = Signer::new(&Secret::new(KEY)).sign(old, b"no JSON");
     assert_eq!(code(world.present("coolcar", &old.to_string(), &signature, b"no JSON")), "TIMESTAMP_OUT_OF_WINDOW");
-    assert_eq!((world.desk.looked_up.load(Ordering::Relaxed), world.judged(), world.entries().len()), (0, 0, 0));
+    assert_eq!((world.desk.looked_up(), world.judged(), world.entries().len()), (0, 0, 0));
 }
 
 #[test]
 fn a_ring_that_is_too_old_takes_nothing() {
     let world = World::new(&["1.0.0"]);
-    let stale = crate::completion::keyring::STALE_AFTER_MS;
-    world.watch.0.store(NOW + stale, Ordering::Relaxed);
+    let stale = STALE_AFTER_MS;
+    world.watch.set(NOW + stale);
     world.send(&report().to_string()).expect("just fresh enough");
-    world.watch.0.store(NOW + stale + 1, Ordering::Relaxed);
+    world.watch.set(NOW + stale + 1);
     assert_eq!(code(world.send(&report().to_string())), "STALE");
     world.intake.keys.note_compared(Timestamp::from_ms(NOW + stale));
     world.send(&report().to_string()).expect("compared with the store");
@@ -363,19 +231,21 @@ fn a_repeat_is_answered_alike_and_not_judged_again() {
     let first = world.send(&report().to_string()).expect("taken");
     let judged = world.judged();
     // The version that is live meanwhile would refuse it.
-    world.contracts.0.lock().expect("no panic").push(Played::of("2.0.0"));
+    let newer = played("2.0.0");
+    world.contracts.activate(newer.clone());
     let pretty = serde_json::to_string_pretty(&report()).expect("serialises").replace("1499.5", "1.4995e3");
     assert_eq!(world.send(&pretty).expect("taken"), first);
     assert_eq!((world.judged(), world.entries().len()), (judged, 1));
     let other = code(world.send(&with("gst_inr", json!(1))));
     assert_eq!((other, world.judged(), world.entries().len()), ("IDEMPOTENCY_CONFLICT", judged, 1));
+    assert_eq!(newer.calls(), []);
 }
 
 #[test]
 fn what_was_booked_between_look_up_and_booking_is_not_booked_again() {
     let world = World::new(&["1.0.0"]);
     let first = world.send(&report().to_string()).expect("taken");
-    world.desk.blind.store(true, Ordering::Relaxed);
+    world.desk.overlook();
     assert_eq!(world.send(&report().to_string()).expect("taken"), first);
     assert_eq!(code(world.send(&with("tips_inr", json!(2)))), "IDEMPOTENCY_CONFLICT");
     assert_eq!(world.entries().len(), 1);
@@ -395,7 +265,7 @@ fn refusals_leave_nothing_behind() {
     for (body, expected) in cases {
         assert_eq!(code(world.send(&body)), expected, "{body}");
     }
-    world.desk.full.store(true, Ordering::Relaxed);
+    world.desk.refuse_bookings(DeskError::Full);
     assert_eq!(code(world.send(&report().to_string())), "FULL");
     assert_eq!((world.entries().len(), world.found().len()), (0, 0));
 }
@@ -413,10 +283,10 @@ fn the_version_that_ranked_judges_and_a_stand_in_is_told() {
     assert_eq!(world.found(), [REQUEST_NOT_ROUTED]);
     world.quote("1.0.0", &[json!({"done": "gas", "where": "here"})]);
     assert_eq!(judge("BK-2"), ("1.0.0".to_owned(), false));
-    world.contracts.0.lock().expect("no panic").remove(0);
+    world.contracts.unload(Digest::of(b"1.0.0"));
     assert_eq!(judge("BK-3"), ("1.1.0".to_owned(), true));
     // An intent that is out of service is still judged by the version that ranked.
-    world.contracts.0.lock().expect("no panic").clear();
+    world.contracts.unload(Digest::of(b"1.1.0"));
     assert_eq!(code(world.send(&with("external_id", json!("BK-4")))), "INVALID_INTENT");
     assert_eq!(world.found(), [REQUEST_NOT_ROUTED]);
 }
@@ -438,7 +308,7 @@ fn the_option_that_fits_best_is_the_one_compared_with() {
     // The search ends with the one that fits.
     assert_eq!(send("BK-2"), 4);
     assert_eq!(world.found(), ["MISMATCH"]);
-    let findings = world.desk.findings.lock().expect("no panic");
+    let findings = world.desk.books.findings();
     assert_eq!(findings[0].external_id.as_deref(), Some("BK-1"));
     assert_eq!((findings[0].severity, findings[0].partner.as_str()), (Severity::Note, "coolcar"));
 }
@@ -448,26 +318,13 @@ fn findings_of_the_host_and_of_the_contract_are_kept_together() {
     let world = World::new(&["1.0.0"]);
     world.quote("1.0.0", &[json!({"done": "leak", "where": "here"})]);
     world.send(&with("closed_at", json!("2026-01-02T05:00:00+05:30"))).expect("taken");
-    assert_eq!(world.found(), [crate::completion::CLOSED_IN_FUTURE, "MISMATCH"]);
-}
-
-/// For look-ups that fail.
-struct Down;
-
-impl ReportDesk for Down {
-    fn look_up(&self, _: OrderQuery) -> BoxFuture<'_, Result<KnownOrder, DeskError>> {
-        async { Err(DeskError::Store(Arc::new(StoreError::Busy))) }.boxed()
-    }
-
-    fn book(&self, _: Booking) -> BoxFuture<'_, Result<Booked, DeskError>> {
-        unreachable!("what cannot be looked up is not booked")
-    }
+    assert_eq!(world.found(), [CLOSED_IN_FUTURE, "MISMATCH"]);
 }
 
 #[test]
 fn what_cannot_be_looked_up_is_not_booked() {
-    let mut world = World::new(&["1.0.0"]);
-    world.intake.desk = Arc::new(Down);
+    let world = World::new(&["1.0.0"]);
+    world.desk.refuse_look_ups(DeskError::Store(Arc::new(StoreError::Busy)));
     assert_eq!(code(world.send(&report().to_string())), "FAILED");
-    assert_eq!(world.judged(), 0);
+    assert_eq!((world.judged(), world.entries().len()), (0, 0));
 }

@@ -8,18 +8,18 @@ use std::path::Path;
 const NONE: &str = "none";
 
 /// An utterance and what it is.
-pub(crate) struct Labelled {
-    pub(crate) utterance: String,
+pub struct Labelled {
+    pub utterance: String,
     /// An intent, `elsewhere:` and an intent, or `none`.
-    pub(crate) expected: String,
+    pub expected: String,
     /// Intents that it asks for besides.
-    pub(crate) also: BTreeSet<String>,
+    pub also: BTreeSet<String>,
     /// What makes it easy or hard.
-    pub(crate) kind: String,
+    pub kind: String,
 }
 
 /// Reads one half of the set: `tuning`, from which the words of the contracts were written, or `held-out`.
-pub(crate) fn read(half: &str) -> Vec<Labelled> {
+pub fn read(half: &str) -> Vec<Labelled> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("utterances").join(format!("{half}.tsv"));
     let text =
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()));
@@ -38,7 +38,7 @@ pub(crate) fn read(half: &str) -> Vec<Labelled> {
 }
 
 /// The label of an answer, in the terms of the expected ones.
-pub(crate) fn label(decision: &str, intent: Option<&str>) -> String {
+pub fn label(decision: &str, intent: Option<&str>) -> String {
     match (decision, intent) {
         ("intent", Some(intent)) => intent.to_owned(),
         ("elsewhere", Some(intent)) => format!("elsewhere:{intent}"),
@@ -48,7 +48,7 @@ pub(crate) fn label(decision: &str, intent: Option<&str>) -> String {
 
 /// Right answers out of all.
 #[derive(Default, Clone, Copy)]
-pub(crate) struct Share {
+pub struct Share {
     right: usize,
     all: usize,
 }
@@ -60,7 +60,7 @@ impl Share {
     }
 
     /// 0..=1; nothing asked is nothing wrong.
-    pub(crate) fn value(self) -> f64 {
+    pub fn value(self) -> f64 {
         if self.all == 0 { 1.0 } else { self.right as f64 / self.all as f64 }
     }
 }
@@ -73,18 +73,18 @@ impl std::fmt::Display for Share {
 
 /// What came of one half of the set.
 #[derive(Default)]
-pub(crate) struct Tally {
+pub struct Tally {
     /// Decisions.
-    pub(crate) accuracy: Share,
+    pub accuracy: Share,
     /// Utterances of which decision and intents besides are right.
-    pub(crate) whole: Share,
+    pub whole: Share,
     by_kind: BTreeMap<String, Share>,
     confused: BTreeMap<(String, String), usize>,
 }
 
 impl Tally {
     /// Counts one answer; whether its decision was right.
-    pub(crate) fn add(&mut self, asked: &Labelled, label: &str, also: &BTreeSet<String>) -> bool {
+    pub fn add(&mut self, asked: &Labelled, label: &str, also: &BTreeSet<String>) -> bool {
         let right = asked.expected == label;
         self.accuracy.add(right);
         self.whole.add(right && asked.also == *also);
@@ -94,7 +94,7 @@ impl Tally {
     }
 
     /// Accuracy, per kind, and the confusion table: counts only, so that looking at it teaches no utterance.
-    pub(crate) fn report(&self, half: &str) -> String {
+    pub fn report(&self, half: &str) -> String {
         let mut text = format!("{half}\n  decisions right            {}\n", self.accuracy);
         let _ = writeln!(text, "  with all intents besides   {}", self.whole);
         for (kind, share) in &self.by_kind {

@@ -1,0 +1,64 @@
+//! Probes of a partner's server, and tools that have changed.
+
+use http::StatusCode;
+use intent_gateway_domain::probe::{ProbeFailure, Step};
+use intent_gateway_testing::probe::{PROBE_MS, shown_tool};
+use serde_json::json;
+
+use super::{Partner, go_live, mcp_admin, team, team_get};
+use crate::support::{Gateway, INTENT, refused};
+
+#[tokio::test]
+async fn a_failed_probe_is_an_answer_and_is_recorded() {
+    let gateway = Gateway::new().await;
+    let partner = Partner::sign_up(&gateway).await;
+    partner.give_everything().await;
+    let (code, message) = ("PARTNER_UNREACHABLE".to_owned(), "no connection".to_owned());
+    gateway.kept.server.fail(ProbeFailure { step: Step::Initialize, code, message });
+    let answer = team(&gateway, &mcp_admin(&partner, "probe"), json!({})).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert_eq!(
+        (&answer.json()["ok"], &answer.json()["failure"]["code"]),
+        (&json!(false), &json!("PARTNER_UNREACHABLE"))
+    );
+    let shown = team_get(&gateway, &format!("/api/v1/mcp-admin/{}", partner.id)).await;
+    assert_eq!((&shown["state"], &shown["probe"]["passed"]), (&json!("probe_failed"), &json!(false)));
+    assert_eq!(shown["probe"]["failed_step"]["step"], "initialize");
+    assert_eq!(shown["probe"]["elapsed_ms"], PROBE_MS);
+    let early = team(&gateway, &mcp_admin(&partner, "test"), json!({ "intent": INTENT, "requests": [{}] })).await;
+    assert_eq!(early.refusal(), refused(409, "NO_PROBE"));
+
+    gateway.kept.server.recover();
+    let answer = team(&gateway, &mcp_admin(&partner, "probe"), json!({})).await.json();
+    assert_eq!((&answer["ok"], &answer["connection"]["state"]), (&json!(true), &json!("sandbox")));
+    assert_eq!(answer["connection"]["probe"]["tool_report"]["accepted"][0]["name"], "search_things");
+    let wrong = team(&gateway, &mcp_admin(&partner, "test"), json!({ "intent": "thing", "requests": ["x"] })).await;
+    assert_eq!(wrong.refusal(), refused(400, "INVALID_REQUEST"));
+    let wrong = team(&gateway, &mcp_admin(&partner, "test"), json!({ "intent": "thing" })).await;
+    assert_eq!(wrong.refusal(), refused(400, "INVALID_INTENT"));
+    let overruled = json!([{ "code": "TWO_SHELVES", "note": "Believe me." }]);
+    let order = json!({ "intent": INTENT, "requests": [{}], "confirmed": overruled });
+    let wrong = team(&gateway, &mcp_admin(&partner, "test"), order).await;
+    assert_eq!(wrong.json()["error"]["violations"][0]["pointer"], "/confirmed");
+    let refused_sample = json!({ "intent": INTENT, "requests": [{}, { "mode": "invalid" }] });
+    let wrong = team(&gateway, &mcp_admin(&partner, "test"), refused_sample).await;
+    assert_eq!(wrong.json()["error"]["violations"][0]["pointer"], "/requests/1/a");
+}
+
+#[tokio::test]
+async fn changed_tools_are_quarantined_until_they_are_accepted() {
+    let gateway = Gateway::new().await;
+    let partner = Partner::sign_up(&gateway).await;
+    go_live(&partner).await;
+    let reason = json!({ "reason": "Only the wording." });
+    let early = team(&gateway, &mcp_admin(&partner, "accept-drift"), reason.clone()).await;
+    assert_eq!(early.refusal(), refused(409, "NO_DRIFT"));
+    gateway.kept.server.show([shown_tool("Finds other things.")]);
+    let probed = team(&gateway, &mcp_admin(&partner, "probe"), json!({})).await.json();
+    assert_eq!(probed["connection"]["state"], "live");
+    assert_eq!(probed["connection"]["quarantine"][INTENT][0]["kind"], "DESCRIPTION_CHANGED");
+    let open = team_get(&gateway, "/api/v1/admin/reviews?status=open").await;
+    assert_eq!(open["reviews"][0]["subject"]["kind"], "drift");
+    let accepted = team(&gateway, &mcp_admin(&partner, "accept-drift"), reason).await;
+    assert_eq!(accepted.json()["quarantine"], json!({}));
+}

@@ -1,0 +1,99 @@
+//! How a business signs up and in, and what strangers learn.
+
+use http::StatusCode;
+use intent_gateway_http::Limits;
+use intent_gateway_http::auth::Role;
+use serde_json::{Value, json};
+
+use super::{EMAIL, Partner, code, post};
+use crate::support::{Ask, Gateway, LIMITS, NOW_MS, refused};
+
+#[tokio::test]
+async fn codes_are_good_once_and_not_for_long() {
+    let gateway = Gateway::new().await;
+    let verify = async |email: &str, code: &str| {
+        post(&gateway, "/api/v1/business/sign-up/verify", json!({ "email": email, "code": code })).await
+    };
+    let first = code(&gateway, EMAIL).await;
+    let wrong = if first == "000000" { "000001" } else { "000000" };
+    let refusal = verify(EMAIL, wrong).await;
+    assert_eq!(refusal.refusal(), refused(401, "INVALID_AUTH"));
+    assert_eq!(refusal.headers["www-authenticate"], "Bearer");
+    assert_eq!(verify("nobody@coolcar.example", &first).await.refusal(), refused(401, "INVALID_AUTH"));
+    let opened = verify(EMAIL, &first).await.json();
+    assert_eq!(opened["created"], true);
+    assert_eq!(verify(EMAIL, &first).await.refusal(), refused(401, "INVALID_AUTH"), "used");
+
+    // The address has an account now: the answer tells nobody, and the code enters it.
+    let second = code(&gateway, EMAIL).await;
+    let entered = verify(EMAIL, &second).await.json();
+    assert_eq!((&entered["created"], &entered["account_id"]), (&json!(false), &opened["account_id"]));
+    let third = code(&gateway, EMAIL).await;
+    gateway.clock.set(NOW_MS + 11 * 60_000);
+    assert_eq!(verify(EMAIL, &third).await.refusal(), refused(401, "INVALID_AUTH"), "too old");
+}
+
+#[tokio::test]
+async fn sign_in_tells_strangers_nothing() {
+    let gateway = Gateway::new().await;
+    let sign_in = async |email: &str| post(&gateway, "/api/v1/business/sign-in", json!({ "email": email })).await;
+    Partner::sign_up(&gateway).await;
+    let (known, unknown) = (sign_in(EMAIL).await, sign_in("nobody@else.example").await);
+    assert_eq!((known.status, unknown.status), (StatusCode::ACCEPTED, StatusCode::ACCEPTED));
+    assert_eq!(known.json()["expires_at"], unknown.json()["expires_at"]);
+    let before = gateway.kept.letters.mails().len();
+    gateway.onboarding.postman.deliver().await.expect("delivered");
+    let letters = gateway.kept.letters.mails();
+    assert_eq!(letters.len(), before + 1);
+    assert!(letters.iter().all(|mail| mail.to == EMAIL));
+}
+
+#[tokio::test]
+async fn too_many_codes_are_refused_with_a_time_to_wait() {
+    let gateway = Gateway::new().await;
+    let asked = json!({ "email": EMAIL, "business_name": "CoolCar" });
+    let mut last = None;
+    for _ in 0..6 {
+        last = Some(post(&gateway, "/api/v1/business/sign-up", asked.clone()).await);
+    }
+    let last = last.expect("an answer");
+    assert_eq!(last.refusal(), refused(429, "RATE_LIMITED"));
+    assert_eq!(last.headers["retry-after"], "3600");
+}
+
+#[tokio::test]
+async fn one_client_may_ask_so_often_without_a_token() {
+    let limits = Limits { open_per_minute: 3.try_into().expect("not zero"), ..LIMITS };
+    let gateway = Gateway::with(limits).await;
+    let ask = async || post(&gateway, "/api/v1/business/sign-in", json!({ "email": EMAIL })).await;
+    for _ in 0..3 {
+        assert_eq!(ask().await.status, StatusCode::ACCEPTED);
+    }
+    let refusal = ask().await;
+    assert_eq!(refusal.refusal(), refused(429, "RATE_LIMITED"));
+    assert_eq!(refusal.headers["cache-control"], "no-store");
+    assert!(refusal.headers.contains_key("retry-after"));
+    let own = Ask::get("/api/v1/intents").role(Role::Orchestrator);
+    assert_eq!(gateway.call(own).await.status, StatusCode::OK, "whoever has a token is not counted");
+}
+
+#[tokio::test]
+async fn what_strangers_send_is_checked() {
+    let gateway = Gateway::new().await;
+    let violations = async |path: &str, body: Value| {
+        let answer = post(&gateway, path, body).await;
+        assert_eq!(answer.refusal(), refused(400, "INVALID_REQUEST"));
+        let violations = answer.json()["error"]["violations"].as_array().expect("violations").clone();
+        violations.iter().map(|one| one["pointer"].as_str().expect("text").to_owned()).collect::<Vec<_>>()
+    };
+    let sign_up = "/api/v1/business/sign-up";
+    assert_eq!(violations(sign_up, json!({})).await, ["/email", "/business_name"]);
+    assert_eq!(violations(sign_up, json!({ "email": 1, "business_name": [] })).await, ["/email", "/business_name"]);
+    for email in ["asha", "asha@gmail.com", "a@b@c.example", "asha@cool car.example", "asha\u{0}@coolcar.example"] {
+        let pointers = violations(sign_up, json!({ "email": email, "business_name": "CoolCar" })).await;
+        assert_eq!(pointers, ["/email"], "{email}");
+    }
+    let verify = "/api/v1/business/sign-up/verify";
+    assert_eq!(violations(verify, json!({ "email": EMAIL, "code": 123_456 })).await, ["/code"]);
+    assert_eq!(violations("/api/v1/business/token", json!([])).await, ["", "/client_id", "/client_secret"]);
+}

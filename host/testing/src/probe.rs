@@ -1,0 +1,121 @@
+//! What onboarding looks at from outside: a partner's server as probes see it, and pages.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, ready};
+use intent_gateway_domain::endpoint::Endpoint;
+use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::ports::{PageFetch, PartnerProbe};
+use intent_gateway_domain::probe::{FetchedPage, ProbeFailure, ProbeRecord, ProbeRequest, ProbeStep, Step};
+use serde_json::{Value, json};
+
+/// How long every probe takes.
+pub const PROBE_MS: u64 = 42;
+
+/// The descriptor of the tool `search_things` of `test.find_things`, as a partner's server shows it.
+#[must_use]
+pub fn shown_tool(description: &str) -> Value {
+    json!({
+        "name": "search_things",
+        "description": description,
+        "inputSchema": { "type": "object", "properties": {}, "required": [] },
+        "_meta": { "platform": { "intent": "test.find_things", "domain": "test" } },
+    })
+}
+
+/// A partner's server that shows the tools that the test says, at every HTTPS address.
+pub struct ProbedServer(Mutex<State>);
+
+struct State {
+    tools: Vec<Value>,
+    failure: Option<ProbeFailure>,
+    during_next: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl ProbedServer {
+    /// A server that shows these tools.
+    pub fn showing(tools: impl IntoIterator<Item = Value>) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(State { tools: tools.into_iter().collect(), failure: None, during_next: None })))
+    }
+
+    /// From here on, it shows these tools.
+    pub fn show(&self, tools: impl IntoIterator<Item = Value>) {
+        self.state().tools = tools.into_iter().collect();
+    }
+
+    /// From here on, it shows its tools with a change.
+    pub fn change_tools(&self, change: impl FnOnce(&mut Vec<Value>)) {
+        change(&mut self.state().tools);
+    }
+
+    /// From here on, probes fail like this, before they see any tool.
+    pub fn fail(&self, failure: ProbeFailure) {
+        self.state().failure = Some(failure);
+    }
+
+    /// From here on, probes pass again.
+    pub fn recover(&self) {
+        self.state().failure = None;
+    }
+
+    /// Runs in the middle of the next probe.
+    pub fn during_next_probe(&self, hook: impl FnOnce() + Send + 'static) {
+        self.state().during_next = Some(Box::new(hook));
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().expect("no test panics in it")
+    }
+}
+
+impl PartnerProbe for ProbedServer {
+    fn admits(&self, endpoint: &Endpoint) -> Result<(), CallFailure> {
+        match endpoint.url().starts_with("https://") {
+            true => Ok(()),
+            false => Err(CallFailure::AddressRefused("plain HTTP is not allowed".to_owned())),
+        }
+    }
+
+    fn probe<'a>(&'a self, request: ProbeRequest<'a>) -> BoxFuture<'a, ProbeRecord> {
+        // The hook may change the server, so it runs without the lock.
+        let hook = self.state().during_next.take();
+        if let Some(hook) = hook {
+            hook();
+        }
+        let state = self.state();
+        let mut record = ProbeRecord::new(request.endpoint.clone(), request.now_ms);
+        record.ended_at_ms += PROBE_MS;
+        let passed = state.failure.is_none();
+        record.steps.push(ProbeStep { step: Step::Initialize, passed, elapsed_ms: PROBE_MS });
+        record.failure.clone_from(&state.failure);
+        if passed {
+            record.tools.clone_from(&state.tools);
+        }
+        ready(record).boxed()
+    }
+}
+
+/// A site of which every page is alike: there, of 4,000 bytes and in HTML, until the test says otherwise.
+pub struct Pages(Mutex<(u16, u64, &'static str)>);
+
+impl Default for Pages {
+    fn default() -> Self {
+        Self(Mutex::new((200, 4_000, "text/html; charset=utf-8")))
+    }
+}
+
+impl Pages {
+    /// From here on, pages have this status, so many bytes and this media type.
+    pub fn answer(&self, status: u16, bytes: u64, content_type: &'static str) {
+        *self.0.lock().expect("no test panics in it") = (status, bytes, content_type);
+    }
+}
+
+impl PageFetch for Pages {
+    fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<FetchedPage, CallFailure>> {
+        let (status, bytes, content_type) = *self.0.lock().expect("no test panics in it");
+        let content_type = Some(content_type.to_owned());
+        ready(Ok(FetchedPage { url: url.to_owned(), status, content_type, bytes })).boxed()
+    }
+}
