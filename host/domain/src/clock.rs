@@ -48,13 +48,8 @@ impl Timestamp {
 
 /// Tells the time of day. A port, so that tests run in virtual time.
 pub trait Clock: Send + Sync {
-    /// Milliseconds since the Unix epoch.
-    fn now_ms(&self) -> u64;
-
     /// The time of day.
-    fn now(&self) -> Timestamp {
-        Timestamp::from_ms(self.now_ms())
-    }
+    fn now(&self) -> Timestamp;
 }
 
 /// The machine's clock.
@@ -62,11 +57,10 @@ pub trait Clock: Send + Sync {
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    fn now_ms(&self) -> u64 {
+    fn now(&self) -> Timestamp {
         // A clock before 1970 reads as 1970: every deadline is then in the future, nothing panics.
-        SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |elapsed| u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
+        let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_ms(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
     }
 }
 

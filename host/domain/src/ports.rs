@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::clock::Timestamp;
 use crate::contract::{
     CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Need, Payload,
     PreparedRequest,
@@ -233,7 +234,7 @@ pub struct Selection {
 pub trait PartnerDirectory: Send + Sync {
     /// The live partners that list the intent, serve the place and are open at the hour that counts; see
     /// `selection`.
-    fn select(&self, intent: &str, need: &Need, now_ms: u64) -> Selection;
+    fn select(&self, intent: &str, need: &Need, now: Timestamp) -> Selection;
 
     /// A partner by its identifier.
     fn find(&self, id: &PartnerId) -> Option<Arc<Partner>> {
@@ -342,9 +343,9 @@ pub trait Evidence: Send + Sync {
     ) -> BoxFuture<'a, Result<Vec<KeptFinding>, StoreError>>;
 
     /// The findings that are strikes, against all partners, in order of their number: those with a number above `after`
-    /// that were found at `since_ms` or later, at most `limit`. Of two, the one kept first has the lower number and is
+    /// that were found at `since` or later, at most `limit`. Of two, the one kept first has the lower number and is
     /// seen first, whichever process has kept it: whoever remembers the last number misses none.
-    fn strikes(&self, after: u64, since_ms: u64, limit: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>>;
+    fn strikes(&self, after: u64, since: Timestamp, limit: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>>;
 
     /// A receipt by its identifier.
     fn receipt<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Receipt>, StoreError>>;
@@ -366,7 +367,7 @@ pub trait Evidence: Send + Sync {
     fn receipts_of<'a>(&'a self, request_id: &'a str, limit: u32) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;
 
     /// Forgets findings and receipts from before a time; how many there were.
-    fn forget(&self, before_ms: u64) -> BoxFuture<'_, Result<u64, StoreError>>;
+    fn forget(&self, before: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>>;
 }
 
 /// Sends mail.

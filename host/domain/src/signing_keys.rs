@@ -4,6 +4,7 @@
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
+use crate::clock::Timestamp;
 use crate::id::PartnerId;
 use crate::store::{Kind, Record, StoreError};
 use crate::vault::Sealed;
@@ -54,5 +55,5 @@ pub trait SigningKeys: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError`]; the keys read last stay in force, until they are too old to be trusted.
-    fn refresh(&self, now_ms: u64) -> BoxFuture<'_, Result<(), StoreError>>;
+    fn refresh(&self, now: Timestamp) -> BoxFuture<'_, Result<(), StoreError>>;
 }

@@ -164,16 +164,16 @@ impl Follower {
         let now = match tokio::time::timeout(COMPARE_POLL, store.wait_for_change(*seen)).await {
             Ok(now) => now,
             Err(_elapsed) => {
-                let asked_at_ms = clock.now_ms();
+                let asked_at = clock.now();
                 let now = store.changes().await.map_err(|error| chain(&error))?;
                 if now == *seen {
-                    keys.note_compared(asked_at_ms);
+                    keys.note_compared(asked_at);
                     return Ok(());
                 }
                 now
             }
         };
-        keys.refresh(clock.now_ms()).await.map_err(|error| chain(&error))?;
+        keys.refresh(clock.now()).await.map_err(|error| chain(&error))?;
         let partners = live.refresh().await.map_err(|error| chain(&error))?;
         strikes.settle(&**health).await.map_err(|error| chain(&error))?;
         tracing::debug!(partners, changes = now, "the partners and their keys were read anew");
@@ -195,7 +195,7 @@ async fn review_inflation(results: Arc<DeliveredResults>) {
 
 async fn forget(clock: Arc<dyn Clock>, store: Arc<SqlStore>, keep_ms: u64) {
     loop {
-        match store.forget(clock.now_ms().saturating_sub(keep_ms)).await {
+        match store.forget(clock.now().minus_ms(keep_ms)).await {
             Ok(0) => {}
             Ok(forgotten) => tracing::info!(forgotten, "findings and receipts that are too old were forgotten"),
             Err(error) => tracing::error!(error = %chain(&error), "old findings and receipts could not be forgotten"),

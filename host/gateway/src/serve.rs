@@ -64,7 +64,7 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     // Before the first request: who was live before a restart is live after it, and may report.
     let seen = store.changes().await.context("the store cannot be read")?;
     onboarding.live.refresh().await.context("the partners cannot be read")?;
-    keys.refresh(clock.now_ms()).await.context("the signing keys cannot be read")?;
+    keys.refresh(clock.now()).await.context("the signing keys cannot be read")?;
     let mut strikes = StrikeWatch::default();
     let recalled = onboarding.strikes.recall(&*store, &*health.of, &mut strikes).await;
     recalled.context("the strikes against partners cannot be read")?;
@@ -163,7 +163,7 @@ async fn parts(
     let shared = LinkingPorts { store: store.clone(), vault: keys.vault(), directory: directory.clone() };
     let linking = linking(config, shared, &partners, &clock, &linking_tasks);
     let (health_journal, changes) = HealthJournal::new();
-    let health = HealthParts { of: Arc::new(Health::new(clock.now_ms())), journal: health_journal, changes };
+    let health = HealthParts { of: Arc::new(Health::new(clock.now().as_ms())), journal: health_journal, changes };
     let searcher = Searcher {
         contracts: sandbox.clone(),
         directory: directory.clone(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use intent_gateway_domain::clock::Clock as _;
+use intent_gateway_domain::clock::{Clock as _, Timestamp};
 use intent_gateway_domain::contract::CheckedCompletion;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{ContractError, ContractFault};
@@ -97,7 +97,7 @@ impl World {
 
     /// Has the keys of the configuration in the ring, and the ring compared now.
     fn compare(&self) {
-        let refreshed = self.intake.keys.refresh(self.watch.now_ms());
+        let refreshed = self.intake.keys.refresh(self.watch.now());
         refreshed.now_or_never().expect("ready").expect("read");
     }
 
@@ -114,7 +114,7 @@ impl World {
     }
 
     fn send(&self, body: &str) -> Result<Acknowledgement, IntakeError> {
-        let now = self.watch.now_ms();
+        let now = self.watch.now().as_ms();
         let signature = Signer::new(&Secret::new(KEY)).sign(now, body.as_bytes());
         self.present("coolcar", &now.to_string(), &signature, body.as_bytes())
     }
@@ -221,7 +221,7 @@ fn a_ring_that_is_too_old_takes_nothing() {
     world.send(&report().to_string()).expect("just fresh enough");
     world.watch.set(NOW + stale + 1);
     assert_eq!(code(world.send(&report().to_string())), "STALE");
-    world.intake.keys.note_compared(NOW + stale);
+    world.intake.keys.note_compared(Timestamp::from_ms(NOW + stale));
     world.send(&report().to_string()).expect("compared with the store");
 }
 

@@ -75,7 +75,7 @@ impl Outbox {
         let failed = |error: &dyn std::fmt::Display| {
             MailError::Temporary(format!("the outbox {} cannot be written: {error}", self.path.display()))
         };
-        let now_ms = i64::try_from(self.clock.now_ms()).unwrap_or(i64::MAX);
+        let now_ms = i64::try_from(self.clock.now().as_ms()).unwrap_or(i64::MAX);
         let at = Timestamp::from_millisecond(now_ms).map_err(|error| failed(&error))?;
         let line = Line { at: at.to_string(), from: self.sender.to_string(), mail };
         let mut line = serde_json::to_vec(&line).map_err(|error| failed(&error))?;

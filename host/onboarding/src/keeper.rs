@@ -31,7 +31,7 @@ pub(crate) struct RecordKeeper {
 
 impl RecordKeeper {
     pub(crate) fn now(&self) -> u64 {
-        self.clock.now_ms()
+        self.clock.now().as_ms()
     }
 
     /// Takes a step: reads, decides, commits, and decides anew when somebody else was faster.

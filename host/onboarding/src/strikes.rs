@@ -222,8 +222,8 @@ impl StrikeDesk {
     ) -> Result<(), OnboardingError> {
         // Ends: each page begins behind the one before, and fewer come in than are read.
         loop {
-            let since_ms = self.keeper.now().saturating_sub(STRIKE_WINDOW_MS);
-            let page = evidence.strikes(watch.last, since_ms, STRIKES_READ).await?;
+            let since = Timestamp::from_ms(self.keeper.now()).minus_ms(STRIKE_WINDOW_MS);
+            let page = evidence.strikes(watch.last, since, STRIKES_READ).await?;
             let is_last = page.len() < STRIKES_READ as usize;
             for KeptFinding { number, finding } in page {
                 // An order comes from one request; of two orders of one request, each is an incident.

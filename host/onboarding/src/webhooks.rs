@@ -10,6 +10,7 @@ use super::credentials::{ROTATION_OVERLAP_MS, SECRET_BYTES, check_room};
 use super::keeper::RecordKeeper;
 use super::records::Account;
 use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::PartnerId;
@@ -148,7 +149,7 @@ impl Webhooks {
     /// Has a change of a signing key in force before its caller is told. Other processes follow within a second; so does
     /// this one, should the store fail just now.
     async fn apply_change(&self) {
-        if let Err(error) = self.keys.refresh(self.keeper.now()).await {
+        if let Err(error) = self.keys.refresh(Timestamp::from_ms(self.keeper.now())).await {
             tracing::warn!(error = %chain(&error), "a change of a signing key is in force a moment later");
         }
     }

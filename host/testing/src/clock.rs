@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::ports::Timer;
 
 /// A clock and a timer in virtual time.
@@ -19,13 +19,13 @@ pub struct TestClock {
 }
 
 struct State {
-    now_ms: u64,
+    now: Timestamp,
     waits: BTreeMap<u64, Waiter>,
     waits_so_far: u64,
 }
 
 struct Waiter {
-    until_ms: u64,
+    until: Timestamp,
     waker: Option<Waker>,
 }
 
@@ -44,15 +44,15 @@ impl TestClock {
     }
 
     fn new(now_ms: u64, jumps: bool) -> Arc<Self> {
-        let state = State { now_ms, waits: BTreeMap::new(), waits_so_far: 0 };
+        let state = State { now: Timestamp::from_ms(now_ms), waits: BTreeMap::new(), waits_so_far: 0 };
         Arc::new(Self { state: Arc::new(Mutex::new(state)), jumps })
     }
 
     /// Sets the time, backwards too, and wakes whoever has waited for it.
     pub fn set(&self, now_ms: u64) {
-        let mut state = lock(&self.state);
-        state.now_ms = now_ms;
-        let due = state.waits.values_mut().filter(|wait| wait.until_ms <= now_ms);
+        let (mut state, now) = (lock(&self.state), Timestamp::from_ms(now_ms));
+        state.now = now;
+        let due = state.waits.values_mut().filter(|wait| wait.until <= now);
         let wakers: Vec<Waker> = due.filter_map(|wait| wait.waker.take()).collect();
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
@@ -60,14 +60,14 @@ impl TestClock {
 
     /// Lets so much time pass.
     pub fn advance(&self, ms: u64) {
-        self.set(self.now_ms() + ms);
+        self.set(self.now().as_ms() + ms);
     }
 
     /// Sets the time to the end of the wait that ends first, if that is no later than `until_ms`. Whether there was one.
     pub fn advance_to_next_wait(&self, until_ms: u64) -> bool {
-        let next_ms = self.state().waits.values().map(|wait| wait.until_ms).min();
+        let next_ms = self.state().waits.values().map(|wait| wait.until.as_ms()).min();
         let Some(next_ms) = next_ms.filter(|next_ms| *next_ms <= until_ms) else { return false };
-        self.set(next_ms.max(self.now_ms()));
+        self.set(next_ms.max(self.now().as_ms()));
         true
     }
 
@@ -75,7 +75,7 @@ impl TestClock {
     #[must_use]
     pub fn waits_ms(&self) -> Vec<u64> {
         let state = self.state();
-        let mut left: Vec<u64> = state.waits.values().map(|wait| wait.until_ms.saturating_sub(state.now_ms)).collect();
+        let mut left: Vec<u64> = state.waits.values().map(|wait| wait.until.ms_since(state.now)).collect();
         left.sort_unstable();
         left
     }
@@ -90,20 +90,20 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 impl Clock for TestClock {
-    fn now_ms(&self) -> u64 {
-        self.state().now_ms
+    fn now(&self) -> Timestamp {
+        self.state().now
     }
 }
 
 impl Timer for TestClock {
     fn wait(&self, time: Duration) -> BoxFuture<'static, ()> {
         let mut state = self.state();
-        let until_ms = state.now_ms + u64::try_from(time.as_millis()).expect("a wait of less than an age");
+        let until = state.now.plus_ms(u64::try_from(time.as_millis()).expect("a wait of less than an age"));
         let number = state.waits_so_far;
         state.waits_so_far += 1;
-        state.waits.insert(number, Waiter { until_ms, waker: None });
+        state.waits.insert(number, Waiter { until, waker: None });
         drop(state);
-        let mut wait = Wait { state: Arc::clone(&self.state), number, until_ms, jumps: self.jumps };
+        let mut wait = Wait { state: Arc::clone(&self.state), number, until, jumps: self.jumps };
         poll_fn(move |context| wait.poll(context)).boxed()
     }
 }
@@ -112,7 +112,7 @@ impl Timer for TestClock {
 struct Wait {
     state: Arc<Mutex<State>>,
     number: u64,
-    until_ms: u64,
+    until: Timestamp,
     jumps: bool,
 }
 
@@ -120,9 +120,9 @@ impl Wait {
     fn poll(&mut self, context: &Context<'_>) -> Poll<()> {
         let mut state = lock(&self.state);
         if self.jumps {
-            state.now_ms = state.now_ms.max(self.until_ms);
+            state.now = state.now.max(self.until);
         }
-        if state.now_ms >= self.until_ms {
+        if state.now >= self.until {
             state.waits.remove(&self.number);
             return Poll::Ready(());
         }
@@ -158,15 +158,15 @@ mod tests {
         assert!(is_over(&mut short) && !is_over(&mut long));
         drop(long);
         assert!(!clock.advance_to_next_wait(2_000), "nobody waits");
-        assert_eq!((clock.now_ms(), clock.waits_ms()), (1_005, vec![]));
+        assert_eq!((clock.now().as_ms(), clock.waits_ms()), (1_005, vec![]));
     }
 
     #[test]
     fn a_clock_that_jumps_is_never_waited_for() {
         let clock = TestClock::jumping_at(1_000);
         drop(clock.wait(Duration::from_secs(60)));
-        assert_eq!(clock.now_ms(), 1_000);
+        assert_eq!(clock.now().as_ms(), 1_000);
         assert!(is_over(&mut clock.wait(Duration::from_millis(5))));
-        assert_eq!(clock.now_ms(), 1_005);
+        assert_eq!(clock.now().as_ms(), 1_005);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, Need};
 use intent_gateway_domain::endpoint::{Endpoint, Mappings};
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -39,7 +40,7 @@ struct DirectoryState {
     partners: Vec<Arc<Partner>>,
     left_out: Vec<(Arc<Partner>, LeftOut)>,
     left_out_more: usize,
-    selections: Vec<(String, Need, u64)>,
+    selections: Vec<(String, Need, Timestamp)>,
     script: Option<Select>,
 }
 
@@ -72,7 +73,7 @@ impl GivenPartners {
     }
 
     /// What was searched for so far: the intent, the need, and the time.
-    pub fn selections(&self) -> Vec<(String, Need, u64)> {
+    pub fn selections(&self) -> Vec<(String, Need, Timestamp)> {
         self.given().selections.clone()
     }
 
@@ -82,9 +83,9 @@ impl GivenPartners {
 }
 
 impl PartnerDirectory for GivenPartners {
-    fn select(&self, intent: &str, need: &Need, now_ms: u64) -> Selection {
+    fn select(&self, intent: &str, need: &Need, now: Timestamp) -> Selection {
         let mut given = self.given();
-        given.selections.push((intent.to_owned(), need.clone(), now_ms));
+        given.selections.push((intent.to_owned(), need.clone(), now));
         if let Some(script) = &given.script {
             return script(need, &given.partners);
         }

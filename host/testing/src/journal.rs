@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::findings::{Finding, KeptFinding, Severity};
 use intent_gateway_domain::ports::{Evidence, Journal};
 use intent_gateway_domain::receipt::Receipt;
@@ -85,9 +86,9 @@ impl Evidence for MemoryJournal {
         ready(page.take(limit as usize).collect())
     }
 
-    fn strikes(&self, after: u64, since_ms: u64, limit: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>> {
+    fn strikes(&self, after: u64, since: Timestamp, limit: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>> {
         let strikes = self.numbered().filter(|kept| kept.finding.severity == Severity::Strike);
-        let page = strikes.filter(|kept| kept.number > after && kept.finding.at_ms >= since_ms);
+        let page = strikes.filter(|kept| kept.number > after && kept.finding.at_ms >= since.as_ms());
         ready(page.take(limit as usize).collect())
     }
 
@@ -101,7 +102,7 @@ impl Evidence for MemoryJournal {
         ready(of_request.take(limit as usize).map(|receipt| receipt.id).collect())
     }
 
-    fn forget(&self, _: u64) -> BoxFuture<'_, Result<u64, StoreError>> {
+    fn forget(&self, _: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>> {
         panic!("no test expects that anything is forgotten here: finding numbers are places in the list")
     }
 }

@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, Need};
 use intent_gateway_domain::endpoint::{Endpoint, Mappings};
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -129,11 +130,11 @@ pub(crate) fn run() {
         let start = Instant::now();
         let directory = Directory::new(partners);
         let built = start.elapsed();
-        let selection = directory.select(INTENT, &case.need, NOON_MS);
+        let selection = directory.select(INTENT, &case.need, Timestamp::from_ms(NOON_MS));
         assert_eq!(selection.chosen.len(), case.chosen, "{}", case.what);
         assert_eq!(selection.chosen.len() + selection.left_out.len() + selection.left_out_more, PARTNERS);
         let choice = measure(|| {
-            black_box(directory.select(INTENT, black_box(&case.need), NOON_MS));
+            black_box(directory.select(INTENT, black_box(&case.need), Timestamp::from_ms(NOON_MS)));
         });
         line(
             case.what,

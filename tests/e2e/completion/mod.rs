@@ -65,7 +65,7 @@ pub(crate) fn reporter_entry(id: &str) -> PartnerEntry {
 }
 
 fn now_ms() -> u64 {
-    SystemClock.now_ms()
+    SystemClock.now().as_ms()
 }
 
 /// A sample of a contract.

@@ -98,7 +98,7 @@ async fn child() {
         let mut ticks = tokio::time::interval(COMPARE_POLL);
         loop {
             ticks.tick().await;
-            ring.refresh(SystemClock.now_ms()).await.expect("the store is read");
+            ring.refresh(SystemClock.now()).await.expect("the store is read");
         }
     };
     tokio::join!(server.run(), compare);
@@ -129,7 +129,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         settings: Settings { base_url: "https://gateway.example".to_owned(), reprobe_interval_ms: u64::MAX },
     }
     .services();
-    ring.refresh(clock.now_ms()).await.expect("the store is read");
+    ring.refresh(clock.now()).await.expect("the store is read");
     let desk = Arc::new(Desk::open(store.clone()));
     let desk: Arc<dyn ReportDesk> = if is_early { Arc::new(EarlyDesk(desk)) } else { desk };
     let searcher = Searcher {

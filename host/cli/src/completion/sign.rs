@@ -30,7 +30,7 @@ pub(super) fn run(arguments: &SignArgs) -> Result<Verdict, CommandError> {
         complain(&format!("warning: {} is plain HTTP; everybody on the way can read the report", target.address()));
     }
     let report = input::report(subject).map_err(usage)?;
-    let timestamp = timestamp.unwrap_or_else(|| SystemClock.now_ms());
+    let timestamp = timestamp.unwrap_or_else(|| SystemClock.now().as_ms());
     let signature = Signer::new(&key).sign(timestamp, &report);
     let headers = [(TIMESTAMP_HEADER, timestamp.to_string()), (SIGNATURE_HEADER, signature)];
     match target {

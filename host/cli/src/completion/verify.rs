@@ -33,7 +33,7 @@ pub(super) fn run(arguments: &VerifyArgs) -> Result<Verdict, CommandError> {
     let VerifyArgs { subject, timestamp, signature, json } = arguments;
     let key = input::key(subject).map_err(usage)?;
     let report = input::report(subject).map_err(usage)?;
-    let checked = check(&key, timestamp, signature, &report, SystemClock.now_ms());
+    let checked = check(&key, timestamp, signature, &report, SystemClock.now().as_ms());
     if *json {
         print_json(&checked)?;
     } else {

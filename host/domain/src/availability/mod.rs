@@ -18,6 +18,7 @@ mod grammar;
 mod tests;
 mod tokens;
 
+use crate::clock::Timestamp;
 use crate::contract::Need;
 
 /// Characters of an availability text.
@@ -121,10 +122,10 @@ impl Availability {
         *self.open == [Span { start: 0, end: WEEK_MINUTES }]
     }
 
-    /// Whether it is open at an instant, milliseconds since the epoch.
+    /// Whether it is open at an instant.
     #[must_use]
-    pub fn covers(&self, at_ms: u64) -> bool {
-        self.opens_within(WeekWindow::at(at_ms))
+    pub fn covers(&self, at: Timestamp) -> bool {
+        self.opens_within(WeekWindow::at(at))
     }
 
     /// Whether it is open at some minute of a window.
@@ -152,16 +153,16 @@ pub struct WeekWindow {
 }
 
 impl WeekWindow {
-    /// The minute that an instant lies in, milliseconds since the epoch.
+    /// The minute that an instant lies in.
     #[must_use]
-    pub fn at(at_ms: u64) -> Self {
-        Self { start: minute_of_week(at_ms / MINUTE_MS), minutes: 1 }
+    pub fn at(at: Timestamp) -> Self {
+        Self { start: minute_of_week(at.as_ms() / MINUTE_MS), minutes: 1 }
     }
 
     /// From one instant to before another; the minute of the first when the other is no later.
     #[must_use]
-    pub fn between(from_ms: u64, until_ms: u64) -> Self {
-        let (first, end) = (from_ms / MINUTE_MS, until_ms.div_ceil(MINUTE_MS));
+    pub fn between(from: Timestamp, until: Timestamp) -> Self {
+        let (first, end) = (from.as_ms() / MINUTE_MS, until.as_ms().div_ceil(MINUTE_MS));
         let minutes = end.saturating_sub(first).clamp(1, u64::from(WEEK_MINUTES));
         Self { start: minute_of_week(first), minutes: u16::try_from(minutes).unwrap_or(WEEK_MINUTES) }
     }
@@ -169,13 +170,13 @@ impl WeekWindow {
     /// The time that counts for a request: the window that it asks for, without what of it has gone by; the asked
     /// start where it names no end; from now on where it names no start; now where it names neither.
     #[must_use]
-    pub fn wanted(need: &Need, now_ms: u64) -> Self {
-        match (need.from_ms, need.until_ms) {
-            (None, None) => Self::at(now_ms),
-            (Some(from_ms), None) => Self::at(from_ms),
-            (None, Some(until_ms)) => Self::between(now_ms, until_ms),
-            (Some(from_ms), Some(until_ms)) if now_ms < until_ms => Self::between(from_ms.max(now_ms), until_ms),
-            (Some(from_ms), Some(until_ms)) => Self::between(from_ms, until_ms),
+    pub fn wanted(need: &Need, now: Timestamp) -> Self {
+        match (need.from_ms.map(Timestamp::from_ms), need.until_ms.map(Timestamp::from_ms)) {
+            (None, None) => Self::at(now),
+            (Some(from), None) => Self::at(from),
+            (None, Some(until)) => Self::between(now, until),
+            (Some(from), Some(until)) if now < until => Self::between(from.max(now), until),
+            (Some(from), Some(until)) => Self::between(from, until),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Every form in a table, and random weeks against a model that knows nothing but minutes.
 
+use jiff::ToSpan as _;
 use jiff::civil::{Weekday, date};
 use jiff::tz::{Offset, TimeZone};
-use jiff::{Timestamp, ToSpan as _};
 use proptest::prelude::*;
 
 use super::*;
@@ -175,9 +175,12 @@ fn what_cannot_be_read_is_told() {
     assert_eq!(Availability::parse(&"z".repeat(400)), Err(word), "what is told back is bounded");
 }
 
-fn ms(text: &str) -> u64 {
-    let at: Timestamp = text.parse().expect("an instant");
-    u64::try_from(at.as_millisecond()).expect("after 1970")
+fn instant(text: &str) -> Timestamp {
+    timestamp(text.parse().expect("an instant"))
+}
+
+fn timestamp(at: jiff::Timestamp) -> Timestamp {
+    Timestamp::from_ms(u64::try_from(at.as_millisecond()).expect("after 1970"))
 }
 
 #[test]
@@ -196,15 +199,15 @@ fn hours_are_indian() {
         ("1970-01-01T00:00:00Z", false),
         ("1970-01-01T02:30:00Z", true),
     ] {
-        assert_eq!(hours.covers(ms(at)), open, "{at}");
+        assert_eq!(hours.covers(instant(at)), open, "{at}");
     }
-    assert!(Availability::always().covers(u64::MAX));
+    assert!(Availability::always().covers(Timestamp::MAX));
 }
 
 #[test]
 fn a_window_counts_by_any_of_its_minutes() {
     let hours = Availability::parse("Sat 10:00-14:00").expect("read");
-    let open = |from: &str, until: &str| hours.opens_within(WeekWindow::between(ms(from), ms(until)));
+    let open = |from: &str, until: &str| hours.opens_within(WeekWindow::between(instant(from), instant(until)));
     assert!(!open("2026-11-21T08:00:00+05:30", "2026-11-21T10:00:00+05:30"));
     assert!(open("2026-11-21T08:00:00+05:30", "2026-11-21T10:00:00.001+05:30"));
     assert!(open("2026-11-21T13:59:00+05:30", "2026-11-21T20:00:00+05:30"));
@@ -216,14 +219,18 @@ fn a_window_counts_by_any_of_its_minutes() {
 
 #[test]
 fn the_wanted_hour() {
-    let (now, from, until) = (ms("2026-11-21T11:00:00Z"), ms("2026-11-21T12:00:00Z"), ms("2026-11-21T15:00:00Z"));
-    let wanted = |from_ms, until_ms| WeekWindow::wanted(&Need { from_ms, until_ms, ..Need::default() }, now);
+    let (now, from, until) =
+        (instant("2026-11-21T11:00:00Z"), instant("2026-11-21T12:00:00Z"), instant("2026-11-21T15:00:00Z"));
+    let wanted = |from: Option<Timestamp>, until: Option<Timestamp>| {
+        let (from_ms, until_ms) = (from.map(Timestamp::as_ms), until.map(Timestamp::as_ms));
+        WeekWindow::wanted(&Need { from_ms, until_ms, ..Need::default() }, now)
+    };
     assert_eq!(wanted(None, None), WeekWindow::at(now));
     assert_eq!(wanted(Some(from), None), WeekWindow::at(from));
     assert_eq!(wanted(None, Some(until)), WeekWindow::between(now, until));
-    assert_eq!(wanted(None, Some(now - 1)), WeekWindow::at(now));
+    assert_eq!(wanted(None, Some(now.minus_ms(1))), WeekWindow::at(now));
     assert_eq!(wanted(Some(from), Some(until)), WeekWindow::between(from, until));
-    let earlier = now - 60 * MINUTE_MS;
+    let earlier = now.minus_ms(60 * MINUTE_MS);
     assert_eq!(wanted(Some(earlier), Some(until)), WeekWindow::between(now, until), "what has gone by does not count");
     assert_eq!(wanted(Some(earlier), Some(now)), WeekWindow::between(earlier, now), "unless all of it has");
 }
@@ -303,7 +310,7 @@ fn model(groups: &[Written]) -> Vec<bool> {
 }
 
 /// The minute of the week by the calendar of a library.
-fn calendar_minute(at: Timestamp) -> usize {
+fn calendar_minute(at: jiff::Timestamp) -> usize {
     let ist = TimeZone::fixed(Offset::from_seconds(19_800).expect("an offset"));
     let local = at.to_zoned(ist);
     let day = match local.weekday() {
@@ -341,13 +348,13 @@ proptest! {
         let epoch = date(1970, 1, 1).at(0, 0, 0, 0).to_zoned(TimeZone::UTC).expect("a date").timestamp();
         for (minutes, length) in instants {
             let at = epoch + minutes.minutes();
-            let at_ms = u64::try_from(at.as_millisecond()).expect("after 1970");
+            let from = timestamp(at);
             let first = calendar_minute(at);
-            prop_assert_eq!(read.covers(at_ms), model[first], "{} at {}", &text, at);
-            let until_ms = at_ms + u64::try_from(length).expect("not negative") * MINUTE_MS;
+            prop_assert_eq!(read.covers(from), model[first], "{} at {}", &text, at);
+            let until = from.plus_ms(u64::try_from(length).expect("not negative") * MINUTE_MS);
             let length = usize::try_from(length.max(1)).expect("not negative");
             let open = (0..length).any(|minute| model[(first + minute) % usize::from(WEEK_MINUTES)]);
-            let window = WeekWindow::between(at_ms, until_ms);
+            let window = WeekWindow::between(from, until);
             prop_assert_eq!(read.opens_within(window), open, "{} from {} for {} minutes", &text, at, length);
         }
     }
@@ -366,7 +373,7 @@ proptest! {
         let text = words.into_iter().map(|word| WORDS[word]).collect::<Vec<_>>().join(" ");
         if let Ok(read) = Availability::parse(&text) {
             prop_assert!(read.spans().all(|(start, end)| start < end && end <= WEEK_MINUTES));
-            prop_assert!(read.opens_within(WeekWindow::between(0, u64::MAX)));
+            prop_assert!(read.opens_within(WeekWindow::between(Timestamp::EPOCH, Timestamp::MAX)));
         }
     }
 }

@@ -235,7 +235,7 @@ impl Issuer {
 
     fn caller(&self, claims: Claims) -> Result<Caller, TokenError> {
         #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 fit a double's 53 bits for ages")]
-        let (now, leeway) = ((self.clock.0.now_ms() / 1_000) as f64, LEEWAY_SECONDS as f64);
+        let (now, leeway) = ((self.clock.0.now().as_ms() / 1_000) as f64, LEEWAY_SECONDS as f64);
         if now > claims.exp + leeway {
             return Err(TokenError::Expired);
         }

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::clock::{Clock, Timestamp};
 use jsonwebtoken::DecodingKey;
 use serde::Deserialize;
 use serde_json::Value;
@@ -171,8 +171,8 @@ pub(super) struct KeyCache {
 #[derive(Default)]
 struct State {
     /// The last good set, and when it was fetched.
-    held: Option<(KeySet, u64)>,
-    attempted_at_ms: Option<u64>,
+    held: Option<(KeySet, Timestamp)>,
+    attempted_at: Option<Timestamp>,
     /// Cancelled when the fetch under way has ended, however it did.
     ended: Option<CancellationToken>,
 }
@@ -201,8 +201,8 @@ impl KeyCache {
     /// The key, and for how many milliseconds its set has been held.
     fn find_held(&self, id: &str, algorithm: SignatureAlgorithm) -> Option<(Arc<DecodingKey>, u64)> {
         let state = self.state();
-        let (keys, at_ms) = state.held.as_ref()?;
-        let age = self.clock.now_ms().saturating_sub(*at_ms);
+        let (keys, at) = state.held.as_ref()?;
+        let age = self.clock.now().ms_since(*at);
         keys.find(id, algorithm).map(|key| (key, age))
     }
 
@@ -212,11 +212,11 @@ impl KeyCache {
         if let Some(ended) = state.ended.as_ref().filter(|ended| !ended.is_cancelled()) {
             return Some(ended.clone());
         }
-        let now_ms = self.clock.now_ms();
-        if state.attempted_at_ms.is_some_and(|at| now_ms.abs_diff(at) < FETCH_PAUSE_MS) {
+        let now = self.clock.now();
+        if state.attempted_at.is_some_and(|at| now.as_ms().abs_diff(at.as_ms()) < FETCH_PAUSE_MS) {
             return None;
         }
-        state.attempted_at_ms = Some(now_ms);
+        state.attempted_at = Some(now);
         let ended = CancellationToken::new();
         state.ended = Some(ended.clone());
         let (cache, guard) = (self.clone(), ended.clone().drop_guard());
@@ -234,7 +234,7 @@ impl KeyCache {
         match document.and_then(|document| KeySet::parse(&document)) {
             Ok(keys) => {
                 tracing::info!(url = self.url, keys = keys.0.len(), "the keys of an issuer were fetched");
-                self.state().held = Some((keys, self.clock.now_ms()));
+                self.state().held = Some((keys, self.clock.now()));
             }
             Err(error) => {
                 let cause = std::error::Error::source(&error).map(ToString::to_string);

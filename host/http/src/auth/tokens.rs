@@ -116,7 +116,7 @@ impl Tokens {
         if !(1..=TTL_MAX_SECONDS).contains(&ttl.as_secs()) {
             return Err(IssueError::Ttl);
         }
-        let iat = self.clock.now_ms() / 1_000;
+        let iat = self.clock.now().as_ms() / 1_000;
         let claims = Claims {
             iss: ISSUER.to_owned(),
             aud: self.audience.clone(),
@@ -144,7 +144,7 @@ impl Tokens {
         let key = key.ok_or(TokenError::UnknownKey)?;
         let token = jsonwebtoken::decode::<Claims>(token, &key.decoding, &self.validation);
         let Claims { sub, role, iat, exp, .. } = token.map_err(TokenError::Invalid)?.claims;
-        let now = self.clock.now_ms() / 1_000;
+        let now = self.clock.now().as_ms() / 1_000;
         if now > exp.saturating_add(LEEWAY_SECONDS) {
             return Err(TokenError::Expired);
         }

@@ -63,7 +63,7 @@ impl Bookkeeping {
     /// [`BookkeepingError`].
     pub async fn take_back(&self, number: u64, reason: &str, actor: &Actor) -> Result<Entry, BookkeepingError> {
         let entry = self.entry(number).await?;
-        let reversal = reverse(&entry, reason, self.clock.now_ms()).map_err(refuse)?;
+        let reversal = reverse(&entry, reason, self.clock.now().as_ms()).map_err(refuse)?;
         self.require_standing(&entry).await?;
         self.record("ledger.reversal_ordered", &entry, actor, json!({"entry": number, "reason": reason})).await?;
         match self.books.take_back(reversal).await? {
@@ -128,7 +128,7 @@ impl Bookkeeping {
             content: posting.report,
         };
         let verdict = JudgedReport { charged, judged_by, late_minutes, rate };
-        Ok(post(&report, &posting.partner, verdict, self.clock.now_ms()))
+        Ok(post(&report, &posting.partner, verdict, self.clock.now().as_ms()))
     }
 
     /// Whether commission is due on a status, and by whose word: by the entry's own judge while the status stays, by the
@@ -187,7 +187,7 @@ impl Bookkeeping {
 
     async fn record(&self, action: &str, entry: &Entry, actor: &Actor, detail: Value) -> Result<(), StoreError> {
         let draft = AuditDraft {
-            at_ms: self.clock.now_ms(),
+            at_ms: self.clock.now().as_ms(),
             actor: actor.clone(),
             action: action.to_owned(),
             subject: entry.posting.partner.to_string(),

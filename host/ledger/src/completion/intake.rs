@@ -131,10 +131,10 @@ impl Intake {
     }
 
     async fn taken(&self, delivery: Delivery<'_>) -> Result<Acknowledgement, IntakeError> {
-        let now_ms = self.clock.now_ms();
+        let now = self.clock.now();
+        let now_ms = now.as_ms();
         let Delivery { partner, presented, body } = delivery;
-        let VerifiedSignature { .. } =
-            self.keys.with(partner, now_ms, |keys| keys.verify(presented, body, now_ms))??;
+        let VerifiedSignature { .. } = self.keys.with(partner, now, |keys| keys.verify(presented, body, now_ms))??;
         // There are keys of nobody but partners, so this holds wherever a signature does.
         let partner = PartnerId::parse(partner).map_err(|_| SignatureError::Wrong)?;
         let report = Report::parse(body).map_err(IntakeError::Refused)?;

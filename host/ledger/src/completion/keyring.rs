@@ -13,6 +13,7 @@ use futures_util::future::BoxFuture;
 use futures_util::lock::Mutex;
 
 use super::signature::{Keys, VerifyingKey};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::{SigningKey, SigningKeys, Webhook, webhook_context};
@@ -62,8 +63,8 @@ impl KeyRing {
     ///
     /// # Errors
     /// [`Stale`] when the ring must not be trusted.
-    pub fn with<T>(&self, partner: &str, now_ms: u64, work: impl FnOnce(&Keys) -> T) -> Result<T, Stale> {
-        let age = now_ms.saturating_sub(self.compared_at_ms.load(Ordering::Acquire));
+    pub fn with<T>(&self, partner: &str, now: Timestamp, work: impl FnOnce(&Keys) -> T) -> Result<T, Stale> {
+        let age = now.ms_since(Timestamp::from_ms(self.compared_at_ms.load(Ordering::Acquire)));
         if age > STALE_AFTER_MS {
             return Err(Stale(age));
         }
@@ -72,8 +73,8 @@ impl KeyRing {
     }
 
     /// The store was asked at this time, and has not changed since the last refresh.
-    pub fn note_compared(&self, now_ms: u64) {
-        self.compared_at_ms.fetch_max(now_ms, Ordering::AcqRel);
+    pub fn note_compared(&self, at: Timestamp) {
+        self.compared_at_ms.fetch_max(at.as_ms(), Ordering::AcqRel);
     }
 
     /// Reads the store and puts a new ring in place. Should the store hold a partner of the same identifier as the
@@ -81,7 +82,7 @@ impl KeyRing {
     ///
     /// # Errors
     /// [`StoreError`]; the ring stays, and grows stale.
-    async fn read_anew(&self, now_ms: u64) -> Result<(), StoreError> {
+    async fn read_anew(&self, now: Timestamp) -> Result<(), StoreError> {
         let _refreshing = self.refreshing.lock().await;
         let mut ring = HashMap::new();
         for kept in all::<Webhook>(&*self.store, None).await? {
@@ -90,14 +91,14 @@ impl KeyRing {
         }
         ring.extend(self.configured.iter().cloned());
         self.keys.store(Arc::new(ring));
-        self.note_compared(now_ms);
+        self.note_compared(now);
         Ok(())
     }
 }
 
 impl SigningKeys for KeyRing {
-    fn refresh(&self, now_ms: u64) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.read_anew(now_ms))
+    fn refresh(&self, now: Timestamp) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.read_anew(now))
     }
 }
 

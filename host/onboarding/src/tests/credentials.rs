@@ -3,6 +3,7 @@ use futures_executor::block_on;
 use super::world::{World, actor};
 use crate::credentials::ROTATION_OVERLAP_MS;
 use crate::{IssuedWebhookKey, OnboardingError};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::{VALID_AT_ONCE_MAX, webhook_context};
 use intent_gateway_ledger::completion::signature::{Presented, Signer};
@@ -127,7 +128,7 @@ fn a_signing_key_is_in_force_and_out_of_it_when_its_step_is_done() {
         let now = world.now_ms();
         let (timestamp, signature) = (now.to_string(), Signer::new(key).sign(now, b"{}"));
         let presented = Presented { timestamp: Some(timestamp.as_bytes()), signature: Some(signature.as_bytes()) };
-        world.keys.with(partner, now, |keys| keys.verify(presented, b"{}", now).is_ok())
+        world.keys.with(partner, Timestamp::from_ms(now), |keys| keys.verify(presented, b"{}", now).is_ok())
     };
     let partner = actor("partner");
     let issued = |issued: IssuedWebhookKey| issued.webhook_signing_key.expect("a new key");

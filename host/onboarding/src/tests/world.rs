@@ -123,7 +123,7 @@ impl World {
     }
 
     pub(super) fn now_ms(&self) -> u64 {
-        self.outside.clock.now_ms()
+        self.outside.clock.now().as_ms()
     }
 
     pub(super) fn pass_ms(&self, ms: u64) {

@@ -82,7 +82,7 @@ impl Source for Tool {
         _: &'a Subject,
         listener: Listener<'a>,
     ) -> BoxFuture<'a, Result<CallOutcome, PinnedFailure<CallError>>> {
-        self.called_at.lock().expect("whole").push(self.clock.now_ms());
+        self.called_at.lock().expect("whole").push(self.clock.now().as_ms());
         let mut steps = self.steps.lock().expect("whole");
         let step = if steps.len() > 1 { steps.pop_front() } else { steps.front().cloned() };
         let step = step.expect("a step");
@@ -149,7 +149,7 @@ impl World {
 
     /// Lets time pass, from one thing that is waited for to the next.
     fn pass(&mut self, ms: u64) {
-        let until_ms = self.clock.now_ms() + ms;
+        let until_ms = self.clock.now().as_ms() + ms;
         self.pool.run_until_stalled();
         while self.clock.advance_to_next_wait(until_ms) {
             self.pool.run_until_stalled();

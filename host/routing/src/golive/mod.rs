@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::reference::ReferenceSealer;
 use crate::search::{OpenRankings, PartnerStatus, SearchError, SearchOutcome, Searcher};
-use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::contract::{Descriptor, Need, Requirement, RequirementCheck};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::ContractFault;
@@ -79,7 +79,7 @@ impl GoLiveRunner {
             requirement
                 .map_or_else(|| PLATFORM_CODES.contains(&code).then_some(false), |one| Some(by_hand(one, descriptor)))
         })?;
-        let at_ms = self.clock.now_ms();
+        let at_ms = self.clock.now().as_ms();
         let found = Arc::new(Breaches::default());
         let searcher = self.searcher(&partner, &contract, &found);
         let mut tallies: Vec<_> = descriptor.go_live.iter().map(|one| Tally::of(one, descriptor)).collect();
@@ -274,7 +274,7 @@ impl Contracts for OneContract {
 struct OnePartner(Arc<Partner>);
 
 impl PartnerDirectory for OnePartner {
-    fn select(&self, _: &str, _: &Need, _: u64) -> Selection {
+    fn select(&self, _: &str, _: &Need, _: Timestamp) -> Selection {
         Selection { chosen: vec![self.0.clone()], ..Selection::default() }
     }
 

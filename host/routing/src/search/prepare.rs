@@ -48,14 +48,15 @@ impl Searcher {
         let SearchRequest { intent, body, user, fallback_request_id, trace } = request;
         let descriptor = contract.descriptor();
         let start = Instant::now();
-        let mut context = CallContext { request_id: fallback_request_id, now_ms: self.clock.now_ms() };
+        let now = self.clock.now();
+        let mut context = CallContext { request_id: fallback_request_id, now_ms: now.as_ms() };
         let PreparedRequest { arguments, need, notes } =
             contract.check_request(&context, &descriptor.search.tool, body).await?;
         context.request_id = request_id(arguments.get())?;
         let checked = Instant::now();
         telemetry::stage(Stage::Check, descriptor, checked - start);
 
-        let Selection { chosen, mut left_out, left_out_more } = self.directory.select(intent, &need, context.now_ms);
+        let Selection { chosen, mut left_out, left_out_more } = self.directory.select(intent, &need, now);
         let chosen = self.admit(&descriptor.intent, chosen, &mut left_out);
         telemetry::stage(Stage::Select, descriptor, checked.elapsed());
         let tool = descriptor.tool(&descriptor.search.tool).ok_or_else(|| {

@@ -313,6 +313,7 @@ fn is_within(number: usize, start: u16, end: u16) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use intent_gateway_domain::clock::Timestamp;
     use std::sync::LazyLock;
 
     use proptest::prelude::*;
@@ -344,8 +345,8 @@ mod tests {
             more in prop_oneof![Just(0), Just(15), 0_u64..1_440],
         ) {
             // Four days after the epoch's Thursday, less the five and a half hours, a week begins in India.
-            let from_ms = (3 * 1_440 + 18 * 60 + 30 + quarter * 15 + past) * 60_000;
-            let window = WeekWindow::between(from_ms, from_ms + (days * 1_440 + more) * 60_000);
+            let from = Timestamp::from_ms((3 * 1_440 + 18 * 60 + 30 + quarter * 15 + past) * 60_000);
+            let window = WeekWindow::between(from, from.plus_ms((days * 1_440 + more) * 60_000));
             let all = HOURS.availabilities.iter().enumerate();
             let expected: Vec<_> =
                 all.filter(|(_, hours)| hours.opens_within(window)).map(|(position, _)| position).collect();

@@ -25,6 +25,7 @@ use arc_swap::ArcSwap;
 
 use self::index::Index;
 use intent_gateway_domain::availability::WeekWindow;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Need;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::{PartnerDirectory, PartnerIndex, Selection};
@@ -52,9 +53,9 @@ impl PartnerIndex for Directory {
 }
 
 impl PartnerDirectory for Directory {
-    fn select(&self, intent: &str, need: &Need, now_ms: u64) -> Selection {
+    fn select(&self, intent: &str, need: &Need, now: Timestamp) -> Selection {
         let index = self.index.load();
-        index.select(intent, need, WeekWindow::wanted(need, now_ms), || self.turns.fetch_add(1, Ordering::Relaxed))
+        index.select(intent, need, WeekWindow::wanted(need, now), || self.turns.fetch_add(1, Ordering::Relaxed))
     }
 
     fn all(&self) -> Vec<Arc<Partner>> {

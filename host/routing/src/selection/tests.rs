@@ -17,7 +17,7 @@ use intent_gateway_domain::ports::LeftOut;
 
 const INTENT: &str = "auto.fix";
 /// Saturday, 21 November 2026, 12:00 in India.
-const SATURDAY_NOON_MS: u64 = 1_795_242_600_000;
+const SATURDAY_NOON: Timestamp = Timestamp::from_ms(1_795_242_600_000);
 const HOUR_MS: u64 = 60 * 60 * 1_000;
 
 fn listing(intent: &str, area: &[&str], availability: &str) -> Listing {
@@ -49,12 +49,12 @@ fn place(city: Option<&str>, postal_code: Option<&str>) -> Need {
 }
 
 fn chosen(directory: &Directory, need: &Need) -> Vec<String> {
-    let selection = directory.select(INTENT, need, SATURDAY_NOON_MS);
+    let selection = directory.select(INTENT, need, SATURDAY_NOON);
     selection.chosen.iter().map(|partner| partner.id.to_string()).collect()
 }
 
 fn left_out(directory: &Directory, need: &Need) -> Vec<(String, LeftOut)> {
-    let selection = directory.select(INTENT, need, SATURDAY_NOON_MS);
+    let selection = directory.select(INTENT, need, SATURDAY_NOON);
     selection.left_out.iter().map(|(partner, why)| (partner.id.to_string(), *why)).collect()
 }
 
@@ -66,7 +66,7 @@ fn only_who_lists_the_intent() {
     let directory = Directory::new(vec![twice, other, both]);
     assert_eq!(chosen(&directory, &Need::default()), ["both", "twice"]);
     assert!(left_out(&directory, &Need::default()).is_empty(), "who does not list it is not left out");
-    assert!(directory.select("auto.none", &Need::default(), SATURDAY_NOON_MS).chosen.is_empty());
+    assert!(directory.select("auto.none", &Need::default(), SATURDAY_NOON).chosen.is_empty());
     let ids: Vec<_> = directory.all().iter().map(|partner| partner.id.to_string()).collect();
     assert_eq!(ids, ["both", "other", "twice"]);
 }
@@ -115,8 +115,8 @@ fn only_who_is_open_at_the_hour() {
     assert_eq!(left_out(&directory, &now), ["night", "week"].map(closed));
     // The hour asked for counts, and some of it is enough.
     let asked = |from_hours: u64, until_hours: u64| Need {
-        from_ms: Some(SATURDAY_NOON_MS + from_hours * HOUR_MS),
-        until_ms: Some(SATURDAY_NOON_MS + until_hours * HOUR_MS),
+        from_ms: Some(SATURDAY_NOON.plus_ms(from_hours * HOUR_MS).as_ms()),
+        until_ms: Some(SATURDAY_NOON.plus_ms(until_hours * HOUR_MS).as_ms()),
         ..Need::default()
     };
     assert_eq!(chosen(&directory, &asked(1, 4)), ["always", "unread", "unsaid"]);
@@ -140,7 +140,7 @@ fn beyond_the_fan_out_bound_everybody_gets_a_turn() {
     const SEARCHES: usize = 400;
     for _ in 0..SEARCHES {
         for city in ["Pune", "Goa"] {
-            let selection = directory.select(INTENT, &place(Some(city), None), SATURDAY_NOON_MS);
+            let selection = directory.select(INTENT, &place(Some(city), None), SATURDAY_NOON);
             assert_eq!(selection.chosen.len(), FAN_OUT_MAX);
             let ids: BTreeSet<_> = selection.chosen.iter().map(|partner| partner.id.clone()).collect();
             assert_eq!(ids.len(), FAN_OUT_MAX, "nobody twice");
@@ -162,7 +162,7 @@ fn few_of_the_left_out_are_named_and_the_rest_is_counted() {
     let far = (0..100).map(|number| one(&format!("far{number:03}"), &["Goa"], ""));
     let near = [one("near", &["Pune"], ""), one("shut", &["Pune"], "Mon 09:00-18:00")];
     let directory = Directory::new(far.chain(near).collect());
-    let selection = directory.select(INTENT, &place(Some("Pune"), None), SATURDAY_NOON_MS);
+    let selection = directory.select(INTENT, &place(Some("Pune"), None), SATURDAY_NOON);
     assert_eq!(selection.chosen.len(), 1);
     assert_eq!(selection.left_out.len(), LEFT_OUT_REPORTED_MAX);
     assert_eq!(selection.left_out_more, 101 - LEFT_OUT_REPORTED_MAX);
@@ -183,7 +183,7 @@ fn a_new_set_of_partners_counts_from_the_next_search_on() {
 }
 
 /// What each rule says of one partner, asked apart from the index.
-fn model(listing: &Listing, need: &Need, now_ms: u64) -> Option<LeftOut> {
+fn model(listing: &Listing, need: &Need, now: Timestamp) -> Option<LeftOut> {
     let wanted: Vec<_> =
         [&need.city, &need.postal_code].into_iter().flatten().filter_map(|p| Place::parse(p)).collect();
     let holds = |area: &String| area == WHOLE_COUNTRY || Place::parse(area).is_some_and(|p| wanted.contains(&p));
@@ -191,7 +191,7 @@ fn model(listing: &Listing, need: &Need, now_ms: u64) -> Option<LeftOut> {
         return Some(LeftOut::OutsideServiceArea);
     }
     let availability = Availability::parse(&listing.availability).unwrap_or_else(|_| Availability::always());
-    (!availability.opens_within(WeekWindow::wanted(need, now_ms))).then_some(LeftOut::ClosedAtHour)
+    (!availability.opens_within(WeekWindow::wanted(need, now))).then_some(LeftOut::ClosedAtHour)
 }
 
 const AREAS: [&[&str]; 6] =
@@ -222,18 +222,18 @@ proptest! {
             .enumerate()
             .map(|(number, (area, hours))| one(&format!("p{number:03}"), AREAS[*area], hours))
             .collect();
-        let now_ms = SATURDAY_NOON_MS + now * 61_000;
+        let now = SATURDAY_NOON.plus_ms(now * 61_000);
         // In steps of 17 minutes over eleven days.
-        let at = |steps: u64| SATURDAY_NOON_MS + steps * 17 * 60_000;
+        let at = |steps: u64| SATURDAY_NOON.plus_ms(steps * 17 * 60_000).as_ms();
         let need = Need {
             from_ms: window.0.map(at),
             until_ms: window.1.map(at),
             ..place(PLACES[city], PLACES[postal_code])
         };
         let expected: Vec<_> =
-            partners.iter().map(|partner| (partner.id.clone(), model(&partner.listings[0], &need, now_ms))).collect();
+            partners.iter().map(|partner| (partner.id.clone(), model(&partner.listings[0], &need, now))).collect();
         let eligible: Vec<_> = expected.iter().filter(|(_, why)| why.is_none()).map(|(id, _)| id.clone()).collect();
-        let selection = Directory::new(partners).select(INTENT, &need, now_ms);
+        let selection = Directory::new(partners).select(INTENT, &need, now);
         let chosen: Vec<_> = selection.chosen.iter().map(|partner| partner.id.clone()).collect();
         // The first search begins with the first partner.
         prop_assert_eq!(&chosen[..], &eligible[..eligible.len().min(FAN_OUT_MAX)]);

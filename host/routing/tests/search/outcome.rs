@@ -26,7 +26,7 @@ fn partners_are_merged_and_each_has_its_outcome() {
     world.directory.leave_out(partner("far", &[INTENT]), LeftOut::OutsideServiceArea);
     world.directory.leave_out_more(7);
     let outcome = world.search(&json!({"request_id": "own"})).expect("searched");
-    assert_eq!(world.directory.selections()[0].2, NOW_MS);
+    assert_eq!(world.directory.selections()[0].2.as_ms(), NOW_MS);
     assert_eq!(outcome.request_id, "own");
     assert_eq!(outcome.left_out_more, 7);
     assert_eq!(ids(&outcome), ["a2", "b1", "a1"]);

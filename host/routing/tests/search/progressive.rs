@@ -210,7 +210,7 @@ fn one_by_one(partners: usize, apart_ms: u64) -> (Progress, Vec<Snapshot>) {
     let mut snapshots = Vec::new();
     for name in &names {
         progress.answers(name);
-        let until_ms = progress.world.clock.now_ms() + apart_ms;
+        let until_ms = progress.world.clock.now().as_ms() + apart_ms;
         loop {
             match progress.poll() {
                 Poll::Ready(Some(snapshot)) => snapshots.push(snapshot.expect("ranked")),

@@ -9,6 +9,7 @@ mod receipt;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::findings::KeptFinding;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
@@ -80,10 +81,10 @@ impl SqlStore {
         read
     }
 
-    async fn forget_in_chunks(&self, before_ms: u64) -> Result<u64, EngineError> {
+    async fn forget_in_chunks(&self, before: Timestamp) -> Result<u64, EngineError> {
         let mut forgotten = 0;
         loop {
-            let values = || vec![time(before_ms), FINDINGS_FORGOTTEN_AT_ONCE.into()];
+            let values = || vec![time(before.as_ms()), FINDINGS_FORGOTTEN_AT_ONCE.into()];
             let mut tx = self.engine.write().await?;
             let rows = tx.execute(FORGET_FINDINGS, values()).await?;
             tx.commit().await?;
@@ -93,7 +94,7 @@ impl SqlStore {
             }
         }
         loop {
-            let values = || vec![time(before_ms), RECEIPTS_FORGOTTEN_AT_ONCE.into()];
+            let values = || vec![time(before.as_ms()), RECEIPTS_FORGOTTEN_AT_ONCE.into()];
             let mut tx = self.engine.write().await?;
             tx.execute(FORGET_PARTS, values()).await?;
             let rows = tx.execute(FORGET_RECEIPTS, values()).await?;
@@ -128,9 +129,9 @@ impl Evidence for SqlStore {
         read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
     }
 
-    fn strikes(&self, after: u64, since_ms: u64, limit: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>> {
+    fn strikes(&self, after: u64, since: Timestamp, limit: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>> {
         let read = async move {
-            let values = vec![time(after), time(since_ms), limit.min(READ_MAX).into()];
+            let values = vec![time(after), time(since.as_ms()), limit.min(READ_MAX).into()];
             self.engine.query(STRIKES, values).await?.iter().map(finding::read_kept).collect()
         };
         read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
@@ -165,7 +166,7 @@ impl Evidence for SqlStore {
         read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
     }
 
-    fn forget(&self, before_ms: u64) -> BoxFuture<'_, Result<u64, StoreError>> {
-        self.forget_in_chunks(before_ms).map(|done| done.map_err(EngineError::into_store)).boxed()
+    fn forget(&self, before: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.forget_in_chunks(before).map(|done| done.map_err(EngineError::into_store)).boxed()
     }
 }

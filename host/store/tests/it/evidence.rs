@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, Violation};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::{Finding, KeptFinding, Severity};
@@ -238,7 +239,7 @@ async fn strikes_are_read_in_the_order_in_which_they_were_kept(database: Databas
     let found = vec![finding("ptr_1", "BK-5"), strike("ptr_1", NOW + 1, "BK-5")];
     store.book(vec![Booking::new(posting("ptr_1", "BK-5", 100, true), found).unwrap()]).await.unwrap();
     let read = async |after, since_ms, limit| {
-        let strikes = store.strikes(after, since_ms, limit).await.expect("it reads");
+        let strikes = store.strikes(after, Timestamp::from_ms(since_ms), limit).await.expect("it reads");
         assert!(strikes.is_sorted_by_key(|found| found.number), "{strikes:?}");
         assert!(strikes.iter().all(|found| found.finding.severity == Severity::Strike), "{strikes:?}");
         let orders = strikes.iter().map(|found| found.finding.external_id.clone().expect("an order"));
@@ -390,19 +391,19 @@ async fn what_is_old_is_forgotten(database: Database) {
     (0..120).for_each(|at| journal.keep(receipt(&format!("rank_{at}"), NOW - 1 - at % 7)));
     journal.close().await;
     let newest = findings(&store, "ptr_1").await[0].number;
-    assert_eq!(store.forget(NOW - 100).await.unwrap(), 0);
+    assert_eq!(store.forget(Timestamp::from_ms(NOW - 100)).await.unwrap(), 0);
     let journal = Journal::open(Arc::clone(&store));
     journal.record(finding("ptr_1", "new"));
     journal.keep(receipt("rank_new", NOW));
     journal.close().await;
-    assert_eq!(store.forget(NOW).await.unwrap(), 2_220);
+    assert_eq!(store.forget(Timestamp::from_ms(NOW)).await.unwrap(), 2_220);
     let left = findings(&store, "ptr_1").await;
     assert_eq!((left.len(), left[0].number), (1, newest + 1));
     assert_eq!(store.receipts_of(REQUEST, 9).await.unwrap(), ["rank_new"]);
     assert_eq!(read(&store, "rank_new").await.map(|receipt| receipt.payloads.len()), Some(3));
     assert_eq!(quoted(&store, "ptr_1").await.len(), 1);
-    assert_eq!(store.forget(u64::MAX).await.unwrap(), 2);
-    assert_eq!(store.forget(u64::MAX).await.unwrap(), 0);
+    assert_eq!(store.forget(Timestamp::MAX).await.unwrap(), 2);
+    assert_eq!(store.forget(Timestamp::MAX).await.unwrap(), 0);
     let folder = tempfile::tempdir().unwrap();
     let rows = store.backup(&folder.path().join("gateway.backup"), 1).await.unwrap().rows;
     assert_eq!(rows.keys().collect::<Vec<_>>(), ["counters"], "nothing of it is left");
