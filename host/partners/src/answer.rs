@@ -25,7 +25,6 @@ const ERROR_DETAIL_MAX_DEPTH: u8 = 3;
 const PLATFORM_CODE_MAX_BYTES: usize = 64;
 /// The notification that tells of a call's progress (MCP, Progress).
 const PROGRESS: &str = "notifications/progress";
-/// What an error without a usable code stands for (spec 1, Errors).
 
 /// A JSON-RPC message from a partner; `R` is what is read of a result.
 #[derive(Debug)]

@@ -16,6 +16,7 @@ use self::server::Server;
 use intent_gateway_domain::ports::UserTokens as _;
 
 use super::{Background, Linking, LinkingSetup, Settings};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::id::UserId;
@@ -24,7 +25,6 @@ use intent_gateway_domain::ports::Timer;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::vault::Vault;
 use intent_gateway_routing::selection::Directory;
-use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::entropy::vault;
 use intent_gateway_testing::store::MemoryStore;

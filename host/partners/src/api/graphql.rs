@@ -12,7 +12,6 @@ use crate::answer::{PlatformDetail, failure, protocol};
 
 /// What GraphQL answers come as: the newer type, and what servers sent before it.
 const MEDIA_TYPES: &str = "application/graphql-response+json, application/json;q=0.9";
-/// What an error without a usable code stands for (spec 1, Errors).
 
 /// The body of a request.
 #[derive(Serialize)]
