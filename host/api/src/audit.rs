@@ -1,7 +1,6 @@
 //! The audit log.
 
 use intent_gateway_domain::audit::{Actor, AuditEntry};
-use intent_gateway_domain::clock::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -43,7 +42,7 @@ impl From<AuditEntry> for AuditEntryBody {
     fn from(entry: AuditEntry) -> Self {
         Self {
             seq: entry.seq,
-            at: time(Timestamp::from_ms(entry.at_ms)),
+            at: time(entry.at_ms),
             actor: entry.actor,
             action: entry.action,
             subject: entry.subject,

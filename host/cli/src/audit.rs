@@ -198,13 +198,14 @@ fn row(entry: &AuditEntryBody) -> [String; 6] {
 #[cfg(test)]
 mod tests {
     use intent_gateway_domain::audit::{AuditDraft, genesis, link};
+    use intent_gateway_domain::clock::Timestamp;
     use serde_json::json;
 
     use super::*;
 
     fn entry(detail: Value) -> AuditEntry {
         let draft = AuditDraft {
-            at_ms: 1_763_716_800_042,
+            at_ms: Timestamp::from_ms(1_763_716_800_042),
             actor: Actor { role: "admin".to_owned(), subject: "asha".to_owned() },
             action: "connection.probed".to_owned(),
             subject: "ptr_1".to_owned(),

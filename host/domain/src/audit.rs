@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use crate::clock::Timestamp;
 use crate::digest::Digest;
 
 /// Who acted.
@@ -28,8 +29,8 @@ impl Actor {
 /// An entry before it has its place in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditDraft {
-    /// When, milliseconds since the epoch.
-    pub at_ms: u64,
+    /// When.
+    pub at_ms: Timestamp,
     /// Who.
     pub actor: Actor,
     /// What: `noun.verb`, for example `manifest.submitted`.
@@ -45,8 +46,8 @@ pub struct AuditDraft {
 pub struct AuditEntry {
     /// Its place, from 1, without gaps.
     pub seq: u64,
-    /// When, milliseconds since the epoch.
-    pub at_ms: u64,
+    /// When.
+    pub at_ms: Timestamp,
     /// Who.
     pub actor: Actor,
     /// What.
@@ -82,7 +83,7 @@ fn digest(entry: &AuditEntry, previous: Digest) -> Digest {
     let mut hasher = Sha256::new();
     hasher.update(previous.as_bytes());
     hasher.update(seq.to_be_bytes());
-    hasher.update(at_ms.to_be_bytes());
+    hasher.update(at_ms.as_ms().to_be_bytes());
     for text in [&actor.role, &actor.subject, action, subject, detail] {
         hasher.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_be_bytes());
         hasher.update(text);
@@ -154,7 +155,7 @@ mod tests {
         (1..=4)
             .map(|seq| {
                 let draft = AuditDraft {
-                    at_ms: 1_000 + seq,
+                    at_ms: Timestamp::from_ms(1_000 + seq),
                     actor: Actor::gateway(),
                     action: "connection.probed".to_owned(),
                     subject: format!("ptr_{seq}"),
@@ -184,7 +185,7 @@ mod tests {
     fn every_change_is_seen() {
         type Forgery = (&'static str, fn(&mut AuditEntry));
         let forgeries: [Forgery; 7] = [
-            ("at_ms", |entry| entry.at_ms += 1),
+            ("at_ms", |entry| entry.at_ms = entry.at_ms.plus_ms(1)),
             ("role", |entry| entry.actor.role.push('x')),
             ("subject of the actor", |entry| entry.actor.subject.clear()),
             ("action", |entry| entry.action.push('x')),

@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use futures_executor::block_on;
 use intent_gateway_domain::audit::{Actor, AuditDraft};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::steps::{self, Contended, Proposal, TRIES_MAX};
 use intent_gateway_domain::store::{Change, Kind, OutgoingMail, Record, Store as _, StoreError, Versioned, load};
 use intent_gateway_testing::store::MemoryStore;
@@ -43,7 +44,7 @@ fn count_up(store: &MemoryStore) -> (Result<u32, Failure>, u32) {
         let mut change = Change::default();
         change.put(&kept);
         change.audit.push(AuditDraft {
-            at_ms: 1,
+            at_ms: Timestamp::from_ms(1),
             actor: Actor::gateway(),
             action: "counter.raised".to_owned(),
             subject: "counter".to_owned(),

@@ -199,7 +199,7 @@ impl Linking {
 
     fn registration_entry(&self, action: &str, issuer: &str, client: &KeptClient) -> AuditDraft {
         AuditDraft {
-            at_ms: self.now().as_ms(),
+            at_ms: self.now(),
             actor: Actor::gateway(),
             action: action.to_owned(),
             subject: issuer.to_owned(),

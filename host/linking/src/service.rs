@@ -187,7 +187,7 @@ impl Linking {
             detail["reason"] = reason.into();
         }
         AuditDraft {
-            at_ms: self.now().as_ms(),
+            at_ms: self.now(),
             actor: actor.clone(),
             action: action.to_owned(),
             subject: link.partner.to_string(),

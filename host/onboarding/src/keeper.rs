@@ -58,7 +58,7 @@ impl RecordKeeper {
 
     pub(crate) fn audit_entry(&self, actor: &Actor, action: &str, subject: &PartnerId, detail: Value) -> AuditDraft {
         AuditDraft {
-            at_ms: self.now(),
+            at_ms: self.clock.now(),
             actor: actor.clone(),
             action: action.to_owned(),
             subject: subject.to_string(),

@@ -272,7 +272,7 @@ impl StrikeDesk {
 /// A change of a partner's health as the audit log has it.
 fn entry(event: &HealthEvent) -> AuditDraft {
     AuditDraft {
-        at_ms: event.at_ms.as_ms(),
+        at_ms: event.at_ms,
         actor: Actor::gateway(),
         action: event.action().to_owned(),
         subject: event.partner.to_string(),

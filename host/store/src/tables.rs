@@ -2,6 +2,7 @@
 //! never from a caller.
 
 use intent_gateway_domain::audit::{Actor, AuditDraft, AuditEntry, genesis, link};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::store::{ClaimedMail, Document, Kind, OutgoingMail};
 
@@ -142,7 +143,7 @@ pub(crate) async fn append_audit(tx: &mut Tx, drafts: Vec<AuditDraft>) -> Result
         let AuditEntry { at_ms, actor, action, subject, detail, .. } = entry;
         let values = vec![
             Value::number(seq)?,
-            Value::number(at_ms)?,
+            Value::number(at_ms.as_ms())?,
             actor.role.into(),
             actor.subject.into(),
             action.into(),
@@ -159,7 +160,7 @@ pub(crate) async fn append_audit(tx: &mut Tx, drafts: Vec<AuditDraft>) -> Result
 pub(crate) fn audit_entry(row: &Row) -> Result<AuditEntry, EngineError> {
     Ok(AuditEntry {
         seq: row.number(0)?,
-        at_ms: row.number(1)?,
+        at_ms: Timestamp::from_ms(row.number(1)?),
         actor: Actor { role: row.text(2)?, subject: row.text(3)? },
         action: row.text(4)?,
         subject: row.text(5)?,

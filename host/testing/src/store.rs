@@ -105,7 +105,7 @@ impl MemoryStore {
         let Change { writes, audit, mail } = change;
         writes.into_iter().try_for_each(|write| put(&mut next, write))?;
         for draft in audit {
-            check_number(draft.at_ms)?;
+            check_number(draft.at_ms.as_ms())?;
             let previous = next.audit.last().map_or_else(audit::genesis, |entry| entry.hash);
             let seq = next.audit.len() as u64 + 1;
             next.audit.push(audit::link(draft, seq, previous));

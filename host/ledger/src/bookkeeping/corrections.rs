@@ -187,7 +187,7 @@ impl Bookkeeping {
 
     async fn record(&self, action: &str, entry: &Entry, actor: &Actor, detail: Value) -> Result<(), StoreError> {
         let draft = AuditDraft {
-            at_ms: self.clock.now().as_ms(),
+            at_ms: self.clock.now(),
             actor: actor.clone(),
             action: action.to_owned(),
             subject: entry.posting.partner.to_string(),

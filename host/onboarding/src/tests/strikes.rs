@@ -330,7 +330,7 @@ fn slowness_and_failures_are_in_the_audit_log_with_their_numbers() {
     assert_eq!(world.actions()[before..], ["health.ejected"]);
     let entry = world.store.log().pop().expect("there");
     assert_eq!((entry.subject.as_str(), entry.actor.role.as_str()), (partner.as_str(), "gateway"));
-    assert_eq!(entry.at_ms, world.now_ms());
+    assert_eq!(entry.at_ms.as_ms(), world.now_ms());
     let detail: Value = serde_json::from_str(&entry.detail).expect("JSON");
     let numbers = ["target_p95_ms", "over_for_ms"].map(|name| detail[name].as_u64());
     assert_eq!(numbers, [Some(1_500), Some(5 * MINUTE_MS)], "{detail}");

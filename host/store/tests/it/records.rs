@@ -1,5 +1,6 @@
 //! Records: what is read is what was kept, and a change holds whole or not at all.
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::store::{Change, Document, Kind, List, OutgoingMail, StoreError, Write};
 
 use crate::support::{Place, delete, entry, is_conflict, on_every_store, put, record, revision};
@@ -170,7 +171,7 @@ async fn what_is_too_large_is_refused(place: impl Place) {
     assert!(matches!(store.commit(many).await, Err(StoreError::Engine(..))));
     assert!(store.audit(None, 0, 10).await.unwrap().is_empty());
     let number = Change {
-        audit: vec![intent_gateway_domain::audit::AuditDraft { at_ms: u64::MAX, ..entry("ptr_1") }],
+        audit: vec![intent_gateway_domain::audit::AuditDraft { at_ms: Timestamp::MAX, ..entry("ptr_1") }],
         ..Change::default()
     };
     assert!(matches!(store.commit(number).await, Err(StoreError::Engine(..))));

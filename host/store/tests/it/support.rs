@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::audit::{Actor, AuditDraft, ChainCheck};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::store::{Change, Document, Kind, Store, StoreError, Write};
 use intent_gateway_ledger::{Books, Verification, verify};
@@ -270,7 +271,7 @@ pub(crate) fn delete(kind: Kind, key: &str, revision: u64) -> Change {
 /// An entry for the audit log.
 pub(crate) fn entry(subject: &str) -> AuditDraft {
     AuditDraft {
-        at_ms: 1_700_000_000_000,
+        at_ms: Timestamp::from_ms(1_700_000_000_000),
         actor: Actor { role: "admin".to_owned(), subject: "ops@platform.example".to_owned() },
         action: "account.touched".to_owned(),
         subject: subject.to_owned(),
