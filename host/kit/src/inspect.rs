@@ -100,7 +100,7 @@ fn tool(tool: &Tool) -> [String; 7] {
         tool.name.clone(),
         role(tool.role).to_owned(),
         format!("{}/{}/{}", latency.p50_ms, latency.p95_ms, latency.p99_ms.map_or("-".to_owned(), |ms| ms.to_string())),
-        tool.rate_per_minute.to_string(),
+        tool.rate_per_minute.map_or("-".to_owned(), |rate| rate.to_string()),
         format!("{}, {}", tool.retry.on_rate_limited, tool.retry.on_server_error),
         tool.cache_seconds.map_or("never".to_owned(), |seconds| format!("{seconds} s")),
         tool.idempotency_key.clone().unwrap_or_else(|| "-".to_owned()),

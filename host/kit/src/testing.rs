@@ -20,7 +20,7 @@ fn tool(name: &str, role: ToolRole) -> Tool {
         role,
         purpose: "Deals with tea.".to_owned(),
         latency: LatencyTargets { p50_ms: 600, p95_ms: 1_500, p99_ms: Some(3_000) },
-        rate_per_minute: 60,
+        rate_per_minute: Some(60),
         idempotency_key: Some("request_id".to_owned()),
         retry: RetryPolicy { on_rate_limited: 1, on_server_error: 2 },
         cache_seconds: Some(60),

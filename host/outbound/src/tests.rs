@@ -134,14 +134,14 @@ impl Bench {
         let tool = |name: &str, role| Tool { name: name.to_owned(), role, cache_seconds: None, ..search.clone() };
         let retry = RetryPolicy { on_rate_limited: 1, on_server_error: 2 };
         descriptor.tools = vec![
-            Tool { retry, rate_per_minute: 60, cache_seconds: Some(60), ..search.clone() },
+            Tool { retry, rate_per_minute: Some(60), cache_seconds: Some(60), ..search.clone() },
             Tool {
                 retry: RetryPolicy { on_rate_limited: 0, on_server_error: 0 },
-                rate_per_minute: 30,
+                rate_per_minute: Some(30),
                 ..tool("book_thing", ToolRole::Create)
             },
-            Tool { retry, rate_per_minute: 1, ..tool("hold_thing", ToolRole::Create) },
-            Tool { retry, rate_per_minute: 30, ..tool("cancel_thing", ToolRole::Cancel) },
+            Tool { retry, rate_per_minute: Some(1), ..tool("hold_thing", ToolRole::Create) },
+            Tool { retry, rate_per_minute: Some(30), ..tool("cancel_thing", ToolRole::Cancel) },
         ];
         descriptor.errors.clear();
         Self { world, health, outbound, contract: Arc::new(PassiveContract(descriptor)) }

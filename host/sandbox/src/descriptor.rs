@@ -390,7 +390,7 @@ mod tests {
             role,
             purpose: "For tests.".to_owned(),
             latency: wit::LatencyTargets { p50_ms: 1, p95_ms: 2, p99_ms: None },
-            rate_per_minute: 60,
+            rate_per_minute: Some(60),
             idempotency_key: None,
             retry: wit::RetryPolicy { on_rate_limited: 0, on_server_error: 0 },
             cache_seconds: None,

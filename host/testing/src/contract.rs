@@ -38,7 +38,7 @@ pub fn descriptor(version: &str) -> Descriptor {
             role: ToolRole::Search,
             purpose: "Finds things.".to_owned(),
             latency: LatencyTargets { p50_ms: 600, p95_ms: 1_500, p99_ms: None },
-            rate_per_minute: 60,
+            rate_per_minute: Some(60),
             idempotency_key: None,
             retry: RetryPolicy { on_rate_limited: 0, on_server_error: 0 },
             cache_seconds: None,

@@ -22,7 +22,7 @@ pub const SEARCH: Search = Search {
         p50_ms: 700,
         p95_ms: 1800,
         p99_ms: Some(3500),
-        rate_per_minute: 60,
+        rate_per_minute: Some(60),
         idempotency_key: Some("request_id"),
         retries_on_rate_limited: 1,
         retries_on_server_error: 2,
@@ -42,7 +42,7 @@ pub(crate) const CREATE: ToolPolicy = ToolPolicy {
     purpose: "Books a slot.",
     p50_ms: 1500,
     p95_ms: 4000,
-    rate_per_minute: 30,
+    rate_per_minute: Some(30),
     idempotency_key: Some("request_id"),
     ..ToolPolicy::PLAIN
 };
@@ -53,7 +53,7 @@ pub(crate) const CANCEL: ToolPolicy = ToolPolicy {
     purpose: "Cancels a booking before intake.",
     p50_ms: 600,
     p95_ms: 1800,
-    rate_per_minute: 30,
+    rate_per_minute: Some(30),
     retries_on_server_error: 1,
     ..ToolPolicy::PLAIN
 };

@@ -25,7 +25,7 @@ pub const SEARCH: Search = Search {
         p50_ms: 800,
         p95_ms: 2500,
         p99_ms: Some(5000),
-        rate_per_minute: 60,
+        rate_per_minute: Some(60),
         idempotency_key: Some("request_id"),
         retries_on_rate_limited: 1,
         retries_on_server_error: 2,
@@ -42,7 +42,7 @@ pub const SEARCH: Search = Search {
 
 /// What the tools that are no search have in common.
 const STEP: ToolPolicy =
-    ToolPolicy { role: ToolRole::Create, p50_ms: 1500, p95_ms: 4000, rate_per_minute: 30, ..ToolPolicy::PLAIN };
+    ToolPolicy { role: ToolRole::Create, p50_ms: 1500, p95_ms: 4000, rate_per_minute: Some(30), ..ToolPolicy::PLAIN };
 
 pub(crate) const CONFIRM: ToolPolicy = ToolPolicy {
     name: "confirm_quote_and_kyc",

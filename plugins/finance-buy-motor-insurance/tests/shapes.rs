@@ -123,7 +123,7 @@ fn the_descriptor_holds_the_tables_of_the_spec() {
             (
                 tool.name.as_str(),
                 latency,
-                tool.rate_per_minute,
+                tool.rate_per_minute.unwrap_or_default(),
                 tool.idempotency_key.as_deref(),
                 retry,
                 tool.cache_seconds,

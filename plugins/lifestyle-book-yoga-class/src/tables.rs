@@ -15,15 +15,15 @@ pub const ABOUT: About = About {
 };
 
 /// A tool of the Service shape. Its latency targets are those of its kind (spec 1, "Limits"). The intent states no
-/// retry, so there is none. Only searches may be cached.
+/// retry, so there is none, and no rate that a studio must bear of all users together; how often one user may call is the
+/// platform's to say. Only searches may be cached.
 const fn policy(
     name: &'static str,
     role: ToolRole,
     purpose: &'static str,
     [p50_ms, p95_ms, p99_ms]: [u32; 3],
-    rate_per_minute: u32,
 ) -> ToolPolicy {
-    ToolPolicy { name, role, purpose, p50_ms, p95_ms, p99_ms: Some(p99_ms), rate_per_minute, ..ToolPolicy::PLAIN }
+    ToolPolicy { name, role, purpose, p50_ms, p95_ms, p99_ms: Some(p99_ms), ..ToolPolicy::PLAIN }
 }
 
 /// Latency targets in milliseconds, p50, p95 and p99, by kind of tool (spec 1, "Limits").
@@ -32,14 +32,6 @@ const GET_MS: [u32; 3] = [300, 800, 1500];
 /// Creating with payment. Changing a booking is no kind of its own there; it can ask for a payment as well.
 const CREATE_MS: [u32; 3] = [2000, 5000, 10_000];
 const CANCEL_MS: [u32; 3] = [1000, 3000, 5000];
-
-/// Calls per minute, from the platform's outbound targets (spec 1, "Limits"): one search a second per user session
-/// and partner, five gets a second per user session, one create a minute per user session and partner.
-const SEARCH_RATE: u32 = 60;
-const GET_RATE: u32 = 300;
-const CREATE_RATE: u32 = 1;
-/// Cancelling and changing have no target there; this is what both intents of spec 2 give to every write.
-const WRITE_RATE: u32 = 30;
 
 /// Seconds for which a search may be served again (spec 1, "Limits").
 const SEARCH_CACHE_SECONDS: u32 = 60;
@@ -53,7 +45,6 @@ pub const SEARCH: Search = Search {
             ToolRole::Search,
             "Finds up to 15 studios with classes, slots and instructors for the user.",
             SEARCH_MS,
-            SEARCH_RATE,
         )
     },
     options_key: "options",
@@ -68,7 +59,6 @@ pub(crate) const DETAIL: ToolPolicy = policy(
     ToolRole::GetDetail,
     "Gives one studio with its classes, slots and instructors.",
     GET_MS,
-    GET_RATE,
 );
 
 pub(crate) const SLOTS: ToolPolicy = policy(
@@ -76,25 +66,18 @@ pub(crate) const SLOTS: ToolPolicy = policy(
     ToolRole::GetDetail,
     "Gives the slots of a studio, of a class or of an instructor.",
     GET_MS,
-    GET_RATE,
 );
 
 /// Policy of `book_slot`. The same `request_id` gives the same booking (spec 1, "Endpoints", rule 4).
 pub(crate) const BOOK: ToolPolicy = ToolPolicy {
     idempotency_key: Some("request_id"),
-    ..policy("book_slot", ToolRole::Create, "Books a slot.", CREATE_MS, CREATE_RATE)
+    ..policy("book_slot", ToolRole::Create, "Books a slot.", CREATE_MS)
 };
 
-pub(crate) const CANCEL: ToolPolicy =
-    policy("cancel_booking", ToolRole::Cancel, "Cancels a booking.", CANCEL_MS, WRITE_RATE);
+pub(crate) const CANCEL: ToolPolicy = policy("cancel_booking", ToolRole::Cancel, "Cancels a booking.", CANCEL_MS);
 
-pub(crate) const MODIFY: ToolPolicy = policy(
-    "modify_booking",
-    ToolRole::Modify,
-    "Moves a booking to another class, instructor or slot.",
-    CREATE_MS,
-    WRITE_RATE,
-);
+pub(crate) const MODIFY: ToolPolicy =
+    policy("modify_booking", ToolRole::Modify, "Moves a booking to another class, instructor or slot.", CREATE_MS);
 
 /// The tools that are no search.
 pub const TOOLS: &[ToolEntry] = &[

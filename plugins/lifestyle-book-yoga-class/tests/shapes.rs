@@ -379,6 +379,8 @@ fn the_descriptor_holds_the_tables_of_the_spec() {
         ]
     );
     assert!(descriptor.tools.iter().all(|tool| tool.retry.on_rate_limited == 0 && tool.retry.on_server_error == 0));
+    // Rates of a user at a partner are the platform's; one for all users together the spec does not state.
+    assert!(descriptor.tools.iter().all(|tool| tool.rate_per_minute.is_none()));
     let cached: Vec<_> = descriptor.tools.iter().filter_map(|tool| tool.cache_seconds).collect();
     assert_eq!(cached, [60]);
     let errors: Vec<_> = descriptor.errors.iter().map(|row| (row.code.as_str(), row.http_status)).collect();

@@ -125,7 +125,7 @@
 //!         p50_ms: 600,
 //!         p95_ms: 1500,
 //!         p99_ms: Some(3000),
-//!         rate_per_minute: 60,
+//!         rate_per_minute: Some(60),
 //!         idempotency_key: Some("request_id"),
 //!         retries_on_rate_limited: 1,
 //!         retries_on_server_error: 2,

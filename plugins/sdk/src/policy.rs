@@ -40,7 +40,9 @@ pub struct ToolPolicy {
     pub p95_ms: u32,
     /// Absent where the intent states none.
     pub p99_ms: Option<u32>,
-    pub rate_per_minute: u32,
+    /// Calls that a partner must bear, of all users together; absent where the intent states none. The rates of one user at
+    /// one partner are the platform's own (spec 1, "Limits").
+    pub rate_per_minute: Option<u32>,
     /// The argument that identifies a repeated call.
     pub idempotency_key: Option<&'static str>,
     /// Tries after a 429.
@@ -56,8 +58,8 @@ pub struct ToolPolicy {
 
 impl ToolPolicy {
     /// A tool that is never retried and never cached, that no argument identifies, and that has no third latency
-    /// target. To be filled in: `ToolPolicy { name: "search_tea", .., ..ToolPolicy::PLAIN }`. What must be stated and
-    /// is not (name, purpose, targets, rate) is found by [`crate::testing::problems`].
+    /// target and no rate. To be filled in: `ToolPolicy { name: "search_tea", .., ..ToolPolicy::PLAIN }`. What must be stated and
+    /// is not (name, purpose, targets) is found by [`crate::testing::problems`].
     pub const PLAIN: Self = Self {
         name: "",
         role: ToolRole::Utility,
@@ -65,7 +67,7 @@ impl ToolPolicy {
         p50_ms: 0,
         p95_ms: 0,
         p99_ms: None,
-        rate_per_minute: 0,
+        rate_per_minute: None,
         idempotency_key: None,
         retries_on_rate_limited: 0,
         retries_on_server_error: 0,

@@ -64,8 +64,9 @@ pub struct Tool {
     pub purpose: String,
     /// Latency targets.
     pub latency: LatencyTargets,
-    /// Calls per minute that a partner must bear.
-    pub rate_per_minute: u32,
+    /// Calls per minute that a partner must bear, of all users together; null where the intent states none.
+    #[cfg_attr(feature = "schema", schema(required))]
+    pub rate_per_minute: Option<u32>,
     /// The argument that identifies a repeated call.
     #[cfg_attr(feature = "schema", schema(required))]
     pub idempotency_key: Option<String>,

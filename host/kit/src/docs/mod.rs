@@ -134,7 +134,7 @@ fn tool_row(tool: &Tool) -> [String; 9] {
         tool.latency.p50_ms.to_string(),
         tool.latency.p95_ms.to_string(),
         tool.latency.p99_ms.map_or_else(|| "none".to_owned(), |ms| ms.to_string()),
-        tool.rate_per_minute.to_string(),
+        tool.rate_per_minute.map_or_else(|| "none".to_owned(), |rate| rate.to_string()),
         retried,
         tool.cache_seconds.map_or_else(|| "never".to_owned(), |seconds| format!("{seconds} s")),
         tool.idempotency_key.as_ref().map_or_else(|| "no key".to_owned(), |key| format!("`{key}`")),

@@ -78,7 +78,7 @@ fn list_unstated(policy: &ToolPolicy) -> Option<String> {
         (purpose.is_empty(), "purpose"),
         (p50_ms == 0, "p50_ms"),
         (p95_ms == 0, "p95_ms"),
-        (rate_per_minute == 0, "rate_per_minute"),
+        (rate_per_minute == Some(0), "rate_per_minute"),
     ];
     let missing: Vec<_> = missing.into_iter().filter_map(|(is, member)| is.then_some(member)).collect();
     (!missing.is_empty()).then(|| format!("The tool {name:?} does not state {}.", missing.join(", ")))
@@ -221,10 +221,10 @@ mod tests {
     #[test]
     fn a_policy_states_what_every_tool_has() {
         let stated =
-            ToolPolicy { name: "a", purpose: "b", p50_ms: 1, p95_ms: 2, rate_per_minute: 3, ..ToolPolicy::PLAIN };
+            ToolPolicy { name: "a", purpose: "b", p50_ms: 1, p95_ms: 2, rate_per_minute: Some(3), ..ToolPolicy::PLAIN };
         assert_eq!(list_unstated(&stated), None);
         assert_eq!(
-            list_unstated(&ToolPolicy { p95_ms: 0, rate_per_minute: 0, ..stated }),
+            list_unstated(&ToolPolicy { p95_ms: 0, rate_per_minute: Some(0), ..stated }),
             Some("The tool \"a\" does not state p95_ms, rate_per_minute.".to_owned())
         );
         assert!(list_unstated(&ToolPolicy::PLAIN).is_some_and(|told| told.contains("name, purpose, p50_ms")));

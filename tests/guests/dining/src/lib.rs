@@ -69,7 +69,7 @@ impl<'i> Card<'i> {
 }
 
 const fn policy(name: &'static str, role: ToolRole, purpose: &'static str) -> ToolPolicy {
-    ToolPolicy { name, role, purpose, p50_ms: 600, p95_ms: 1500, rate_per_minute: 600, ..ToolPolicy::PLAIN }
+    ToolPolicy { name, role, purpose, p50_ms: 600, p95_ms: 1500, rate_per_minute: Some(600), ..ToolPolicy::PLAIN }
 }
 
 /// The tool that books.

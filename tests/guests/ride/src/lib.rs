@@ -177,7 +177,7 @@ fn tools() -> Vec<Tool> {
         role,
         purpose: "For tests.".to_owned(),
         latency: LatencyTargets { p50_ms: 100, p95_ms: 400, p99_ms: Some(800) },
-        rate_per_minute: 600,
+        rate_per_minute: Some(600),
         idempotency_key: None,
         retry: RetryPolicy { on_rate_limited: 0, on_server_error: 0 },
         cache_seconds: None,

@@ -1,6 +1,7 @@
 //! How fast calls may follow each other, so that no user and no intent floods a partner.
 //!
-//! - A partner gets as many calls of a tool per minute as the contract states, all users together.
+//! - A partner gets as many calls of a tool per minute as the contract states, all users together; where it states none,
+//!   only the rates of each user hold.
 //! - A user gets one search per second and one create per minute at each partner, and five details per second in all
 //!   (spec 1, "Planned outbound rate targets"). A retry is no new wish of the user and counts for the partner alone; what
 //!   the partner refused came to nothing, and the user may sign in, or choose another option, at once.
@@ -166,8 +167,8 @@ impl Counts {
     fn longest_wait(&mut self, call: &PacedCall<'_>, now: Timestamp) -> Option<HeldCall> {
         let left_alone_ms = self.left_alone_ms(call.partner, now);
         let back_off = left_alone_ms.map(|wait_ms| HeldCall { wait_ms, by: HeldBy::BackOff });
-        let (tool, limit) = partner_rate(call);
-        let partner = wait(&mut self.partner_tools, &tool, limit, HeldBy::PartnerRate, now);
+        let partner = partner_rate(call)
+            .and_then(|(tool, limit)| wait(&mut self.partner_tools, &tool, limit, HeldBy::PartnerRate, now));
         let user = user_rate(call).and_then(|(user, limit)| wait(&mut self.users, &user, limit, HeldBy::UserRate, now));
         [back_off, partner, user].into_iter().flatten().max_by_key(|held| held.wait_ms)
     }
@@ -175,9 +176,10 @@ impl Counts {
     fn take(&mut self, call: &PacedCall<'_>, now: Timestamp) -> Option<UserSlot> {
         self.calls_so_far += 1;
         let number = self.calls_so_far;
-        let (tool, limit) = partner_rate(call);
-        let take = |window: &mut Window| window.take(limit, now, number);
-        self.partner_tools.change_or_insert(tool, now, Window::default, take);
+        if let Some((tool, limit)) = partner_rate(call) {
+            let take = |window: &mut Window| window.take(limit, now, number);
+            self.partner_tools.change_or_insert(tool, now, Window::default, take);
+        }
         let (rate, limit) = user_rate(call)?;
         let take = |window: &mut Window| window.take(limit, now, number);
         let slot = self.users.change_or_insert(rate, now, Window::default, take);
@@ -199,9 +201,10 @@ fn wait(
     (wait_ms > 0).then_some(HeldCall { wait_ms, by })
 }
 
-fn partner_rate(call: &PacedCall<'_>) -> (Digest, Limit) {
-    let key = key_of(&[call.partner.as_str(), call.intent, &call.tool.name]);
-    (key, Limit { calls: call.tool.rate_per_minute, per_ms: MINUTE_MS })
+/// What the partner must bear of all users together, where the intent states it.
+fn partner_rate(call: &PacedCall<'_>) -> Option<(Digest, Limit)> {
+    let calls = call.tool.rate_per_minute?;
+    Some((key_of(&[call.partner.as_str(), call.intent, &call.tool.name]), Limit { calls, per_ms: MINUTE_MS }))
 }
 
 /// The limit of the user for tools of this role, where there is one.

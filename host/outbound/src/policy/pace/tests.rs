@@ -15,7 +15,7 @@ fn user(name: &str) -> UserId {
 
 fn tool(role: ToolRole, rate_per_minute: u32) -> Tool {
     let mut tool = test_support::tool("some_tool", role, 0, 0);
-    tool.rate_per_minute = rate_per_minute;
+    tool.rate_per_minute = Some(rate_per_minute);
     tool
 }
 
@@ -73,6 +73,19 @@ fn details_are_counted_over_all_partners() {
 }
 
 #[test]
+fn users_are_never_added_up_where_the_intent_states_no_rate() {
+    let (one, pace) = (partner("one"), Pace::default());
+    let create = Tool { rate_per_minute: None, ..tool(ToolRole::Create, 1) };
+    for number in 0..100 {
+        let user = user(&format!("user-{number}"));
+        assert_eq!(admit(&pace, &call(&one, &create, Some(&user)), START), Decision::Call, "{number}");
+    }
+    let ann = user("user-0");
+    let held = admit(&pace, &call(&one, &create, Some(&ann)), START.plus_ms(1));
+    assert_eq!(held, Decision::Wait(59_999, HeldBy::UserRate));
+}
+
+#[test]
 fn a_retry_counts_for_the_partner_alone() {
     let (one, ann) = (partner("one"), user("ann"));
     let (pace, tool) = (Pace::default(), tool(ToolRole::Create, 2));
@@ -93,7 +106,7 @@ fn what_came_to_nothing_gives_the_user_the_turn_back() {
     assert_eq!(admit(&pace, &first, START), Decision::Call);
     let held = admit(&pace, &call(&one, &create, Some(&bob)), START.plus_ms(1));
     assert_eq!(held, Decision::Wait(59_999, HeldBy::PartnerRate), "the partner was called twice all the same");
-    let other = Tool { name: "another".to_owned(), rate_per_minute: 3, ..create.clone() };
+    let other = Tool { name: "another".to_owned(), rate_per_minute: Some(3), ..create.clone() };
     let repeat = PacedCall { is_repeat: true, ..call(&one, &other, Some(&ann)) };
     assert!(matches!(pace.admit(&repeat, START), Ok(None)), "a repeated call takes no slot of the user");
     assert_eq!(admit(&pace, &call(&one, &other, Some(&ann)), START), Decision::Call, "each tool by itself");
@@ -196,7 +209,7 @@ proptest! {
                 let recent = made.iter().filter(|(at, ..)| at.plus_ms(per_ms) > now);
                 recent.filter(|(_, p, u, t)| same(*p, *u, *t)).count()
             };
-            let full = within(60_000, &|p, _, t| (p, t) == (partner, tool)) >= tools[tool].rate_per_minute as usize
+            let full = within(60_000, &|p, _, t| (p, t) == (partner, tool)) >= tools[tool].rate_per_minute.map_or(usize::MAX, |rate| rate as usize)
                 || match tool {
                     0 => within(1_000, &|p, u, t| (p, u, t) == (partner, user, 0)) >= 1,
                     1 => within(1_000, &|_, u, t| (u, t) == (user, 1)) >= 5,
