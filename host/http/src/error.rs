@@ -8,7 +8,7 @@ mod bookkeeping;
 mod calling;
 mod linking;
 mod onboarding;
-pub(crate) use onboarding::refuse_told;
+pub(crate) use onboarding::refuse_document;
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;

@@ -22,7 +22,7 @@ use utoipa_axum::routes;
 
 use crate::App;
 use crate::body;
-use crate::error::{Code, ErrorBody, Refusal, refuse_told};
+use crate::error::{Code, ErrorBody, Refusal, refuse_document};
 use crate::wire;
 
 /// The scheme that a refused signature is answered with: RFC 9110 wants one of every 401.
@@ -104,7 +104,7 @@ impl From<IntakeError> for Refusal {
                 let refused = Self::new(Code::InvalidAuth).message(error.public_message()).challenge(CHALLENGE);
                 refused.with_code(error.code()).internal(detail)
             }
-            IntakeError::Refused(refusal) => refuse_told(refusal),
+            IntakeError::Refused(refusal) => refuse_document(refusal),
             IntakeError::UnknownIntent(intent) => {
                 let refused = Self::new(Code::InvalidRequest).message(format!("There is no intent `{intent}`."));
                 refused.with_code(Code::InvalidIntent.as_str())

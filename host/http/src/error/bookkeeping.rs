@@ -5,7 +5,7 @@ use intent_gateway_domain::store::StoreError;
 use intent_gateway_ledger::bookkeeping::BookkeepingError;
 
 use super::onboarding::sentence;
-use super::{Code, Refusal, refuse_told};
+use super::{Code, Refusal, refuse_document};
 
 /// The entry was taken back before.
 const ENTRY_TAKEN_BACK: &str = "ENTRY_TAKEN_BACK";
@@ -21,7 +21,7 @@ impl From<BookkeepingError> for Refusal {
             }
             BookkeepingError::IsReversal(_) => Self::conflict(ENTRY_IS_REVERSAL, said),
             BookkeepingError::NotStanding { .. } => Self::conflict(ENTRY_TAKEN_BACK, said),
-            BookkeepingError::Refused(refusal) => refuse_told(refusal),
+            BookkeepingError::Refused(refusal) => refuse_document(refusal),
             BookkeepingError::UnknownIntent(_) => {
                 Self::new(Code::InvalidRequest).message(said).with_code(Code::InvalidIntent.as_str())
             }

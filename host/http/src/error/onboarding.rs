@@ -23,7 +23,7 @@ impl From<OnboardingError> for Refusal {
     fn from(error: OnboardingError) -> Self {
         let detail = chain(&error);
         match error {
-            OnboardingError::Refused(refusal) => refuse_told(refusal),
+            OnboardingError::Refused(refusal) => refuse_document(refusal),
             OnboardingError::NotFound(what) => Self::new(Code::NotFound).message(format!("There is no such {what}.")),
             OnboardingError::NotAccepted => {
                 let refusal = Self::new(Code::InvalidAuth).challenge(crate::auth::CHALLENGE_MISSING);
@@ -50,7 +50,7 @@ impl From<OnboardingError> for Refusal {
 }
 
 /// A document that breaks rules. The message alone says what is wrong, for whoever reads no further.
-pub(crate) fn refuse_told(refusal: contract::Refusal) -> Refusal {
+pub(crate) fn refuse_document(refusal: contract::Refusal) -> Refusal {
     let contract::Refusal { code, violations } = refusal;
     let message = if violations.is_empty() {
         Code::InvalidRequest.message().to_owned()
@@ -74,7 +74,7 @@ impl Refusal {
 fn test(error: GoLiveError) -> Refusal {
     let at = |pointer: &str, code: &str, error: &GoLiveError| {
         let violation = Violation { pointer: pointer.to_owned(), code: code.to_owned(), message: chain(error) };
-        refuse_told(contract::Refusal::invalid_request(vec![violation]))
+        refuse_document(contract::Refusal::invalid_request(vec![violation]))
     };
     match error {
         GoLiveError::SampleCount(_) => at("/requests", "OUT_OF_RANGE", &error),
@@ -86,7 +86,7 @@ fn test(error: GoLiveError) -> Refusal {
                 Violation { pointer, ..violation }
             };
             let violations = refusal.violations.into_iter().map(place).collect();
-            refuse_told(contract::Refusal::invalid_request(violations))
+            refuse_document(contract::Refusal::invalid_request(violations))
         }
         GoLiveError::Contract { fault, .. } => fault.into(),
     }
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_message_alone_says_what_is_wrong() {
-        let refused = |violations| refuse_told(contract::Refusal { code: "INVALID_INTENT".to_owned(), violations });
+        let refused = |violations| refuse_document(contract::Refusal { code: "INVALID_INTENT".to_owned(), violations });
         let one = refused(vec![violation("auto.fix: pricing.min (9) exceeds pricing.max (5)")]);
         assert_eq!(one.message, "auto.fix: pricing.min (9) exceeds pricing.max (5).");
         assert_eq!((one.code(), one.status), ("INVALID_INTENT", StatusCode::BAD_REQUEST));

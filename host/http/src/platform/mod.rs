@@ -20,7 +20,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
-use crate::error::{Refusal, refuse_told};
+use crate::error::{Refusal, refuse_document};
 
 pub(crate) use ledger::VERIFICATIONS_MAX;
 
@@ -30,7 +30,7 @@ fn intent(name: &str) -> Result<IntentId, Refusal> {
         let code = INVALID_INTENT.to_owned();
         let (pointer, message) = ("/intent".to_owned(), error.to_string());
         let violations = vec![Violation { pointer, code: code.clone(), message }];
-        refuse_told(contract::Refusal { code, violations })
+        refuse_document(contract::Refusal { code, violations })
     })
 }
 
