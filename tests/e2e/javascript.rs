@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, CallContext, Candidate, Payload};
 use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
@@ -207,7 +208,7 @@ async fn its_examples_hold_and_a_call_fits_the_default_limits() {
     let compiled = start.elapsed();
     contract.run_examples().await.expect("its examples hold");
 
-    let context = CallContext { request_id: "timed".to_owned(), now_ms: 1_767_225_600_000 };
+    let context = CallContext { request_id: "timed".to_owned(), now: Timestamp::from_ms(1_767_225_600_000) };
     let request = request().to_string();
     let option = |n: usize| {
         with(centre(&format!("c-{n}")), &[("/provider/distance_from_user_km", json!(n as f64 / 2.0))]).to_string()
@@ -250,7 +251,7 @@ async fn a_hostile_partner_does_not_use_up_the_call() {
     let engine = Engine::new(&SandboxConfig::default()).expect("the engine starts");
     let bytes = std::fs::read(component()).expect("readable");
     let contract = LoadedContract::compile(&engine, &bytes).await.expect("it loads");
-    let context = CallContext { request_id: "hostile".to_owned(), now_ms: 1_767_225_600_000 };
+    let context = CallContext { request_id: "hostile".to_owned(), now: Timestamp::from_ms(1_767_225_600_000) };
     let request = request().to_string();
     let filled = |before: &str, piece: &str, after: &str| {
         format!("{before}{}{after}", piece.repeat((READ_MAX - before.len() - after.len()) / piece.len()))

@@ -1,6 +1,5 @@
 //! Sign-up, tokens, the account's overview, credentials, the webhook, the test call.
 
-use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::{SigningKey, Webhook};
 use intent_gateway_onboarding::compliance::{GrievanceOfficer, Licence, Profile};
@@ -189,7 +188,7 @@ pub struct CodeSent {
 
 impl From<onboarding::CodeSent> for CodeSent {
     fn from(sent: onboarding::CodeSent) -> Self {
-        Self { email: sent.email, expires_at: time(Timestamp::from_ms(sent.expires_at_ms)) }
+        Self { email: sent.email, expires_at: time(sent.expires_at) }
     }
 }
 
@@ -257,7 +256,7 @@ impl From<Overview> for OverviewBody {
             partner_id: account.id.to_string(),
             email: account.email,
             business_name: account.business_name,
-            created_at: time(Timestamp::from_ms(account.created_at_ms)),
+            created_at: time(account.created_at_ms),
             profile: account.profile,
             credentials: credentials.map(|credentials| CredentialsBody::hide_secret(credentials, webhook)),
             manifest: manifests.map(ManifestsBody::from),
@@ -305,21 +304,13 @@ pub struct Validity {
 
 impl From<&KeptSecret> for Validity {
     fn from(kept: &KeptSecret) -> Self {
-        Self {
-            key_id: None,
-            issued_at: time(Timestamp::from_ms(kept.issued_at_ms)),
-            works_until: kept.not_after_ms.map(|ms| time(Timestamp::from_ms(ms))),
-        }
+        Self { key_id: None, issued_at: time(kept.issued_at_ms), works_until: kept.not_after_ms.map(time) }
     }
 }
 
 impl From<SigningKey> for Validity {
     fn from(SigningKey { id, not_before_ms, not_after_ms, sealed: _ }: SigningKey) -> Self {
-        Self {
-            key_id: Some(id),
-            issued_at: time(Timestamp::from_ms(not_before_ms)),
-            works_until: not_after_ms.map(|ms| time(Timestamp::from_ms(ms))),
-        }
+        Self { key_id: Some(id), issued_at: time(not_before_ms), works_until: not_after_ms.map(time) }
     }
 }
 
@@ -471,7 +462,7 @@ impl From<&Account> for AccountSummary {
             partner_id: account.id.to_string(),
             email: account.email.clone(),
             business_name: account.business_name.clone(),
-            created_at: time(Timestamp::from_ms(account.created_at_ms)),
+            created_at: time(account.created_at_ms),
             has_profile: account.profile.is_some(),
         }
     }

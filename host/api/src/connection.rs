@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use intent_gateway_domain::audit::Actor;
-use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::golive::{Confirmation, GoLiveItem, GoLiveReport, SAMPLES_MAX, SampleResult};
@@ -155,13 +154,13 @@ impl From<Connection> for ConnectionBody {
         Self {
             account_id: connection.account.to_string(),
             state: connection.state,
-            since: time(Timestamp::from_ms(connection.since_ms)),
+            since: time(connection.since_ms),
             endpoint: connection.endpoint,
             probe: connection.probe.map(ProbeBody::from),
             quarantine: quarantine.map(|(intent, found)| (intent.to_string(), drifts(found))).collect(),
             tests: tests.map(|(intent, test)| (intent.to_string(), TestReport::from(test))).collect(),
             suspension: connection.suspension.map(SuspensionBody::from),
-            next_probe_at: connection.next_probe_at_ms.map(|ms| time(Timestamp::from_ms(ms))),
+            next_probe_at: connection.next_probe_at_ms.map(time),
         }
     }
 }
@@ -179,7 +178,7 @@ pub struct SuspensionBody {
 
 impl From<Suspension> for SuspensionBody {
     fn from(Suspension { reason, at_ms, by }: Suspension) -> Self {
-        Self { reason, at: time(Timestamp::from_ms(at_ms)), by }
+        Self { reason, at: time(at_ms), by }
     }
 }
 
@@ -250,8 +249,8 @@ impl From<Probed> for ProbeBody {
             passed,
             failures,
             failed_step: record.failure,
-            started_at: time(Timestamp::from_ms(record.started_at_ms)),
-            elapsed_ms: record.ended_at_ms.saturating_sub(record.started_at_ms),
+            started_at: time(record.started_at_ms),
+            elapsed_ms: record.ended_at_ms.ms_since(record.started_at_ms),
             by,
             endpoint: record.endpoint,
             protocol_version: record.protocol_version,
@@ -314,7 +313,7 @@ impl From<GoLiveReport> for TestReport {
         let passed = report.passed();
         let GoLiveReport { intent, contract_version, contract_digest, at_ms, samples, items, partner: _ } = report;
         let contract_digest = contract_digest.to_string();
-        Self { intent, passed, contract_version, contract_digest, at: time(Timestamp::from_ms(at_ms)), samples, items }
+        Self { intent, passed, contract_version, contract_digest, at: time(at_ms), samples, items }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Contracts as they are loaded, for the platform team.
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::ports;
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,8 @@ pub struct LoadedVersion {
     /// Where it came from.
     pub origin: Origin,
     /// When it was loaded, milliseconds since the epoch.
-    pub loaded_at_ms: u64,
+    #[schema(value_type = u64)]
+    pub loaded_at_ms: Timestamp,
     /// Size of the component in bytes.
     pub component_bytes: usize,
     /// Calls served since the process started.
@@ -70,7 +72,8 @@ pub struct LoadFailures {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct LoadFailure {
     /// When, milliseconds since the epoch.
-    pub at_ms: u64,
+    #[schema(value_type = u64)]
+    pub at_ms: Timestamp,
     /// Where it came from.
     pub origin: Origin,
     /// Digest of the component, where it could be read.

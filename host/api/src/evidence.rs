@@ -1,5 +1,6 @@
 //! What is kept of rankings and findings. A receipt itself is the domain's own type.
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::{self, KeptFinding, Severity};
@@ -28,7 +29,8 @@ pub struct Finding {
     /// Its number: greater than that of any finding before it.
     pub number: u64,
     /// When, milliseconds since the epoch.
-    pub at_ms: u64,
+    #[schema(value_type = u64)]
+    pub at_ms: Timestamp,
     /// Against whom.
     pub partner: String,
     /// The intent concerned.

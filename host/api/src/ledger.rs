@@ -1,6 +1,5 @@
 //! The ledger: entries, statements, balances, and whether all is sound.
 
-use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::money::{Paise, inr};
 use intent_gateway_ledger::bookkeeping::{Mark, Outline, Soundness, fault_code, fault_entry};
@@ -124,8 +123,8 @@ impl From<Line> for LineBody {
         let (kind, reverses, reason) = split_kind(line.kind);
         Self {
             number: line.number,
-            posted_at: time(Timestamp::from_ms(line.posted_at_ms)),
-            closed_at: time(Timestamp::from_ms(line.closed_at_ms)),
+            posted_at: time(line.posted_at_ms),
+            closed_at: time(line.closed_at_ms),
             intent: line.intent.to_string(),
             external_id: line.external_id,
             request_id: line.request_id,
@@ -225,13 +224,13 @@ impl From<Entry> for EntryBody {
         let (kind, reverses, reason) = split_kind(posting.kind);
         Self {
             number,
-            posted_at: time(Timestamp::from_ms(posting.posted_at_ms)),
+            posted_at: time(posting.posted_at_ms),
             partner: posting.partner.to_string(),
             intent: posting.intent.to_string(),
             external_id: posting.external_id,
             request_id: posting.request_id,
             status: posting.status,
-            closed_at: time(Timestamp::from_ms(posting.closed_at_ms)),
+            closed_at: time(posting.closed_at_ms),
             month: posting.month.to_string(),
             amount_inr: posting.amount,
             rate_basis_points: posting.rate.basis_points(),

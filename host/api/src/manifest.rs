@@ -1,7 +1,6 @@
 //! Manifests as they are kept.
 
 use intent_gateway_domain::audit::Actor;
-use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_onboarding::Submitted;
 use intent_gateway_onboarding::manifest::{Flag, Manifest, Status};
@@ -37,7 +36,7 @@ pub struct SubmissionBody {
 impl From<Submission> for SubmissionBody {
     fn from(submission: Submission) -> Self {
         let Submission { number, status, manifest, warnings, flags, submitted_at_ms, submitted_by, notes } = submission;
-        let submitted_at = time(Timestamp::from_ms(submitted_at_ms));
+        let submitted_at = time(submitted_at_ms);
         Self { number, status, manifest, warnings, flags, submitted_at, submitted_by, notes }
     }
 }

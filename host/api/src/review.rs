@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use intent_gateway_domain::audit::Actor;
-use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_onboarding::compliance::{ChecklistItem, PrivacyCheck, Profile};
 use intent_gateway_onboarding::records::{Decision, Review, ReviewStatus, ReviewSubject};
@@ -98,8 +97,8 @@ impl From<Review> for ReviewSummary {
             account_id: account.to_string(),
             subject: SubjectBody::from(subject),
             status,
-            opened_at: time(Timestamp::from_ms(opened_at_ms)),
-            due_at: time(Timestamp::from_ms(due_at_ms)),
+            opened_at: time(opened_at_ms),
+            due_at: time(due_at_ms),
             decision: decision.map(DecisionBody::from),
         }
     }
@@ -132,7 +131,7 @@ pub struct DecisionBody {
 
 impl From<Decision> for DecisionBody {
     fn from(Decision { by, at_ms, notes, .. }: Decision) -> Self {
-        Self { by, at: time(Timestamp::from_ms(at_ms)), notes }
+        Self { by, at: time(at_ms), notes }
     }
 }
 
@@ -184,7 +183,7 @@ pub struct PrivacyBody {
 
 impl From<PrivacyCheck> for PrivacyBody {
     fn from(PrivacyCheck { url, checked_at_ms, live, detail }: PrivacyCheck) -> Self {
-        Self { url, checked_at: time(Timestamp::from_ms(checked_at_ms)), live, detail }
+        Self { url, checked_at: time(checked_at_ms), live, detail }
     }
 }
 

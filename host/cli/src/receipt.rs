@@ -164,11 +164,11 @@ fn tell<T: DeserializeOwned>(
 
 /// A receipt without what the user and the partners said.
 fn show_receipt(receipt: &Receipt) -> String {
-    let at = i64::try_from(receipt.at_ms).ok().and_then(|at_ms| Timestamp::from_millisecond(at_ms).ok());
+    let at = i64::try_from(receipt.at_ms.as_ms()).ok().and_then(|at_ms| Timestamp::from_millisecond(at_ms).ok());
     let head = pairs(&[
         ("receipt", receipt.id.clone()),
         ("request", receipt.request_id.clone()),
-        ("at", at.map_or_else(|| format!("{} ms", receipt.at_ms), |at| at.to_string())),
+        ("at", at.map_or_else(|| format!("{} ms", receipt.at_ms.as_ms()), |at| at.to_string())),
         ("contract", format!("{} {}", receipt.intent, receipt.version)),
         ("component", receipt.contract.to_string()),
         ("outcome", receipt.outcome.to_string()),

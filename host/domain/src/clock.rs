@@ -39,6 +39,12 @@ impl Timestamp {
         Self(self.0.saturating_sub(ms))
     }
 
+    /// Milliseconds between two times, whichever is the later.
+    #[must_use]
+    pub const fn ms_apart(self, other: Self) -> u64 {
+        self.0.abs_diff(other.0)
+    }
+
     /// Milliseconds that have passed since an earlier time; none where that is later.
     #[must_use]
     pub const fn ms_since(self, earlier: Self) -> u64 {
@@ -73,6 +79,7 @@ mod tests {
         let (first, last) = (Timestamp::EPOCH, Timestamp::MAX);
         assert_eq!((last.plus_ms(1), first.minus_ms(1)), (last, first));
         assert_eq!((first.plus_ms(5).ms_since(first), first.ms_since(last)), (5, 0));
+        assert_eq!((first.ms_apart(last), last.ms_apart(first)), (u64::MAX, u64::MAX));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
+use crate::clock::Timestamp;
 use crate::id::{IntentId, PartnerId};
 use crate::store::StoreError;
 
@@ -31,6 +32,6 @@ pub trait Deliveries: Send + Sync {
     fn sum_delivered<'a>(
         &'a self,
         partner: Option<&'a PartnerId>,
-        since_ms: u64,
+        since: Timestamp,
     ) -> BoxFuture<'a, Result<Vec<Tally>, StoreError>>;
 }

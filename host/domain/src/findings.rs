@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::clock::Timestamp;
 use crate::contract::Violation;
 use crate::id::PartnerId;
 
@@ -34,7 +35,7 @@ impl Severity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// When, milliseconds since the epoch.
-    pub at_ms: u64,
+    pub at_ms: Timestamp,
     /// Against whom.
     pub partner: PartnerId,
     /// The intent concerned.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
+use crate::clock::Timestamp;
 use crate::contract::Refusal;
 use crate::digest::Digest;
 use crate::error::ContractFault;
@@ -88,7 +89,7 @@ pub struct GoLiveReport {
     /// Digest of its component.
     pub contract_digest: Digest,
     /// When the check began, milliseconds since the epoch.
-    pub at_ms: u64,
+    pub at_ms: Timestamp,
     /// The samples, in their order.
     pub samples: Vec<SampleResult>,
     /// The platform's own items, then the contract's in its order.

@@ -116,7 +116,7 @@ pub struct LoadedVersion {
     /// Where it came from.
     pub origin: Origin,
     /// When it was loaded, milliseconds since the epoch.
-    pub loaded_at_ms: u64,
+    pub loaded_at_ms: Timestamp,
     /// Size of the component in bytes.
     pub component_bytes: usize,
     /// Calls served since the process started.
@@ -129,7 +129,7 @@ pub struct LoadedVersion {
 #[derive(Clone, Debug, Serialize)]
 pub struct LoadFailure {
     /// When, milliseconds since the epoch.
-    pub at_ms: u64,
+    pub at_ms: Timestamp,
     /// Where it came from.
     pub origin: Origin,
     /// Digest of the component, where it could be read.

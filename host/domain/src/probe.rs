@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::clock::Timestamp;
 use crate::endpoint::{Endpoint, Mappings};
 use crate::id::PartnerId;
 use crate::ports::Contracts;
@@ -37,8 +38,8 @@ pub struct ProbeRequest<'a> {
     pub contracts: &'a dyn Contracts,
     /// A token for partners that list their tools to nobody without one.
     pub bearer: Option<&'a Secret>,
-    /// The time, milliseconds since the epoch.
-    pub now_ms: u64,
+    /// The time.
+    pub now: Timestamp,
 }
 
 /// Everything that a probe saw.
@@ -47,9 +48,9 @@ pub struct ProbeRecord {
     /// What was probed.
     pub endpoint: Endpoint,
     /// When it began, milliseconds since the epoch.
-    pub started_at_ms: u64,
+    pub started_at_ms: Timestamp,
     /// When it ended, milliseconds since the epoch.
-    pub ended_at_ms: u64,
+    pub ended_at_ms: Timestamp,
     /// The MCP revision that was agreed on, for example `2025-11-25`.
     pub protocol_version: Option<String>,
     /// How the MCP session was opened.
@@ -73,7 +74,7 @@ pub struct ProbeRecord {
 impl ProbeRecord {
     /// A record of which nothing is known yet.
     #[must_use]
-    pub fn new(endpoint: Endpoint, started_at_ms: u64) -> Self {
+    pub fn new(endpoint: Endpoint, started_at_ms: Timestamp) -> Self {
         Self {
             endpoint,
             started_at_ms,

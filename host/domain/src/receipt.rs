@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
+use crate::clock::Timestamp;
 use crate::contract::{Axes, CallContext, Candidate, DroppedOption, Evaluation, Payload, RankedOption};
 use crate::digest::Digest;
 use crate::id::{IntentId, PartnerId};
@@ -32,7 +33,8 @@ pub struct Receipt {
     #[cfg_attr(feature = "schema", schema(example = "rank_0f1e2d3c4b5a69788796a5b4"))]
     pub id: String,
     /// When the request came, milliseconds since the epoch.
-    pub at_ms: u64,
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub at_ms: Timestamp,
     /// The request; also what breaks ties.
     pub request_id: String,
     /// The intent.
@@ -115,8 +117,8 @@ pub struct ReceiptDrop {
 pub struct QuotedOptions {
     /// The ranking.
     pub receipt: String,
-    /// When the request came, milliseconds since the epoch.
-    pub at_ms: u64,
+    /// When the request came.
+    pub at: Timestamp,
     /// Version of the contract that ranked.
     pub version: Version,
     /// Digest of its component.
@@ -176,7 +178,7 @@ pub fn identifier(context: &CallContext, contract: Digest, outcome: Digest) -> S
     let mut hasher = Sha256::new();
     hasher.update(contract.as_bytes());
     hasher.update(outcome.as_bytes());
-    hasher.update(context.now_ms.to_be_bytes());
+    hasher.update(context.now.as_ms().to_be_bytes());
     hasher.update(&context.request_id);
     format!("rank_{}", hex(&hasher.finalize()[..ID_BYTES]))
 }

@@ -20,9 +20,9 @@ pub struct SigningKey {
     /// The key, sealed for [`webhook_context`].
     pub sealed: Sealed,
     /// Valid from, milliseconds since the epoch.
-    pub not_before_ms: u64,
+    pub not_before_ms: Timestamp,
     /// From then on it is refused; absent for the current one.
-    pub not_after_ms: Option<u64>,
+    pub not_after_ms: Option<Timestamp>,
 }
 
 /// Where the partner receives, and what it signs with.

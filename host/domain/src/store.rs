@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::audit::{AuditDraft, AuditEntry};
+use crate::clock::Timestamp;
 
 /// The kinds of records; each is a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -166,8 +167,8 @@ pub struct OutgoingMail {
     pub id: String,
     /// The mail, sealed by the vault.
     pub sealed: String,
-    /// Not sent before this time, milliseconds since the epoch.
-    pub not_before_ms: u64,
+    /// Not sent before this time.
+    pub not_before: Timestamp,
 }
 
 /// A mail that this process has claimed to send.
@@ -186,8 +187,8 @@ pub struct ClaimedMail {
 pub enum MailFate {
     /// It is gone, or will never go; it is forgotten.
     Done,
-    /// It is tried again from this time on, milliseconds since the epoch.
-    Retry(u64),
+    /// It is tried again from this time on.
+    Retry(Timestamp),
 }
 
 /// All that one step of a service changes, in one transaction.
@@ -283,8 +284,12 @@ pub trait Store: Send + Sync {
     ) -> BoxFuture<'a, Result<Vec<AuditEntry>, StoreError>>;
 
     /// Takes mails whose time has come; nobody else gets them for `lease_ms`.
-    fn claim_mail(&self, now_ms: u64, lease_ms: u64, limit: u32)
-    -> BoxFuture<'_, Result<Vec<ClaimedMail>, StoreError>>;
+    fn claim_mail(
+        &self,
+        now: Timestamp,
+        lease_ms: u64,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<ClaimedMail>, StoreError>>;
 
     /// Says what becomes of a claimed mail.
     fn settle_mail<'a>(&'a self, id: &'a str, fate: MailFate) -> BoxFuture<'a, Result<(), StoreError>>;

@@ -51,7 +51,7 @@ fn count_up(store: &MemoryStore) -> (Result<u32, Failure>, u32) {
             detail: kept.value.count.into(),
         });
         let id = format!("mail-{}", decided.get());
-        change.mail.push(OutgoingMail { id, sealed: "sealed".to_owned(), not_before_ms: 0 });
+        change.mail.push(OutgoingMail { id, sealed: "sealed".to_owned(), not_before: Timestamp::EPOCH });
         Ok(Proposal::new(change, kept.value.count))
     });
     (block_on(step), decided.get())
@@ -70,7 +70,7 @@ fn a_step_is_decided_anew_until_nobody_was_faster() {
         assert_eq!((answer.expect("it holds"), decided), (1, conflicts + 1));
         assert_eq!(count(&store), Some(1));
         assert_eq!(store.log().len(), 1, "of {decided} tries, one has left an audit entry");
-        let mails = block_on(store.claim_mail(0, 1, 100)).expect("readable");
+        let mails = block_on(store.claim_mail(Timestamp::EPOCH, 1, 100)).expect("readable");
         assert_eq!(mails.iter().map(|mail| mail.id.clone()).collect::<Vec<_>>(), [format!("mail-{decided}")]);
     }
 }
@@ -82,7 +82,7 @@ fn a_step_is_given_up_after_so_many_tries_and_has_changed_nothing() {
     let (answer, decided) = count_up(&store);
     assert!(matches!(answer, Err(Failure::Contended(Contended))), "{answer:?}");
     assert_eq!((decided, count(&store)), (TRIES_MAX, None));
-    assert!(store.log().is_empty() && block_on(store.claim_mail(0, 1, 1)).expect("readable").is_empty());
+    assert!(store.log().is_empty() && block_on(store.claim_mail(Timestamp::EPOCH, 1, 1)).expect("readable").is_empty());
     assert_eq!(count_up(&store).0.expect("nobody interferes any more"), 1);
 }
 

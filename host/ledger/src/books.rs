@@ -82,7 +82,7 @@ impl Booking {
         if !(Paise::ZERO..=AMOUNT_MAX).contains(&posting.amount) {
             return Err(Unbookable::Amount);
         }
-        if [posting.posted_at_ms, posting.closed_at_ms].iter().any(|ms| i64::try_from(*ms).is_err()) {
+        if [posting.posted_at_ms, posting.closed_at_ms].iter().any(|at| i64::try_from(at.as_ms()).is_err()) {
             return Err(Unbookable::Time);
         }
         let Posting { external_id, request_id, status, judged_by, .. } = &posting;

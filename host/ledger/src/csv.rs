@@ -2,9 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
-use jiff::Timestamp;
-
 use super::{EntryKind, Line, Statement};
+use intent_gateway_domain::clock::Timestamp;
 
 const HEADER: &str = "number,posted_at,closed_at,intent,external_id,request_id,status,kind,reverses,amount_inr,\
                       rate_percent,commission_inr\r\n";
@@ -38,8 +37,9 @@ fn row(csv: &mut String, line: &Line) -> fmt::Result {
 }
 
 /// A time by ISO 8601 in UTC; those past the year 9999 as its end.
-fn utc(ms: u64) -> Timestamp {
-    i64::try_from(ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or(Timestamp::MAX)
+fn utc(time: Timestamp) -> jiff::Timestamp {
+    let time = i64::try_from(time.as_ms()).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    time.unwrap_or(jiff::Timestamp::MAX)
 }
 
 /// A text of a partner. Quoted where it must be; where a spreadsheet would take it for a formula, an apostrophe goes in

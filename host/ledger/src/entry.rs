@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 use super::Month;
 use crate::completion::ReportKey;
 use intent_gateway_domain::audit::BrokenChain;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
@@ -65,7 +66,7 @@ pub struct Judge {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Posting {
     /// When it was booked, milliseconds since the epoch.
-    pub posted_at_ms: u64,
+    pub posted_at_ms: Timestamp,
     /// Who reported, and whose accounts are concerned.
     pub partner: PartnerId,
     /// The intent of the order.
@@ -77,7 +78,7 @@ pub struct Posting {
     /// The reported status.
     pub status: String,
     /// When the order closed, milliseconds since the epoch.
-    pub closed_at_ms: u64,
+    pub closed_at_ms: Timestamp,
     /// The month whose statement lists it.
     pub month: Month,
     /// The reported amount, the base of the commission; never negative, in a reversal neither.
@@ -176,7 +177,7 @@ fn digest(number: u64, posting: &Posting, previous: Digest) -> Digest {
     let version = version.to_string();
     let mut hasher = Sha256::new();
     hasher.update(previous.as_bytes());
-    for number in [number, *posted_at_ms, *closed_at_ms, of] {
+    for number in [number, posted_at_ms.as_ms(), closed_at_ms.as_ms(), of] {
         hasher.update(number.to_be_bytes());
     }
     for text in [partner.as_str(), intent.as_str(), external_id, request_id, status, &version, reason] {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use jiff::Timestamp;
+use intent_gateway_domain::clock::Timestamp;
 use jiff::tz::Offset;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -23,19 +23,19 @@ pub struct Month {
 pub struct InvalidMonth;
 
 impl Month {
-    /// The month that a time falls in, milliseconds since the epoch. Times past the year 9999 count in its last month.
+    /// The month that a time falls in. Times past the year 9999 count in its last month.
     #[must_use]
-    pub fn at(ms: u64) -> Self {
-        let instant = i64::try_from(ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
-        let local = ist().to_datetime(instant.unwrap_or(Timestamp::MAX));
+    pub fn at(time: Timestamp) -> Self {
+        let instant = i64::try_from(time.as_ms()).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+        let local = ist().to_datetime(instant.unwrap_or(jiff::Timestamp::MAX));
         Self { year: local.year(), month: local.month() }
     }
 
     /// The month that an order counts in: when it closed, or when its report came if that was earlier. So nobody can
     /// put an order off to a later statement by its `closed_at`.
     #[must_use]
-    pub fn of_order(closed_at_ms: u64, posted_at_ms: u64) -> Self {
-        Self::at(closed_at_ms.min(posted_at_ms))
+    pub fn of_order(closed_at: Timestamp, posted_at: Timestamp) -> Self {
+        Self::at(closed_at.min(posted_at))
     }
 
     #[must_use]
@@ -93,9 +93,9 @@ impl<'de> Deserialize<'de> for Month {
 mod tests {
     use super::*;
 
-    fn ms(text: &str) -> u64 {
-        let instant: Timestamp = text.parse().expect("a timestamp");
-        u64::try_from(instant.as_millisecond()).expect("after 1970")
+    fn time(text: &str) -> Timestamp {
+        let instant: jiff::Timestamp = text.parse().expect("a timestamp");
+        Timestamp::from_ms(u64::try_from(instant.as_millisecond()).expect("after 1970"))
     }
 
     #[test]
@@ -109,16 +109,16 @@ mod tests {
             ("2026-12-31T18:30:00Z", "2027-01"),
         ];
         for (instant, month) in cases {
-            assert_eq!(Month::at(ms(instant)).to_string(), month, "{instant}");
+            assert_eq!(Month::at(time(instant)).to_string(), month, "{instant}");
         }
-        assert_eq!(Month::at(u64::MAX).to_string(), "9999-12");
+        assert_eq!(Month::at(Timestamp::MAX).to_string(), "9999-12");
         let month: Month = "2026-05".parse().expect("a month");
         assert_eq!((month.year(), month.number()), (2026, 5));
     }
 
     #[test]
     fn an_order_counts_no_later_than_its_report() {
-        let (may, june) = (ms("2026-05-31T12:00:00Z"), ms("2026-06-01T12:00:00Z"));
+        let (may, june) = (time("2026-05-31T12:00:00Z"), time("2026-06-01T12:00:00Z"));
         assert_eq!(Month::of_order(may, june).to_string(), "2026-05");
         assert_eq!(Month::of_order(june, may).to_string(), "2026-05");
     }

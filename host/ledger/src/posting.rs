@@ -2,6 +2,7 @@
 
 use super::{Account, Entry, EntryKind, Judge, Leg, Month, Posting};
 use crate::completion::Report;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::money::{Paise, Rate};
 use intent_gateway_domain::violations::longer_than;
@@ -24,20 +25,20 @@ pub struct JudgedReport {
 
 /// Books a report that was accepted: a charge where commission is due, a memorandum otherwise.
 #[must_use]
-pub fn post(report: &Report, partner: &PartnerId, verdict: JudgedReport, posted_at_ms: u64) -> Posting {
+pub fn post(report: &Report, partner: &PartnerId, verdict: JudgedReport, posted_at: Timestamp) -> Posting {
     let JudgedReport { charged, judged_by, late_minutes, rate } = verdict;
     let amount = report.amounts.amount;
     let (kind, legs) =
         if charged { (EntryKind::Charge, charge_legs(amount, rate)) } else { (EntryKind::Memorandum, Vec::new()) };
     Posting {
-        posted_at_ms,
+        posted_at_ms: posted_at,
         partner: partner.clone(),
         intent: report.intent.clone(),
         external_id: report.external_id.clone(),
         request_id: report.request_id.clone(),
         status: report.status.clone(),
-        closed_at_ms: report.closed_at_ms,
-        month: Month::of_order(report.closed_at_ms, posted_at_ms),
+        closed_at_ms: report.closed_at,
+        month: Month::of_order(report.closed_at, posted_at),
         amount,
         rate,
         judged_by,
@@ -93,7 +94,7 @@ pub enum CorrectionError {
 ///
 /// # Errors
 /// [`CorrectionError`], for a reversal and an unsound reason.
-pub fn reverse(entry: &Entry, reason: &str, posted_at_ms: u64) -> Result<Posting, CorrectionError> {
+pub fn reverse(entry: &Entry, reason: &str, posted_at: Timestamp) -> Result<Posting, CorrectionError> {
     let Entry { number, posting, .. } = entry;
     if matches!(posting.kind, EntryKind::Reversal { .. }) {
         return Err(CorrectionError::IsReversal(*number));
@@ -102,7 +103,7 @@ pub fn reverse(entry: &Entry, reason: &str, posted_at_ms: u64) -> Result<Posting
         return Err(CorrectionError::Reason);
     }
     Ok(Posting {
-        posted_at_ms,
+        posted_at_ms: posted_at,
         kind: EntryKind::Reversal { of: *number, reason: reason.to_owned() },
         legs: negate(&posting.legs).ok_or(CorrectionError::Unsound(*number))?,
         ..posting.clone()

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Entry, EntryKind, Month, Posting};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
 
@@ -15,9 +16,9 @@ pub struct Line {
     /// Number of the entry.
     pub number: u64,
     /// When it was booked, milliseconds since the epoch.
-    pub posted_at_ms: u64,
+    pub posted_at_ms: Timestamp,
     /// When the order closed, milliseconds since the epoch.
-    pub closed_at_ms: u64,
+    pub closed_at_ms: Timestamp,
     /// The intent of the order.
     pub intent: IntentId,
     /// The partner's identifier of the order.

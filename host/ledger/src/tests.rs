@@ -8,12 +8,13 @@ use super::*;
 use crate::completion::{AMOUNT_MAX, Amounts, Arrival, Report, ReportKey};
 use crate::trial::Overflow;
 use crate::verify::FAULTS_LISTED_MAX;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
 
 /// 2026-05-20T00:00:00Z.
-const MAY: u64 = 1_779_235_200_000;
+const MAY: Timestamp = Timestamp::from_ms(1_779_235_200_000);
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 fn partner(name: &str) -> PartnerId {
@@ -26,7 +27,7 @@ fn report(external_id: &str, paise: i64) -> Report {
         external_id: external_id.to_owned(),
         request_id: "req-1".to_owned(),
         amounts: Amounts { amount: Paise::new(paise), ..Amounts::default() },
-        closed_at_ms: MAY,
+        closed_at: MAY,
         status: "completed".to_owned(),
         content: Digest::of(format!("{external_id} {paise}").as_bytes()),
     }
@@ -67,9 +68,9 @@ impl Book {
 fn sample() -> Book {
     let mut book = Book::default();
     let first = book.charge("BK-1", 149_950);
-    book.add(post(&report("BK-2", 80_000), &partner("coolcar"), verdict(false), MAY + 1));
+    book.add(post(&report("BK-2", 80_000), &partner("coolcar"), verdict(false), MAY.plus_ms(1)));
     book.charge("BK-3", 4);
-    let right = post(&report("BK-1", 100_000), &partner("coolcar"), verdict(true), MAY + 2);
+    let right = post(&report("BK-1", 100_000), &partner("coolcar"), verdict(true), MAY.plus_ms(2));
     let Correction { reversal, replacement } = correct(&first, right, "amount mistyped").expect("correctable");
     book.add(reversal);
     book.add(replacement);
@@ -139,14 +140,14 @@ type Forgery = (&'static str, fn(&mut Posting));
 #[test]
 fn the_chain_shows_every_change() {
     let forgeries: [Forgery; 15] = [
-        ("posted_at_ms", |posting| posting.posted_at_ms += 1),
+        ("posted_at_ms", |posting| posting.posted_at_ms = posting.posted_at_ms.plus_ms(1)),
         ("partner", |posting| posting.partner = partner("other")),
         ("intent", |posting| posting.intent = IntentId::parse("a.b").expect("sound")),
         ("external_id", |posting| posting.external_id.push('x')),
         ("request_id", |posting| posting.request_id.clear()),
         ("status", |posting| posting.status.push('x')),
-        ("closed_at_ms", |posting| posting.closed_at_ms -= 1),
-        ("month", |posting| posting.month = Month::at(0)),
+        ("closed_at_ms", |posting| posting.closed_at_ms = posting.closed_at_ms.minus_ms(1)),
+        ("month", |posting| posting.month = Month::at(Timestamp::EPOCH)),
         ("amount", |posting| posting.amount = Paise::new(1)),
         ("rate", |posting| posting.rate = Rate::from_basis_points(999).expect("sound")),
         ("version", |posting| posting.judged_by.version.patch += 1),
@@ -195,8 +196,11 @@ fn each_rule_is_seen_to_where_the_chain_is_whole() {
         (|book| book[1].posting.legs = book[0].posting.legs.clone(), &[Fault::Legs(2)]),
         (|book| book[1].posting.amount = Paise::new(-1), &[Fault::Amount(2)]),
         (|book| book[1].posting.amount = Paise::new(AMOUNT_MAX.get() + 1), &[Fault::Amount(2)]),
-        (|book| book[1].posting.month = Month::at(0), &[Fault::Month(2)]),
-        (|book| book[3].posting.month = Month::at(0), &[Fault::Month(4), Fault::NotMirrored { entry: 4, of: 1 }]),
+        (|book| book[1].posting.month = Month::at(Timestamp::EPOCH), &[Fault::Month(2)]),
+        (
+            |book| book[3].posting.month = Month::at(Timestamp::EPOCH),
+            &[Fault::Month(4), Fault::NotMirrored { entry: 4, of: 1 }],
+        ),
         (
             |book| book[2].posting.external_id = "BK-1".to_owned(),
             &[
@@ -246,10 +250,10 @@ fn faults_are_listed_up_to_a_bound() {
 #[test]
 fn a_statement_lists_a_month_and_sums_it() {
     let mut book = sample();
-    let june = Report { closed_at_ms: MAY + 30 * DAY_MS, ..report("=BK,\"4\"", 100) };
-    let june = book.add(post(&june, &partner("coolcar"), verdict(true), MAY + 31 * DAY_MS));
+    let june = Report { closed_at: MAY.plus_ms(30 * DAY_MS), ..report("=BK,\"4\"", 100) };
+    let june = book.add(post(&june, &partner("coolcar"), verdict(true), MAY.plus_ms(31 * DAY_MS)));
     // Closed in May, reported in June: May's.
-    book.add(post(&report("BK-5", 1_000), &partner("coolcar"), verdict(true), MAY + 31 * DAY_MS));
+    book.add(post(&report("BK-5", 1_000), &partner("coolcar"), verdict(true), MAY.plus_ms(31 * DAY_MS)));
     book.add(post(&report("BK-1", 1_000), &partner("other"), verdict(true), MAY));
     let of = |month: &str| {
         let month = month.parse().expect("a month");
@@ -305,12 +309,12 @@ struct Model {
     standing: BTreeMap<ReportKey, Option<Entry>>,
     /// The content last booked for each order.
     kept: BTreeMap<ReportKey, Digest>,
-    now_ms: u64,
+    now: Timestamp,
 }
 
 impl Model {
     fn apply(&mut self, event: &Event) {
-        self.now_ms += 7 * DAY_MS;
+        self.now = self.now.plus_ms(7 * DAY_MS);
         let (Event::Reported { partner, order, .. }
         | Event::Corrected { partner, order, .. }
         | Event::TakenBack { partner, order }) = *event;
@@ -321,7 +325,7 @@ impl Model {
         match *event {
             Event::TakenBack { .. } => {
                 if let Some(entry) = standing {
-                    self.book.add(reverse(&entry, "taken back", self.now_ms).expect("stands"));
+                    self.book.add(reverse(&entry, "taken back", self.now).expect("stands"));
                     self.standing.insert(key, None);
                 }
             }
@@ -334,7 +338,7 @@ impl Model {
             Event::Corrected { paise, charged, .. } => {
                 let report = report(&order, paise);
                 if let Some(entry) = standing {
-                    let posting = post(&report, &partner, verdict(charged), self.now_ms);
+                    let posting = post(&report, &partner, verdict(charged), self.now);
                     self.book.add(correct(&entry, posting, "corrected").expect("stands").reversal);
                 }
                 self.book_report(key, &report, &partner, charged);
@@ -343,7 +347,7 @@ impl Model {
     }
 
     fn book_report(&mut self, key: ReportKey, report: &Report, partner: &PartnerId, charged: bool) {
-        let entry = self.book.add(post(report, partner, verdict(charged), self.now_ms));
+        let entry = self.book.add(post(report, partner, verdict(charged), self.now));
         self.kept.insert(key.clone(), report.content);
         self.standing.insert(key, Some(entry));
     }
@@ -368,7 +372,7 @@ impl Model {
 proptest! {
     #[test]
     fn whatever_happens_the_books_balance(events in prop::collection::vec(event(), 0..60)) {
-        let mut model = Model { now_ms: MAY, ..Model::default() };
+        let mut model = Model { now: MAY, ..Model::default() };
         events.into_iter().for_each(|event| model.apply(&event));
         let found = verify(&model.book.0);
         prop_assert!(found.is_sound(), "{:?}", found.faults);
@@ -398,7 +402,7 @@ proptest! {
         at: prop::sample::Index,
         what in 0..3_u8,
     ) {
-        let mut model = Model { now_ms: MAY, ..Model::default() };
+        let mut model = Model { now: MAY, ..Model::default() };
         events.into_iter().for_each(|event| model.apply(&event));
         let book = &mut model.book;
         // The last entry cut off is seen by the head, kept elsewhere; anything before it by the entries alone.

@@ -9,6 +9,7 @@ use super::posting::{charge_legs, negate};
 use super::{ChainCheck, Entry, EntryKind, Leg, Month, Posting, TrialBalance};
 use crate::completion::AMOUNT_MAX;
 use intent_gateway_domain::audit::BrokenChain;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::money::Paise;
 
@@ -221,6 +222,7 @@ fn order(posting: &Posting) -> OrderDigest {
 
 /// What a reversal repeats of an entry, with these legs in place of its own.
 fn mirror(posting: &Posting, legs: &[Leg]) -> Digest {
-    let repeated = Posting { posted_at_ms: 0, kind: EntryKind::Memorandum, legs: legs.to_vec(), ..posting.clone() };
+    let repeated =
+        Posting { posted_at_ms: Timestamp::EPOCH, kind: EntryKind::Memorandum, legs: legs.to_vec(), ..posting.clone() };
     super::link(repeated, 0, super::genesis()).hash
 }

@@ -6,6 +6,7 @@ use futures_executor::block_on;
 use serde_json::{Value, json};
 
 use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
@@ -25,8 +26,8 @@ use intent_gateway_testing::store::MemoryStore;
 
 const INTENT: &str = "test.find_things";
 /// 2026-05-20T00:00:00Z.
-const MAY: u64 = 1_779_235_200_000;
-const JUNE: u64 = MAY + 30 * 24 * 60 * 60 * 1_000;
+const MAY: Timestamp = Timestamp::from_ms(1_779_235_200_000);
+const JUNE: Timestamp = MAY.plus_ms(30 * 24 * 60 * 60 * 1_000);
 
 struct Desk {
     keeping: Bookkeeping,
@@ -48,7 +49,7 @@ impl Desk {
             store: store.clone(),
             names: Arc::new(AccountNames(store.clone())),
             contracts: contracts.clone(),
-            clock: TestClock::at(JUNE),
+            clock: TestClock::at(JUNE.as_ms()),
         };
         Self { keeping, books, contracts, store }
     }
@@ -60,7 +61,7 @@ impl Desk {
             external_id: order.to_owned(),
             request_id: "req-1".to_owned(),
             amounts: Amounts { amount: Paise::new(paise), ..Amounts::default() },
-            closed_at_ms: MAY,
+            closed_at: MAY,
             status: status.to_owned(),
             content: Digest::of(format!("{order} {paise} {status}").as_bytes()),
         };

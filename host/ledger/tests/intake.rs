@@ -28,7 +28,7 @@ use intent_gateway_testing::store::MemoryStore;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-const NOW: u64 = 1_767_225_600_000;
+const NOW: Timestamp = Timestamp::from_ms(1_767_225_600_000);
 const KEY: &str = "whsec_of_coolcar";
 const REFUSED_NOTE: &str = "no good";
 
@@ -79,7 +79,7 @@ impl World {
     fn new(versions: &[&str]) -> Self {
         let partner = PartnerId::parse("coolcar").expect("sound");
         let keys = Arc::new(KeyRing::new(Arc::new(MemoryStore::default()), vault(), [(partner, Secret::new(KEY))]));
-        let (desk, watch) = (Arc::new(MemoryDesk::default()), TestClock::at(NOW));
+        let (desk, watch) = (Arc::new(MemoryDesk::default()), TestClock::at(NOW.as_ms()));
         // Of one intent, so that the last is live.
         let versions: Vec<_> = versions.iter().map(|version| played(version)).collect();
         let contracts = Catalogue::of(versions.iter().cloned());
@@ -105,7 +105,7 @@ impl World {
         let options = options.iter().map(|option| RawValue::from_string(option.to_string()).expect("JSON")).collect();
         let ranking = QuotedOptions {
             receipt: "rank_1".to_owned(),
-            at_ms: NOW - 1_000,
+            at: NOW.minus_ms(1_000),
             version: version.parse().expect("semver"),
             contract: Digest::of(version.as_bytes()),
             options,
@@ -200,14 +200,14 @@ fn a_report_is_booked_and_acknowledged() {
 #[test]
 fn nothing_looks_into_a_body_whose_signature_does_not_hold() {
     let world = World::new(&["1.0.0"]);
-    let now = NOW.to_string();
-    let signature = Signer::new(&Secret::new(KEY)).sign(NOW, b"{}");
+    let now = NOW.as_ms().to_string();
+    let signature = Signer::new(&Secret::new(KEY)).sign(NOW.as_ms(), b"{}");
     for (partner, timestamp, body) in
         [("coolcar", &*now, &b"no JSON"[..]), ("other", &now, b"{}"), ("", &now, b"{}"), ("coolcar", "1", b"{}")]
     {
         assert_eq!(code(world.present(partner, timestamp, &signature, body)), "SIGNATURE_INVALID");
     }
-    let old = NOW - WINDOW_MS - 1;
+    let old = NOW.minus_ms(WINDOW_MS + 1).as_ms();
     let signature = Signer::new(&Secret::new(KEY)).sign(old, b"no JSON");
     assert_eq!(code(world.present("coolcar", &old.to_string(), &signature, b"no JSON")), "TIMESTAMP_OUT_OF_WINDOW");
     assert_eq!((world.desk.looked_up(), world.judged(), world.entries().len()), (0, 0, 0));
@@ -217,11 +217,11 @@ fn nothing_looks_into_a_body_whose_signature_does_not_hold() {
 fn a_ring_that_is_too_old_takes_nothing() {
     let world = World::new(&["1.0.0"]);
     let stale = STALE_AFTER_MS;
-    world.watch.set(NOW + stale);
+    world.watch.set(NOW.plus_ms(stale).as_ms());
     world.send(&report().to_string()).expect("just fresh enough");
-    world.watch.set(NOW + stale + 1);
+    world.watch.set(NOW.plus_ms(stale + 1).as_ms());
     assert_eq!(code(world.send(&report().to_string())), "STALE");
-    world.intake.keys.note_compared(Timestamp::from_ms(NOW + stale));
+    world.intake.keys.note_compared(NOW.plus_ms(stale));
     world.send(&report().to_string()).expect("compared with the store");
 }
 

@@ -13,6 +13,7 @@ use super::records::{Account, CodePurpose, EmailCode};
 use crate::compliance::{CorporateEmail, Profile};
 use crate::manifest::BUSINESS_NAME_MAX_CHARS;
 use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Refusal, Violation};
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::error::chain;
@@ -38,8 +39,8 @@ const CODES: u32 = 1_000_000;
 pub struct CodeSent {
     /// The address as it was understood.
     pub email: String,
-    /// When the code is over, milliseconds since the epoch.
-    pub expires_at_ms: u64,
+    /// When the code is over.
+    pub expires_at: Timestamp,
 }
 
 /// A code was right.
@@ -96,21 +97,21 @@ impl Accounts {
                 let before = load::<EmailCode>(&*self.keeper.store, &email).await?;
                 let revision = before.as_ref().map_or(0, |before| before.revision);
                 let mut sent_at_ms = before.map(|before| before.value.sent_at_ms).unwrap_or_default();
-                sent_at_ms.retain(|at| at + CODES_WINDOW_MS > now);
+                sent_at_ms.retain(|at| at.plus_ms(CODES_WINDOW_MS) > now);
                 if let Some(first) = sent_at_ms.first().filter(|_| sent_at_ms.len() >= CODES_PER_WINDOW_MAX) {
-                    return Err(OnboardingError::TooMany(first + CODES_WINDOW_MS - now));
+                    return Err(OnboardingError::TooMany(first.plus_ms(CODES_WINDOW_MS).ms_since(now)));
                 }
                 sent_at_ms.push(now);
                 let code = self.six_digits()?;
                 let value = EmailCode {
                     mark: Some(self.keeper.vault.mark(&code_context(&email), &code)),
                     purpose: purpose.clone(),
-                    expires_at_ms: now + CODE_TTL_MS,
+                    expires_at_ms: now.plus_ms(CODE_TTL_MS),
                     attempts_left: CODE_TRIES_MAX,
                     sent_at_ms,
                     email: email.clone(),
                 };
-                let sent = CodeSent { email: email.clone(), expires_at_ms: value.expires_at_ms };
+                let sent = CodeSent { email: email.clone(), expires_at: value.expires_at_ms };
                 let mut change = Change::default();
                 change.put(&Versioned { revision, value });
                 if purpose != CodePurpose::Nothing {
@@ -194,7 +195,7 @@ impl Accounts {
     pub async fn forget_codes(&self) -> Result<(), OnboardingError> {
         for kept in all::<EmailCode>(&*self.keeper.store, None).await? {
             let now = self.keeper.now();
-            let counted = kept.value.sent_at_ms.iter().any(|at| at + CODES_WINDOW_MS > now);
+            let counted = kept.value.sent_at_ms.iter().any(|at| at.plus_ms(CODES_WINDOW_MS) > now);
             if counted || now < kept.value.expires_at_ms {
                 continue;
             }

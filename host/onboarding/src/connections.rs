@@ -13,6 +13,7 @@ use super::text::bounded_text;
 use crate::connection::{ConnectionEvent, ConnectionState, NotAllowed};
 use crate::manifest::{Manifest, Status};
 use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::golive::GoLiveReport;
@@ -32,11 +33,11 @@ pub struct SwitchOn {
 
 impl Connection {
     /// Moves it along, if the event is allowed in its state.
-    pub(super) fn advance(&mut self, event: ConnectionEvent, now_ms: u64) -> Result<(), NotAllowed> {
+    pub(super) fn advance(&mut self, event: ConnectionEvent, now: Timestamp) -> Result<(), NotAllowed> {
         let next = self.state.after(event)?;
         if next != self.state {
             self.state = next;
-            self.since_ms = now_ms;
+            self.since_ms = now;
         }
         Ok(())
     }
@@ -174,7 +175,7 @@ impl Connections {
                 let manifests = load::<Manifests>(&*self.keeper.store, account.as_str()).await?;
                 let approved = manifests.and_then(|kept| kept.value.approved);
                 let routed = ready(&kept.value, approved.as_ref())?;
-                kept.value.next_probe_at_ms = Some(self.keeper.now() + self.reprobe_interval_ms);
+                kept.value.next_probe_at_ms = Some(self.keeper.now().plus_ms(self.reprobe_interval_ms));
                 let mut change = Change::default();
                 change.put(&kept);
                 change.audit.push(self.keeper.audit_entry(

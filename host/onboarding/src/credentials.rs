@@ -81,7 +81,7 @@ impl SandboxCredentials {
             .step(async || {
                 let mut kept = self.keeper.require::<Credentials>(account.as_str(), "credentials").await?;
                 let now = self.keeper.now();
-                let until = if at_once { now } else { now + ROTATION_OVERLAP_MS };
+                let until = if at_once { now } else { now.plus_ms(ROTATION_OVERLAP_MS) };
                 let secrets = &mut kept.value.secrets;
                 for secret in secrets.iter_mut() {
                     secret.not_after_ms = Some(secret.not_after_ms.unwrap_or(until).min(until));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use intent_gateway_domain::audit::{Actor, AuditDraft};
-use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::mail::Mail;
 use intent_gateway_domain::secret::Secret;
@@ -30,8 +30,8 @@ pub(crate) struct RecordKeeper {
 }
 
 impl RecordKeeper {
-    pub(crate) fn now(&self) -> u64 {
-        self.clock.now().as_ms()
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// Takes a step: reads, decides, commits, and decides anew when somebody else was faster.
@@ -58,7 +58,7 @@ impl RecordKeeper {
 
     pub(crate) fn audit_entry(&self, actor: &Actor, action: &str, subject: &PartnerId, detail: Value) -> AuditDraft {
         AuditDraft {
-            at_ms: self.clock.now(),
+            at_ms: self.now(),
             actor: actor.clone(),
             action: action.to_owned(),
             subject: subject.to_string(),
@@ -72,7 +72,7 @@ impl RecordKeeper {
         let mail = Mail { to: to.to_owned(), subject: subject.to_owned(), text };
         let text = serde_json::to_string(&mail).expect("three strings always serialise");
         let sealed = self.vault.seal(&mail_context(&id), &Secret::new(text))?.into_text();
-        Ok(OutgoingMail { id, sealed, not_before_ms: self.now() })
+        Ok(OutgoingMail { id, sealed, not_before: self.now() })
     }
 
     pub(crate) fn new_id(&self, prefix: &str) -> Result<String, OnboardingError> {

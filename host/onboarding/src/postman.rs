@@ -68,7 +68,7 @@ impl Postman {
             Err(error @ MailError::Temporary(_)) => {
                 let pause = RETRY_FIRST_MS.saturating_mul(1 << (*tries).min(31)).min(RETRY_MAX_MS);
                 tracing::info!(mail = %id, pause_ms = pause, error = %chain(&error), "a mail is tried again later");
-                MailFate::Retry(self.keeper.now() + pause)
+                MailFate::Retry(self.keeper.now().plus_ms(pause))
             }
         }
     }

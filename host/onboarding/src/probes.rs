@@ -50,7 +50,7 @@ impl Probes {
             mappings: &mappings,
             contracts: &*self.contracts,
             bearer: None,
-            now_ms: self.keeper.now(),
+            now: self.keeper.now(),
         };
         let record = self.probe.probe(request).await;
         let probed = self.judge(account, record, manifest.as_ref(), actor);
@@ -149,7 +149,7 @@ impl Probes {
         }
         connection.probe = Some(probed);
         if connection.state == ConnectionState::Live {
-            connection.next_probe_at_ms = Some(self.keeper.now() + self.settings.reprobe_interval_ms);
+            connection.next_probe_at_ms = Some(self.keeper.now().plus_ms(self.settings.reprobe_interval_ms));
         }
         Ok(())
     }
@@ -225,7 +225,7 @@ impl Probes {
                 if !due {
                     continue;
                 }
-                kept.value.next_probe_at_ms = Some(self.keeper.now() + self.settings.reprobe_interval_ms);
+                kept.value.next_probe_at_ms = Some(self.keeper.now().plus_ms(self.settings.reprobe_interval_ms));
                 let mut claim = Change::default();
                 claim.put(&kept);
                 if !commit_unless_changed(&*self.keeper.store, claim).await? {

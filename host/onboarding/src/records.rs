@@ -10,6 +10,7 @@ use crate::delivered::Inflated;
 use crate::descriptors::{Drift, PinnedTools, ToolReport};
 use crate::manifest::{Flag, Manifest, Status};
 use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, Violation};
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::golive::GoLiveReport;
@@ -28,7 +29,7 @@ pub struct Account {
     /// Display name given at sign-up; the manifest's `businessName` replaces it in chat.
     pub business_name: String,
     /// Milliseconds since the epoch.
-    pub created_at_ms: u64,
+    pub created_at_ms: Timestamp,
     /// What the compliance review looks at, once given.
     pub profile: Option<Profile>,
     /// The last look at the privacy policy.
@@ -72,11 +73,11 @@ pub struct EmailCode {
     /// Recognises the code. `None` once it was used or tried too often; the record then only counts mails.
     pub mark: Option<Mark>,
     /// Milliseconds since the epoch.
-    pub expires_at_ms: u64,
+    pub expires_at_ms: Timestamp,
     /// Tries left.
     pub(crate) attempts_left: u8,
     /// When codes were sent to this address within the last hour.
-    pub(crate) sent_at_ms: Vec<u64>,
+    pub(crate) sent_at_ms: Vec<Timestamp>,
 }
 
 impl Record for EmailCode {
@@ -93,9 +94,9 @@ pub struct KeptSecret {
     /// Recognises it.
     pub mark: Mark,
     /// Milliseconds since the epoch.
-    pub issued_at_ms: u64,
+    pub issued_at_ms: Timestamp,
     /// From then on it is refused; absent for the current one.
-    pub not_after_ms: Option<u64>,
+    pub not_after_ms: Option<Timestamp>,
 }
 
 /// Sandbox credentials (spec 1, Sandbox credentials).
@@ -136,7 +137,7 @@ pub struct Submission {
     /// What the reviewer must look at.
     pub flags: Vec<Flag>,
     /// Milliseconds since the epoch.
-    pub submitted_at_ms: u64,
+    pub submitted_at_ms: Timestamp,
     /// By whom.
     pub submitted_by: Actor,
     /// Notes of the decision.
@@ -232,7 +233,7 @@ pub struct Decision {
     /// By whom.
     pub by: Actor,
     /// Milliseconds since the epoch.
-    pub at_ms: u64,
+    pub at_ms: Timestamp,
     /// What the partner is told.
     pub notes: String,
     /// The checklist as it stood.
@@ -251,9 +252,9 @@ pub struct Review {
     /// Where it stands.
     pub status: ReviewStatus,
     /// Milliseconds since the epoch.
-    pub opened_at_ms: u64,
+    pub opened_at_ms: Timestamp,
     /// Decided by then (spec 1: 24 to 72 hours).
-    pub due_at_ms: u64,
+    pub due_at_ms: Timestamp,
     /// Once decided.
     pub decision: Option<Decision>,
 }
@@ -290,7 +291,7 @@ pub struct Suspension {
     /// Told to the partner.
     pub reason: String,
     /// Milliseconds since the epoch.
-    pub at_ms: u64,
+    pub at_ms: Timestamp,
     /// By whom.
     pub by: Actor,
 }
@@ -304,7 +305,7 @@ pub struct Connection {
     /// Where it stands.
     pub state: ConnectionState,
     /// Since when, milliseconds since the epoch.
-    pub since_ms: u64,
+    pub since_ms: Timestamp,
     /// The last probe.
     pub probe: Option<Probed>,
     /// The tools as they were when they were last accepted.
@@ -320,9 +321,9 @@ pub struct Connection {
     /// When a suspension was last lifted, milliseconds since the epoch: what the partner did until then is not held
     /// against it again.
     #[serde(default)]
-    pub(crate) pardoned_at_ms: Option<u64>,
+    pub(crate) pardoned_at_ms: Option<Timestamp>,
     /// The scheduled probe of a live connection, milliseconds since the epoch.
-    pub next_probe_at_ms: Option<u64>,
+    pub next_probe_at_ms: Option<Timestamp>,
 }
 
 impl Record for Connection {

@@ -104,7 +104,7 @@ impl DeliveredResults {
     }
 
     async fn sums(&self, partner: Option<&PartnerId>) -> Result<Vec<Delivered>, OnboardingError> {
-        let tallies = self.books.sum_delivered(partner, self.keeper.now().saturating_sub(DELIVERED_WINDOW_MS)).await?;
+        let tallies = self.books.sum_delivered(partner, self.keeper.now().minus_ms(DELIVERED_WINDOW_MS)).await?;
         let charged = |intent: &IntentId| {
             let live = self.contracts.live(intent.as_str())?;
             Some(live.descriptor().completion.charged_statuses.clone())

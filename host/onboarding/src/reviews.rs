@@ -261,12 +261,12 @@ impl RecordKeeper {
         let now = self.now();
         Ok(Review {
             // The time first, so that the queue is in the order in which it came.
-            id: self.new_id(&format!("rev_{now:013}_"))?,
+            id: self.new_id(&format!("rev_{:013}_", now.as_ms()))?,
             account: account.clone(),
             subject,
             status: ReviewStatus::Open,
             opened_at_ms: now,
-            due_at_ms: now + REVIEW_DUE_MS,
+            due_at_ms: now.plus_ms(REVIEW_DUE_MS),
             decision: None,
         })
     }

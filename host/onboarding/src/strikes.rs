@@ -68,7 +68,7 @@ enum Attempt {
     /// It gets no requests. Should it go live again, it is tried again.
     NotLive,
     /// The incidents are from before a suspension that was lifted at this time.
-    Pardoned(u64),
+    Pardoned(Timestamp),
     /// It has no connection that could be suspended.
     NoConnection,
 }
@@ -136,11 +136,11 @@ impl StrikeDesk {
         health: &dyn StrikeCounter,
         watch: &mut StrikeWatch,
     ) -> Result<(), OnboardingError> {
-        let since_ms = self.keeper.now().saturating_sub(STRIKE_WINDOW_MS);
+        let since = self.keeper.now().minus_ms(STRIKE_WINDOW_MS);
         for kept in all::<Connection>(&*self.keeper.store, None).await? {
             let Connection { account, pardoned_at_ms, .. } = kept.value;
-            if let Some(until_ms) = pardoned_at_ms.filter(|until_ms| *until_ms >= since_ms) {
-                health.pardon(&account, Timestamp::from_ms(until_ms));
+            if let Some(until) = pardoned_at_ms.filter(|until| *until >= since) {
+                health.pardon(&account, until);
             }
         }
         self.tell_strikes(evidence, health, watch).await
@@ -186,8 +186,8 @@ impl StrikeDesk {
                     self.live.apply_change().await;
                 }
                 Attempt::NotLive => {}
-                Attempt::Pardoned(until_ms) => {
-                    health.pardon(partner, Timestamp::from_ms(until_ms));
+                Attempt::Pardoned(until) => {
+                    health.pardon(partner, until);
                     watch.out.remove(partner);
                 }
                 Attempt::NoConnection => drop(watch.out.remove(partner)),
@@ -207,8 +207,8 @@ impl StrikeDesk {
         health.forget_calls(&|partner| routed.contains(partner));
         for partner in health.struck() {
             let kept = load::<Connection>(&*self.keeper.store, partner.as_str()).await?;
-            if let Some(until_ms) = kept.and_then(|kept| kept.value.pardoned_at_ms) {
-                health.pardon(&partner, Timestamp::from_ms(until_ms));
+            if let Some(until) = kept.and_then(|kept| kept.value.pardoned_at_ms) {
+                health.pardon(&partner, until);
             }
         }
         Ok(())
@@ -222,18 +222,13 @@ impl StrikeDesk {
     ) -> Result<(), OnboardingError> {
         // Ends: each page begins behind the one before, and fewer come in than are read.
         loop {
-            let since = Timestamp::from_ms(self.keeper.now()).minus_ms(STRIKE_WINDOW_MS);
+            let since = self.keeper.now().minus_ms(STRIKE_WINDOW_MS);
             let page = evidence.strikes(watch.last, since, STRIKES_READ).await?;
             let is_last = page.len() < STRIKES_READ as usize;
             for KeptFinding { number, finding } in page {
                 // An order comes from one request; of two orders of one request, each is an incident.
                 let incident = finding.external_id.as_ref().unwrap_or(&finding.request_id);
-                let out = health.strike(
-                    &finding.partner,
-                    &finding.violation.code,
-                    incident,
-                    Timestamp::from_ms(finding.at_ms),
-                );
+                let out = health.strike(&finding.partner, &finding.violation.code, incident, finding.at_ms);
                 watch.out.extend(out.map(|event| (finding.partner, event)));
                 watch.last = number;
             }
@@ -253,10 +248,10 @@ impl StrikeDesk {
                     return Ok(Proposal::nothing(Attempt::NoConnection));
                 };
                 let Connection { pardoned_at_ms, state, .. } = &kept.value;
-                if let Some(until_ms) = pardoned_at_ms
-                    && strikes.incidents.iter().any(|incident| incident.at_ms.as_ms() <= *until_ms)
+                if let Some(until) = pardoned_at_ms
+                    && strikes.incidents.iter().any(|incident| incident.at_ms <= *until)
                 {
-                    return Ok(Proposal::nothing(Attempt::Pardoned(*until_ms)));
+                    return Ok(Proposal::nothing(Attempt::Pardoned(*until)));
                 }
                 if *state != ConnectionState::Live {
                     return Ok(Proposal::nothing(Attempt::NotLive));

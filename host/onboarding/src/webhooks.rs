@@ -10,7 +10,6 @@ use super::credentials::{ROTATION_OVERLAP_MS, SECRET_BYTES, check_room};
 use super::keeper::RecordKeeper;
 use super::records::Account;
 use intent_gateway_domain::audit::Actor;
-use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::PartnerId;
@@ -117,7 +116,7 @@ impl Webhooks {
         actor: &Actor,
     ) -> Result<Proposal<IssuedWebhookKey>, OnboardingError> {
         let now = self.keeper.now();
-        let until = if at_once { now } else { now + ROTATION_OVERLAP_MS };
+        let until = if at_once { now } else { now.plus_ms(ROTATION_OVERLAP_MS) };
         let Webhook { account, url, keys } = &mut kept.value;
         let previous_until_ms = (!keys.is_empty()).then_some(until);
         for key in keys.iter_mut() {
@@ -149,7 +148,7 @@ impl Webhooks {
     /// Has a change of a signing key in force before its caller is told. Other processes follow within a second; so does
     /// this one, should the store fail just now.
     async fn apply_change(&self) {
-        if let Err(error) = self.keys.refresh(Timestamp::from_ms(self.keeper.now())).await {
+        if let Err(error) = self.keys.refresh(self.keeper.now()).await {
             tracing::warn!(error = %chain(&error), "a change of a signing key is in force a moment later");
         }
     }

@@ -150,7 +150,7 @@ impl Bench {
     fn outbound_call(&self, tool: &str, arguments: &str, user: Option<&str>) -> OutboundCall {
         OutboundCall {
             contract: self.contract.clone(),
-            context: CallContext { request_id: "req-1".to_owned(), now_ms: NOW.as_ms() },
+            context: CallContext { request_id: "req-1".to_owned(), now: NOW },
             partner: Arc::new(partner("alpha", &[])),
             tool: Arc::from(tool),
             arguments: Arc::new(PreparedArguments::new(arguments, self.contract.0.tool(tool).expect("there"))),

@@ -83,7 +83,7 @@ pub async fn replay(receipt: &Receipt, contract: &dyn Contract) -> Result<Replay
     if contract.digest() != receipt.contract {
         return Err(ReplayError::OtherContract { expected: receipt.contract, given: contract.digest() });
     }
-    let context = CallContext { request_id: receipt.request_id.clone(), now_ms: receipt.at_ms };
+    let context = CallContext { request_id: receipt.request_id.clone(), now: receipt.at_ms };
     let expected = receipt.outcome;
     let payloads: Vec<Payload<'_>> = receipt.payloads.iter().map(ReceiptPayload::for_contract).collect();
     match contract.evaluate(&context, receipt.arguments.get(), &payloads).await {

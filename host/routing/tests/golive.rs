@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_executor::block_on;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::*;
 use intent_gateway_domain::error::{CallFailure, ContractError, ContractFault};
 use intent_gateway_domain::golive::*;
@@ -372,7 +373,7 @@ fn a_report_says_who_was_checked_by_what() {
     assert_eq!((report.partner.as_str(), report.intent.as_str()), ("alpha", INTENT));
     let digest = contract(declared(RequirementCheck::ByHand, EASY_MS)).digest();
     assert_eq!((report.contract_version.as_str(), report.contract_digest), ("1.2.3", digest));
-    assert_eq!(report.at_ms, NOW_MS);
+    assert_eq!(report.at_ms, Timestamp::from_ms(NOW_MS));
     let samples: Vec<_> = report.samples.iter().map(|one| (one.request_id.as_str(), one.options)).collect();
     assert_eq!(samples, [("go-live-1767225600000-1", 1), ("go-live-1767225600000-2", 0)]);
     let text = serde_json::to_string(&report).expect("it is kept as JSON");

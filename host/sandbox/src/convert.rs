@@ -17,7 +17,7 @@ pub(crate) fn json_object(what: &str, text: String) -> Result<Box<RawValue>, Con
 }
 
 pub(crate) fn context(context: &domain::CallContext) -> wit::Context<'_> {
-    wit::Context { request_id: &context.request_id, now_ms: context.now_ms }
+    wit::Context { request_id: &context.request_id, now_ms: context.now.as_ms() }
 }
 
 pub(crate) fn exchange(exchange: domain::Exchange<'_>) -> wit::ExchangeParam<'_> {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{CallContext, Candidate, Exchange, Payload, Violation};
 use intent_gateway_domain::error::{ContractError, ContractFault};
 
@@ -184,7 +185,7 @@ fn codes<'a>(violations: impl IntoIterator<Item = &'a Violation>) -> Vec<String>
 
 async fn outcome(contract: &LoadedContract, call: ExampleCall<'_>) -> Result<ExampleOutcome, ContractFault> {
     let lane = Lane::Loading;
-    let context = CallContext { request_id: REQUEST_ID.to_owned(), now_ms: NOW_MS };
+    let context = CallContext { request_id: REQUEST_ID.to_owned(), now: Timestamp::from_ms(NOW_MS) };
     match call {
         ExampleCall::Classify(utterance) => {
             let classification = contract.classify_in(lane, utterance, LOCALE).await?;

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::ports::{Contract as _, LoadFailure, Origin};
@@ -35,7 +36,7 @@ pub(crate) struct Rejected {
 }
 
 impl Rejected {
-    pub(crate) fn failure(&self, at_ms: u64) -> LoadFailure {
+    pub(crate) fn failure(&self, at_ms: Timestamp) -> LoadFailure {
         let (intent, version) = self.identity.clone().unzip();
         LoadFailure {
             at_ms,

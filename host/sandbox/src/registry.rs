@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::classify::CueIndex;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{
     CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
     PreparedRequest,
@@ -44,7 +45,7 @@ const FUNCTIONS: usize = 5;
 pub(crate) struct Version {
     pub(crate) contract: LoadedContract,
     pub(crate) origin: Origin,
-    pub(crate) loaded_at_ms: u64,
+    pub(crate) loaded_at_ms: Timestamp,
     pub(crate) component_bytes: usize,
     calls: AtomicU64,
     faults: AtomicU64,
@@ -59,7 +60,7 @@ impl Version {
     pub(crate) fn new(
         contract: LoadedContract,
         origin: Origin,
-        loaded_at_ms: u64,
+        loaded_at_ms: Timestamp,
         component_bytes: usize,
         faults_before_rollback: u32,
         failing: mpsc::Sender<Digest>,

@@ -168,7 +168,7 @@ impl SandboxState {
 
     /// Notes a component that was not taken.
     pub(crate) fn reject(&self, rejected: &Rejected) -> ContractAdminError {
-        let failure = rejected.failure(self.clock.now().as_ms());
+        let failure = rejected.failure(self.clock.now());
         self.journal.note(failure.clone());
         ContractAdminError::Rejected(Box::new(failure))
     }
@@ -194,7 +194,7 @@ impl SandboxState {
         Arc::new(Version::new(
             prepared.contract.clone(),
             prepared.origin.clone(),
-            self.clock.now().as_ms(),
+            self.clock.now(),
             prepared.bytes.len(),
             self.engine.config().faults_before_rollback,
             self.failing.clone(),
@@ -276,7 +276,7 @@ impl SandboxState {
         // A gateway whose disk is full must still stop a failing version, so this one change is published first.
         self.publish(next.clone());
         self.journal.note(LoadFailure {
-            at_ms: self.clock.now().as_ms(),
+            at_ms: self.clock.now(),
             origin: version.origin.clone(),
             digest: Some(failing),
             intent: Some(summary.intent),

@@ -5,6 +5,7 @@ use std::fmt;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::audit::{AuditDraft, AuditEntry, ChainCheck};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::store::{
     Change, ClaimedMail, Document, Kind, List, MailFate, OutgoingMail, Store, StoreError, Write,
@@ -119,19 +120,19 @@ impl SqlStore {
         rows.iter().map(parse).collect::<Result<_, _>>().map_err(EngineError::into_store)
     }
 
-    async fn claim(&self, now_ms: u64, lease_ms: u64, limit: u32) -> Result<Vec<ClaimedMail>, EngineError> {
-        let now = Value::number(now_ms)?;
+    async fn claim(&self, now: Timestamp, lease_ms: u64, limit: u32) -> Result<Vec<ClaimedMail>, EngineError> {
+        let due_by = Value::time(now)?;
         // Most times nothing is due, and nobody has to wait for the lock to learn that.
         let due = "SELECT id FROM mail WHERE not_before_ms <= $1 LIMIT 1";
-        if limit == 0 || self.engine.query(due, vec![now.clone()]).await?.is_empty() {
+        if limit == 0 || self.engine.query(due, vec![due_by.clone()]).await?.is_empty() {
             return Ok(Vec::new());
         }
         let mut tx = self.engine.write().await?;
         let sql = "UPDATE mail SET not_before_ms = $2, tries = tries + 1 WHERE id IN \
                    (SELECT id FROM mail WHERE not_before_ms <= $1 ORDER BY not_before_ms, id LIMIT $3) \
                    RETURNING id, sealed, tries - 1";
-        let until = Value::number(now_ms.saturating_add(lease_ms))?;
-        let rows = tx.query(sql, vec![now, until, limit.min(PAGE_MAX).into()]).await?;
+        let until = Value::time(now.plus_ms(lease_ms))?;
+        let rows = tx.query(sql, vec![due_by, until, limit.min(PAGE_MAX).into()]).await?;
         tx.commit().await?;
         rows.iter().map(tables::claimed_mail).collect()
     }
@@ -140,9 +141,9 @@ impl SqlStore {
         let mut tx = self.engine.write().await?;
         match fate {
             MailFate::Done => tx.execute("DELETE FROM mail WHERE id = $1", vec![id.into()]).await?,
-            MailFate::Retry(at_ms) => {
+            MailFate::Retry(at) => {
                 let sql = "UPDATE mail SET not_before_ms = $2 WHERE id = $1";
-                tx.execute(sql, vec![id.into(), Value::number(at_ms)?]).await?
+                tx.execute(sql, vec![id.into(), Value::time(at)?]).await?
             }
         };
         tx.commit().await
@@ -201,11 +202,11 @@ impl Store for SqlStore {
 
     fn claim_mail(
         &self,
-        now_ms: u64,
+        now: Timestamp,
         lease_ms: u64,
         limit: u32,
     ) -> BoxFuture<'_, Result<Vec<ClaimedMail>, StoreError>> {
-        self.claim(now_ms, lease_ms, limit).map(|claimed| claimed.map_err(EngineError::into_store)).boxed()
+        self.claim(now, lease_ms, limit).map(|claimed| claimed.map_err(EngineError::into_store)).boxed()
     }
 
     fn settle_mail<'a>(&'a self, id: &'a str, fate: MailFate) -> BoxFuture<'a, Result<(), StoreError>> {

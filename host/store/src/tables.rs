@@ -2,7 +2,6 @@
 //! never from a caller.
 
 use intent_gateway_domain::audit::{Actor, AuditDraft, AuditEntry, genesis, link};
-use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::store::{ClaimedMail, Document, Kind, OutgoingMail};
 
@@ -143,7 +142,7 @@ pub(crate) async fn append_audit(tx: &mut Tx, drafts: Vec<AuditDraft>) -> Result
         let AuditEntry { at_ms, actor, action, subject, detail, .. } = entry;
         let values = vec![
             Value::number(seq)?,
-            Value::number(at_ms.as_ms())?,
+            Value::time(at_ms)?,
             actor.role.into(),
             actor.subject.into(),
             action.into(),
@@ -160,7 +159,7 @@ pub(crate) async fn append_audit(tx: &mut Tx, drafts: Vec<AuditDraft>) -> Result
 pub(crate) fn audit_entry(row: &Row) -> Result<AuditEntry, EngineError> {
     Ok(AuditEntry {
         seq: row.number(0)?,
-        at_ms: Timestamp::from_ms(row.number(1)?),
+        at_ms: row.time(1)?,
         actor: Actor { role: row.text(2)?, subject: row.text(3)? },
         action: row.text(4)?,
         subject: row.text(5)?,
@@ -175,9 +174,9 @@ fn digest(text: &str) -> Result<Digest, EngineError> {
 
 /// Keeps a mail to be sent.
 pub(crate) async fn put_mail(tx: &mut Tx, mail: OutgoingMail) -> Result<(), EngineError> {
-    let OutgoingMail { id, sealed, not_before_ms } = mail;
+    let OutgoingMail { id, sealed, not_before } = mail;
     let sql = "INSERT INTO mail (id, sealed, not_before_ms, tries) VALUES ($1, $2, $3, 0)";
-    tx.execute(sql, vec![id.into(), sealed.into(), Value::number(not_before_ms)?]).await.map(drop)
+    tx.execute(sql, vec![id.into(), sealed.into(), Value::time(not_before)?]).await.map(drop)
 }
 
 /// A mail out of its row.

@@ -2,6 +2,7 @@
 //! these mean the same on both.
 
 use crate::error::EngineError;
+use intent_gateway_domain::clock::Timestamp;
 
 /// A parameter of a statement, or a column of a row. What is missing in a row is missing text, whatever the column holds
 /// otherwise: SQLite does not tell the difference.
@@ -21,10 +22,15 @@ impl Value {
         }
     }
 
-    /// A count or a time. Figures above `i64::MAX` are refused: no column holds them.
+    /// A count. Figures above `i64::MAX` are refused: no column holds them.
     pub(crate) fn number(number: u64) -> Result<Self, EngineError> {
         let number = i64::try_from(number).map_err(|_| EngineError::failed("a number is too large to be kept"))?;
         Ok(number.into())
+    }
+
+    /// A time, refused like a number.
+    pub(crate) fn time(time: Timestamp) -> Result<Self, EngineError> {
+        Self::number(time.as_ms())
     }
 }
 
@@ -128,9 +134,13 @@ impl Row {
         self.optional_integer(column)?.ok_or_else(|| EngineError::failed("a column holds no number"))
     }
 
-    /// A count or a time.
+    /// A count.
     pub(crate) fn number(&self, column: usize) -> Result<u64, EngineError> {
         u64::try_from(self.integer(column)?).map_err(|_| EngineError::failed("a column holds a negative number"))
+    }
+
+    pub(crate) fn time(&self, column: usize) -> Result<Timestamp, EngineError> {
+        self.number(column).map(Timestamp::from_ms)
     }
 
     pub(crate) fn bytes(&self, column: usize) -> Result<&[u8], EngineError> {

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::delivered::{Deliveries, Tally};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::Finding;
@@ -45,7 +46,7 @@ impl MemoryBooks {
     fn quoted_for(&self, request_id: &str) -> Vec<QuotedOptions> {
         let quoted = self.quoted.lock().expect("no test panics in it");
         let mut rankings = quoted.get(request_id).cloned().unwrap_or_default();
-        rankings.sort_by_key(|ranking| std::cmp::Reverse(ranking.at_ms));
+        rankings.sort_by_key(|ranking| std::cmp::Reverse(ranking.at));
         rankings.truncate(RANKINGS_OF_REQUEST_MAX as usize);
         rankings
     }
@@ -107,7 +108,7 @@ impl Deliveries for MemoryBooks {
     fn sum_delivered<'a>(
         &'a self,
         partner: Option<&'a PartnerId>,
-        since_ms: u64,
+        since: Timestamp,
     ) -> BoxFuture<'a, Result<Vec<Tally>, StoreError>> {
         self.read(|entries| {
             // Whatever came last for an order counts, unless it is a reversal.
@@ -116,7 +117,7 @@ impl Deliveries for MemoryBooks {
             let stands =
                 |entry: &&Entry| !is_reversal(entry) && latest.get(&entry.posting.order()) == Some(&entry.number);
             let counts = |entry: &&Entry| {
-                entry.posting.posted_at_ms >= since_ms && partner.is_none_or(|own| entry.posting.partner == *own)
+                entry.posting.posted_at_ms >= since && partner.is_none_or(|own| entry.posting.partner == *own)
             };
             let mut tallies: BTreeMap<(PartnerId, IntentId, String), Tally> = BTreeMap::new();
             for Posting { partner, intent, status, late_minutes, .. } in

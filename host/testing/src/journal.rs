@@ -88,7 +88,7 @@ impl Evidence for MemoryJournal {
 
     fn strikes(&self, after: u64, since: Timestamp, limit: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>> {
         let strikes = self.numbered().filter(|kept| kept.finding.severity == Severity::Strike);
-        let page = strikes.filter(|kept| kept.number > after && kept.finding.at_ms >= since.as_ms());
+        let page = strikes.filter(|kept| kept.number > after && kept.finding.at_ms >= since);
         ready(page.take(limit as usize).collect())
     }
 

@@ -84,8 +84,8 @@ impl PartnerProbe for ProbedServer {
             hook();
         }
         let state = self.state();
-        let mut record = ProbeRecord::new(request.endpoint.clone(), request.now_ms);
-        record.ended_at_ms += PROBE_MS;
+        let mut record = ProbeRecord::new(request.endpoint.clone(), request.now);
+        record.ended_at_ms = record.ended_at_ms.plus_ms(PROBE_MS);
         let passed = state.failure.is_none();
         record.steps.push(ProbeStep { step: Step::Initialize, passed, elapsed_ms: PROBE_MS });
         record.failure.clone_from(&state.failure);

@@ -9,6 +9,7 @@ use std::task::{Poll, Waker};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use intent_gateway_domain::audit::{self, AuditEntry};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::store::{
     Change, ClaimedMail, Document, Kind, List, MailFate, OutgoingMail, Store, StoreError, Write,
 };
@@ -111,7 +112,7 @@ impl MemoryStore {
             next.audit.push(audit::link(draft, seq, previous));
         }
         for mail in mail {
-            check_number(mail.not_before_ms)?;
+            check_number(mail.not_before.as_ms())?;
             if next.mail.insert(mail.id.clone(), (mail, 0)).is_some() {
                 return Err(failed("a mail of that identifier is kept already"));
             }
@@ -242,17 +243,17 @@ impl Store for MemoryStore {
 
     fn claim_mail(
         &self,
-        now_ms: u64,
+        now: Timestamp,
         lease_ms: u64,
         limit: u32,
     ) -> BoxFuture<'_, Result<Vec<ClaimedMail>, StoreError>> {
         let mut state = self.state();
         let claimed = state.check_engine().map(|()| {
-            let due = state.kept.mail.values_mut().filter(|(mail, _)| mail.not_before_ms <= now_ms);
+            let due = state.kept.mail.values_mut().filter(|(mail, _)| mail.not_before <= now);
             let mut due: Vec<_> = due.collect();
-            due.sort_by_key(|(mail, _)| mail.not_before_ms);
+            due.sort_by_key(|(mail, _)| mail.not_before);
             let claim = |(mail, tries): &mut (OutgoingMail, u32)| {
-                mail.not_before_ms = now_ms.saturating_add(lease_ms);
+                mail.not_before = now.plus_ms(lease_ms);
                 *tries += 1;
                 ClaimedMail { id: mail.id.clone(), sealed: mail.sealed.clone(), tries: *tries - 1 }
             };
@@ -265,9 +266,9 @@ impl Store for MemoryStore {
         let mut state = self.state();
         let settled = state.check_engine().map(|()| match fate {
             MailFate::Done => drop(state.kept.mail.remove(id)),
-            MailFate::Retry(at_ms) => {
+            MailFate::Retry(at) => {
                 if let Some((mail, _)) = state.kept.mail.get_mut(id) {
-                    mail.not_before_ms = at_ms;
+                    mail.not_before = at;
                 }
             }
         });

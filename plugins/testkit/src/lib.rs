@@ -17,6 +17,7 @@ mod assertions;
 
 use std::path::{Path, PathBuf};
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{
     Axes, CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
     PreparedRequest,
@@ -106,7 +107,7 @@ impl Harness {
         let config = SandboxConfig { max_concurrent_instances: INSTANCES, ..SandboxConfig::default() };
         let runtime = Builder::new_current_thread().enable_time().build().map_err(HarnessError::Runtime)?;
         let contract = runtime.block_on(LoadedContract::compile(&Engine::new(&config)?, component))?;
-        let context = CallContext { request_id: "test".to_owned(), now_ms: NOW_MS };
+        let context = CallContext { request_id: "test".to_owned(), now: Timestamp::from_ms(NOW_MS) };
         Ok(Self { context, contract, runtime })
     }
 

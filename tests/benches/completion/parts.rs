@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, CallContext};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -63,11 +64,12 @@ fn measure(mut call: impl FnMut()) -> Duration {
 
 fn signature_and_reading(report: &str) {
     let secret = Secret::new(SIGNING_KEY);
-    let (now_ms, keys) = (now_ms(), Keys::new([VerifyingKey::new("bench", &secret, 0, None)]));
+    let (now_ms, keys) = (now_ms(), Keys::new([VerifyingKey::new("bench", &secret, Timestamp::EPOCH, None)]));
     let (timestamp, signature) = (now_ms.to_string(), Signer::new(&secret).sign(now_ms, report.as_bytes()));
     let presented = Presented { timestamp: Some(timestamp.as_bytes()), signature: Some(signature.as_bytes()) };
     let verify = measure(|| {
-        black_box(keys.verify(black_box(presented), report.as_bytes(), now_ms)).expect("it is signed");
+        black_box(keys.verify(black_box(presented), report.as_bytes(), Timestamp::from_ms(now_ms)))
+            .expect("it is signed");
     });
     line("verify the signature", &format!("{:.1} us", us(verify)), &format!("{} bytes", report.len()));
     let read = measure(|| {
@@ -79,7 +81,7 @@ fn signature_and_reading(report: &str) {
 async fn judging(report: &str, quoted: &str) {
     let engine = Engine::new(&SandboxConfig::default()).expect("the engine starts");
     let contract = LoadedContract::compile(&engine, &gateway::component()).await.expect("the contract loads");
-    let context = CallContext { request_id: request_id(0), now_ms: now_ms() };
+    let context = CallContext { request_id: request_id(0), now: Timestamp::from_ms(now_ms()) };
     let judge = |quoted: Option<&str>| {
         tokio::task::block_in_place(|| {
             let handle = tokio::runtime::Handle::current();
@@ -133,7 +135,7 @@ async fn storing(scope: &str, options: &[Value]) {
 /// A ranking that has shown all of these options.
 fn receipt(number: u64, options: &[Value]) -> Receipt {
     let contract = Digest::of(b"contract");
-    let context = CallContext { request_id: request_id(number), now_ms: now_ms() };
+    let context = CallContext { request_id: request_id(number), now: Timestamp::from_ms(now_ms()) };
     let candidate = |(number, option): (u32, &Value)| ReceiptCandidate {
         number,
         json: to_raw_value(option).expect("JSON is written as JSON"),
@@ -150,7 +152,7 @@ fn receipt(number: u64, options: &[Value]) -> Receipt {
     let partner = PartnerId::parse(PARTNER).expect("an identifier");
     Receipt {
         id: identifier(&context, contract, contract),
-        at_ms: context.now_ms,
+        at_ms: context.now,
         request_id: context.request_id,
         intent: IntentId::parse(INTENT).expect("an identifier"),
         version: Version::new(1, 0, 0),
@@ -171,7 +173,7 @@ fn order(partner: &PartnerId, number: u64, scope: &str) -> Booking {
     let report = Report::parse(body(number, scope).as_bytes()).expect("the report is sound");
     let judged_by = Judge { version: Version::new(1, 0, 0), stand_in: false };
     let verdict = JudgedReport { charged: true, judged_by, late_minutes: None, rate: Rate::DEFAULT };
-    Booking::new(post(&report, partner, verdict, now_ms()), Vec::new()).expect("it can be kept")
+    Booking::new(post(&report, partner, verdict, Timestamp::from_ms(now_ms())), Vec::new()).expect("it can be kept")
 }
 
 /// Time and CPU time of a step, over all its calls.

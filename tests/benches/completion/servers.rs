@@ -12,6 +12,7 @@ use hyper::service::service_fn;
 use hyper::{HeaderMap, Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::money::Rate;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_ledger::completion::Report;
@@ -62,13 +63,13 @@ pub(crate) async fn bare() -> Result<(), Fault> {
 
 /// Verifies and reads reports as the gateway does, keeps nothing, and answers what an acknowledgement says.
 pub(crate) async fn verifying() -> Result<(), Fault> {
-    let keys = Keys::new([VerifyingKey::new("bench", &Secret::new(SIGNING_KEY), 0, None)]);
+    let keys = Keys::new([VerifyingKey::new("bench", &Secret::new(SIGNING_KEY), Timestamp::EPOCH, None)]);
     serve(move |request| {
         let keys = keys.clone();
         async move {
             let (head, body) = request.into_parts();
             let body = body.collect().await?.to_bytes();
-            keys.verify(presented(&head.headers), &body, now_ms())?;
+            keys.verify(presented(&head.headers), &body, Timestamp::from_ms(now_ms()))?;
             let Report { external_id, status, amounts, .. } =
                 Report::parse(&body).map_err(|refusal| refusal.code.clone())?;
             let commission_inr = Rate::DEFAULT.commission(amounts.amount);

@@ -5,6 +5,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use contract_sdk::bindings as wit;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, CallContext, Candidate, Payload};
 use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_routing::forbidden::ForbiddenFields;
@@ -53,7 +54,7 @@ async fn parts(engine: &Engine, subject: &Subject) {
     let options = payload::read(&text, subject.options_key, &fields).expect("the sample is sound").options;
     let component = subject.component();
     let contract = LoadedContract::compile(engine, &component).await.expect("the contract loads");
-    let context = CallContext { request_id: "bench".to_owned(), now_ms: 1_767_225_600_000 };
+    let context = CallContext { request_id: "bench".to_owned(), now: Timestamp::from_ms(1_767_225_600_000) };
     let request = contract.check_request(&context, subject.tool, &subject.request()).await;
     let request = request.expect("the sample is sound").arguments;
 
@@ -157,7 +158,7 @@ fn evaluate_natively(
     request: &RawValue,
     options: &[Box<RawValue>],
 ) -> Duration {
-    let context = wit::Context { request_id: context.request_id.clone(), now_ms: context.now_ms };
+    let context = wit::Context { request_id: context.request_id.clone(), now_ms: context.now.as_ms() };
     measure(|| {
         let candidates =
             (0..).zip(options).map(|(number, option)| wit::Candidate { number, json: option.get().to_owned() });

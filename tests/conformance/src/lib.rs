@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::Context as _;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::endpoint::{Endpoint, Mappings};
 use intent_gateway_domain::id::PartnerId;
@@ -64,7 +65,7 @@ pub async fn probe(client: &PartnerClient, partner: &Partner) -> anyhow::Result<
         mappings: &partner.mappings,
         contracts: &NoContracts,
         bearer: None,
-        now_ms: u64::try_from(now.as_millis())?,
+        now: Timestamp::from_ms(u64::try_from(now.as_millis())?),
     };
     Ok(client.probe(request).await)
 }

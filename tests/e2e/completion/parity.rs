@@ -4,6 +4,7 @@
 //! The core alone refuses what no ledger can keep, a time before 1970 or after the last days of 9999. The years at both
 //! ends are not tried.
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{CallContext, Refusal};
 use intent_gateway_domain::error::ContractError;
 use intent_gateway_domain::ports::Contract as _;
@@ -127,7 +128,7 @@ impl Judges {
         report[member] = "here".into();
         let text = report.to_string().replace("\"here\"", value);
         let of_core = Report::parse(text.as_bytes());
-        let context = CallContext { request_id: "r-1".to_owned(), now_ms: 1_800_000_000_000 };
+        let context = CallContext { request_id: "r-1".to_owned(), now: Timestamp::from_ms(1_800_000_000_000) };
         let of_contract = self.runtime.block_on(self.contract.check_completion(&context, &text, None));
         match (of_core, of_contract) {
             // What the ledger books and what the contract has judged are one amount.

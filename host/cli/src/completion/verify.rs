@@ -2,7 +2,7 @@
 //!
 //! A gateway never tells this: there, all that is wrong with a signature is one code. Here the key is the caller's own.
 
-use intent_gateway_domain::clock::{Clock as _, SystemClock};
+use intent_gateway_domain::clock::{Clock as _, SystemClock, Timestamp};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_ledger::completion::signature::{
     Keys, Presented, SIGNATURE_HEADER, SignatureError, Signer, VerifyingKey, WINDOW_MS,
@@ -33,7 +33,7 @@ pub(super) fn run(arguments: &VerifyArgs) -> Result<Verdict, CommandError> {
     let VerifyArgs { subject, timestamp, signature, json } = arguments;
     let key = input::key(subject).map_err(usage)?;
     let report = input::report(subject).map_err(usage)?;
-    let checked = check(&key, timestamp, signature, &report, SystemClock.now().as_ms());
+    let checked = check(&key, timestamp, signature, &report, SystemClock.now());
     if *json {
         print_json(&checked)?;
     } else {
@@ -44,24 +44,24 @@ pub(super) fn run(arguments: &VerifyArgs) -> Result<Verdict, CommandError> {
 
 /// Checks as a gateway does, but for the time of receipt: the one that the timestamp names, so that an old signature can
 /// be looked at.
-fn check(key: &Secret, timestamp: &str, signature: &str, report: &[u8], now_ms: u64) -> VerifyResult {
-    let keys = Keys::new([VerifyingKey::new("own", key, 0, None)]);
+fn check(key: &Secret, timestamp: &str, signature: &str, report: &[u8], now: Timestamp) -> VerifyResult {
+    let keys = Keys::new([VerifyingKey::new("own", key, Timestamp::EPOCH, None)]);
     let presented = Presented { timestamp: Some(timestamp.as_bytes()), signature: Some(signature.as_bytes()) };
-    let signed_ms = timestamp.parse::<u64>().ok();
-    let verified = keys.verify(presented, report, signed_ms.unwrap_or(now_ms));
-    let problem = verified.as_ref().err().map(|error| match (error, signed_ms) {
+    let signed_at = timestamp.parse().ok().map(Timestamp::from_ms);
+    let verified = keys.verify(presented, report, signed_at.unwrap_or(now));
+    let problem = verified.as_ref().err().map(|error| match (error, signed_at) {
         (SignatureError::Malformed(SIGNATURE_HEADER), _) => {
             "the signature is malformed: expected `sha256=` and 64 hexadecimal digits, not base64".to_owned()
         }
-        (SignatureError::Wrong, Some(signed_ms)) => wrong(key, signed_ms, signature, report),
+        (SignatureError::Wrong, Some(signed_at)) => wrong(key, signed_at.as_ms(), signature, report),
         _ => "the timestamp is malformed: expected milliseconds since 1970 in decimal digits, without a sign, a point or \
               zeros in front"
             .to_owned(),
     });
     let sound = !matches!(verified, Err(SignatureError::Malformed(header)) if header != SIGNATURE_HEADER);
-    let within_window = signed_ms.filter(|_| sound).map(|signed| signed.abs_diff(now_ms) <= WINDOW_MS);
-    let note = signed_ms.filter(|_| within_window == Some(false)).map(|signed| {
-        if signed.saturating_mul(1_000).abs_diff(now_ms) <= WINDOW_MS {
+    let within_window = signed_at.filter(|_| sound).map(|signed| signed.ms_apart(now) <= WINDOW_MS);
+    let note = signed_at.filter(|_| within_window == Some(false)).map(|signed| {
+        if signed.as_ms().saturating_mul(1_000).abs_diff(now.as_ms()) <= WINDOW_MS {
             "the timestamp is in seconds: a gateway expects milliseconds, and would refuse it"
         } else {
             "the timestamp is more than five minutes from this machine's clock: a gateway would refuse it now"
@@ -118,19 +118,19 @@ mod tests {
     }
 
     fn checked(signature: &str, report: &str) -> VerifyResult {
-        check(&key(), &NOW.to_string(), signature, report.as_bytes(), NOW)
+        check(&key(), &NOW.to_string(), signature, report.as_bytes(), Timestamp::from_ms(NOW))
     }
 
     #[test]
     fn a_right_one_holds_whenever_it_is_looked_at() {
         let signature = Signer::new(&key()).sign(NOW, b"{}");
         for (now, within) in [(NOW, true), (NOW + WINDOW_MS, true), (NOW + WINDOW_MS + 1, false), (0, false)] {
-            let checked = check(&key(), &NOW.to_string(), &signature, b"{}", now);
+            let checked = check(&key(), &NOW.to_string(), &signature, b"{}", Timestamp::from_ms(now));
             assert_eq!((checked.holds, checked.within_window, &checked.problem), (true, Some(within), &None));
             assert_eq!(text(&checked).contains("five minutes"), !within, "{}", text(&checked));
         }
         let seconds = Signer::new(&key()).sign(NOW / 1_000, b"{}");
-        let checked = check(&key(), &(NOW / 1_000).to_string(), &seconds, b"{}", NOW);
+        let checked = check(&key(), &(NOW / 1_000).to_string(), &seconds, b"{}", Timestamp::from_ms(NOW));
         assert_eq!(text(&checked).lines().next(), Some("the signature holds"));
         assert!(text(&checked).contains("is in seconds"), "{checked:?}");
     }
@@ -165,7 +165,7 @@ mod tests {
             assert_eq!(checked.within_window, Some(true));
         }
         for timestamp in ["", "01779264000123", "+1779264000123", "1779264000.123", "9999999999999999"] {
-            let checked = check(&key(), timestamp, &right, b"{}", NOW);
+            let checked = check(&key(), timestamp, &right, b"{}", Timestamp::from_ms(NOW));
             assert!(text(&checked).starts_with("the timestamp is malformed"), "{timestamp}");
             assert_eq!((checked.holds, checked.within_window), (false, None), "{timestamp}");
         }

@@ -7,6 +7,7 @@ mod descriptor;
 
 use serde::{Deserialize, Serialize};
 
+use crate::clock::Timestamp;
 use crate::platform_code::PlatformCode;
 
 pub use calls::*;
@@ -106,6 +107,6 @@ impl Axis {
 pub struct CallContext {
     /// Identifier of the request; also breaks ties in a ranking.
     pub request_id: String,
-    /// The host's time for this call, milliseconds since the epoch.
-    pub now_ms: u64,
+    /// The host's time for this call.
+    pub now: Timestamp,
 }

@@ -213,7 +213,7 @@ impl KeyCache {
             return Some(ended.clone());
         }
         let now = self.clock.now();
-        if state.attempted_at.is_some_and(|at| now.as_ms().abs_diff(at.as_ms()) < FETCH_PAUSE_MS) {
+        if state.attempted_at.is_some_and(|at| now.ms_apart(at) < FETCH_PAUSE_MS) {
             return None;
         }
         state.attempted_at = Some(now);

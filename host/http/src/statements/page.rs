@@ -6,10 +6,10 @@ use askama::Template;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use intent_gateway_api::ledger::RULE;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_ledger::bookkeeping::Outline;
 use intent_gateway_ledger::{EntryKind, Line, Month, Totals};
-use jiff::Timestamp;
 use jiff::tz::Offset;
 
 use super::RenderError;
@@ -73,10 +73,10 @@ fn kind(line: &Line) -> String {
 }
 
 /// A moment in Indian Standard Time, to the minute.
-fn ist(ms: &u64) -> String {
-    let instant = i64::try_from(*ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+fn ist(moment: &Timestamp) -> String {
+    let instant = i64::try_from(moment.as_ms()).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     let offset = Offset::from_seconds(IST_AHEAD_SECONDS).unwrap_or(Offset::UTC);
-    let local = offset.to_datetime(instant.unwrap_or(Timestamp::MAX));
+    let local = offset.to_datetime(instant.unwrap_or(jiff::Timestamp::MAX));
     let (date, time) = (local.date(), local.time());
     format!("{date} {:02}:{:02}", time.hour(), time.minute())
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::ports::{ContractAdmin, ContractAdminError, LoadFailure, LoadedVersion, Origin};
 use intent_gateway_testing::catalogue::Catalogue;
@@ -26,7 +27,7 @@ fn version_of(digest: Digest, live: bool, origin: Origin) -> LoadedVersion {
         digest,
         live,
         origin,
-        loaded_at_ms: NOW_MS,
+        loaded_at_ms: Timestamp::from_ms(NOW_MS),
         component_bytes: 3,
         calls: 7,
         faults: 0,
@@ -35,7 +36,7 @@ fn version_of(digest: Digest, live: bool, origin: Origin) -> LoadedVersion {
 
 fn failure() -> LoadFailure {
     LoadFailure {
-        at_ms: NOW_MS,
+        at_ms: Timestamp::from_ms(NOW_MS),
         origin: Origin::Kept,
         digest: None,
         intent: None,

@@ -1,6 +1,7 @@
 //! What partners deliver against what they declare: shown, raised, decided.
 
 use http::StatusCode;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
@@ -22,14 +23,14 @@ async fn report(gateway: &Gateway, partner: &str, order: &str, status: &str, lat
         external_id: order.to_owned(),
         request_id: "r-1".to_owned(),
         amounts: Amounts { amount: Paise::new(100_000), ..Amounts::default() },
-        closed_at_ms: at_ms,
+        closed_at: Timestamp::from_ms(at_ms),
         status: status.to_owned(),
         content: Digest::of(order.as_bytes()),
     };
     let judged_by = Judge { version: "1.2.3".parse().expect("semver"), stand_in: false };
     let verdict = JudgedReport { charged: status == "completed", judged_by, late_minutes, rate: Rate::DEFAULT };
     let partner = PartnerId::parse(partner).expect("well formed");
-    let booking = Booking::new(post(&report, &partner, verdict, at_ms), Vec::new()).expect("sound");
+    let booking = Booking::new(post(&report, &partner, verdict, Timestamp::from_ms(at_ms)), Vec::new()).expect("sound");
     gateway.books.book(vec![booking]).await.expect("booked");
 }
 

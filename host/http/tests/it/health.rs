@@ -118,7 +118,7 @@ async fn the_team_takes_down_what_only_people_see() {
     {
         let findings = gateway.evidence.all_findings();
         let [finding] = findings.as_slice() else { panic!("{findings:?}") };
-        assert_eq!((finding.severity, finding.at_ms), (Severity::Strike, NOW_MS));
+        assert_eq!((finding.severity, finding.at_ms), (Severity::Strike, Timestamp::from_ms(NOW_MS)));
         assert_eq!((finding.external_id.as_deref(), finding.request_id.as_str()), (Some("BK-1"), ""));
         assert_eq!((&*finding.violation.code, &*finding.violation.message), ("WARRANTY_DECLINED", "sent away"));
     }

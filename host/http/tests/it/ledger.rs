@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{Method, StatusCode};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
@@ -25,14 +26,15 @@ async fn book(gateway: &Gateway, partner: &str, order: &str, paise: i64) -> u64 
         external_id: order.to_owned(),
         request_id: "r-1".to_owned(),
         amounts: Amounts { amount: Paise::new(paise), ..Amounts::default() },
-        closed_at_ms: NOW_MS - 60_000,
+        closed_at: Timestamp::from_ms(NOW_MS - 60_000),
         status: "completed".to_owned(),
         content: Digest::of(format!("{order} {paise}").as_bytes()),
     };
     let judged_by = Judge { version: "1.2.3".parse().expect("semver"), stand_in: false };
     let verdict = JudgedReport { charged: true, judged_by, late_minutes: None, rate: Rate::DEFAULT };
     let partner = PartnerId::parse(partner).expect("well formed");
-    let booking = Booking::new(post(&report, &partner, verdict, NOW_MS), Vec::new()).expect("sound");
+    let booking =
+        Booking::new(post(&report, &partner, verdict, Timestamp::from_ms(NOW_MS)), Vec::new()).expect("sound");
     gateway.books.book(vec![booking]).await.expect("booked");
     gateway.books.entries_held().last().map_or(0, |entry| entry.number)
 }

@@ -1,5 +1,6 @@
 //! Tries every case on a contract.
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, CallContext, Payload};
 use intent_gateway_domain::ports::Contract;
 use serde::Serialize;
@@ -195,7 +196,7 @@ impl Trial<'_> {
             options.reverse();
         }
         let payloads = Payload::numbered([(Axes::UNDECLARED, options.as_slice())]);
-        let context = CallContext { request_id: request_id.to_owned(), now_ms: NOW_MS };
+        let context = CallContext { request_id: request_id.to_owned(), now: Timestamp::from_ms(NOW_MS) };
         let evaluation = self.contract.evaluate(&context, &request.to_string(), &payloads).await;
         let evaluation = evaluation.map_err(|error| refused_request(&error))?;
         Ok(evaluation.ranked.into_iter().map(|option| option.id).collect())
@@ -250,7 +251,7 @@ impl Trial<'_> {
 }
 
 fn context(now: Option<&str>) -> Result<CallContext, String> {
-    let now_ms = match now {
+    let ms = match now {
         None => NOW_MS,
         Some(text) => text
             .parse::<jiff::Timestamp>()
@@ -258,7 +259,7 @@ fn context(now: Option<&str>) -> Result<CallContext, String> {
             .and_then(|instant| u64::try_from(instant.as_millisecond()).ok())
             .ok_or_else(|| format!("`now` is `{text}`; expected an ISO 8601 datetime with offset"))?,
     };
-    Ok(CallContext { request_id: REQUEST_ID.to_owned(), now_ms })
+    Ok(CallContext { request_id: REQUEST_ID.to_owned(), now: Timestamp::from_ms(ms) })
 }
 
 fn case_name(pointer: &str, value: &Value) -> String {

@@ -70,7 +70,7 @@ fn classify(said: &str) -> Classification {
 /// Offers can be asked for from the first second of 2026 on.
 fn check_request(context: &CallContext, arguments: &str) -> Result<PreparedRequest, ContractError> {
     let arguments: Value = serde_json::from_str(arguments).unwrap();
-    if context.now_ms < 1_767_225_600_000 {
+    if context.now.as_ms() < 1_767_225_600_000 {
         return Err(refusal("CLOSED", [violation("", "TOO_EARLY")]));
     }
     let notes = arguments.get("band").map(|_| violation("/band", "UNKNOWN_BAND")).into_iter().collect();

@@ -6,6 +6,7 @@
 mod fields;
 pub(crate) mod golive;
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{
     Backoff, Breach, CallContext, Consequence, Descriptor, Judged, PlatformError, Tool,
 };
@@ -33,7 +34,7 @@ pub fn run(subject: &Subject) -> Result<String, LoadError> {
 
 /// An option that the contract itself ranks first in one of its examples.
 async fn sample(contract: &LoadedContract) -> Result<Option<Value>, LoadError> {
-    let context = CallContext { request_id: "example".to_owned(), now_ms: NOW_MS };
+    let context = CallContext { request_id: "example".to_owned(), now: Timestamp::from_ms(NOW_MS) };
     for example in contract.examples().await? {
         let ExampleCall::Evaluate { request, payloads } = example.call() else { continue };
         let Ok(evaluation) = contract.evaluate(&context, request, &payloads).await else { continue };

@@ -1,6 +1,7 @@
 //! One call of a contract: which function, with which arguments, and what came of it.
 
 use fastrand::Rng;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{
     Axes, CallContext, CheckedCompletion, CheckedResponse, Classification, Evaluation, Exchange, Payload,
     PreparedRequest, Refusal, Violation,
@@ -201,7 +202,7 @@ impl Input {
 
     /// Calls the contract.
     pub(crate) async fn run(&self, contract: &dyn Contract) -> Result<CallOutcome, ContractFault> {
-        let context = CallContext { request_id: self.request_id.clone(), now_ms: self.now_ms };
+        let context = CallContext { request_id: self.request_id.clone(), now: Timestamp::from_ms(self.now_ms) };
         match &self.call {
             Call::Classify { utterance, locale } => {
                 contract.classify(utterance, locale).await.map(CallOutcome::Classification)

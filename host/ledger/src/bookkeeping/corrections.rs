@@ -63,7 +63,7 @@ impl Bookkeeping {
     /// [`BookkeepingError`].
     pub async fn take_back(&self, number: u64, reason: &str, actor: &Actor) -> Result<Entry, BookkeepingError> {
         let entry = self.entry(number).await?;
-        let reversal = reverse(&entry, reason, self.clock.now().as_ms()).map_err(refuse)?;
+        let reversal = reverse(&entry, reason, self.clock.now()).map_err(refuse)?;
         self.require_standing(&entry).await?;
         self.record("ledger.reversal_ordered", &entry, actor, json!({"entry": number, "reason": reason})).await?;
         match self.books.take_back(reversal).await? {
@@ -123,12 +123,12 @@ impl Bookkeeping {
             external_id: posting.external_id.clone(),
             request_id: posting.request_id.clone(),
             amounts: Amounts { amount, ..Amounts::default() },
-            closed_at_ms: posting.closed_at_ms,
+            closed_at: posting.closed_at_ms,
             status: status.clone(),
             content: posting.report,
         };
         let verdict = JudgedReport { charged, judged_by, late_minutes, rate };
-        Ok(post(&report, &posting.partner, verdict, self.clock.now().as_ms()))
+        Ok(post(&report, &posting.partner, verdict, self.clock.now()))
     }
 
     /// Whether commission is due on a status, and by whose word: by the entry's own judge while the status stays, by the

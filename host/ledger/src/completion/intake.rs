@@ -14,7 +14,7 @@ use super::{Arrival, Report};
 use crate::{
     Booked, Booking, DeskError, Entry, Judge, JudgedReport, KnownOrder, OrderQuery, ReportDesk, Unbookable, post,
 };
-use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::contract::{CallContext, CheckedCompletion, Refusal, Violation};
 use intent_gateway_domain::error::{ContractError, ContractFault};
 use intent_gateway_domain::findings::{Finding, Severity};
@@ -132,9 +132,8 @@ impl Intake {
 
     async fn taken(&self, delivery: Delivery<'_>) -> Result<Acknowledgement, IntakeError> {
         let now = self.clock.now();
-        let now_ms = now.as_ms();
         let Delivery { partner, presented, body } = delivery;
-        let VerifiedSignature { .. } = self.keys.with(partner, now, |keys| keys.verify(presented, body, now_ms))??;
+        let VerifiedSignature { .. } = self.keys.with(partner, now, |keys| keys.verify(presented, body, now))??;
         // There are keys of nobody but partners, so this holds wherever a signature does.
         let partner = PartnerId::parse(partner).map_err(|_| SignatureError::Wrong)?;
         let report = Report::parse(body).map_err(IntakeError::Refused)?;
@@ -151,9 +150,9 @@ impl Intake {
         }
         // Report::parse has read it as UTF-8 before.
         let text = std::str::from_utf8(body).unwrap_or_default();
-        let Judgement { verdict, findings } = self.judge(&report, text, &quoted, now_ms).await?;
-        let posting = post(&report, &partner, verdict, now_ms);
-        let findings = findings.into_iter().map(|violation| finding(&report, &partner, violation, now_ms)).collect();
+        let Judgement { verdict, findings } = self.judge(&report, text, &quoted, now).await?;
+        let posting = post(&report, &partner, verdict, now);
+        let findings = findings.into_iter().map(|violation| finding(&report, &partner, violation, now)).collect();
         match self.desk.book(Booking::new(posting, findings)?).await? {
             Booked::First(entry) => {
                 telemetry::completion(entry.posting.intent.as_str(), "booked");
@@ -174,7 +173,7 @@ impl Intake {
         report: &Report,
         text: &str,
         quoted: &[QuotedOptions],
-        now_ms: u64,
+        now: Timestamp,
     ) -> Result<Judgement, IntakeError> {
         let routed = quoted.iter().find_map(|quoted| self.contracts.find_loaded(quoted.contract));
         let stand_in = routed.is_none();
@@ -182,11 +181,11 @@ impl Intake {
             Some(contract) => contract,
             None => return Err(IntakeError::UnknownIntent(report.intent.to_string())),
         };
-        let context = CallContext { request_id: report.request_id.clone(), now_ms };
+        let context = CallContext { request_id: report.request_id.clone(), now };
         let checked = best_fit(&*contract, &context, text, quoted).await?;
         report.confirm(&checked)?;
         let CheckedCompletion { charged, late_minutes, findings: found, .. } = checked;
-        let mut findings = report.findings(now_ms);
+        let mut findings = report.findings(now);
         if quoted.is_empty() {
             findings.push(not_routed());
         }
@@ -239,7 +238,7 @@ fn not_routed() -> Violation {
     Violation { pointer: "/request_id".to_owned(), code: REQUEST_NOT_ROUTED.to_owned(), message: message.to_owned() }
 }
 
-fn finding(report: &Report, partner: &PartnerId, violation: Violation, at_ms: u64) -> Finding {
+fn finding(report: &Report, partner: &PartnerId, violation: Violation, at_ms: Timestamp) -> Finding {
     Finding {
         at_ms,
         partner: partner.clone(),

@@ -46,7 +46,7 @@ impl KeyRing {
     /// refresh, before which the ring is stale.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, vault: Vault, configured: impl IntoIterator<Item = (PartnerId, Secret)>) -> Self {
-        let keys = |key: &Secret| Keys::new([VerifyingKey::new("configured", key, 0, None)]);
+        let keys = |key: &Secret| Keys::new([VerifyingKey::new("configured", key, Timestamp::EPOCH, None)]);
         let configured = configured.into_iter().map(|(partner, key)| (partner, keys(&key))).collect();
         Self {
             store,

@@ -20,6 +20,7 @@ use serde_json::value::RawValue;
 pub use amounts::{AMOUNT_MAX, Amounts};
 
 use content::Members;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{CheckedCompletion, Refusal, Violation};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::ContractFault;
@@ -58,7 +59,7 @@ pub struct Report {
     /// What was paid, by kind.
     pub amounts: Amounts,
     /// When the order closed, milliseconds since the epoch.
-    pub closed_at_ms: u64,
+    pub closed_at: Timestamp,
     /// How it ended. Which statuses there are is for the contract to say.
     pub status: String,
     /// Digest of the whole report as a JSON value, members of the intent included: the same for every way to write it.
@@ -124,8 +125,8 @@ impl Report {
 
     /// What is accepted and marked for review, whatever the contract finds besides.
     #[must_use]
-    pub fn findings(&self, received_ms: u64) -> Vec<Violation> {
-        if self.closed_at_ms <= received_ms.saturating_add(CLOSED_AHEAD_MAX_MS) {
+    pub fn findings(&self, received_at: Timestamp) -> Vec<Violation> {
+        if self.closed_at <= received_at.plus_ms(CLOSED_AHEAD_MAX_MS) {
             return Vec::new();
         }
         let message = "The order is said to close later than the report came; it counts in the month it came in.";
@@ -182,7 +183,7 @@ fn read(body: &[u8], found: &mut Violations) -> Option<Report> {
     let external_id = fields.text("external_id", EXTERNAL_ID_MAX_CHARS);
     let request_id = fields.text("request_id", REQUEST_ID_MAX_CHARS);
     let amounts = fields.amounts();
-    let closed_at_ms = fields.closed_at_ms();
+    let closed_at = fields.closed_at();
     let status = fields.text("status", STATUS_MAX_CHARS);
     let content = content::digest(&members, found);
     Some(Report {
@@ -190,7 +191,7 @@ fn read(body: &[u8], found: &mut Violations) -> Option<Report> {
         external_id: external_id?.into_owned(),
         request_id: request_id?.into_owned(),
         amounts: amounts?,
-        closed_at_ms: closed_at_ms?,
+        closed_at: closed_at?,
         status: status?.into_owned(),
         content,
     })
@@ -255,10 +256,10 @@ impl<'a> Fields<'a, '_> {
         Some(Amounts { amount: amount?, gst: gst?, tips: tips?, pass_through: pass_through? })
     }
 
-    fn closed_at_ms(&mut self) -> Option<u64> {
+    fn closed_at(&mut self) -> Option<Timestamp> {
         let text = self.text("closed_at", CLOSED_AT_MAX_CHARS)?;
         let expected = match closing::instant_ms(&text).map(u64::try_from) {
-            Some(Ok(ms)) => return Some(ms),
+            Some(Ok(ms)) => return Some(Timestamp::from_ms(ms)),
             Some(Err(_)) => (code::OUT_OF_RANGE, "a time after 1970"),
             None => (code::BAD_FORMAT, "a datetime with `T` and an offset, for example 2026-05-04T10:00:00+05:30"),
         };

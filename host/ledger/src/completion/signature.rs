@@ -20,6 +20,7 @@ use std::sync::Arc;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::vault::hex;
 
@@ -80,17 +81,17 @@ impl Signer {
 pub struct VerifyingKey {
     /// Names the key; not secret.
     pub id: Arc<str>,
-    /// Valid from, milliseconds since the epoch.
-    pub not_before_ms: u64,
+    /// Valid from.
+    pub not_before: Timestamp,
     /// From then on it is refused; absent for the current one.
-    pub not_after_ms: Option<u64>,
+    pub not_after: Option<Timestamp>,
     keyed: Keyed,
 }
 
 impl fmt::Debug for VerifyingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { id, not_before_ms, not_after_ms, keyed: _ } = self;
-        write!(f, "VerifyingKey({id}, from {not_before_ms}, until {not_after_ms:?})")
+        let Self { id, not_before, not_after, keyed: _ } = self;
+        write!(f, "VerifyingKey({id}, from {not_before:?}, until {not_after:?})")
     }
 }
 
@@ -100,12 +101,12 @@ impl VerifyingKey {
     /// # Panics
     /// Never: HMAC takes keys of any length.
     #[must_use]
-    pub fn new(id: &str, key: &Secret, not_before_ms: u64, not_after_ms: Option<u64>) -> Self {
-        Self { id: id.into(), not_before_ms, not_after_ms, keyed: start_mac(key) }
+    pub fn new(id: &str, key: &Secret, not_before: Timestamp, not_after: Option<Timestamp>) -> Self {
+        Self { id: id.into(), not_before, not_after, keyed: start_mac(key) }
     }
 
-    fn is_valid(&self, now_ms: u64) -> bool {
-        self.not_before_ms <= now_ms && self.not_after_ms.is_none_or(|until| now_ms < until)
+    fn is_valid(&self, now: Timestamp) -> bool {
+        self.not_before <= now && self.not_after.is_none_or(|until| now < until)
     }
 }
 
@@ -131,8 +132,8 @@ pub struct Presented<'a> {
 pub struct VerifiedSignature {
     /// The key that signed.
     pub key: Arc<str>,
-    /// When it says that it signed, milliseconds since the epoch; within the window.
-    pub timestamp_ms: u64,
+    /// When it says that it signed; within the window.
+    pub signed_at: Timestamp,
 }
 
 /// Why a signature does not hold. For the log; callers get [`Self::code`] and [`Self::public_message`].
@@ -148,12 +149,12 @@ pub enum SignatureError {
     #[error("no valid key has signed this")]
     Wrong,
     /// The signature is right, and too old or too far ahead.
-    #[error("signed at {timestamp_ms}, received at {now_ms}: more than {WINDOW_MS} ms apart")]
+    #[error("signed at {}, received at {}: more than {WINDOW_MS} ms apart", signed_at.as_ms(), now.as_ms())]
     OutOfWindow {
         /// When it says that it was signed.
-        timestamp_ms: u64,
+        signed_at: Timestamp,
         /// When it came.
-        now_ms: u64,
+        now: Timestamp,
     },
 }
 
@@ -184,7 +185,7 @@ impl Keys {
     /// Never: HMAC takes keys of any length.
     #[must_use]
     pub fn new(keys: impl IntoIterator<Item = VerifyingKey>) -> Self {
-        let decoy = VerifyingKey::new("none", &Secret::new("no key"), 0, Some(0));
+        let decoy = VerifyingKey::new("none", &Secret::new("no key"), Timestamp::EPOCH, Some(Timestamp::EPOCH));
         Self { keys: keys.into_iter().take(KEYS_MAX).collect(), decoy }
     }
 
@@ -197,7 +198,7 @@ impl Keys {
         Self::new([])
     }
 
-    /// Verifies a report's signature, received at `now_ms`, over its body as it came.
+    /// Verifies a report's signature, received `now`, over its body as it came.
     ///
     /// # Errors
     /// [`SignatureError`], in the order told at the head of this module.
@@ -205,33 +206,33 @@ impl Keys {
         &self,
         presented: Presented<'_>,
         body: &[u8],
-        now_ms: u64,
+        now: Timestamp,
     ) -> Result<VerifiedSignature, SignatureError> {
         let timestamp = presented.timestamp.ok_or(SignatureError::Missing(TIMESTAMP_HEADER))?;
         let signature = presented.signature.ok_or(SignatureError::Missing(SIGNATURE_HEADER))?;
-        let (timestamp, timestamp_ms) = read_timestamp(timestamp).ok_or(SignatureError::Malformed(TIMESTAMP_HEADER))?;
+        let (timestamp, signed_at) = read_timestamp(timestamp).ok_or(SignatureError::Malformed(TIMESTAMP_HEADER))?;
         let mac = read_signature(signature).ok_or(SignatureError::Malformed(SIGNATURE_HEADER))?;
         // `verify_slice` compares in constant time.
         let holds = |key: &VerifyingKey| add_message(&key.keyed, timestamp, body).verify_slice(&mac).is_ok();
-        let mut valid = self.keys.iter().filter(|key| key.is_valid(now_ms)).peekable();
+        let mut valid = self.keys.iter().filter(|key| key.is_valid(now)).peekable();
         if valid.peek().is_none() {
             black_box(holds(&self.decoy));
         }
         let key = valid.find(|key| holds(key)).ok_or(SignatureError::Wrong)?;
-        if timestamp_ms.abs_diff(now_ms) > WINDOW_MS {
-            return Err(SignatureError::OutOfWindow { timestamp_ms, now_ms });
+        if signed_at.ms_apart(now) > WINDOW_MS {
+            return Err(SignatureError::OutOfWindow { signed_at, now });
         }
-        Ok(VerifiedSignature { key: Arc::clone(&key.id), timestamp_ms })
+        Ok(VerifiedSignature { key: Arc::clone(&key.id), signed_at })
     }
 }
 
 /// Digits alone, without zeros in front: one time has one text.
-fn read_timestamp(value: &[u8]) -> Option<(&str, u64)> {
+fn read_timestamp(value: &[u8]) -> Option<(&str, Timestamp)> {
     let sound = (1..=TIMESTAMP_MAX_DIGITS).contains(&value.len())
         && value.iter().all(u8::is_ascii_digit)
         && (value.len() == 1 || value[0] != b'0');
     let text = std::str::from_utf8(value).ok().filter(|_| sound)?;
-    Some((text, text.parse().ok()?))
+    Some((text, Timestamp::from_ms(text.parse().ok()?)))
 }
 
 fn read_signature(value: &[u8]) -> Option<[u8; MAC_BYTES]> {
@@ -277,10 +278,11 @@ mod tests {
         ("Jefe", 1_767_225_600_000, "", "sha256=6838a60e1f39c990efe4405372fe2cfc7f0b3efda29445ced7a64ee0b9fc0b63"),
     ];
 
-    const NOW: u64 = 1_779_264_000_123;
+    const NOW: Timestamp = Timestamp::from_ms(NOW_MS);
+    const NOW_MS: u64 = 1_779_264_000_123;
 
-    fn key(id: &str, not_before_ms: u64, not_after_ms: Option<u64>) -> VerifyingKey {
-        VerifyingKey::new(id, &Secret::new(format!("whsec_{id}")), not_before_ms, not_after_ms)
+    fn key(id: &str, not_before: Timestamp, not_after: Option<Timestamp>) -> VerifyingKey {
+        VerifyingKey::new(id, &Secret::new(format!("whsec_{id}")), not_before, not_after)
     }
 
     fn signer(id: &str) -> Signer {
@@ -298,12 +300,15 @@ mod tests {
         for (secret, timestamp_ms, body, signature) in VECTORS {
             let secret = Secret::new(secret);
             assert_eq!(Signer::new(&secret).sign(timestamp_ms, body.as_bytes()), signature);
-            let keys = Keys::new([VerifyingKey::new("k", &secret, 0, None)]);
+            let keys = Keys::new([VerifyingKey::new("k", &secret, Timestamp::EPOCH, None)]);
             for signature in [signature.to_owned(), signature.to_uppercase().replace("SHA256", "sha256")] {
                 let timestamp = timestamp_ms.to_string();
                 let presented =
                     Presented { timestamp: Some(timestamp.as_bytes()), signature: Some(signature.as_bytes()) };
-                assert!(keys.verify(presented, body.as_bytes(), timestamp_ms).is_ok(), "{signature}");
+                assert!(
+                    keys.verify(presented, body.as_bytes(), Timestamp::from_ms(timestamp_ms)).is_ok(),
+                    "{signature}"
+                );
             }
             let (key, body) = (secret.expose(), body.trim_end());
             for published in [key, &timestamp_ms.to_string(), body, signature] {
@@ -315,47 +320,47 @@ mod tests {
     #[test]
     fn each_valid_key_of_a_rotation_signs() {
         let keys = Keys::new([
-            key("current", NOW - 10, None),
-            key("previous", 0, Some(NOW + 1)),
-            key("over", 0, Some(NOW)),
-            key("next", NOW + 1, None),
+            key("current", NOW.minus_ms(10), None),
+            key("previous", Timestamp::EPOCH, Some(NOW.plus_ms(1))),
+            key("over", Timestamp::EPOCH, Some(NOW)),
+            key("next", NOW.plus_ms(1), None),
         ]);
-        let by = |id: &str| verify(&keys, &NOW.to_string(), &signer(id).sign(NOW, b"{}"), b"{}");
+        let by = |id: &str| verify(&keys, &NOW_MS.to_string(), &signer(id).sign(NOW_MS, b"{}"), b"{}");
         for id in ["current", "previous"] {
-            assert_eq!(by(id), Ok(VerifiedSignature { key: id.into(), timestamp_ms: NOW }));
+            assert_eq!(by(id), Ok(VerifiedSignature { key: id.into(), signed_at: NOW }));
         }
         for id in ["over", "next", "foreign"] {
             assert_eq!(by(id), Err(SignatureError::Wrong), "{id}");
         }
-        let signature = signer("current").sign(NOW, b"{}");
-        assert_eq!(verify(&Keys::none(), &NOW.to_string(), &signature, b"{}"), Err(SignatureError::Wrong));
+        let signature = signer("current").sign(NOW_MS, b"{}");
+        assert_eq!(verify(&Keys::none(), &NOW_MS.to_string(), &signature, b"{}"), Err(SignatureError::Wrong));
         // Not even what the decoy would sign.
-        let decoy = Signer::new(&Secret::new("no key")).sign(NOW, b"{}");
-        assert_eq!(verify(&Keys::none(), &NOW.to_string(), &decoy, b"{}"), Err(SignatureError::Wrong));
+        let decoy = Signer::new(&Secret::new("no key")).sign(NOW_MS, b"{}");
+        assert_eq!(verify(&Keys::none(), &NOW_MS.to_string(), &decoy, b"{}"), Err(SignatureError::Wrong));
     }
 
     #[test]
     fn five_minutes_either_way() {
-        let keys = Keys::new([key("k", 0, None)]);
+        let keys = Keys::new([key("k", Timestamp::EPOCH, None)]);
         let at = |ms: u64| verify(&keys, &ms.to_string(), &signer("k").sign(ms, b"{}"), b"{}");
-        for near in [NOW - WINDOW_MS, NOW - 1, NOW, NOW + WINDOW_MS] {
-            assert_eq!(at(near).map(|verified| verified.timestamp_ms), Ok(near));
+        for near in [NOW_MS - WINDOW_MS, NOW_MS - 1, NOW_MS, NOW_MS + WINDOW_MS] {
+            assert_eq!(at(near).map(|verified| verified.signed_at.as_ms()), Ok(near));
         }
-        for far in [0, NOW - WINDOW_MS - 1, NOW + WINDOW_MS + 1, 999_999_999_999_999] {
+        for far in [0, NOW_MS - WINDOW_MS - 1, NOW_MS + WINDOW_MS + 1, 999_999_999_999_999] {
             let refused = at(far);
-            assert_eq!(refused, Err(SignatureError::OutOfWindow { timestamp_ms: far, now_ms: NOW }));
+            assert_eq!(refused, Err(SignatureError::OutOfWindow { signed_at: Timestamp::from_ms(far), now: NOW }));
             assert_eq!(refused.map_err(SignatureError::code), Err("TIMESTAMP_OUT_OF_WINDOW"));
         }
         // That it is stale is not told to who cannot sign.
-        let stale = (NOW - WINDOW_MS - 1).to_string();
-        let foreign = signer("foreign").sign(NOW - WINDOW_MS - 1, b"{}");
+        let stale = (NOW_MS - WINDOW_MS - 1).to_string();
+        let foreign = signer("foreign").sign(NOW_MS - WINDOW_MS - 1, b"{}");
         assert_eq!(verify(&keys, &stale, &foreign, b"{}"), Err(SignatureError::Wrong));
     }
 
     #[test]
     fn headers_are_strict_and_told_alike() {
-        let keys = Keys::new([key("k", 0, None)]);
-        let (now, right) = (NOW.to_string(), signer("k").sign(NOW, b"{}"));
+        let keys = Keys::new([key("k", Timestamp::EPOCH, None)]);
+        let (now, right) = (NOW_MS.to_string(), signer("k").sign(NOW_MS, b"{}"));
         let mut refusals = Vec::new();
         for timestamp in ["", " 1", "+1", "-1", "1.0", "0x1", "1779264000123 ", "01779264000123", "1e3", "٣"] {
             let refused = verify(&keys, timestamp, &right, b"{}").expect_err(timestamp);
@@ -386,23 +391,23 @@ mod tests {
 
     #[test]
     fn keys_are_not_printed() {
-        let keys = Keys::new([key("k", 0, None)]);
+        let keys = Keys::new([key("k", Timestamp::EPOCH, None)]);
         assert!(!format!("{keys:?} {:?}", signer("k")).contains("whsec"));
     }
 
     proptest! {
         #[test]
         fn any_change_is_refused(body: Vec<u8>, at: prop::sample::Index, flip in 1..=255_u8) {
-            let keys = Keys::new([key("k", 0, None)]);
-            let signature = signer("k").sign(NOW, &body);
-            prop_assert!(verify(&keys, &NOW.to_string(), &signature, &body).is_ok());
+            let keys = Keys::new([key("k", Timestamp::EPOCH, None)]);
+            let signature = signer("k").sign(NOW_MS, &body);
+            prop_assert!(verify(&keys, &NOW_MS.to_string(), &signature, &body).is_ok());
             prop_assert_eq!(
-                verify(&keys, &(NOW + 1).to_string(), &signature, &body),
+                verify(&keys, &(NOW_MS + 1).to_string(), &signature, &body),
                 Err(SignatureError::Wrong)
             );
             let mut changed = body.clone();
             if changed.is_empty() { changed.push(flip) } else { let at = at.index(changed.len()); changed[at] ^= flip }
-            prop_assert_eq!(verify(&keys, &NOW.to_string(), &signature, &changed), Err(SignatureError::Wrong));
+            prop_assert_eq!(verify(&keys, &NOW_MS.to_string(), &signature, &changed), Err(SignatureError::Wrong));
         }
     }
 }

@@ -56,7 +56,7 @@ fn reads_the_common_members() {
     assert_eq!((&*read.external_id, &*read.request_id, &*read.status), ("BK-1001", "req-1", "completed"));
     let amounts = Amounts { amount: Paise::new(149_950), gst: Paise::new(26_991), ..Amounts::default() };
     assert_eq!(read.amounts, amounts);
-    assert_eq!(read.closed_at_ms, 1_767_262_200_000);
+    assert_eq!(read.closed_at, Timestamp::from_ms(1_767_262_200_000));
     let partner = PartnerId::parse("coolcar").expect("sound");
     let key = read.key(&partner);
     assert_eq!((key.partner, key.intent, &*key.external_id), (partner, read.intent, "BK-1001"));
@@ -157,8 +157,8 @@ fn closing_times_carry_t_and_offset() {
     ];
     for (text, ms) in sound {
         assert_eq!(
-            Report::parse(with("closed_at", json!(text)).as_bytes()).map(|read| read.closed_at_ms),
-            Ok(ms),
+            Report::parse(with("closed_at", json!(text)).as_bytes()).map(|read| read.closed_at),
+            Ok(Timestamp::from_ms(ms)),
             "{text}"
         );
     }
@@ -198,8 +198,8 @@ fn closing_times_carry_t_and_offset() {
 #[test]
 fn a_closing_time_ahead_is_a_finding() {
     let read = parse(&report()).expect("sound");
-    assert_eq!(read.findings(read.closed_at_ms - CLOSED_AHEAD_MAX_MS), []);
-    let findings = read.findings(read.closed_at_ms - CLOSED_AHEAD_MAX_MS - 1);
+    assert_eq!(read.findings(read.closed_at.minus_ms(CLOSED_AHEAD_MAX_MS)), []);
+    let findings = read.findings(read.closed_at.minus_ms(CLOSED_AHEAD_MAX_MS + 1));
     assert_eq!((&*findings[0].pointer, &*findings[0].code, findings.len()), ("/closed_at", CLOSED_IN_FUTURE, 1));
 }
 

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::{Offset, TimeZone};
 use serde::{Deserialize, Serialize};
@@ -11,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::gstin::Gstin;
 use super::licence::{Evidence, Licence, LicenceKind, REQUIREMENTS, Requirement, parse_date};
 use super::profile::Profile;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::error::chain;
 
 /// Indian Standard Time, UTC+05:30, in seconds: the day on which a licence ends is a day there.
@@ -53,20 +53,20 @@ pub struct PrivacyCheck {
     /// The address that was fetched.
     pub url: String,
     /// When, milliseconds since the epoch.
-    pub checked_at_ms: u64,
+    pub checked_at_ms: Timestamp,
     /// Whether a page was there.
     pub live: bool,
     /// What was there, or what went wrong; one sentence.
     pub detail: String,
 }
 
-/// The items for a business that lists intents of these domains, in a fixed order. `now_ms` decides what has expired.
+/// The items for a business that lists intents of these domains, in a fixed order. `now` decides what has expired.
 #[must_use]
 pub fn checklist<'a>(
     profile: &Profile,
     domains: impl IntoIterator<Item = &'a str>,
     privacy: Option<&PrivacyCheck>,
-    now_ms: u64,
+    now: Timestamp,
 ) -> Vec<ChecklistItem> {
     let domains: BTreeSet<&str> = domains.into_iter().collect();
     let gstin = Gstin::parse(&profile.gstin);
@@ -79,7 +79,7 @@ pub fn checklist<'a>(
         item("TAX_NUMBER", "Tax registration number (GSTIN).", tax_number),
         privacy_policy(&profile.privacy_policy_url, privacy),
     ];
-    let today = day_in_india(now_ms);
+    let today = day_in_india(now);
     let asked = REQUIREMENTS.iter().filter(|requirement| domains.contains(requirement.domain));
     items.extend(asked.map(|requirement| judge(requirement, profile, today)));
     items
@@ -145,8 +145,8 @@ fn licence(kinds: &[LicenceKind], held: &[Licence], today: Option<Date>) -> (Che
 }
 
 /// The day in India at an instant.
-fn day_in_india(now_ms: u64) -> Option<Date> {
-    let instant = Timestamp::from_millisecond(i64::try_from(now_ms).ok()?).ok()?;
+fn day_in_india(now: Timestamp) -> Option<Date> {
+    let instant = jiff::Timestamp::from_millisecond(i64::try_from(now.as_ms()).ok()?).ok()?;
     let offset = Offset::from_seconds(IST_OFFSET_SECONDS).ok()?;
     Some(TimeZone::fixed(offset).to_datetime(instant).date())
 }
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     /// 2027-03-31 at 18:30 UTC, midnight in India: the first instant after 31 March.
-    const APRIL_IN_INDIA_MS: u64 = 1_806_517_800_000;
+    const APRIL_IN_INDIA: Timestamp = Timestamp::from_ms(1_806_517_800_000);
 
     /// Where the valid profile has its privacy policy.
     const URL: &str = "https://coolcar.example/privacy";
@@ -166,31 +166,31 @@ mod tests {
         profile: &Profile,
         domains: &[&str],
         privacy: Option<&PrivacyCheck>,
-        now_ms: u64,
+        now: Timestamp,
     ) -> Vec<(String, CheckState)> {
-        let items = checklist(profile, domains.iter().copied(), privacy, now_ms);
+        let items = checklist(profile, domains.iter().copied(), privacy, now);
         items.into_iter().map(|item| (item.code, item.state)).collect()
     }
 
     fn state_of(code: &str, profile: &Profile, domain: &str) -> CheckState {
-        let states = states(profile, &[domain], None, 0);
+        let states = states(profile, &[domain], None, Timestamp::EPOCH);
         states.into_iter().find(|(found, _)| found == code).expect("the item is there").1
     }
 
     fn fetched(live: bool) -> PrivacyCheck {
-        PrivacyCheck { url: URL.to_owned(), checked_at_ms: 1, live, detail: "seen".to_owned() }
+        PrivacyCheck { url: URL.to_owned(), checked_at_ms: Timestamp::from_ms(1), live, detail: "seen".to_owned() }
     }
 
     #[test]
     fn every_business_shows_three_things() {
-        let items = states(&valid(), &["lifestyle", "travel"], Some(&fetched(true)), 0);
+        let items = states(&valid(), &["lifestyle", "travel"], Some(&fetched(true)), Timestamp::EPOCH);
         let passed = |code: &str| (code.to_owned(), CheckState::Passed);
         assert_eq!(items, [passed("LEGAL_ENTITY"), passed("TAX_NUMBER"), passed("PRIVACY_POLICY")]);
     }
 
     #[test]
     fn the_policy_must_be_live_at_its_present_address() {
-        let state = |check: Option<&PrivacyCheck>| states(&valid(), &[], check, 0)[2].1;
+        let state = |check: Option<&PrivacyCheck>| states(&valid(), &[], check, Timestamp::EPOCH)[2].1;
         assert_eq!(state(None), CheckState::ByHand);
         assert_eq!(state(Some(&fetched(false))), CheckState::Failed);
         let moved = PrivacyCheck { url: "https://other.example/".to_owned(), ..fetched(true) };
@@ -246,14 +246,14 @@ mod tests {
         });
         assert_eq!(state_of("GRIEVANCE_OFFICER", &full, "finance"), CheckState::ByHand);
         // Asked for by the domain alone: nobody else needs it.
-        assert_eq!(states(&bare, &["food", "food"], None, 0).len(), 4);
+        assert_eq!(states(&bare, &["food", "food"], None, Timestamp::EPOCH).len(), 4);
     }
 
     #[test]
     fn a_licence_is_valid_through_its_last_day_in_india() {
-        let state = |now_ms: u64| states(&valid(), &["food"], None, now_ms)[3].1;
-        assert_eq!(state(APRIL_IN_INDIA_MS - 1), CheckState::Passed);
-        assert_eq!(state(APRIL_IN_INDIA_MS), CheckState::Failed);
+        let state = |now: Timestamp| states(&valid(), &["food"], None, now)[3].1;
+        assert_eq!(state(APRIL_IN_INDIA.minus_ms(1)), CheckState::Passed);
+        assert_eq!(state(APRIL_IN_INDIA), CheckState::Failed);
     }
 
     #[test]

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_executor::block_on;
 use serde_json::json;
 
-use super::world::{INTENT, START_MS, World, actor, endpoint, failed_probe, manifest, tool};
+use super::world::{INTENT, START, World, actor, endpoint, failed_probe, manifest, tool};
 use crate::connection::{ConnectionState, NotAllowed};
 use crate::manifest::Status;
 use crate::records::{Connection, ReviewStatus, ReviewSubject};
@@ -242,7 +242,7 @@ fn a_live_partner_is_probed_daily_and_one_bad_probe_does_not_take_it_out() {
     assert_eq!(block_on(world.onboarding.probes.run_due()).expect("looked"), 0, "once a day");
     let connection = block_on(world.onboarding.connections.get(&account)).expect("there");
     assert_eq!((connection.state, connection.probe.expect("recorded").passed), (ConnectionState::Live, false));
-    assert_eq!(connection.next_probe_at_ms, Some(START_MS + 2 * DAY_MS));
+    assert_eq!(connection.next_probe_at_ms, Some(START.plus_ms(2 * DAY_MS)));
     assert_eq!(world.routed().len(), 1);
 }
 

@@ -3,7 +3,6 @@ use futures_executor::block_on;
 use super::world::{World, actor};
 use crate::credentials::ROTATION_OVERLAP_MS;
 use crate::{IssuedWebhookKey, OnboardingError};
-use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::{VALID_AT_ONCE_MAX, webhook_context};
 use intent_gateway_ledger::completion::signature::{Presented, Signer};
@@ -113,7 +112,7 @@ fn a_webhook_has_a_key_of_its_own() {
     let other = block_on(world.onboarding.webhooks.set(&account, &moved, &actor("partner"))).expect("saved");
     assert_ne!(other.webhook_signing_key.expect("a new key").expose(), key.expose());
     let until: Vec<_> = other.webhook.keys.iter().map(|key| key.not_after_ms).collect();
-    assert_eq!(until, [None, Some(super::world::START_MS + ROTATION_OVERLAP_MS)]);
+    assert_eq!(until, [None, Some(super::world::START.plus_ms(ROTATION_OVERLAP_MS))]);
 
     let rotated = block_on(world.onboarding.webhooks.rotate_key(&account, true, &actor("partner"))).expect("rotated");
     assert_eq!(rotated.webhook.keys.len(), 1, "at once means that no other key is left");
@@ -125,10 +124,10 @@ fn a_signing_key_is_in_force_and_out_of_it_when_its_step_is_done() {
     let world = World::new();
     let (account, stranger) = (world.account(), "ptr_stranger");
     let holds = |partner: &str, key: &Secret| {
-        let now = world.now_ms();
-        let (timestamp, signature) = (now.to_string(), Signer::new(key).sign(now, b"{}"));
+        let now = world.now();
+        let (timestamp, signature) = (now.as_ms().to_string(), Signer::new(key).sign(now.as_ms(), b"{}"));
         let presented = Presented { timestamp: Some(timestamp.as_bytes()), signature: Some(signature.as_bytes()) };
-        world.keys.with(partner, Timestamp::from_ms(now), |keys| keys.verify(presented, b"{}", now).is_ok())
+        world.keys.with(partner, now, |keys| keys.verify(presented, b"{}", now).is_ok())
     };
     let partner = actor("partner");
     let issued = |issued: IssuedWebhookKey| issued.webhook_signing_key.expect("a new key");

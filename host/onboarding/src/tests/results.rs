@@ -10,6 +10,7 @@ use crate::delivered::{DELIVERED_WINDOW_MS, REPORTS_MIN};
 use crate::records::{Manifests, Review, ReviewStatus, ReviewSubject};
 use crate::results::REPORTS_BETWEEN_REVIEWS;
 use crate::{DecisionOrder, ReviewVerdict};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, Axis};
 use intent_gateway_domain::delivered::{Deliveries, Tally};
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -21,7 +22,7 @@ type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 /// the sums of a thousand reports are given at once, and something may happen in the middle of a look at them.
 #[derive(Default)]
 pub(super) struct Tallies {
-    rows: Mutex<Vec<(u64, Tally)>>,
+    rows: Mutex<Vec<(Timestamp, Tally)>>,
     /// Runs in the middle of the next look at a review that was decided.
     meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
@@ -36,18 +37,19 @@ impl Tallies {
             timed: 0,
             late_minutes: 0,
         };
-        self.rows.lock().expect("not poisoned").push((world.now_ms(), tally));
+        self.rows.lock().expect("not poisoned").push((world.now(), tally));
     }
 }
 
 impl Deliveries for Tallies {
-    fn sum_delivered<'a>(&'a self, partner: Option<&'a PartnerId>, since_ms: u64) -> Answer<'a, Vec<Tally>> {
+    fn sum_delivered<'a>(&'a self, partner: Option<&'a PartnerId>, since: Timestamp) -> Answer<'a, Vec<Tally>> {
         let hook = partner.and_then(|_| self.meanwhile.lock().expect("not poisoned").take());
         if let Some(hook) = hook {
             hook();
         }
         let rows = self.rows.lock().expect("not poisoned");
-        let fits = |(at, row): &&(u64, Tally)| *at >= since_ms && partner.is_none_or(|partner| row.partner == *partner);
+        let fits =
+            |(at, row): &&(Timestamp, Tally)| *at >= since && partner.is_none_or(|partner| row.partner == *partner);
         let found: Vec<Tally> = rows.iter().filter(fits).map(|(_, row)| row.clone()).collect();
         async { Ok(found) }.boxed()
     }

@@ -137,7 +137,7 @@ fn reviews_stand_in_the_order_in_which_they_came() {
     world.pass_ms(1);
     let list = || List { status: None, after: None, limit: 100 };
     let first = block_on(world.onboarding.reviews.list(list())).expect("readable")[0].clone();
-    assert_eq!(first.due_at_ms, first.opened_at_ms + REVIEW_DUE_MS);
+    assert_eq!(first.due_at_ms, first.opened_at_ms.plus_ms(REVIEW_DUE_MS));
     world.submit(&account, true);
     let reviews = block_on(world.onboarding.reviews.list(list())).expect("readable");
     assert_eq!(

@@ -5,11 +5,10 @@ use std::time::Duration;
 use futures_executor::block_on;
 use serde_json::Value;
 
-use super::world::{INTENT, START_MS, World, actor, endpoint};
+use super::world::{INTENT, START, World, actor, endpoint};
 use crate::connection::ConnectionState;
 use crate::records::Connection;
 use crate::{OnboardingError, StrikeOrder, StrikeWatch};
-use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{LatencyTargets, Violation};
 use intent_gateway_domain::findings::{Finding, Severity};
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -48,7 +47,7 @@ impl<'a> Process<'a> {
     }
 
     fn strikes(&self, partner: &PartnerId) -> usize {
-        let view = self.health.view_of(partner, Timestamp::from_ms(self.world.now_ms()));
+        let view = self.health.view_of(partner, self.world.now());
         view.map_or(0, |view| view.strikes.iter().map(|strikes| strikes.incidents.len()).sum())
     }
 }
@@ -56,7 +55,7 @@ impl<'a> Process<'a> {
 impl World {
     fn finding(&self, partner: &PartnerId, code: &str, incident: &str) -> Finding {
         Finding {
-            at_ms: self.now_ms(),
+            at_ms: self.now(),
             partner: partner.clone(),
             intent: INTENT.to_owned(),
             request_id: incident.to_owned(),
@@ -172,7 +171,7 @@ fn a_lifted_suspension_is_a_pardon_everywhere_and_for_good() {
     two.tick();
     world.pass_ms(DAY_MS);
     world.lifted(&partner);
-    assert_eq!(world.state(&partner).pardoned_at_ms, Some(START_MS + 4 * DAY_MS));
+    assert_eq!(world.state(&partner).pardoned_at_ms, Some(START.plus_ms(4 * DAY_MS)));
     world.relive(&partner);
     let mut late = Process::start(&world, &found);
     for process in [&mut one, &mut two, &mut late] {
@@ -297,7 +296,7 @@ const TARGETS: LatencyTargets = LatencyTargets { p50_ms: 600, p95_ms: 1_500, p99
 /// A call that took so long, now; its changes go to the audit log.
 fn call(process: &Process<'_>, partner: &PartnerId, outcome: Outcome, elapsed_ms: u64) {
     let intent = IntentId::parse(INTENT).expect("well formed");
-    let now = Timestamp::from_ms(process.world.now_ms());
+    let now = process.world.now();
     let admitted = process.health.admit(&intent, [partner], now);
     let is_called = !matches!(admitted.admissions[0], Admission::LeftOut(_));
     let mut events = admitted.events;
@@ -330,7 +329,7 @@ fn slowness_and_failures_are_in_the_audit_log_with_their_numbers() {
     assert_eq!(world.actions()[before..], ["health.ejected"]);
     let entry = world.store.log().pop().expect("there");
     assert_eq!((entry.subject.as_str(), entry.actor.role.as_str()), (partner.as_str(), "gateway"));
-    assert_eq!(entry.at_ms.as_ms(), world.now_ms());
+    assert_eq!(entry.at_ms, world.now());
     let detail: Value = serde_json::from_str(&entry.detail).expect("JSON");
     let numbers = ["target_p95_ms", "over_for_ms"].map(|name| detail[name].as_u64());
     assert_eq!(numbers, [Some(1_500), Some(5 * MINUTE_MS)], "{detail}");
@@ -358,7 +357,7 @@ fn whoever_was_suspended_begins_anew() {
     for _ in 0..CONSECUTIVE_MAX {
         call(&process, &partner, Outcome::Broken, 10);
     }
-    let admit = |process: &Process<'_>| process.health.admit_call(&partner, Timestamp::from_ms(world.now_ms())).0;
+    let admit = |process: &Process<'_>| process.health.admit_call(&partner, world.now()).0;
     process.tick();
     assert_ne!(admit(&process), Admission::Go, "it is routed still");
     block_on(world.onboarding.connections.suspend(&partner, "by hand", &actor("admin"))).expect("suspended");

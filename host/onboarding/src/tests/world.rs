@@ -13,6 +13,7 @@ use crate::compliance::{LegalEntityType, Profile};
 use crate::{LivePartners, Ports, Services, Settings};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Clock as _;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Classification, Descriptor, Evaluation, Requirement, RequirementCheck};
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -33,7 +34,7 @@ use intent_gateway_testing::store::MemoryStore;
 use super::results::Tallies;
 
 pub(super) const INTENT: &str = "test.find_things";
-pub(super) const START_MS: u64 = 1_767_225_600_000;
+pub(super) const START: Timestamp = Timestamp::from_ms(1_767_225_600_000);
 
 /// What the world outside does; a test changes it as it goes.
 pub(super) struct Outside {
@@ -86,7 +87,7 @@ pub(super) fn actor(role: &str) -> Actor {
 impl World {
     pub(super) fn new() -> Self {
         let outside = Outside {
-            clock: TestClock::at(START_MS),
+            clock: TestClock::at(START.as_ms()),
             server: ProbedServer::showing([tool()]),
             pages: Arc::default(),
             letters: Arc::default(),
@@ -122,8 +123,8 @@ impl World {
         Self { onboarding, store, vault, keys, books, outside }
     }
 
-    pub(super) fn now_ms(&self) -> u64 {
-        self.outside.clock.now().as_ms()
+    pub(super) fn now(&self) -> Timestamp {
+        self.outside.clock.now()
     }
 
     pub(super) fn pass_ms(&self, ms: u64) {

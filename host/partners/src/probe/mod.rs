@@ -98,7 +98,7 @@ struct Probing {
 
 impl Probing {
     fn new(request: &ProbeRequest<'_>) -> Self {
-        Self { record: ProbeRecord::new(request.endpoint.clone(), request.now_ms), begun: Instant::now() }
+        Self { record: ProbeRecord::new(request.endpoint.clone(), request.now), begun: Instant::now() }
     }
 
     /// Records how a step ended.
@@ -117,7 +117,7 @@ impl Probing {
     }
 
     fn finish(mut self, request: &ProbeRequest<'_>) -> ProbeRecord {
-        self.record.ended_at_ms = self.record.started_at_ms.saturating_add(millis(self.begun.elapsed()));
+        self.record.ended_at_ms = self.record.started_at_ms.plus_ms(millis(self.begun.elapsed()));
         let code = self.record.failure.as_ref().map(|failure| failure.code.as_str());
         let tools = self.record.tools.len();
         tracing::info!(partner = %request.partner, tools, failure = code, "a partner was probed");

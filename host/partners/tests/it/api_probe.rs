@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::Method;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::endpoint::{Endpoint, Mappings};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::ports::PartnerProbe as _;
@@ -23,7 +24,7 @@ async fn probe(endpoint: &Endpoint, mappings: &Mappings) -> ProbeRecord {
         mappings,
         contracts: &Catalogue::default(),
         bearer: Some(&bearer),
-        now_ms: 0,
+        now: Timestamp::from_ms(0),
     };
     client().probe(request).await
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::Response;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::endpoint::{Endpoint, Mappings};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::ports::PartnerProbe as _;
@@ -25,8 +26,14 @@ async fn probe_by(client: &PartnerClient, endpoint: &Endpoint, bearer: Option<&S
     let mappings = Mappings::new();
     // None at all: a probe of an MCP server asks for none.
     let contracts = Catalogue::default();
-    let request =
-        ProbeRequest { partner: &partner, endpoint, mappings: &mappings, contracts: &contracts, bearer, now_ms: 5 };
+    let request = ProbeRequest {
+        partner: &partner,
+        endpoint,
+        mappings: &mappings,
+        contracts: &contracts,
+        bearer,
+        now: Timestamp::from_ms(5),
+    };
     client.probe(request).await
 }
 
@@ -77,8 +84,8 @@ async fn a_probe_initialises_lists_and_calls_nothing() {
     assert!(record.notes.is_empty(), "{:?}", record.notes);
     let steps: Vec<_> = record.steps.iter().map(|step| (step.step, step.passed)).collect();
     assert_eq!(steps, [(Step::Initialize, true), (Step::ListTools, true)]);
-    assert_eq!(record.started_at_ms, 5);
-    assert!(record.ended_at_ms >= 5);
+    assert_eq!(record.started_at_ms, Timestamp::from_ms(5));
+    assert!(record.ended_at_ms >= Timestamp::from_ms(5));
 
     server.until("the session is ended", |state| state.seen.iter().any(|s| s.method == http::Method::DELETE)).await;
     let state = server.state();

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use auto_book_ac_service::AcService;
 use contract_sdk::example;
 use contract_sdk::testing::{self, properties};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::endpoint::{ApiMapping, Endpoint, Mappings};
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -86,7 +87,14 @@ impl Wrapped {
     async fn probe(&self, mappings: &Mappings) -> ProbeRecord {
         let (partner, endpoint) = (&self.partner.id, &self.partner.endpoint);
         let contracts = Catalogue::default();
-        let request = ProbeRequest { partner, endpoint, mappings, contracts: &contracts, bearer: None, now_ms: 0 };
+        let request = ProbeRequest {
+            partner,
+            endpoint,
+            mappings,
+            contracts: &contracts,
+            bearer: None,
+            now: Timestamp::from_ms(0),
+        };
         self.client.probe(request).await
     }
 }

@@ -101,7 +101,7 @@ impl Caller {
 
     pub(super) fn record(&self, call: &PreparedCall<'_>, severity: Severity, violation: Violation) {
         self.journal.record(Finding {
-            at_ms: call.context.now_ms,
+            at_ms: call.context.now,
             partner: call.partner.id.clone(),
             intent: call.request.intent.to_owned(),
             request_id: call.context.request_id.clone(),

@@ -74,7 +74,7 @@ impl Caller {
             expired => expired,
         };
         let partner = self.partner(&binding.partner, request.intent)?;
-        let mut context = CallContext { request_id: request.fallback_request_id.to_owned(), now_ms: now.as_ms() };
+        let mut context = CallContext { request_id: request.fallback_request_id.to_owned(), now };
         let checked = match binding::arguments(request.arguments, tool, &binding) {
             Ok(arguments) => {
                 let checked = contract.check_request(&context, request.tool, &arguments).await;

@@ -79,13 +79,13 @@ impl GoLiveRunner {
             requirement
                 .map_or_else(|| PLATFORM_CODES.contains(&code).then_some(false), |one| Some(by_hand(one, descriptor)))
         })?;
-        let at_ms = self.clock.now().as_ms();
+        let now = self.clock.now();
         let found = Arc::new(Breaches::default());
         let searcher = self.searcher(&partner, &contract, &found);
         let mut tallies: Vec<_> = descriptor.go_live.iter().map(|one| Tally::of(one, descriptor)).collect();
         let (mut samples, mut forbidden) = (Vec::new(), 0);
         for (sample, request) in (1..).zip(requests) {
-            let id = format!("go-live-{at_ms}-{sample}");
+            let id = format!("go-live-{}-{sample}", now.as_ms());
             let outcome = searcher.search(descriptor.intent.as_str(), request, id).await;
             let outcome = outcome.map_err(|failed| unfit(failed.error, sample))?;
             let seen = Sample::of(request, &outcome, found.take());
@@ -103,7 +103,7 @@ impl GoLiveRunner {
             intent: descriptor.intent.as_str().to_owned(),
             contract_version: descriptor.version.to_string(),
             contract_digest: contract.digest(),
-            at_ms,
+            at_ms: now,
             samples,
             items,
         };

@@ -59,7 +59,7 @@ impl Recorder<'_> {
 
     fn record(&self, partner: &Partner, option_id: Option<&String>, severity: Severity, violation: &Violation) {
         self.searcher.journal.record(Finding {
-            at_ms: self.context.now_ms,
+            at_ms: self.context.now,
             partner: partner.id.clone(),
             intent: self.descriptor.intent.as_str().to_owned(),
             request_id: self.context.request_id.clone(),

@@ -49,7 +49,7 @@ impl Searcher {
         let descriptor = contract.descriptor();
         let start = Instant::now();
         let now = self.clock.now();
-        let mut context = CallContext { request_id: fallback_request_id, now_ms: now.as_ms() };
+        let mut context = CallContext { request_id: fallback_request_id, now };
         let PreparedRequest { arguments, need, notes } =
             contract.check_request(&context, &descriptor.search.tool, body).await?;
         context.request_id = request_id(arguments.get())?;

@@ -91,7 +91,7 @@ impl Searcher {
         });
         RankedChoice {
             reference,
-            bookable: token.is_some_and(|token| token.expires_at.as_ms() > search.context.now_ms),
+            bookable: token.is_some_and(|token| token.expires_at > search.context.now),
             partner: answer.partner.clone(),
             ranked,
             option: option.to_owned(),
@@ -115,7 +115,7 @@ pub(super) fn receipt(
     ranked.extend(shown_before.values().filter(|score| !is_shown(score.number)).cloned());
     Receipt {
         id: id.map_or_else(|| receipt::identifier(context, contract, outcome), str::to_owned),
-        at_ms: context.now_ms,
+        at_ms: context.now,
         request_id: context.request_id.clone(),
         intent: descriptor.intent.clone(),
         version: descriptor.version.clone(),

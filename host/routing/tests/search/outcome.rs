@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures_executor::block_on;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::CallContext;
 use intent_gateway_domain::error::{CallFailure, ContractFault};
 use intent_gateway_domain::findings::Severity;
@@ -69,7 +70,7 @@ fn a_forbidden_field_in_an_option_drops_that_option_before_the_contract_sees_it(
         .collect();
     assert_eq!(dropped, [(Some("x"), 0, true, "/deep/0/ad_bid"), (Some("z"), 2, true, "/padded")]);
     let seen = ContractCall::Evaluate {
-        context: CallContext { request_id: "made-up".to_owned(), now_ms: NOW_MS },
+        context: CallContext { request_id: "made-up".to_owned(), now: Timestamp::from_ms(NOW_MS) },
         request: r#"{"request_id":"made-up"}"#.to_owned(),
         options: vec![r#"{"id":"y"}"#.to_owned()],
     };

@@ -1,6 +1,7 @@
 //! What is kept of a ranking, and its replay.
 
 use futures_executor::block_on;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{CallFailure, ContractFault};
 use intent_gateway_domain::id::PartnerId;
@@ -27,7 +28,7 @@ fn a_receipt_holds_what_was_ranked_and_what_came_of_it() {
     let outcome = world.search(&json!({"city": "Pune"})).expect("searched");
     let receipt = world.journal.only_receipt();
     assert_eq!(outcome.receipt.as_deref(), Some(receipt.id.as_str()));
-    assert_eq!((receipt.at_ms, receipt.request_id.as_str()), (NOW_MS, "made-up"));
+    assert_eq!((receipt.at_ms, receipt.request_id.as_str()), (Timestamp::from_ms(NOW_MS), "made-up"));
     assert_eq!((receipt.intent.as_str(), receipt.version.to_string().as_str()), ("test.find_things", "1.2.3"));
     assert_eq!(receipt.contract, world.contract.digest());
     assert_eq!(receipt.arguments.get(), r#"{"city":"Pune","request_id":"made-up"}"#);

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, CallContext, Candidate, Payload};
 
 /// Marker before the settings in the guest's data.
@@ -28,7 +29,7 @@ pub(crate) fn hostile(version: &str, mode: &str) -> Vec<u8> {
 }
 
 pub(crate) fn context() -> CallContext {
-    CallContext { request_id: "request-1".to_owned(), now_ms: 1_767_225_600_000 }
+    CallContext { request_id: "request-1".to_owned(), now: Timestamp::from_ms(1_767_225_600_000) }
 }
 
 /// One payload of three options, numbered 4, 2 and 9.

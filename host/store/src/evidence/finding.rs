@@ -45,7 +45,7 @@ pub(super) fn read_kept(row: &Row) -> Result<KeptFinding, EngineError> {
     let severity = row.text(7)?;
     let known = [Severity::Note, Severity::Drop, Severity::Strike];
     let finding = Finding {
-        at_ms: row.number(1)?,
+        at_ms: row.time(1)?,
         partner: partner.map_err(|error| EngineError::because("the partner of a finding cannot be read", error))?,
         intent: row.text(3)?,
         request_id: row.text(4)?,

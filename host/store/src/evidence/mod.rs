@@ -69,8 +69,13 @@ pub(crate) fn keepable_name(name: &str) -> String {
 }
 
 /// A time, for what must not fail for it: later than any clock tells is the latest that is kept.
-fn time(ms: u64) -> Value {
-    i64::try_from(ms).unwrap_or(i64::MAX).into()
+fn time(time: Timestamp) -> Value {
+    number(time.as_ms())
+}
+
+/// A number, likewise.
+fn number(number: u64) -> Value {
+    i64::try_from(number).unwrap_or(i64::MAX).into()
 }
 
 impl SqlStore {
@@ -84,7 +89,7 @@ impl SqlStore {
     async fn forget_in_chunks(&self, before: Timestamp) -> Result<u64, EngineError> {
         let mut forgotten = 0;
         loop {
-            let values = || vec![time(before.as_ms()), FINDINGS_FORGOTTEN_AT_ONCE.into()];
+            let values = || vec![time(before), FINDINGS_FORGOTTEN_AT_ONCE.into()];
             let mut tx = self.engine.write().await?;
             let rows = tx.execute(FORGET_FINDINGS, values()).await?;
             tx.commit().await?;
@@ -94,7 +99,7 @@ impl SqlStore {
             }
         }
         loop {
-            let values = || vec![time(before.as_ms()), RECEIPTS_FORGOTTEN_AT_ONCE.into()];
+            let values = || vec![time(before), RECEIPTS_FORGOTTEN_AT_ONCE.into()];
             let mut tx = self.engine.write().await?;
             tx.execute(FORGET_PARTS, values()).await?;
             let rows = tx.execute(FORGET_RECEIPTS, values()).await?;
@@ -123,7 +128,7 @@ impl Evidence for SqlStore {
     ) -> BoxFuture<'a, Result<Vec<KeptFinding>, StoreError>> {
         let read = async move {
             let values =
-                vec![keepable_name(partner).into(), time(before.unwrap_or(u64::MAX)), limit.min(READ_MAX).into()];
+                vec![keepable_name(partner).into(), number(before.unwrap_or(u64::MAX)), limit.min(READ_MAX).into()];
             self.engine.query(FINDINGS, values).await?.iter().map(finding::read_kept).collect()
         };
         read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
@@ -131,7 +136,7 @@ impl Evidence for SqlStore {
 
     fn strikes(&self, after: u64, since: Timestamp, limit: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>> {
         let read = async move {
-            let values = vec![time(after), time(since.as_ms()), limit.min(READ_MAX).into()];
+            let values = vec![number(after), time(since), limit.min(READ_MAX).into()];
             self.engine.query(STRIKES, values).await?.iter().map(finding::read_kept).collect()
         };
         read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()

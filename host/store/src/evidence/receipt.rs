@@ -140,7 +140,7 @@ pub(super) fn receipt(header: &Row, parts: &[Row]) -> Result<Receipt, EngineErro
     let Body { arguments, ranked, dropped } = unpack(header.bytes(8)?)?;
     Ok(Receipt {
         id: header.text(1)?,
-        at_ms: header.number(2)?,
+        at_ms: header.time(2)?,
         request_id: header.text(3)?,
         intent: IntentId::parse(&header.text(4)?).map_err(|error| unreadable(error.into()))?,
         version: version(&header.text(5)?)?,
@@ -177,7 +177,7 @@ pub(crate) fn read_quoted(row: &Row, from: usize) -> Result<QuotedOptions, Engin
     let options: Vec<ReceiptCandidate> = unpack(row.bytes(from + 4)?)?;
     Ok(QuotedOptions {
         receipt: row.text(from)?,
-        at_ms: row.number(from + 1)?,
+        at: row.time(from + 1)?,
         version: version(&row.text(from + 2)?)?,
         contract: digest(&row.text(from + 3)?)?,
         options: options.into_iter().map(|option| option.json).collect(),

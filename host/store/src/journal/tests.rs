@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, Violation};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::Severity;
@@ -45,7 +46,7 @@ impl Keep for Told {
 
 fn finding() -> Finding {
     Finding {
-        at_ms: 1,
+        at_ms: Timestamp::from_ms(1),
         partner: PartnerId::parse("ptr_1").expect("sound"),
         intent: "auto.book_ac_service".to_owned(),
         request_id: "r".to_owned(),
@@ -60,7 +61,7 @@ fn receipt(bytes: usize) -> Receipt {
     let json = RawValue::from_string(format!("\"{}\"", "x".repeat(bytes))).expect("JSON");
     Receipt {
         id: "rank_1".to_owned(),
-        at_ms: 1,
+        at_ms: Timestamp::from_ms(1),
         request_id: "r".to_owned(),
         intent: IntentId::parse("auto.book_ac_service").expect("sound"),
         version: semver::Version::new(1, 0, 0),

@@ -14,6 +14,7 @@ use std::collections::HashMap;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::delivered::{Deliveries, Tally};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::PartnerId;
@@ -132,9 +133,9 @@ impl Deliveries for SqlStore {
     fn sum_delivered<'a>(
         &'a self,
         partner: Option<&'a PartnerId>,
-        since_ms: u64,
+        since: Timestamp,
     ) -> BoxFuture<'a, Result<Vec<Tally>, StoreError>> {
-        self.count_delivered(partner, since_ms).map(|tallies| tallies.map_err(EngineError::into_store)).boxed()
+        self.count_delivered(partner, since).map(|tallies| tallies.map_err(EngineError::into_store)).boxed()
     }
 }
 

@@ -48,8 +48,8 @@ pub(super) fn values(entry: &Entry, turn: u64) -> Result<Vec<Value>, EngineError
     Ok(vec![
         Value::number(*number)?,
         Value::number(turn)?,
-        Value::number(posting.posted_at_ms)?,
-        Value::number(posting.closed_at_ms)?,
+        Value::time(posting.posted_at_ms)?,
+        Value::time(posting.closed_at_ms)?,
         posting.partner.as_str().into(),
         posting.intent.as_str().into(),
         posting.external_id.as_str().into(),
@@ -87,8 +87,8 @@ pub(super) fn entry(row: &Row) -> Result<Entry, EngineError> {
     };
     let rate = u16::try_from(row.number(11)?).map_err(|error| unreadable(error.into()))?;
     let posting = Posting {
-        posted_at_ms: row.number(2)?,
-        closed_at_ms: row.number(3)?,
+        posted_at_ms: row.time(2)?,
+        closed_at_ms: row.time(3)?,
         partner: PartnerId::parse(&row.text(4)?).map_err(|error| unreadable(error.into()))?,
         intent: IntentId::parse(&row.text(5)?).map_err(|error| unreadable(error.into()))?,
         external_id: row.text(6)?,

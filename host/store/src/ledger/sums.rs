@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::delivered::Tally;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::Paise;
@@ -51,10 +52,10 @@ impl SqlStore {
     pub(super) async fn count_delivered(
         &self,
         partner: Option<&PartnerId>,
-        since_ms: u64,
+        since: Timestamp,
     ) -> Result<Vec<Tally>, EngineError> {
         let mut tx = self.engine.read().await?;
-        let counted = sum_delivered(&mut tx, since_ms).await;
+        let counted = sum_delivered(&mut tx, since).await;
         tx.rollback().await;
         let wanted = |tally: &Tally| partner.is_none_or(|partner| tally.partner == *partner);
         counted.map(|tallies| tallies.into_iter().filter(wanted).collect())
@@ -79,8 +80,8 @@ async fn balances(tx: &mut Tx) -> Result<TrialBalance, EngineError> {
 
 /// From the latest stretch back to the first in which nothing was posted since. Entries are in the order in which they
 /// were posted, but for a moment, and for the difference of two gateways' clocks.
-async fn sum_delivered(tx: &mut Tx, since_ms: u64) -> Result<Vec<Tally>, EngineError> {
-    let Ok(since) = Value::number(since_ms) else { return Ok(Vec::new()) };
+async fn sum_delivered(tx: &mut Tx, since: Timestamp) -> Result<Vec<Tally>, EngineError> {
+    let Ok(since) = Value::time(since) else { return Ok(Vec::new()) };
     let (mut until, _) = head(tx.query(HEAD, Vec::new()).await?.first())?;
     let mut tallies: BTreeMap<(PartnerId, IntentId, String), Tally> = BTreeMap::new();
     while until > 0 {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::store::{Change, Document, Kind, List, OutgoingMail, Store as _, Write};
 use intent_gateway_store::{BackupError, SqlStore};
 use test_servers::postgres::Postgres;
@@ -31,9 +32,10 @@ async fn fill(store: &SqlStore) {
     }
     store.commit(put(Kind::EmailCodes, record("gone"))).await.unwrap();
     store.commit(delete(Kind::EmailCodes, "gone", 1)).await.unwrap();
-    let mail = |at| OutgoingMail { id: format!("mail_{at}"), sealed: "sealed".to_owned(), not_before_ms: at };
+    let mail =
+        |at| OutgoingMail { id: format!("mail_{at}"), sealed: "sealed".to_owned(), not_before: Timestamp::from_ms(at) };
     store.commit(Change { mail: vec![mail(1), mail(2)], ..Change::default() }).await.unwrap();
-    store.claim_mail(1, 100, 10).await.unwrap();
+    store.claim_mail(Timestamp::from_ms(1), 100, 10).await.unwrap();
 }
 
 /// All that the port shows.
@@ -86,8 +88,8 @@ async fn a_backup_is_restored_as_it_was(database: Database) {
         let due = |mail: Vec<intent_gateway_domain::store::ClaimedMail>| {
             mail.into_iter().map(|mail| (mail.id, mail.tries)).collect::<Vec<_>>()
         };
-        assert_eq!(due(restored.claim_mail(50, 1, 10).await.unwrap()), [("mail_2".to_owned(), 0)]);
-        assert_eq!(due(restored.claim_mail(101, 1, 1).await.unwrap()), [("mail_2".to_owned(), 1)]);
+        assert_eq!(due(restored.claim_mail(Timestamp::from_ms(50), 1, 10).await.unwrap()), [("mail_2".to_owned(), 0)]);
+        assert_eq!(due(restored.claim_mail(Timestamp::from_ms(101), 1, 1).await.unwrap()), [("mail_2".to_owned(), 1)]);
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the platform team reads of the ledger and does to it: sums, months, and entries taken back.
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::delivered::Tally;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::money::Paise;
@@ -29,7 +30,7 @@ async fn book(store: &dyn Books, posting: Posting) -> Entry {
 }
 
 async fn take_back(store: &dyn Books, entry: &Entry) -> Entry {
-    let reversal = reverse(entry, "booked in error", MAY + DAY_MS).expect("it can be reversed");
+    let reversal = reverse(entry, "booked in error", MAY.plus_ms(DAY_MS)).expect("it can be reversed");
     store.take_back(reversal).await.expect("it is done").expect("it stands")
 }
 
@@ -38,7 +39,7 @@ async fn an_entry_is_taken_back(place: impl Place) {
     for (order, charged) in [("BK-1", true), ("BK-2", false)] {
         let entry = book(&*store, posting("ptr_1", order, 149_950, charged)).await;
         let reversal = take_back(&*store, &entry).await;
-        assert_eq!(reversal.posting, reverse(&entry, "booked in error", MAY + DAY_MS).unwrap());
+        assert_eq!(reversal.posting, reverse(&entry, "booked in error", MAY.plus_ms(DAY_MS)).unwrap());
         assert_eq!(store.find_standing(&entry.posting.order()).await.unwrap(), None);
         // What was taken back is known, and is not booked again.
         let answers = store.book(vec![booking(entry.posting.clone())]).await.unwrap();
@@ -51,7 +52,7 @@ async fn an_entry_is_taken_back(place: impl Place) {
 async fn what_does_not_stand_is_not_taken_back(place: impl Place) {
     let stores = [place.books().await, place.books().await];
     let first = book(&*stores[0], posting("ptr_1", "BK-1", 149_950, true)).await;
-    let reversal = |reason: &str| reverse(&first, reason, MAY + DAY_MS).expect("it can be reversed");
+    let reversal = |reason: &str| reverse(&first, reason, MAY.plus_ms(DAY_MS)).expect("it can be reversed");
     let forged = Posting { legs: Vec::new(), ..reversal("forged") };
     let elsewhere = Posting { external_id: "BK-9".to_owned(), ..reversal("elsewhere") };
     let of_another =
@@ -60,7 +61,7 @@ async fn what_does_not_stand_is_not_taken_back(place: impl Place) {
         assert_eq!(stores[0].take_back(bad).await.unwrap(), None);
     }
     // Two gateways at once, one of which corrects: one of them comes too late.
-    let right = Posting { posted_at_ms: MAY + DAY_MS, ..posting("ptr_1", "BK-1", 100_000, true) };
+    let right = Posting { posted_at_ms: MAY.plus_ms(DAY_MS), ..posting("ptr_1", "BK-1", 100_000, true) };
     let correction = correct(&first, right, "mistyped").expect("correctable");
     let both = tokio::join!(stores[0].take_back(reversal("here")), stores[1].correct(correction));
     let done = [both.0.unwrap().is_some(), both.1.unwrap().is_some()];
@@ -138,7 +139,7 @@ async fn delivered_is_what_stands(place: impl Place) {
         status: status.to_owned(),
         ..posting(partner, &format!("BK-{at}"), 10_000, true)
     };
-    let early = Posting { posted_at_ms: MAY - DAY_MS, ..report("ptr_1", 0, Some(600), "completed") };
+    let early = Posting { posted_at_ms: MAY.minus_ms(DAY_MS), ..report("ptr_1", 0, Some(600), "completed") };
     book(&*store, early).await;
     for (at, late) in (1..).zip([Some(-10), Some(25), None]) {
         book(&*store, report("ptr_1", at, late, "completed")).await;
@@ -146,23 +147,23 @@ async fn delivered_is_what_stands(place: impl Place) {
     let cancelled = book(&*store, report("ptr_1", 4, None, "cancelled_by_partner")).await;
     let wrong = book(&*store, report("ptr_2", 5, Some(i32::MIN), "completed")).await;
     let mistyped = book(&*store, report("ptr_2", 6, Some(i32::MAX), "completed")).await;
-    let by_partner = async |partner: &str, since: u64| {
+    let by_partner = async |partner: &str, since: Timestamp| {
         store.sum_delivered(Some(&PartnerId::parse(partner).unwrap()), since).await.expect("it reads")
     };
     let cancellations = tally("ptr_1", "cancelled_by_partner", 1, 0, 0);
     assert_eq!(by_partner("ptr_1", MAY).await, [cancellations.clone(), tally("ptr_1", "completed", 3, 2, 15)]);
-    assert_eq!(by_partner("ptr_1", 0).await[1], tally("ptr_1", "completed", 4, 3, 615));
-    assert_eq!(by_partner("ptr_2", 0).await, [tally("ptr_2", "completed", 2, 2, -1)]);
+    assert_eq!(by_partner("ptr_1", Timestamp::EPOCH).await[1], tally("ptr_1", "completed", 4, 3, 615));
+    assert_eq!(by_partner("ptr_2", Timestamp::EPOCH).await, [tally("ptr_2", "completed", 2, 2, -1)]);
     // A reversal takes its entry out, and what is booked in its place counts.
     take_back(&*store, &wrong).await;
-    let right = Posting { posted_at_ms: MAY + DAY_MS, late_minutes: Some(3), ..mistyped.posting.clone() };
+    let right = Posting { posted_at_ms: MAY.plus_ms(DAY_MS), late_minutes: Some(3), ..mistyped.posting.clone() };
     store.correct(correct(&mistyped, right, "mistyped").unwrap()).await.unwrap().expect("it stands");
     take_back(&*store, &cancelled).await;
     let expected = [tally("ptr_1", "completed", 3, 2, 15), tally("ptr_2", "completed", 1, 1, 3)];
     assert_eq!(store.sum_delivered(None, MAY).await.unwrap(), expected);
-    assert_eq!(by_partner("ptr_3", 0).await, []);
-    assert_eq!(store.sum_delivered(None, MAY + DAY_MS + 1).await.unwrap(), []);
-    assert_eq!(store.sum_delivered(None, u64::MAX).await.unwrap(), []);
+    assert_eq!(by_partner("ptr_3", Timestamp::EPOCH).await, []);
+    assert_eq!(store.sum_delivered(None, MAY.plus_ms(DAY_MS + 1)).await.unwrap(), []);
+    assert_eq!(store.sum_delivered(None, Timestamp::MAX).await.unwrap(), []);
 }
 
 /// More entries than one statement sums.
@@ -174,15 +175,16 @@ async fn sums_go_beyond_a_stretch(place: impl Place) {
         store.book((0..BATCH_MAX).map(order).collect()).await.expect("it books");
     }
     let entries = u64::try_from(BATCHES * BATCH_MAX).unwrap();
-    let last = book(&*store, Posting { posted_at_ms: MAY + DAY_MS, ..posting("ptr_1", "last", 1_000, true) }).await;
+    let last =
+        book(&*store, Posting { posted_at_ms: MAY.plus_ms(DAY_MS), ..posting("ptr_1", "last", 1_000, true) }).await;
     assert_eq!(last.number, entries + 1);
     let trial = store.trial_balance().await.unwrap();
     let owed = trial.partners().map(|(_, sums)| sums.partner_receivable.get()).collect::<Vec<_>>();
     assert_eq!(owed, [100 * i64::try_from(entries + 1).unwrap()]);
     let late = -50 * i64::try_from(entries + 1).unwrap();
     assert_eq!(
-        store.sum_delivered(None, 0).await.unwrap(),
+        store.sum_delivered(None, Timestamp::EPOCH).await.unwrap(),
         [tally("ptr_1", "completed", entries + 1, entries + 1, late)]
     );
-    assert_eq!(store.sum_delivered(None, MAY + DAY_MS).await.unwrap(), [tally("ptr_1", "completed", 1, 1, -50)]);
+    assert_eq!(store.sum_delivered(None, MAY.plus_ms(DAY_MS)).await.unwrap(), [tally("ptr_1", "completed", 1, 1, -50)]);
 }

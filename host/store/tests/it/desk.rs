@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::delivered::{Deliveries, Tally};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::PartnerId;
@@ -44,7 +45,11 @@ impl Told {
 }
 
 impl Deliveries for Told {
-    fn sum_delivered<'a>(&'a self, _: Option<&'a PartnerId>, _: u64) -> BoxFuture<'a, Result<Vec<Tally>, StoreError>> {
+    fn sum_delivered<'a>(
+        &'a self,
+        _: Option<&'a PartnerId>,
+        _: Timestamp,
+    ) -> BoxFuture<'a, Result<Vec<Tally>, StoreError>> {
         unreachable!("the desk only books")
     }
 }

@@ -34,7 +34,7 @@ on_both_engines!(
     a_backup_holds_the_evidence,
 );
 
-const NOW: u64 = 1_779_235_200_000;
+const NOW: Timestamp = Timestamp::from_ms(1_779_235_200_000);
 const REQUEST: &str = "6d1f0a57-3a0e-4c39-9d1b-2f6f6f2c8a10";
 const INTENT: &str = "auto.book_ac_service";
 
@@ -73,7 +73,7 @@ fn raw(json: &str) -> Box<RawValue> {
 }
 
 /// A ranking of two partners: of `ptr_1` the options 2 and 0 are shown, in this order, of `ptr_2` option 3.
-fn receipt(id: &str, at_ms: u64) -> Receipt {
+fn receipt(id: &str, at_ms: Timestamp) -> Receipt {
     let option = |number: u32| ReceiptCandidate {
         number,
         json: raw(&format!("{{ \"slot_id\" : \"{id}-{number}\",\n \"total_inr\": 1e3, \"note\": \"\\u0000 ☂\" }}")),
@@ -122,7 +122,7 @@ async fn read(store: &SqlStore, id: &str) -> Option<Receipt> {
 
 async fn a_receipt_is_kept_as_it_was(database: Database) {
     let store = database.open_shared().await;
-    let receipts = [receipt("rank_1", NOW), receipt("rank_2", NOW + 2), receipt("rank_3", NOW + 1)];
+    let receipts = [receipt("rank_1", NOW), receipt("rank_2", NOW.plus_ms(2)), receipt("rank_3", NOW.plus_ms(1))];
     let mut elsewhere = receipt("rank_4", NOW);
     elsewhere.request_id = "another \u{0} request".to_owned();
     elsewhere.payloads[2].candidates[0].json = raw("null");
@@ -169,8 +169,8 @@ async fn a_shown_option_is_read_by_itself(database: Database) {
 async fn the_same_ranking_is_kept_once(database: Database) {
     let store = database.open_shared().await;
     let again = || receipt("rank_1", NOW);
-    keep(&store, [again(), receipt("rank_2", NOW + 1), again()]).await;
-    keep(&store, [again(), receipt("rank_3", NOW + 2)]).await;
+    keep(&store, [again(), receipt("rank_2", NOW.plus_ms(1)), again()]).await;
+    keep(&store, [again(), receipt("rank_3", NOW.plus_ms(2))]).await;
     assert_eq!(store.receipts_of(REQUEST, 9).await.unwrap(), ["rank_3", "rank_2", "rank_1"]);
     assert_eq!(read(&store, "rank_1").await.as_ref().map(shown), Some(shown(&again())));
     assert_eq!(quoted(&store, "ptr_2").await.len(), 3);
@@ -223,36 +223,36 @@ async fn findings_are_read_newest_first(database: Database) {
     assert_eq!(store.findings("ptr_\0", None, 9).await.unwrap(), []);
 }
 
-fn strike(partner: &str, at_ms: u64, order: &str) -> Finding {
+fn strike(partner: &str, at_ms: Timestamp, order: &str) -> Finding {
     Finding { severity: Severity::Strike, at_ms, ..finding(partner, order) }
 }
 
 async fn strikes_are_read_in_the_order_in_which_they_were_kept(database: Database) {
     let store = database.open_shared().await;
     let journal = Journal::open(Arc::clone(&store));
-    journal.record(strike("ptr_2", NOW + 5, "BK-0"));
+    journal.record(strike("ptr_2", NOW.plus_ms(5), "BK-0"));
     journal.record(finding("ptr_1", "BK-1"));
-    journal.record(strike("ptr_1", NOW - 1, "BK-2"));
+    journal.record(strike("ptr_1", NOW.minus_ms(1), "BK-2"));
     journal.record(Finding { severity: Severity::Drop, ..finding("ptr_1", "BK-3") });
     journal.record(strike("ptr_1", NOW, "BK-4"));
     journal.close().await;
-    let found = vec![finding("ptr_1", "BK-5"), strike("ptr_1", NOW + 1, "BK-5")];
+    let found = vec![finding("ptr_1", "BK-5"), strike("ptr_1", NOW.plus_ms(1), "BK-5")];
     store.book(vec![Booking::new(posting("ptr_1", "BK-5", 100, true), found).unwrap()]).await.unwrap();
-    let read = async |after, since_ms, limit| {
-        let strikes = store.strikes(after, Timestamp::from_ms(since_ms), limit).await.expect("it reads");
+    let read = async |after, since, limit| {
+        let strikes = store.strikes(after, since, limit).await.expect("it reads");
         assert!(strikes.is_sorted_by_key(|found| found.number), "{strikes:?}");
         assert!(strikes.iter().all(|found| found.finding.severity == Severity::Strike), "{strikes:?}");
         let orders = strikes.iter().map(|found| found.finding.external_id.clone().expect("an order"));
         (strikes.last().map(|last| last.number), orders.collect::<Vec<_>>())
     };
-    let (last, all) = read(0, 0, u32::MAX).await;
+    let (last, all) = read(0, Timestamp::EPOCH, u32::MAX).await;
     assert_eq!(all, ["BK-0", "BK-2", "BK-4", "BK-5"], "of all partners, reports' as well");
     assert_eq!(read(0, NOW, 9).await.1, ["BK-0", "BK-4", "BK-5"]);
     let (middle, page) = read(0, NOW, 2).await;
     assert_eq!(page, ["BK-0", "BK-4"]);
     assert_eq!(read(middle.expect("a number"), NOW, 2).await, (last, vec!["BK-5".to_owned()]));
-    assert_eq!(read(last.expect("a number"), 0, 9).await, (None, Vec::new()));
-    assert_eq!(read(u64::MAX, u64::MAX, 9).await, (None, Vec::new()));
+    assert_eq!(read(last.expect("a number"), Timestamp::EPOCH, 9).await, (None, Vec::new()));
+    assert_eq!(read(u64::MAX, Timestamp::MAX, 9).await, (None, Vec::new()));
     // Of what another process keeps meanwhile, none comes in below what was seen.
     let other = database.open_shared().await;
     let (one, two) = (Journal::open(Arc::clone(&store)), Journal::open(other));
@@ -262,7 +262,7 @@ async fn strikes_are_read_in_the_order_in_which_they_were_kept(database: Databas
     }
     let (mut after, mut seen) = (last.expect("a number"), Vec::new());
     while seen.len() < 400 {
-        let (last, page) = read(after, 0, 7).await;
+        let (last, page) = read(after, Timestamp::EPOCH, 7).await;
         after = last.unwrap_or(after);
         seen.extend(page);
         tokio::task::yield_now().await;
@@ -313,7 +313,7 @@ async fn what_was_found_in_a_report_is_kept_with_its_entry(database: Database) {
     store.book(vec![found("BK-4", 1_000)]).await.unwrap();
     assert_eq!(findings(&store, "ptr_1").await.len(), 3 + FINDINGS_MAX);
     let mut odd = finding("ptr_1", "BK-5");
-    (odd.at_ms, odd.violation.message) = (u64::MAX, "\0".to_owned());
+    (odd.at_ms, odd.violation.message) = (Timestamp::MAX, "\0".to_owned());
     let answers = store.book(vec![Booking::new(posting("ptr_1", "BK-5", 1, true), vec![odd]).unwrap()]).await.unwrap();
     assert!(matches!(&answers[..], [Booked::First(_)]), "no report fails for what was found in it");
     assert_eq!(sound(&*store).await.len(), 5);
@@ -331,12 +331,13 @@ async fn quoted(store: &SqlStore, partner: &str) -> Vec<QuotedOptions> {
 
 async fn a_report_is_compared_with_what_its_partner_has_quoted(database: Database) {
     let store = database.open_shared().await;
-    let rankings = [("rank_2", NOW + 1), ("rank_1", NOW), ("rank_4", NOW + 3), ("rank_3", NOW + 3)];
-    let mut of_another_intent = receipt("rank_5", NOW + 9);
+    let rankings =
+        [("rank_2", NOW.plus_ms(1)), ("rank_1", NOW), ("rank_4", NOW.plus_ms(3)), ("rank_3", NOW.plus_ms(3))];
+    let mut of_another_intent = receipt("rank_5", NOW.plus_ms(9));
     of_another_intent.intent = IntentId::parse("lifestyle.book_yoga_class").unwrap();
-    let mut of_another_request = receipt("rank_6", NOW + 9);
+    let mut of_another_request = receipt("rank_6", NOW.plus_ms(9));
     of_another_request.request_id = "another".to_owned();
-    let mut not_shown = receipt("rank_7", NOW + 9);
+    let mut not_shown = receipt("rank_7", NOW.plus_ms(9));
     not_shown.ranked.retain(|score| score.number == 3);
     let others = [of_another_intent, of_another_request, not_shown];
     keep(&store, rankings.map(|(id, at_ms)| receipt(id, at_ms)).into_iter().chain(others)).await;
@@ -355,9 +356,9 @@ async fn a_report_is_compared_with_what_its_partner_has_quoted(database: Databas
     assert_eq!((ids(&known[2]), ids(&known[4])), (Vec::new(), Vec::new()), "nothing was shown");
     let booked: Vec<_> = known.iter().map(|known| known.booked.clone().map(Booked::First)).collect();
     assert_eq!(booked, [None, Some(first.clone()), None, None, Some(first), None]);
-    let whole = receipt("rank_3", NOW + 3);
-    let QuotedOptions { at_ms, version, contract, options, .. } = &known[0].quoted[0];
-    assert_eq!((*at_ms, version, *contract), (whole.at_ms, &whole.version, whole.contract));
+    let whole = receipt("rank_3", NOW.plus_ms(3));
+    let QuotedOptions { at, version, contract, options, .. } = &known[0].quoted[0];
+    assert_eq!((*at, version, *contract), (whole.at_ms, &whole.version, whole.contract));
     let options: Vec<&str> = options.iter().map(|option| option.get()).collect();
     let partner = PartnerId::parse("ptr_1").unwrap();
     let expected: Vec<&str> = whole.shown(&partner).map(RawValue::get).collect();
@@ -385,18 +386,18 @@ async fn no_more_is_compared_than_fits(database: Database) {
 
 async fn what_is_old_is_forgotten(database: Database) {
     let store = database.open_shared().await;
-    let old = |at: u64| Finding { at_ms: NOW - 1 - at % 7, ..finding("ptr_1", "old") };
+    let old = |at: u64| Finding { at_ms: NOW.minus_ms(1 + at % 7), ..finding("ptr_1", "old") };
     let journal = Journal::open(Arc::clone(&store));
     (0..2_100).for_each(|at| journal.record(old(at)));
-    (0..120).for_each(|at| journal.keep(receipt(&format!("rank_{at}"), NOW - 1 - at % 7)));
+    (0..120).for_each(|at| journal.keep(receipt(&format!("rank_{at}"), NOW.minus_ms(1 + at % 7))));
     journal.close().await;
     let newest = findings(&store, "ptr_1").await[0].number;
-    assert_eq!(store.forget(Timestamp::from_ms(NOW - 100)).await.unwrap(), 0);
+    assert_eq!(store.forget(NOW.minus_ms(100)).await.unwrap(), 0);
     let journal = Journal::open(Arc::clone(&store));
     journal.record(finding("ptr_1", "new"));
     journal.keep(receipt("rank_new", NOW));
     journal.close().await;
-    assert_eq!(store.forget(Timestamp::from_ms(NOW)).await.unwrap(), 2_220);
+    assert_eq!(store.forget(NOW).await.unwrap(), 2_220);
     let left = findings(&store, "ptr_1").await;
     assert_eq!((left.len(), left[0].number), (1, newest + 1));
     assert_eq!(store.receipts_of(REQUEST, 9).await.unwrap(), ["rank_new"]);
@@ -420,7 +421,7 @@ async fn a_backup_holds_the_evidence(database: Database) {
     let store = database.open_shared().await;
     let journal = Journal::open(Arc::clone(&store));
     (0..60).for_each(|at| journal.record(finding("ptr_1", &format!("BK-{at}"))));
-    (0..60).for_each(|at| journal.keep(receipt(&format!("rank_{at}"), NOW + at)));
+    (0..60).for_each(|at| journal.keep(receipt(&format!("rank_{at}"), NOW.plus_ms(at))));
     journal.close().await;
     let written = store.backup(&file, 1).await.unwrap();
     assert_eq!((written.rows["findings"], written.rows["receipts"], written.rows["receipt_parts"]), (60, 60, 180));
@@ -435,7 +436,7 @@ async fn a_backup_holds_the_evidence(database: Database) {
         assert_eq!(quoted(&restored, "ptr_1").await[0].receipt, "rank_59");
         assert!(matches!(restored.restore(&file).await, Err(BackupError::NotEmpty("findings"))));
         // It goes on where it was.
-        keep(&restored, [receipt("rank_60", NOW + 60)]).await;
+        keep(&restored, [receipt("rank_60", NOW.plus_ms(60))]).await;
         let again = folder.path().join("again");
         assert_eq!(restored.backup(&again, 1).await.unwrap().rows["receipt_parts"], 183);
         std::fs::remove_file(&again).unwrap();

@@ -1,5 +1,6 @@
 //! The ledger: what is booked, what is not booked twice, and what cannot be done to it.
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
@@ -34,7 +35,7 @@ on_both_engines!(
 );
 
 /// 2026-05-20T00:00:00Z.
-pub(crate) const MAY: u64 = 1_779_235_200_000;
+pub(crate) const MAY: Timestamp = Timestamp::from_ms(1_779_235_200_000);
 pub(crate) const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 pub(crate) fn posting(partner: &str, external_id: &str, paise: i64, charged: bool) -> Posting {
@@ -43,14 +44,14 @@ pub(crate) fn posting(partner: &str, external_id: &str, paise: i64, charged: boo
         external_id: external_id.to_owned(),
         request_id: "6d1f0a57-3a0e-4c39-9d1b-2f6f6f2c8a10".to_owned(),
         amounts: Amounts { amount: Paise::new(paise), ..Amounts::default() },
-        closed_at_ms: MAY,
+        closed_at: MAY,
         status: "completed".to_owned(),
         content: Digest::of(format!("{external_id} {paise} {charged}").as_bytes()),
     };
     let judged_by = Judge { version: "1.2.3-rc.1".parse().expect("a version"), stand_in: !charged };
     let late_minutes = charged.then_some(i32::try_from(paise % 100).expect("small") - 50);
     let verdict = JudgedReport { charged, judged_by, late_minutes, rate: Rate::DEFAULT };
-    post(&report, &PartnerId::parse(partner).expect("sound"), verdict, MAY + 5)
+    post(&report, &PartnerId::parse(partner).expect("sound"), verdict, MAY.plus_ms(5))
 }
 
 pub(crate) fn charge(external_id: &str, paise: i64) -> Booking {
@@ -146,7 +147,7 @@ async fn a_booking_outlives_a_restart(database: Database) {
 async fn what_comes_again_is_answered_by_what_was_booked(place: impl Place) {
     let store = place.books().await;
     let first = book_first(&*store, charge("BK-1", 100)).await;
-    let later = Posting { posted_at_ms: MAY + DAY_MS, ..charge("BK-1", 100).into_parts().0 };
+    let later = Posting { posted_at_ms: MAY.plus_ms(DAY_MS), ..charge("BK-1", 100).into_parts().0 };
     let again = vec![booking(later), charge("BK-1", 101), charge("BK-2", 100)];
     let answers = book(&*store, again.clone()).await;
     assert_eq!(answers[..2], [Booked::Repeat(first.clone()), Booked::Conflict(first.receipt_id())]);
@@ -227,7 +228,8 @@ async fn entries_are_read_by_page_partner_and_month(place: impl Place) {
     let store = place.books().await;
     for at in 0..6_u64 {
         let partner = if at % 3 == 2 { "ptr_2" } else { "ptr_1" };
-        let (posted_at_ms, closed_at_ms) = if at < 4 { (MAY + 5, MAY) } else { (MAY + 40 * DAY_MS, MAY + 39 * DAY_MS) };
+        let (posted_at_ms, closed_at_ms) =
+            if at < 4 { (MAY.plus_ms(5), MAY) } else { (MAY.plus_ms(40 * DAY_MS), MAY.plus_ms(39 * DAY_MS)) };
         let month = Month::of_order(closed_at_ms, posted_at_ms);
         let posting = Posting { posted_at_ms, closed_at_ms, month, ..posting(partner, &format!("BK-{at}"), 100, true) };
         book_first(&*store, booking(posting)).await;
@@ -250,7 +252,7 @@ async fn a_correction_takes_back_and_books_anew(place: impl Place) {
     let mut standing = book_first(&*store, charge("BK-1", 149_950)).await;
     book_first(&*store, charge("BK-2", 7)).await;
     for (round, paise) in [(0_u64, 100_000), (1, 90_000)] {
-        let right = Posting { posted_at_ms: MAY + DAY_MS, ..posting("ptr_1", "BK-1", paise, round == 0) };
+        let right = Posting { posted_at_ms: MAY.plus_ms(DAY_MS), ..posting("ptr_1", "BK-1", paise, round == 0) };
         let correction = correct(&standing, right.clone(), "amount mistyped").unwrap();
         let Some(CorrectedEntries { reversal, replacement }) = store.correct(correction.clone()).await.unwrap() else {
             panic!("it stands")
@@ -273,7 +275,7 @@ async fn a_correction_of_what_does_not_stand_changes_nothing(place: impl Place) 
     let stores = [place.books().await, place.books().await];
     let first = book_first(&*stores[0], charge("BK-1", 149_950)).await;
     let correction = |reason: &str| {
-        let right = Posting { posted_at_ms: MAY + DAY_MS, ..posting("ptr_1", "BK-1", 100_000, true) };
+        let right = Posting { posted_at_ms: MAY.plus_ms(DAY_MS), ..posting("ptr_1", "BK-1", 100_000, true) };
         correct(&first, right, reason).expect("correctable")
     };
     let mut forged = correction("forged");
@@ -312,8 +314,9 @@ async fn the_ledger_is_append_only(database: Database) {
 /// The row of another entry, as somebody would write it who goes past the gateway.
 fn row(number: u32, turn: u32, kind: u32, receivable: i64, reverses: u32) -> String {
     format!(
-        "INSERT INTO ledger VALUES ({number}, {turn}, {MAY}, {MAY}, 'ptr_1', 'auto.book_ac_service', 'BK-1', 'r', 's', \
+        "INSERT INTO ledger VALUES ({number}, {turn}, {may}, {may}, 'ptr_1', 'auto.book_ac_service', 'BK-1', 'r', 's', \
          '2026-05', 100, 1000, '1.2.3', 0, NULL, '{zeros}', {kind}, {receivable}, -10, {reverses}, '', '{zeros}')",
+        may = MAY.as_ms(),
         zeros = "0".repeat(64)
     )
 }
@@ -368,7 +371,7 @@ async fn a_backup_holds_the_ledger(database: Database) {
     let store = database.open().await;
     book(&store, (0..60).map(|at| charge(&format!("BK-{at}"), 1_000)).collect()).await;
     let first = store.entries(0, 1).await.unwrap().remove(0);
-    let right = Posting { posted_at_ms: MAY + DAY_MS, month: first.posting.month, ..first.posting.clone() };
+    let right = Posting { posted_at_ms: MAY.plus_ms(DAY_MS), month: first.posting.month, ..first.posting.clone() };
     store.correct(correct(&first, right, "checked").unwrap()).await.unwrap();
     let written = store.backup(&file, 1).await.unwrap();
     assert_eq!(written.rows["ledger"], 62);
@@ -424,7 +427,7 @@ fn what_no_engine_can_keep_is_no_booking() {
     let bad = [
         Posting { external_id: "a\0b".to_owned(), ..sound() },
         Posting { status: "x".repeat(1_025), ..sound() },
-        Posting { posted_at_ms: u64::MAX, ..sound() },
+        Posting { posted_at_ms: Timestamp::MAX, ..sound() },
         Posting { amount: Paise::new(-1), ..sound() },
         Posting { legs: Vec::new(), ..sound() },
         Posting { kind: EntryKind::Memorandum, ..sound() },

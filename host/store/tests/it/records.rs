@@ -99,7 +99,7 @@ async fn a_change_holds_whole_or_not_at_all(place: impl Place) {
     let store = place.store().await;
     store.commit(put(Kind::Reviews, record("rev_2"))).await.unwrap();
     let before = store.changes().await.unwrap();
-    let mail = OutgoingMail { id: "mail_1".to_owned(), sealed: "sealed".to_owned(), not_before_ms: 5 };
+    let mail = OutgoingMail { id: "mail_1".to_owned(), sealed: "sealed".to_owned(), not_before: Timestamp::from_ms(5) };
     let change = |second: Document| Change {
         writes: vec![Write::Put(Kind::Accounts, record("ptr_1")), Write::Put(Kind::Reviews, second)],
         audit: vec![entry("ptr_1")],
@@ -108,14 +108,14 @@ async fn a_change_holds_whole_or_not_at_all(place: impl Place) {
     assert!(is_conflict(&store.commit(change(record("rev_2"))).await, Kind::Reviews));
     assert_eq!(revision(&*store, Kind::Accounts, "ptr_1").await, None);
     assert_eq!(store.audit(None, 0, 10).await.unwrap(), []);
-    assert!(store.claim_mail(10, 10, 10).await.unwrap().is_empty());
+    assert!(store.claim_mail(Timestamp::from_ms(10), 10, 10).await.unwrap().is_empty());
     assert_eq!(store.changes().await.unwrap(), before);
 
     store.commit(change(Document { revision: 1, ..record("rev_2") })).await.unwrap();
     assert_eq!(revision(&*store, Kind::Accounts, "ptr_1").await, Some(1));
     assert_eq!(revision(&*store, Kind::Reviews, "rev_2").await, Some(2));
     assert_eq!(store.audit(None, 0, 10).await.unwrap().len(), 1);
-    assert_eq!(store.claim_mail(10, 10, 10).await.unwrap().len(), 1);
+    assert_eq!(store.claim_mail(Timestamp::from_ms(10), 10, 10).await.unwrap().len(), 1);
     assert_eq!(store.changes().await.unwrap(), before + 1);
     // The same mail again: the record before it does not hold either.
     let again =

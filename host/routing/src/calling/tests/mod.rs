@@ -119,7 +119,7 @@ fn receipt(contract: Digest) -> Receipt {
         ReceiptScore { number: 2, id: "thing-1".to_owned(), total: 0.5, axes: Axes::UNDECLARED, completeness: 1.0 };
     Receipt {
         id: "rank_1".to_owned(),
-        at_ms: NOW,
+        at_ms: START,
         request_id: "req-1".to_owned(),
         intent: IntentId::parse(INTENT).expect("sound"),
         version: "1.0.0".parse().expect("semver"),
