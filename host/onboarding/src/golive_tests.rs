@@ -40,7 +40,7 @@ impl GoLiveTests {
     /// Runs an intent's go-live requirements against the partner and records the report.
     ///
     /// # Errors
-    /// `NO_PROBE` before a probe passed; [`OnboardingError::NotFound`] when the latest manifest does not list the intent;
+    /// `INVALID_INTENT` when no live contract has that name; `NO_PROBE` before a probe passed; [`OnboardingError::NotFound`] when the latest manifest does not list the intent;
     /// [`OnboardingError::Refused`] when the contract refuses a sample request.
     pub async fn run(
         &self,
@@ -49,6 +49,10 @@ impl GoLiveTests {
         actor: &Actor,
     ) -> Result<GoLiveReport, OnboardingError> {
         let connection = self.keeper.require::<Connection>(account.as_str(), "connection").await?.value;
+        let contract: Arc<dyn Contract> = self
+            .contracts
+            .live(order.intent.as_str())
+            .ok_or_else(|| OnboardingError::unknown_intent("/intent", order.intent.as_str()))?;
         if !connection.probe.as_ref().is_some_and(|probe| probe.passed) {
             let message = "the last probe did not pass; a test needs tools that are known";
             return Err(OnboardingError::out_of_step("NO_PROBE", message));
@@ -57,8 +61,6 @@ impl GoLiveTests {
             return self.confirm_test(account, order, actor).await;
         }
         let manifest = self.current_manifest(account).await?.ok_or(OnboardingError::NotFound("manifest"))?;
-        let contract: Arc<dyn Contract> =
-            self.contracts.live(order.intent.as_str()).ok_or(OnboardingError::NotFound("intent"))?;
         let partner = partner(account, &connection.endpoint, &manifest, |intent| *intent == order.intent)
             .ok_or(OnboardingError::NotFound("listing of the intent in the manifest"))?;
         let report = self.golive.run(Arc::new(partner), contract, &order.requests, &order.confirmed).await?;

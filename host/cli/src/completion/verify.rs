@@ -5,7 +5,7 @@
 use intent_gateway_domain::clock::{Clock as _, SystemClock, Timestamp};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_ledger::completion::signature::{
-    Keys, Presented, SIGNATURE_HEADER, SignatureError, Signer, VerifyingKey, WINDOW_MS,
+    Keys, Presented, SIGNATURE_HEADER, SignatureError, Signer, VerifyingKey, WINDOW_MS, read_timestamp,
 };
 use serde::Serialize;
 
@@ -47,16 +47,16 @@ pub(super) fn run(arguments: &VerifyArgs) -> Result<Verdict, CommandError> {
 fn check(key: &Secret, timestamp: &str, signature: &str, report: &[u8], now: Timestamp) -> VerifyResult {
     let keys = Keys::new([VerifyingKey::new("own", key, Timestamp::EPOCH, None)]);
     let presented = Presented { timestamp: Some(timestamp.as_bytes()), signature: Some(signature.as_bytes()) };
-    let signed_at = timestamp.parse().ok().map(Timestamp::from_ms);
+    let signed_at = read_timestamp(timestamp.as_bytes());
     let verified = keys.verify(presented, report, signed_at.unwrap_or(now));
     let problem = verified.as_ref().err().map(|error| match (error, signed_at) {
         (SignatureError::Malformed(SIGNATURE_HEADER), _) => {
             "the signature is malformed: expected `sha256=` and 64 hexadecimal digits, not base64".to_owned()
         }
         (SignatureError::Wrong, Some(signed_at)) => wrong(key, signed_at.as_ms(), signature, report),
-        _ => "the timestamp is malformed: expected milliseconds since 1970 in decimal digits, without a sign, a point or \
-              zeros in front"
-            .to_owned(),
+        _ => {
+            "the timestamp is malformed: expected milliseconds since 1970 in decimal digits, without a point".to_owned()
+        }
     });
     let sound = !matches!(verified, Err(SignatureError::Malformed(header)) if header != SIGNATURE_HEADER);
     let within_window = signed_at.filter(|_| sound).map(|signed| signed.ms_apart(now) <= WINDOW_MS);

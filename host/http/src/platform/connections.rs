@@ -92,7 +92,7 @@ pub(super) async fn probe(State(app): State<Arc<App>>, acting: Acting) -> Result
     security(("bearer" = ["admin"])),
     responses(
         (status = 200, description = "The report, which may say that something failed", body = TestReport),
-        (status = 400, description = "`INVALID_REQUEST`, with every violation; `INVALID_INTENT` for what is no intent's name", body = ErrorBody),
+        (status = 400, description = "`INVALID_REQUEST`, with every violation; `INVALID_INTENT`: there is no such intent", body = ErrorBody),
         (status = 404, description = "`NOT_FOUND`: no connection, or the manifest does not list the intent", body = ErrorBody),
         (status = 409, description = "`NO_PROBE`, or `ENDPOINT_CHANGED` while it ran", body = ErrorBody),
         (status = 502, description = "`CONTRACT_*`: the contract itself failed", body = ErrorBody),

@@ -33,8 +33,6 @@ pub const WINDOW_MS: u64 = 5 * 60 * 1_000;
 /// Keys of one partner that are looked at; the store keeps no more valid at once.
 pub const KEYS_MAX: usize = intent_gateway_domain::signing_keys::VALID_AT_ONCE_MAX;
 
-/// Digits of a timestamp; thirteen last until the year 2286.
-const TIMESTAMP_MAX_DIGITS: usize = 15;
 const SIGNATURE_PREFIX: &str = "sha256=";
 const MAC_BYTES: usize = 32;
 
@@ -44,7 +42,7 @@ fn start_mac(key: &Secret) -> Keyed {
     Keyed::new_from_slice(key.expose().as_bytes()).expect("HMAC takes keys of any length")
 }
 
-fn add_message(keyed: &Keyed, timestamp: &str, body: &[u8]) -> Keyed {
+fn add_message(keyed: &Keyed, timestamp: &[u8], body: &[u8]) -> Keyed {
     keyed.clone().chain_update(timestamp).chain_update(b".").chain_update(body)
 }
 
@@ -71,7 +69,7 @@ impl Signer {
     /// The value of [`SIGNATURE_HEADER`] for a body that is sent with this time in [`TIMESTAMP_HEADER`].
     #[must_use]
     pub fn sign(&self, timestamp_ms: u64, body: &[u8]) -> String {
-        let mac = add_message(&self.0, &timestamp_ms.to_string(), body).finalize().into_bytes();
+        let mac = add_message(&self.0, timestamp_ms.to_string().as_bytes(), body).finalize().into_bytes();
         format!("{SIGNATURE_PREFIX}{}", hex(&mac))
     }
 }
@@ -210,7 +208,7 @@ impl Keys {
     ) -> Result<VerifiedSignature, SignatureError> {
         let timestamp = presented.timestamp.ok_or(SignatureError::Missing(TIMESTAMP_HEADER))?;
         let signature = presented.signature.ok_or(SignatureError::Missing(SIGNATURE_HEADER))?;
-        let (timestamp, signed_at) = read_timestamp(timestamp).ok_or(SignatureError::Malformed(TIMESTAMP_HEADER))?;
+        let signed_at = read_timestamp(timestamp).ok_or(SignatureError::Malformed(TIMESTAMP_HEADER))?;
         let mac = read_signature(signature).ok_or(SignatureError::Malformed(SIGNATURE_HEADER))?;
         // `verify_slice` compares in constant time.
         let holds = |key: &VerifyingKey| add_message(&key.keyed, timestamp, body).verify_slice(&mac).is_ok();
@@ -226,13 +224,19 @@ impl Keys {
     }
 }
 
-/// Digits alone, without zeros in front: one time has one text.
-fn read_timestamp(value: &[u8]) -> Option<(&str, Timestamp)> {
-    let sound = (1..=TIMESTAMP_MAX_DIGITS).contains(&value.len())
-        && value.iter().all(u8::is_ascii_digit)
-        && (value.len() == 1 || value[0] != b'0');
-    let text = std::str::from_utf8(value).ok().filter(|_| sound)?;
-    Some((text, Timestamp::from_ms(text.parse().ok()?)))
+/// Reads the value of [`TIMESTAMP_HEADER`]: a decimal integer, however long. One before 1970 reads as its beginning, one beyond
+/// all clocks as [`Timestamp::MAX`]; both are far out of the window. `None` for anything else.
+#[must_use]
+pub fn read_timestamp(value: &[u8]) -> Option<Timestamp> {
+    let digits = value.strip_prefix(b"-").unwrap_or(value);
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    if digits.len() < value.len() {
+        return Some(Timestamp::EPOCH);
+    }
+    // Of digits alone, only too many are refused.
+    Some(std::str::from_utf8(digits).ok()?.parse().map_or(Timestamp::MAX, Timestamp::from_ms))
 }
 
 fn read_signature(value: &[u8]) -> Option<[u8; MAC_BYTES]> {
@@ -358,11 +362,32 @@ mod tests {
     }
 
     #[test]
+    fn a_decimal_integer_is_a_time_however_it_is_written() {
+        let keys = Keys::new([key("k", Timestamp::EPOCH, None)]);
+        let judge = |timestamp: &str| {
+            let mac = add_message(&start_mac(&Secret::new("whsec_k")), timestamp.as_bytes(), b"{}").finalize();
+            let signature = format!("{SIGNATURE_PREFIX}{}", hex(&mac.into_bytes()));
+            verify(&keys, timestamp, &signature, b"{}").map(|verified| verified.signed_at)
+        };
+        assert_eq!(judge("00001779264000123"), Ok(NOW));
+        let long = "9".repeat(400);
+        for (text, signed_at) in [
+            ("-1", Timestamp::EPOCH),
+            ("0", Timestamp::EPOCH),
+            ("1779264000", Timestamp::from_ms(1_779_264_000)),
+            ("17792640001230000", Timestamp::from_ms(17_792_640_001_230_000)),
+            (&long, Timestamp::MAX),
+        ] {
+            assert_eq!(judge(text), Err(SignatureError::OutOfWindow { signed_at, now: NOW }), "{text}");
+        }
+    }
+
+    #[test]
     fn headers_are_strict_and_told_alike() {
         let keys = Keys::new([key("k", Timestamp::EPOCH, None)]);
         let (now, right) = (NOW_MS.to_string(), signer("k").sign(NOW_MS, b"{}"));
         let mut refusals = Vec::new();
-        for timestamp in ["", " 1", "+1", "-1", "1.0", "0x1", "1779264000123 ", "01779264000123", "1e3", "٣"] {
+        for timestamp in ["", " 1", "+1", "-", "--1", "1.0", "0x1", "1779264000123 ", "1e3", "٣"] {
             let refused = verify(&keys, timestamp, &right, b"{}").expect_err(timestamp);
             assert_eq!(refused, SignatureError::Malformed(TIMESTAMP_HEADER), "{timestamp}");
             refusals.push(refused);
