@@ -111,7 +111,7 @@ fn with_any_store(config: &Config, work: impl AsyncFnOnce(&SqlStore) -> anyhow::
 
 async fn back_up(store: &SqlStore, TransferArgs { backup, json, .. }: &TransferArgs) -> anyhow::Result<()> {
     let begun = Instant::now();
-    let report = store.backup(backup, SystemClock.now().as_ms()).await.context("nothing was backed up")?;
+    let report = store.backup(backup, SystemClock.now()).await.context("nothing was backed up")?;
     tell(&report, *json, &format!("{} backed up in {:.1} s", backup.display(), begun.elapsed().as_secs_f64()))
 }
 

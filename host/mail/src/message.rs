@@ -2,6 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::mail::{Mail, MailError};
 use lettre::Address;
 use lettre::message::header::{ContentType, Header, HeaderName, HeaderValue};
@@ -58,8 +59,8 @@ pub(crate) fn check(mail: &Mail) -> Result<Address, MailError> {
     Ok(to)
 }
 
-/// The message of a mail, sent at `now_ms` (milliseconds since the epoch).
-pub(crate) fn message(mail: &Mail, sender: &Mailbox, now_ms: u64) -> Result<Message, MailError> {
+/// The message of a mail, sent `now`.
+pub(crate) fn message(mail: &Mail, sender: &Mailbox, now: Timestamp) -> Result<Message, MailError> {
     let to = check(mail)?;
     // The identifier must be the sender's own: a mail without one, or with `localhost`, looks like spam.
     let id = format!("<{}@{}>", Uuid::now_v7().simple(), sender.email.domain());
@@ -67,7 +68,7 @@ pub(crate) fn message(mail: &Mail, sender: &Mailbox, now_ms: u64) -> Result<Mess
         .from(sender.clone())
         .to(Mailbox::new(None, to))
         .subject(mail.subject.clone())
-        .date(UNIX_EPOCH + Duration::from_millis(now_ms))
+        .date(UNIX_EPOCH + Duration::from_millis(now.as_ms()))
         .message_id(Some(id))
         .header(AutoSubmitted)
         .header(ContentType::TEXT_PLAIN)
@@ -114,7 +115,12 @@ mod tests {
     #[test]
     fn a_message_has_the_headers_that_it_needs() {
         let sender: Mailbox = "Intent Gateway <no-reply@gw.example>".parse().unwrap();
-        let message = message(&mail("asha@coolcar.example", "Code: ₹1", "नमस्ते\n"), &sender, 1_700_000_000_000).unwrap();
+        let message = message(
+            &mail("asha@coolcar.example", "Code: ₹1", "नमस्ते\n"),
+            &sender,
+            Timestamp::from_ms(1_700_000_000_000),
+        )
+        .unwrap();
         let raw = String::from_utf8(message.formatted()).unwrap();
         for line in [
             "From: \"Intent Gateway\" <no-reply@gw.example>\r\n",
@@ -132,6 +138,6 @@ mod tests {
     #[test]
     fn a_mail_that_is_not_fit_makes_no_message() {
         let sender: Mailbox = "no-reply@gw.example".parse().unwrap();
-        assert!(message(&mail("a@b.example", "a\nb", "x"), &sender, 0).is_err());
+        assert!(message(&mail("a@b.example", "a\nb", "x"), &sender, Timestamp::EPOCH).is_err());
     }
 }

@@ -87,7 +87,7 @@ impl Smtp {
     }
 
     async fn deliver(&self, mail: &Mail) -> Result<(), MailError> {
-        let message = message::message(mail, &self.sender, self.clock.now().as_ms())?;
+        let message = message::message(mail, &self.sender, self.clock.now())?;
         let waited = timeout(self.timeout, self.exchange(&message)).await;
         waited.unwrap_or_else(|_| {
             Err(MailError::Temporary(format!("no answer within {} ms", self.timeout.as_millis())))

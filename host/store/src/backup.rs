@@ -9,6 +9,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -35,7 +36,7 @@ pub(crate) struct Header {
     pub(crate) format_version: u64,
     /// Version of the tables that the rows come from.
     pub(crate) schema_version: u64,
-    pub(crate) made_at_ms: u64,
+    pub(crate) made_at_ms: Timestamp,
 }
 
 /// A line of a row.
@@ -228,11 +229,11 @@ impl SqlStore {
     ///
     /// # Errors
     /// [`BackupError`] when the file is there already or cannot be written, or the engine fails; a file begun is removed.
-    pub async fn backup(&self, to: &Path, now_ms: u64) -> Result<BackupReport, BackupError> {
+    pub async fn backup(&self, to: &Path, now: Timestamp) -> Result<BackupReport, BackupError> {
         let file_error = |cause| BackupError::File { path: to.to_owned(), cause };
         let file =
             OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(to).await.map_err(file_error)?;
-        let written = self.write_backup(file, to, now_ms).await;
+        let written = self.write_backup(file, to, now).await;
         if written.is_err() {
             // What went wrong before is what the caller has to know.
             let _ = tokio::fs::remove_file(to).await;
@@ -240,11 +241,11 @@ impl SqlStore {
         written
     }
 
-    async fn write_backup(&self, file: File, to: &Path, now_ms: u64) -> Result<BackupReport, BackupError> {
+    async fn write_backup(&self, file: File, to: &Path, now: Timestamp) -> Result<BackupReport, BackupError> {
         let file_error = |cause| BackupError::File { path: to.to_owned(), cause };
         let mut tx = self.engine.read().await?;
         let mut output = Output { file: BufWriter::new(file), digest: Sha256::new() };
-        let written = write_rows(&mut tx, &mut output, now_ms).await;
+        let written = write_rows(&mut tx, &mut output, now).await;
         tx.rollback().await;
         let rows = written.map_err(|error| match error {
             WriteError::File(cause) => file_error(cause),
@@ -303,12 +304,12 @@ fn line_of(value: &impl Serialize) -> Result<Vec<u8>, std::io::Error> {
     Ok(line)
 }
 
-async fn write_rows(tx: &mut Tx, output: &mut Output, now_ms: u64) -> Result<BTreeMap<String, u64>, WriteError> {
+async fn write_rows(tx: &mut Tx, output: &mut Output, now: Timestamp) -> Result<BTreeMap<String, u64>, WriteError> {
     let header = Header {
         format: FORMAT.to_owned(),
         format_version: FORMAT_VERSION,
         schema_version: migrate::VERSION,
-        made_at_ms: now_ms,
+        made_at_ms: now,
     };
     output.line(&header).await?;
     let mut counts = BTreeMap::new();

@@ -65,12 +65,15 @@ async fn a_backup_is_restored_as_it_was(database: Database) {
     let file = folder.path().join("gateway.backup");
     let store = database.open().await;
     fill(&store).await;
-    let written = store.backup(&file, 1_700_000_000_000).await.unwrap();
+    let written = store.backup(&file, Timestamp::from_ms(1_700_000_000_000)).await.unwrap();
     assert_eq!(
         (written.rows["accounts"], written.rows["audit_log"], written.rows["mail"]),
         (60, 20 * Kind::ALL.len() as u64, 2)
     );
-    assert!(matches!(store.backup(&file, 1).await, Err(BackupError::File { .. })), "a backup is not overwritten");
+    assert!(
+        matches!(store.backup(&file, Timestamp::EPOCH).await, Err(BackupError::File { .. })),
+        "a backup is not overwritten"
+    );
     let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
     for other in others(&database) {
@@ -97,7 +100,7 @@ async fn a_restore_wants_an_empty_database(database: Database) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.backup");
     let store = database.open().await;
-    store.backup(&file, 1).await.unwrap();
+    store.backup(&file, Timestamp::EPOCH).await.unwrap();
     store.restore(&file).await.expect("an empty one, and it stays empty");
     store.commit(put(Kind::Webhooks, record("ptr_1"))).await.unwrap();
     let refused = store.restore(&file).await;
@@ -114,7 +117,7 @@ async fn a_damaged_backup_changes_nothing(database: Database) {
     let source = Database::sqlite();
     let store = source.open().await;
     fill(&store).await;
-    store.backup(&file, 1).await.unwrap();
+    store.backup(&file, Timestamp::EPOCH).await.unwrap();
     let good = std::fs::read_to_string(&file).unwrap();
     let target = database.open().await;
     let lines: Vec<&str> = good.lines().collect();
@@ -192,7 +195,7 @@ async fn a_backup_is_of_one_moment(database: Database) {
     let mut sizes = Vec::new();
     while !writer.is_finished() {
         let file = folder.path().join(format!("backup_{}", sizes.len()));
-        let report = store.backup(&file, 1).await.unwrap();
+        let report = store.backup(&file, Timestamp::EPOCH).await.unwrap();
         assert_eq!(report.rows["accounts"], report.rows["connections"]);
         sizes.push(report.rows["accounts"]);
     }

@@ -175,7 +175,7 @@ async fn the_same_ranking_is_kept_once(database: Database) {
     assert_eq!(read(&store, "rank_1").await.as_ref().map(shown), Some(shown(&again())));
     assert_eq!(quoted(&store, "ptr_2").await.len(), 3);
     let folder = tempfile::tempdir().unwrap();
-    let rows = store.backup(&folder.path().join("gateway.backup"), 1).await.unwrap().rows;
+    let rows = store.backup(&folder.path().join("gateway.backup"), Timestamp::EPOCH).await.unwrap().rows;
     assert_eq!((rows["receipts"], rows["receipt_parts"]), (3, 9));
 }
 
@@ -406,7 +406,7 @@ async fn what_is_old_is_forgotten(database: Database) {
     assert_eq!(store.forget(Timestamp::MAX).await.unwrap(), 2);
     assert_eq!(store.forget(Timestamp::MAX).await.unwrap(), 0);
     let folder = tempfile::tempdir().unwrap();
-    let rows = store.backup(&folder.path().join("gateway.backup"), 1).await.unwrap().rows;
+    let rows = store.backup(&folder.path().join("gateway.backup"), Timestamp::EPOCH).await.unwrap().rows;
     assert_eq!(rows.keys().collect::<Vec<_>>(), ["counters"], "nothing of it is left");
     // No number comes again, even of what is forgotten whole.
     let journal = Journal::open(Arc::clone(&store));
@@ -423,7 +423,7 @@ async fn a_backup_holds_the_evidence(database: Database) {
     (0..60).for_each(|at| journal.record(finding("ptr_1", &format!("BK-{at}"))));
     (0..60).for_each(|at| journal.keep(receipt(&format!("rank_{at}"), NOW.plus_ms(at))));
     journal.close().await;
-    let written = store.backup(&file, 1).await.unwrap();
+    let written = store.backup(&file, Timestamp::EPOCH).await.unwrap();
     assert_eq!((written.rows["findings"], written.rows["receipts"], written.rows["receipt_parts"]), (60, 60, 180));
     for other in [Some(Database::sqlite()), Database::postgres()].into_iter().flatten() {
         let restored = other.open_shared().await;
@@ -438,7 +438,7 @@ async fn a_backup_holds_the_evidence(database: Database) {
         // It goes on where it was.
         keep(&restored, [receipt("rank_60", NOW.plus_ms(60))]).await;
         let again = folder.path().join("again");
-        assert_eq!(restored.backup(&again, 1).await.unwrap().rows["receipt_parts"], 183);
+        assert_eq!(restored.backup(&again, Timestamp::EPOCH).await.unwrap().rows["receipt_parts"], 183);
         std::fs::remove_file(&again).unwrap();
     }
     let text = std::fs::read_to_string(&file).unwrap();
