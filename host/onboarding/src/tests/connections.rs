@@ -162,6 +162,19 @@ fn going_live_needs_approval_and_probe_and_test() {
 }
 
 #[test]
+fn a_test_of_an_unknown_intent_is_refused_whatever_else_is_missing() {
+    let world = World::new();
+    let account = world.account();
+    world.register(&account, "a");
+    let unknown = IntentId::parse("test.find_nothing").expect("well formed");
+    let order = TestOrder { intent: unknown, requests: vec!["{}".to_owned()], confirmed: vec![] };
+    let refused = block_on(world.onboarding.tests.run(&account, &order, &actor("admin")));
+    let Err(OnboardingError::Refused(refusal)) = refused else { panic!("expected a refusal: {refused:?}") };
+    let places: Vec<_> = refusal.violations.iter().map(|one| (one.pointer.as_str(), one.code.as_str())).collect();
+    assert_eq!((refusal.code.as_str(), places), ("INVALID_INTENT", vec![("/intent", "INVALID_INTENT")]));
+}
+
+#[test]
 fn what_is_not_allowed_in_a_state_is_refused_and_changes_nothing() {
     let world = World::new();
     let account = world.ready();
