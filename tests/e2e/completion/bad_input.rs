@@ -192,15 +192,18 @@ fn forged() -> Vec<Row> {
         let ask = signed_at("alpha", now, body.clone()).header(SIGNATURE_HEADER, signature.clone());
         rows.push(row(format!("the signature {signature:?}"), ask, FORGED));
     }
-    let timestamps = ["", "now", "-1", "+1", &format!("+{now}"), &format!("0{now}"), &format!("{now}.0"), "1.7e12"];
-    for timestamp in timestamps.map(str::to_owned).into_iter().chain([format!("{now}000"), "９".repeat(13)]) {
-        // Signed with the very text that is sent, so that only its form is wrong.
-        let text = [timestamp.as_bytes(), b".", body.as_bytes()].concat();
-        let ask = signed_at("alpha", now, body.clone()).header(TIMESTAMP_HEADER, timestamp.clone());
-        let ask = ask.header(SIGNATURE_HEADER, hmac(&key_of("alpha"), &text));
-        rows.push(row(format!("the timestamp {timestamp:?}"), ask, FORGED));
+    let timestamps = ["", "now", "-1", "+1", &format!("+{now}"), &format!("{now}.0"), "1.7e12"];
+    for timestamp in timestamps.map(str::to_owned).into_iter().chain(["９".repeat(13)]) {
+        rows.push(row(format!("the timestamp {timestamp:?}"), signed_by_hand("alpha", &timestamp, &body), FORGED));
     }
     rows
+}
+
+/// Signed with the very text that is sent as timestamp, so that nothing but that is wrong.
+fn signed_by_hand(partner: &str, timestamp: &str, body: &str) -> Ask {
+    let text = [timestamp.as_bytes(), b".", body.as_bytes()].concat();
+    let ask = signed_at(partner, now_ms(), body.to_owned()).header(TIMESTAMP_HEADER, timestamp.to_owned());
+    ask.header(SIGNATURE_HEADER, hmac(&key_of(partner), &text))
 }
 
 /// The signature of any text: the signer of the core signs well-formed timestamps alone.
@@ -217,6 +220,9 @@ fn late() -> Vec<Row> {
         row("a moment older than the window", at(now_ms() - WINDOW_MS - 1), LATE),
         row("from the future", at(now_ms() + WINDOW_MS + ON_ITS_WAY_MS), LATE),
         row("in seconds", at(now_ms() / 1_000), LATE),
+        row("in microseconds", at(now_ms() * 1_000), LATE),
+        row("in nanoseconds", at(now_ms() * 1_000_000), LATE),
+        row("in forty digits", signed_by_hand("alpha", &"9".repeat(40), &body), LATE),
         row("in the year 5138", at(99_999_999_999_999), LATE),
         row("at the beginning of time", at(0), LATE),
     ]
