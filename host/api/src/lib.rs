@@ -48,9 +48,8 @@ use serde_json::Value;
 /// A moment.
 #[must_use]
 pub fn time(at: Timestamp) -> String {
-    let timestamp = i64::try_from(at.as_ms()).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     // Only a corrupt record is that far in the future.
-    timestamp.unwrap_or(jiff::Timestamp::MAX).to_string()
+    at.to_jiff().unwrap_or(jiff::Timestamp::MAX).to_string()
 }
 
 /// The name of a variant without members, as it is sent.

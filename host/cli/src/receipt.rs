@@ -13,7 +13,6 @@ use intent_gateway_domain::contract::Axes;
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::receipt::{ID_MAX_CHARS, Receipt, ReceiptDrop, ReceiptScore};
 use intent_gateway_routing::replay::Difference;
-use jiff::Timestamp;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -164,7 +163,7 @@ fn tell<T: DeserializeOwned>(
 
 /// A receipt without what the user and the partners said.
 fn show_receipt(receipt: &Receipt) -> String {
-    let at = i64::try_from(receipt.at_ms.as_ms()).ok().and_then(|at_ms| Timestamp::from_millisecond(at_ms).ok());
+    let at = receipt.at_ms.to_jiff();
     let head = pairs(&[
         ("receipt", receipt.id.clone()),
         ("request", receipt.request_id.clone()),

@@ -27,6 +27,12 @@ impl Timestamp {
         self.0
     }
 
+    /// As calendars take it; `None` past the year 9999.
+    #[must_use]
+    pub fn to_jiff(self) -> Option<jiff::Timestamp> {
+        i64::try_from(self.0).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok())
+    }
+
     /// So many milliseconds later, at most [`MAX`](Self::MAX).
     #[must_use]
     pub const fn plus_ms(self, ms: u64) -> Self {

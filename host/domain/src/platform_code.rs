@@ -88,12 +88,6 @@ impl PlatformCode {
     }
 }
 
-impl std::fmt::Display for PlatformCode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::PlatformCode;

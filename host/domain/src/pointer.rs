@@ -7,8 +7,7 @@ pub fn child(at: &str, key: &str) -> String {
 }
 
 /// A member's name as a step.
-#[must_use]
-pub fn escape(key: &str) -> String {
+fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 

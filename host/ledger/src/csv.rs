@@ -38,8 +38,7 @@ fn row(csv: &mut String, line: &Line) -> fmt::Result {
 
 /// A time by ISO 8601 in UTC; those past the year 9999 as its end.
 fn utc(time: Timestamp) -> jiff::Timestamp {
-    let time = i64::try_from(time.as_ms()).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    time.unwrap_or(jiff::Timestamp::MAX)
+    time.to_jiff().unwrap_or(jiff::Timestamp::MAX)
 }
 
 /// A text of a partner. Quoted where it must be; where a spreadsheet would take it for a formula, an apostrophe goes in

@@ -26,8 +26,7 @@ impl Month {
     /// The month that a time falls in. Times past the year 9999 count in its last month.
     #[must_use]
     pub fn at(time: Timestamp) -> Self {
-        let instant = i64::try_from(time.as_ms()).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-        let local = ist().to_datetime(instant.unwrap_or(jiff::Timestamp::MAX));
+        let local = ist().to_datetime(time.to_jiff().unwrap_or(jiff::Timestamp::MAX));
         Self { year: local.year(), month: local.month() }
     }
 

@@ -28,33 +28,24 @@ const COLD: &[TemperatureKind] = &[TemperatureKind::CoolStudio];
 const ADVANCED: &[DifficultyLevel] = &[DifficultyLevel::Advanced];
 const ABOVE_BEGINNERS: &[DifficultyLevel] = &[DifficultyLevel::Intermediate, DifficultyLevel::Advanced];
 
-/// What the card of power yoga says to a user with back pain.
-const BACK_NOTICE: &str = "Power yoga strains the back: talk to the instructor before the class.";
-const BACK_REASON: &str = "Fast, strong bends load the back. A class that is not back-pain-friendly is dropped.";
+/// Of back pain, mild or not: power yoga is told of, and what drops a class is elsewhere.
+const BACK_PAIN: Advice = Advice {
+    condition: MedicalCondition::BackPain,
+    styles: &[YogaStyle::PowerYoga],
+    temperatures: &[],
+    levels: &[],
+    lowers_taste: false,
+    reason: "Fast, strong bends load the back. A class that is not back-pain-friendly is dropped.",
+    notice: "Power yoga strains the back: talk to the instructor before the class.",
+};
 
 /// Every condition that asks for something. The order is that of the notices.
 pub const TABLE: [Advice; 12] = {
     use MedicalCondition as C;
     use YogaStyle::{AerialYoga, Ashtanga, HotSequenceStyle, HotYoga, Kundalini, PowerYoga, StyleBrandA, Vinyasa};
     [
-        Advice {
-            condition: C::BackPain,
-            styles: &[PowerYoga],
-            temperatures: &[],
-            levels: &[],
-            lowers_taste: false,
-            reason: BACK_REASON,
-            notice: BACK_NOTICE,
-        },
-        Advice {
-            condition: C::MildBackPain,
-            styles: &[PowerYoga],
-            temperatures: &[],
-            levels: &[],
-            lowers_taste: false,
-            reason: BACK_REASON,
-            notice: BACK_NOTICE,
-        },
+        BACK_PAIN,
+        Advice { condition: C::MildBackPain, ..BACK_PAIN },
         Advice {
             condition: C::Hypertension,
             styles: &[HotYoga, HotSequenceStyle, PowerYoga, Ashtanga, AerialYoga],

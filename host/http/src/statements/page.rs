@@ -74,9 +74,8 @@ fn kind(line: &Line) -> String {
 
 /// A moment in Indian Standard Time, to the minute.
 fn ist(moment: &Timestamp) -> String {
-    let instant = i64::try_from(moment.as_ms()).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     let offset = Offset::from_seconds(IST_AHEAD_SECONDS).unwrap_or(Offset::UTC);
-    let local = offset.to_datetime(instant.unwrap_or(jiff::Timestamp::MAX));
+    let local = offset.to_datetime(moment.to_jiff().unwrap_or(jiff::Timestamp::MAX));
     let (date, time) = (local.date(), local.time());
     format!("{date} {:02}:{:02}", time.hour(), time.minute())
 }

@@ -146,9 +146,8 @@ fn licence(kinds: &[LicenceKind], held: &[Licence], today: Option<Date>) -> (Che
 
 /// The day in India at an instant.
 fn day_in_india(now: Timestamp) -> Option<Date> {
-    let instant = jiff::Timestamp::from_millisecond(i64::try_from(now.as_ms()).ok()?).ok()?;
     let offset = Offset::from_seconds(IST_OFFSET_SECONDS).ok()?;
-    Some(TimeZone::fixed(offset).to_datetime(instant).date())
+    Some(TimeZone::fixed(offset).to_datetime(now.to_jiff()?).date())
 }
 
 #[cfg(test)]
