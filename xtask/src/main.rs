@@ -13,6 +13,7 @@ mod foreign;
 mod fuzz;
 mod gateway;
 mod guests;
+mod postal_codes;
 mod readme;
 mod test;
 mod tools;
@@ -41,6 +42,8 @@ enum Command {
     /// Measure against the aims: isolation, scan, load, a whole search against a bare proxy; completion reports against
     /// servers that do less and against Node
     Bench,
+    /// Make the committed table of postal codes by city anew, out of the directory of post offices; needs npm and the network
+    PostalCodes,
     /// Run everything that CI runs: formatting, dependencies, lints, tests, the contracts' checks, the API's fuzzing,
     /// the demo, the documents' commands
     Test {
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Guests => guests::build_all(),
         Command::Demo { keep } => demo::run(keep),
         Command::Bench => bench::run_all(),
+        Command::PostalCodes => postal_codes::make(),
         Command::Test { only, soak } => test::run_all(only.as_deref(), soak),
     };
     match outcome {

@@ -2,8 +2,10 @@
 //! six-digit postal codes (spec 1, Manifest, `service_area`).
 //!
 //! Two names are one place when they are the same but for case, spaces, hyphens, dots and accents, or when `cities.txt`
-//! has them on one line. Nothing is guessed: there is no matching by likeness, and no table from postal codes to cities,
-//! so a partner that lists a city alone is not found by a postal code alone.
+//! has them on one line. Nothing is guessed: there is no matching by likeness. Which postal codes belong to a city stands
+//! in a table of its own, the module `postal`.
+
+mod postal;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -35,6 +37,25 @@ impl Place {
             return None;
         }
         Some(Self(CITIES.get(&folded).map_or(Cow::Owned(folded), |canonical| Cow::Borrowed(*canonical))))
+    }
+
+    /// Whether it is a postal code.
+    #[must_use]
+    pub fn is_postal_code(&self) -> bool {
+        postal::read_code(self).is_some()
+    }
+
+    /// The cities that a postal code belongs to: none for the name of a city, or for a code of no known city.
+    #[must_use]
+    pub fn cities(&self) -> Vec<Self> {
+        postal::cities_of(self)
+    }
+
+    /// Whether it is a city, or a postal code of one, that the gateway knows. What it does not know is found only by
+    /// who names it in the same way.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        matches!(self.0, Cow::Borrowed(_)) || postal::has_city(self) || !self.cities().is_empty()
     }
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use semver::Version;
 use serde_json::{Map, Number, Value};
 
-use intent_gateway_domain::place::WHOLE_COUNTRY;
+use intent_gateway_domain::place::{Place, WHOLE_COUNTRY};
 
 use super::submission::{SubmissionFindings, Terms, unknown_members};
 use super::{
@@ -28,6 +28,7 @@ const VERSION_ABOVE_LIVE: &str = "VERSION_ABOVE_LIVE";
 const VERSION_NOT_LIVE: &str = "VERSION_NOT_LIVE";
 /// An entry of the service area that reads like no place. A warning.
 const PLACE_IMPLAUSIBLE: &str = "PLACE_IMPLAUSIBLE";
+const PLACE_UNKNOWN: &str = "PLACE_UNKNOWN";
 /// Members of an entry.
 const MEMBERS: [&str; 11] = [
     "intent",
@@ -291,6 +292,13 @@ impl<'a> EntryCheck<'a> {
                 quote(place)
             );
             self.warn(&member, PLACE_IMPLAUSIBLE, message);
+        } else if place != WHOLE_COUNTRY && !Place::parse(place).is_some_and(|place| place.is_known()) {
+            let message = format_args!(
+                "{name} is no city or postal code that the gateway knows: {}; only requests that name it in the same way \
+                 reach you, so check its spelling, or list the city or the codes around it",
+                quote(place)
+            );
+            self.warn(&member, PLACE_UNKNOWN, message);
         }
         Some(place.to_owned())
     }

@@ -111,10 +111,58 @@ struct Listed {
     /// By position; in the order of their identifiers.
     partners: Box<[Arc<Partner>]>,
     whole_country: Bits,
-    /// Without those that serve the whole country.
+    /// By what they list, without those that serve the whole country.
     places: HashMap<Place, Posting>,
+    /// By city, who lists a postal code of it.
+    codes: HashMap<Place, Posting>,
     /// None where everybody is open always.
     hours: Option<Hours>,
+}
+
+/// The places of a need, as the index is asked for them.
+#[derive(Default)]
+struct WantedPlaces {
+    /// Places that a partner may list.
+    listed: Vec<Place>,
+    /// Cities of which any listed code will do.
+    any_code_of: Vec<Place>,
+}
+
+impl WantedPlaces {
+    fn of(need: &Need) -> Self {
+        let mut wanted = Self::default();
+        for place in [&need.city, &need.postal_code].into_iter().flatten().filter_map(|place| Place::parse(place)) {
+            wanted.listed.extend(place.cities());
+            wanted.listed.push(place);
+        }
+        // A code says more closely where it is than the city does.
+        if !wanted.listed.iter().any(Place::is_postal_code) {
+            wanted.any_code_of.clone_from(&wanted.listed);
+        }
+        wanted
+    }
+
+    /// Whether no place is named. Then nobody is left out.
+    fn is_anywhere(&self) -> bool {
+        self.listed.is_empty()
+    }
+}
+
+/// The positions under each place, while they are gathered in ascending order.
+#[derive(Default)]
+struct Gathered(HashMap<Place, Vec<usize>>);
+
+impl Gathered {
+    fn add(&mut self, place: Place, position: usize) {
+        let positions = self.0.entry(place).or_default();
+        if positions.last() != Some(&position) {
+            positions.push(position);
+        }
+    }
+
+    fn into_postings(self, length: usize) -> HashMap<Place, Posting> {
+        self.0.into_iter().map(|(place, positions)| (place, Posting::of(positions, length))).collect()
+    }
 }
 
 /// The partners that serve one place.
@@ -147,24 +195,24 @@ impl Listed {
     fn build<'a>(listings: &[(&'a Arc<Partner>, &'a Listing)], texts: &mut Texts<'a>) -> Self {
         let length = listings.len();
         let mut whole_country = Bits::none(length);
-        let mut places: HashMap<Place, Vec<usize>> = HashMap::new();
+        let mut places = Gathered::default();
+        let mut codes = Gathered::default();
         for (position, (_, listing)) in listings.iter().enumerate() {
             if listing.service_area.iter().any(|place| place == WHOLE_COUNTRY) {
                 whole_country.insert(position);
                 continue;
             }
             for place in listing.service_area.iter().filter_map(|place| Place::parse(place)) {
-                let posting = places.entry(place).or_default();
-                if posting.last() != Some(&position) {
-                    posting.push(position);
-                }
+                place.cities().into_iter().for_each(|city| codes.add(city, position));
+                places.add(place, position);
             }
         }
         let availabilities = listings.iter().map(|(partner, listing)| texts.read(partner, listing)).collect();
         Self {
             partners: listings.iter().map(|(partner, _)| Arc::clone(partner)).collect(),
             whole_country,
-            places: places.into_iter().map(|(place, posting)| (place, Posting::of(posting, length))).collect(),
+            places: places.into_postings(length),
+            codes: codes.into_postings(length),
             hours: Hours::build(availabilities),
         }
     }
@@ -190,16 +238,17 @@ impl Listed {
         }
     }
 
+    /// Who serves the place: whoever lists the city, the postal code, or a city that the code belongs to. A city
+    /// without a code is served as well by whoever lists a code of it.
     fn select_serving(&self, need: &Need) -> Bits {
-        let length = self.partners.len();
-        let named = [&need.city, &need.postal_code].into_iter().flatten();
-        let mut wanted = named.filter_map(|place| Place::parse(place)).peekable();
-        // A need without a place leaves nobody out.
-        if wanted.peek().is_none() {
-            return Bits::all(length);
+        let wanted = WantedPlaces::of(need);
+        if wanted.is_anywhere() {
+            return Bits::all(self.partners.len());
         }
         let mut serving = self.whole_country.clone();
-        wanted.filter_map(|place| self.places.get(&place)).for_each(|posting| posting.add_to(&mut serving));
+        let listed = wanted.listed.iter().filter_map(|place| self.places.get(place));
+        let by_code = wanted.any_code_of.iter().filter_map(|city| self.codes.get(city));
+        listed.chain(by_code).for_each(|posting| posting.add_to(&mut serving));
         serving
     }
 

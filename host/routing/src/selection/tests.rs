@@ -82,9 +82,10 @@ fn only_whose_area_holds_the_city_or_the_postal_code() {
         one("near-miss", &["in_all", "IN ALL", "India"], ""),
     ]);
     for (need, expected) in [
-        (place(Some("bengaluru "), None), &["by-city", "country"][..]),
-        (place(Some("BANGALORE"), None), &["by-city", "country"]),
-        (place(None, Some("560001")), &["by-code", "country", "mixed"]),
+        (place(Some("bengaluru "), None), &["by-city", "by-code", "country", "mixed"][..]),
+        (place(Some("BANGALORE"), None), &["by-city", "by-code", "country", "mixed"]),
+        (place(None, Some("560001")), &["by-city", "by-code", "country", "mixed"]),
+        (place(None, Some("560002")), &["by-city", "by-code", "country"]),
         (place(Some("Bengaluru"), Some("560-001")), &["by-city", "by-code", "country", "mixed"]),
         (place(Some("Mysore"), Some("570001")), &["country", "mixed"]),
         (place(Some("Pune"), None), &["country"]),
@@ -182,11 +183,42 @@ fn a_new_set_of_partners_counts_from_the_next_search_on() {
     assert_eq!(directory.all().len(), 2);
 }
 
+#[test]
+fn a_city_and_its_postal_codes_find_each_other() {
+    let partners = [
+        ("city", "Bangalore"),
+        ("code", "560034"),
+        ("edge", "562129"),
+        ("other", "Mysuru"),
+        ("rural", "Bengaluru Rural"),
+    ];
+    let directory = Directory::new(partners.into_iter().map(|(id, area)| one(id, &[area], "")).collect());
+    for (city, code, expected) in [
+        (Some("Bengaluru"), None, &["city", "code"][..]),
+        (None, Some("560 034"), &["city", "code"]),
+        (None, Some("560001"), &["city"]),
+        // A code says more closely where it is than its city.
+        (Some("Bengaluru"), Some("560001"), &["city"]),
+        (Some("Bengaluru Rural"), None, &["edge", "rural"]),
+        (None, Some("570001"), &["other"]),
+        (Some("Mysore"), None, &["other"]),
+        (None, Some("999999"), &[]),
+    ] {
+        assert_eq!(chosen(&directory, &place(city, code)), expected, "{city:?} {code:?}");
+    }
+}
+
 /// What each rule says of one partner, asked apart from the index.
 fn model(listing: &Listing, need: &Need, now: Timestamp) -> Option<LeftOut> {
     let wanted: Vec<_> =
         [&need.city, &need.postal_code].into_iter().flatten().filter_map(|p| Place::parse(p)).collect();
-    let holds = |area: &String| area == WHOLE_COUNTRY || Place::parse(area).is_some_and(|p| wanted.contains(&p));
+    let coded = wanted.iter().any(Place::is_postal_code);
+    let serves = |listed: Place| {
+        wanted.iter().any(|wanted| {
+            *wanted == listed || wanted.cities().contains(&listed) || (!coded && listed.cities().contains(wanted))
+        })
+    };
+    let holds = |area: &String| area == WHOLE_COUNTRY || Place::parse(area).is_some_and(serves);
     if !wanted.is_empty() && !listing.service_area.iter().any(holds) {
         return Some(LeftOut::OutsideServiceArea);
     }

@@ -39,7 +39,7 @@ fn entry(intent: &str, domain: &str, widget: &str) -> Value {
         "intent": intent,
         "domain": domain,
         "pricing": {"min": 500, "max": 9000.5, "currency": "INR"},
-        "service_area": ["Bengaluru", "560001", "560 002", "St. Thomas Mount (Chennai)"],
+        "service_area": ["Bengaluru", "560001", "560 002", "S.A.S. Nagar"],
         "description": "Car AC service at your door.",
         "ttbs_signals": {"time": 0.8, "taste": 0.5, "budget": 1, "safety": 0.0},
         "availability": "Mon-Sat 08:00-22:00 IST",

@@ -54,6 +54,14 @@ fn the_rest_only_warns_and_is_kept() {
         ("/intents/0/service_area/0", Some(json!("060001")), "/intents/0/service_area/0", "PLACE_IMPLAUSIBLE"),
         ("/intents/0/service_area/0", Some(json!("56 0001")), "/intents/0/service_area/0", "PLACE_IMPLAUSIBLE"),
         ("/intents/0/service_area/0", Some(json!("बेंगलुरु")), "/intents/0/service_area/0", "PLACE_IMPLAUSIBLE"),
+        (
+            "/intents/0/service_area/0",
+            Some(json!("St. Thomas Mount (Chennai)")),
+            "/intents/0/service_area/0",
+            "PLACE_UNKNOWN",
+        ),
+        ("/intents/0/service_area/0", Some(json!("Bengalore")), "/intents/0/service_area/0", "PLACE_UNKNOWN"),
+        ("/intents/0/service_area/0", Some(json!("999999")), "/intents/0/service_area/0", "PLACE_UNKNOWN"),
     ];
     for (changed, value, pointer, code) in cases {
         let accepted = judge(&with(changed, value.clone())).unwrap_or_else(|refusal| panic!("{changed}: {refusal:?}"));
