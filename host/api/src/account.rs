@@ -360,7 +360,7 @@ impl From<IssuedWebhookKey> for WebhookBody {
     }
 }
 
-/// What a test call comes to (spec 1, Endpoints). The options are a stub.
+/// What a test call comes to. The options are a stub.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct TestCallAnswer {
     /// Whether a live intent claims the wish.

@@ -53,7 +53,7 @@ pub struct SearchAnswer<'a> {
 /// One ranked option.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SearchOption<'a> {
-    /// Opaque; what to book by.
+    /// Signed; what to book by.
     reference: &'a str,
     /// Whether the partner committed to keep the option bookable, and still does.
     bookable: bool,

@@ -47,7 +47,7 @@ pub struct ToolAnswer<'a> {
     contract: ContractVersion,
     /// Who answered.
     partner: &'a str,
-    /// Opaque; what later calls about it go by. Null where the answer carries no identifier.
+    /// Signed; what later calls about it go by. Null where the answer carries no identifier.
     #[schema(required)]
     reference: Option<&'a str>,
     /// An advisory code of the intent's error table that is no failure, for example `CANCELLATION_FEE_DUE`.

@@ -1,5 +1,6 @@
-//! References: what the orchestrator gets to book by, and then to follow a booking by. Opaque to it, signed, and complete
-//! in themselves, so that any replica can take one without having kept the search.
+//! References: what the orchestrator gets to book by, and then to follow a booking by. Signed, not encrypted: they hold
+//! nothing that their holder may not know. They are complete in themselves, so that any replica can take one without
+//! having kept the search.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -78,8 +78,9 @@ fn wrong(key: &Secret, signed_ms: u64, signature: &str, report: &[u8]) -> String
     let bare = key.expose().strip_prefix(KEY_PREFIX).map(Secret::new);
     let trimmed = report.trim_ascii_end();
     let broken = [trimmed, b"\n"].concat();
-    let lines = String::from_utf8_lossy(report).replace("\r\n", "\n");
-    let compact = serde_json::from_slice::<serde_json::Value>(report).map(|value| value.to_string()).ok();
+    let text = String::from_utf8_lossy(report);
+    let unix = text.replace("\r\n", "\n");
+    let windows = unix.replace('\n', "\r\n");
     let found = if is(&Secret::new(format!("{}\n", key.expose())), signed_ms, report) {
         "the key was used with a line break at its end"
     } else if bare.is_some_and(|bare| is(&bare, signed_ms, report)) {
@@ -90,15 +91,97 @@ fn wrong(key: &Secret, signed_ms: u64, signature: &str, report: &[u8]) -> String
         "what was signed lacks the line break or the blanks at the end of the report"
     } else if is(key, signed_ms, &broken) {
         "what was signed ends with a line break, the report does not"
-    } else if is(key, signed_ms, lines.as_bytes()) {
+    } else if is(key, signed_ms, unix.as_bytes()) {
         "what was signed has line feeds where the report has carriage returns and line feeds"
-    } else if compact.is_some_and(|compact| is(key, signed_ms, compact.as_bytes())) {
+    } else if is(key, signed_ms, windows.as_bytes()) {
+        "what was signed has carriage returns and line feeds where the report has line feeds"
+    } else if spellings(&text).iter().any(|spelling| is(key, signed_ms, spelling.as_bytes())) {
         "the same JSON was signed in another spelling; sign the bytes that are sent"
     } else {
         "it is not the HMAC-SHA256 of `<timestamp>.<report>` under this key, nor one of the usual mistakes; \
          compare key (its text, not decoded), timestamp and the bytes of the report"
     };
     format!("the signature is wrong: {found}")
+}
+
+/// The report as the usual libraries write it when they read it and write it again: without blanks, with a blank after
+/// each colon and comma (Python), in lines with two or four blanks of indent; the members in their order and sorted; each
+/// without and with a line break at its end. Empty where the report is no JSON.
+fn spellings(report: &str) -> Vec<String> {
+    let Ok(value) = serde_json::from_str::<serde_json::Value>(report) else { return Vec::new() };
+    let orders = [compact(report), value.to_string()];
+    let written = orders
+        .iter()
+        .flat_map(|order| [spaced(order, ": ", ", "), indented(order, "  "), indented(order, "    "), order.clone()]);
+    written.flat_map(|text| [format!("{text}\n"), text]).collect()
+}
+
+/// Rewrites what stands outside of strings.
+fn rewrite(json: &str, mut outside: impl FnMut(char, &mut String)) -> String {
+    let (mut written, mut in_string, mut escaped) = (String::with_capacity(json.len()), false, false);
+    for character in json.chars() {
+        if !in_string && character != '"' {
+            outside(character, &mut written);
+            continue;
+        }
+        written.push(character);
+        if escaped {
+            escaped = false;
+        } else if character == '"' {
+            in_string = !in_string;
+        } else {
+            escaped = character == '\\';
+        }
+    }
+    written
+}
+
+/// Sound JSON without the blanks between its parts; everything else as it is written.
+fn compact(json: &str) -> String {
+    rewrite(json, |character, written| {
+        if !character.is_ascii_whitespace() {
+            written.push(character);
+        }
+    })
+}
+
+/// Compact JSON with other separators.
+fn spaced(compact: &str, colon: &str, comma: &str) -> String {
+    rewrite(compact, |character, written| match character {
+        ':' => written.push_str(colon),
+        ',' => written.push_str(comma),
+        other => written.push(other),
+    })
+}
+
+/// Compact JSON in lines, as `JSON.stringify` and Python's `json` write it.
+fn indented(compact: &str, indent: &str) -> String {
+    let mut depth = 0_usize;
+    rewrite(compact, |character, written| {
+        match character {
+            '{' | '[' => depth += 1,
+            '}' | ']' => {
+                depth = depth.saturating_sub(1);
+                written.truncate(written.trim_end().len());
+                // An empty object or array stays on its line.
+                if !written.ends_with(['{', '[']) {
+                    break_line(written, indent, depth);
+                }
+            }
+            _ => {}
+        }
+        written.push(character);
+        match character {
+            '{' | '[' | ',' => break_line(written, indent, depth),
+            ':' => written.push(' '),
+            _ => {}
+        }
+    })
+}
+
+fn break_line(written: &mut String, indent: &str, depth: usize) {
+    written.push('\n');
+    written.push_str(&indent.repeat(depth));
 }
 
 fn text(checked: &VerifyResult) -> String {
@@ -145,15 +228,38 @@ mod tests {
             (sign("whsec_ab", NOW / 1_000, report), "seconds were signed"),
             (sign("whsec_ab", NOW, report.trim_end()), "lacks the line break"),
             (sign("whsec_ab", NOW, &report.replace('\r', "")), "line feeds where"),
+            (sign("whsec_ab", NOW, &report.replace('\r', "").replace('\n', "\r\n\r\n")), "nor one of the usual"),
             (sign("whsec_ab", NOW, r#"{"a":2,"b":1}"#), "another spelling"),
+            (sign("whsec_ab", NOW, r#"{"b":1,"a":2}"#), "another spelling"),
+            (sign("whsec_ab", NOW, r#"{"b": 1, "a": 2}"#), "another spelling"),
+            (sign("whsec_ab", NOW, "{\"a\": 2, \"b\": 1}\n"), "another spelling"),
+            (sign("whsec_ab", NOW, "{\n  \"b\": 1,\n  \"a\": 2\n}"), "another spelling"),
             (sign("whsec_cd", NOW, report), "nor one of the usual mistakes"),
         ] {
             let checked = checked(&signature, report);
             assert!(!checked.holds && checked.within_window == Some(true), "{named}");
             assert!(checked.problem.as_deref().is_some_and(|problem| problem.contains(named)), "{named}: {checked:?}");
         }
+        let unix = "{\"a\": 1}\n";
+        let broken = checked(&sign("whsec_ab", NOW, "{\"a\": 1}\r\n"), unix);
+        assert!(text(&broken).contains("carriage returns and line feeds where"), "{broken:?}");
         let ended = checked(&sign("whsec_ab", NOW, "{}\n"), "{}");
         assert!(text(&ended).contains("ends with a line break"), "{ended:?}");
+    }
+
+    #[test]
+    fn spellings_are_those_of_the_usual_libraries() {
+        let report = r#"{"b" : [1, {}, [ ]], "a":{"x":"y, \"z\": {"}}"#;
+        let all = spellings(report);
+        for expected in [
+            r#"{"b":[1,{},[]],"a":{"x":"y, \"z\": {"}}"#,
+            r#"{"b": [1, {}, []], "a": {"x": "y, \"z\": {"}}"#,
+            r#"{"a":{"x":"y, \"z\": {"},"b":[1,{},[]]}"#,
+            "{\n  \"b\": [\n    1,\n    {},\n    []\n  ],\n  \"a\": {\n    \"x\": \"y, \\\"z\\\": {\"\n  }\n}",
+        ] {
+            assert!(all.iter().any(|spelling| spelling == expected), "{expected}\n{all:#?}");
+        }
+        assert!(spellings("no JSON").is_empty());
     }
 
     #[test]

@@ -164,8 +164,8 @@ fn one_tool(page: &mut Markdown, descriptor: &Descriptor, tool: &Tool, sample: O
     let shape = &descriptor.search;
     page.heading(3, "Answer");
     page.paragraph(&format!(
-        "An object with the options under `{}` (at most {} are read), a `result_token` that a later call presents, and \
-         `expires_at`, until when it can. Each option is identified by `{}`, once in an answer.",
+        "An object with the options under `{}` (at most {} are read), a `result_token` that names the partner's commitment, \
+         and `expires_at`, until when the options stay bookable. Each option is identified by `{}`, once in an answer.",
         shape.options_key, shape.max_options, shape.id_key
     ));
     if let Some(code) = &shape.empty_code {

@@ -113,7 +113,7 @@ pub struct CallOutcome {
     pub partner: Arc<Partner>,
     /// The answer as the partner wrote it.
     pub payload: Box<RawValue>,
-    /// Opaque; what later calls about it go by. Absent where the answer carries no identifier.
+    /// Signed; what later calls about it go by. Absent where the answer carries no identifier.
     pub reference: Option<String>,
     /// An advisory code of the intent's error table, for example `CANCELLATION_FEE_DUE`.
     pub advisory: Option<String>,

@@ -41,7 +41,7 @@ pub const NO_PARTNER_ANSWERED: &str = "NO_PARTNER_ANSWERED";
 /// One ranked option.
 #[derive(Debug)]
 pub struct RankedChoice {
-    /// Opaque; what to book by.
+    /// Signed; what to book by.
     pub reference: String,
     /// Whether the partner committed to keep it bookable, and still does.
     pub bookable: bool,
