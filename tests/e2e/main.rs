@@ -27,5 +27,6 @@ mod receipts;
 mod scripted;
 mod search;
 mod signing;
+mod spec_coverage;
 mod streams;
 mod swap;
