@@ -41,7 +41,6 @@ const INTENT_MAX_CHARS: usize = 128;
 /// How far ahead of the gateway's clock an order may have closed without a finding: what clocks may differ by.
 pub(crate) const CLOSED_AHEAD_MAX_MS: u64 = signature::WINDOW_MS;
 
-/// Code of every refusal of a report.
 /// The body is no JSON text in UTF-8.
 const INVALID_JSON: &str = "INVALID_JSON";
 /// A finding: the order is said to close later than now.

@@ -1,4 +1,4 @@
-//! TrackDecision tools: at most one call in five seconds per order, and whoever asks meanwhile is served the last answer (spec 1,
+//! Track tools: at most one call in five seconds per order, and whoever asks meanwhile is served the last answer (spec 1,
 //! rule 5 for the partner-hosted endpoint).
 //!
 //! The limit is the order's, whoever asks. An answer is served only to the user for whom it was fetched. While the first
