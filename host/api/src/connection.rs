@@ -12,7 +12,7 @@ use intent_gateway_domain::violations::code;
 use intent_gateway_onboarding::SwitchOn;
 use intent_gateway_onboarding::connection::ConnectionState;
 use intent_gateway_onboarding::descriptors::{Drift, DriftKind, ToolReport};
-use intent_gateway_onboarding::records::{Connection, Probed, Suspension};
+use intent_gateway_onboarding::records::{Connection, FailedRetest, Probed, Suspension};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -138,6 +138,8 @@ pub struct ConnectionBody {
     pub quarantine: BTreeMap<String, Vec<DriftBody>>,
     /// The team's tests since the endpoint was registered, by intent.
     pub tests: BTreeMap<String, TestReport>,
+    /// Intents that were live and whose last test did not pass, with the time until which they are routed all the same.
+    pub failed_retests: BTreeMap<String, FailedRetestBody>,
     /// Why it is suspended, while it is.
     #[schema(required)]
     pub suspension: Option<SuspensionBody>,
@@ -151,6 +153,7 @@ impl From<Connection> for ConnectionBody {
         let drifts = |drifts: Vec<Drift>| drifts.into_iter().map(DriftBody::from).collect();
         let quarantine = connection.quarantine.into_iter();
         let tests = connection.tests.into_iter();
+        let failed_retests = connection.failed_retests.into_iter();
         Self {
             account_id: connection.account.to_string(),
             state: connection.state,
@@ -159,9 +162,25 @@ impl From<Connection> for ConnectionBody {
             probe: connection.probe.map(ProbeBody::from),
             quarantine: quarantine.map(|(intent, found)| (intent.to_string(), drifts(found))).collect(),
             tests: tests.map(|(intent, test)| (intent.to_string(), TestReport::from(test))).collect(),
+            failed_retests: failed_retests.map(|(intent, failed)| (intent.to_string(), failed.into())).collect(),
             suspension: connection.suspension.map(SuspensionBody::from),
             next_probe_at: connection.next_probe_at_ms.map(time),
         }
+    }
+}
+
+/// A repeated test that did not pass.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct FailedRetestBody {
+    /// When it was recorded.
+    pub at: String,
+    /// From then on the intent is not routed, until a test passes.
+    pub routed_until: String,
+}
+
+impl From<FailedRetest> for FailedRetestBody {
+    fn from(FailedRetest { at_ms, routed_until_ms, .. }: FailedRetest) -> Self {
+        Self { at: time(at_ms), routed_until: time(routed_until_ms) }
     }
 }
 

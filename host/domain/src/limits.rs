@@ -26,6 +26,9 @@ pub const OPTIONS_READ_MAX: usize = 1_000;
 pub const FAN_OUT_MAX: usize = 64;
 /// Partners that an answer names as left out; the rest is a number.
 pub const LEFT_OUT_REPORTED_MAX: usize = 32;
+/// How long an intent of a live partner goes on being routed after a repeated go-live test of it did not pass: time to mend
+/// what was found, milliseconds.
+pub const RETEST_GRACE_MS: u64 = 7 * 24 * 60 * 60 * 1_000;
 /// Characters of an utterance to classify.
 pub const UTTERANCE_MAX_CHARS: usize = 2_000;
 /// Bytes of a `result_token`; longer ones cannot be carried in a reference.

@@ -15,7 +15,7 @@ use intent_gateway_domain::supervise::restart_on_panic;
 use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_linking::Linking;
 use intent_gateway_onboarding::{
-    Accounts, DeliveredResults, LivePartners, Postman, Probes, Services, StrikeDesk, StrikeWatch,
+    Accounts, DeliveredResults, GoLiveTests, LivePartners, Postman, Probes, Services, StrikeDesk, StrikeWatch,
 };
 use intent_gateway_outbound::health::Health;
 use intent_gateway_routing::calling::forget_attempts;
@@ -74,6 +74,7 @@ impl Background {
             clock: clock.clone(),
             keys,
             live: onboarding.live,
+            tests: onboarding.tests,
             strikes: onboarding.strikes.clone(),
             health: health.clone(),
         };
@@ -154,13 +155,14 @@ struct Follower {
     clock: Arc<dyn Clock>,
     keys: Arc<KeyRing>,
     live: Arc<LivePartners>,
+    tests: Arc<GoLiveTests>,
     strikes: Arc<StrikeDesk>,
     health: Arc<Health>,
 }
 
 impl Follower {
     async fn follow_once(&self, seen: &mut u64) -> Result<(), String> {
-        let Self { store, clock, keys, live, strikes, health } = self;
+        let Self { store, clock, keys, live, tests, strikes, health } = self;
         let now = match tokio::time::timeout(COMPARE_POLL, store.wait_for_change(*seen)).await {
             Ok(now) => now,
             Err(_elapsed) => {
@@ -168,6 +170,11 @@ impl Follower {
                 let now = store.changes().await.map_err(|error| chain(&error))?;
                 if now == *seen {
                     keys.note_compared(asked_at);
+                    // What a date in a record ends is no change of the record.
+                    if live.is_due() {
+                        live.refresh().await.map_err(|error| chain(&error))?;
+                        tests.tell_ended_retests().await.map_err(|error| chain(&error))?;
+                    }
                     return Ok(());
                 }
                 now
@@ -175,6 +182,9 @@ impl Follower {
         };
         keys.refresh(clock.now()).await.map_err(|error| chain(&error))?;
         let partners = live.refresh().await.map_err(|error| chain(&error))?;
+        if live.is_due() {
+            tests.tell_ended_retests().await.map_err(|error| chain(&error))?;
+        }
         strikes.settle(&**health).await.map_err(|error| chain(&error))?;
         tracing::debug!(partners, changes = now, "the partners and their keys were read anew");
         *seen = now;

@@ -153,7 +153,7 @@ async fn parts(
         golive: Arc::new(GoLiveRunner { calls: partners.clone(), clock: clock.clone(), timeout: SAMPLE_TIMEOUT }),
         pages: partners.clone(),
         mailer: mailer(&config.mail, &config.state_dir, clock.clone()).context("mail could not be set up")?,
-        live: Arc::new(LivePartners::new(store.clone(), configured, directory.clone())),
+        live: Arc::new(LivePartners::new(store.clone(), configured, directory.clone(), clock.clone())),
         keys: ring.clone(),
         books: store.clone(),
         settings: config.platform.settings(),

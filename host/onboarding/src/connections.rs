@@ -16,7 +16,6 @@ use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::endpoint::Endpoint;
-use intent_gateway_domain::golive::GoLiveReport;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::PartnerProbe;
 use intent_gateway_domain::steps::Proposal;
@@ -42,14 +41,14 @@ impl Connection {
         Ok(())
     }
 
-    /// Intents of an approved manifest that may be routed: their tools are pinned and unchanged since, and the team has
-    /// tested them.
-    pub(crate) fn routable<'a>(&'a self, approved: &'a Manifest) -> impl Iterator<Item = &'a IntentId> {
+    /// Intents of an approved manifest that may be routed at a time: their tools are pinned and unchanged since, and the
+    /// team has tested them.
+    pub(crate) fn routable<'a>(&'a self, approved: &'a Manifest, now: Timestamp) -> impl Iterator<Item = &'a IntentId> {
         let pinned = self.pinned.as_ref();
         approved.intents.iter().map(|entry| &entry.intent).filter(move |intent| {
             pinned.is_some_and(|pinned| pinned.holds(intent))
                 && !self.quarantine.contains_key(*intent)
-                && self.tests.get(*intent).is_some_and(GoLiveReport::passed)
+                && self.is_tested(intent, now)
         })
     }
 
@@ -76,6 +75,7 @@ impl Connection {
         self.pinned = None;
         self.quarantine = BTreeMap::new();
         self.tests = BTreeMap::new();
+        self.failed_retests = BTreeMap::new();
         self.next_probe_at_ms = None;
         self.drift_review.take()
     }
@@ -129,6 +129,7 @@ impl Connections {
                         quarantine: BTreeMap::new(),
                         drift_review: None,
                         tests: BTreeMap::new(),
+                        failed_retests: BTreeMap::new(),
                         suspension: None,
                         pardoned_at_ms: None,
                         next_probe_at_ms: None,
@@ -174,7 +175,7 @@ impl Connections {
                 kept.value.advance(ConnectionEvent::SwitchedOn, self.keeper.now())?;
                 let manifests = load::<Manifests>(&*self.keeper.store, account.as_str()).await?;
                 let approved = manifests.and_then(|kept| kept.value.approved);
-                let routed = ready(&kept.value, approved.as_ref())?;
+                let routed = ready(&kept.value, approved.as_ref(), self.keeper.now())?;
                 kept.value.next_probe_at_ms = Some(self.keeper.now().plus_ms(self.reprobe_interval_ms));
                 let mut change = Change::default();
                 change.put(&kept);
@@ -288,7 +289,11 @@ impl RecordKeeper {
 }
 
 /// The intents that go live, or everything that is missing.
-fn ready(connection: &Connection, approved: Option<&Submission>) -> Result<BTreeSet<IntentId>, OnboardingError> {
+fn ready(
+    connection: &Connection,
+    approved: Option<&Submission>,
+    now: Timestamp,
+) -> Result<BTreeSet<IntentId>, OnboardingError> {
     let mut missing = Vec::new();
     let mut lacks = |code: &str, message: String| {
         missing.push(Violation { pointer: String::new(), code: code.to_owned(), message });
@@ -300,7 +305,7 @@ fn ready(connection: &Connection, approved: Option<&Submission>) -> Result<BTree
         lacks("APPROVAL_NEEDED", "no manifest is approved".to_owned());
         return Err(OnboardingError::NotReady(missing));
     };
-    let routable: BTreeSet<IntentId> = connection.routable(&approved.manifest).cloned().collect();
+    let routable: BTreeSet<IntentId> = connection.routable(&approved.manifest, now).cloned().collect();
     for entry in &approved.manifest.intents {
         let intent = &entry.intent;
         match connection.tests.get(intent) {

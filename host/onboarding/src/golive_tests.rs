@@ -72,8 +72,8 @@ impl GoLiveTests {
                     let message = "the tools or the endpoint changed while the test ran; test again";
                     return Err(OnboardingError::out_of_step("ENDPOINT_CHANGED", message));
                 }
-                kept.value.tests.insert(order.intent.clone(), report.clone());
                 let mut change = Change::default();
+                self.take_report(&mut kept.value, &order.intent, report.clone(), actor, &mut change).await?;
                 change.put(&kept);
                 let detail = json!({"intent": order.intent, "passed": report.passed()});
                 change.audit.push(self.keeper.audit_entry(actor, "connection.tested", account, detail));
@@ -95,12 +95,12 @@ impl GoLiveTests {
             .keeper
             .step(async || {
                 let mut kept = self.keeper.require::<Connection>(account.as_str(), "connection").await?;
-                let report =
-                    kept.value.tests.get_mut(&order.intent).ok_or(OnboardingError::NotFound("test of the intent"))?;
+                let report = kept.value.tests.get(&order.intent).cloned();
+                let mut report = report.ok_or(OnboardingError::NotFound("test of the intent"))?;
                 report.confirm(&order.confirmed).map_err(GoLiveError::from)?;
-                let report = report.clone();
                 let codes: Vec<&str> = order.confirmed.iter().map(|confirmation| confirmation.code.as_str()).collect();
                 let mut change = Change::default();
+                self.take_report(&mut kept.value, &order.intent, report.clone(), actor, &mut change).await?;
                 change.put(&kept);
                 let detail = json!({"intent": order.intent, "confirmed": codes, "passed": report.passed()});
                 change.audit.push(self.keeper.audit_entry(actor, "connection.confirmed", account, detail));

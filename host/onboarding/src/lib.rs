@@ -25,6 +25,7 @@ mod postman;
 mod probes;
 pub mod records;
 mod results;
+mod retests;
 mod reviews;
 mod strikes;
 mod submissions;

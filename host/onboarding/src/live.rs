@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::lock::Mutex;
 
@@ -9,6 +10,7 @@ use super::OnboardingError;
 use super::records::{Connection, Manifests};
 use crate::connection::ConnectionState;
 use crate::manifest::{Entry, Manifest};
+use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::endpoint::{ApiMapping, Endpoint, Mappings};
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -21,6 +23,9 @@ pub struct LivePartners {
     store: Arc<dyn Store>,
     configured: Vec<Arc<Partner>>,
     directory: Arc<dyn PartnerIndex>,
+    clock: Arc<dyn Clock>,
+    /// When the index has to be built anew although no record has changed, milliseconds since the epoch.
+    due_at_ms: AtomicU64,
     /// One refresh at a time: what was read earlier never replaces what was read later.
     refreshing: Mutex<()>,
 }
@@ -29,8 +34,22 @@ impl LivePartners {
     /// Routes the partners of a configuration, with which the index was built; those of the store come with the first
     /// refresh.
     #[must_use]
-    pub fn new(store: Arc<dyn Store>, configured: Vec<Arc<Partner>>, directory: Arc<dyn PartnerIndex>) -> Self {
-        Self { store, configured, directory, refreshing: Mutex::default() }
+    pub fn new(
+        store: Arc<dyn Store>,
+        configured: Vec<Arc<Partner>>,
+        directory: Arc<dyn PartnerIndex>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let due_at_ms = AtomicU64::new(Timestamp::MAX.as_ms());
+        Self { store, configured, directory, clock, due_at_ms, refreshing: Mutex::default() }
+    }
+
+    /// Whether a time has come at which an intent ceases to be routed, or has ceased and its partner was not told yet.
+    /// It stays due until a [`refresh`](Self::refresh) finds it done: nothing is missed by a gateway that was down, or
+    /// whose store was.
+    #[must_use]
+    pub fn is_due(&self) -> bool {
+        self.clock.now().as_ms() >= self.due_at_ms.load(Ordering::Acquire)
     }
 
     /// The index that searches choose from.
@@ -53,10 +72,12 @@ impl LivePartners {
     pub async fn refresh(&self) -> Result<usize, OnboardingError> {
         let _refreshing = self.refreshing.lock().await;
         let mut partners = self.configured.clone();
-        let kept = live_partners(&*self.store).await?.into_iter();
+        let Routed { partners: kept, due_at } = live_partners(&*self.store, self.clock.now()).await?;
+        let kept = kept.into_iter();
         partners.extend(kept.filter(|partner| !self.is_configured(&partner.id)).map(Arc::new));
         let count = partners.len();
         self.directory.replace(partners);
+        self.due_at_ms.store(due_at.as_ms(), Ordering::Release);
         Ok(count)
     }
 
@@ -69,15 +90,24 @@ impl LivePartners {
     }
 }
 
-/// Reads the store for who is routed, sorted by identifier: partners whose connection is live, with those intents of their approved manifest
-/// whose tools are as they were accepted and tested.
+/// Who of the store is routed.
+pub(crate) struct Routed {
+    /// Sorted by identifier.
+    pub(crate) partners: Vec<Partner>,
+    /// When that changes, or has to be told, without a change of a record.
+    pub(crate) due_at: Timestamp,
+}
+
+/// Reads the store for who is routed at a time: partners whose connection is live, with those intents of their approved
+/// manifest whose tools are as they were accepted and tested.
 ///
 /// # Errors
 /// [`OnboardingError::Store`].
-pub(crate) async fn live_partners(store: &dyn Store) -> Result<Vec<Partner>, OnboardingError> {
+pub(crate) async fn live_partners(store: &dyn Store, now: Timestamp) -> Result<Routed, OnboardingError> {
     let connections = all::<Connection>(store, Some(ConnectionState::Live.as_str())).await?;
+    let due_at = connections.iter().map(|kept| kept.value.due_at()).min().unwrap_or(Timestamp::MAX);
     if connections.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Routed { partners: Vec::new(), due_at });
     }
     let manifests = all::<Manifests>(store, None).await?.into_iter();
     let mut approved: HashMap<PartnerId, Manifest> =
@@ -87,11 +117,11 @@ pub(crate) async fn live_partners(store: &dyn Store) -> Result<Vec<Partner>, Onb
         .filter_map(|kept| {
             let connection = kept.value;
             let manifest = approved.remove(&connection.account)?;
-            let routable: Vec<&IntentId> = connection.routable(&manifest).collect();
+            let routable: Vec<&IntentId> = connection.routable(&manifest, now).collect();
             partner(&connection.account, &connection.endpoint, &manifest, |intent| routable.contains(&intent))
         })
         .collect();
-    Ok(partners)
+    Ok(Routed { partners, due_at })
 }
 
 /// A partner with some of the intents of a manifest; `None` when none is left.

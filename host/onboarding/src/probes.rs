@@ -140,6 +140,7 @@ impl Probes {
                 // Tests ran against the tools as they were; other tools want other tests.
                 if connection.pinned.as_ref().is_some_and(|pinned| *pinned != fresh) {
                     connection.tests.clear();
+                    connection.failed_retests.clear();
                 }
                 connection.pinned = Some(fresh);
                 // Of one that is suspended, what had changed is now what is remembered.

@@ -296,6 +296,18 @@ pub struct Suspension {
     pub by: Actor,
 }
 
+/// A repeated test that an intent of a live connection did not pass: the intent is routed for a time all the same, so that
+/// its partner can mend what was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedRetest {
+    /// When it was recorded, milliseconds since the epoch.
+    pub at_ms: Timestamp,
+    /// From then on the intent is not routed, until a test passes.
+    pub routed_until_ms: Timestamp,
+    /// Whether the end of that time was recorded and told to the partner.
+    pub(crate) end_told: bool,
+}
+
 /// The connection to a partner's server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Connection {
@@ -316,6 +328,9 @@ pub struct Connection {
     pub drift_review: Option<String>,
     /// The team's tests since the endpoint was registered, one an intent.
     pub tests: BTreeMap<IntentId, GoLiveReport>,
+    /// The intents whose last test did not pass although one before it had, and they were routed.
+    #[serde(default)]
+    pub failed_retests: BTreeMap<IntentId, FailedRetest>,
     /// Present while suspended.
     pub suspension: Option<Suspension>,
     /// When a suspension was last lifted, milliseconds since the epoch: what the partner did until then is not held

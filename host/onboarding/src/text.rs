@@ -1,6 +1,7 @@
-//! What people write: reasons and notes.
+//! What people write, reasons and notes, and times as people read them.
 
 use super::OnboardingError;
+use intent_gateway_domain::clock::Timestamp;
 
 /// Characters of a name or a reason that a caller gives.
 pub const TEXT_MAX_CHARS: usize = 500;
@@ -13,4 +14,10 @@ pub(crate) fn bounded_text(pointer: &str, text: &str) -> Result<String, Onboardi
         return Err(OnboardingError::invalid(pointer, "INVALID_TEXT", message));
     }
     Ok(text.to_owned())
+}
+
+/// A time as people read it: to the minute, in UTC.
+pub(crate) fn date_and_time(at: Timestamp) -> String {
+    // Only a corrupt record is past what calendars know.
+    at.to_jiff().unwrap_or(jiff::Timestamp::MAX).strftime("%d %B %Y, %H:%M UTC").to_string()
 }

@@ -123,7 +123,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         golive: Arc::new(GoLiveRunner { calls: partners.clone(), clock: clock.clone(), timeout: SAMPLE_TIMEOUT }),
         pages: partners.clone(),
         mailer: mailer(&MailConfig::default(), &folder.join("state"), clock.clone()).expect("an outbox"),
-        live: Arc::new(LivePartners::new(store.clone(), Vec::new(), directory.clone())),
+        live: Arc::new(LivePartners::new(store.clone(), Vec::new(), directory.clone(), clock.clone())),
         keys: ring.clone(),
         books: store.clone(),
         settings: Settings { base_url: "https://gateway.example".to_owned(), reprobe_interval_ms: u64::MAX },

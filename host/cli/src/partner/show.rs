@@ -175,7 +175,17 @@ fn connection(connection: &ConnectionBody, palette: Palette) -> String {
 
 /// Where a connection stands.
 pub(super) fn state(connection: &ConnectionBody, palette: Palette) -> String {
-    let ConnectionBody { account_id, state, since, endpoint, quarantine, suspension, next_probe_at, .. } = connection;
+    let ConnectionBody {
+        account_id,
+        state,
+        since,
+        endpoint,
+        quarantine,
+        failed_retests,
+        suspension,
+        next_probe_at,
+        ..
+    } = connection;
     let tone = match state {
         ConnectionState::Live => Tone::Good,
         ConnectionState::Sandbox => Tone::Doubtful,
@@ -195,6 +205,10 @@ pub(super) fn state(connection: &ConnectionBody, palette: Palette) -> String {
     for (intent, drifts) in quarantine {
         let changed = drifts.iter().map(|drift| format!("{} ({})", drift.tool, change(drift.kind))).collect::<Vec<_>>();
         lines.push(harmless(&format!("out of service: {intent}, for changed tools: {}", changed.join(", "))));
+    }
+    for (intent, failed) in failed_retests {
+        let until = &failed.routed_until;
+        lines.push(harmless(&format!("{intent}: the last test did not pass; routed until {until} all the same")));
     }
     lines.join("\n")
 }

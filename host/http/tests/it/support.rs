@@ -171,7 +171,7 @@ impl Gateway {
             golive: Arc::new(GoLiveRunner { calls: calls.clone(), clock: clock.clone(), timeout: SAMPLE_TIMEOUT }),
             pages: Arc::new(Pages::default()),
             mailer: kept.letters.clone(),
-            live: Arc::new(LivePartners::new(kept.store.clone(), Vec::new(), directory)),
+            live: Arc::new(LivePartners::new(kept.store.clone(), Vec::new(), directory, clock.clone())),
             keys: ring.clone(),
             books: books.clone(),
             settings: Settings { base_url: "https://gateway.example".to_owned(), reprobe_interval_ms: 86_400_000 },

@@ -305,7 +305,7 @@ fn a_resubmitted_manifest_does_not_cost_traffic_until_it_is_decided() {
     let manifests = block_on(world.onboarding.submissions.get(&account)).expect("there");
     assert_eq!(manifests.latest.status, Status::PendingReview);
     let area = |world: &World| {
-        let routed = block_on(crate::live::live_partners(&*world.store)).expect("readable");
+        let routed = block_on(crate::live::live_partners(&*world.store, world.now())).expect("readable").partners;
         routed[0].listings[0].service_area.len()
     };
     assert_eq!(area(&world), 1, "the approved one is in force");

@@ -6,6 +6,7 @@ mod credentials;
 mod drift;
 mod mail;
 mod results;
+mod retests;
 mod reviews;
 mod strikes;
 mod world;

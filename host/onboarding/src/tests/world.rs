@@ -41,6 +41,8 @@ pub(super) struct Outside {
     pub(super) clock: Arc<TestClock>,
     pub(super) server: Arc<ProbedServer>,
     pub(super) pages: Arc<Pages>,
+    /// Its tools, as they are called.
+    pub(super) calls: Arc<ScriptedPartners>,
     pub(super) letters: Arc<Letterbox>,
 }
 
@@ -90,10 +92,10 @@ impl World {
             clock: TestClock::at(START.as_ms()),
             server: ProbedServer::showing([tool()]),
             pages: Arc::default(),
+            calls: Arc::default(),
             letters: Arc::default(),
         };
-        let calls = ScriptedPartners::default();
-        calls.reply_otherwise(|_, _| json!({"things": [{"thing_id": "t1"}]}).into());
+        outside.calls.reply_otherwise(|_, _| json!({"things": [{"thing_id": "t1"}]}).into());
         let store = Arc::new(MemoryStore::default());
         let vault = vault();
         let books = Arc::new(Tallies::default());
@@ -105,7 +107,7 @@ impl World {
             contracts: contracts(),
             probe: outside.server.clone(),
             golive: Arc::new(GoLiveRunner {
-                calls: Arc::new(calls),
+                calls: outside.calls.clone(),
                 clock: outside.clock.clone(),
                 timeout: SAMPLE_TIMEOUT,
             }),
@@ -113,7 +115,12 @@ impl World {
             mailer: outside.letters.clone(),
             keys: keys.clone(),
             books: books.clone(),
-            live: Arc::new(LivePartners::new(store.clone(), Vec::new(), Arc::new(Directory::new(Vec::new())))),
+            live: Arc::new(LivePartners::new(
+                store.clone(),
+                Vec::new(),
+                Arc::new(Directory::new(Vec::new())),
+                outside.clock.clone(),
+            )),
             settings: Settings {
                 base_url: "https://gateway.example".to_owned(),
                 reprobe_interval_ms: 24 * 60 * 60 * 1_000,
@@ -175,13 +182,19 @@ impl World {
 
     /// The routed partners, with their intents.
     pub(super) fn routed(&self) -> BTreeMap<String, Vec<String>> {
-        let kept = block_on(crate::live::live_partners(&*self.store)).expect("readable");
+        let kept = block_on(crate::live::live_partners(&*self.store, self.now())).expect("readable").partners;
         let routed = self.onboarding.live.directory().all();
         let ids = |partners: Vec<&PartnerId>| partners.into_iter().map(ToString::to_string).collect::<Vec<_>>();
         let (indexed, stored) = (routed.iter().map(|it| &it.id).collect(), kept.iter().map(|it| &it.id).collect());
         assert_eq!(ids(indexed), ids(stored), "the index is that of the store as soon as a step is taken");
         let intents = |it: &Partner| it.listings.iter().map(|listing| listing.intent.to_string()).collect();
         routed.iter().map(|it| (it.id.to_string(), intents(it))).collect()
+    }
+
+    /// Who is routed by another gateway over the same store.
+    pub(super) fn another_gateway(&self) -> LivePartners {
+        let directory = Arc::new(Directory::new(Vec::new()));
+        LivePartners::new(self.store.clone(), Vec::new(), directory, self.outside.clock.clone())
     }
 
     pub(super) fn actions(&self) -> Vec<String> {
