@@ -2,7 +2,7 @@
 
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::{SigningKey, Webhook};
-use intent_gateway_onboarding::compliance::{GrievanceOfficer, Licence, Profile};
+use intent_gateway_onboarding::compliance::{GrievanceOfficer, Licence, Profile, WantedItem};
 use intent_gateway_onboarding::records::{Account, Credentials, KeptSecret};
 use intent_gateway_onboarding::{self as onboarding, IssuedCredentials, IssuedWebhookKey, NextStep, Overview};
 use serde::{Deserialize, Serialize};
@@ -245,12 +245,15 @@ pub struct OverviewBody {
     /// Its connection.
     #[schema(required)]
     pub connection: Option<ConnectionBody>,
+    /// The checklist of the latest manifest: what the platform team looks at, and what is wanted for it.
+    pub checklist: Vec<WantedItem>,
     /// What is left to do until requests are routed, in order.
     pub next: Vec<NextStep>,
 }
 
 impl From<Overview> for OverviewBody {
-    fn from(Overview { account, credentials, webhook, manifests, connection, next }: Overview) -> Self {
+    fn from(overview: Overview) -> Self {
+        let Overview { account, credentials, webhook, manifests, connection, checklist, next, .. } = overview;
         Self {
             account_id: account.id.to_string(),
             partner_id: account.id.to_string(),
@@ -261,6 +264,7 @@ impl From<Overview> for OverviewBody {
             credentials: credentials.map(|credentials| CredentialsBody::hide_secret(credentials, webhook)),
             manifest: manifests.map(ManifestsBody::from),
             connection: connection.map(ConnectionBody::from),
+            checklist,
             next,
         }
     }

@@ -1,29 +1,14 @@
 //! Where an account stands and what is next: what a partner sees first.
 
-use std::borrow::Cow;
-
-use serde::{Deserialize, Serialize};
-
 use intent_gateway_domain::signing_keys::Webhook;
 
-use super::records::{Account, Connection, Credentials, Manifests};
+use super::next::{NextStep, next_steps};
+use super::records::{Account, Connection, Credentials, Manifests, Review};
+use super::reviews::checklist_of;
 use super::{Accounts, OnboardingError};
-use crate::connection::ConnectionState;
-use crate::manifest::Status;
+use crate::compliance::WantedItem;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::store::load;
-
-/// One thing to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = NextStepBody))]
-pub struct NextStep {
-    /// Stable code.
-    pub code: Cow<'static, str>,
-    /// `partner` or `platform`.
-    pub who: Cow<'static, str>,
-    /// One sentence for a person.
-    pub text: String,
-}
 
 /// An account with all that belongs to it.
 #[derive(Clone, Debug)]
@@ -35,6 +20,10 @@ pub struct Overview {
     pub webhook: Option<Webhook>,
     pub manifests: Option<Manifests>,
     pub connection: Option<Connection>,
+    /// The review of changed tools, where there was one.
+    pub(crate) drift_review: Option<Review>,
+    /// The checklist of the latest submission, as the partner sees it: as it stands now, or as it stood at the decision.
+    pub checklist: Vec<WantedItem>,
     /// What is left to do until requests are routed, in order.
     pub next: Vec<NextStep>,
 }
@@ -53,55 +42,28 @@ impl Accounts {
             webhook: load(store, key).await?.map(|kept| kept.value),
             manifests: load(store, key).await?.map(|kept| kept.value),
             connection: load(store, key).await?.map(|kept| kept.value),
+            drift_review: None,
+            checklist: Vec::new(),
             next: Vec::new(),
         };
-        overview.next = steps(&overview);
+        if let Some(review) = overview.connection.as_ref().and_then(|connection| connection.drift_review.as_deref()) {
+            overview.drift_review = load(store, review).await?.map(|kept| kept.value);
+        }
+        overview.checklist = self.checklist(&overview).await?;
+        overview.next = next_steps(&overview, self.keeper.now());
         Ok(overview)
     }
-}
 
-fn steps(overview: &Overview) -> Vec<NextStep> {
-    let mut steps = Vec::new();
-    let mut step = |code: &'static str, who: &'static str, text: &str| {
-        steps.push(NextStep { code: code.into(), who: who.into(), text: text.to_owned() });
-    };
-    let (partner, platform) = ("partner", "platform");
-    if overview.account.profile.is_none() {
-        step("PROFILE", partner, "Give the business's profile: legal entity, tax number, licences, privacy policy.");
+    async fn checklist(&self, overview: &Overview) -> Result<Vec<WantedItem>, OnboardingError> {
+        let Some(manifests) = &overview.manifests else { return Ok(Vec::new()) };
+        let review: Option<Review> = match &manifests.review {
+            Some(review) => load(&*self.keeper.store, review).await?.map(|kept| kept.value),
+            None => None,
+        };
+        let items = match review.and_then(|review| review.decision) {
+            Some(decision) => decision.checklist,
+            None => checklist_of(&overview.account, &manifests.latest, self.keeper.now()),
+        };
+        Ok(items.iter().map(|item| WantedItem::of(item, &[])).collect())
     }
-    if overview.credentials.is_none() {
-        step("CREDENTIALS", partner, "Have sandbox credentials issued.");
-    }
-    if overview.webhook.is_none() {
-        step("WEBHOOK", partner, "Save the webhook's address; its signing key signs completion reports.");
-    }
-    match overview.manifests.as_ref().map(|manifests| (manifests.latest.status, manifests.approved.is_some())) {
-        None => step("MANIFEST", partner, "Submit a manifest."),
-        Some((Status::Draft, _)) => step("MANIFEST", partner, "Submit the manifest with submitForReview true."),
-        Some((Status::Rejected, _)) => step("MANIFEST", partner, "Mend the manifest as the notes say, and submit it."),
-        Some((Status::PendingReview, _)) => step("REVIEW", platform, "Review the manifest."),
-        Some((Status::Approved, _)) => {}
-    }
-    match &overview.connection {
-        None => step("CONNECTION", partner, "Register the endpoint of the MCP server, or of the API."),
-        Some(connection) => match connection.state {
-            ConnectionState::Suspended => step("LIFT", platform, "Lift the suspension, once its reason is gone."),
-            ConnectionState::ProbeFailed => {
-                step("PROBE", partner, "Mend what the probe found, and ask for another.");
-            }
-            ConnectionState::Sandbox if connection.probe.is_none() => step("PROBE", platform, "Probe the connection."),
-            ConnectionState::Sandbox => {
-                let tested = connection.tests.values().any(intent_gateway_domain::golive::GoLiveReport::passed);
-                if !tested {
-                    step("TEST", platform, "Test the connection against each intent's requirements.");
-                }
-                step("SWITCH_ON", platform, "Switch the connection on.");
-            }
-            ConnectionState::Live if !connection.quarantine.is_empty() => {
-                step("DRIFT", platform, "Review the tools that have changed; their intents are out of service.");
-            }
-            ConnectionState::Live => {}
-        },
-    }
-    steps
 }

@@ -16,6 +16,7 @@ use crate::compliance::{self, CheckState, ChecklistItem, PrivacyCheck};
 use crate::descriptors::Drift;
 use crate::manifest::{self, Flag};
 use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -103,26 +104,11 @@ impl Reviews {
         let checklist = match (&review.decision, &review.subject, &submission) {
             (Some(decision), ..) => decision.checklist.clone(),
             (None, ReviewSubject::Manifest { .. }, Some(submission)) => {
-                let mut items = self.compliance(&account, submission);
-                items.extend(submission.flags.iter().map(item_of_flag));
-                items
+                checklist_of(&account, submission, self.keeper.now())
             }
             (None, ..) => Vec::new(),
         };
         Ok(ReviewView { review, account, submission, checklist })
-    }
-
-    fn compliance(&self, account: &Account, submission: &Submission) -> Vec<ChecklistItem> {
-        let domains = submission.manifest.intents.iter().map(|entry| entry.domain.as_str());
-        match &account.profile {
-            Some(profile) => compliance::checklist(profile, domains, account.privacy.as_ref(), self.keeper.now()),
-            None => vec![ChecklistItem {
-                code: "PROFILE".to_owned(),
-                text: "Legal entity, tax number, licences and privacy policy.".to_owned(),
-                state: CheckState::Failed,
-                detail: "the business has given no profile yet".to_owned(),
-            }],
-        }
     }
 
     /// Fetches the privacy policy of the business under review and keeps what came of it.
@@ -281,6 +267,22 @@ impl RecordKeeper {
         }
         Ok(())
     }
+}
+
+/// The checklist of a submission as it stands at a time: what the business must show, then what was flagged at submit.
+pub(super) fn checklist_of(account: &Account, submission: &Submission, now: Timestamp) -> Vec<ChecklistItem> {
+    let domains = submission.manifest.intents.iter().map(|entry| entry.domain.as_str());
+    let mut items = match &account.profile {
+        Some(profile) => compliance::checklist(profile, domains, account.privacy.as_ref(), now),
+        None => vec![ChecklistItem {
+            code: "PROFILE".to_owned(),
+            text: "Legal entity, tax number, licences and privacy policy.".to_owned(),
+            state: CheckState::Failed,
+            detail: "the business has given no profile yet".to_owned(),
+        }],
+    };
+    items.extend(submission.flags.iter().map(item_of_flag));
+    items
 }
 
 /// Whether a page was there, in words.

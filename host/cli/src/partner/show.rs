@@ -11,6 +11,7 @@ use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::golive::GoLiveItem;
 use intent_gateway_domain::id::IntentId;
+use intent_gateway_onboarding::NextStep;
 use intent_gateway_onboarding::compliance::ChecklistItem;
 use intent_gateway_onboarding::connection::ConnectionState;
 use intent_gateway_onboarding::delivered::{Inflated, Measure};
@@ -85,8 +86,18 @@ pub(super) fn with_next(table: String, next: Option<&str>) -> String {
 }
 
 pub(super) fn overview(overview: &OverviewBody, palette: Palette) -> String {
-    let OverviewBody { account_id, business_name, email, created_at, credentials, manifest, connection, next, .. } =
-        overview;
+    let OverviewBody {
+        account_id,
+        business_name,
+        email,
+        created_at,
+        credentials,
+        manifest,
+        connection,
+        checklist,
+        next,
+        ..
+    } = overview;
     let mut page = Sections::default();
     let none = || "none".to_owned();
     page.section(
@@ -105,15 +116,30 @@ pub(super) fn overview(overview: &OverviewBody, palette: Palette) -> String {
         None => page.section("Connection", none()),
         Some(connection) => page.0.push(self::connection(connection, palette)),
     }
-    let steps: Vec<[String; 3]> =
-        next.iter().map(|step| [step.code.to_string(), step.who.to_string(), step.text.clone()]).collect();
-    let next = if steps.is_empty() {
-        "nothing: requests are routed".to_owned()
-    } else {
-        table(["step", "who", "what"], &steps)
-    };
-    page.section("Next", next);
+    if !checklist.is_empty() {
+        let items = checklist.iter().map(|item| Item {
+            code: &item.code,
+            text: &item.text,
+            state: name(&item.state),
+            detail: item.wanted.as_deref().unwrap_or_default(),
+        });
+        page.section("Checklist", self::checklist(&items.collect::<Vec<_>>(), palette));
+    }
+    page.section("Next", self::next(next));
     page.finish()
+}
+
+/// Two lines for each step: what it is, whose turn it is and what it concerns; then what to do.
+fn next(steps: &[NextStep]) -> String {
+    if steps.is_empty() {
+        return "nothing: requests are routed".to_owned();
+    }
+    let lines = steps.iter().map(|NextStep { code, who, intent, paper, text }| {
+        let about = intent.as_ref().map(IntentId::as_str).or(paper.as_deref());
+        let about = about.map(|about| format!(", {}", harmless(about))).unwrap_or_default();
+        format!("{}  ({}{about})\n  {}", harmless(code), harmless(who), harmless(text))
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn manifests(ManifestsBody { latest, approved, review }: &ManifestsBody, palette: Palette) -> String {
@@ -319,7 +345,8 @@ fn checklist(items: &[Item<'_>], palette: Palette) -> String {
         };
         let state = palette.paint(tone, &format!("{state:<width$}"));
         let (code, text, detail) = (harmless(code), harmless(text), harmless(detail));
-        format!("{state}  {code}: {text}\n{:width$}  {detail}", "")
+        let detail = if detail.is_empty() { String::new() } else { format!("\n{:width$}  {detail}", "") };
+        format!("{state}  {code}: {text}{detail}")
     });
     lines.collect::<Vec<_>>().join("\n")
 }

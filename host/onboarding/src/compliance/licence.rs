@@ -51,6 +51,19 @@ impl LicenceKind {
     pub const ALL: [Self; 6] =
         [Self::Fssai, Self::Rera, Self::Shop, Self::RefrigerantHandling, Self::InsuranceAgent, Self::InsuranceBroker];
 
+    /// As it is written on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fssai => "fssai",
+            Self::Rera => "rera",
+            Self::Shop => "shop",
+            Self::RefrigerantHandling => "refrigerant_handling",
+            Self::InsuranceAgent => "insurance_agent",
+            Self::InsuranceBroker => "insurance_broker",
+        }
+    }
+
     /// Whether the structure of its numbers says more than that there is one.
     #[must_use]
     pub(crate) fn has_known_structure(self) -> bool {
@@ -191,6 +204,9 @@ mod tests {
 
     #[test]
     fn other_numbers() {
+        for kind in LicenceKind::ALL {
+            assert_eq!(serde_json::to_value(kind).expect("serialises"), kind.as_str());
+        }
         for kind in LicenceKind::ALL.into_iter().filter(|kind| !kind.has_known_structure()) {
             for good in ["P51800012345", "PRM/KA/RERA/1251/309/PR/171014/000432", "CB 123-09"] {
                 assert_eq!(kind.fault_of(good), None, "{good}");

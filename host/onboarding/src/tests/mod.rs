@@ -3,8 +3,10 @@
 mod accounts;
 mod connections;
 mod credentials;
+mod docs;
 mod drift;
 mod mail;
+mod next;
 mod results;
 mod retests;
 mod reviews;
