@@ -26,6 +26,7 @@ pub mod classification;
 pub mod connection;
 pub mod contracts;
 pub mod delivered;
+pub mod documents;
 pub mod error;
 pub mod evidence;
 pub mod health;

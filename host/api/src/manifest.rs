@@ -35,7 +35,8 @@ pub struct SubmissionBody {
 
 impl From<Submission> for SubmissionBody {
     fn from(submission: Submission) -> Self {
-        let Submission { number, status, manifest, warnings, flags, submitted_at_ms, submitted_by, notes } = submission;
+        let Submission { number, status, manifest, warnings, flags, submitted_at_ms, submitted_by, notes, .. } =
+            submission;
         let submitted_at = time(submitted_at_ms);
         Self { number, status, manifest, warnings, flags, submitted_at, submitted_by, notes }
     }

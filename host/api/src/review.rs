@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 
 use crate::account::AccountSummary;
 use crate::delivered::InflationBody;
+use crate::documents::DocumentBody;
 use crate::manifest::SubmissionBody;
 use crate::read::{Body, Members};
 use crate::time;
@@ -153,10 +154,12 @@ pub struct ReviewBody {
     pub submission: Option<SubmissionBody>,
     /// As it stands now, or as it stood at the decision.
     pub checklist: Vec<ChecklistItem>,
+    /// What the business has uploaded; read one by one.
+    pub documents: Vec<DocumentBody>,
 }
 
 impl From<ReviewView> for ReviewBody {
-    fn from(ReviewView { review, account, submission, checklist }: ReviewView) -> Self {
+    fn from(ReviewView { review, account, submission, checklist, documents }: ReviewView) -> Self {
         Self {
             review: ReviewSummary::from(review),
             account: AccountSummary::from(&account),
@@ -164,6 +167,7 @@ impl From<ReviewView> for ReviewBody {
             privacy_policy: account.privacy.map(PrivacyBody::from),
             submission: submission.map(SubmissionBody::from),
             checklist,
+            documents: documents.into_iter().map(DocumentBody::from).collect(),
         }
     }
 }

@@ -167,45 +167,80 @@ impl Gateway {
         for (name, value) in headers {
             request = request.header(*name, value);
         }
-        self.exchange(&self.base, request.body(body))
+        let (status, answer) = self.exchange(&self.base, request.body(body))?;
+        Ok((status, String::from_utf8_lossy(&answer).into_owned()))
+    }
+
+    /// Sends a file to a path.
+    pub(crate) fn send_file<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        media_type: &'static str,
+        file: &[u8],
+    ) -> Result<T, GatewayError> {
+        let text = self.ask(method, path, Some(media_type), file)?;
+        self.parse(path, &text)
+    }
+
+    /// Removes what is at a path.
+    pub(crate) fn delete(&self, path: &str) -> Result<(), GatewayError> {
+        self.ask(Method::DELETE, path, None, &[]).map(drop)
     }
 
     /// Reads what is at a path as it is written, whatever its form.
     pub(crate) fn get_text(&self, path: &str) -> Result<String, GatewayError> {
-        self.ask(Method::GET, path, String::new())
+        let text = self.ask(Method::GET, path, None, &[])?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// Reads the file that is at a path.
+    pub(crate) fn get_file(&self, path: &str) -> Result<Vec<u8>, GatewayError> {
+        self.ask(Method::GET, path, None, &[])
     }
 
     fn send<T: DeserializeOwned>(&self, method: Method, path: &str, body: String) -> Result<T, GatewayError> {
-        let text = self.ask(method, path, body)?;
-        let url = || format!("{}{path}", self.base);
-        serde_json::from_str(&text).map_err(|cause| GatewayError::Unexpected { url: url(), cause })
+        let media_type = (!body.is_empty()).then_some("application/json");
+        let text = self.ask(method, path, media_type, body.as_bytes())?;
+        self.parse(path, &text)
     }
 
-    fn ask(&self, method: Method, path: &str, body: String) -> Result<String, GatewayError> {
+    fn parse<T: DeserializeOwned>(&self, path: &str, text: &[u8]) -> Result<T, GatewayError> {
+        let url = || format!("{}{path}", self.base);
+        serde_json::from_slice(text).map_err(|cause| GatewayError::Unexpected { url: url(), cause })
+    }
+
+    fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        media_type: Option<&'static str>,
+        body: &[u8],
+    ) -> Result<Vec<u8>, GatewayError> {
         let url = format!("{}{path}", self.base);
         let mut request = http::Request::builder().method(method).uri(&url);
-        if !body.is_empty() {
-            request = request.header(http::header::CONTENT_TYPE, "application/json");
+        if let Some(media_type) = media_type {
+            request = request.header(http::header::CONTENT_TYPE, media_type);
         }
         if let Some(token) = &self.token {
             request = request.header(http::header::AUTHORIZATION, format!("Bearer {}", token.expose()));
         }
-        let (status, text) = self.exchange(&url, request.body(body))?;
+        let (status, answer) = self.exchange(&url, request.body(body))?;
         if !status.is_success() {
-            return Err(GatewayError::Refused(Box::new(read_refusal(status, &text))));
+            return Err(GatewayError::Refused(Box::new(read_refusal(status, &String::from_utf8_lossy(&answer)))));
         }
-        Ok(text)
+        Ok(answer)
     }
 
     fn exchange(
         &self,
         url: &str,
         request: http::Result<http::Request<impl ureq::AsSendBody>>,
-    ) -> Result<(http::StatusCode, String), GatewayError> {
+    ) -> Result<(http::StatusCode, Vec<u8>), GatewayError> {
         let no_answer = |cause| GatewayError::NoAnswer { url: url.to_owned(), cause: Box::new(cause) };
         let mut response = self.agent.run(request.map_err(|error| no_answer(error.into()))?).map_err(no_answer)?;
-        let text = response.body_mut().with_config().limit(ANSWER_MAX_BYTES).read_to_string().map_err(no_answer)?;
-        Ok((response.status(), text))
+        let answer = response.body_mut().with_config().limit(ANSWER_MAX_BYTES).read_to_vec().map_err(no_answer)?;
+        Ok((response.status(), answer))
     }
 }
 

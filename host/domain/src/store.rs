@@ -40,11 +40,15 @@ pub enum Kind {
     LinkClients,
     /// Writes at partners under the key that names each. Key: the attempt's own digest.
     Attempts,
+    /// What is known of the documents that a business has uploaded. Key: account.
+    Documents,
+    /// What stands in them, sealed; one record a document. Key: the document's own.
+    DocumentContents,
 }
 
 impl Kind {
     /// All of them, in the order of a backup.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Accounts,
         Self::EmailCodes,
         Self::Credentials,
@@ -56,6 +60,8 @@ impl Kind {
         Self::PendingLinks,
         Self::LinkClients,
         Self::Attempts,
+        Self::Documents,
+        Self::DocumentContents,
     ];
 
     /// Name of the table, and of the kind in a backup.
@@ -73,6 +79,8 @@ impl Kind {
             Self::PendingLinks => "pending_links",
             Self::LinkClients => "link_clients",
             Self::Attempts => "attempts",
+            Self::Documents => "documents",
+            Self::DocumentContents => "document_contents",
         }
     }
 

@@ -163,9 +163,20 @@ impl Vault {
     /// # Panics
     /// Never: the cipher takes texts of any length that fits in memory.
     pub fn seal(&self, context: &str, text: &Secret) -> Result<Sealed, NoEntropy> {
+        self.seal_bytes(context, text.expose().as_bytes())
+    }
+
+    /// Seals a file for a context.
+    ///
+    /// # Errors
+    /// [`NoEntropy`] when the machine gives no random bytes.
+    ///
+    /// # Panics
+    /// Never: the cipher takes files of any length that fits in memory.
+    pub fn seal_bytes(&self, context: &str, bytes: &[u8]) -> Result<Sealed, NoEntropy> {
         let MasterKey { id, cipher, .. } = &self.keys[0];
         let nonce: [u8; NONCE_BYTES] = random(&*self.entropy)?;
-        let payload = Payload { msg: text.expose().as_bytes(), aad: context.as_bytes() };
+        let payload = Payload { msg: bytes, aad: context.as_bytes() };
         let sealed = cipher.encrypt(&XNonce::from(nonce), payload).expect("memory holds it");
         let body = URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat());
         Ok(Sealed(format!("{id}.{body}")))
@@ -176,13 +187,20 @@ impl Vault {
     /// # Errors
     /// [`OpenError`] when its key is not configured, or it is not what was sealed for this context.
     pub fn open(&self, context: &str, sealed: &Sealed) -> Result<Secret, OpenError> {
+        String::from_utf8(self.open_bytes(context, sealed)?).map(Secret::new).map_err(|_| OpenError::Forged)
+    }
+
+    /// Opens a file that was sealed for this context.
+    ///
+    /// # Errors
+    /// [`OpenError`] when its key is not configured, or it is not what was sealed for this context.
+    pub fn open_bytes(&self, context: &str, sealed: &Sealed) -> Result<Vec<u8>, OpenError> {
         let (id, body) = sealed.0.split_once('.').ok_or(OpenError::Forged)?;
         let key = self.keys.iter().find(|key| key.id == id).ok_or(OpenError::UnknownKey)?;
         let body = URL_SAFE_NO_PAD.decode(body).map_err(|_| OpenError::Forged)?;
         let (nonce, sealed) = body.split_first_chunk::<NONCE_BYTES>().ok_or(OpenError::Forged)?;
         let payload = Payload { msg: sealed, aad: context.as_bytes() };
-        let text = key.cipher.decrypt(&XNonce::from(*nonce), payload).map_err(|_| OpenError::Forged)?;
-        String::from_utf8(text).map(Secret::new).map_err(|_| OpenError::Forged)
+        key.cipher.decrypt(&XNonce::from(*nonce), payload).map_err(|_| OpenError::Forged)
     }
 
     /// What recognises a secret in a context.
@@ -261,6 +279,16 @@ mod tests {
         let again = ours.seal("webhook/ptr_1", &Secret::new("whsec")).expect("entropy");
         assert_ne!(again, sealed, "a nonce is used once");
         assert!(!format!("{sealed:?} {ours:?}").contains("whsec"));
+    }
+
+    #[test]
+    fn files_are_sealed_like_texts() {
+        let ours = vault("first", &[]);
+        let file = b"%PDF-1.7\xff\x00";
+        let sealed = ours.seal_bytes("document/a", file).expect("entropy");
+        assert_eq!(ours.open_bytes("document/a", &sealed).expect("opens"), file);
+        assert_eq!(ours.open_bytes("document/b", &sealed).err(), Some(OpenError::Forged));
+        assert_eq!(ours.open("document/a", &sealed).err(), Some(OpenError::Forged), "it is no text");
     }
 
     #[test]

@@ -141,6 +141,8 @@ pub(crate) struct App {
     pub(crate) limits: Limits,
     pub(crate) draining: CancellationToken,
     pub(crate) uploads: Semaphore,
+    /// Taken by whoever uploads a document.
+    pub(crate) documents: Semaphore,
     /// Taken while the ledger is verified.
     pub(crate) verification: Semaphore,
     pub(crate) openapi: Bytes,
@@ -200,6 +202,7 @@ pub fn router(state: AppState) -> Router {
         limits: state.limits,
         draining: state.draining,
         uploads: Semaphore::new(admin::CONCURRENT_UPLOADS_MAX),
+        documents: Semaphore::new(business::CONCURRENT_UPLOADS_MAX),
         verification: Semaphore::new(platform::VERIFICATIONS_MAX),
         openapi: serde_json::to_vec(&api).expect("the document is made of strings and numbers").into(),
     });

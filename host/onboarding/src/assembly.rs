@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::keeper::RecordKeeper;
 use super::{
-    Accounts, Connections, DeliveredResults, GoLiveTests, LivePartners, Postman, Probes, Reviews, SandboxCredentials,
-    Settings, StrikeDesk, Submissions, TestCalls, Webhooks,
+    Accounts, Connections, DeliveredResults, Documents, GoLiveTests, LivePartners, Postman, Probes, Reviews,
+    SandboxCredentials, Settings, StrikeDesk, Submissions, TestCalls, Webhooks,
 };
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::delivered::Deliveries;
@@ -56,6 +56,8 @@ pub struct Services {
     pub test_calls: Arc<TestCalls>,
     /// Manifests that partners submit.
     pub submissions: Arc<Submissions>,
+    /// Documents that are uploaded for a review.
+    pub documents: Arc<Documents>,
     /// The platform team's decisions.
     pub reviews: Arc<Reviews>,
     /// Endpoints: registered, switched on, suspended.
@@ -90,6 +92,7 @@ impl Ports {
                 contracts: contracts.clone(),
                 base_url: settings.base_url.clone(),
             }),
+            documents: Arc::new(Documents { keeper: keeper.clone() }),
             reviews: Arc::new(Reviews { keeper: keeper.clone(), pages, live: live.clone() }),
             connections: Arc::new(Connections {
                 keeper: keeper.clone(),

@@ -23,13 +23,14 @@ use intent_gateway_domain::id::IntentId;
 /// Violations, or items of a report, that one sentence names.
 const NAMED_MAX: usize = 3;
 /// Every code of a step, in the order in which steps come.
-pub const STEP_CODES: [&str; 16] = [
+pub const STEP_CODES: [&str; 17] = [
     "PROFILE",
     "CREDENTIALS",
     "WEBHOOK",
     "MANIFEST",
     "MANIFEST_WARNINGS",
     "CHECKLIST",
+    "DOCUMENT",
     "REVIEW",
     "CONNECTION",
     "MEND",
@@ -189,6 +190,20 @@ impl Steps<'_> {
                 format!("{text} {wanted} The profile: PUT /api/v1/business/tier1/accounts/{account}/profile.")
             };
             self.push("CHECKLIST", Turn::Partner, About::Paper(item.code.clone().into()), profile);
+        }
+        let by_hand =
+            overview.checklist.iter().filter(|item| item.state == CheckState::ByHand && item.wanted.is_some());
+        for item in by_hand {
+            let kinds: Vec<&str> = item.documents.iter().map(|kind| kind.as_str()).collect();
+            let Some(first) = kinds.first().copied() else { continue };
+            self.push("DOCUMENT", Turn::Partner, paper(first), |_| {
+                format!(
+                    "{} A person confirms it, and a document of the kind {} helps: `intent-gateway partner document add FILE \
+                     --kind {first}`.",
+                    item.text,
+                    kinds.join(" or ")
+                )
+            });
         }
         if *status == Status::PendingReview {
             let review = manifests.review.as_deref().unwrap_or_default();

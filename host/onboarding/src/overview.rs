@@ -2,6 +2,7 @@
 
 use intent_gateway_domain::signing_keys::Webhook;
 
+use super::documents::documents_of;
 use super::next::{NextStep, next_steps};
 use super::records::{Account, Connection, Credentials, Manifests, Review};
 use super::reviews::checklist_of;
@@ -64,6 +65,8 @@ impl Accounts {
             Some(decision) => decision.checklist,
             None => checklist_of(&overview.account, &manifests.latest, self.keeper.now()),
         };
-        Ok(items.iter().map(|item| WantedItem::of(item, &[])).collect())
+        let documents = documents_of(&self.keeper, &overview.account.id).await?;
+        let uploaded: Vec<_> = documents.iter().map(|document| document.kind).collect();
+        Ok(items.iter().map(|item| WantedItem::of(item, &uploaded)).collect())
     }
 }

@@ -142,6 +142,9 @@ pub struct Submission {
     pub submitted_by: Actor,
     /// Notes of the decision.
     pub notes: Option<String>,
+    /// The documents that were there when it was approved; the business keeps them there.
+    #[serde(default)]
+    pub documents: Vec<String>,
 }
 
 /// The manifests of an account: the latest replaces the one before; an approved one stays in force until another is

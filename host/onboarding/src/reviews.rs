@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::documents::{Document, documents_of};
 use super::keeper::RecordKeeper;
 use super::live::LivePartners;
 use super::records::{Account, Connection, Decision, Manifests, Review, ReviewStatus, ReviewSubject, Submission};
@@ -64,6 +65,8 @@ pub struct ReviewView {
     pub submission: Option<Submission>,
     /// The checklist as it stands now, or as it stood at the decision.
     pub checklist: Vec<ChecklistItem>,
+    /// What the business has uploaded, to be read one by one.
+    pub documents: Vec<Document>,
 }
 
 /// The platform team's reviews.
@@ -108,7 +111,8 @@ impl Reviews {
             }
             (None, ..) => Vec::new(),
         };
-        Ok(ReviewView { review, account, submission, checklist })
+        let documents = documents_of(&self.keeper, &account.id).await?;
+        Ok(ReviewView { review, account, submission, checklist, documents })
     }
 
     /// Fetches the privacy policy of the business under review and keeps what came of it.
@@ -211,6 +215,8 @@ impl Reviews {
         latest.status = next;
         latest.notes = Some(notes.to_owned());
         if verdict == ReviewVerdict::Approve {
+            let documents = documents_of(&self.keeper, &review.account).await?;
+            kept.value.latest.documents = documents.into_iter().map(|document| document.id).collect();
             kept.value.approved = Some(kept.value.latest.clone());
         }
         change.put(&kept);

@@ -56,6 +56,7 @@ impl Submissions {
                     submitted_at_ms: self.keeper.now(),
                     submitted_by: actor.clone(),
                     notes: None,
+                    documents: Vec::new(),
                 };
                 let revision = kept.as_ref().map_or(0, |kept| kept.revision);
                 let (approved, open, inflation_reviews) = kept

@@ -28,6 +28,8 @@ pub(crate) const FORMAT_VERSION: u64 = 1;
 const FILE_MODE: u32 = 0o600;
 /// Rows read at once.
 const PAGE: u32 = 50;
+/// Rows read at once of a table whose rows are files.
+const FILES_PAGE: u32 = 4;
 
 /// The first line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -90,6 +92,7 @@ pub(crate) struct Table {
     /// The columns that may hold nothing.
     optional: &'static [usize],
     width: usize,
+    rows_at_once: u32,
     page: &'static str,
     pub(crate) first: &'static str,
     pub(crate) insert: &'static str,
@@ -120,8 +123,18 @@ macro_rules! table {
 }
 
 /// What a table is not said to have.
-const NO_TABLE: Table =
-    Table { name: "", key: 0, numbers: &[], bytes: &[], optional: &[], width: 0, page: "", first: "", insert: "" };
+const NO_TABLE: Table = Table {
+    name: "",
+    key: 0,
+    numbers: &[],
+    bytes: &[],
+    optional: &[],
+    width: 0,
+    rows_at_once: PAGE,
+    page: "",
+    first: "",
+    insert: "",
+};
 
 macro_rules! records {
     ($name:literal) => {
@@ -136,7 +149,7 @@ macro_rules! records {
 }
 
 /// All tables, in the order of the file.
-pub(crate) const TABLES: [Table; 18] = [
+pub(crate) const TABLES: [Table; 20] = [
     records!("accounts"),
     records!("email_codes"),
     records!("credentials"),
@@ -148,6 +161,8 @@ pub(crate) const TABLES: [Table; 18] = [
     records!("pending_links"),
     records!("link_clients"),
     records!("attempts"),
+    records!("documents"),
+    Table { rows_at_once: FILES_PAGE, ..records!("document_contents") },
     table!("counters", ["name", "value"], ["$1, $2"], numbers: [1]),
     table!("mail", ["id", "sealed", "not_before_ms", "tries"], ["$1, $2, $3, $4"], numbers: [2, 3]),
     table!(
@@ -317,7 +332,7 @@ async fn write_rows(tx: &mut Tx, output: &mut Output, now: Timestamp) -> Result<
         let mut after = table.before_all();
         loop {
             let mut values = after.clone();
-            values.push(PAGE.into());
+            values.push(table.rows_at_once.into());
             let rows = tx.query(table.page, values).await?;
             if rows.is_empty() {
                 break;

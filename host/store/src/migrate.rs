@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -55,6 +55,12 @@ const STEPS: [Step; 6] = [
         both: include_str!("../migrations/V6__attempts.sql"),
         sqlite: include_str!("../migrations/V6__attempts.sqlite.sql"),
         postgres: include_str!("../migrations/V6__attempts.postgres.sql"),
+    },
+    Step {
+        name: "V7__documents",
+        both: include_str!("../migrations/V7__documents.sql"),
+        sqlite: include_str!("../migrations/V7__documents.sqlite.sql"),
+        postgres: include_str!("../migrations/V7__documents.postgres.sql"),
     },
 ];
 

@@ -66,6 +66,8 @@ pub(crate) fn of(kind: Kind) -> &'static Statements {
         Kind::PendingLinks => statements!("pending_links"),
         Kind::LinkClients => statements!("link_clients"),
         Kind::Attempts => statements!("attempts"),
+        Kind::Documents => statements!("documents"),
+        Kind::DocumentContents => statements!("document_contents"),
     }
 }
 

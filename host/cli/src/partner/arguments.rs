@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use intent_gateway_domain::golive::Confirmation;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 
+use super::document::DocumentCommand;
 use crate::access::{GatewayArgs, parse_partner};
 
 /// Accounts or reviews of one page that may be asked for.
@@ -24,6 +25,9 @@ pub(crate) enum PartnerCommand {
         INTENT_GATEWAY_CLIENT_ID and INTENT_GATEWAY_CLIENT_SECRET.\n\n\
         Examples:\n  intent-gateway partner status ptr_0123456789abcdef\n  intent-gateway partner status")]
     Status(StatusArgs),
+    /// Upload documents for the review, list and remove them; read them, as the platform team.
+    #[command(subcommand)]
+    Document(DocumentCommand),
     /// Probe a partner's server: `initialize`, `tools/list`, and no call.
     #[command(after_help = "Exit codes: 0 the probe passed, 1 it failed.\n\n\
         Example:\n  intent-gateway partner probe ptr_0123456789abcdef")]

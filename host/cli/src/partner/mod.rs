@@ -2,6 +2,7 @@
 //! HTTP interface. What a command prints for people is in `show`; `--json` prints the gateway's own answer.
 
 mod arguments;
+mod document;
 mod health;
 mod show;
 
@@ -34,6 +35,7 @@ pub(crate) fn run(command: &PartnerCommand) -> ExitCode {
     exit_code(match command {
         PartnerCommand::List(arguments) => list(arguments),
         PartnerCommand::Status(arguments) => status(arguments),
+        PartnerCommand::Document(command) => document::run(command),
         PartnerCommand::Probe(arguments) => probe(arguments),
         PartnerCommand::Test(arguments) => test(arguments),
         PartnerCommand::SwitchOn(arguments) => switch_on(arguments),
@@ -86,6 +88,14 @@ fn open(common: &Common) -> Result<Gateway, CommandError> {
     common.gateway.open().map(|(gateway, _)| gateway)
 }
 
+/// A gateway, and the account that a command is about: the one that is named, or that of a partner's token.
+fn open_for(common: &Common, named: Option<&PartnerId>) -> Result<(Gateway, PartnerId), CommandError> {
+    let (gateway, token) = common.gateway.open()?;
+    let id = named.cloned().or_else(|| access::account_of(&token));
+    let id = id.ok_or_else(|| usage(anyhow!("the token is no partner's; name the account")))?;
+    Ok((gateway, id))
+}
+
 /// An admin's route about one partner.
 fn route(id: &PartnerId, action: &str) -> String {
     format!("/api/v1/mcp-admin/{id}/{action}")
@@ -111,9 +121,7 @@ fn list(arguments: &ListArgs) -> Result<Verdict, CommandError> {
 
 fn status(arguments: &StatusArgs) -> Result<Verdict, CommandError> {
     let StatusArgs { id, common } = arguments;
-    let (gateway, token) = common.gateway.open()?;
-    let id = id.clone().or_else(|| access::account_of(&token));
-    let id = id.ok_or_else(|| usage(anyhow!("the token is no partner's; name the account")))?;
+    let (gateway, id) = open_for(common, id.as_ref())?;
     let answer = gateway.get(&format!("/api/v1/business/tier1/accounts/{id}"));
     tell(answer, common.json, show::overview)?;
     Ok(Verdict::Clean)

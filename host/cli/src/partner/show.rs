@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use intent_gateway_api::account::{AccountList, OverviewBody};
 use intent_gateway_api::connection::{ConnectionBody, ConnectionList, ProbeAnswer, ProbeBody, SwitchedOn, TestReport};
+use intent_gateway_api::documents::DocumentBody;
 use intent_gateway_api::manifest::{ManifestsBody, SubmissionBody};
 use intent_gateway_api::name;
 use intent_gateway_api::review::{ReviewBody, ReviewList, ReviewSummary};
@@ -405,7 +406,7 @@ fn show_inflated(signals: &[Inflated]) -> String {
 }
 
 pub(super) fn review(
-    ReviewBody { review, account, submission, checklist, .. }: &ReviewBody,
+    ReviewBody { review, account, submission, checklist, documents, .. }: &ReviewBody,
     palette: Palette,
 ) -> String {
     let mut page = Sections::default();
@@ -437,7 +438,27 @@ pub(super) fn review(
         });
         page.section("Checklist", self::checklist(&items.collect::<Vec<_>>(), palette));
     }
+    if !documents.is_empty() {
+        page.section("Documents", self::documents(documents));
+    }
     page.finish()
+}
+
+/// Documents, without what stands in them.
+pub(super) fn documents(documents: &[DocumentBody]) -> String {
+    let rows: Vec<[String; 5]> = documents
+        .iter()
+        .map(|document| {
+            [
+                document.id.clone(),
+                document.kind.clone(),
+                document.file_name.clone(),
+                document.size_bytes.to_string(),
+                document.uploaded_at.clone(),
+            ]
+        })
+        .collect();
+    table(["document", "kind", "file", "bytes", "since"], &rows)
 }
 
 #[cfg(test)]
@@ -459,7 +480,7 @@ mod tests {
                     "inflated": [late, at_top]}},
             "account": {"account_id": "ptr_1", "partner_id": "ptr_1", "business_name": "CoolCar", "email": "a@b.example", "created_at": "c",
                 "has_profile": true},
-            "submission": null, "checklist": [],
+            "submission": null, "checklist": [], "documents": [],
         }))
         .expect("a review");
         let text = super::review(&review, Palette::PLAIN);

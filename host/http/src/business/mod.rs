@@ -7,6 +7,7 @@
 
 mod account;
 mod credentials;
+mod documents;
 mod entry;
 mod statements;
 
@@ -16,6 +17,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
+pub(crate) use documents::{CONCURRENT_UPLOADS_MAX, document_of};
 
 /// The way to the first token.
 pub(crate) fn open_routes() -> OpenApiRouter<Arc<App>> {
@@ -31,6 +33,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default()
         .routes(routes!(account::overview))
         .routes(routes!(account::set_profile))
+        .routes(routes!(documents::list, documents::add))
+        .routes(routes!(documents::replace, documents::remove))
         .routes(routes!(statements::months))
         .routes(routes!(statements::statement))
         .routes(routes!(account::show_manifest, account::submit_manifest))

@@ -6,6 +6,7 @@
 mod audit;
 mod connections;
 mod delivered;
+mod documents;
 mod health;
 mod ledger;
 mod receipts;
@@ -40,6 +41,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(reviews::list_reviews))
         .routes(routes!(reviews::show_review))
         .routes(routes!(reviews::decide_review))
+        .routes(routes!(documents::read))
         .routes(routes!(connections::list_connections))
         .routes(routes!(connections::show_connection))
         .routes(routes!(connections::probe))

@@ -93,6 +93,8 @@ fn every_code_is_documented() {
         "NO_PROBE",
         "ENDPOINT_CHANGED",
         "NO_DRIFT",
+        "DOCUMENT_IN_USE",
+        "TOO_MANY_DOCUMENTS",
         "ENTRY_TAKEN_BACK",
         "ENTRY_IS_REVERSAL",
     ] {

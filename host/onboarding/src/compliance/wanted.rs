@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::checklist::{CheckState, ChecklistItem};
 use super::document::DocumentKind;
 
+/// The item that is judged by fetching a page.
+const PRIVACY_POLICY: &str = "PRIVACY_POLICY";
+
 /// One item of the checklist, for the partner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = PartnerChecklistItem))]
@@ -21,7 +24,7 @@ pub struct WantedItem {
     /// What the partner is to do, or may do; null where nothing is left.
     #[cfg_attr(feature = "schema", schema(required))]
     pub wanted: Option<String>,
-    /// The kinds of documents that show it; any of them does.
+    /// The kinds of documents that help to show it; any one of them does.
     #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
     pub documents: Vec<DocumentKind>,
     /// Whether one of them was uploaded.
@@ -38,6 +41,8 @@ impl WantedItem {
             CheckState::Passed | CheckState::Confirmed => None,
             CheckState::Failed => Some(mend(item)),
             CheckState::ByHand if documents.is_empty() || is_uploaded => None,
+            // The page itself is looked at; a copy of it is no evidence that it is published.
+            CheckState::ByHand if item.code == PRIVACY_POLICY => None,
             CheckState::ByHand => Some("Upload a document that shows it, so that it can be confirmed.".to_owned()),
         };
         Self {
@@ -55,7 +60,7 @@ impl WantedItem {
 fn mend(item: &ChecklistItem) -> String {
     let seen = item.detail.trim_end_matches('.');
     match item.code.as_str() {
-        "PRIVACY_POLICY" => format!("Publish it where the profile says: {seen}."),
+        PRIVACY_POLICY => format!("Publish it where the profile says: {seen}."),
         _ => format!("Correct the profile: {seen}."),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::compliance::requirements;
-use crate::compliance::{LegalEntityType, LicenceKind};
+use crate::compliance::{DocumentKind, LegalEntityType, LicenceKind};
 use crate::next::STEP_CODES;
 
 fn page() -> String {
@@ -49,4 +49,10 @@ fn kinds_of_licences_and_legal_forms() {
 fn steps() {
     let documented = first_column(&rows(&page(), "| step | whose turn | when |"));
     assert_eq!(documented, STEP_CODES.map(str::to_owned).into());
+}
+
+#[test]
+fn kinds_of_documents() {
+    let documented = first_column(&rows(&page(), "| document | what it is |"));
+    assert_eq!(documented, DocumentKind::ALL.map(|kind| kind.as_str().to_owned()).into());
 }

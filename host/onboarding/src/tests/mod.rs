@@ -4,6 +4,7 @@ mod accounts;
 mod connections;
 mod credentials;
 mod docs;
+mod documents;
 mod drift;
 mod mail;
 mod next;

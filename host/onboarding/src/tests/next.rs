@@ -6,6 +6,7 @@ use futures_executor::block_on;
 use serde_json::json;
 
 use super::world::{INTENT, World, actor, manifest};
+use crate::compliance::{CheckState, ChecklistItem, DocumentKind, WantedItem};
 use crate::connection::ConnectionState;
 use crate::descriptors::Drift;
 use crate::manifest::Status;
@@ -108,10 +109,21 @@ fn quarantine(it: &mut Overview, status: ReviewStatus) {
     });
 }
 
+/// A person has to look at a licence; documents of these kinds are there.
+fn want_document(it: &mut Overview, uploaded: &[DocumentKind]) {
+    let item = ChecklistItem {
+        code: "INSURANCE_LICENCE".to_owned(),
+        text: "Insurance agent or broker licence.".to_owned(),
+        state: CheckState::ByHand,
+        detail: "look CB 123 up in the register".to_owned(),
+    };
+    it.checklist.push(WantedItem::of(&item, uploaded));
+}
+
 type Change = fn(&mut Overview);
 
 /// Each state is a change of an account that lacks nothing, with the steps that follow.
-const STATES: [(&str, Change, &[&str]); 31] = [
+const STATES: [(&str, Change, &[&str]); 33] = [
     ("live", |_| {}, &[]),
     ("without a profile", |it| it.account.profile = None, &["PROFILE partner profile"]),
     ("without credentials", |it| it.credentials = None, &["CREDENTIALS partner credentials"]),
@@ -146,10 +158,28 @@ const STATES: [(&str, Change, &[&str]); 31] = [
         |it| {
             status(it, Status::PendingReview);
             it.manifests.as_mut().expect("there").latest.warnings.clear();
-            it.checklist[2].state = crate::compliance::CheckState::Failed;
+            it.checklist[2].state = CheckState::Failed;
             it.checklist[2].wanted = Some("Publish it.".to_owned());
         },
         &["CHECKLIST partner PRIVACY_POLICY", "REVIEW platform manifest"],
+    ),
+    (
+        "waits for review, and a document is wanted",
+        |it| {
+            status(it, Status::PendingReview);
+            it.manifests.as_mut().expect("there").latest.warnings.clear();
+            want_document(it, &[]);
+        },
+        &["DOCUMENT partner insurance_agent", "REVIEW platform manifest"],
+    ),
+    (
+        "waits for review, and the document is there",
+        |it| {
+            status(it, Status::PendingReview);
+            it.manifests.as_mut().expect("there").latest.warnings.clear();
+            want_document(it, &[DocumentKind::InsuranceBroker]);
+        },
+        &["REVIEW platform manifest"],
     ),
     (
         "rejected",

@@ -20,6 +20,7 @@ use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::mail::Mail;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::probe::{ProbeFailure, Step};
+use intent_gateway_domain::store::{Change, Kind, Store as _, Write};
 use intent_gateway_domain::vault::Vault;
 use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_testing::catalogue::Catalogue;
@@ -237,5 +238,17 @@ pub(super) fn profile() -> Profile {
         licences: Vec::new(),
         privacy_policy_url: "https://coolcar.example/privacy".to_owned(),
         grievance_officer: None,
+    }
+}
+
+impl World {
+    /// Puts what stands in one document in the place of what stands in another, and the other way round, as whoever
+    /// writes to the database could.
+    pub(super) fn swap_contents(&self, one: &str, other: &str) {
+        let body = |key: &str| block_on(self.store.get(Kind::DocumentContents, key)).expect("readable").expect("there");
+        let (mut first, mut second) = (body(one), body(other));
+        std::mem::swap(&mut first.body, &mut second.body);
+        let writes = [first, second].map(|document| Write::Put(Kind::DocumentContents, document)).into();
+        block_on(self.store.commit(Change { writes, ..Change::default() })).expect("written");
     }
 }

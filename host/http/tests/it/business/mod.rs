@@ -1,6 +1,7 @@
 //! From nothing to live traffic and out again, over the routes alone. Here: the partner of these tests, and its whole way.
 
 mod connections;
+mod documents;
 mod papers;
 mod sign_in;
 mod team;
