@@ -151,6 +151,9 @@ impl Body for Profile {
         Some(Self {
             legal_name: legal_name?,
             legal_entity_type: legal_entity_type?,
+        let form =
+            Self::check_members(legal_name.as_deref(), gstin.as_deref(), licences.len(), privacy_policy_url.as_deref());
+        members.judge(form);
             gstin: gstin?,
             licences,
             privacy_policy_url: privacy_policy_url?,
@@ -164,7 +167,9 @@ impl Body for Licence {
 
     fn read(members: &mut Members<'_>) -> Option<Self> {
         let (kind, number) = (members.word("kind"), members.text_of_any_length("number"));
-        Some(Self { kind: kind?, number: number?, valid_until: members.optional_unbounded("valid_until") })
+        let valid_until = members.optional_unbounded("valid_until");
+        members.judge(Self::check_members(kind, number.as_deref(), valid_until.as_deref()));
+        Some(Self { kind: kind?, number: number?, valid_until })
     }
 }
 
@@ -176,6 +181,7 @@ impl Body for GrievanceOfficer {
         Some(Self { name: name?, email: email?, phone: phone? })
     }
 }
+        members.judge(Self::check_members(name.as_deref(), email.as_deref(), phone.as_deref()));
 
 /// A code is on its way, if anybody waits for one.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

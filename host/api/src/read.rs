@@ -9,7 +9,7 @@ use std::fmt;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::money::{InvalidAmount, Paise};
 use intent_gateway_domain::pointer::child;
-use intent_gateway_domain::violations::code;
+use intent_gateway_domain::violations::{code, quote};
 use intent_gateway_ledger::completion::AMOUNT_MAX;
 use serde::de::value::{self, StrDeserializer};
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
@@ -110,7 +110,7 @@ impl<'a> Members<'a> {
     pub fn word<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
         let text = self.text_of_any_length(name)?;
         let read = T::deserialize(StrDeserializer::<value::Error>::new(&text));
-        read.map_err(|error| self.refuse(name, code::NOT_IN_VOCABULARY, error.to_string())).ok()
+        read.map_err(|error| self.refuse(name, code::NOT_IN_VOCABULARY, say_unknown(name, &text, &error))).ok()
     }
 
     /// The same; it may be absent or null.
@@ -188,6 +188,13 @@ impl<'a> Members<'a> {
     pub fn refuse(&mut self, name: &str, code: &str, message: impl Into<String>) {
         let within: String = name.split('/').map(|part| child("", part)).collect();
         self.violate(within, code, message);
+    }
+
+    /// Records what the domain has found wrong with what could be read; pointers into this object.
+    pub(crate) fn judge(&mut self, found: Vec<Violation>) {
+        for Violation { pointer, code, message } in found {
+            self.violate(pointer, &code, message);
+        }
     }
 
     fn violate(&mut self, within: String, code: &str, message: impl Into<String>) {
@@ -281,6 +288,14 @@ impl<'a> Members<'a> {
             self.violate(child("", &name), code::UNKNOWN_MEMBER, "there is no such member");
         }
     }
+}
+
+/// Which words a member may be: the reader knows them, and says so after naming the one that is none of them in its own
+/// terms, which are not the caller's.
+fn say_unknown(name: &str, written: &str, error: &value::Error) -> String {
+    let said = error.to_string();
+    let known = said.split_once("expected ").map_or("", |(_, known)| known.trim_start_matches("one of "));
+    format!("{name} is one of {known}; found {}", quote(written))
 }
 
 /// The members of an object in their order; of two with one name, both.

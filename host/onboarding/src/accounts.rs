@@ -31,6 +31,8 @@ pub(crate) const CODE_TRIES_MAX: u8 = 5;
 pub(crate) const CODES_PER_WINDOW_MAX: usize = 5;
 /// Time over which codes are counted, milliseconds.
 pub(crate) const CODES_WINDOW_MS: u64 = 60 * 60 * 1_000;
+/// Where a profile has its privacy policy.
+pub const POLICY_URL: &str = "/privacy_policy_url";
 /// The number of six-digit codes.
 const CODES: u32 = 1_000_000;
 
@@ -234,11 +236,8 @@ impl Accounts {
         actor: &Actor,
     ) -> Result<Account, OnboardingError> {
         let mut violations = profile.check();
-        if violations.is_empty()
-            && let Err(refused) = self.probe.admits(&Endpoint::mcp(&*profile.privacy_policy_url))
-        {
-            let (pointer, code) = ("/privacy_policy_url".to_owned(), "INVALID_URL".to_owned());
-            violations.push(Violation { pointer, code, message: format!("privacy_policy_url: {refused}") });
+        if violations.iter().all(|violation| violation.pointer != POLICY_URL) {
+            violations.extend(self.check_policy_url(&profile.privacy_policy_url));
         }
         if !violations.is_empty() {
             return Err(OnboardingError::Refused(Refusal::invalid_request(violations)));
@@ -253,6 +252,15 @@ impl Accounts {
                 Ok(Proposal::new(change, kept.value))
             })
             .await
+    }
+
+    /// Why the privacy policy may not be fetched where it is said to be, if it may not: which addresses are called is not
+    /// seen by their form.
+    #[must_use]
+    pub fn check_policy_url(&self, url: &str) -> Option<Violation> {
+        let refused = self.probe.admits(&Endpoint::mcp(url)).err()?;
+        let (pointer, code) = (POLICY_URL.to_owned(), "INVALID_URL".to_owned());
+        Some(Violation { pointer, code, message: format!("privacy_policy_url: {refused}") })
     }
 
     /// Every code equally likely.

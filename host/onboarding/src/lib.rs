@@ -37,7 +37,7 @@ pub(crate) mod tests;
 mod text;
 mod webhooks;
 
-pub use accounts::{Accounts, CodeSent, SignedIn};
+pub use accounts::{Accounts, CodeSent, POLICY_URL, SignedIn};
 pub use assembly::{Ports, Services};
 pub use connections::{Connections, SwitchOn};
 pub use credentials::IssuedCredentials;

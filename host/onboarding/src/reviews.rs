@@ -137,7 +137,8 @@ impl Reviews {
             .await
     }
 
-    /// Decides a review. Approval needs every item of the checklist passed or confirmed.
+    /// Decides a review. Approval needs every item of the checklist passed or confirmed; the privacy policy is fetched for
+    /// it once more, whoever looked at it before.
     ///
     /// # Errors
     /// `REVIEW_CLOSED` when it is not open any more; [`OnboardingError::NotReady`] with every item that stands in the
@@ -147,6 +148,11 @@ impl Reviews {
             (ReviewVerdict::Approve, "") => String::new(),
             (_, notes) => bounded_text("/notes", notes)?,
         };
+        let review = self.keeper.require::<Review>(id, "review").await?.value;
+        let approves = order.verdict == ReviewVerdict::Approve && review.status == ReviewStatus::Open;
+        if approves && matches!(review.subject, ReviewSubject::Manifest { .. }) {
+            self.look_at_privacy_policy(&review).await?;
+        }
         let decided = self
             .keeper
             .step(async || {
@@ -316,9 +322,11 @@ fn item_of_flag(flag: &Flag) -> ChecklistItem {
     }
 }
 
-/// The checklist with what a person has looked at and confirms.
+/// The checklist with what a person has looked at and confirms. Whether the privacy policy is there, the machine sees for
+/// itself at this very moment, and nobody's word stands for it.
 fn confirm(mut checklist: Vec<ChecklistItem>, codes: &BTreeSet<String>) -> Vec<ChecklistItem> {
-    for item in &mut checklist {
+    let by_people = checklist.iter_mut().filter(|item| item.code != compliance::PRIVACY_POLICY);
+    for item in by_people {
         if item.state == CheckState::ByHand && codes.contains(item.code.as_str()) {
             item.state = CheckState::Confirmed;
         }
@@ -333,6 +341,9 @@ fn ready(checklist: &[ChecklistItem]) -> Result<(), OnboardingError> {
             let message = match item.state {
                 CheckState::Passed | CheckState::Confirmed => return None,
                 CheckState::Failed => format!("{}: {}", item.text, item.detail),
+                CheckState::ByHand if item.code == compliance::PRIVACY_POLICY => {
+                    format!("{}: {}; decide again", item.text, item.detail)
+                }
                 CheckState::ByHand => format!("{}: to be confirmed by a person (list it under `confirmed`)", item.text),
             };
             Some(Violation { pointer: String::new(), code: item.code.to_string(), message })

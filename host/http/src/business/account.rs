@@ -8,14 +8,16 @@ use http::StatusCode;
 use intent_gateway_api::account::OverviewBody;
 use intent_gateway_api::connection::{ConnectionBody, EndpointRequest};
 use intent_gateway_api::manifest::{ManifestsBody, SubmittedBody};
+use intent_gateway_domain::contract;
 use intent_gateway_domain::endpoint::Endpoint;
+use intent_gateway_onboarding::POLICY_URL;
 use intent_gateway_onboarding::compliance::Profile;
 use serde_json::Value;
 
 use crate::App;
 use crate::acting::Acting;
 use crate::body::{Json, JsonText};
-use crate::error::{Code, ErrorBody, Refusal};
+use crate::error::{Code, ErrorBody, Refusal, refuse_document};
 use crate::wire;
 
 /// About what an account, a manifest or a connection takes, bytes.
@@ -44,17 +46,31 @@ pub(super) async fn overview(State(app): State<Arc<App>>, acting: Acting) -> Res
     security(("bearer" = ["partner"]), ("bearer" = ["admin"])),
     responses(
         (status = 200, description = "The account with the profile", body = OverviewBody),
+        (status = 400, description = "`INVALID_REQUEST`, with every violation; nothing changed", body = ErrorBody),
         (status = 404, description = "`NOT_FOUND`: no such account", body = ErrorBody),
     )
 )]
 pub(super) async fn set_profile(
     State(app): State<Arc<App>>,
     acting: Acting,
-    Json(profile): Json<Profile>,
+    JsonText(body): JsonText,
 ) -> Result<Response, Refusal> {
+    let profile = read_profile(&app, &body)?;
     app.onboarding.accounts.set_profile(&acting.account, profile, &acting.actor).await?;
     let overview = app.onboarding.accounts.overview(&acting.account).await?;
     wire::json(StatusCode::OK, &OverviewBody::from(overview), RECORD_BYTES)
+}
+
+/// Reads a profile with all that is wrong with it: what its form tells, and, where the form tells nothing of it, whether
+/// its privacy policy may be fetched at all.
+fn read_profile(app: &App, body: &str) -> Result<Profile, Refusal> {
+    intent_gateway_api::read::read(body).map_err(|mut violations| {
+        let judged = violations.iter().any(|violation| violation.pointer == POLICY_URL);
+        let members: Value = serde_json::from_str(body).unwrap_or_default();
+        let url = members.pointer(POLICY_URL).and_then(Value::as_str).filter(|_| !judged);
+        violations.extend(url.and_then(|url| app.onboarding.accounts.check_policy_url(url)));
+        refuse_document(contract::Refusal::invalid_request(violations))
+    })
 }
 
 /// Submits a manifest; the one before is replaced.

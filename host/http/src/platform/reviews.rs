@@ -92,7 +92,8 @@ pub(super) async fn show_review(State(app): State<Arc<App>>, Path(review): Path<
     wire::json(StatusCode::OK, &ReviewBody::from(view), REVIEW_BYTES)
 }
 
-/// Decides a review. An approval needs every item of the checklist passed or confirmed.
+/// Decides a review. An approval needs every item of the checklist passed or confirmed; the privacy policy is fetched for it
+/// once more.
 ///
 /// The partner is told by e-mail. Of a manifest, the approval puts it in force; of changed tools, it takes them as
 /// they are and puts their intents back into service. Of inflated signals, neither decision changes anything by itself;

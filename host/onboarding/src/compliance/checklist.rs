@@ -18,6 +18,9 @@ const IST_OFFSET_SECONDS: i32 = 19_800;
 /// What is said of what is not in the profile.
 const MISSING: &str = "missing in the profile";
 
+/// The item that is judged by fetching a page.
+pub(crate) const PRIVACY_POLICY: &str = "PRIVACY_POLICY";
+
 /// One item of a review's checklist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ChecklistBody))]
@@ -110,7 +113,7 @@ fn privacy_policy(url: &str, check: Option<&PrivacyCheck>) -> ChecklistItem {
         Some(check) => (CheckState::Failed, check.detail.clone()),
         None => (CheckState::ByHand, format!("{url} has not been fetched yet")),
     };
-    item("PRIVACY_POLICY", "Privacy policy, published and live.", found)
+    item(PRIVACY_POLICY, "Privacy policy, published and live.", found)
 }
 
 fn judge(requirement: &Requirement, profile: &Profile, today: Option<Date>) -> ChecklistItem {

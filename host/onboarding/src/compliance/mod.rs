@@ -13,6 +13,7 @@ mod profile;
 mod wanted;
 
 pub use checklist::CheckState;
+pub(crate) use checklist::PRIVACY_POLICY;
 pub use checklist::{ChecklistItem, PrivacyCheck, checklist};
 pub(crate) use document::clean_file_name;
 pub use document::{DOCUMENT_MAX_BYTES, DOCUMENTS_MAX, DocumentKind, FILE_NAME_MAX_CHARS, MediaType};

@@ -5,7 +5,7 @@ use url::Url;
 
 use super::email::is_well_formed;
 use super::gstin::{Gstin, PanHolder};
-use super::licence::{Licence, parse_date};
+use super::licence::{Licence, LicenceKind, parse_date};
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::violations::{Violations, code, longer_than, quote};
@@ -109,26 +109,87 @@ impl Profile {
     /// Every breach of form; pointers into the profile. Empty for one that can be kept.
     #[must_use]
     pub fn check(&self) -> Vec<Violation> {
+        let (legal_name, gstin) = (Some(&*self.legal_name), Some(&*self.gstin));
+        let licences = self.licences.len();
+        let mut found = Self::check_members(legal_name, gstin, licences, Some(&self.privacy_policy_url));
+        for (index, Licence { kind, number, valid_until }) in self.licences.iter().enumerate().take(LICENCES_MAX) {
+            let inside = Licence::check_members(Some(*kind), Some(number), valid_until.as_deref());
+            found.extend(inside.into_iter().map(|violation| within(&format!("/licences/{index}"), violation)));
+        }
+        if let Some(GrievanceOfficer { name, email, phone }) = &self.grievance_officer {
+            let inside = GrievanceOfficer::check_members(Some(name), Some(email), Some(phone));
+            found.extend(inside.into_iter().map(|violation| within("/grievance_officer", violation)));
+        }
+        found
+    }
+
+    /// What is wrong with the form of those members that could be read, but for licences and officer, which judge their
+    /// own; pointers into the profile. So that whoever sends a profile learns all that is wrong with it at once.
+    #[must_use]
+    pub fn check_members(
+        legal_name: Option<&str>,
+        gstin: Option<&str>,
+        licences: usize,
+        privacy_policy_url: Option<&str>,
+    ) -> Vec<Violation> {
         let mut found = Violations::default();
-        name("/legal_name", "legal_name", &self.legal_name, &mut found);
-        if let Err(error) = Gstin::parse(&self.gstin) {
+        if let Some(written) = legal_name {
+            name("/legal_name", "legal_name", written, &mut found);
+        }
+        if let Some(Err(error)) = gstin.map(Gstin::parse) {
             found.push("/gstin", error.code(), format!("gstin: {}", chain(&error)));
         }
-        if self.licences.len() > LICENCES_MAX {
-            let message = format!("licences has {} entries, more than {LICENCES_MAX}", self.licences.len());
+        if licences > LICENCES_MAX {
+            let message = format!("licences has {licences} entries, more than {LICENCES_MAX}");
             found.push("/licences", code::TOO_MANY_ITEMS, message);
         }
-        for (index, licence) in self.licences.iter().enumerate().take(LICENCES_MAX) {
-            check_licence(index, licence, &mut found);
-        }
-        if let Some(fault) = policy_url_fault(&self.privacy_policy_url) {
+        if let Some(fault) = privacy_policy_url.and_then(policy_url_fault) {
             found.push("/privacy_policy_url", code::BAD_FORMAT, format!("privacy_policy_url {fault}"));
-        }
-        if let Some(officer) = &self.grievance_officer {
-            check_officer(officer, &mut found);
         }
         found.into_vec()
     }
+}
+
+impl Licence {
+    /// What is wrong with the form of those members that could be read; pointers into the licence.
+    #[must_use]
+    pub fn check_members(kind: Option<LicenceKind>, number: Option<&str>, valid_until: Option<&str>) -> Vec<Violation> {
+        let mut found = Violations::default();
+        if let (Some(kind), Some(number)) = (kind, number)
+            && let Some(fault) = kind.fault_of(number)
+        {
+            found.push("/number", code::BAD_FORMAT, format!("licence {}: {fault}", kind.as_str()));
+        }
+        if let Some(date) = valid_until.filter(|date| parse_date(date).is_none()) {
+            let message = format!("valid_until must be a date, YYYY-MM-DD, found {}", quote(date));
+            found.push("/valid_until", code::BAD_FORMAT, message);
+        }
+        found.into_vec()
+    }
+}
+
+impl GrievanceOfficer {
+    /// What is wrong with the form of those members that could be read; pointers into the officer.
+    #[must_use]
+    pub fn check_members(written: Option<&str>, email: Option<&str>, phone: Option<&str>) -> Vec<Violation> {
+        let mut found = Violations::default();
+        if let Some(written) = written {
+            name("/name", "grievance_officer.name", written, &mut found);
+        }
+        if let Some(email) = email.filter(|email| !is_well_formed(email)) {
+            let message = format!("grievance_officer.email is no e-mail address: {}", quote(email));
+            found.push("/email", code::BAD_FORMAT, message);
+        }
+        if let Some(phone) = phone.filter(|phone| !is_phone(phone)) {
+            let message = format!("grievance_officer.phone is no telephone number: {}", quote(phone));
+            found.push("/phone", code::BAD_FORMAT, message);
+        }
+        found.into_vec()
+    }
+}
+
+fn within(at: &str, violation: Violation) -> Violation {
+    Violation { pointer: format!("{at}{}", violation.pointer), ..violation }
 }
 
 fn name(at: &str, member: &str, written: &str, found: &mut Violations) {
@@ -138,28 +199,6 @@ fn name(at: &str, member: &str, written: &str, found: &mut Violations) {
         found.push(at, code::TOO_LONG, format!("{member} is longer than {NAME_MAX_CHARS} characters"));
     } else if written.contains(char::is_control) {
         found.push(at, code::CONTROL_CHARACTER, format!("{member} holds control characters"));
-    }
-}
-
-fn check_licence(index: usize, licence: &Licence, found: &mut Violations) {
-    if let Some(fault) = licence.kind.fault_of(&licence.number) {
-        found.push(format!("/licences/{index}/number"), code::BAD_FORMAT, format!("licences[{index}]: {fault}"));
-    }
-    if let Some(date) = licence.valid_until.as_deref().filter(|date| parse_date(date).is_none()) {
-        let message = format!("licences[{index}]: valid_until must be a date, YYYY-MM-DD, found {}", quote(date));
-        found.push(format!("/licences/{index}/valid_until"), code::BAD_FORMAT, message);
-    }
-}
-
-fn check_officer(officer: &GrievanceOfficer, found: &mut Violations) {
-    name("/grievance_officer/name", "grievance_officer.name", &officer.name, found);
-    if !is_well_formed(&officer.email) {
-        let message = format!("grievance_officer.email is no e-mail address: {}", quote(&officer.email));
-        found.push("/grievance_officer/email", code::BAD_FORMAT, message);
-    }
-    if !is_phone(&officer.phone) {
-        let message = format!("grievance_officer.phone is no telephone number: {}", quote(&officer.phone));
-        found.push("/grievance_officer/phone", code::BAD_FORMAT, message);
     }
 }
 
@@ -193,7 +232,6 @@ fn policy_url_fault(written: &str) -> Option<String> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::licence::LicenceKind;
     use super::*;
 
     pub(in super::super) fn valid() -> Profile {

@@ -4,11 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checklist::{CheckState, ChecklistItem};
+use super::checklist::{CheckState, ChecklistItem, PRIVACY_POLICY};
 use super::document::DocumentKind;
-
-/// The item that is judged by fetching a page.
-const PRIVACY_POLICY: &str = "PRIVACY_POLICY";
 
 /// One item of the checklist, for the partner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -145,3 +145,34 @@ fn reviews_stand_in_the_order_in_which_they_came() {
         [ReviewStatus::Superseded, ReviewStatus::Open]
     );
 }
+
+#[test]
+fn a_privacy_policy_that_died_since_it_was_looked_at_is_not_approved() {
+    let world = World::new();
+    let account = world.account();
+    let set_profile = || {
+        let profile = super::world::profile();
+        block_on(world.onboarding.accounts.set_profile(&account, profile, &actor("partner"))).expect("sound");
+    };
+    set_profile();
+    let review = world.submit(&account, true).review.expect("a review");
+    let view = block_on(world.onboarding.reviews.get(&review)).expect("there");
+    assert!(view.checklist.iter().all(|item| item.state == CheckState::Passed), "{:?}", view.checklist);
+    let approve = || {
+        let confirmed = BTreeSet::from(["PRIVACY_POLICY".to_owned()]);
+        let order = DecisionOrder { verdict: ReviewVerdict::Approve, notes: String::new(), confirmed };
+        block_on(world.onboarding.reviews.decide(&review, &order, &actor("admin"))).map(drop)
+    };
+    world.outside.pages.answer(404, 4_000, "text/html");
+    for _ in 0..2 {
+        let Err(OnboardingError::NotReady(missing)) = approve() else { panic!("expected what is missing") };
+        let codes: Vec<&str> = missing.iter().map(|item| item.code.as_str()).collect();
+        assert_eq!(codes, ["PRIVACY_POLICY"]);
+        assert!(missing[0].message.contains("404"), "{missing:?}");
+    }
+    assert_eq!(world.status(&account), Status::PendingReview);
+    // A rejection needs no page, and one that nobody has looked at yet is fetched all the same.
+    world.outside.pages.answer(200, 4_000, "text/html");
+    approve().expect("it is there now");
+    assert_eq!(world.status(&account), Status::Approved);
+}

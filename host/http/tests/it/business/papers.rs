@@ -1,5 +1,7 @@
 //! What a partner hands in: credentials, webhook, manifest, profile.
 
+use std::collections::BTreeSet;
+
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -149,4 +151,49 @@ async fn a_profile_is_checked() {
     }
     let kept = partner.put("accounts/*/profile", profile()).await.json();
     assert_eq!(kept["profile"]["gstin"], "27AAPFU0939F1ZV");
+    // What cannot be read and what has the wrong form, at every depth, at once and each in its place.
+    let all_wrong = json!({
+        "legal_name": " ",
+        "legal_entity_type": "guild",
+        "gstin": "27AAPFU0939F1ZX",
+        "licences": [
+            { "kind": "passport", "number": "12", "valid_until": "soon" },
+            { "kind": "fssai", "number": "1", "valid_until": "31-03-2027" },
+            7,
+            { "kind": "shop", "number": "x" },
+        ],
+        "privacy_policy_url": "https://localhost/",
+        "grievance_officer": { "name": "", "email": "rao", "phone": 5 },
+        "pan": "AAPFU0939F",
+    });
+    let refusal = partner.put("accounts/*/profile", all_wrong).await.json();
+    let found = refusal["error"]["violations"].as_array().expect("violations").clone();
+    let places: BTreeSet<&str> = found.iter().map(|one| one["pointer"].as_str().expect("text")).collect();
+    assert_eq!(
+        places.into_iter().collect::<Vec<_>>(),
+        [
+            "/grievance_officer/email",
+            "/grievance_officer/name",
+            "/grievance_officer/phone",
+            "/gstin",
+            "/legal_entity_type",
+            "/legal_name",
+            "/licences/0/kind",
+            "/licences/0/valid_until",
+            "/licences/1/number",
+            "/licences/1/valid_until",
+            "/licences/2",
+            "/licences/3/number",
+            "/pan",
+            "/privacy_policy_url",
+        ]
+    );
+    let message = |pointer: &str| found.iter().find(|one| one["pointer"] == pointer).expect("found")["message"].clone();
+    let forms = "legal_entity_type is one of `private_limited`, `llp`, `partnership`, `proprietorship`, `individual`";
+    assert_eq!(message("/legal_entity_type"), format!("{forms}; found \"guild\""));
+    // An address whose form is right, and that may not be called, beside something else that is wrong.
+    let closed = json!({ "privacy_policy_url": "http://127.0.0.1/privacy" });
+    let refusal = partner.put("accounts/*/profile", closed).await.json();
+    let last = refusal["error"]["violations"].as_array().and_then(|found| found.last()).expect("violations").clone();
+    assert_eq!((&last["pointer"], &last["code"]), (&json!("/privacy_policy_url"), &json!("INVALID_URL")));
 }
