@@ -4,8 +4,11 @@ use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::{SigningKey, Webhook};
 use intent_gateway_onboarding::compliance::{GrievanceOfficer, Licence, Profile, WantedItem};
 use intent_gateway_onboarding::records::{Account, Credentials, KeptSecret};
-use intent_gateway_onboarding::{self as onboarding, IssuedCredentials, IssuedWebhookKey, NextStep, Overview};
+use intent_gateway_onboarding::{
+    self as onboarding, IntentSample, IssuedCredentials, IssuedWebhookKey, NextStep, Overview,
+};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::connection::ConnectionBody;
@@ -148,12 +151,12 @@ impl Body for Profile {
         let licences = members.objects("licences");
         let privacy_policy_url = members.text_of_any_length("privacy_policy_url");
         let grievance_officer = members.optional_object("grievance_officer");
-        Some(Self {
-            legal_name: legal_name?,
-            legal_entity_type: legal_entity_type?,
         let form =
             Self::check_members(legal_name.as_deref(), gstin.as_deref(), licences.len(), privacy_policy_url.as_deref());
         members.judge(form);
+        Some(Self {
+            legal_name: legal_name?,
+            legal_entity_type: legal_entity_type?,
             gstin: gstin?,
             licences,
             privacy_policy_url: privacy_policy_url?,
@@ -178,10 +181,10 @@ impl Body for GrievanceOfficer {
 
     fn read(members: &mut Members<'_>) -> Option<Self> {
         let [name, email, phone] = ["name", "email", "phone"].map(|name| members.text_of_any_length(name));
+        members.judge(Self::check_members(name.as_deref(), email.as_deref(), phone.as_deref()));
         Some(Self { name: name?, email: email?, phone: phone? })
     }
 }
-        members.judge(Self::check_members(name.as_deref(), email.as_deref(), phone.as_deref()));
 
 /// A code is on its way, if anybody waits for one.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -373,14 +376,41 @@ impl From<IssuedWebhookKey> for WebhookBody {
 /// What a test call comes to. The options are a stub.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct TestCallAnswer {
-    /// Whether a live intent claims the wish.
+    /// Whether the live contracts decide on an intent of theirs.
     pub ok: bool,
     /// That intent; empty when there is none.
     pub intent: String,
-    /// Made up.
+    /// Made up, in the form of a ride, whatever the intent.
     pub stub_response: StubResponse,
+    /// What a search of the intent itself looks like; null where there is no intent, or its contract shows no example.
+    #[schema(required)]
+    pub sample: Option<SampleSearch>,
     /// One or two sentences for a person.
     pub note: String,
+}
+
+/// A search out of the examples of an intent's live contract.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct SampleSearch {
+    /// The tool that a partner is called with.
+    #[schema(example = "search_ac_service_slots")]
+    pub tool: String,
+    /// A request that the contract accepts.
+    #[schema(value_type = Object)]
+    pub request: Value,
+    /// Options that pass; at most two.
+    #[schema(value_type = Vec<Object>)]
+    pub options: Vec<Value>,
+}
+
+impl SampleSearch {
+    /// Nothing where it is no JSON, which a contract's examples always are.
+    fn of(sample: &IntentSample) -> Option<Self> {
+        let IntentSample { tool, search } = sample;
+        let request = serde_json::from_str(&search.request).ok()?;
+        let options = search.options.iter().map(|option| serde_json::from_str(option).ok()).collect::<Option<_>>()?;
+        Some(Self { tool: tool.clone(), request, options })
+    }
 }
 
 /// Options that nobody offers.
@@ -430,6 +460,7 @@ impl From<onboarding::TestCall> for TestCallAnswer {
             options.clear();
         }
         Self {
+            sample: call.sample.as_ref().and_then(SampleSearch::of),
             ok: call.intent.is_some(),
             intent: call.intent.unwrap_or_default(),
             stub_response: StubResponse { options },

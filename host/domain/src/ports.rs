@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use crate::clock::Timestamp;
 use crate::contract::{
     CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Need, Payload,
-    PreparedRequest,
+    PreparedRequest, SearchSample,
 };
 use crate::digest::Digest;
 use crate::endpoint::Endpoint;
@@ -74,6 +74,11 @@ pub trait Contract: Send + Sync {
         report: &'a str,
         quoted: Option<&'a str>,
     ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>>;
+
+    /// A search out of the contract's own examples; nothing where it shows none.
+    fn sample(&self) -> BoxFuture<'_, Result<Option<SearchSample>, ContractFault>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
 }
 
 /// The catalogue of intents. A snapshot is immutable; a new one replaces it whole.

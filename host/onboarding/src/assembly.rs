@@ -1,6 +1,6 @@
 //! Gives each service of onboarding the ports that it uses.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::keeper::RecordKeeper;
 use super::{
@@ -86,7 +86,11 @@ impl Ports {
             accounts: Arc::new(Accounts { keeper: keeper.clone(), probe: probe.clone() }),
             credentials: Arc::new(SandboxCredentials { keeper: keeper.clone() }),
             webhooks: Arc::new(Webhooks { keeper: keeper.clone(), probe: probe.clone(), keys }),
-            test_calls: Arc::new(TestCalls { keeper: keeper.clone(), contracts: contracts.clone() }),
+            test_calls: Arc::new(TestCalls {
+                keeper: keeper.clone(),
+                contracts: contracts.clone(),
+                samples: Mutex::default(),
+            }),
             submissions: Arc::new(Submissions {
                 keeper: keeper.clone(),
                 contracts: contracts.clone(),

@@ -57,8 +57,8 @@ pub use reviews::{DecisionOrder, ReviewVerdict, ReviewView, Reviews};
 pub use strikes::{StrikeDesk, StrikeOrder, StrikeWatch};
 pub use submissions::Submissions;
 pub use submissions::Submitted;
-pub use test_calls::TestCall;
 pub use test_calls::TestCalls;
+pub use test_calls::{IntentSample, TestCall};
 pub use text::TEXT_MAX_CHARS;
 pub use webhooks::{IssuedWebhookKey, URL_MAX_BYTES, Webhooks};
 

@@ -4,7 +4,7 @@
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::contract::{
     CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
-    PreparedRequest, Refusal,
+    PreparedRequest, Refusal, SearchSample,
 };
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{ContractError, ContractFault};
@@ -62,6 +62,13 @@ impl LoadedContract {
     /// [`LoadError`] when `examples` fails.
     pub async fn examples(&self) -> Result<Vec<Example>, LoadError> {
         Ok(self.component.examples().await?.into_iter().map(Example::new).collect())
+    }
+
+    /// A search out of the contract's own examples.
+    pub(crate) async fn sample_in(&self, lane: Lane) -> Result<Option<SearchSample>, ContractFault> {
+        let examples = &self.component.exports.examples;
+        let (examples,) = self.component.call::<_, (Vec<wit::Example>,)>(lane, examples, ()).await?;
+        Ok(examples::sample(&examples.into_iter().map(Example::new).collect::<Vec<_>>()))
     }
 
     /// Runs one of the contract's own examples.
@@ -218,6 +225,10 @@ impl Contract for LoadedContract {
         quoted: Option<&'a str>,
     ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
         Box::pin(self.check_completion_in(Lane::Serving, context, report, quoted))
+    }
+
+    fn sample(&self) -> BoxFuture<'_, Result<Option<SearchSample>, ContractFault>> {
+        Box::pin(self.sample_in(Lane::Serving))
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::contract::{CallContext, Candidate, Exchange, Payload, Violation};
+use intent_gateway_domain::contract::{CallContext, Candidate, Exchange, Payload, SearchSample, Violation};
 use intent_gateway_domain::error::{ContractError, ContractFault};
 
 use crate::bindings as wit;
@@ -137,6 +137,20 @@ pub(crate) async fn run(contract: &LoadedContract, examples: Vec<Example>) -> Re
     tokio::time::timeout(limit, all).await.unwrap_or(Err(LoadError::ExamplesTooSlow(EXAMPLES_MAX_S)))
 }
 
+/// The first search of the examples of which every option passes, as far as the examples say.
+pub(crate) fn sample(examples: &[Example]) -> Option<SearchSample> {
+    let search = |example: &Example| match &example.0.call {
+        wit::ExampleCall::Evaluate(search) if example.is_accepted() => {
+            let options = search.payloads.iter().flat_map(|payload| &payload.candidates);
+            let options: Vec<String> = options.map(|candidate| candidate.json.clone()).collect();
+            let passed = !options.is_empty() && example.0.expect.order.len() == options.len();
+            passed.then(|| SearchSample { request: search.request.clone(), options })
+        }
+        _ => None,
+    };
+    examples.iter().find_map(search)
+}
+
 /// Runs one example.
 pub(crate) async fn one(contract: &LoadedContract, example: &Example) -> Result<(), LoadError> {
     let expected = &example.0.expect;
@@ -250,5 +264,37 @@ impl fmt::Display for Wording<'_> {
 impl fmt::Display for ExampleOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Wording { accepted: self.accepted, codes: &self.codes, order: &self.order }.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(request: &str, options: &[&str], accepted: bool, order: &[&str]) -> Example {
+        let candidates = options.iter().zip(0..).map(|(json, number)| {
+            let json = (*json).to_owned();
+            wit::CandidateResult { number, json }
+        });
+        let declared = wit::Axes { time: 0.5, taste: 0.5, budget: 0.5, safety: 0.5 };
+        let payloads = vec![wit::PayloadResult { declared, candidates: candidates.collect() }];
+        let call = wit::ExampleCall::Evaluate(wit::SearchExample { request: request.to_owned(), payloads });
+        let order = order.iter().map(|id| (*id).to_owned()).collect();
+        Example::new(wit::Example {
+            name: "a search".to_owned(),
+            call,
+            expect: wit::Expectation { accepted, codes: Vec::new(), order },
+        })
+    }
+
+    #[test]
+    fn a_sample_is_a_search_of_which_every_option_passes() {
+        let (none, refused) = (search("1", &[], true, &[]), search("2", &["a"], false, &["a"]));
+        let some_dropped = search("3", &["a", "b"], true, &["b"]);
+        assert_eq!(sample(&[]), None);
+        let all = [none, refused, some_dropped, search("4", &["a", "b"], true, &["b", "a"])];
+        assert_eq!(sample(&all[..3]), None);
+        let options = vec!["a".to_owned(), "b".to_owned()];
+        assert_eq!(sample(&all), Some(SearchSample { request: "4".to_owned(), options }));
     }
 }

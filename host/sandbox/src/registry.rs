@@ -14,7 +14,7 @@ use intent_gateway_domain::classify::CueIndex;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{
     CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
-    PreparedRequest,
+    PreparedRequest, SearchSample,
 };
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{ContractError, ContractFault};
@@ -220,6 +220,11 @@ impl Contract for Version {
                 self.contract.check_completion_in(Lane::Serving, context, report, quoted).await,
             )
         })
+    }
+
+    fn sample(&self) -> BoxFuture<'_, Result<Option<SearchSample>, ContractFault>> {
+        // Not counted: no request of a user depends on it.
+        Box::pin(self.contract.sample_in(Lane::Serving))
     }
 }
 

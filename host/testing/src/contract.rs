@@ -148,6 +148,7 @@ pub struct ScriptedContract {
     on_evaluate: Option<OnEvaluate>,
     on_check_response: Option<OnCheckResponse>,
     on_check_completion: Option<OnCheckCompletion>,
+    sample: Option<SearchSample>,
     calls: Mutex<Vec<ContractCall>>,
 }
 
@@ -173,6 +174,7 @@ impl ScriptedContract {
             on_evaluate: None,
             on_check_response: None,
             on_check_completion: None,
+            sample: None,
             calls: Mutex::default(),
         }
     }
@@ -180,6 +182,12 @@ impl ScriptedContract {
     #[must_use]
     pub fn with_digest(self, digest: Digest) -> Self {
         Self { digest, ..self }
+    }
+
+    /// The contract shows this out of its examples.
+    #[must_use]
+    pub fn with_sample(self, sample: SearchSample) -> Self {
+        Self { sample: Some(sample), ..self }
     }
 
     /// The script gets the utterance and the locale.
@@ -278,6 +286,10 @@ impl Contract for ScriptedContract {
 
     fn digest(&self) -> Digest {
         self.digest
+    }
+
+    fn sample(&self) -> Later<'_, Option<SearchSample>, ContractFault> {
+        ready(Ok(self.sample.clone())).boxed()
     }
 
     fn classify<'a>(&'a self, utterance: &'a str, locale: &'a str) -> Later<'a, Classification, ContractFault> {

@@ -95,6 +95,9 @@ async fn onboard(platform: Platform, cluster: Option<&Path>) {
     let call = format!("{}/test-call", business.path("credentials"));
     let called = platform.post(&call, &token, json!({"user_intent": "my car's AC blows warm air"})).await;
     assert_eq!((called.status, &called.body["ok"], &called.body["intent"]), (200, &json!(true), &json!(INTENT)));
+    let sample = &called.body["sample"];
+    assert_eq!(sample["tool"], "search_ac_service_slots", "{}", called.body);
+    assert!(sample["request"]["vehicle"].is_object() && sample["options"][0].is_object(), "{sample}");
 
     // The manifest: refused, then a draft, then under review.
     let mut dear = manifest(true);

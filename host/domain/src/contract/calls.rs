@@ -82,6 +82,15 @@ impl<'a> Payload<'a> {
     }
 }
 
+/// A search out of a contract's own examples, to show what its requests and options look like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchSample {
+    /// A request that the contract accepts, JSON text.
+    pub request: String,
+    /// Options that pass, JSON texts.
+    pub options: Vec<String>,
+}
+
 /// An option that passed.
 #[derive(Clone, Debug)]
 pub struct RankedOption {

@@ -113,7 +113,9 @@ pub(super) async fn rotate_webhook_key(
     wire::json(StatusCode::OK, &WebhookBody::from(issued), wire::SMALL_BYTES)
 }
 
-/// Tries a wish: finds its intent and answers with a stub. No partner is called.
+/// Tries a wish: finds its intent and answers with a stub, and a sample of the intent's own. No partner is called.
+///
+/// The stub has the form of a ride, whatever the intent.
 #[utoipa::path(
     post, path = "/api/v1/business/tier1/credentials/{account_id}/test-call", tag = "business",
     params(("account_id" = String, Path, description = "The account")),

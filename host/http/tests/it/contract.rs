@@ -84,6 +84,7 @@ pub(crate) fn contract(gate: &Arc<Gate>) -> ScriptedContract {
     let gate = gate.clone();
     ScriptedContract::new(descriptor())
         .with_digest(digest())
+        .with_sample(SearchSample { request: "{}".to_owned(), options: vec![r#"{"thing_id":"t1"}"#.to_owned()] })
         .on_classify(|utterance, locale| Ok(classify(utterance, locale)))
         .on_check_request_later(move |context, _, arguments| check_request(gate.clone(), context, arguments).boxed())
         .on_evaluate(|_, _, payloads| Ok(evaluate(payloads)))

@@ -12,4 +12,5 @@ mod results;
 mod retests;
 mod reviews;
 mod strikes;
+mod test_calls;
 mod world;

@@ -14,7 +14,9 @@ use crate::{LivePartners, Ports, Services, Settings};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Clock as _;
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::contract::{Classification, Descriptor, Evaluation, Requirement, RequirementCheck};
+use intent_gateway_domain::contract::{
+    Classification, Descriptor, Evaluation, PointerElsewhere, Requirement, RequirementCheck, SearchSample,
+};
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::mail::Mail;
@@ -61,12 +63,20 @@ fn contracts() -> Arc<Catalogue> {
     let mut other = Descriptor { intent, cues: vec!["other".to_owned()], ..descriptor("1.0.0") };
     other.search.tool = "search_others".to_owned();
     other.tools[0].name = "search_others".to_owned();
-    Catalogue::of([declared, other].map(|declared| Arc::new(contract(declared))))
+    let option = |number: u32| format!(r#"{{"thing_id":"t{number}"}}"#);
+    let search = SearchSample { request: r#"{"near":"Pune"}"#.to_owned(), options: (1..=3).map(option).collect() };
+    Catalogue::of([contract(declared).with_sample(search), contract(other)].map(Arc::new))
 }
 
 fn contract(declared: Descriptor) -> ScriptedContract {
     ScriptedContract::new(declared)
         .on_classify(|utterance, _| {
+            let other = [("hotel", "travel.book_hotel"), ("neighbour", "test.find_others")];
+            if let Some((word, intent)) = other.into_iter().find(|(word, _)| utterance.contains(word)) {
+                let (intent, reason) = (intent.to_owned(), format!("a {word} is no thing"));
+                let elsewhere = vec![PointerElsewhere { intent, score: 0.9, reason }];
+                return Ok(Classification { score: 0.0, evidence: vec![], elsewhere, also: vec![] });
+            }
             let score = if utterance.contains("thing") { 0.9 } else { 0.0 };
             Ok(Classification { score, evidence: vec![], elsewhere: vec![], also: vec![] })
         })

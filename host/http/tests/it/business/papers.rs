@@ -117,10 +117,12 @@ async fn a_test_call_answers_with_a_stub() {
     let option = &answer["stub_response"]["options"][0];
     assert!(option["id"].is_string() && option["vehicle_kind"].is_string());
     assert!(option["fare"]["total_inr"].is_u64() && option["eta"]["pickup_minutes"].is_u64());
+    assert!(answer["note"].as_str().is_some_and(|note| note.contains("form of a ride")), "{answer}");
+    assert_eq!(answer["sample"], json!({ "tool": "search_things", "request": {}, "options": [{ "thing_id": "t1" }] }));
     assert_eq!(call(json!(INTENT)).await.json()["intent"], INTENT);
     let nobody = call(json!("good morning")).await.json();
     assert_eq!((&nobody["ok"], &nobody["intent"]), (&json!(false), &json!("")));
-    assert_eq!(nobody["stub_response"]["options"], json!([]));
+    assert_eq!((&nobody["stub_response"]["options"], &nobody["sample"]), (&json!([]), &Value::Null));
     assert_eq!(call(json!("test.find_thing")).await.refusal(), refused(400, "INVALID_INTENT"));
     for bad in [json!(""), json!(5), json!("x".repeat(2_001)), Value::Null] {
         assert_eq!(call(bad).await.refusal(), refused(400, "INVALID_REQUEST"));
@@ -149,8 +151,6 @@ async fn a_profile_is_checked() {
     for bad in [json!({}), json!([]), json!({ "legal_name": 4 })] {
         assert_eq!(partner.put("accounts/*/profile", bad).await.refusal(), refused(400, "INVALID_REQUEST"));
     }
-    let kept = partner.put("accounts/*/profile", profile()).await.json();
-    assert_eq!(kept["profile"]["gstin"], "27AAPFU0939F1ZV");
     // What cannot be read and what has the wrong form, at every depth, at once and each in its place.
     let all_wrong = json!({
         "legal_name": " ",
@@ -196,4 +196,6 @@ async fn a_profile_is_checked() {
     let refusal = partner.put("accounts/*/profile", closed).await.json();
     let last = refusal["error"]["violations"].as_array().and_then(|found| found.last()).expect("violations").clone();
     assert_eq!((&last["pointer"], &last["code"]), (&json!("/privacy_policy_url"), &json!("INVALID_URL")));
+    let kept = partner.put("accounts/*/profile", profile()).await.json();
+    assert_eq!(kept["profile"]["gstin"], "27AAPFU0939F1ZV");
 }
