@@ -3,9 +3,10 @@
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_onboarding::Submitted;
-use intent_gateway_onboarding::manifest::{Flag, Manifest, Status};
+use intent_gateway_onboarding::manifest::{Flag, Manifest, PHONE_LIMITS, PhoneManifest, Status};
 use intent_gateway_onboarding::records::{Manifests, Submission};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::time;
@@ -74,5 +75,43 @@ pub struct ManifestsBody {
 impl From<Manifests> for ManifestsBody {
     fn from(Manifests { latest, approved, review, .. }: Manifests) -> Self {
         Self { latest: SubmissionBody::from(latest), approved: approved.map(SubmissionBody::from), review }
+    }
+}
+
+/// A manifest that was written for a business that is reached by phone. It is not submitted.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct PhoneManifestBody {
+    /// Always `tier2`.
+    #[schema(example = "tier2")]
+    pub tier: String,
+    /// The authoring form, to be kept in a file.
+    #[schema(value_type = Object)]
+    pub manifest: Value,
+    /// The body with which it is submitted, as a draft.
+    #[schema(value_type = Object)]
+    pub submission: Value,
+    /// What the checks at submit warn of; pointers into `submission`.
+    pub warnings: Vec<Violation>,
+    /// What a reviewer would have to look at.
+    pub flags: Vec<Flag>,
+    /// What a business without a server goes without.
+    pub limits: Vec<PathLimit>,
+}
+
+/// Something that a path of onboarding cannot do.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct PathLimit {
+    /// Stable code.
+    #[schema(example = "NOT_SEARCHED")]
+    pub code: String,
+    /// One sentence or two for a person.
+    pub text: String,
+}
+
+impl From<PhoneManifest> for PhoneManifestBody {
+    fn from(PhoneManifest { authoring, submission, warnings, flags }: PhoneManifest) -> Self {
+        let limit = |(code, text): (&str, &str)| PathLimit { code: code.to_owned(), text: text.to_owned() };
+        let limits = PHONE_LIMITS.into_iter().map(limit).collect();
+        Self { tier: "tier2".to_owned(), manifest: authoring, submission, warnings, flags, limits }
     }
 }

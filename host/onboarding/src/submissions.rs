@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::OnboardingError;
 use super::keeper::RecordKeeper;
 use super::records::{Account, Manifests, ReviewSubject, Submission};
-use crate::manifest::{self, Status, Terms};
+use crate::manifest::{self, PhoneManifest, Status, Terms};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::ports::Contracts;
@@ -80,6 +80,17 @@ impl Submissions {
                 Ok(Proposal::new(change, Submitted { submission, review }))
             })
             .await
+    }
+
+    /// Writes the manifest of a business that is reached by phone from a short form. Nothing is kept.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Refused`] with everything that is wrong with the form.
+    pub async fn generate_by_phone(&self, account: &PartnerId, form: &Value) -> Result<PhoneManifest, OnboardingError> {
+        self.keeper.require::<Account>(account.as_str(), "account").await?;
+        let catalogue = manifest::Catalogue::of(&*self.contracts);
+        let terms = Terms { catalogue: &catalogue, partner: account, base_url: &self.base_url };
+        manifest::generate_by_phone(form, &terms).map_err(OnboardingError::Refused)
     }
 
     /// The manifests of an account.

@@ -23,6 +23,15 @@ pub(crate) enum ManifestCommand {
         intent-gateway manifest check manifest.json --contracts contracts --json | jq '.refusals[].message'"
     )]
     Check(CheckArgs),
+    /// Write the manifest of a business that has no server and is reached by phone.
+    #[command(
+        after_help = "FORM is YAML or JSON: business_name, legal_name, phone, service_area, availability where it is not \
+        always open, and services, each with intent, pricing and perhaps a description. The manifest is printed; nothing is \
+        submitted. What such a business goes without stands in its head.\n\
+        Exit codes: 0 it is written, 1 the form is refused.\n\n\
+        Example:\n  intent-gateway manifest phone form.yaml --gateway https://gateway.example > manifest.yaml"
+    )]
+    Phone(PhoneArgs),
     /// Submit a manifest: it replaces the one before.
     #[command(after_help = "The token is taken from INTENT_GATEWAY_TOKEN, or got for INTENT_GATEWAY_CLIENT_ID and \
         INTENT_GATEWAY_CLIENT_SECRET.\n\
@@ -63,6 +72,24 @@ pub(crate) struct LiveArgs {
     /// The gateway to ask.
     #[arg(long, value_name = "URL")]
     pub(crate) gateway: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PhoneArgs {
+    /// The form.
+    pub(crate) form: PathBuf,
+    /// The gateway.
+    #[arg(long, value_name = "URL", env = "INTENT_GATEWAY_URL")]
+    pub(crate) gateway: String,
+    /// A token of that gateway, of the partner or of an admin who acts for it.
+    #[arg(long, value_name = "TOKEN", env = "INTENT_GATEWAY_TOKEN", hide_env_values = true, value_parser = parse_secret)]
+    pub(crate) token: Option<Secret>,
+    /// The account; without it, the one of the token.
+    #[arg(long, value_name = "ID", value_parser = parse_partner)]
+    pub(crate) account: Option<PartnerId>,
+    /// Print JSON, as the gateway answers.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]

@@ -5,6 +5,7 @@
 //! | how a file is read, and on which line what stands | `file`, `yaml` |
 //! | what is live | `catalogue` |
 //! | what a gateway would say of the file | `check` |
+//! | writing it for a business without a server | `phone` |
 //! | sending it | `submit` |
 //!
 //! Not here: any rule of a manifest. Those are the core's, and a gateway applies the same.
@@ -13,6 +14,7 @@ mod arguments;
 mod catalogue;
 mod check;
 mod file;
+mod phone;
 mod submit;
 mod yaml;
 
@@ -33,6 +35,7 @@ use crate::terminal::Palette;
 pub(crate) fn run(command: &ManifestCommand) -> ExitCode {
     exit_code(match command {
         ManifestCommand::Check(arguments) => check_one(arguments),
+        ManifestCommand::Phone(arguments) => phone::run(arguments),
         ManifestCommand::Submit(arguments) => submit::run(arguments),
     })
 }

@@ -59,7 +59,7 @@ fn with_choice(mut body: Value, arguments: &SubmitArgs) -> Value {
     body
 }
 
-fn show_refused(
+pub(super) fn show_refused(
     name: &str,
     file: &ManifestFile,
     violations: Vec<Violation>,

@@ -7,7 +7,7 @@ use axum::response::Response;
 use http::StatusCode;
 use intent_gateway_api::account::OverviewBody;
 use intent_gateway_api::connection::{ConnectionBody, EndpointRequest};
-use intent_gateway_api::manifest::{ManifestsBody, SubmittedBody};
+use intent_gateway_api::manifest::{ManifestsBody, PhoneManifestBody, SubmittedBody};
 use intent_gateway_domain::contract;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_onboarding::POLICY_URL;
@@ -93,11 +93,42 @@ pub(super) async fn submit_manifest(
     acting: Acting,
     JsonText(body): JsonText,
 ) -> Result<Response, Refusal> {
-    let manifest: Value = serde_json::from_str(&body).map_err(|error| {
-        Refusal::new(Code::InvalidRequest).message("The body cannot be read.").internal(error.to_string())
-    })?;
+    let manifest = read_value(&body)?;
     let submitted = app.onboarding.submissions.submit(&acting.account, &manifest, &acting.actor).await?;
     wire::json(StatusCode::OK, &SubmittedBody::from(submitted), RECORD_BYTES)
+}
+
+/// Writes the manifest of a business that has no server and is reached by phone, out of a short form.
+///
+/// Nothing is submitted or kept: the answer is the manifest, with what the checks at submit say of it, and what that path
+/// cannot do. What is wrong with the form is told as of a manifest, with places in the form.
+#[utoipa::path(
+    post, path = "/api/v1/business/tier2/manifest/{account_id}", tag = "business",
+    params(("account_id" = String, Path, description = "The account")),
+    request_body(content = Object, content_type = "application/json", description = "`business_name`, `legal_name`, \
+        `phone`, `service_area`, `availability` where it is not always open, and `services`, each with `intent`, `pricing` \
+        and perhaps a `description`"),
+    security(("bearer" = ["partner"]), ("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "The manifest, and the limits of the path", body = PhoneManifestBody),
+        (status = 400, description = "`INVALID_REQUEST` or `INVALID_INTENT`, with every violation", body = ErrorBody),
+        (status = 404, description = "`NOT_FOUND`: no such account", body = ErrorBody),
+    )
+)]
+pub(super) async fn write_phone_manifest(
+    State(app): State<Arc<App>>,
+    acting: Acting,
+    JsonText(body): JsonText,
+) -> Result<Response, Refusal> {
+    let written = app.onboarding.submissions.generate_by_phone(&acting.account, &read_value(&body)?).await?;
+    wire::json(StatusCode::OK, &PhoneManifestBody::from(written), RECORD_BYTES)
+}
+
+/// A body that means what the domain makes of it.
+fn read_value(body: &str) -> Result<Value, Refusal> {
+    serde_json::from_str(body).map_err(|error| {
+        Refusal::new(Code::InvalidRequest).message("The body cannot be read.").internal(error.to_string())
+    })
 }
 
 /// Shows the latest manifest and the one in force.

@@ -38,6 +38,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(statements::months))
         .routes(routes!(statements::statement))
         .routes(routes!(account::show_manifest, account::submit_manifest))
+        .routes(routes!(account::write_phone_manifest))
         .routes(routes!(account::show_connection, account::register_endpoint))
         .routes(routes!(credentials::show, credentials::issue))
         .routes(routes!(credentials::rotate))

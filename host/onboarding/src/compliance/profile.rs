@@ -202,7 +202,8 @@ fn name(at: &str, member: &str, written: &str, found: &mut Violations) {
     }
 }
 
-fn is_phone(text: &str) -> bool {
+/// Whether a text is written as telephone numbers are.
+pub(crate) fn is_phone(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let rest = text.strip_prefix('+').unwrap_or(text);
     let form = rest.chars().all(|c| c.is_ascii_digit() || matches!(c, ' ' | '-' | '(' | ')'));

@@ -5,6 +5,7 @@
 //! | what refuses a submission | [`submit`], `entry` |
 //! | what only warns and goes to the reviewer | `reviewed` |
 //! | the YAML authoring form | [`from_authoring`] |
+//! | the manifest of a business that is reached by phone | [`generate_by_phone`] |
 //! | draft, pending_review, approved, rejected | [`Status`], [`next_on_submit`] |
 //!
 //! A submission is refused only for what the specification has checked at submit, for an intent listed twice and for a
@@ -16,6 +17,7 @@
 mod authoring;
 mod catalogue;
 mod entry;
+mod phone;
 mod reviewed;
 mod status;
 mod submission;
@@ -27,6 +29,7 @@ use serde_json::{Map, Number, Value};
 
 pub use authoring::from_authoring;
 pub use catalogue::{Catalogue, LiveIntent};
+pub use phone::{PHONE_LIMITS, PhoneManifest, generate_by_phone};
 pub(crate) use status::next_on_submit;
 pub use status::{Decision, Status};
 pub use submission::{Terms, completion_callback, submit};

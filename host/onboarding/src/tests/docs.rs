@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::compliance::requirements;
 use crate::compliance::{DocumentKind, LegalEntityType, LicenceKind};
+use crate::manifest::PHONE_LIMITS;
 use crate::next::STEP_CODES;
 
 fn page() -> String {
@@ -55,4 +56,10 @@ fn steps() {
 fn kinds_of_documents() {
     let documented = first_column(&rows(&page(), "| document | what it is |"));
     assert_eq!(documented, DocumentKind::ALL.map(|kind| kind.as_str().to_owned()).into());
+}
+
+#[test]
+fn limits_of_the_phone() {
+    let documented = first_column(&rows(&page(), "| limit | means |"));
+    assert_eq!(documented, PHONE_LIMITS.map(|(code, _)| code.to_owned()).into());
 }

@@ -199,3 +199,33 @@ async fn a_profile_is_checked() {
     let kept = partner.put("accounts/*/profile", profile()).await.json();
     assert_eq!(kept["profile"]["gstin"], "27AAPFU0939F1ZV");
 }
+
+#[tokio::test]
+async fn a_business_that_is_reached_by_phone_gets_a_manifest_and_its_limits() {
+    let gateway = Gateway::new().await;
+    let partner = Partner::sign_up(&gateway).await;
+    let path = format!("/api/v1/business/tier2/manifest/{}", partner.id);
+    let write = async |form: Value| partner.send(Ask::json(&path, form.to_string())).await;
+    let form = json!({
+        "business_name": "Asha's Things",
+        "legal_name": "Asha Rao",
+        "phone": "+91 80 4000-1234",
+        "service_area": ["Bengaluru"],
+        "services": [{ "intent": INTENT, "pricing": { "min": 100, "max": 900, "currency": "INR" } }],
+    });
+    let written = write(form.clone()).await.json();
+    assert_eq!((&written["tier"], &written["manifest"]["business"]["tier"]), (&json!("tier2"), &json!("tier2")));
+    let limits = written["limits"].as_array().expect("limits");
+    assert!(limits.iter().any(|limit| limit["code"] == "NOT_SEARCHED"), "{written}");
+    assert_eq!(partner.get("manifest/*").await.refusal(), refused(404, "NOT_FOUND"), "nothing was submitted");
+    assert_eq!(partner.post("manifest/*", written["submission"].clone()).await.json()["status"], "draft");
+
+    let mut wrong = form;
+    wrong["phone"] = json!("later");
+    wrong["services"][0]["intent"] = json!("test.find_thing");
+    let refusal = write(wrong).await.json();
+    let found = refusal["error"]["violations"].as_array().expect("violations");
+    let places: Vec<&Value> = found.iter().map(|one| &one["pointer"]).collect();
+    assert_eq!(places, ["/phone", "/services/0/intent"]);
+    assert_eq!(write(json!([])).await.refusal(), refused(400, "INVALID_REQUEST"));
+}

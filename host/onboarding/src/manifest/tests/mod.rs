@@ -1,6 +1,7 @@
 //! One valid submission, and each rule broken once in it.
 
 mod authoring;
+mod phone;
 mod refused;
 mod warned;
 
