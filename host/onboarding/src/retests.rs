@@ -144,21 +144,39 @@ impl GoLiveTests {
                         failed.end_told = true;
                     }
                 }
-                let owner = keeper.require::<Account>(account.as_str(), "account").await?.value;
                 let mut change = Change::default();
                 change.put(&kept);
                 let detail = json!({"intents": ended});
                 let gateway = Actor::gateway();
                 change.audit.push(keeper.audit_entry(&gateway, "connection.retest_time_over", account, detail));
-                let subject = "Requests are not routed to you any more";
-                change.mail.push(keeper.mail(&owner.email, subject, ended_mail(&owner, &ended))?);
-                Ok(Proposal::new(change, true))
+                let listed = keeper.still_listed(account, ended).await?;
+                if !listed.is_empty() {
+                    let owner = keeper.require::<Account>(account.as_str(), "account").await?.value;
+                    let subject = "Requests are not routed to you any more";
+                    change.mail.push(keeper.mail(&owner.email, subject, ended_mail(&owner, &listed))?);
+                }
+                Ok(Proposal::new(change, !listed.is_empty()))
             })
             .await
     }
 }
 
 impl RecordKeeper {
+    /// Those of some intents that the manifest in force lists. Of the others there is nothing to tell: the partner has dropped
+    /// them itself.
+    async fn still_listed(
+        &self,
+        account: &PartnerId,
+        mut intents: Vec<IntentId>,
+    ) -> Result<Vec<IntentId>, OnboardingError> {
+        let manifests = load::<Manifests>(&*self.store, account.as_str()).await?;
+        let approved = manifests.and_then(|kept| kept.value.approved);
+        intents.retain(|intent| {
+            approved.as_ref().is_some_and(|approved| approved.manifest.entry(intent.as_str()).is_some())
+        });
+        Ok(intents)
+    }
+
     /// Whether an intent is among those that requests are routed to, were the connection live.
     async fn is_routable(
         &self,

@@ -3,7 +3,7 @@
 use futures_executor::block_on;
 use serde_json::json;
 
-use super::world::{INTENT, World, actor, endpoint};
+use super::world::{INTENT, World, actor, endpoint, manifest};
 use crate::TestOrder;
 use crate::records::Connection;
 use intent_gateway_domain::error::CallFailure;
@@ -125,6 +125,23 @@ fn every_gateway_sees_the_end_though_it_was_down_when_it_came() {
     assert_eq!(about(&world.mails(), "not routed").len(), 1);
     block_on(another.refresh()).expect("readable");
     assert!(!another.is_due());
+}
+
+#[test]
+fn nobody_is_told_of_an_intent_that_it_has_dropped() {
+    let world = World::new();
+    let account = world.live();
+    world.answer(false);
+    world.retest(&account, &seen());
+    let mut other = manifest(true);
+    other["intents"][0]["intent"] = json!("test.find_others");
+    block_on(world.onboarding.submissions.submit(&account, &other, &actor("partner"))).expect("accepted");
+    world.approve(&account);
+    world.mails();
+    world.pass_ms(RETEST_GRACE_MS);
+    world.look();
+    assert!(world.mails().is_empty());
+    assert!(!world.onboarding.live.is_due(), "and nothing is due any more");
 }
 
 #[test]
