@@ -8,8 +8,8 @@
 //!   all that it holds), [`Violation`](intent_gateway_domain::contract::Violation),
 //!   [`Axes`](intent_gateway_domain::contract::Axes), what a classification came to, a finding's severity, the receipt of a
 //!   ranking, who acted, the steps of a probe, samples and items of a go-live check, the percentiles of calls;
-//! - of `onboarding`: states of connections, manifests and reviews, a manifest's flags, a review's checklist, inflated
-//!   signals, the profile of a business, the next steps of an account;
+//! - of `onboarding`: states of connections, manifests and reviews, a manifest's flags, a review's checklist and how the
+//!   partner sees it, inflated signals, the profile of a business, the next steps of an account;
 //! - of `outbound`: the state of a breaker;
 //! - of `ledger`: accounts, a statement's totals, the acknowledgement of a report.
 //!

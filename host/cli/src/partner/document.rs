@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
@@ -19,6 +20,9 @@ use crate::access::parse_partner;
 use crate::outcome::{CommandError, Verdict, fail, print_json, usage};
 use crate::print;
 use crate::terminal::{Palette, harmless};
+
+/// A document is for whoever fetched it, and for nobody else on the machine.
+const FILE_MODE: u32 = 0o600;
 
 /// Upload documents for the review, list and remove them; read them, as the platform team.
 #[derive(Debug, Subcommand)]
@@ -167,7 +171,7 @@ fn fetch(arguments: &FetchArgs) -> Result<Verdict, CommandError> {
     let answer = open(common)?.get_file(&format!("/api/v1/admin/accounts/{id}/documents/{document}"));
     let bytes = answer.map_err(fail)?;
     // Nothing that is there is written over.
-    let file = OpenOptions::new().write(true).create_new(true).open(output);
+    let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(output);
     let written = file.and_then(|mut file| file.write_all(&bytes));
     written.with_context(|| format!("cannot write {}", output.display())).map_err(usage)?;
     if common.json {

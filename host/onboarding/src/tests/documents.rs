@@ -52,7 +52,7 @@ fn a_document_is_kept_sealed_and_read_by_the_team_on_record() {
     let account = world.account();
     let kept = world.upload(&account, PDF).expect("kept");
     assert_eq!((kept.file_name.as_str(), kept.size_bytes), ("licence.pdf", PDF.len() as u64));
-    assert_eq!(world.listed(&account), [kept.clone()]);
+    assert_eq!(world.listed(&account), std::slice::from_ref(&kept));
     let everything = world.store.everything();
     assert!(!everything.contains("%PDF") && !everything.contains("the shop licence"), "nothing stands in plain");
     assert_eq!(world.upload(&account, PDF).expect("the same"), kept, "a repeated upload makes no second one");
