@@ -285,6 +285,12 @@ impl Gateway {
         self.send(self.asked(method, path, body).header("x-user-id", user), token.unwrap_or_default()).await
     }
 
+    /// Posts a file.
+    pub(crate) async fn post_file(&self, path: &str, media_type: &str, file: &'static [u8], token: &str) -> Answer {
+        let request = self.client.post(format!("{}{path}", self.server.url)).header("content-type", media_type);
+        self.send(request.body(file), token).await
+    }
+
     fn asked(&self, method: &str, path: &str, body: Option<&Value>) -> reqwest::RequestBuilder {
         let method = method.parse().expect("a method");
         let request = self.client.request(method, format!("{}{path}", self.server.url));

@@ -208,6 +208,13 @@ fn body(name: &str, reference: &str) -> Value {
             json!({"intent": INTENT, "code": code, "external_id": order, "reason": "by a stranger"})
         }
         "suspend" | "lift" | "accept-drift" => json!({"reason": "by a stranger"}),
+        "{account_id}" if name.contains("/tier2/") => json!({
+            "business_name": "CoolCar",
+            "legal_name": "CoolCar",
+            "phone": "+91 80 4000-1234",
+            "service_area": ["Bengaluru"],
+            "services": [{"intent": INTENT, "pricing": {"min": 500, "max": 900, "currency": "INR"}}],
+        }),
         "{account_id}" if name.contains("/manifest/") => manifest(true),
         "{account_id}" if name.contains("/connection/") => {
             json!({"kind": "mcp", "url": "https://stranger.example/mcp"})
@@ -226,6 +233,8 @@ async fn state(platform: &Platform, business: &Business) -> Vec<Value> {
         seen.push(platform.gateway.admin_get(&format!("/{path}")).await);
     }
     seen.push(platform.get(&business.path("accounts"), platform.gateway.admin_token()).await.body);
+    let documents = format!("{}/documents", business.path("accounts"));
+    seen.push(platform.get(&documents, platform.gateway.admin_token()).await.body);
     seen
 }
 
@@ -268,6 +277,10 @@ async fn no_operation_opens_to_a_token_that_is_not_for_it() {
     assert_eq!(reported.status, 200, "{}", reported.body);
     let statement = platform.gateway.admin_get("/ledger/entries").await["entries"][0]["month"].clone();
     let month = statement.as_str().expect("a month").to_owned();
+    let documents = format!("{}/documents", own.path("accounts"));
+    let licence = format!("{documents}?kind=shop&name=licence.pdf");
+    let kept = platform.gateway.post_file(&licence, "application/pdf", b"%PDF-1.7 a licence", &own.token).await;
+    let document = kept.body["id"].as_str().unwrap_or_else(|| panic!("{}", kept.body)).to_owned();
     let sent = platform.post(&own.path("manifest"), &own.token, manifest(true)).await;
     let review = sent.body["review"].as_str().unwrap_or_else(|| panic!("{}", sent.body)).to_owned();
     let other = platform.sign_up("ops@warmcar.example").await;
@@ -284,6 +297,7 @@ async fn no_operation_opens_to_a_token_that_is_not_for_it() {
         "number" => "1".to_owned(),
         "month" => month.clone(),
         "receipt" => receipt.clone(),
+        "document" => document.clone(),
         "tool" => "create_ac_service_booking".to_owned(),
         other => panic!("no value is known for the parameter `{other}`"),
     };
@@ -327,9 +341,15 @@ async fn no_operation_opens_to_a_token_that_is_not_for_it() {
 async fn assert_real(platform: &Platform, operation: &Operation) {
     let Operation { name, method, .. } = operation;
     // The first takes a component, the second would end the search that comes after it, and the third takes an account that
-    // a user's browser has linked.
-    let apart =
-        ["POST /api/v1/admin/contracts", "DELETE /api/v1/admin/intents/{intent}", "DELETE /api/v1/links/{partner}"];
+    // a user's browser has linked. The others take and hand over files.
+    let apart = [
+        "POST /api/v1/admin/contracts",
+        "DELETE /api/v1/admin/intents/{intent}",
+        "DELETE /api/v1/links/{partner}",
+        "GET /api/v1/admin/accounts/{id}/documents/{document}",
+        "POST /api/v1/business/tier1/accounts/{account_id}/documents",
+        "PUT /api/v1/business/tier1/accounts/{account_id}/documents/{document}",
+    ];
     if apart.contains(&name.as_str()) {
         return;
     }
