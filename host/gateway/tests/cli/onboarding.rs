@@ -116,13 +116,39 @@ fn a_partner_checks_submits_and_looks_at_itself() {
 
     let (code, told, _) = end_span(&platform.as_partner(&["partner", "status"]));
     assert_eq!(code, 0, "{told}");
-    assert!(told.contains(&platform.account) && told.contains("MANIFEST    partner  Submit a manifest."), "{told}");
+    let step = "MANIFEST  (partner, manifest)\n    Submit a manifest: `intent-gateway manifest submit FILE --review`";
+    assert!(told.contains(&platform.account) && told.contains(step), "{told}");
     let (code, told, complaint) = end_span(&platform.as_partner(&["partner", "list"]));
     assert_eq!((code, told.as_str()), (1, ""));
     assert!(complaint.contains("[FORBIDDEN, HTTP 403, request "), "{complaint}");
     let (code, _, complaint) = end_span(&platform.as_partner(&["partner", "status", "ptr_ffffffffffffffff"]));
     assert_eq!(code, 1);
     assert!(complaint.contains("FORBIDDEN"), "{complaint}");
+}
+
+#[test]
+fn a_partner_uploads_a_document_and_the_team_reads_it() {
+    let platform = Platform::start();
+    platform.write("licence.pdf", "%PDF-1.7 the licence");
+    platform.write("page.pdf", "<html>");
+    let add = |file| end_span(&platform.as_partner(&["partner", "document", "add", file, "--kind", "shop"]));
+    assert!(matches!(add("page.pdf"), (2, _, complaint) if complaint.contains("is no PDF, PNG or JPEG")));
+    let (code, told, complaint) = add("licence.pdf");
+    assert_eq!(code, 0, "{complaint}");
+    let id = told.split_whitespace().find(|word| word.starts_with("doc_")).expect("an identifier");
+    let id = id.trim_end_matches(':').to_owned();
+    let (_, listed, _) = end_span(&platform.as_partner(&["partner", "document", "list"]));
+    assert!(listed.lines().any(|row| row.starts_with(&id) && row.contains("licence.pdf")), "{listed}");
+
+    let fetch = ["partner", "document", "fetch", &platform.account, &id, "--output", "seen.pdf"];
+    assert_eq!(end_span(&platform.as_partner(&fetch)).0, 1, "not even its own");
+    let (code, _, complaint) = end_span(&platform.as_admin(&fetch));
+    assert_eq!(code, 0, "{complaint}");
+    let seen = platform.folder.path().join("seen.pdf");
+    assert_eq!(std::fs::read(&seen).expect("written"), b"%PDF-1.7 the licence");
+    assert_eq!(end_span(&platform.as_admin(&fetch)).0, 2, "nothing is written over");
+    let (code, told, _) = end_span(&platform.as_partner(&["partner", "document", "remove", &id]));
+    assert_eq!((code, told), (0, format!("{id} is removed\n")));
 }
 
 #[test]
