@@ -40,13 +40,18 @@ pub(crate) const AC_SERVICE: &str = "auto.book_ac_service";
 /// Builds the gateway and the partners in Rust.
 pub(crate) fn build(profile: &str) -> anyhow::Result<()> {
     step("Building the gateway and the partners in Rust");
+    run(&mut build_command(profile))
+}
+
+/// The command that builds them.
+pub(crate) fn build_command(profile: &str) -> Command {
     let mut build = cargo();
     build.args(["build", "--locked", "--package", "intent-gateway"]);
     build.args(["--package", "partner-rust", "--package", "partner-canned", "--package", "signing-sample"]);
     if profile == "release" {
         build.arg("--release");
     }
-    run(&mut build)
+    build
 }
 
 fn log_file(folder: &Path, name: &str) -> anyhow::Result<File> {
@@ -265,6 +270,22 @@ impl Gateway {
         Ok((response.status().as_u16(), response.body_mut().read_json()?))
     }
 
+    /// Posts bytes as they are, with the headers that a partner signs with; the status and the answer.
+    pub(crate) fn post_signed(
+        &self,
+        path: &str,
+        headers: &[(&str, String)],
+        body: Vec<u8>,
+    ) -> anyhow::Result<(u16, Value)> {
+        let mut request = ureq::http::Request::builder().method("POST").uri(format!("{}{path}", self.server.url));
+        request = request.header("content-type", "application/json");
+        for (name, value) in headers {
+            request = request.header(*name, value);
+        }
+        let mut response = self.agent.run(request.body(body)?)?;
+        Ok((response.status().as_u16(), response.body_mut().read_json()?))
+    }
+
     /// Reads JSON as an admin.
     pub(crate) fn get(&self, path: &str) -> anyhow::Result<Value> {
         let request = self.agent.get(format!("{}{path}", self.server.url));
@@ -275,6 +296,11 @@ impl Gateway {
         }
         Ok(body)
     }
+}
+
+/// The key that a partner of the demo signs its completion reports with. It opens nothing outside this machine.
+pub(crate) fn signing_key(partner: &str) -> String {
+    format!("whsec_demo_{partner}_not_for_use_anywhere_else")
 }
 
 fn config_text(folder: &Path, contracts: &Path, partners: &[DemoPartner]) -> String {
@@ -291,10 +317,15 @@ fn config_text(folder: &Path, contracts: &Path, partners: &[DemoPartner]) -> Str
         let [time, taste, budget, safety] = partner.declared;
         write!(
             text,
-            "\n[[partners]]\nid = {:?}\nname = {:?}\nurl = {:?}\n\n[[partners.listings]]\n\
+            "\n[[partners]]\nid = {:?}\nname = {:?}\nurl = {:?}\nwebhook_signing_key = {:?}\n\n[[partners.listings]]\n\
              intent = {:?}\nservice_area = [{:?}]\n\
              ttbs_signals = {{ time = {time}, taste = {taste}, budget = {budget}, safety = {safety} }}\n",
-            partner.id, partner.name, partner.server.url, partner.intent, partner.area
+            partner.id,
+            partner.name,
+            partner.server.url,
+            signing_key(partner.id),
+            partner.intent,
+            partner.area
         )
         .expect("writing to a string does not fail");
     }

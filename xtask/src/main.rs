@@ -14,7 +14,9 @@ mod fuzz;
 mod gateway;
 mod guests;
 mod postal_codes;
+mod progress;
 mod readme;
+mod table;
 mod test;
 mod tools;
 

@@ -1,6 +1,10 @@
 //! `cargo xtask demo`: the product doing its job on real input, from nothing, in one command.
 
+mod order;
+mod shown;
+
 use std::path::Path;
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -12,11 +16,11 @@ use serde_json::{Value, json};
 use crate::command::{root, step};
 use crate::gateway::{self, Gateway, SWAP_MAX};
 use crate::guests;
+use crate::progress::{run_logged, show_time};
+use shown::{array, text, text_list};
 
 /// How many searches run at once while the contract is swapped.
 const SEARCHERS: usize = 4;
-/// Options that are shown of a ranking.
-const SHOWN_MAX: usize = 10;
 const UTTERANCE: &str = "my car's AC blows warm air";
 /// Contracts that are shipped later, with their packages.
 const MORE_INTENTS: [(&str, &str); 2] = [
@@ -27,10 +31,24 @@ const MORE_INTENTS: [(&str, &str); 2] = [
 const SHOWN_OF_MORE: usize = 3;
 const TWO_WISHES: &str = "I bought a scooter and need insurance for it, and book me a yoga class tomorrow morning";
 
+/// How long each part took, in the order in which they ran.
+#[derive(Default)]
+struct Timings(Vec<(&'static str, Duration)>);
+
+impl Timings {
+    /// Does a part and keeps its time.
+    fn measure<T>(&mut self, what: &'static str, part: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+        let begun = Instant::now();
+        let outcome = part()?;
+        self.0.push((what, begun.elapsed()));
+        Ok(outcome)
+    }
+}
+
 /// Runs the demo; with `keep`, leaves everything running until Ctrl-C.
 pub(crate) fn run(keep: bool) -> anyhow::Result<()> {
-    guests::build_all()?;
-    gateway::build("debug")?;
+    build()?;
+    let mut timings = Timings::default();
     let folder = root().join("target/demo");
     if folder.exists() {
         std::fs::remove_dir_all(&folder).context("cannot clear the folder of an earlier demo")?;
@@ -41,25 +59,34 @@ pub(crate) fn run(keep: bool) -> anyhow::Result<()> {
     let gateway = Gateway::start("debug", &folder, &partners, &[])?;
 
     step("Shipping the contract of auto.book_ac_service 1.0.0");
-    gateway.ship(&guests::component_path(guests::CONTRACTS, "auto-book-ac-service"))?;
-    wait_for_version(&gateway, gateway::AC_SERVICE, "1.0.0")?;
+    timings.measure("a contract from file to live", || {
+        gateway.ship(&guests::component_path(guests::CONTRACTS, "auto-book-ac-service"))?;
+        wait_for_version(&gateway, gateway::AC_SERVICE, "1.0.0")
+    })?;
 
     step(&format!("Classifying \"{UTTERANCE}\""));
-    let (_, classified) = gateway.post("/api/v1/classify", &json!({"utterance": UTTERANCE}))?;
-    println!("   {} ({})", classified["intent"].as_str().unwrap_or("no intent"), classified["decision"]);
+    let (_, classified) =
+        timings.measure("classification", || gateway.post("/api/v1/classify", &json!({"utterance": UTTERANCE})))?;
+    println!("   {} ({})", classified["intent"].as_str().unwrap_or("no intent"), text(&classified, "decision"));
 
     step("Searching");
-    let before = search(&gateway)?;
-    show_partners(&before);
-    show_options(&before);
-    show_dropped(&before);
+    let before = timings.measure("search, first", || search(&gateway))?;
+    shown::show_partners(&before);
+    shown::show_options(&before);
+    shown::show_dropped(&before);
+
+    step("Booking the best option, and the report when the work is done");
+    order::run(&gateway, &before, &folder, &mut timings)?;
 
     step("Shipping version 1.0.1, which puts safety first, with searches in flight");
     let after = swap_under_load(&gateway)?;
-    show_options(&after);
-    show_movement(&before, &after);
+    shown::show_options(&after);
+    shown::show_movement(&before, &after);
 
     more_intents(&gateway)?;
+    timings.measure("search, warm", || search(&gateway))?;
+    step("How long the parts took, each as the caller saw it, in a build without optimisation");
+    shown::show_timings(&timings.0);
 
     if keep {
         show_hints(&gateway, &folder);
@@ -68,6 +95,21 @@ pub(crate) fn run(keep: bool) -> anyhow::Result<()> {
         gateway.server.stop()?;
     }
     println!("\nThe demo went through. Logs and state: target/demo");
+    Ok(())
+}
+
+/// Builds contracts, gateway and partners, with what the compilers say in a file.
+fn build() -> anyhow::Result<()> {
+    step("Building; what the compilers say goes to target/demo-build.log");
+    let log = root().join("target/demo-build.log");
+    std::fs::create_dir_all(root().join("target"))?;
+    if log.exists() {
+        std::fs::remove_file(&log).context("cannot clear the log of an earlier build")?;
+    }
+    let mut contracts = Command::new(std::env::current_exe()?);
+    let first = run_logged(contracts.current_dir(root()).arg("guests"), "the contracts", &log)?;
+    let second = run_logged(&mut gateway::build_command("debug"), "the gateway and the partners", &log)?;
+    eprintln!("   {} in all; the next time it is faster", show_time(first + second));
     Ok(())
 }
 
@@ -123,7 +165,7 @@ fn more_intents(gateway: &Gateway) -> anyhow::Result<()> {
         wait_for_version(gateway, intent, "1.0.0")?;
     }
     let (_, classified) = gateway.post("/api/v1/classify", &json!({"utterance": TWO_WISHES}))?;
-    println!("   \"{TWO_WISHES}\": {}, also {}", text(&classified, "intent"), classified["also"]);
+    println!("   \"{TWO_WISHES}\": {}, also {}", text(&classified, "intent"), text_list(&classified["also"]));
     for (intent, package) in MORE_INTENTS {
         let sample = root().join("plugins").join(package).join("samples/request.json");
         let request: Value = serde_json::from_slice(&std::fs::read(&sample)?)?;
@@ -132,12 +174,7 @@ fn more_intents(gateway: &Gateway) -> anyhow::Result<()> {
             bail!("the search of {intent} answered {status}: {answer}");
         }
         println!("\n   {intent}: {} options, the best:", array(&answer, "options").len());
-        for option in array(&answer, "options").iter().take(SHOWN_OF_MORE) {
-            let total = option["total"].as_f64().unwrap_or(f64::NAN);
-            let card = &option["card"];
-            let shown = card["header"].as_str().unwrap_or_else(|| text(card, "class_name"));
-            println!("   {shown:<40} {total:.3}");
-        }
+        shown::show_best(&answer, SHOWN_OF_MORE);
     }
     Ok(())
 }
@@ -183,81 +220,6 @@ fn swap_under_load(gateway: &Gateway) -> anyhow::Result<Value> {
         bail!("a search failed during the swap: {failure}");
     }
     search(gateway)
-}
-
-fn array<'a>(value: &'a Value, key: &str) -> &'a [Value] {
-    value[key].as_array().map_or(&[], Vec::as_slice)
-}
-
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value[key].as_str().unwrap_or("-")
-}
-
-fn show_partners(answer: &Value) {
-    for partner in array(answer, "partners") {
-        let detail = match partner["status"].as_str() {
-            Some("answered") => format!("{} options in {} ms", partner["options"], partner["elapsed_ms"]),
-            _ => format!("{}: {}", text(partner, "code"), text(partner, "message")),
-        };
-        println!("   {:<16} {:<9} {detail}", text(partner, "partner"), text(partner, "status"));
-    }
-}
-
-fn show_options(answer: &Value) {
-    println!(
-        "\n   ranked by contract {} ({}...)\n",
-        version(answer),
-        answer["contract"]["digest"].as_str().unwrap_or("").get(..12).unwrap_or("")
-    );
-    println!(
-        "   {:>2}  {:<30} {:>7}  {:>6}  {:>5} {:>5} {:>6} {:>6}  badge",
-        "#", "provider", "INR", "total", "time", "taste", "budget", "safety"
-    );
-    let options = array(answer, "options");
-    for (index, option) in options.iter().take(SHOWN_MAX).enumerate() {
-        let (card, axes) = (&option["card"], &option["axes"]);
-        let header: String = text(card, "header").chars().take(30).collect();
-        let number = |key: &str| axes[key].as_f64().unwrap_or(f64::NAN);
-        println!(
-            "   {:>2}  {header:<30} {:>7}  {:>6.3}  {:>5.2} {:>5.2} {:>6.2} {:>6.2}  {}",
-            index + 1,
-            card["price"]["amount_inr"],
-            option["total"].as_f64().unwrap_or(f64::NAN),
-            number("time"),
-            number("taste"),
-            number("budget"),
-            number("safety"),
-            text(card, "badge"),
-        );
-    }
-    if options.len() > SHOWN_MAX {
-        println!("       ... and {} more", options.len() - SHOWN_MAX);
-    }
-}
-
-fn show_dropped(answer: &Value) {
-    println!("\n   dropped:");
-    for dropped in array(answer, "dropped") {
-        let id = dropped["option_id"].as_str().map_or_else(|| format!("#{}", dropped["position"]), str::to_owned);
-        for violation in array(dropped, "violations") {
-            println!(
-                "   {:<14} {id:<20} {:<22} {:<36} {}",
-                text(dropped, "partner"),
-                text(violation, "code"),
-                text(violation, "pointer"),
-                text(violation, "message")
-            );
-        }
-    }
-}
-
-fn show_movement(before: &Value, after: &Value) {
-    let ids = |answer: &Value| -> Vec<String> {
-        array(answer, "options").iter().map(|option| text(&option["option"], "slot_id").to_owned()).collect()
-    };
-    let (before, after) = (ids(before), ids(after));
-    let moved = before.iter().zip(&after).filter(|(before, after)| before != after).count();
-    println!("\n   {moved} of {} places are taken by another option than before", after.len());
 }
 
 fn show_hints(gateway: &Gateway, folder: &Path) {
