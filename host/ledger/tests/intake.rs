@@ -271,6 +271,57 @@ fn refusals_leave_nothing_behind() {
 }
 
 #[test]
+fn everything_wrong_with_a_report_is_told_at_once() {
+    let world = World::new(&["1.0.0", "1.1.0"]);
+    // The contract finds a common member wrong as the host does, and one of its own.
+    let strict = |version: &str| {
+        let contract = ScriptedContract::new(descriptor(version)).with_digest(Digest::of(version.as_bytes()));
+        Arc::new(contract.on_check_completion(|_, report, _| {
+            let report: Value = serde_json::from_str(report).expect("an object");
+            if report["notes"] == "trap" {
+                return Err(ContractFault::Trap("unreachable".to_owned()).into());
+            }
+            Err(refusal("INVALID_REQUEST", [violation("/amount_inr", "OUT_OF_RANGE"), violation("/done", "NO_GOOD")]))
+        }))
+    };
+    let contract = strict("2.0.0");
+    world.contracts.activate(contract.clone());
+    let told = |body: &str| match world.send(body).expect_err("refused") {
+        IntakeError::Refused(refusal) => {
+            assert_eq!(refusal.code, "INVALID_REQUEST");
+            let told = refusal.violations.into_iter().map(|found| format!("{} {}", found.pointer, found.code));
+            told.collect::<Vec<_>>()
+        }
+        other => panic!("{other:?}"),
+    };
+    let common = ["/amount_inr OUT_OF_RANGE", "/closed_at BAD_FORMAT"];
+    let all = [common[0], common[1], "/done NO_GOOD"];
+    let mut wrong = report();
+    (wrong["amount_inr"], wrong["closed_at"]) = (json!(-1), json!("yesterday"));
+    assert_eq!(told(&wrong.to_string()), all, "the common ones first, nothing twice");
+    // Without what names the order, too.
+    wrong["external_id"] = json!(7);
+    assert_eq!(told(&wrong.to_string()), ["/external_id WRONG_TYPE", all[0], all[1], all[2]]);
+    wrong["external_id"] = json!("BK-1");
+    // A contract that fails or is not there takes nothing away, and a body that is no object is asked of nobody.
+    wrong["notes"] = json!("trap");
+    assert_eq!(told(&wrong.to_string()), common);
+    wrong["notes"] = json!("");
+    let asked = contract.calls().len();
+    wrong["intent"] = json!("test.other");
+    assert_eq!(told(&wrong.to_string()), common);
+    wrong["intent"] = json!("no intent");
+    assert_eq!(told(&wrong.to_string()), ["/intent BAD_FORMAT", common[0], common[1]]);
+    assert_eq!(told("[1]"), [" WRONG_TYPE"]);
+    assert_eq!(contract.calls().len(), asked);
+    // What was quoted by another version is judged by that one, which finds nothing more.
+    wrong["intent"] = json!("test.find_things");
+    world.quote("1.0.0", &[json!({"done": "gas", "where": "here"})]);
+    assert_eq!(told(&wrong.to_string()), common);
+    assert_eq!((contract.calls().len(), world.entries().len(), world.found().len()), (asked, 0, 0));
+}
+
+#[test]
 fn the_version_that_ranked_judges_and_a_stand_in_is_told() {
     let world = World::new(&["1.0.0", "1.1.0"]);
     let judge = |external_id: &str| {

@@ -2,7 +2,8 @@
 //!
 //! In this order, and each step only after the one before: nothing parses a body whose signature does not hold, a report
 //! that was booked before is answered without judging it anew (another version might say otherwise), and what is
-//! acknowledged is in the ledger.
+//! acknowledged is in the ledger. A report whose common members are wrong is shown to its contract too, so that its sender
+//! is told everything at once; whatever the contract says, it is refused.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use serde::Serialize;
 
 use super::keyring::{KeyRing, Stale};
 use super::signature::{Presented, SignatureError, VerifiedSignature};
-use super::{Arrival, Report};
+use super::{Arrival, Malformed, Report, ReportKey};
 use crate::{
     Booked, Booking, DeskError, Entry, Judge, JudgedReport, KnownOrder, OrderQuery, ReportDesk, Unbookable, post,
 };
@@ -18,7 +19,7 @@ use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::contract::{CallContext, CheckedCompletion, Refusal, Violation};
 use intent_gateway_domain::error::{ContractError, ContractFault};
 use intent_gateway_domain::findings::{Finding, Severity};
-use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
 use intent_gateway_domain::ports::{Contract, Contracts};
 use intent_gateway_domain::receipt::QuotedOptions;
@@ -136,7 +137,10 @@ impl Intake {
         let VerifiedSignature { .. } = self.keys.with(partner, now, |keys| keys.verify(presented, body, now))??;
         // There are keys of nobody but partners, so this holds wherever a signature does.
         let partner = PartnerId::parse(partner).map_err(|_| SignatureError::Wrong)?;
-        let report = Report::parse(body).map_err(IntakeError::Refused)?;
+        let report = match Report::read(body) {
+            Ok(report) => report,
+            Err(malformed) => return Err(self.refuse(malformed, &partner, body, now).await),
+        };
         let asked = OrderQuery { order: report.key(&partner), request_id: report.request_id.clone() };
         let KnownOrder { booked, quoted } = self.desk.look_up(asked).await?;
         if let Some(entry) = booked {
@@ -167,6 +171,49 @@ impl Intake {
         }
     }
 
+    /// The refusal of a report whose common members are wrong, with what its contract finds wrong besides: the common ones
+    /// first, and nothing twice. The contract is not asked where nobody can tell which it would be.
+    async fn refuse(&self, malformed: Malformed, partner: &PartnerId, body: &[u8], now: Timestamp) -> IntakeError {
+        let Malformed { mut refusal, intent, external_id, request_id } = malformed;
+        let (Some(intent), Ok(text)) = (intent, std::str::from_utf8(body)) else {
+            return IntakeError::Refused(refusal);
+        };
+        let quoted = match (external_id, &request_id) {
+            (Some(external_id), Some(request_id)) => {
+                let order = ReportKey { partner: partner.clone(), intent: intent.clone(), external_id };
+                let asked = OrderQuery { order, request_id: request_id.clone() };
+                match self.desk.look_up(asked).await {
+                    Ok(known) => known.quoted,
+                    Err(error) => return error.into(),
+                }
+            }
+            _ => Vec::new(),
+        };
+        let Some((contract, _)) = self.judge_of(&intent, &quoted) else { return IntakeError::Refused(refusal) };
+        let context = CallContext { request_id: request_id.unwrap_or_default(), now };
+        match contract.check_completion(&context, text, None).await {
+            Err(ContractError::Refused(Refusal { violations, .. })) => {
+                for violation in violations {
+                    let known =
+                        |listed: &Violation| (&listed.pointer, &listed.code) == (&violation.pointer, &violation.code);
+                    if !refusal.violations.iter().any(known) {
+                        refusal.violations.push(violation);
+                    }
+                }
+            }
+            // Its fault is counted against the version. The report is refused either way.
+            Ok(_) | Err(ContractError::Fault(_)) => {}
+        }
+        IntakeError::Refused(refusal)
+    }
+
+    /// The contract that judges a report, and whether it stands in for the one that ranked.
+    fn judge_of(&self, intent: &IntentId, quoted: &[QuotedOptions]) -> Option<(Arc<dyn Contract>, bool)> {
+        let routed = quoted.iter().find_map(|quoted| self.contracts.find_loaded(quoted.contract));
+        let stand_in = routed.is_none();
+        Some((routed.or_else(|| self.contracts.live(intent.as_str()))?, stand_in))
+    }
+
     /// Has the contract judge the report: the version that ranked what was quoted, or the live one in its stead.
     async fn judge(
         &self,
@@ -175,12 +222,8 @@ impl Intake {
         quoted: &[QuotedOptions],
         now: Timestamp,
     ) -> Result<Judgement, IntakeError> {
-        let routed = quoted.iter().find_map(|quoted| self.contracts.find_loaded(quoted.contract));
-        let stand_in = routed.is_none();
-        let contract = match routed.or_else(|| self.contracts.live(report.intent.as_str())) {
-            Some(contract) => contract,
-            None => return Err(IntakeError::UnknownIntent(report.intent.to_string())),
-        };
+        let judge = self.judge_of(&report.intent, quoted);
+        let (contract, stand_in) = judge.ok_or_else(|| IntakeError::UnknownIntent(report.intent.to_string()))?;
         let context = CallContext { request_id: report.request_id.clone(), now };
         let checked = best_fit(&*contract, &context, text, quoted).await?;
         report.confirm(&checked)?;

@@ -65,6 +65,17 @@ pub struct Report {
     pub content: Digest,
 }
 
+/// A body that is no report, with what of it could be read all the same.
+#[derive(Debug)]
+pub(crate) struct Malformed {
+    /// `INVALID_REQUEST` with every violation of the common members.
+    pub(crate) refusal: Refusal,
+    /// The intent, where the body is an object that names one: its contract can judge the rest.
+    pub(crate) intent: Option<IntentId>,
+    pub(crate) external_id: Option<String>,
+    pub(crate) request_id: Option<String>,
+}
+
 /// What a report is booked under, once (design: Completion).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReportKey {
@@ -108,12 +119,23 @@ impl Report {
     /// # Errors
     /// `INVALID_REQUEST` with every violation.
     pub fn parse(body: &[u8]) -> Result<Self, Refusal> {
+        Self::read(body).map_err(|malformed| malformed.refusal)
+    }
+
+    /// As [`parse`](Self::parse), with what could be read of a body that is refused.
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Malformed> {
         let mut found = Violations::default();
-        let read = read(body, &mut found);
-        match read {
-            Some(report) if found.is_empty() => Ok(report),
-            _ => Err(Refusal::invalid_request(found.into_vec())),
+        let read = read(body, &mut found).unwrap_or_default();
+        let ReadMembers { intent, external_id, request_id, amounts, closed_at, status, content } = read;
+        if found.is_empty()
+            && let (Some(intent), Some(external_id), Some(request_id)) = (&intent, &external_id, &request_id)
+            && let (Some(amounts), Some(closed_at), Some(status), Some(content)) = (amounts, closed_at, status, content)
+        {
+            let (intent, external_id, request_id) = (intent.clone(), external_id.clone(), request_id.clone());
+            return Ok(Self { intent, external_id, request_id, amounts, closed_at, status, content });
         }
+        let refusal = Refusal::invalid_request(found.into_vec());
+        Err(Malformed { refusal, intent, external_id, request_id })
     }
 
     /// The key of this report when it comes from `partner`.
@@ -156,7 +178,20 @@ impl Report {
     }
 }
 
-fn read(body: &[u8], found: &mut Violations) -> Option<Report> {
+/// The common members of an object, as far as they could be read.
+#[derive(Default)]
+struct ReadMembers {
+    intent: Option<IntentId>,
+    external_id: Option<String>,
+    request_id: Option<String>,
+    amounts: Option<Amounts>,
+    closed_at: Option<Timestamp>,
+    status: Option<String>,
+    content: Option<Digest>,
+}
+
+/// Reads the common members and notes what is wrong; none where the body is no object.
+fn read(body: &[u8], found: &mut Violations) -> Option<ReadMembers> {
     let raw: &RawValue = match std::str::from_utf8(body).map(serde_json::from_str) {
         Ok(Ok(raw)) => raw,
         Ok(Err(error)) => {
@@ -185,14 +220,14 @@ fn read(body: &[u8], found: &mut Violations) -> Option<Report> {
     let closed_at = fields.closed_at();
     let status = fields.text("status", STATUS_MAX_CHARS);
     let content = content::digest(&members, found);
-    Some(Report {
-        intent: intent?,
-        external_id: external_id?.into_owned(),
-        request_id: request_id?.into_owned(),
-        amounts: amounts?,
-        closed_at: closed_at?,
-        status: status?.into_owned(),
-        content,
+    Some(ReadMembers {
+        intent,
+        external_id: external_id.map(Cow::into_owned),
+        request_id: request_id.map(Cow::into_owned),
+        amounts,
+        closed_at,
+        status: status.map(Cow::into_owned),
+        content: Some(content),
     })
 }
 
