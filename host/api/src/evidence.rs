@@ -3,13 +3,16 @@
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::findings::{self, KeptFinding, Severity};
+use intent_gateway_domain::findings::{self, IST_AHEAD_MS, KeptFinding, RuleCount, Severity, Source};
 use intent_gateway_domain::receipt::Receipt;
+use intent_gateway_outbound::health::{IntentView, PartnerView};
 use intent_gateway_routing::replay::{Difference, Replay};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::health::{StrikesBody, ToolHealthBody};
 use crate::intents::ContractVersion;
+use crate::time;
 
 /// The findings against one partner.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -37,24 +40,130 @@ pub struct Finding {
     pub intent: String,
     /// The request in whose answer it was found, or that the reported order came from.
     pub request_id: String,
-    /// The option's identifier, where the finding concerns one.
+    /// Where it was found; null for what an earlier release has kept.
+    #[schema(required)]
+    pub source: Option<Source>,
+    /// Place of the option in the answer, from 0, where the finding concerns an option of a search.
+    #[schema(required)]
+    pub option: Option<u32>,
+    /// The option's identifier, where the finding concerns one and it can be read.
     #[schema(required)]
     pub option_id: Option<String>,
-    /// The partner's identifier of the order, where the finding concerns a completion report.
+    /// The partner's identifier of the order, where the finding concerns one.
     #[schema(required)]
     pub external_id: Option<String>,
     /// How grave.
     pub severity: Severity,
-    /// What.
+    /// What; the pointer is into the option, the report, or the answer where neither is concerned.
     pub violation: Violation,
+    /// What the partner sent at the pointer, as it wrote it, at most 200 characters; null where nothing is there.
+    #[schema(required)]
+    pub excerpt: Option<String>,
 }
 
 impl From<KeptFinding> for Finding {
     fn from(KeptFinding { number, finding }: KeptFinding) -> Self {
-        let findings::Finding { at_ms, partner, intent, request_id, option_id, external_id, severity, violation } =
-            finding;
+        let findings::Finding {
+            at_ms,
+            partner,
+            intent,
+            request_id,
+            source,
+            option_place: option,
+            option_id,
+            external_id,
+            severity,
+            violation,
+            excerpt,
+        } = finding;
         let partner = partner.to_string();
-        Self { number, at_ms, partner, intent, request_id, option_id, external_id, severity, violation }
+        Self {
+            number,
+            at_ms,
+            partner,
+            intent,
+            request_id,
+            source,
+            option,
+            option_id,
+            external_id,
+            severity,
+            violation,
+            excerpt,
+        }
+    }
+}
+
+/// How one partner has fared: which rules it broke and when, what is held against it, and how long it takes.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct FindingsSummary {
+    /// The partner.
+    pub partner: String,
+    /// Findings are counted from then on.
+    pub since: String,
+    /// How often each rule was broken on each day, the latest day first; of the latest 100,000 findings.
+    pub counts: Vec<RuleCountBody>,
+    /// The strikes that have not expired, by code.
+    pub strikes: Vec<StrikesBody>,
+    /// How long its tools took within the last five minutes, beside their targets, by intent; calls are those of the
+    /// gateway that answers.
+    pub latency: Vec<IntentLatency>,
+}
+
+impl FindingsSummary {
+    /// Of a partner, whose findings were counted since a time.
+    #[must_use]
+    pub fn new(
+        PartnerView { partner, strikes, intents, .. }: PartnerView,
+        counts: Vec<RuleCount>,
+        since: Timestamp,
+    ) -> Self {
+        Self {
+            partner: partner.to_string(),
+            since: time(since),
+            counts: counts.into_iter().map(RuleCountBody::from).collect(),
+            strikes: strikes.into_iter().map(StrikesBody::from).collect(),
+            latency: intents.into_iter().map(IntentLatency::from).collect(),
+        }
+    }
+}
+
+/// How often one rule was broken on one day.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct RuleCountBody {
+    /// The day, by Indian Standard Time.
+    #[schema(example = "2026-05-20")]
+    pub day: String,
+    /// The intent concerned.
+    pub intent: String,
+    /// Code of the rule.
+    pub code: String,
+    /// How grave.
+    pub severity: Severity,
+    /// How often.
+    pub count: u64,
+}
+
+impl From<RuleCount> for RuleCountBody {
+    fn from(RuleCount { day, intent, code, severity, count }: RuleCount) -> Self {
+        // The date in India is that of the same moment, so much later, in UTC.
+        let day = time(day.plus_ms(IST_AHEAD_MS)).chars().take_while(|c| *c != 'T').collect();
+        Self { day, intent, code, severity, count }
+    }
+}
+
+/// How long the tools of one intent took.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct IntentLatency {
+    /// The intent.
+    pub intent: String,
+    /// Its tools that were called.
+    pub tools: Vec<ToolHealthBody>,
+}
+
+impl From<IntentView> for IntentLatency {
+    fn from(IntentView { intent, tools, .. }: IntentView) -> Self {
+        Self { intent: intent.to_string(), tools: tools.into_iter().map(ToolHealthBody::from).collect() }
     }
 }
 

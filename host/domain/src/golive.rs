@@ -10,9 +10,10 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
-use crate::contract::Refusal;
+use crate::contract::{Refusal, Violation};
 use crate::digest::Digest;
 use crate::error::ContractFault;
+use crate::findings::Severity;
 use crate::id::PartnerId;
 use crate::limits::REQUEST_BODY_MAX_BYTES;
 use crate::partner::Partner;
@@ -28,8 +29,16 @@ pub(crate) const CONFIRMATION_NOTE_MAX_CHARS: usize = 500;
 pub const SAMPLES_ANSWERED: &str = "SAMPLES_ANSWERED";
 /// The platform's own item: no answer carries a forbidden field.
 pub const NO_FORBIDDEN_FIELDS: &str = "NO_FORBIDDEN_FIELDS";
+/// The platform's own item: no answer breaks a rule that would count towards suspension with live traffic.
+pub const NO_STRIKES: &str = "NO_STRIKES";
 /// Codes of the items that every intent has; a contract may use none of them.
-pub const PLATFORM_CODES: [&str; 2] = [SAMPLES_ANSWERED, NO_FORBIDDEN_FIELDS];
+pub const PLATFORM_CODES: [&str; 3] = [SAMPLES_ANSWERED, NO_FORBIDDEN_FIELDS, NO_STRIKES];
+/// What was found in one sample is listed up to so many; the rest is counted.
+pub const FOUND_MAX_PER_SAMPLE: usize = 50;
+/// The same of all samples of a report together: it is kept with the connection.
+pub const FOUND_MAX_PER_REPORT: usize = 500;
+/// Characters of each text of such a finding.
+pub const FOUND_TEXT_MAX_CHARS: usize = 500;
 
 /// What became of one requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +84,49 @@ pub struct SampleResult {
     /// Code of the failure, where the partner gave no usable answer.
     #[cfg_attr(feature = "schema", schema(required))]
     pub failure: Option<String>,
+    /// The failure in full, with what the partner wrote in place of an answer.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required))]
+    pub error: Option<SampleError>,
+    /// What was found in the answer, the gravest first: which rule dropped which option, and by what.
+    #[serde(default)]
+    pub found: Vec<SampleFinding>,
+    /// How much more was found that is not listed.
+    #[serde(default)]
+    pub found_more: usize,
+}
+
+/// Why a sample has no usable answer. It is for the partner and the platform team alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = SampleErrorBody))]
+pub struct SampleError {
+    /// Code of the failure.
+    pub code: String,
+    /// What went wrong, as the gateway understands it.
+    pub message: String,
+    /// What the partner wrote in place of an answer, as it wrote it and of bounded length; null where it wrote nothing.
+    #[cfg_attr(feature = "schema", schema(required))]
+    pub sent: Option<String>,
+}
+
+/// One thing found in the answer to a sample.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = SampleFindingBody))]
+pub struct SampleFinding {
+    /// Place of the option in the answer, from 0; null where the answer as a whole is concerned.
+    #[cfg_attr(feature = "schema", schema(required))]
+    pub option: Option<u32>,
+    /// The option's identifier, where it can be read.
+    #[cfg_attr(feature = "schema", schema(required))]
+    pub option_id: Option<String>,
+    /// `note`: it stayed; `drop`: it was taken out; `strike`: it was taken out, and counts towards suspension with live
+    /// traffic.
+    pub severity: Severity,
+    /// Which rule, where and why; the pointer is into the option, or the payload where none is concerned.
+    pub violation: Violation,
+    /// What the partner sent at the pointer, as it wrote it and of bounded length; null where nothing is there.
+    #[cfg_attr(feature = "schema", schema(required))]
+    pub excerpt: Option<String>,
 }
 
 /// The outcome of a check. It is kept.

@@ -14,6 +14,7 @@ pub mod delivered;
 pub mod digest;
 pub mod endpoint;
 pub mod error;
+pub mod error_text;
 pub mod expiring_map;
 pub mod findings;
 pub mod golive;

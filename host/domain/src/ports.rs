@@ -17,7 +17,8 @@ use crate::contract::{
 use crate::digest::Digest;
 use crate::endpoint::Endpoint;
 use crate::error::{CallFailure, ContractError, ContractFault, NotCalled};
-use crate::findings::{Finding, KeptFinding};
+use crate::error_text::ErrorText;
+use crate::findings::{Finding, FindingQuery, KeptFinding, RuleCount};
 use crate::health::HealthEvent;
 use crate::id::{PartnerId, UserId};
 use crate::mail::{Mail, MailError};
@@ -266,13 +267,15 @@ pub struct ToolCall<'a> {
     pub trace: Option<&'a Trace>,
     /// Where the partner's words before its answer go; each of them begins the time anew that it may be silent.
     pub progress: Option<&'a Progress<'a>>,
+    /// Where its words go that it sends in place of an answer: for that partner and the platform team alone.
+    pub error_text: Option<&'a ErrorText>,
 }
 
 impl<'a> ToolCall<'a> {
     /// A call for nobody in particular.
     #[must_use]
     pub fn new(intent: &'a str, tool: &'a str, arguments: &'a str, timeout: Duration) -> Self {
-        Self { intent, tool, arguments, bearer: None, timeout, trace: None, progress: None }
+        Self { intent, tool, arguments, bearer: None, timeout, trace: None, progress: None, error_text: None }
     }
 }
 
@@ -339,13 +342,16 @@ pub trait Journal: Send + Sync {
 
 /// What is kept of findings and rankings.
 pub trait Evidence: Send + Sync {
-    /// The findings against a partner, newest first: those with a number below `before`, at most `limit`.
-    fn findings<'a>(
+    /// The findings against a partner that are asked for, newest first.
+    fn findings<'a>(&'a self, query: FindingQuery<'a>) -> BoxFuture<'a, Result<Vec<KeptFinding>, StoreError>>;
+
+    /// How often a partner has broken each rule on each day since a time, the latest day first; at most
+    /// [`COUNTS_MAX`](crate::findings::COUNTS_MAX) rows.
+    fn counts<'a>(
         &'a self,
-        partner: &'a str,
-        before: Option<u64>,
-        limit: u32,
-    ) -> BoxFuture<'a, Result<Vec<KeptFinding>, StoreError>>;
+        partner: &'a PartnerId,
+        since: Timestamp,
+    ) -> BoxFuture<'a, Result<Vec<RuleCount>, StoreError>>;
 
     /// The findings that are strikes, against all partners, in order of their number: those with a number above `after`
     /// that were found at `since` or later, at most `limit`. Of two, the one kept first has the lower number and is

@@ -189,6 +189,7 @@ async fn parts(
             keys: ring.clone(),
             contracts: sandbox.clone(),
             desk: desk.clone(),
+            journal: journal.clone(),
             clock: clock.clone(),
             rate: config.platform.rate(),
         }),

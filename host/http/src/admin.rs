@@ -9,7 +9,7 @@ use axum::extract::{Path, Query, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use intent_gateway_api::contracts::{LoadFailure, LoadFailures, LoadedVersion, LoadedVersions};
-use intent_gateway_api::evidence::{Finding, PartnerFindings};
+use intent_gateway_api::evidence::{FindingsSummary, PartnerFindings};
 use intent_gateway_api::partners::{PartnerEntry, PartnerList};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::PartnerId;
@@ -21,18 +21,16 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
-use crate::acting::size;
 use crate::auth::Caller;
 use crate::body::{self, WASM};
 use crate::error::{Code, ErrorBody, Refusal};
+use crate::findings::{self, FindingsQuery};
 use crate::wire;
 
 /// Uploads that are held in memory at once; each may be as large as a component may be.
 pub(crate) const CONCURRENT_UPLOADS_MAX: usize = 2;
 /// Wait for the body of an upload.
 const UPLOAD_BODY_TIMEOUT: Duration = Duration::from_secs(120);
-/// About what a finding takes, bytes.
-const FINDING_BYTES: usize = 384;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default()
@@ -42,6 +40,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(unload_intent))
         .routes(routes!(list_partners))
         .routes(routes!(list_findings))
+        .routes(routes!(summarize_findings))
 }
 
 /// Lists every loaded contract version, live or not.
@@ -169,13 +168,6 @@ async fn list_partners(State(app): State<Arc<App>>) -> Result<Response, Refusal>
     wire::json(StatusCode::OK, &PartnerList { partners }, wire::SMALL_BYTES)
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FindingsQuery {
-    before: Option<u64>,
-    limit: Option<u32>,
-}
-
 /// Lists what was found in a partner's answers and completion reports.
 #[utoipa::path(
     get, path = "/api/v1/admin/partners/{partner}/findings", tag = "admin",
@@ -183,6 +175,10 @@ struct FindingsQuery {
         ("partner" = String, Path, description = "Partner identifier"),
         ("before" = Option<u64>, Query, description = "`next` of the page before"),
         ("limit" = Option<u32>, Query, description = "Findings of a page, 1 to 500; 100 when absent"),
+        ("severity" = Option<String>, Query, description = "`note`, `drop` or `strike`"),
+        ("source" = Option<String>, Query, description = "`search`, `call`, `report` or `team`"),
+        ("intent" = Option<String>, Query, description = "Only those of one intent"),
+        ("code" = Option<String>, Query, description = "Only those of one rule"),
     ),
     security(("bearer" = ["admin"])),
     responses(
@@ -196,21 +192,30 @@ async fn list_findings(
     Path(partner): Path<String>,
     query: Result<Query<FindingsQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
-    let refused = || Refusal::new(Code::InvalidRequest).message("The query parameters are `before` and `limit`.");
-    let Query(FindingsQuery { before, limit }) = query.map_err(|_| refused())?;
-    let limit = size(limit)?;
-    // Numbers are kept as signed ones.
-    if before.is_some_and(|before| i64::try_from(before).is_err()) {
-        return Err(refused());
+    findings::page(&app, &require_known(&app, &partner).await?, query).await
+}
+
+/// Counts a partner's findings of the last 30 days by rule and day, and shows its strikes and how long its tools take
+/// beside their targets.
+#[utoipa::path(
+    get, path = "/api/v1/admin/partners/{partner}/findings/summary", tag = "admin",
+    params(("partner" = String, Path, description = "Partner identifier")),
+    security(("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "The counts, strikes and latencies", body = FindingsSummary),
+        (status = 404, description = "`NOT_FOUND`: no such partner", body = ErrorBody),
+    )
+)]
+async fn summarize_findings(State(app): State<Arc<App>>, Path(partner): Path<String>) -> Result<Response, Refusal> {
+    findings::summary(&app, &require_known(&app, &partner).await?).await
+}
+
+/// The identifier of a partner that there is.
+pub(crate) async fn require_known(app: &App, partner: &str) -> Result<PartnerId, Refusal> {
+    match PartnerId::parse(partner) {
+        Ok(id) if is_known(app, partner).await? => Ok(id),
+        _ => Err(Refusal::new(Code::NotFound).message("There is no such partner.")),
     }
-    if !is_known(&app, &partner).await? {
-        return Err(Refusal::new(Code::NotFound).message("There is no such partner."));
-    }
-    let findings = app.evidence.findings(&partner, before, limit).await.map_err(OnboardingError::from)?;
-    let next = findings.last().filter(|_| findings.len() >= limit as usize).map(|finding| finding.number);
-    let bytes = wire::SMALL_BYTES + findings.len() * FINDING_BYTES;
-    let findings = findings.into_iter().map(Finding::from).collect();
-    wire::json(StatusCode::OK, &PartnerFindings { partner, findings, next }, bytes)
 }
 
 /// Whether there is such a partner: routed to now, or signed up at any time.

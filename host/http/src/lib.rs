@@ -13,6 +13,7 @@ mod body;
 mod business;
 mod client;
 pub mod error;
+mod findings;
 mod linking;
 mod metrics;
 mod openapi;

@@ -7,7 +7,7 @@ use intent_gateway_domain::clock::{Clock as _, Timestamp};
 use intent_gateway_domain::contract::CheckedCompletion;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{ContractError, ContractFault};
-use intent_gateway_domain::findings::Severity;
+use intent_gateway_domain::findings::{Finding, Severity, Source};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::money::{Paise, Rate};
 use intent_gateway_domain::receipt::QuotedOptions;
@@ -24,6 +24,7 @@ use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract::{ScriptedContract, descriptor, refusal, violation};
 use intent_gateway_testing::desk::MemoryDesk;
 use intent_gateway_testing::entropy::vault;
+use intent_gateway_testing::journal::MemoryJournal;
 use intent_gateway_testing::store::MemoryStore;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -69,6 +70,7 @@ fn judge(report: &str, quoted: Option<&str>) -> Result<CheckedCompletion, Contra
 struct World {
     intake: Intake,
     desk: Arc<MemoryDesk>,
+    journal: Arc<MemoryJournal>,
     contracts: Arc<Catalogue>,
     /// Every version that was ever loaded, in the order of the test.
     versions: Vec<Arc<ScriptedContract>>,
@@ -79,6 +81,7 @@ impl World {
     fn new(versions: &[&str]) -> Self {
         let partner = PartnerId::parse("coolcar").expect("sound");
         let keys = Arc::new(KeyRing::new(Arc::new(MemoryStore::default()), vault(), [(partner, Secret::new(KEY))]));
+        let journal = Arc::new(MemoryJournal::default());
         let (desk, watch) = (Arc::new(MemoryDesk::default()), TestClock::at(NOW.as_ms()));
         // Of one intent, so that the last is live.
         let versions: Vec<_> = versions.iter().map(|version| played(version)).collect();
@@ -87,10 +90,11 @@ impl World {
             keys,
             contracts: contracts.clone(),
             desk: desk.clone(),
+            journal: journal.clone(),
             clock: watch.clone(),
             rate: Rate::DEFAULT,
         };
-        let world = Self { intake, desk, contracts, versions, watch };
+        let world = Self { intake, desk, journal, contracts, versions, watch };
         world.compare();
         world
     }
@@ -270,6 +274,58 @@ fn refusals_leave_nothing_behind() {
     assert_eq!((world.entries().len(), world.found().len()), (0, 0));
 }
 
+/// Whoever wrote the report need not be the one who read the answer.
+#[test]
+fn what_is_wrong_with_a_signed_report_that_is_refused_is_told_to_its_partner() {
+    let world = World::new(&["1.0.0"]);
+    world.send(&report().to_string()).expect("taken");
+    assert_eq!(world.journal.all_findings(), [], "what is booked is kept with its entry");
+    let refused = |body: &str| {
+        let before = world.journal.all_findings().len();
+        code(world.send(body));
+        let found = world.journal.all_findings().split_off(before);
+        assert!(found.iter().all(|found| found.severity == Severity::Drop && found.source == Some(Source::Report)));
+        let told = |found: Finding| (found.violation.pointer, found.violation.code, found.excerpt);
+        found.into_iter().map(told).collect::<Vec<_>>()
+    };
+    let told = |pointer: &str, code: &str, sent: &str| (pointer.to_owned(), code.to_owned(), Some(sent.to_owned()));
+    let mut two = report();
+    (two["amount_inr"], two["status"]) = (json!("1499.5"), json!(7));
+    let expected = [told("/amount_inr", "WRONG_TYPE", "\"1499.5\""), told("/status", "WRONG_TYPE", "7")];
+    assert_eq!(refused(&two.to_string()), expected, "all that is wrong with it");
+    let of_report = world.journal.all_findings().pop().expect("kept");
+    assert_eq!((of_report.external_id.as_deref(), &*of_report.request_id), (Some("BK-1"), "req-1"));
+    assert_eq!((&*of_report.intent, of_report.partner.as_str()), ("test.find_things", "coolcar"));
+    assert_eq!(refused(&with("gst_inr", json!(1))), [told("/external_id", "IDEMPOTENCY_CONFLICT", "\"BK-1\"")]);
+    assert_eq!(refused(&with("intent", json!("test.other"))), [told("/intent", "INVALID_INTENT", "\"test.other\"")]);
+    let unread = refused("[1]");
+    assert_eq!((unread.len(), unread[0].1.as_str(), &unread[0].2), (1, "WRONG_TYPE", &None));
+    // By the contract, in its own words.
+    let mut other = report();
+    (other["external_id"], other["notes"]) = (json!("BK-9"), json!(REFUSED_NOTE));
+    assert_eq!(refused(&other.to_string()), [told("/done", "NO_GOOD", "\"gas\"")]);
+    // The gateway's own failures are not the partner's.
+    other["notes"] = json!("trap");
+    assert_eq!(refused(&other.to_string()), []);
+}
+
+#[test]
+fn a_report_that_was_held_up_is_told_and_one_that_nobody_signed_is_not() {
+    let world = World::new(&["1.0.0"]);
+    let body = report().to_string();
+    let old = NOW.minus_ms(WINDOW_MS + 1).as_ms();
+    let signature = Signer::new(&Secret::new(KEY)).sign(old, body.as_bytes());
+    world.present("coolcar", &NOW.as_ms().to_string(), &signature, body.as_bytes()).expect_err("refused");
+    assert_eq!(world.journal.all_findings(), [], "anybody can send it");
+    world.present("coolcar", &old.to_string(), &signature, body.as_bytes()).expect_err("refused");
+    let found = world.journal.all_findings();
+    assert_eq!(
+        found.iter().map(|found| found.violation.code.as_str()).collect::<Vec<_>>(),
+        ["TIMESTAMP_OUT_OF_WINDOW"]
+    );
+    assert_eq!(found[0].external_id.as_deref(), Some("BK-1"));
+}
+
 #[test]
 fn everything_wrong_with_a_report_is_told_at_once() {
     let world = World::new(&["1.0.0", "1.1.0"]);
@@ -361,6 +417,7 @@ fn the_option_that_fits_best_is_the_one_compared_with() {
     assert_eq!(world.found(), ["MISMATCH"]);
     let findings = world.desk.books.findings();
     assert_eq!(findings[0].external_id.as_deref(), Some("BK-1"));
+    assert_eq!((findings[0].source, findings[0].excerpt.as_deref()), (Some(Source::Report), Some("\"gas\"")));
     assert_eq!((findings[0].severity, findings[0].partner.as_str()), (Severity::Note, "coolcar"));
 }
 

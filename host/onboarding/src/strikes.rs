@@ -25,7 +25,7 @@ use intent_gateway_domain::audit::{Actor, AuditDraft};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::error::chain;
-use intent_gateway_domain::findings::{Finding, KeptFinding, Severity};
+use intent_gateway_domain::findings::{Finding, KeptFinding, Severity, Source};
 use intent_gateway_domain::health::{HealthChange, HealthEvent, STRIKE_WINDOW_MS, StrikeCounter, Strikes};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::{Evidence, HealthLog};
@@ -118,10 +118,13 @@ impl StrikeDesk {
             intent: intent.to_string(),
             // Nobody has told which request the order came from.
             request_id: String::new(),
+            source: Some(Source::Team),
+            option_place: None,
             option_id: None,
             external_id: Some(external_id.clone()),
             severity: Severity::Strike,
             violation,
+            excerpt: None,
         })
     }
 

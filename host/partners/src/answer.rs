@@ -152,7 +152,27 @@ pub(crate) struct ToolResult {
 /// What [`ToolResult::result_type`] says of a call that is done, and by its absence means.
 const COMPLETE: &str = "complete";
 
+impl Answer<ToolResult> {
+    /// What the partner wrote, as it wrote it, where the answer is an error.
+    pub(crate) fn error_text(&self) -> Option<String> {
+        match &self.outcome {
+            Ok(result) => result.error_text().map(str::to_owned),
+            Err(RpcError { code, message, data }) => {
+                let data = data.as_deref().map_or_else(String::new, |data| format!(", \"data\": {data}"));
+                Some(format!("{{\"code\": {code}, \"message\": {}{data}}}", Value::from(message.as_str())))
+            }
+        }
+    }
+}
+
 impl ToolResult {
+    /// The text of a result that reports an error, or what else it says.
+    fn error_text(&self) -> Option<&str> {
+        let text = self.text.as_deref().filter(|text| !text.trim().is_empty());
+        let other = || self.structured_content.as_deref().or(self.meta.as_deref()).map(RawValue::get);
+        text.or_else(other).filter(|_| self.is_error == Some(true))
+    }
+
     /// The payload: the first text of the content (spec 1, JSON-RPC messages), or the structured content of a server
     /// that gives no text.
     pub(crate) fn payload(self, retry_after_ms: Option<u64>) -> Result<String, CallFailure> {

@@ -20,6 +20,7 @@ use http_body::Body;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::error_text::ErrorText;
 use intent_gateway_domain::limits::PARTNER_BODY_MAX_BYTES;
 use intent_gateway_domain::progress::Progress;
 use serde::de::IgnoredAny;
@@ -96,12 +97,14 @@ pub(crate) struct Wanted<'a, R> {
     pub(crate) parse: Parse<R>,
     /// Where the partner's words before the answer go.
     pub(crate) progress: Option<&'a Progress<'a>>,
+    /// Where its words go that it sends in place of an answer.
+    pub(crate) error_text: Option<&'a ErrorText>,
 }
 
 impl<'a, R> Wanted<'a, R> {
     /// The answer alone.
     pub(crate) fn answer(id: &'a str, parse: Parse<R>) -> Self {
-        Self { id, parse, progress: None }
+        Self { id, parse, progress: None, error_text: None }
     }
 }
 
@@ -127,7 +130,7 @@ impl Wire {
         body: Bytes,
         wanted: Wanted<'_, R>,
     ) -> Result<Reply<R>, ExchangeFailure> {
-        let response = match self.success(target, body).await {
+        let response = match self.success(target, body, wanted.error_text).await {
             Ok(response) => response,
             Err(Refusal::Exchange(failure)) => return Err(failure),
             Err(Refusal::Answer(error)) => {
@@ -154,7 +157,7 @@ impl Wire {
 
     /// Posts a message that gets no answer.
     pub(crate) async fn notify(&self, target: &Target, body: Bytes) -> Result<(), ExchangeFailure> {
-        match self.success(target, body).await {
+        match self.success(target, body, None).await {
             Ok(response) => {
                 release(response.into_body());
                 Ok(())
@@ -165,7 +168,12 @@ impl Wire {
     }
 
     /// Posts a message and makes sure that the answer starts with success.
-    async fn success(&self, target: &Target, body: Bytes) -> Result<Response<Incoming>, Refusal> {
+    async fn success(
+        &self,
+        target: &Target,
+        body: Bytes,
+        error_text: Option<&ErrorText>,
+    ) -> Result<Response<Incoming>, Refusal> {
         let response = self.post(target, body).await?;
         let status = response.status();
         if status.is_success() {
@@ -182,9 +190,9 @@ impl Wire {
             }
             StatusCode::NOT_FOUND if target.session.is_some() => ExchangeFailure::SessionLost,
             status if status.is_redirection() => CallFailure::Redirect(status.as_u16()).into(),
-            status => return Err(error_answer(response, status, target).await),
+            status => return Err(error_answer(response, status, target, error_text).await),
         };
-        release(response.into_body());
+        hear(response, error_text).await;
         Err(failure.into())
     }
 
@@ -195,7 +203,7 @@ impl Wire {
         body: Incoming,
         wanted: Wanted<'_, R>,
     ) -> Result<Answer<R>, CallFailure> {
-        let Wanted { id, parse, progress } = wanted;
+        let Wanted { id, parse, progress, .. } = wanted;
         let notices_max = if progress.is_some() { PROGRESS_NOTICES_MAX } else { STREAM_NOTICES_MAX };
         let mut stream = EventStream::new(body);
         let mut notices = 0;
@@ -272,14 +280,20 @@ fn tells_of(params: &RawValue, id: &str) -> bool {
 }
 
 /// What an answer says that is no success: an error object that says more than the status, or the status.
-async fn error_answer(response: Response<Incoming>, status: StatusCode, target: &Target) -> Refusal {
+async fn error_answer(
+    response: Response<Incoming>,
+    status: StatusCode,
+    target: &Target,
+    error_text: Option<&ErrorText>,
+) -> Refusal {
     let plain = || Refusal::from(CallFailure::HttpStatus(status.as_u16()));
     if !matches!(media_type(response.headers()), MediaType::Json) {
-        release(response.into_body());
+        hear(response, error_text).await;
         return plain();
     }
     let retry_after_ms = retry_after_ms(response.headers(), SystemTime::now());
     let Ok(body) = read_body(response.into_body(), ERROR_BODY_MAX_BYTES).await else { return plain() };
+    note_error(error_text, status, &body);
     let Ok(Message::Answer(Answer { outcome: Err(error), .. })) = Message::<IgnoredAny>::parse(&body) else {
         return plain();
     };
@@ -294,6 +308,23 @@ async fn error_answer(response: Response<Incoming>, status: StatusCode, target: 
         Refusal::Answer(error)
     } else {
         plain()
+    }
+}
+
+/// Reads an answer that is no success for whoever wants to know what the partner wrote; for nobody else it is let go.
+pub(crate) async fn hear(response: Response<Incoming>, error_text: Option<&ErrorText>) {
+    if error_text.is_none() {
+        return release(response.into_body());
+    }
+    let status = response.status();
+    let body = read_body(response.into_body(), ERROR_BODY_MAX_BYTES).await.unwrap_or_default();
+    note_error(error_text, status, &body);
+}
+
+/// Takes down an answer that is no success.
+pub(crate) fn note_error(error_text: Option<&ErrorText>, status: StatusCode, body: &[u8]) {
+    if let Some(error_text) = error_text {
+        error_text.note(&format!("HTTP {}\n{}", status.as_u16(), String::from_utf8_lossy(body)));
     }
 }
 

@@ -187,11 +187,15 @@ impl Session {
         let params = ToolParams { meta: self.meta(id), name: call.tool, arguments };
         let body = encode(&Outgoing { jsonrpc: "2.0", id: Some(id), method, params })?;
         let number = id.to_string();
-        let wanted = Wanted { id: &number, parse: parse_tool_answer, progress: call.progress };
+        let wanted =
+            Wanted { id: &number, parse: parse_tool_answer, progress: call.progress, error_text: call.error_text };
         let mut under_way = UnderWay { session: self, target: &target, id, over: false };
         let reply = self.wire.call(&target, body, wanted).await;
         under_way.over = true;
         let Reply { answer, retry_after_ms, .. } = reply?;
+        if let (Some(error_text), Some(text)) = (call.error_text, answer.error_text()) {
+            error_text.note(&text);
+        }
         let payload = match answer.outcome {
             Ok(result) => result.payload(retry_after_ms),
             Err(error) => Err(error.failure(retry_after_ms)),

@@ -7,6 +7,7 @@ use futures_executor::block_on;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::*;
 use intent_gateway_domain::error::{CallFailure, ContractError, ContractFault};
+use intent_gateway_domain::findings::Severity;
 use intent_gateway_domain::golive::*;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::Contract as _;
@@ -59,8 +60,10 @@ fn evaluate(payloads: &[Payload<'_>]) -> Evaluation {
         let option: Value = serde_json::from_str(candidate.json).expect("valid JSON");
         let (number, id) = (candidate.number, option["id"].as_str().expect("an identifier"));
         if let Some(code) = option["break"].as_str() {
-            let violations = vec![violation("", code)];
-            evaluation.dropped.push(DroppedOption { number, id: Some(id.to_owned()), strike: false, violations });
+            // By the one member that a test has put there for it, where it has.
+            let at = if option.get("price").is_some() { "/price" } else { "" };
+            let (strike, violations) = (option["strike"] == true, vec![violation(at, code)]);
+            evaluation.dropped.push(DroppedOption { number, id: Some(id.to_owned()), strike, violations });
             continue;
         }
         if let Some(code) = option["note"].as_str() {
@@ -75,7 +78,10 @@ fn evaluate(payloads: &[Payload<'_>]) -> Evaluation {
 fn reply(call: &RecordedCall) -> Reply {
     assert_eq!((call.intent.as_str(), call.tool.as_str()), (INTENT, "search_things"));
     if call.arguments["mode"] == "down" {
-        return CallFailure::HttpStatus(500).into();
+        return Reply::Error(CallFailure::HttpStatus(500), "HTTP 500\nno such table: slots");
+    }
+    if call.arguments["mode"] == "html" {
+        return Reply::Text("<html>Sorry</html>".to_owned());
     }
     let offer = call.arguments.get("offer").cloned().unwrap_or_else(|| json!([{"id": "only"}]));
     json!({"result_token": "t", "expires_at": "2027-01-01T00:00:00Z", "things": offer}).into()
@@ -107,9 +113,9 @@ fn check(check: RequirementCheck, requests: &[Value]) -> GoLiveReport {
 /// What became of the one requirement.
 fn outcome(of: RequirementCheck, requests: &[Value]) -> (ItemState, String) {
     let report = check(of, requests);
-    assert_eq!(report.items.len(), 3);
-    assert_eq!((report.items[2].code.as_str(), report.items[2].text.as_str()), ("ASKED", "It holds."));
-    (report.items[2].state, report.items[2].detail.clone())
+    assert_eq!(report.items.len(), 4);
+    assert_eq!((report.items[3].code.as_str(), report.items[3].text.as_str()), ("ASKED", "It holds."));
+    (report.items[3].state, report.items[3].detail.clone())
 }
 
 fn passed(detail: &str) -> (ItemState, String) {
@@ -289,7 +295,7 @@ fn the_search_is_measured() {
     assert_eq!(state, ItemState::Passed);
     assert!(detail.starts_with("p95 of 5 samples is ") && detail.ends_with("the target is 600000 ms"), "{detail}");
     let slow = check_with(declared(latency(), IMPOSSIBLE_MS), &samples, &[]).expect("checked");
-    assert_eq!(slow.items[2].state, ItemState::Failed);
+    assert_eq!(slow.items[3].state, ItemState::Failed);
     assert_eq!(outcome(latency(), &samples[1..]), failed("4 of 5 samples that a percentile takes"));
 }
 
@@ -302,14 +308,14 @@ fn what_would_act_is_measured_by_people() {
     let confirmed = [Confirmation { code: "ASKED".into(), note: "p95 3100 ms of 40 test bookings".into() }];
     let report = check_with(declared(latency(), EASY_MS), &[json!({})], &confirmed).expect("checked");
     assert!(report.passed());
-    assert_eq!(report.items[2].detail, "p95 3100 ms of 40 test bookings");
+    assert_eq!(report.items[3].detail, "p95 3100 ms of 40 test bookings");
 }
 
 #[test]
 fn a_check_passes_once_people_have_confirmed_the_rest() {
     let mut report = check(RequirementCheck::ByHand, &[json!({})]);
     assert!(!report.passed());
-    assert_eq!(report.items[2].state, ItemState::ByHand);
+    assert_eq!(report.items[3].state, ItemState::ByHand);
     let confirm = |code: &str, note: &str| Confirmation { code: code.to_owned(), note: note.to_owned() };
     let seen = confirm("ASKED", "seen on site");
     let unfit = [
@@ -328,7 +334,7 @@ fn a_check_passes_once_people_have_confirmed_the_rest() {
     assert_eq!(report, before);
     report.confirm(std::slice::from_ref(&seen)).expect("it fits");
     assert!(report.passed());
-    assert_eq!((report.items[2].state, report.items[2].detail.as_str()), (ItemState::Confirmed, "seen on site"));
+    assert_eq!((report.items[3].state, report.items[3].detail.as_str()), (ItemState::Confirmed, "seen on site"));
     let at_once = check_with(declared(RequirementCheck::ByHand, EASY_MS), &[json!({})], &[seen]);
     assert_eq!(at_once, Ok(report));
 }
@@ -337,7 +343,7 @@ fn a_check_passes_once_people_have_confirmed_the_rest() {
 #[test]
 fn a_failed_item_cannot_be_confirmed() {
     let mut report = check(depth(&[("shops", "/shop", 1)], None), &[json!({})]);
-    assert_eq!(report.items[2].state, ItemState::Failed);
+    assert_eq!(report.items[3].state, ItemState::Failed);
     let confirmation = Confirmation { code: "ASKED".into(), note: "seen on site".into() };
     assert_eq!(report.confirm(&[confirmation]), Err(ConfirmationError::NotByHand("ASKED".into())));
 }
@@ -354,17 +360,112 @@ fn every_sample_is_answered_without_forbidden_fields() {
     samples[2] = json!({"mode": "down"});
     let report = check(covered(), &samples);
     let states: Vec<_> = report.items.iter().map(|item| (item.code.as_str(), item.state)).collect();
-    let expected = [ItemState::Failed, ItemState::Passed, ItemState::Passed];
-    assert_eq!(states, [SAMPLES_ANSWERED, NO_FORBIDDEN_FIELDS, "ASKED"].into_iter().zip(expected).collect::<Vec<_>>());
+    let codes = [SAMPLES_ANSWERED, NO_FORBIDDEN_FIELDS, NO_STRIKES, "ASKED"];
+    let expected = [ItemState::Failed, ItemState::Passed, ItemState::Passed, ItemState::Passed];
+    assert_eq!(states, codes.into_iter().zip(expected).collect::<Vec<_>>());
     assert_eq!(report.items[0].detail, "4 of 5 samples were answered (sample 3: PARTNER_HTTP_ERROR)");
     assert_eq!(report.samples[2].failure.as_deref(), Some("PARTNER_HTTP_ERROR"));
 
     samples[2] = json!({"offer": [{"id": "1"}, {"id": "2", "sponsored_rank": 1}]});
     let report = check(covered(), &samples);
     let states: Vec<_> = report.items.iter().map(|item| item.state).collect();
-    assert_eq!(states, [ItemState::Passed, ItemState::Failed, ItemState::Passed]);
+    assert_eq!(states, [ItemState::Passed, ItemState::Failed, ItemState::Failed, ItemState::Passed]);
     assert_eq!(report.items[1].detail, "1 found");
     assert_eq!((report.samples[2].options, report.samples[2].dropped), (1, 1));
+}
+
+/// What was found of each sample, as a partner has to know it to mend it.
+#[test]
+fn a_report_says_which_rule_dropped_which_option_and_by_what() {
+    let offer = json!([
+        {"id": "1", "price": 1.5, "break": "TOO_CHEAP"},
+        {"id": "2"},
+        {"id": "3", "note": "ODD"},
+        {"id": "4", "sponsored_rank": {"bid": 12}},
+        {"id": "5", "price": "x".repeat(400), "break": "NO_NUMBER"},
+    ]);
+    let report = check(RequirementCheck::ByHand, &[json!({}), json!({"offer": offer})]);
+    assert_eq!((report.samples[0].found.len(), report.samples[0].found_more), (0, 0));
+    let sample = &report.samples[1];
+    assert_eq!((sample.options, sample.dropped, sample.found_more), (2, 3, 0));
+    let found: Vec<_> = sample
+        .found
+        .iter()
+        .map(|one| (one.option, one.option_id.as_deref(), one.severity, one.violation.code.as_str()))
+        .collect();
+    let expected = [
+        (Some(3), Some("4"), Severity::Strike, "FORBIDDEN_FIELD"),
+        (Some(0), Some("1"), Severity::Drop, "TOO_CHEAP"),
+        (Some(4), Some("5"), Severity::Drop, "NO_NUMBER"),
+        (Some(2), Some("3"), Severity::Note, "ODD"),
+    ];
+    assert_eq!(found, expected, "the gravest first");
+    assert_eq!(sample.found[0].violation.pointer, "/sponsored_rank");
+    assert_eq!(sample.found[0].excerpt.as_deref(), Some(r#"{"bid":12}"#), "what is forbidden is the partner's own");
+    assert_eq!(sample.found[1].excerpt.as_deref(), Some("1.5"));
+    let long = sample.found[2].excerpt.as_deref().expect("shown");
+    assert_eq!((long.chars().count(), long.ends_with('…')), (200, true));
+    assert_eq!(sample.found[3].excerpt, None, "a finding on the whole option has no excerpt of it");
+}
+
+#[test]
+fn what_is_listed_of_a_sample_is_bounded_and_no_rule_is_lost_by_it() {
+    let mut offer: Vec<Value> = (0..19).map(|n| json!({"id": n.to_string(), "price": n, "break": "SAME"})).collect();
+    offer.push(json!({"id": "last", "price": 1, "break": "OTHER"}));
+    let samples = vec![json!({"offer": offer}); SAMPLES_MAX];
+    let report = check(RequirementCheck::ByHand, &samples);
+    let first = &report.samples[0];
+    assert_eq!((first.found.len(), first.found_more), (20, 0));
+    let codes: Vec<_> = first.found.iter().take(2).map(|one| one.violation.code.as_str()).collect();
+    assert_eq!(codes, ["SAME", "OTHER"], "what repeats a rule comes last");
+    let listed: usize = report.samples.iter().map(|sample| sample.found.len()).sum();
+    let more: usize = report.samples.iter().map(|sample| sample.found_more).sum();
+    assert_eq!((listed, listed + more), (FOUND_MAX_PER_REPORT, 20 * SAMPLES_MAX));
+}
+
+/// Three requests of users would suspend such a partner.
+#[test]
+fn what_would_be_a_strike_fails_the_check() {
+    let of = |offer: Value| check(depth(&[("options", "", 1)], None), &[json!({"offer": offer})]);
+    let report = of(json!([{"id": "1"}, {"id": "2", "break": "WRONG_GAS", "strike": true}]));
+    let states: Vec<_> = report.items.iter().map(|item| item.state).collect();
+    assert_eq!(states, [ItemState::Passed, ItemState::Passed, ItemState::Failed, ItemState::Passed]);
+    assert_eq!((report.items[2].code.as_str(), report.items[2].detail.as_str()), (NO_STRIKES, "WRONG_GAS: 1"));
+    assert!(!report.passed());
+    let report = of(json!([{"id": "1"}, {"id": "2", "break": "WRONG_GAS"}]));
+    assert!(report.passed(), "what is merely dropped does not fail it");
+    // Nobody confirms it away.
+    let refused = check_with(
+        declared(RequirementCheck::ByHand, EASY_MS),
+        &[json!({})],
+        &[Confirmation { code: NO_STRIKES.into(), note: "fine".into() }],
+    );
+    let expected = GoLiveError::Confirmation(ConfirmationError::NotByHand(NO_STRIKES.into()));
+    assert_eq!(refused, Err(expected));
+}
+
+#[test]
+fn a_partners_own_error_is_shown_whole_and_an_unreadable_answer_by_its_beginning() {
+    let report = check(RequirementCheck::ByHand, &[json!({"mode": "down"}), json!({"mode": "html"}), json!({})]);
+    let down = report.samples[0].error.as_ref().expect("told");
+    assert_eq!((down.code.as_str(), down.message.as_str()), ("PARTNER_HTTP_ERROR", "answered with HTTP status 500"));
+    assert_eq!(down.sent.as_deref(), Some("HTTP 500\nno such table: slots"), "what the partner wrote");
+    let html = &report.samples[1];
+    assert_eq!(html.error.as_ref().map(|error| error.code.as_str()), Some("PARTNER_PAYLOAD_INVALID"));
+    assert_eq!(html.error.as_ref().and_then(|error| error.sent.as_deref()), None, "that was of the sample before");
+    assert_eq!(html.found[0].excerpt.as_deref(), Some("<html>Sorry</html>"));
+    assert_eq!(report.samples[2].error, None);
+}
+
+#[test]
+fn a_report_of_an_earlier_release_is_read() {
+    let mut kept = serde_json::to_value(check(RequirementCheck::ByHand, &[json!({})])).expect("JSON");
+    let sample = kept["samples"][0].as_object_mut().expect("a sample");
+    for added in ["error", "found", "found_more"] {
+        sample.remove(added).expect("it is kept");
+    }
+    let read: GoLiveReport = serde_json::from_value(kept).expect("readable");
+    assert_eq!((read.samples[0].options, &read.samples[0].found), (1, &Vec::new()));
 }
 
 #[test]

@@ -188,11 +188,11 @@ pub(crate) const TABLES: [Table; 20] = [
         "findings",
         [
             "number", "at_ms", "partner", "intent", "request_id", "option_id", "external_id", "severity", "pointer",
-            "code", "message"
+            "code", "message", "source", "option_place", "excerpt"
         ],
-        ["$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11"],
-        numbers: [0, 1],
-        optional: [5, 6]
+        ["$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14"],
+        numbers: [0, 1, 12],
+        optional: [5, 6, 11, 12, 13]
     ),
     table!(
         "receipts",

@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -61,6 +61,12 @@ const STEPS: [Step; 7] = [
         both: include_str!("../migrations/V7__documents.sql"),
         sqlite: include_str!("../migrations/V7__documents.sqlite.sql"),
         postgres: include_str!("../migrations/V7__documents.postgres.sql"),
+    },
+    Step {
+        name: "V8__findings",
+        both: include_str!("../migrations/V8__findings.sql"),
+        sqlite: include_str!("../migrations/V8__findings.sqlite.sql"),
+        postgres: include_str!("../migrations/V8__findings.postgres.sql"),
     },
 ];
 

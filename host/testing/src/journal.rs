@@ -1,11 +1,16 @@
 //! A journal in memory that remembers all it was told, and is the evidence of it.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::findings::{Finding, KeptFinding, Severity};
+use intent_gateway_domain::findings::{
+    COUNTS_MAX, Finding, FindingQuery, KeptFinding, RuleCount, Severity, day_number, day_start,
+};
+use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::ports::{Evidence, Journal};
 use intent_gateway_domain::receipt::Receipt;
 use intent_gateway_domain::store::StoreError;
@@ -74,16 +79,33 @@ impl Journal for MemoryJournal {
 }
 
 impl Evidence for MemoryJournal {
-    fn findings<'a>(
-        &'a self,
-        partner: &'a str,
-        before: Option<u64>,
-        limit: u32,
-    ) -> BoxFuture<'a, Result<Vec<KeptFinding>, StoreError>> {
+    fn findings<'a>(&'a self, query: FindingQuery<'a>) -> BoxFuture<'a, Result<Vec<KeptFinding>, StoreError>> {
         let newest_first = self.numbered().rev();
-        let page = newest_first
-            .filter(|kept| kept.finding.partner.as_str() == partner && before.is_none_or(|end| kept.number < end));
-        ready(page.take(limit as usize).collect())
+        let page =
+            newest_first.filter(|kept| query.admits(&kept.finding) && query.before.is_none_or(|end| kept.number < end));
+        ready(page.take(query.limit as usize).collect())
+    }
+
+    fn counts<'a>(
+        &'a self,
+        partner: &'a PartnerId,
+        since: Timestamp,
+    ) -> BoxFuture<'a, Result<Vec<RuleCount>, StoreError>> {
+        let mut counts: BTreeMap<(Reverse<u64>, String, String, &'static str), u64> = BTreeMap::new();
+        for Finding { at_ms, partner: own, intent, severity, violation, .. } in self.all_findings() {
+            if own == *partner && at_ms >= since {
+                let key = (Reverse(day_number(at_ms)), intent, violation.code, severity.as_str());
+                *counts.entry(key).or_default() += 1;
+            }
+        }
+        let row = |((Reverse(day), intent, code, severity), count)| RuleCount {
+            day: day_start(day),
+            intent,
+            code,
+            severity: Severity::parse(severity).expect("one of them"),
+            count,
+        };
+        ready(counts.into_iter().map(row).take(COUNTS_MAX as usize).collect())
     }
 
     fn strikes(&self, after: u64, since: Timestamp, limit: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>> {

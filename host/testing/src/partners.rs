@@ -34,6 +34,8 @@ pub enum Reply {
     Text(String),
     /// The call fails.
     Failure(CallFailure),
+    /// The call fails, and this is what the partner wrote in place of an answer.
+    Error(CallFailure, &'static str),
     /// Nothing, ever.
     Silence,
 }
@@ -204,6 +206,12 @@ impl PartnerCalls for ScriptedPartners {
             match script(&recorded, call.progress) {
                 Reply::Text(text) => Ok(ToolAnswer { text }),
                 Reply::Failure(failure) => Err(failure),
+                Reply::Error(failure, sent) => {
+                    if let Some(error_text) = call.error_text {
+                        error_text.note(sent);
+                    }
+                    Err(failure)
+                }
                 Reply::Silence => pending().await,
             }
         }

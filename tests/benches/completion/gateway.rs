@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use intent_gateway_domain::findings::FindingQuery;
 use intent_gateway_domain::ports::Evidence as _;
 use intent_gateway_ledger::Books as _;
 use intent_gateway_store::{Location, SqlStore};
@@ -76,7 +77,7 @@ impl Gateway {
         let store = SqlStore::open(&location).await.expect("the store opens");
         let (last, _) = store.head().await.expect("the ledger can be read");
         assert!(last >= acknowledged, "{acknowledged} were acknowledged, and the ledger ends with {last}");
-        let findings = store.findings(PARTNER, None, 1).await.expect("findings can be read");
+        let findings = store.findings(FindingQuery::all(PARTNER, None, 1)).await.expect("findings can be read");
         assert!(findings.is_empty(), "a report was found fault with: {findings:?}");
         store.close().await;
     }

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use intent_gateway_domain::clock::{Clock as _, SystemClock};
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::findings::KeptFinding;
+use intent_gateway_domain::findings::{FindingQuery, KeptFinding, Severity};
 use intent_gateway_domain::ports::Evidence as _;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_ledger::completion::signature::{SIGNATURE_HEADER, Signer, TIMESTAMP_HEADER};
@@ -138,7 +138,8 @@ fn refusal(answer: &Answer) -> (u16, &str) {
 /// The store, read past the gateway.
 struct Kept(SqlStore);
 
-/// What a refused report must leave as it is.
+/// What a refused report must leave as it is: nothing of it is booked. That it was refused is a finding of its own, which
+/// is no part of this.
 #[derive(Debug, PartialEq, Eq)]
 struct State {
     ledger: (u64, Digest),
@@ -180,7 +181,7 @@ impl Kept {
         let mut findings: Vec<KeptFinding> = Vec::new();
         loop {
             let before = findings.last().map(|last| last.number);
-            let page = self.0.findings(partner, before, FINDINGS_PAGE).await.expect("it reads");
+            let page = self.0.findings(FindingQuery::all(partner, before, FINDINGS_PAGE)).await.expect("it reads");
             if page.is_empty() {
                 return findings;
             }
@@ -198,7 +199,8 @@ impl Kept {
     async fn state(&self, partners: &[&str]) -> State {
         let mut findings = Vec::new();
         for partner in partners {
-            findings.extend(self.findings(partner).await);
+            let found = self.findings(partner).await.into_iter();
+            findings.extend(found.filter(|kept| kept.finding.severity == Severity::Note));
         }
         let (entries, head) = self.0.verify_audit().await.expect("the log holds together");
         State { ledger: self.0.head().await.expect("it reads"), findings, audit: (entries, head.to_string()) }

@@ -142,8 +142,14 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         timeout: Duration::from_secs(5),
         open_rankings: OpenRankings::default(),
     };
-    let intake =
-        Intake { keys: ring.clone(), contracts: sandbox.clone(), desk, clock: clock.clone(), rate: Rate::default() };
+    let intake = Intake {
+        keys: ring.clone(),
+        contracts: sandbox.clone(),
+        desk,
+        journal: searcher.journal.clone(),
+        clock: clock.clone(),
+        rate: Rate::default(),
+    };
     let bookkeeping = Bookkeeping {
         books: store.clone(),
         store: store.clone(),

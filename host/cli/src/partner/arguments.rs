@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use intent_gateway_domain::findings::{Severity, Source};
 use intent_gateway_domain::golive::Confirmation;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 
@@ -55,6 +56,12 @@ pub(crate) enum PartnerCommand {
         gateways.\n\n\
         Examples:\n  intent-gateway partner health\n  intent-gateway partner health ptr_0123456789abcdef --json")]
     Health(HealthArgs),
+    /// Show what was found in a partner's answers and reports: what was dropped and why, with what was sent.
+    #[command(after_help = "A partner may look at itself: with its own token, or with its credentials in \
+        INTENT_GATEWAY_CLIENT_ID and INTENT_GATEWAY_CLIENT_SECRET.\n\n\
+        Examples:\n  intent-gateway partner findings ptr_0123456789abcdef --severity strike\n  \
+        intent-gateway partner findings --source report\n  intent-gateway partner findings --summary")]
+    Findings(FindingsArgs),
     /// Take down a strike that no answer and no report shows. Three of one code within 90 days suspend the partner.
     #[command(
         after_help = "Example:\n  intent-gateway partner strike ptr_0123456789abcdef --intent auto.book_ac_service \
@@ -121,6 +128,53 @@ pub(crate) enum ReviewStatusArg {
     Rejected,
     /// What it was about was replaced.
     Superseded,
+}
+
+/// How grave a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum SeverityArg {
+    /// It stayed.
+    Note,
+    /// It was dropped or refused.
+    Drop,
+    /// It counts towards suspension.
+    Strike,
+}
+
+/// Where something was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum SourceArg {
+    /// In answers to searches.
+    Search,
+    /// In answers of other tools.
+    Call,
+    /// In completion reports.
+    Report,
+    /// By the platform team itself.
+    Team,
+}
+
+impl From<SeverityArg> for Severity {
+    fn from(severity: SeverityArg) -> Self {
+        match severity {
+            SeverityArg::Note => Self::Note,
+            SeverityArg::Drop => Self::Drop,
+            SeverityArg::Strike => Self::Strike,
+        }
+    }
+}
+
+impl From<SourceArg> for Source {
+    fn from(source: SourceArg) -> Self {
+        match source {
+            SourceArg::Search => Self::Search,
+            SourceArg::Call => Self::Call,
+            SourceArg::Report => Self::Report,
+            SourceArg::Team => Self::Team,
+        }
+    }
 }
 
 impl StateArg {
@@ -201,6 +255,36 @@ pub(crate) struct HealthArgs {
     /// At most so many.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=PAGE_MAX))]
     pub(crate) limit: u32,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FindingsArgs {
+    /// The partner; without it, the one of a partner's token.
+    #[arg(value_name = "ID", value_parser = parse_partner)]
+    pub(crate) id: Option<PartnerId>,
+    /// Only those so grave.
+    #[arg(long)]
+    pub(crate) severity: Option<SeverityArg>,
+    /// Only those found there.
+    #[arg(long)]
+    pub(crate) source: Option<SourceArg>,
+    /// Only those of one intent.
+    #[arg(long, value_name = "INTENT", value_parser = parse_intent)]
+    pub(crate) intent: Option<IntentId>,
+    /// Only those of one rule.
+    #[arg(long, value_name = "CODE", value_parser = parse_code)]
+    pub(crate) code: Option<String>,
+    /// Only what comes before this number.
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) before: Option<u64>,
+    /// At most so many.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=PAGE_MAX))]
+    pub(crate) limit: u32,
+    /// Count them by rule and day instead, and show strikes and latencies beside their targets.
+    #[arg(long, conflicts_with_all = ["severity", "source", "intent", "code", "before", "limit"])]
+    pub(crate) summary: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -308,6 +392,12 @@ fn parse_intent(text: &str) -> Result<IntentId, String> {
     IntentId::parse(text).map_err(|error| error.to_string())
 }
 
+/// A rule's code goes into a query.
+fn parse_code(text: &str) -> Result<String, String> {
+    let fits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if fits { Ok(text.to_owned()) } else { Err("a rule's code is of letters, digits and underscores".to_owned()) }
+}
+
 /// A review's identifier goes into a path.
 fn parse_review(text: &str) -> Result<String, String> {
     let fits = text.starts_with("rev_") && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -345,6 +435,26 @@ mod tests {
         for bad in ["", "ptr_1", "rev_1/../../x", "rev_1?x", "rev_%2e"] {
             assert!(parse_review(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn what_goes_into_a_query_is_a_code() {
+        assert!(parse_code("FORBIDDEN_FIELD").is_ok());
+        for bad in ["", "A B", "A&limit=1", "A%20"] {
+            assert!(parse_code(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn findings_are_named_as_on_the_wire() {
+        let name = |named: Option<clap::builder::PossibleValue>| named.map(|named| named.get_name().to_owned());
+        for value in SeverityArg::value_variants() {
+            assert_eq!(name(value.to_possible_value()).as_deref(), Some(Severity::from(*value).as_str()));
+        }
+        for value in SourceArg::value_variants() {
+            assert_eq!(name(value.to_possible_value()).as_deref(), Some(Source::from(*value).as_str()));
+        }
+        assert_eq!((SeverityArg::value_variants().len(), SourceArg::value_variants().len()), (3, 4));
     }
 
     #[test]

@@ -81,14 +81,14 @@ fn show_time_left(out: &OutBody, palette: Palette) -> String {
     )
 }
 
-fn strikes(StrikesBody { code, incidents, suspends_at, within_days }: &StrikesBody) -> String {
+pub(super) fn strikes(StrikesBody { code, incidents, suspends_at, within_days }: &StrikesBody) -> String {
     let head = format!("{} of {suspends_at} within {within_days} days: {}", incidents.len(), harmless(code));
     let lines = incidents.iter().map(|IncidentBody { at, id }| format!("{}  {}", harmless(at), harmless(id)));
     std::iter::once(head).chain(lines).collect::<Vec<_>>().join("\n")
 }
 
 /// Each tool's last five minutes beside its targets, milliseconds.
-fn tools(tools: &[ToolHealthBody]) -> String {
+pub(super) fn tools(tools: &[ToolHealthBody]) -> String {
     let rows: Vec<[String; 6]> = tools
         .iter()
         .map(|ToolHealthBody { tool, targets, window, .. }| {

@@ -3,7 +3,9 @@
 
 mod arguments;
 mod document;
+mod findings;
 mod health;
+mod reasons;
 mod show;
 
 use std::path::PathBuf;
@@ -11,14 +13,15 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow};
 use intent_gateway_api::connection::{ProbeAnswer, TestReport};
+use intent_gateway_domain::findings::{Severity, Source};
 use intent_gateway_domain::golive::SAMPLES_MAX;
 use intent_gateway_domain::id::PartnerId;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use self::arguments::{
-    ApproveArgs, Common, HealthArgs, ListArgs, PartnerArgs, ReasonArgs, RejectArgs, ReviewArgs, ReviewListArgs,
-    StatusArgs, StrikeArgs, TestArgs,
+    ApproveArgs, Common, FindingsArgs, HealthArgs, ListArgs, PartnerArgs, ReasonArgs, RejectArgs, ReviewArgs,
+    ReviewListArgs, StatusArgs, StrikeArgs, TestArgs,
 };
 pub(crate) use self::arguments::{PartnerCommand, ReviewCommand};
 use crate::access;
@@ -40,6 +43,7 @@ pub(crate) fn run(command: &PartnerCommand) -> ExitCode {
         PartnerCommand::Test(arguments) => test(arguments),
         PartnerCommand::SwitchOn(arguments) => switch_on(arguments),
         PartnerCommand::Health(arguments) => health(arguments),
+        PartnerCommand::Findings(arguments) => findings(arguments),
         PartnerCommand::Strike(arguments) => strike(arguments),
         PartnerCommand::Suspend(arguments) => change_state(arguments, "suspend"),
         PartnerCommand::Lift(arguments) => change_state(arguments, "lift"),
@@ -185,6 +189,27 @@ fn health(arguments: &HealthArgs) -> Result<Verdict, CommandError> {
             tell(answer, common.json, health::partners).map(drop)?;
         }
     }
+    Ok(Verdict::Clean)
+}
+
+fn findings(arguments: &FindingsArgs) -> Result<Verdict, CommandError> {
+    let FindingsArgs { id, severity, source, intent, code, before, limit, summary, common } = arguments;
+    let (gateway, id) = open_for(common, id.as_ref())?;
+    // The partner's own route, which is open to the team as well.
+    let path = format!("/api/v1/business/tier1/accounts/{id}/findings");
+    if *summary {
+        tell(gateway.get(&format!("{path}/summary")), common.json, findings::summary).map(drop)?;
+        return Ok(Verdict::Clean);
+    }
+    let chosen = [
+        severity.map(|severity| format!("&severity={}", Severity::from(severity).as_str())),
+        source.map(|source| format!("&source={}", Source::from(source).as_str())),
+        intent.as_ref().map(|intent| format!("&intent={intent}")),
+        code.as_ref().map(|code| format!("&code={code}")),
+        before.map(|before| format!("&before={before}")),
+    ];
+    let chosen: String = chosen.into_iter().flatten().collect();
+    tell(gateway.get(&format!("{path}?limit={limit}{chosen}")), common.json, findings::page)?;
     Ok(Verdict::Clean)
 }
 

@@ -19,6 +19,7 @@ use intent_gateway_onboarding::delivered::{Inflated, Measure};
 use intent_gateway_onboarding::descriptors::{DriftKind, ToolReport};
 use intent_gateway_onboarding::manifest::Status;
 
+use super::reasons;
 use crate::terminal::{Palette, Tone, count, harmless, pairs, table};
 
 /// Places of a service area that are shown.
@@ -320,7 +321,9 @@ pub(super) fn report(report: &TestReport, palette: Palette) -> String {
             None => format!("{}, {} dropped", count(sample.options, "option"), sample.dropped),
         };
         lines.push(format!("sample {}: {what}, {} ms", number + 1, sample.elapsed_ms));
+        lines.extend(sample.error.iter().flat_map(reasons::error));
     }
+    lines.extend(reasons::lines(samples, palette));
     let items =
         items.iter().map(|GoLiveItem { code, text, state, detail }| Item { code, text, state: name(state), detail });
     lines.push(checklist(&items.collect::<Vec<_>>(), palette));

@@ -1,5 +1,5 @@
 //! What a business does for itself: signs up, gets credentials, submits its manifest, registers its endpoint, reads
-//! its statements.
+//! its statements and what was found in its answers.
 //!
 //! Four routes take no token, for they are the way to the first one; each client may use them so many times a
 //! minute. All others are about one account, which the path names and the token must be of (an admin may act in
@@ -9,6 +9,7 @@ mod account;
 mod credentials;
 mod documents;
 mod entry;
+mod findings;
 mod statements;
 
 use std::sync::Arc;
@@ -35,6 +36,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(account::set_profile))
         .routes(routes!(documents::list, documents::add))
         .routes(routes!(documents::replace, documents::remove))
+        .routes(routes!(findings::list_own_findings))
+        .routes(routes!(findings::summarize_own_findings))
         .routes(routes!(statements::months))
         .routes(routes!(statements::statement))
         .routes(routes!(account::show_manifest, account::submit_manifest))

@@ -15,9 +15,9 @@ use intent_gateway_outbound::health::PartnerView;
 
 use crate::App;
 use crate::acting::{Page, PageQuery, Team};
-use crate::admin::is_known;
+use crate::admin::require_known;
 use crate::body::Json;
-use crate::error::{Code, ErrorBody, Refusal};
+use crate::error::{ErrorBody, Refusal};
 use crate::wire;
 
 /// About what a partner takes, bytes: three tools of one intent.
@@ -100,14 +100,6 @@ pub(super) async fn strike(
     app.searcher.journal.record(finding);
     let taken = StrikeTaken { partner: id.to_string(), code: order.code, external_id: order.external_id };
     wire::json(StatusCode::ACCEPTED, &taken, wire::SMALL_BYTES)
-}
-
-/// The identifier of a partner that there is.
-async fn require_known(app: &App, partner: &str) -> Result<PartnerId, Refusal> {
-    match PartnerId::parse(partner) {
-        Ok(id) if is_known(app, partner).await? => Ok(id),
-        _ => Err(Refusal::new(Code::NotFound).message("There is no such partner.")),
-    }
 }
 
 /// A partner's health; that of one which nothing is known of is well.

@@ -183,6 +183,7 @@ impl Gateway {
             keys: ring.clone(),
             contracts: contracts.clone(),
             desk: MemoryDesk::closed(),
+            journal: evidence.clone(),
             clock: clock.clone(),
             rate: Rate::default(),
         };

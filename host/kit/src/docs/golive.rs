@@ -11,7 +11,7 @@ pub(super) fn section(page: &mut Markdown, descriptor: &Descriptor) {
     page.paragraph(
         "What must hold before users are sent to a partner. All tools above must be there. The gateway searches with \
          sample requests that the platform's team chooses; each must be answered, and no answer may hold a forbidden \
-         field.",
+         field or break another rule that counts towards suspension.",
     );
     let row = |requirement: &Requirement| {
         [format!("`{}`", requirement.code), requirement.text.clone(), how(&requirement.check, descriptor)]

@@ -4,6 +4,9 @@
 //! that was booked before is answered without judging it anew (another version might say otherwise), and what is
 //! acknowledged is in the ledger. A report whose common members are wrong is shown to its contract too, so that its sender
 //! is told everything at once; whatever the contract says, it is refused.
+//!
+//! A report that its partner's key has signed and that is refused all the same is a finding of the partner's, for each
+//! thing that is wrong with it: whoever wrote the report need not be the one who reads the answer to it.
 
 use std::sync::Arc;
 
@@ -11,17 +14,17 @@ use serde::Serialize;
 
 use super::keyring::{KeyRing, Stale};
 use super::signature::{Presented, SignatureError, VerifiedSignature};
-use super::{Arrival, Malformed, Report, ReportKey};
+use super::{Arrival, Malformed, Report, ReportKey, refusal};
 use crate::{
     Booked, Booking, DeskError, Entry, Judge, JudgedReport, KnownOrder, OrderQuery, ReportDesk, Unbookable, post,
 };
 use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::contract::{CallContext, CheckedCompletion, Refusal, Violation};
 use intent_gateway_domain::error::{ContractError, ContractFault};
-use intent_gateway_domain::findings::{Finding, Severity};
+use intent_gateway_domain::findings::{Finding, Severity, Source, excerpt};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
-use intent_gateway_domain::ports::{Contract, Contracts};
+use intent_gateway_domain::ports::{Contract, Contracts, Journal};
 use intent_gateway_domain::receipt::QuotedOptions;
 use intent_gateway_domain::telemetry;
 
@@ -36,6 +39,8 @@ pub struct Intake {
     pub contracts: Arc<dyn Contracts>,
     /// Where reports are looked up and booked.
     pub desk: Arc<dyn ReportDesk>,
+    /// Where what is wrong with refused reports goes; what was found in booked ones is kept with their entry.
+    pub journal: Arc<dyn Journal>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// The rate of the listing agreement, the same for every business (spec 1, Commission).
@@ -134,14 +139,28 @@ impl Intake {
     async fn taken(&self, delivery: Delivery<'_>) -> Result<Acknowledgement, IntakeError> {
         let now = self.clock.now();
         let Delivery { partner, presented, body } = delivery;
-        let VerifiedSignature { .. } = self.keys.with(partner, now, |keys| keys.verify(presented, body, now))??;
+        let verified = self.keys.with(partner, now, |keys| keys.verify(presented, body, now))?;
         // There are keys of nobody but partners, so this holds wherever a signature does.
         let partner = PartnerId::parse(partner).map_err(|_| SignatureError::Wrong)?;
+        let taken = match verified {
+            Ok(VerifiedSignature { .. }) => self.take_signed(&partner, body, now).await,
+            Err(error) => Err(error.into()),
+        };
+        taken.inspect_err(|error| refusal::record(&*self.journal, &partner, body, error, now))
+    }
+
+    /// Takes a report that its partner has signed.
+    async fn take_signed(
+        &self,
+        partner: &PartnerId,
+        body: &[u8],
+        now: Timestamp,
+    ) -> Result<Acknowledgement, IntakeError> {
         let report = match Report::read(body) {
             Ok(report) => report,
-            Err(malformed) => return Err(self.refuse(malformed, &partner, body, now).await),
+            Err(malformed) => return Err(self.refuse(malformed, partner, body, now).await),
         };
-        let asked = OrderQuery { order: report.key(&partner), request_id: report.request_id.clone() };
+        let asked = OrderQuery { order: report.key(partner), request_id: report.request_id.clone() };
         let KnownOrder { booked, quoted } = self.desk.look_up(asked).await?;
         if let Some(entry) = booked {
             return match Arrival::of(&report, Some(entry.posting.report)) {
@@ -155,8 +174,8 @@ impl Intake {
         // Report::parse has read it as UTF-8 before.
         let text = std::str::from_utf8(body).unwrap_or_default();
         let Judgement { verdict, findings } = self.judge(&report, text, &quoted, now).await?;
-        let posting = post(&report, &partner, verdict, now);
-        let findings = findings.into_iter().map(|violation| finding(&report, &partner, violation, now)).collect();
+        let posting = post(&report, partner, verdict, now);
+        let findings = findings.into_iter().map(|violation| finding(&report, partner, violation, text, now)).collect();
         match self.desk.book(Booking::new(posting, findings)?).await? {
             Booked::First(entry) => {
                 telemetry::completion(entry.posting.intent.as_str(), "booked");
@@ -281,15 +300,19 @@ fn not_routed() -> Violation {
     Violation { pointer: "/request_id".to_owned(), code: REQUEST_NOT_ROUTED.to_owned(), message: message.to_owned() }
 }
 
-fn finding(report: &Report, partner: &PartnerId, violation: Violation, at_ms: Timestamp) -> Finding {
+/// Something found in a report that is booked; `text` is the report.
+fn finding(report: &Report, partner: &PartnerId, violation: Violation, text: &str, at_ms: Timestamp) -> Finding {
     Finding {
         at_ms,
         partner: partner.clone(),
         intent: report.intent.to_string(),
         request_id: report.request_id.clone(),
+        source: Some(Source::Report),
+        option_place: None,
         option_id: None,
         external_id: Some(report.external_id.clone()),
         severity: Severity::Note,
+        excerpt: excerpt(text, &violation.pointer),
         violation,
     }
 }

@@ -9,6 +9,7 @@ mod closing;
 mod content;
 pub mod intake;
 pub mod keyring;
+mod refusal;
 pub mod signature;
 #[cfg(test)]
 mod tests;

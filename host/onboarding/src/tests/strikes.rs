@@ -10,7 +10,7 @@ use crate::connection::ConnectionState;
 use crate::records::Connection;
 use crate::{OnboardingError, StrikeOrder, StrikeWatch};
 use intent_gateway_domain::contract::{LatencyTargets, Violation};
-use intent_gateway_domain::findings::{Finding, Severity};
+use intent_gateway_domain::findings::{Finding, Severity, Source};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::Journal as _;
 use intent_gateway_outbound::health::breaker::CONSECUTIVE_MAX;
@@ -59,10 +59,13 @@ impl World {
             partner: partner.clone(),
             intent: INTENT.to_owned(),
             request_id: incident.to_owned(),
-            option_id: None,
+            source: Some(Source::Search),
+            option_place: Some(2),
+            option_id: Some("s-2".to_owned()),
             external_id: None,
             severity: Severity::Strike,
-            violation: Violation { pointer: String::new(), code: code.to_owned(), message: "seen".to_owned() },
+            violation: Violation { pointer: "/ad_bid".to_owned(), code: code.to_owned(), message: "seen".to_owned() },
+            excerpt: Some("12.50".to_owned()),
         }
     }
 

@@ -29,6 +29,7 @@ pub(super) async fn call(
     let variables = rendered(&tool.variables, &Scope { arguments, answer: &Value::Null })?;
     let answered = send(api, url, &tool.document, &variables).await?;
     if let Some(failure) = refusal(tool, &answered) {
+        answered.note_error(api.error_text);
         return Err(failure);
     }
     let data = data(&answered)?;

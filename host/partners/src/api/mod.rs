@@ -16,6 +16,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use intent_gateway_domain::endpoint::{Endpoint, RenderError, Scope, Template, ToolMapping};
 use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::error_text::ErrorText;
 use intent_gateway_domain::limits::PARTNER_BODY_MAX_BYTES;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::ToolCall;
@@ -24,7 +25,7 @@ use serde_json::Value;
 use crate::answer::protocol;
 use crate::carried;
 use crate::challenge::auth_failure;
-use crate::exchange::{read_body, release};
+use crate::exchange::{hear, note_error, read_body, release};
 use crate::guard::AddressPolicy;
 use crate::wire::{Wire, retry_after_ms};
 
@@ -44,7 +45,7 @@ pub(crate) async fn call(
     let tool = partner.mappings.get(call.intent).and_then(|mapping| mapping.tool(call.tool)).ok_or_else(unmapped)?;
     let arguments: Value = serde_json::from_str(call.arguments)
         .map_err(|_| CallFailure::Payload("the arguments of the call are no JSON".to_owned()))?;
-    let api = Api { wire, policy, bearer, carried: carried::headers(call.trace) };
+    let api = Api { wire, policy, bearer, carried: carried::headers(call.trace), error_text: call.error_text };
     match (&partner.endpoint, tool) {
         (Endpoint::Rest { base_url, .. }, ToolMapping::Rest(tool)) => {
             rest::call(&api, base_url, tool, &arguments).await
@@ -62,6 +63,8 @@ pub(crate) struct Api<'a> {
     pub(crate) bearer: Option<HeaderValue>,
     /// What goes along with every request.
     pub(crate) carried: Vec<(HeaderName, HeaderValue)>,
+    /// Where the words go that the API sends in place of an answer.
+    pub(crate) error_text: Option<&'a ErrorText>,
 }
 
 /// An answer that was read to its end.
@@ -114,12 +117,19 @@ impl Api<'_> {
         }
         let is_refusal = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         let refused = is_refusal.then(|| auth_failure(status, response.headers()));
-        let body = body(response, status).await?;
+        let body = body(response, status, self.error_text).await?;
         Ok(ApiAnswer { status, body, retry_after_ms, refused })
     }
 }
 
 impl ApiAnswer {
+    /// Takes down what the API wrote, where its answer turns out to be an error.
+    fn note_error(&self, error_text: Option<&ErrorText>) {
+        if let Some(body) = self.body.as_ref().filter(|body| !body.is_null()) {
+            note_error(error_text, self.status, body.to_string().as_bytes());
+        }
+    }
+
     /// The failure that the status alone stands for; the same as of an MCP server.
     pub(crate) fn status_failure(&self) -> CallFailure {
         if let Some(refused) = &self.refused {
@@ -137,12 +147,16 @@ fn is_plain(headers: &HeaderMap) -> bool {
 }
 
 /// Reads a body. A success has to be JSON or nothing; of a failure the body only helps to explain it.
-async fn body(response: Response<Incoming>, status: StatusCode) -> Result<Option<Value>, CallFailure> {
+async fn body(
+    response: Response<Incoming>,
+    status: StatusCode,
+    error_text: Option<&ErrorText>,
+) -> Result<Option<Value>, CallFailure> {
     let text = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let is_json = is_json(&essence);
     if !status.is_success() && (!is_json || !is_plain(response.headers())) {
-        release(response.into_body());
+        hear(response, error_text).await;
         return Ok(None);
     }
     let bytes = match read_body(response.into_body(), PARTNER_BODY_MAX_BYTES).await {

@@ -39,6 +39,7 @@ pub(super) async fn call(
     let answered = api.exchange(request).await?;
     let answer = answered.body.as_ref().unwrap_or(&Value::Null);
     if let Some(failure) = refusal(tool, &answered, answer) {
+        answered.note_error(api.error_text);
         return Err(failure);
     }
     rendered(&tool.response, &Scope { arguments, answer }).map(|payload| payload.to_string())

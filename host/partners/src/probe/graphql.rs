@@ -28,7 +28,7 @@ impl PartnerClient {
         request: &ProbeRequest<'_>,
         probing: &mut Probing,
     ) -> Result<(), ProbeEnded> {
-        let api = Api { wire: self.wire(), policy: self.policy(), bearer, carried: Vec::new() };
+        let api = Api { wire: self.wire(), policy: self.policy(), bearer, carried: Vec::new(), error_text: None };
         let begun = Instant::now();
         let answered = ask(&api, url, TYPENAME).await.and_then(|answered| match answers(&answered) {
             Ok(data) if data["__typename"].is_string() => Ok(()),

@@ -82,7 +82,13 @@ impl PartnerClient {
 
     /// Fetches the OpenAPI document. It goes without the partner's token: the document may be on another host.
     async fn document(&self, openapi_url: &str) -> Result<Value, Fault> {
-        let api = Api { wire: self.wire(), policy: self.policy(), bearer: None::<HeaderValue>, carried: Vec::new() };
+        let api = Api {
+            wire: self.wire(),
+            policy: self.policy(),
+            bearer: None::<HeaderValue>,
+            carried: Vec::new(),
+            error_text: None,
+        };
         let uri = api.policy.endpoint(openapi_url)?;
         let answered = api.exchange(api.request(Method::GET, uri, "application/json", None)).await?;
         if !answered.status.is_success() {

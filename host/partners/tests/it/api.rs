@@ -10,6 +10,7 @@ use http::{Method, Response};
 use http_body_util::{BodyExt as _, Full};
 use intent_gateway_domain::endpoint::{ApiMapping, Endpoint, Mappings};
 use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::error_text::ErrorText;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::{PartnerCalls as _, ToolCall};
@@ -412,4 +413,38 @@ async fn graphql_errors_become_failures() {
         let outcome = ask(&client(), &graphql(&server, graphql_tools()), None).await;
         assert_eq!(outcome, Err(expected), "{code} {body}");
     }
+}
+
+#[tokio::test]
+async fn what_an_api_writes_in_place_of_an_answer_is_for_who_listens() {
+    let tools = json!({"find_slots": {"operation_id": "f", "method": "GET", "path": "/slots", "response": {"$res": ""},
+        "errors": {"code": "/error", "codes": {"TAKEN": "SLOT_GONE"}}}});
+    let cases = [
+        (500, json!({"detail": "no such table"}), Some("HTTP 500\n{\"detail\":\"no such table\"}")),
+        (200, json!({"error": "TAKEN", "by": "another"}), Some("HTTP 200\n{\"by\":\"another\",\"error\":\"TAKEN\"}")),
+        (503, json!(null), None),
+        (200, json!({"slots": []}), None),
+    ];
+    for (code, body, expected) in cases {
+        let sent = body.clone();
+        let server = Server::scripted(move |_| {
+            let sent = sent.clone();
+            async move { with_status(code, json_response(&sent)) }
+        })
+        .await;
+        let heard = ErrorText::default();
+        let call = ToolCall { error_text: Some(&heard), ..ToolCall::new(INTENT, "find_slots", ARGUMENTS, CALL) };
+        let _ = client().call(&rest(&server, tools.clone()), call).await;
+        assert_eq!(heard.take().as_deref(), expected, "{code} {body}");
+    }
+    let server = Server::scripted(|_| async {
+        let mut response = raw_json("<h1>down</h1>");
+        response.headers_mut().insert("content-type", "text/html".parse().expect("a header"));
+        with_status(502, response)
+    })
+    .await;
+    let heard = ErrorText::default();
+    let call = ToolCall { error_text: Some(&heard), ..ToolCall::new(INTENT, "find_slots", ARGUMENTS, CALL) };
+    client().call(&rest(&server, plain()), call).await.expect_err("refused");
+    assert_eq!(heard.take().as_deref(), Some("HTTP 502\n<h1>down</h1>"));
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt as _};
 use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::error_text::ErrorText;
 use intent_gateway_domain::ports::{PartnerCalls as _, ToolCall};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_partners::PartnerClientConfig;
@@ -312,4 +313,66 @@ async fn calls_beyond_the_bound_wait_and_then_fail_as_busy() {
     assert_eq!(first.await.expect("no panic").as_deref(), Ok("{}"));
     release.notify_one();
     assert_eq!(call(&client, &partner).await.as_deref(), Ok("{}"));
+}
+
+/// What the partner said, whole and in its own words, goes to whoever listens, and into no failure.
+#[tokio::test]
+async fn what_a_partner_writes_in_place_of_an_answer_is_for_who_listens() {
+    let rpc = |mut answer: serde_json::Value| {
+        answer["jsonrpc"] = "2.0".into();
+        answer["id"] = serde_json::Value::Null;
+        answer.to_string()
+    };
+    let long = "why ".repeat(200);
+    let cases = [
+        (
+            500,
+            "text/html",
+            "<h1>no such table: slots</h1>".to_owned(),
+            "HTTP 500\n<h1>no such table: slots</h1>".to_owned(),
+        ),
+        (
+            429,
+            "application/json",
+            r#"{"retry": "tomorrow"}"#.to_owned(),
+            "HTTP 429\n{\"retry\": \"tomorrow\"}".to_owned(),
+        ),
+        (401, "text/plain", "wrong key".to_owned(), "HTTP 401\nwrong key".to_owned()),
+        (
+            200,
+            "application/json",
+            rpc(json!({"error": {"code": -32000, "message": long, "data": {"hint": 1.50}}})),
+            format!(r#"{{"code": -32000, "message": "{long}", "data": {{"hint":1.5}}}}"#),
+        ),
+        (
+            200,
+            "application/json",
+            rpc(json!({"result": {"isError": true, "content": [{"type": "text", "text": long}]}})),
+            long.clone(),
+        ),
+    ];
+    for (code, media_type, body, expected) in cases {
+        let server = Server::with_tool(move |seen| {
+            let body = body.replace("\"id\":null", &format!("\"id\":{}", seen.message["id"]));
+            async move {
+                let mut response = raw_json(body);
+                *response.status_mut() = u16::try_into(code).expect("a status");
+                response.headers_mut().insert("content-type", media_type.parse().expect("a header"));
+                response
+            }
+        })
+        .await;
+        let (client, partner) = (client(), partner("p", &server.url));
+        let heard = ErrorText::default();
+        let quiet = ToolCall::new("test.search", "search", "{}", Duration::from_secs(5));
+        let failure = client.call(&partner, ToolCall { error_text: Some(&heard), ..quiet }).await.expect_err("refused");
+        assert_eq!(heard.take().as_deref(), Some(&*expected), "{code}");
+        assert_eq!(client.call(&partner, quiet).await.expect_err("refused"), failure, "who listens changes nothing");
+        assert_eq!(server.state().accepted, 1, "nor does it cost the connection");
+    }
+    let server = Server::answering("{}").await;
+    let (client, partner, heard) = (client(), partner("p", &server.url), ErrorText::default());
+    let call = ToolCall::new("test.search", "search", "{}", Duration::from_secs(5));
+    client.call(&partner, ToolCall { error_text: Some(&heard), ..call }).await.expect("answered");
+    assert_eq!(heard.take(), None, "an answer is no error");
 }

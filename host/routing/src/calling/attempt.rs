@@ -46,7 +46,7 @@ impl Caller {
             Err(failure) => return Err(self.fail(call, failure)),
         };
         for violation in checked.findings {
-            self.record(call, Severity::Note, violation);
+            self.record(call, Severity::Note, violation, payload.get());
         }
         Ok(JudgedAnswer { payload, booking: checked.reference, advisory: checked.advisory, by, elapsed })
     }

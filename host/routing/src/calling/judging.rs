@@ -9,7 +9,7 @@ use super::{CallError, Caller, error};
 use crate::forbidden::ForbiddenFields;
 use intent_gateway_domain::contract::{CheckedResponse, Exchange, Violation};
 use intent_gateway_domain::error::{CallFailure, ContractError, chain};
-use intent_gateway_domain::findings::{Finding, Severity};
+use intent_gateway_domain::findings::{Finding, Severity, Source, excerpt};
 use intent_gateway_domain::limits::PAYLOAD_MAX_DEPTH;
 use intent_gateway_domain::telemetry::{self, ForLog, Stage};
 use intent_gateway_outbound::OrderLookup;
@@ -35,7 +35,7 @@ impl Caller {
             && let Some(violation) = first_breach(&fields, payload.get())
         {
             let pointer = violation.pointer.clone();
-            self.record(call, Severity::Strike, violation);
+            self.record(call, Severity::Strike, violation, payload.get());
             let failure = CallFailure::Forbidden(pointer);
             return Err(CallError::Partner { code: None, failure, link: None });
         }
@@ -54,7 +54,7 @@ impl Caller {
             Ok(checked) => Ok((payload, checked)),
             Err(ContractError::Refused(refusal)) => {
                 for violation in &refusal.violations {
-                    self.record(call, Severity::Drop, violation.clone());
+                    self.record(call, Severity::Drop, violation.clone(), payload.get());
                 }
                 Err(CallError::Answer(refusal))
             }
@@ -92,22 +92,26 @@ impl Caller {
         if at_fault || unlisted {
             let code = if unlisted { error::UNLISTED_CODE } else { failure.code() };
             let violation = Violation { pointer: String::new(), code: code.to_owned(), message: failure.to_string() };
-            self.record(call, Severity::Drop, violation);
+            self.record(call, Severity::Drop, violation, "");
         }
         let code = error::public_code(descriptor, &failure);
         let link = self.outbound.sign_in_link(&call.partner.id, call.request.user, &failure);
         CallError::Partner { code, failure, link }
     }
 
-    pub(super) fn record(&self, call: &PreparedCall<'_>, severity: Severity, violation: Violation) {
+    /// Notes something against the partner; `sent` is what it sent, and what the pointer is into.
+    pub(super) fn record(&self, call: &PreparedCall<'_>, severity: Severity, violation: Violation, sent: &str) {
         self.journal.record(Finding {
             at_ms: call.context.now,
             partner: call.partner.id.clone(),
             intent: call.request.intent.to_owned(),
             request_id: call.context.request_id.clone(),
+            source: Some(Source::Call),
+            option_place: None,
             option_id: call.binding.is_option.then(|| call.binding.identifier.clone()),
             external_id: (!call.binding.is_option).then(|| call.binding.identifier.clone()),
             severity,
+            excerpt: excerpt(sent, &violation.pointer),
             violation,
         });
     }

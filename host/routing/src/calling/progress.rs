@@ -34,7 +34,7 @@ pub(super) fn scan<'a>(
             && let Some(violation) = first_breach(&fields, params)
         {
             if !is_recorded.swap(true, Ordering::Relaxed) {
-                caller.record(call, Severity::Strike, violation);
+                caller.record(call, Severity::Strike, violation, params);
             }
             return;
         }

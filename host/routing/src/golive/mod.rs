@@ -5,34 +5,35 @@
 //! can be seen in the answers is judged here; the rest people look into and confirm. Whether the partner has all
 //! tools is the probe's business, and whether it may go live on a passed check is the connection's.
 //!
-//! What the samples bring to light stays in the report: nothing of it is recorded against the partner.
+//! What the samples bring to light stays in the report, with the rule that each option broke and by what: nothing of it
+//! is recorded against the partner. What would be a strike with live traffic fails the check.
 
+mod sample;
 mod tally;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use serde_json::Value;
 
 use crate::reference::ReferenceSealer;
-use crate::search::{OpenRankings, PartnerStatus, SearchError, SearchOutcome, Searcher};
+use crate::search::{OpenRankings, SearchError, Searcher};
 use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::contract::{Descriptor, Need, Requirement, RequirementCheck};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::ContractFault;
-use intent_gateway_domain::findings::Finding;
+use intent_gateway_domain::error_text::ErrorText;
 use intent_gateway_domain::golive::{
-    Confirmation, GoLiveCheck, GoLiveError, GoLiveItem, GoLiveReport, ItemState, NO_FORBIDDEN_FIELDS, PLATFORM_CODES,
-    SAMPLES_ANSWERED, SAMPLES_MAX, SampleResult, check_confirmations,
+    Confirmation, GoLiveCheck, GoLiveError, GoLiveItem, GoLiveReport, ItemState, NO_FORBIDDEN_FIELDS, NO_STRIKES,
+    PLATFORM_CODES, SAMPLES_ANSWERED, SAMPLES_MAX, SampleResult, check_confirmations,
 };
 use intent_gateway_domain::limits::REQUEST_BODY_MAX_BYTES;
 use intent_gateway_domain::partner::Partner;
-use intent_gateway_domain::ports::{Contract, Contracts, Journal, PartnerCalls, PartnerDirectory, Selection};
-use intent_gateway_domain::receipt::Receipt;
+use intent_gateway_domain::ports::{Contract, Contracts, PartnerCalls, PartnerDirectory, Selection};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_outbound::Outbound;
+use sample::{Found, ListeningCalls, Sample};
 use tally::Tally;
 
 /// Code under which a search records a forbidden field.
@@ -80,20 +81,27 @@ impl GoLiveRunner {
                 .map_or_else(|| PLATFORM_CODES.contains(&code).then_some(false), |one| Some(by_hand(one, descriptor)))
         })?;
         let now = self.clock.now();
-        let found = Arc::new(Breaches::default());
-        let searcher = self.searcher(&partner, &contract, &found);
+        let found = Arc::new(Found::default());
+        let calls = Arc::new(ListeningCalls { calls: self.calls.clone(), sent: ErrorText::default() });
+        let searcher = self.searcher(&partner, &contract, &found, calls.clone());
         let mut tallies: Vec<_> = descriptor.go_live.iter().map(|one| Tally::of(one, descriptor)).collect();
-        let (mut samples, mut forbidden) = (Vec::new(), 0);
+        let (mut samples, mut listed) = (Vec::new(), 0);
+        let (mut forbidden, mut strikes) = (0, BTreeMap::new());
         for (sample, request) in (1..).zip(requests) {
             let id = format!("go-live-{}-{sample}", now.as_ms());
             let outcome = searcher.search(descriptor.intent.as_str(), request, id).await;
             let outcome = outcome.map_err(|failed| unfit(failed.error, sample))?;
-            let seen = Sample::of(request, &outcome, found.take());
+            let seen = Sample::of(request, &outcome, found.take(), calls.sent.take());
             forbidden += seen.breaches.get(FORBIDDEN_FIELD).copied().unwrap_or(0);
+            for (code, count) in &seen.strikes {
+                *strikes.entry(code.clone()).or_default() += count;
+            }
             tallies.iter_mut().for_each(|tally| tally.observe(&seen));
-            samples.push(seen.result(outcome.request_id.clone()));
+            let result = seen.result(outcome.request_id, listed);
+            listed += result.found.len();
+            samples.push(result);
         }
-        let mut items = vec![judge_answered(&samples), unforbidden(forbidden)];
+        let mut items = vec![judge_answered(&samples), unforbidden(forbidden), without_strikes(&strikes)];
         items.extend(descriptor.go_live.iter().zip(tallies).map(|(requirement, tally)| {
             let (state, detail) = tally.finish();
             GoLiveItem { code: requirement.code.clone(), text: requirement.text.clone(), state, detail }
@@ -112,11 +120,17 @@ impl GoLiveRunner {
     }
 
     /// A search that knows this contract and this partner alone.
-    fn searcher(&self, partner: &Arc<Partner>, contract: &Arc<dyn Contract>, found: &Arc<Breaches>) -> Searcher {
+    fn searcher(
+        &self,
+        partner: &Arc<Partner>,
+        contract: &Arc<dyn Contract>,
+        found: &Arc<Found>,
+        calls: Arc<ListeningCalls>,
+    ) -> Searcher {
         Searcher {
             contracts: Arc::new(OneContract(contract.clone())),
             directory: Arc::new(OnePartner(partner.clone())),
-            outbound: Arc::new(Outbound::plain(self.calls.clone(), self.clock.clone())),
+            outbound: Arc::new(Outbound::plain(calls, self.clock.clone())),
             journal: found.clone(),
             clock: self.clock.clone(),
             // Nobody ever sees a reference of these searches, so its key protects nothing.
@@ -181,72 +195,19 @@ fn unforbidden(found: usize) -> GoLiveItem {
     }
 }
 
+/// A partner that breaks such a rule would be suspended by its third request; the check is where to learn of it.
+fn without_strikes(strikes: &BTreeMap<String, usize>) -> GoLiveItem {
+    let counts: Vec<_> = strikes.iter().map(|(code, count)| format!("{code}: {count}")).collect();
+    GoLiveItem {
+        code: NO_STRIKES.to_owned(),
+        text: "No answer breaks a rule that counts towards suspension with live traffic.".to_owned(),
+        state: state(strikes.is_empty()),
+        detail: if counts.is_empty() { "none was found".to_owned() } else { counts.join(", ") },
+    }
+}
+
 fn state(holds: bool) -> ItemState {
     if holds { ItemState::Passed } else { ItemState::Failed }
-}
-
-/// What one sample search showed.
-struct Sample {
-    /// The request as it was given.
-    request: Value,
-    /// The options that passed, each with its identifier.
-    options: Vec<(String, Value)>,
-    dropped: usize,
-    /// How often each code was recorded.
-    breaches: BTreeMap<String, usize>,
-    elapsed: Duration,
-    failure: Option<String>,
-}
-
-impl Sample {
-    fn of(request: &str, outcome: &SearchOutcome, breaches: BTreeMap<String, usize>) -> Self {
-        // The contract took the request and the host the options, so all of them are JSON.
-        let parse = |json: &str| serde_json::from_str(json).unwrap_or(Value::Null);
-        let options = outcome.options.iter().map(|one| (one.ranked.id.clone(), parse(one.option.get())));
-        let partner = outcome.partners.first();
-        let failure = partner.and_then(|partner| match &partner.status {
-            PartnerStatus::Failed(failure) => Some(failure.code().to_owned()),
-            PartnerStatus::Answered { .. } | PartnerStatus::LeftOut(_) => None,
-        });
-        Self {
-            request: parse(request),
-            options: options.collect(),
-            dropped: outcome.dropped.len(),
-            breaches,
-            elapsed: partner.and_then(|partner| partner.elapsed).unwrap_or_default(),
-            failure,
-        }
-    }
-
-    fn result(self, request_id: String) -> SampleResult {
-        SampleResult {
-            request_id,
-            options: self.options.len(),
-            dropped: self.dropped,
-            elapsed_ms: u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX),
-            failure: self.failure,
-        }
-    }
-}
-
-/// Counts what a search records, by code, instead of recording it.
-#[derive(Default)]
-struct Breaches(Mutex<BTreeMap<String, usize>>);
-
-impl Breaches {
-    /// The counts since they were last taken.
-    fn take(&self) -> BTreeMap<String, usize> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Journal for Breaches {
-    fn record(&self, finding: Finding) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *counts.entry(finding.violation.code).or_default() += 1;
-    }
-
-    fn keep(&self, _: Receipt) {}
 }
 
 /// A catalogue of one contract.

@@ -1,5 +1,6 @@
 //! One partner of a search: called, its answer taken apart and scanned.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use crate::forbidden::ForbiddenFields;
 use crate::payload::{self, SearchPayload};
 use intent_gateway_domain::contract::Descriptor;
 use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::findings::{EXCERPT_MAX_CHARS, cut, excerpt};
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::telemetry::{self, ForLog, Stage};
 use intent_gateway_outbound::OutboundCall;
@@ -17,6 +19,9 @@ use intent_gateway_outbound::OutboundCall;
 pub(super) struct PartnerAnswer {
     pub(super) partner: Arc<Partner>,
     pub(super) result: Result<SearchPayload, CallFailure>,
+    /// What was sent where something is wrong with the answer as a whole, by pointer; the beginning of an answer that
+    /// cannot be read stands under the empty one. It is for the partner and the platform team alone.
+    pub(super) excerpts: BTreeMap<String, String>,
     /// Where the user signs in, where the partner asked for it.
     pub(super) link: Option<String>,
     pub(super) elapsed: Duration,
@@ -40,9 +45,11 @@ impl Searcher {
         let answered = self.outbound.call(call, None).await;
         let called = Instant::now();
         telemetry::partner_stage(Stage::Call, search.descriptor(), &partner.id, called - start);
+        let mut excerpts = BTreeMap::new();
         let result = match answered {
             Ok(answered) => {
                 let answer = open_payload(&answered.text, search.descriptor());
+                excerpts = take_excerpts(&answered.text, &answer);
                 telemetry::partner_stage(Stage::Scan, search.descriptor(), &partner.id, called.elapsed());
                 if let Some(token) = answer.as_ref().ok().and_then(|payload| payload.token.as_ref()) {
                     answered.end_by(token.expires_at);
@@ -59,7 +66,7 @@ impl Searcher {
             );
             self.outbound.sign_in_link(&partner.id, search.user.as_ref(), failure)
         });
-        PartnerAnswer { partner, result, link, elapsed: start.elapsed() }
+        PartnerAnswer { partner, result, excerpts, link, elapsed: start.elapsed() }
     }
 }
 
@@ -70,5 +77,19 @@ fn open_payload(text: &str, descriptor: &Descriptor) -> Result<SearchPayload, Ca
     match payload.breaches.outside.first() {
         Some(violation) => Err(CallFailure::Forbidden(violation.pointer.clone())),
         None => Ok(payload),
+    }
+}
+
+/// What was sent where something is wrong with an answer as a whole.
+fn take_excerpts(text: &str, answer: &Result<SearchPayload, CallFailure>) -> BTreeMap<String, String> {
+    match answer {
+        Ok(payload) => {
+            let at = |pointer: &String| Some((pointer.clone(), excerpt(text, pointer)?));
+            payload.notes.iter().filter_map(|note| at(&note.pointer)).collect()
+        }
+        Err(CallFailure::Forbidden(pointer)) => {
+            excerpt(text, pointer).map(|sent| (pointer.clone(), sent)).into_iter().collect()
+        }
+        Err(_) => BTreeMap::from([(String::new(), cut(text, EXCERPT_MAX_CHARS))]),
     }
 }

@@ -1,12 +1,22 @@
-//! What the platform team should know of a search.
+//! What the platform team and the partners themselves should know of a search.
+
+use serde_json::value::RawValue;
 
 use super::asking::PartnerAnswer;
 use super::gathered::{GatheredAnswers, OptionNote};
 use super::{DroppedChoice, Searcher};
 use intent_gateway_domain::contract::{CallContext, Descriptor, Violation};
 use intent_gateway_domain::error::CallFailure;
-use intent_gateway_domain::findings::{Finding, Severity};
+use intent_gateway_domain::findings::{Finding, Severity, Source, excerpt};
 use intent_gateway_domain::partner::Partner;
+
+/// What of an answer a finding concerns.
+#[derive(Clone, Copy, Default)]
+struct Subject<'a> {
+    /// The option's place in the answer and the option itself; none for the answer as a whole.
+    option: Option<(usize, &'a RawValue)>,
+    option_id: Option<&'a String>,
+}
 
 /// Findings of one search.
 struct Recorder<'a> {
@@ -26,13 +36,17 @@ impl Searcher {
         dropped: &[DroppedChoice],
     ) {
         let recorder = Recorder { searcher: self, context, descriptor };
-        for note in notes {
-            recorder.record(&note.partner, note.option_id.as_ref(), Severity::Note, &note.violation);
+        for OptionNote { partner, position, option_id, violation } in notes {
+            let option = gathered.option(partner, *position).map(|option| (*position, option));
+            let subject = Subject { option, option_id: option_id.as_ref() };
+            recorder.record_option(partner, subject, Severity::Note, violation);
         }
-        for choice in dropped {
-            let severity = if choice.strike { Severity::Strike } else { Severity::Drop };
-            for violation in &choice.violations {
-                recorder.record(&choice.partner, choice.option_id.as_ref(), severity, violation);
+        for DroppedChoice { partner, position, option_id, strike, violations } in dropped {
+            let severity = if *strike { Severity::Strike } else { Severity::Drop };
+            let option = gathered.option(partner, *position).map(|option| (*position, option));
+            let subject = Subject { option, option_id: option_id.as_ref() };
+            for violation in violations {
+                recorder.record_option(partner, subject, severity, violation);
             }
         }
         gathered.answers().for_each(|answer| recorder.record_answer(answer));
@@ -41,32 +55,53 @@ impl Searcher {
 
 impl Recorder<'_> {
     /// What concerns an answer as a whole.
-    fn record_answer(&self, PartnerAnswer { partner, result, .. }: &PartnerAnswer) {
-        let severity = match result {
+    fn record_answer(&self, answer: &PartnerAnswer) {
+        let PartnerAnswer { partner, result, .. } = answer;
+        let record = |severity, violation: &Violation| {
+            let sent = answer.excerpts.get(&violation.pointer).cloned();
+            self.record(partner, Subject::default(), severity, violation, sent);
+        };
+        let (severity, pointer) = match result {
             Ok(payload) => {
-                payload.notes.iter().for_each(|note| self.record(partner, None, Severity::Note, note));
+                payload.notes.iter().for_each(|note| record(Severity::Note, note));
                 return;
             }
-            Err(CallFailure::Forbidden(_)) => Severity::Strike,
-            Err(CallFailure::Payload(_) | CallFailure::Protocol(_)) => Severity::Drop,
+            Err(CallFailure::Forbidden(pointer)) => (Severity::Strike, pointer.clone()),
+            Err(CallFailure::Payload(_) | CallFailure::Protocol(_)) => (Severity::Drop, String::new()),
             Err(_) => return,
         };
         if let Err(failure) = result {
             let (code, message) = (failure.code().to_owned(), failure.to_string());
-            self.record(partner, None, severity, &Violation { pointer: String::new(), code, message });
+            record(severity, &Violation { pointer, code, message });
         }
     }
 
-    fn record(&self, partner: &Partner, option_id: Option<&String>, severity: Severity, violation: &Violation) {
+    /// What concerns one option, with what it holds at the pointer.
+    fn record_option(&self, partner: &Partner, subject: Subject<'_>, severity: Severity, violation: &Violation) {
+        let sent = subject.option.and_then(|(_, option)| excerpt(option.get(), &violation.pointer));
+        self.record(partner, subject, severity, violation, sent);
+    }
+
+    fn record(
+        &self,
+        partner: &Partner,
+        subject: Subject<'_>,
+        severity: Severity,
+        violation: &Violation,
+        excerpt: Option<String>,
+    ) {
         self.searcher.journal.record(Finding {
             at_ms: self.context.now,
             partner: partner.id.clone(),
             intent: self.descriptor.intent.as_str().to_owned(),
             request_id: self.context.request_id.clone(),
-            option_id: option_id.cloned(),
+            source: Some(Source::Search),
+            option_place: subject.option.and_then(|(place, _)| u32::try_from(place).ok()),
+            option_id: subject.option_id.cloned(),
             external_id: None,
             severity,
             violation: violation.clone(),
+            excerpt,
         });
     }
 }

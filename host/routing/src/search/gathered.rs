@@ -29,6 +29,8 @@ struct Origin {
 /// A finding on an option that stays.
 pub(super) struct OptionNote {
     pub(super) partner: Arc<Partner>,
+    /// Its position in the partner's payload.
+    pub(super) position: usize,
     pub(super) option_id: Option<String>,
     pub(super) violation: Violation,
 }
@@ -134,12 +136,18 @@ impl GatheredAnswers {
     /// The contract's findings on options that stay.
     pub(super) fn notes(&self, evaluation: &Evaluation) -> Vec<OptionNote> {
         let note = |OptionFinding { number, violation }: &OptionFinding| {
-            let (answer, _) = self.find(*number)?;
+            let (answer, position) = self.find(*number)?;
             let ranked = evaluation.ranked.iter().find(|ranked| ranked.number == *number);
             let (partner, option_id) = (answer.partner.clone(), ranked.map(|ranked| ranked.id.clone()));
-            Some(OptionNote { partner, option_id, violation: violation.clone() })
+            Some(OptionNote { partner, position, option_id, violation: violation.clone() })
         };
         evaluation.findings.iter().filter_map(note).collect()
+    }
+
+    /// An option as its partner wrote it.
+    pub(super) fn option(&self, partner: &Arc<Partner>, position: usize) -> Option<&RawValue> {
+        let answer = self.answers().find(|answer| Arc::ptr_eq(&answer.partner, partner))?;
+        answer.result.as_ref().ok()?.options.get(position).map(|option| &**option)
     }
 
     /// The answer that a number's option stands in, and its position there.

@@ -113,7 +113,7 @@ pub(super) fn empty_code(descriptor: &Descriptor, partners: &[PartnerOutcome]) -
 
 impl PartnerOutcome {
     pub(super) fn of(answer: &PartnerAnswer) -> Self {
-        let PartnerAnswer { partner, result, link, elapsed } = answer;
+        let PartnerAnswer { partner, result, link, elapsed, .. } = answer;
         let status = match result {
             Ok(payload) => PartnerStatus::Answered {
                 options: payload.options.len() + payload.unread,

@@ -1,7 +1,7 @@
 //! How a finding becomes a row, and a row a finding.
 
 use intent_gateway_domain::contract::Violation;
-use intent_gateway_domain::findings::{Finding, KeptFinding, Severity};
+use intent_gateway_domain::findings::{Finding, KeptFinding, RuleCount, Severity, Source, day_start};
 use intent_gateway_domain::id::PartnerId;
 
 use super::{keepable, time};
@@ -11,7 +11,8 @@ use crate::value::{Row, Value};
 /// The columns of a finding, in the order in which [`kept`] reads them; [`values`] gives them without the number.
 macro_rules! columns {
     () => {
-        "number, at_ms, partner, intent, request_id, option_id, external_id, severity, pointer, code, message"
+        "number, at_ms, partner, intent, request_id, option_id, external_id, severity, pointer, code, message, source, \
+         option_place, excerpt"
     };
 }
 pub(super) use columns;
@@ -23,7 +24,19 @@ const TEXT_MAX_BYTES: usize = 2 * 1024;
 pub(crate) fn values(finding: &Finding) -> Vec<Value> {
     let text = |text: &str| Value::from(keepable(text, TEXT_MAX_BYTES));
     let optional = |text: &Option<String>| Value::Text(text.as_deref().map(|text| keepable(text, TEXT_MAX_BYTES)));
-    let Finding { at_ms, partner, intent, request_id, option_id, external_id, severity, violation } = finding;
+    let Finding {
+        at_ms,
+        partner,
+        intent,
+        request_id,
+        source,
+        option_place,
+        option_id,
+        external_id,
+        severity,
+        violation,
+        excerpt,
+    } = finding;
     let Violation { pointer, code, message } = violation;
     vec![
         time(*at_ms),
@@ -36,6 +49,9 @@ pub(crate) fn values(finding: &Finding) -> Vec<Value> {
         text(pointer),
         text(code),
         text(message),
+        Value::Text(source.map(|source| source.as_str().to_owned())),
+        Value::Integer(option_place.map(i64::from)),
+        optional(excerpt),
     ]
 }
 
@@ -43,19 +59,34 @@ pub(crate) fn values(finding: &Finding) -> Vec<Value> {
 pub(super) fn read_kept(row: &Row) -> Result<KeptFinding, EngineError> {
     let partner = PartnerId::parse(&row.text(2)?);
     let severity = row.text(7)?;
-    let known = [Severity::Note, Severity::Drop, Severity::Strike];
     let finding = Finding {
         at_ms: row.time(1)?,
         partner: partner.map_err(|error| EngineError::because("the partner of a finding cannot be read", error))?,
         intent: row.text(3)?,
         request_id: row.text(4)?,
+        // One that a later release has added is as good as none.
+        source: row.optional_text(11)?.and_then(|source| Source::parse(&source)),
+        option_place: row.optional_integer(12)?.and_then(|place| u32::try_from(place).ok()),
         option_id: row.optional_text(5)?,
         external_id: row.optional_text(6)?,
-        severity: known
-            .into_iter()
-            .find(|known| known.as_str() == severity)
-            .ok_or_else(|| EngineError::failed("the severity of a finding is not known"))?,
+        severity: read_severity(&severity)?,
         violation: Violation { pointer: row.text(8)?, code: row.text(9)?, message: row.text(10)? },
+        excerpt: row.optional_text(13)?,
     };
     Ok(KeptFinding { number: row.number(0)?, finding })
+}
+
+fn read_severity(name: &str) -> Result<Severity, EngineError> {
+    Severity::parse(name).ok_or_else(|| EngineError::failed("the severity of a finding is not known"))
+}
+
+/// A count out of its row: day, intent, code, severity, count.
+pub(super) fn read_count(row: &Row) -> Result<RuleCount, EngineError> {
+    Ok(RuleCount {
+        day: day_start(row.number(0)?),
+        intent: row.text(1)?,
+        code: row.text(2)?,
+        severity: read_severity(&row.text(3)?)?,
+        count: row.number(4)?,
+    })
 }

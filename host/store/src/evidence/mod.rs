@@ -10,7 +10,9 @@ mod receipt;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::findings::KeptFinding;
+use intent_gateway_domain::findings::{
+    COUNTS_MAX, DAY_MS, FindingQuery, IST_AHEAD_MS, KeptFinding, RuleCount, Severity, Source,
+};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::ports::Evidence;
@@ -29,6 +31,8 @@ pub(crate) use receipt::read_quoted;
 
 /// Findings and identifiers of one answer, at most, whatever the caller asks for.
 const READ_MAX: u32 = 1_000;
+/// Findings that a count by day looks at.
+const COUNTED_MAX: u32 = 100_000;
 /// Findings forgotten in one transaction.
 const FINDINGS_FORGOTTEN_AT_ONCE: u32 = 1_000;
 /// Receipts forgotten in one transaction: their bodies are overwritten, and nobody else writes meanwhile.
@@ -37,8 +41,15 @@ const RECEIPTS_FORGOTTEN_AT_ONCE: u32 = 50;
 const FINDINGS: &str = concat!(
     "SELECT ",
     finding::columns!(),
-    " FROM findings WHERE partner = $1 AND number < $2 ORDER BY number DESC LIMIT $3"
+    " FROM findings WHERE partner = $1 AND number < $2 AND ($4 = '' OR severity = $4) AND ($5 = '' OR source = $5) \
+     AND ($6 = '' OR intent = $6) AND ($7 = '' OR code = $7) ORDER BY number DESC LIMIT $3"
 );
+/// Days are those of Indian Standard Time (`findings::day_number`). So many of the latest findings are looked at, so that whoever
+/// asks again and again costs no more than that.
+const COUNTS: &str = "SELECT (at_ms + $3) / $4 AS day, intent, code, severity, COUNT(*) FROM \
+                      (SELECT at_ms, intent, code, severity FROM findings WHERE partner = $1 \
+                      ORDER BY number DESC LIMIT $6) AS latest WHERE at_ms >= $2 \
+                      GROUP BY day, intent, code, severity ORDER BY day DESC, intent, code, severity LIMIT $5";
 /// The severity stands there as the index has it, or the index would not be used.
 const STRIKES: &str = concat!(
     "SELECT ",
@@ -120,16 +131,38 @@ async fn receipt_of(tx: &mut Tx, id: &str) -> Result<Option<Receipt>, EngineErro
 }
 
 impl Evidence for SqlStore {
-    fn findings<'a>(
-        &'a self,
-        partner: &'a str,
-        before: Option<u64>,
-        limit: u32,
-    ) -> BoxFuture<'a, Result<Vec<KeptFinding>, StoreError>> {
+    fn findings<'a>(&'a self, query: FindingQuery<'a>) -> BoxFuture<'a, Result<Vec<KeptFinding>, StoreError>> {
+        let FindingQuery { partner, before, limit, severity, source, intent, code } = query;
         let read = async move {
-            let values =
-                vec![keepable_name(partner).into(), number(before.unwrap_or(u64::MAX)), limit.min(READ_MAX).into()];
+            let values = vec![
+                keepable_name(partner).into(),
+                number(before.unwrap_or(u64::MAX)),
+                limit.min(READ_MAX).into(),
+                severity.map_or("", Severity::as_str).into(),
+                source.map_or("", Source::as_str).into(),
+                keepable_name(intent.unwrap_or_default()).into(),
+                keepable_name(code.unwrap_or_default()).into(),
+            ];
             self.engine.query(FINDINGS, values).await?.iter().map(finding::read_kept).collect()
+        };
+        read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn counts<'a>(
+        &'a self,
+        partner: &'a PartnerId,
+        since: Timestamp,
+    ) -> BoxFuture<'a, Result<Vec<RuleCount>, StoreError>> {
+        let read = async move {
+            let values = vec![
+                partner.as_str().into(),
+                time(since),
+                number(IST_AHEAD_MS),
+                number(DAY_MS),
+                COUNTS_MAX.into(),
+                COUNTED_MAX.into(),
+            ];
+            self.engine.query(COUNTS, values).await?.iter().map(finding::read_count).collect()
         };
         read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
     }

@@ -17,15 +17,17 @@ use crate::value::{Column, Value};
 /// Takes as many numbers of a counter; answers how many were taken before.
 const RESERVE: &str = "UPDATE counters SET value = value + $1 WHERE name = $2 RETURNING value - $1";
 const INSERT_FINDING: &str = "INSERT INTO findings (at_ms, partner, intent, request_id, option_id, external_id, severity, \
-                              pointer, code, message, number) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+                              pointer, code, message, source, option_place, excerpt, number) \
+                              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
 const INSERT_FINDINGS: &str = concat!(
     "WITH counter AS (UPDATE counters SET value = value + cardinality($1) WHERE name = 'findings' \
      RETURNING value - cardinality($1) AS taken) INSERT INTO findings (",
     finding::columns!(),
-    ") SELECT taken + place, the_time, the_partner, the_intent, the_request, the_option, the_order, the_severity, \
-     the_pointer, the_code, the_message FROM counter CROSS JOIN UNNEST($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
+    ") SELECT taken + ordinal, the_time, the_partner, the_intent, the_request, the_option, the_order, the_severity, \
+     the_pointer, the_code, the_message, the_source, the_place, the_excerpt \
+     FROM counter CROSS JOIN UNNEST($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
      WITH ORDINALITY AS new (the_time, the_partner, the_intent, the_request, the_option, the_order, the_severity, \
-     the_pointer, the_code, the_message, place) RETURNING number"
+     the_pointer, the_code, the_message, the_source, the_place, the_excerpt, ordinal) RETURNING number"
 );
 /// The same ranking, come again, is kept once.
 const INSERT_RECEIPT: &str = "INSERT INTO receipts (id, at_ms, request_id, intent, version, contract, outcome, body, number) \

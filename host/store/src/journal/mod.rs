@@ -4,7 +4,8 @@
 //! small, for on both engines the bookings of completion reports wait for it. What cannot be kept is counted, told in the
 //! log from time to time, and lost.
 //!
-//! Not here: findings of completion reports, which are kept with their entry in the ledger.
+//! Not here: findings of completion reports that are booked, which are kept with their entry in the ledger. What was
+//! found in a report that is refused comes this way, for it has no entry.
 
 mod load;
 #[cfg(test)]
@@ -148,8 +149,8 @@ fn size(item: &Item) -> usize {
     FIXED
         + match item {
             Item::Finding(finding) => {
-                let Finding { intent, request_id, option_id, external_id, violation, .. } = finding;
-                let optional = [option_id, external_id].into_iter().flatten().map(String::len).sum::<usize>();
+                let Finding { intent, request_id, option_id, external_id, violation, excerpt, .. } = finding;
+                let optional = [option_id, external_id, excerpt].into_iter().flatten().map(String::len).sum::<usize>();
                 let violation = violation.pointer.len() + violation.code.len() + violation.message.len();
                 intent.len() + request_id.len() + optional + violation
             }

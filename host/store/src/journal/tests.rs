@@ -50,10 +50,13 @@ fn finding() -> Finding {
         partner: PartnerId::parse("ptr_1").expect("sound"),
         intent: "auto.book_ac_service".to_owned(),
         request_id: "r".to_owned(),
+        source: None,
+        option_place: None,
         option_id: None,
         external_id: None,
         severity: Severity::Note,
         violation: Violation { pointer: String::new(), code: "X".to_owned(), message: String::new() },
+        excerpt: None,
     }
 }
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, Violation};
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::findings::{Finding, KeptFinding, Severity};
+use intent_gateway_domain::findings::{
+    Finding, FindingQuery, KeptFinding, RuleCount, Severity, Source, day_number, day_start,
+};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::{Evidence as _, Journal as _};
 use intent_gateway_domain::receipt::{
@@ -25,6 +27,8 @@ on_both_engines!(
     the_same_ranking_is_kept_once,
     a_damaged_receipt_is_no_receipt,
     findings_are_read_newest_first,
+    findings_are_told_apart_by_what_is_asked_for,
+    findings_are_counted_by_day,
     strikes_are_read_in_the_order_in_which_they_were_kept,
     strikes_are_found_without_reading_the_rest,
     what_was_found_in_a_report_is_kept_with_its_entry,
@@ -44,6 +48,8 @@ pub(crate) fn finding(partner: &str, external_id: &str) -> Finding {
         partner: PartnerId::parse(partner).expect("sound"),
         intent: INTENT.to_owned(),
         request_id: REQUEST.to_owned(),
+        source: Some(Source::Report),
+        option_place: None,
         option_id: None,
         external_id: Some(external_id.to_owned()),
         severity: Severity::Note,
@@ -52,6 +58,7 @@ pub(crate) fn finding(partner: &str, external_id: &str) -> Finding {
             code: "SCOPE_MISMATCH".to_owned(),
             message: "Another scope was quoted.".to_owned(),
         },
+        excerpt: Some("\"overhaul\"".to_owned()),
     }
 }
 
@@ -60,7 +67,7 @@ pub(crate) async fn findings(store: &SqlStore, partner: &str) -> Vec<KeptFinding
     let mut found: Vec<KeptFinding> = Vec::new();
     loop {
         let before = found.last().map(|last| last.number);
-        let page = store.findings(partner, before, 700).await.expect("it reads");
+        let page = store.findings(FindingQuery::all(partner, before, 700)).await.expect("it reads");
         if page.is_empty() {
             return found;
         }
@@ -202,6 +209,9 @@ async fn findings_are_read_newest_first(database: Database) {
     odd.external_id = None;
     odd.severity = Severity::Strike;
     odd.violation.message = "é".repeat(5_000);
+    odd.source = None;
+    odd.option_place = Some(7);
+    odd.excerpt = None;
     journal.record(odd.clone());
     for at in 0..9 {
         journal.record(finding(if at % 3 == 2 { "ptr_2" } else { "ptr_1" }, &format!("BK-{at}")));
@@ -217,10 +227,72 @@ async fn findings_are_read_newest_first(database: Database) {
     odd.violation.message = "é".repeat(1_024);
     assert_eq!(all[6].finding, odd, "cut, and without what PostgreSQL cannot keep");
     assert_eq!(all[5].finding, finding("ptr_1", "BK-0"));
-    let page = store.findings("ptr_1", Some(numbers[1]), 2).await.unwrap();
+    let page = store.findings(FindingQuery::all("ptr_1", Some(numbers[1]), 2)).await.unwrap();
     assert_eq!(page, all[2..4]);
-    assert_eq!(store.findings("ptr_1", Some(u64::MAX), u32::MAX).await.unwrap(), all);
-    assert_eq!(store.findings("ptr_\0", None, 9).await.unwrap(), []);
+    assert_eq!(store.findings(FindingQuery::all("ptr_1", Some(u64::MAX), u32::MAX)).await.unwrap(), all);
+    assert_eq!(store.findings(FindingQuery::all("ptr_\0", None, 9)).await.unwrap(), []);
+}
+
+async fn findings_are_told_apart_by_what_is_asked_for(database: Database) {
+    let store = database.open_shared().await;
+    let journal = Journal::open(Arc::clone(&store));
+    let of = |severity, source, intent: &str, code: &str| {
+        let mut found = finding("ptr_1", &format!("{source:?} {intent} {code}"));
+        (found.severity, found.source, found.intent) = (severity, source, intent.to_owned());
+        found.violation.code = code.to_owned();
+        found
+    };
+    let all = [
+        of(Severity::Strike, Some(Source::Search), INTENT, "A"),
+        of(Severity::Drop, Some(Source::Search), INTENT, "A"),
+        of(Severity::Drop, Some(Source::Report), "test.other", "A"),
+        of(Severity::Drop, Some(Source::Search), INTENT, "B"),
+        of(Severity::Drop, None, INTENT, "A"),
+    ];
+    all.iter().for_each(|found| journal.record(found.clone()));
+    journal.record(finding("ptr_2", "BK-1"));
+    journal.close().await;
+    let every = FindingQuery::all("ptr_1", None, 100);
+    let queries = [
+        (every, vec![4, 3, 2, 1, 0]),
+        (FindingQuery { severity: Some(Severity::Drop), ..every }, vec![4, 3, 2, 1]),
+        (FindingQuery { source: Some(Source::Search), ..every }, vec![3, 1, 0]),
+        (FindingQuery { intent: Some(INTENT), severity: Some(Severity::Drop), ..every }, vec![4, 3, 1]),
+        (FindingQuery { code: Some("A"), source: Some(Source::Search), ..every }, vec![1, 0]),
+        (FindingQuery { code: Some("A"), limit: 2, ..every }, vec![4, 2]),
+        (FindingQuery { code: Some("A\0"), ..every }, Vec::new()),
+    ];
+    for (query, expected) in queries {
+        let found = store.findings(query).await.unwrap().into_iter().map(|kept| kept.finding).collect::<Vec<_>>();
+        assert_eq!(found, expected.into_iter().map(|at: usize| all[at].clone()).collect::<Vec<_>>(), "{query:?}");
+        assert!(found.iter().all(|found| query.admits(found)), "{query:?}");
+    }
+}
+
+async fn findings_are_counted_by_day(database: Database) {
+    let store = database.open_shared().await;
+    let journal = Journal::open(Arc::clone(&store));
+    let midnight = day_start(day_number(NOW));
+    let (yesterday, old) = (midnight.minus_ms(1), midnight.minus_ms(30 * 24 * 60 * 60 * 1_000));
+    for at_ms in [midnight, NOW, yesterday, old] {
+        journal.record(Finding { at_ms, ..finding("ptr_1", "BK-1") });
+    }
+    journal.record(strike("ptr_1", NOW, "BK-2"));
+    journal.record(finding("ptr_2", "BK-3"));
+    journal.close().await;
+    let count = |day: Timestamp, severity, count| RuleCount {
+        day: day_start(day_number(day)),
+        intent: INTENT.to_owned(),
+        code: "SCOPE_MISMATCH".to_owned(),
+        severity,
+        count,
+    };
+    let partner = PartnerId::parse("ptr_1").expect("sound");
+    let expected =
+        [count(NOW, Severity::Note, 2), count(NOW, Severity::Strike, 1), count(yesterday, Severity::Note, 1)];
+    assert_eq!(store.counts(&partner, old.plus_ms(1)).await.unwrap(), expected);
+    let none = PartnerId::parse("ptr_3").expect("sound");
+    assert_eq!(store.counts(&none, Timestamp::EPOCH).await.unwrap(), []);
 }
 
 fn strike(partner: &str, at_ms: Timestamp, order: &str) -> Finding {
