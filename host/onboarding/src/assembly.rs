@@ -102,7 +102,7 @@ impl Ports {
                 keeper: keeper.clone(),
                 probe: probe.clone(),
                 live: live.clone(),
-                reprobe_interval_ms: settings.reprobe_interval_ms,
+                settings: settings.clone(),
             }),
             tests: Arc::new(GoLiveTests {
                 keeper: keeper.clone(),
@@ -110,7 +110,11 @@ impl Ports {
                 golive,
                 live: live.clone(),
             }),
-            strikes: Arc::new(StrikeDesk { keeper: keeper.clone(), live: live.clone() }),
+            strikes: Arc::new(StrikeDesk {
+                keeper: keeper.clone(),
+                live: live.clone(),
+                base_url: settings.base_url.clone(),
+            }),
             results: Arc::new(DeliveredResults {
                 keeper: keeper.clone(),
                 contracts: contracts.clone(),

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::OnboardingError;
 use super::keeper::RecordKeeper;
 use super::live::LivePartners;
 use super::records::{Account, Connection, Manifests, ReviewSubject, Submission, Suspension};
 use super::text::bounded_text;
+use super::{OnboardingError, Settings, notices};
 use crate::connection::{ConnectionEvent, ConnectionState, NotAllowed};
 use crate::manifest::{Manifest, Status};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::endpoint::Endpoint;
+use intent_gateway_domain::findings::Finding;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::PartnerProbe;
 use intent_gateway_domain::steps::Proposal;
@@ -87,8 +88,7 @@ pub struct Connections {
     /// Says which addresses may be called.
     pub(crate) probe: Arc<dyn PartnerProbe>,
     pub(crate) live: Arc<LivePartners>,
-    /// Time between two scheduled probes of a live connection, milliseconds.
-    pub(crate) reprobe_interval_ms: u64,
+    pub(crate) settings: Settings,
 }
 
 impl Connections {
@@ -132,6 +132,7 @@ impl Connections {
                         failed_retests: BTreeMap::new(),
                         suspension: None,
                         pardoned_at_ms: None,
+                        told_strikes: Vec::new(),
                         next_probe_at_ms: None,
                     }),
                 };
@@ -176,7 +177,7 @@ impl Connections {
                 let manifests = load::<Manifests>(&*self.keeper.store, account.as_str()).await?;
                 let approved = manifests.and_then(|kept| kept.value.approved);
                 let routed = ready(&kept.value, approved.as_ref(), self.keeper.now())?;
-                kept.value.next_probe_at_ms = Some(self.keeper.now().plus_ms(self.reprobe_interval_ms));
+                kept.value.next_probe_at_ms = Some(self.keeper.now().plus_ms(self.settings.reprobe_interval_ms));
                 let mut change = Change::default();
                 change.put(&kept);
                 change.audit.push(self.keeper.audit_entry(
@@ -208,7 +209,8 @@ impl Connections {
             .step(async || {
                 let mut kept = self.keeper.require::<Connection>(account.as_str(), "connection").await?;
                 let mut change = Change::default();
-                self.keeper.suspend(&mut kept, reason.clone(), actor, &mut change).await?;
+                let why = Suspending { reason: reason.clone(), incidents: &[], base_url: &self.settings.base_url };
+                self.keeper.suspend(&mut kept, why, actor, &mut change).await?;
                 Ok(Proposal::new(change, kept.value))
             })
             .await?;
@@ -248,12 +250,22 @@ impl Connections {
     }
 }
 
+/// Why a connection is suspended.
+pub(super) struct Suspending<'a> {
+    /// Told to the partner.
+    pub(super) reason: String,
+    /// The strikes that led to it, where they did.
+    pub(super) incidents: &'a [Finding],
+    /// Where the partner can look for more.
+    pub(super) base_url: &'a str,
+}
+
 impl RecordKeeper {
     /// Suspends a connection within a change, which also tells the partner.
     pub(super) async fn suspend(
         &self,
         kept: &mut Versioned<Connection>,
-        reason: String,
+        Suspending { reason, incidents, base_url }: Suspending<'_>,
         actor: &Actor,
         change: &mut Change,
     ) -> Result<(), OnboardingError> {
@@ -261,10 +273,7 @@ impl RecordKeeper {
         let account = kept.value.account.clone();
         let owner = self.require::<Account>(account.as_str(), "account").await?.value;
         change.audit.push(self.audit_entry(actor, "connection.suspended", &account, json!({"reason": reason})));
-        let text = format!(
-            "Hello {},\n\nyour connection was suspended; no requests are routed to it.\n\nReason:\n{reason}\n",
-            owner.business_name
-        );
+        let text = notices::suspension(&owner.business_name, &account, base_url, &reason, incidents);
         change.mail.push(self.mail(&owner.email, "Your connection was suspended", text)?);
         kept.value.suspension = Some(Suspension { reason, at_ms: self.now(), by: actor.clone() });
         kept.value.next_probe_at_ms = None;

@@ -22,6 +22,7 @@ mod live;
 pub mod manifest;
 mod names;
 mod next;
+mod notices;
 mod overview;
 mod postman;
 mod probes;

@@ -7,10 +7,10 @@ use serde_json::json;
 
 use super::keeper::RecordKeeper;
 use super::live::{LivePartners, mappings};
-use super::records::{Connection, Manifests, Probed, Review, ReviewStatus, ReviewSubject};
-use super::{OnboardingError, Settings};
+use super::records::{Account, Connection, Manifests, Probed, Review, ReviewStatus, ReviewSubject};
+use super::{OnboardingError, Settings, notices};
 use crate::connection::{ConnectionEvent, ConnectionState};
-use crate::descriptors::{self, Drift, Expected, PinnedTools, ToolReport};
+use crate::descriptors::{self, Drift, Expected, PinnedTools, ToolReport, split_rewordings};
 use crate::manifest::{self, Catalogue, Manifest};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::contract::Violation;
@@ -122,11 +122,12 @@ impl Probes {
     }
 
     /// Puts a probe into the connection. Before going live, a probe that passed pins the tools; afterwards they are
-    /// compared with what was pinned, and an intent whose tools have changed is quarantined for review.
+    /// compared with what was pinned, and an intent whose tools have changed is quarantined for review. A tool whose
+    /// description alone is another is a note.
     async fn take_probe(
         &self,
         connection: &mut Connection,
-        probed: Probed,
+        mut probed: Probed,
         change: &mut Change,
     ) -> Result<(), OnboardingError> {
         let event = if probed.passed { ConnectionEvent::ProbePassed } else { ConnectionEvent::ProbeFailed };
@@ -135,10 +136,12 @@ impl Probes {
         if let Some(report) = &probed.tools {
             let fresh = report.pin();
             if live {
-                self.compare(connection, &fresh, report, change).await?;
+                let reworded = self.compare(connection, &fresh, report, change).await?;
+                probed.record.notes.extend(self.note_rewordings(connection, &reworded, change));
             } else if probed.passed {
-                // Tests ran against the tools as they were; other tools want other tests.
-                if connection.pinned.as_ref().is_some_and(|pinned| *pinned != fresh) {
+                // Tests ran against the tools as they were; other tools want other tests, and other words do not.
+                let drift = connection.pinned.as_ref().map(|pinned| pinned.drift(&fresh)).unwrap_or_default();
+                if !split_rewordings(drift).1.is_empty() {
                     connection.tests.clear();
                     connection.failed_retests.clear();
                 }
@@ -155,17 +158,38 @@ impl Probes {
         Ok(())
     }
 
-    /// Compares the tools of a live connection with what was pinned.
+    /// What the reviewer is told of tools that are reworded and otherwise as they were accepted. The audit log is told once.
+    fn note_rewordings(&self, connection: &Connection, reworded: &[Drift], change: &mut Change) -> Vec<String> {
+        let note = |drift: &Drift| {
+            let Drift { intent, tool, .. } = drift;
+            format!("{intent}: `{tool}` is described in other words than when it was accepted, and otherwise unchanged")
+        };
+        let notes: Vec<String> = reworded.iter().map(note).collect();
+        let known = connection.probe.as_ref().map(|probe| probe.record.notes.as_slice()).unwrap_or_default();
+        if notes.iter().any(|note| !known.contains(note)) {
+            let tools: Vec<_> = reworded.iter().map(|drift| json!([drift.intent, drift.tool])).collect();
+            let detail = json!({"tools": tools});
+            let entry = self.keeper.audit_entry(&Actor::gateway(), "connection.reworded", &connection.account, detail);
+            change.audit.push(entry);
+        }
+        notes
+    }
+
+    /// Compares the tools of a live connection with what was pinned: those that have changed put their intents into
+    /// quarantine; those that are only reworded are returned.
     async fn compare(
         &self,
         connection: &mut Connection,
         fresh: &PinnedTools,
         report: &ToolReport,
         change: &mut Change,
-    ) -> Result<(), OnboardingError> {
+    ) -> Result<Vec<Drift>, OnboardingError> {
         let pinned = connection.pinned.get_or_insert_default();
+        pinned.refresh(fresh);
+        let drift = pinned.drift(fresh).into_iter().filter(|drift| pinned.holds(&drift.intent)).collect();
+        let (reworded, changed) = split_rewordings(drift);
         let mut drifted: BTreeMap<IntentId, Vec<Drift>> = BTreeMap::new();
-        for drift in pinned.drift(fresh).into_iter().filter(|drift| pinned.holds(&drift.intent)) {
+        for drift in changed {
             drifted.entry(drift.intent.clone()).or_default().push(drift);
         }
         // Intents that came later are new, not changed; they are routed once the team has tested them.
@@ -185,15 +209,21 @@ impl Probes {
                 ReviewStatus::Approved | ReviewStatus::Rejected | ReviewStatus::Superseded => !is_known,
             });
         if !connection.quarantine.is_empty() && !needs_review {
-            return Ok(());
+            return Ok(reworded);
         }
         // A review is of one state of the tools: approving it never takes another one.
         self.keeper.supersede(connection.drift_review.take().as_deref(), change).await?;
-        if !needs_review {
-            return Ok(());
+        if needs_review {
+            self.review_drift(connection, change).await?;
         }
+        Ok(reworded)
+    }
+
+    /// Opens the review of the tools that are in quarantine, and tells the partner.
+    async fn review_drift(&self, connection: &mut Connection, change: &mut Change) -> Result<(), OnboardingError> {
         let drift = connection.quarantine.clone();
         let intents: BTreeSet<IntentId> = drift.keys().cloned().collect();
+        let owner = self.keeper.require::<Account>(connection.account.as_str(), "account").await?.value;
         let subject = ReviewSubject::Drift { intents: intents.clone(), drift };
         let review = self.keeper.open_review(&connection.account, subject)?;
         let detail = json!({"intents": intents, "review": review.id});
@@ -203,6 +233,8 @@ impl Probes {
             &connection.account,
             detail,
         ));
+        let text = notices::quarantine(&owner.business_name, &review.id, &connection.quarantine);
+        change.mail.push(self.keeper.mail(&owner.email, "Changed tools are out of service", text)?);
         connection.drift_review = Some(review.id.clone());
         change.put(&Versioned::new(review));
         Ok(())

@@ -340,8 +340,19 @@ pub struct Connection {
     /// against it again.
     #[serde(default)]
     pub(crate) pardoned_at_ms: Option<Timestamp>,
+    /// The strikes that the partner was told of by mail, the latest last; a bounded number of them.
+    #[serde(default)]
+    pub(crate) told_strikes: Vec<ToldStrike>,
     /// The scheduled probe of a live connection, milliseconds since the epoch.
     pub next_probe_at_ms: Option<Timestamp>,
+}
+
+/// A strike that the partner was told of: one incident of one rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ToldStrike {
+    pub(crate) code: String,
+    /// The request or the order.
+    pub(crate) incident: String,
 }
 
 impl Record for Connection {

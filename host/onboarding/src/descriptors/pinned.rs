@@ -28,6 +28,9 @@ pub struct PinnedTool {
     pub(crate) schema_digest: Digest,
     /// Digest of its description and title.
     pub(crate) description_digest: Digest,
+    /// Digest of everything else; absent where an earlier release has pinned it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    terms_digest: Option<Digest>,
     /// The input schema, so that a person can see what changed.
     pub input_schema: Value,
 }
@@ -39,9 +42,12 @@ impl PinnedTool {
             let there = members.into_iter().filter_map(|member| Some((member.to_owned(), tool.get(member)?.clone())));
             digest(Value::Object(there.collect()))
         };
+        let is_term = |name: &&String| !SCHEMAS.contains(&name.as_str()) && !DESCRIBING.contains(&name.as_str());
+        let terms = tool.iter().filter(|(name, _)| is_term(name)).map(|(name, value)| (name.clone(), value.clone()));
         Self {
             intent,
             tool: name.to_owned(),
+            terms_digest: Some(digest(Value::Object(terms.collect()))),
             digest: digest(Value::Object(tool.clone())),
             schema_digest: part(SCHEMAS),
             description_digest: part(DESCRIBING),
@@ -87,6 +93,16 @@ impl PinnedTools {
         self.sort();
     }
 
+    /// Remembers tools that have not changed in today's form, which may say more of them than that of an earlier release.
+    pub(crate) fn refresh(&mut self, fresh: &Self) {
+        let now = fresh.by_name();
+        for tool in &mut self.tools {
+            if let Some(same) = now.get(&(&tool.intent, tool.tool.as_str())).filter(|now| now.digest == tool.digest) {
+                tool.terms_digest = same.terms_digest;
+            }
+        }
+    }
+
     fn sort(&mut self) {
         self.tools.sort_by(|left, right| (&left.intent, &left.tool).cmp(&(&right.intent, &right.tool)));
     }
@@ -129,10 +145,26 @@ fn changes(pinned: &PinnedTool, fresh: &PinnedTool) -> Vec<DriftKind> {
     if pinned.description_digest != fresh.description_digest {
         kinds.push(DriftKind::DescriptionChanged);
     }
-    if kinds.is_empty() {
+    let is_other = match (pinned.terms_digest, fresh.terms_digest) {
+        (Some(before), Some(now)) => before != now,
+        // Of what an earlier release has pinned nobody can say that only the wording is another.
+        _ => pinned.schema_digest == fresh.schema_digest,
+    };
+    if is_other {
         kinds.push(DriftKind::TermsChanged);
     }
     kinds
+}
+
+/// Tells the tools of which nothing but the wording is another from those that have changed.
+#[must_use]
+pub(crate) fn split_rewordings(drift: Vec<Drift>) -> (Vec<Drift>, Vec<Drift>) {
+    let changed: BTreeSet<(IntentId, String)> = drift
+        .iter()
+        .filter(|drift| drift.kind != DriftKind::DescriptionChanged)
+        .map(|drift| (drift.intent.clone(), drift.tool.clone()))
+        .collect();
+    drift.into_iter().partition(|drift| !changed.contains(&(drift.intent.clone(), drift.tool.clone())))
 }
 
 /// One difference between what was pinned and what a server lists now.
@@ -159,8 +191,8 @@ pub enum DriftKind {
     Removed,
     /// Its input or output schema changed.
     SchemaChanged,
-    /// Its description or title changed: what a model reads.
+    /// Its description or title changed. Where nothing else of the tool has, it stays in service.
     DescriptionChanged,
-    /// Something else changed and nothing of the above: `_meta.platform`, annotations and the like.
+    /// Something else changed: `_meta.platform`, annotations and the like.
     TermsChanged,
 }

@@ -320,8 +320,39 @@ fn drift_is_told_by_its_kind() {
     let mut both = with("/description", Some(json!("Other.")));
     both[0]["inputSchema"]["properties"]["city"] = json!({"type": "string"});
     assert_eq!(drift(&both).len(), 2);
+    let mut terms_and_words = with("/_meta/platform/pricing", Some(json!({"min": 11, "max": 20, "currency": "INR"})));
+    terms_and_words[0]["description"] = json!("Other.");
+    let kinds: Vec<DriftKind> = drift(&terms_and_words).into_iter().map(|(_, kind)| kind).collect();
+    assert_eq!(kinds, [DriftKind::DescriptionChanged, DriftKind::TermsChanged]);
     let written = serde_json::to_string(&pinned).expect("serialises");
     assert_eq!(serde_json::from_str::<PinnedTools>(&written).expect("reads what it writes"), pinned);
+}
+
+#[test]
+fn only_what_is_otherwise_unchanged_is_a_rewording() {
+    let pinned = judged(&tools()).pin();
+    let split = |tools: &[Value]| split_rewordings(pinned.drift(&judged(tools).pin()));
+    let (reworded, changed) = split(&with("/description", Some(json!("Other."))));
+    assert_eq!((reworded.len(), changed.len()), (1, 0));
+    let mut schema = with("/description", Some(json!("Other.")));
+    schema[0]["inputSchema"]["properties"]["city"] = json!({"type": "string"});
+    let mut terms = with("/description", Some(json!("Other.")));
+    terms[0]["_meta"]["platform"]["pricing"] = json!({"min": 11, "max": 20, "currency": "INR"});
+    for tools in [schema, terms] {
+        let (reworded, changed) = split(&tools);
+        assert_eq!((reworded.len(), changed.len()), (0, 2), "{changed:?}");
+    }
+    // What an earlier release has pinned does not say whether the terms are others.
+    let mut older = serde_json::to_value(&pinned).expect("serialises");
+    for tool in older.as_array_mut().expect("a list") {
+        tool.as_object_mut().expect("an object").remove("terms_digest").expect("it is kept");
+    }
+    let mut older: PinnedTools = serde_json::from_value(older).expect("readable");
+    let words = judged(&with("/description", Some(json!("Other.")))).pin();
+    assert_eq!(split_rewordings(older.drift(&words)).0, []);
+    // Once a probe has seen them unchanged, it is known.
+    older.refresh(&pinned);
+    assert_eq!(split_rewordings(older.drift(&words)).0.len(), 1);
 }
 
 #[test]

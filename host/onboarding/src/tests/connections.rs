@@ -283,7 +283,7 @@ fn a_changed_tool_is_quarantined_until_it_is_accepted() {
 fn a_changed_tool_that_is_rejected_stays_out_until_it_is_put_back() {
     let world = World::new();
     let account = world.live();
-    world.outside.server.change_tools(|tools| tools[0]["description"] = "Finds anything at all.".into());
+    world.outside.server.change_tools(|tools| tools[0]["inputSchema"]["properties"] = json!({"anything": {}}));
     world.probe(&account);
     let [review] = world.drift_reviews().try_into().expect("one review");
     let order =
@@ -331,11 +331,14 @@ fn an_intent_that_is_to_be_dropped_serves_until_that_is_decided() {
 fn approving_a_drift_takes_the_tools_that_were_reviewed_and_no_others() {
     let world = World::new();
     let account = world.live();
-    let describe = |text: &str| world.outside.server.change_tools(|tools| tools[0]["description"] = text.into());
-    describe("Finds anything.");
+    let change = |argument: &str| {
+        let properties = json!({argument: {}});
+        world.outside.server.change_tools(|tools| tools[0]["inputSchema"]["properties"] = properties);
+    };
+    change("anything");
     world.probe(&account);
     let [first] = world.drift_reviews().try_into().expect("one review");
-    describe("Finds your card number.");
+    change("card_number");
     world.probe(&account);
     let [second] = world.drift_reviews().try_into().expect("the first has nothing to decide any more");
     assert_ne!(first, second);

@@ -14,8 +14,10 @@ use intent_gateway_domain::store::{Change, Store as _, load};
 const OTHER: &str = "test.find_others";
 
 impl World {
-    fn describe(&self, tool: usize, text: &str) {
-        self.outside.server.change_tools(|tools| tools[tool]["description"] = text.into());
+    /// From here on, a tool takes another argument.
+    fn change(&self, tool: usize, argument: &str) {
+        let properties = json!({argument: {"type": "string"}});
+        self.outside.server.change_tools(|tools| tools[tool]["inputSchema"]["properties"] = properties);
     }
 
     fn probe_again(&self, account: &PartnerId) -> Connection {
@@ -50,14 +52,14 @@ fn assert_closed(outcome: &Result<(), OnboardingError>) {
 fn the_review_of_a_former_endpoint_does_not_lift_a_later_quarantine() {
     let world = World::new();
     let account = world.live();
-    world.describe(0, "Finds anything.");
+    world.change(0, "anything");
     let former = world.probe_again(&account).drift_review.expect("a review");
     block_on(world.onboarding.connections.register(&account, &endpoint("b"), &actor("partner"))).expect("taken");
     assert_eq!(world.status_of(&former), ReviewStatus::Superseded);
     world.probe_again(&account);
     world.test(&account);
     block_on(world.onboarding.connections.switch_on(&account, &actor("admin"))).expect("switched on");
-    world.describe(0, "Finds your card number.");
+    world.change(0, "card_number");
     let current = world.probe_again(&account).drift_review.expect("a review");
     assert_closed(&world.approve_drift(&former));
     world.assert_still_quarantined(&account);
@@ -69,7 +71,7 @@ fn the_review_of_a_former_endpoint_does_not_lift_a_later_quarantine() {
 fn the_review_from_before_a_suspension_does_not_lift_a_later_quarantine() {
     let world = World::new();
     let account = world.live();
-    world.describe(0, "Finds anything.");
+    world.change(0, "anything");
     let former = world.probe_again(&account).drift_review.expect("a review");
     block_on(world.onboarding.connections.suspend(&account, "forbidden fields", &actor("admin"))).expect("suspended");
     block_on(world.onboarding.connections.lift(&account, "mended", &actor("admin"))).expect("lifted");
@@ -78,7 +80,7 @@ fn the_review_from_before_a_suspension_does_not_lift_a_later_quarantine() {
     world.probe_again(&account);
     world.test(&account);
     block_on(world.onboarding.connections.switch_on(&account, &actor("admin"))).expect("switched on");
-    world.describe(0, "Finds your card number.");
+    world.change(0, "card_number");
     world.probe_again(&account);
     assert_closed(&world.approve_drift(&former));
     world.assert_still_quarantined(&account);
@@ -88,10 +90,10 @@ fn the_review_from_before_a_suspension_does_not_lift_a_later_quarantine() {
 fn a_probe_while_suspended_leaves_nothing_to_decide() {
     let world = World::new();
     let account = world.live();
-    world.describe(0, "Finds anything.");
+    world.change(0, "anything");
     let review = world.probe_again(&account).drift_review.expect("a review");
     block_on(world.onboarding.connections.suspend(&account, "forbidden fields", &actor("admin"))).expect("suspended");
-    world.describe(0, "Finds your card number.");
+    world.change(0, "card_number");
     let connection = world.probe_again(&account);
     assert!(connection.quarantine.is_empty(), "what it lists now is what is remembered");
     assert_eq!((connection.drift_review, world.status_of(&review)), (None, ReviewStatus::Superseded));
@@ -102,7 +104,7 @@ fn a_probe_while_suspended_leaves_nothing_to_decide() {
 fn a_decision_compares_what_was_reviewed_with_what_it_accepts() {
     let world = World::new();
     let account = world.live();
-    world.describe(0, "Finds anything.");
+    world.change(0, "anything");
     let id = world.probe_again(&account).drift_review.expect("a review");
     // As a store holds it that an earlier release has written: open, and about another drift than the present one.
     let mut kept = block_on(load::<Review>(&*world.store, &id)).expect("readable").expect("there");
@@ -148,10 +150,10 @@ fn live_with_two(world: &World) -> PartnerId {
 fn a_drift_that_shrinks_is_another_drift_until_it_was_decided() {
     let world = World::new();
     let account = live_with_two(&world);
-    world.describe(0, "Finds anything.");
-    world.describe(1, "Finds anybody.");
+    world.change(0, "anything");
+    world.change(1, "anybody");
     let both = world.probe_again(&account).drift_review.expect("a review");
-    world.describe(0, tool()["description"].as_str().expect("a text"));
+    world.outside.server.change_tools(|tools| tools[0] = tool());
     let connection = world.probe_again(&account);
     assert_eq!(connection.quarantine.keys().map(IntentId::as_str).collect::<Vec<_>>(), [OTHER]);
     let one = connection.drift_review.expect("a review");
@@ -164,4 +166,56 @@ fn a_drift_that_shrinks_is_another_drift_until_it_was_decided() {
     let order = DecisionOrder { verdict: ReviewVerdict::Reject, notes: "no".to_owned(), confirmed: BTreeSet::new() };
     block_on(world.onboarding.reviews.decide(&one, &order, &actor("admin"))).expect("decided");
     assert_eq!(world.probe_again(&account).drift_review, Some(one));
+}
+
+#[test]
+fn a_quarantined_partner_is_told_once_what_changed_and_what_ends_it() {
+    let world = World::new();
+    let account = world.live();
+    world.mails();
+    world.change(0, "card_number");
+    let review = world.probe_again(&account).drift_review.expect("a review");
+    world.probe_again(&account);
+    let [mail] = world.mails().try_into().expect("one mail for one drift");
+    assert_eq!(mail.to, "ops@coolcar.example");
+    for part in
+        ["CoolCar", INTENT, "search_things: its input or output schema is another", &review, "put the tools back"]
+    {
+        assert!(mail.text.contains(part), "{part}: {}", mail.text);
+    }
+    world.change(0, "pin");
+    world.probe_again(&account);
+    assert_eq!(world.mails().len(), 1, "another drift is another mail");
+}
+
+#[test]
+fn a_tool_in_other_words_is_a_note_and_stays_in_service() {
+    let world = World::new();
+    let account = world.live();
+    world.mails();
+    world.outside.server.change_tools(|tools| tools[0]["description"] = "Finds anything.".into());
+    for _ in 0..2 {
+        let connection = world.probe_again(&account);
+        assert!(connection.quarantine.is_empty() && connection.drift_review.is_none());
+        let notes = connection.probe.expect("recorded").record.notes;
+        assert!(notes.iter().any(|note| note.contains("`search_things` is described in other words")), "{notes:?}");
+    }
+    assert_eq!(world.routed().len(), 1);
+    assert_eq!(world.mails(), []);
+    let reworded = world.actions().into_iter().filter(|action| action == "connection.reworded").count();
+    assert_eq!(reworded, 1, "the audit log is told once");
+    // With anything else besides, it is a change.
+    world.change(0, "card_number");
+    world.probe_again(&account);
+    world.assert_still_quarantined(&account);
+}
+
+#[test]
+fn other_words_cost_no_test_before_going_live() {
+    let world = World::new();
+    let account = world.ready();
+    world.outside.server.change_tools(|tools| tools[0]["description"] = "Finds anything.".into());
+    assert_eq!(world.probe_again(&account).tests.len(), 1);
+    world.change(0, "card_number");
+    assert_eq!(world.probe_again(&account).tests.len(), 0, "other tools want other tests");
 }

@@ -107,6 +107,7 @@ fn the_third_strike_suspends_and_the_partner_is_told() {
     found.record(world.finding(&partner, WARRANTY, "r3"));
     process.tick();
     assert_eq!(world.state(&partner).state, ConnectionState::Live, "three of one rule");
+    assert_eq!(world.mails().len(), 2, "the strikes that do not suspend were told");
     world.pass_ms(DAY_MS);
     let order = Finding { external_id: Some("BK-7".to_owned()), ..world.finding(&partner, FORBIDDEN, "r1") };
     found.record(order);
@@ -133,6 +134,96 @@ fn the_third_strike_suspends_and_the_partner_is_told() {
     found.record(world.finding(&partner, FORBIDDEN, "r9"));
     process.tick();
     assert_eq!((world.count("connection.suspended"), world.mails().len()), (1, 0));
+}
+
+#[test]
+fn a_strike_is_told_with_what_was_sent_once_whichever_process_finds_it() {
+    let (world, found) = (World::new(), MemoryJournal::default());
+    let partner = world.live();
+    world.mails();
+    let (mut one, mut two) = (Process::start(&world, &found), Process::start(&world, &found));
+    // Two options of one request are one incident.
+    for message in ["paid placement", "paid placement again"] {
+        let mut finding = world.finding(&partner, FORBIDDEN, "r1");
+        finding.violation.message = message.to_owned();
+        found.record(finding);
+    }
+    one.tick();
+    two.tick();
+    one.tick();
+    let [mail] = world.mails().try_into().expect("one mail for one incident");
+    assert_eq!(mail.to, "ops@coolcar.example");
+    for part in [
+        "FORBIDDEN_FIELD: paid placement\n",
+        "request: r1",
+        "option: s-2",
+        "option's place: 3",
+        "field: /ad_bid",
+        "sent: 12.50",
+        "incident 1 of 3",
+        "suspend",
+        &format!("/accounts/{partner}/findings?severity=strike"),
+    ] {
+        assert!(mail.text.contains(part), "{part}: {}", mail.text);
+    }
+    world.pass_ms(DAY_MS);
+    found.record(world.finding(&partner, FORBIDDEN, "r2"));
+    two.tick();
+    one.tick();
+    let [mail] = world.mails().try_into().expect("one mail");
+    assert!(mail.text.contains("request: r2") && mail.text.contains("incident 2 of 3"), "{}", mail.text);
+    // A process that starts later tells nothing anew.
+    Process::start(&world, &found).tick();
+    assert_eq!(world.mails(), []);
+}
+
+#[test]
+fn a_suspension_is_told_with_every_incident_and_what_lifts_it() {
+    let (world, found) = (World::new(), MemoryJournal::default());
+    let partner = world.live();
+    let mut process = Process::start(&world, &found);
+    for incident in ["r1", "r2", "r3"] {
+        let mut finding = world.finding(&partner, FORBIDDEN, incident);
+        finding.excerpt = Some(format!("\"bid of {incident}\""));
+        found.record(finding);
+    }
+    world.mails();
+    process.tick();
+    let [mail] = world.mails().try_into().expect("the suspension alone: what led to it stands there");
+    assert_eq!(mail.subject, "Your connection was suspended");
+    let places = ["r1", "r2", "r3"].map(|incident| mail.text.find(&format!("sent: \"bid of {incident}\"")));
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{}", mail.text);
+    for part in ["field: /ad_bid", "What lifts it", "a probe and a test", "findings?severity=strike"] {
+        assert!(mail.text.contains(part), "{part}: {}", mail.text);
+    }
+}
+
+#[test]
+fn one_mail_tells_of_many_rules_in_a_bounded_way() {
+    let (world, found) = (World::new(), MemoryJournal::default());
+    let partner = world.live();
+    world.mails();
+    for rule in 0..8 {
+        found.record(world.finding(&partner, &format!("RULE_{rule}"), "r1"));
+    }
+    let mut process = Process::start(&world, &found);
+    process.tick();
+    let [mail] = world.mails().try_into().expect("one mail");
+    assert_eq!(mail.text.matches("incident 1 of 3").count(), 5, "{}", mail.text);
+    assert!(mail.text.contains("and 3 more"), "{}", mail.text);
+    process.tick();
+    assert_eq!(world.mails(), [], "those are told as well");
+}
+
+#[test]
+fn strikes_of_long_ago_are_no_news() {
+    let (world, found) = (World::new(), MemoryJournal::default());
+    let partner = world.live();
+    world.mails();
+    found.record(world.finding(&partner, FORBIDDEN, "r1"));
+    world.pass_ms(DAY_MS + 1);
+    Process::start(&world, &found).tick();
+    assert_eq!(world.mails(), []);
 }
 
 #[test]

@@ -55,8 +55,13 @@ async fn changed_tools_are_quarantined_until_they_are_accepted() {
     assert_eq!(early.refusal(), refused(409, "NO_DRIFT"));
     gateway.kept.server.show([shown_tool("Finds other things.")]);
     let probed = team(&gateway, &mcp_admin(&partner, "probe"), json!({})).await.json();
+    assert_eq!(probed["connection"]["quarantine"], json!({}), "a tool in other words is the same tool");
+    let notes = &probed["connection"]["probe"]["notes"];
+    assert!(notes[0].as_str().is_some_and(|note| note.contains("in other words")), "{notes}");
+    gateway.kept.server.change_tools(|tools| tools[0]["inputSchema"]["properties"] = json!({"other": {}}));
+    let probed = team(&gateway, &mcp_admin(&partner, "probe"), json!({})).await.json();
     assert_eq!(probed["connection"]["state"], "live");
-    assert_eq!(probed["connection"]["quarantine"][INTENT][0]["kind"], "DESCRIPTION_CHANGED");
+    assert_eq!(probed["connection"]["quarantine"][INTENT][0]["kind"], "SCHEMA_CHANGED");
     let open = team_get(&gateway, "/api/v1/admin/reviews?status=open").await;
     assert_eq!(open["reviews"][0]["subject"]["kind"], "drift");
     let accepted = team(&gateway, &mcp_admin(&partner, "accept-drift"), reason).await;

@@ -1,0 +1,124 @@
+//! What partners are told by mail of strikes, suspensions and changed tools: what was seen, where, what was sent, and what
+//! ends it. Texts alone; when they are sent is for the steps that they belong to.
+
+use std::collections::BTreeMap;
+
+use crate::descriptors::{Drift, DriftKind};
+use intent_gateway_domain::findings::{Finding, cut};
+use intent_gateway_domain::health::{STRIKE_WINDOW_MS, STRIKES_OUT};
+use intent_gateway_domain::id::{IntentId, PartnerId};
+
+/// Characters of each text that partners, orchestrators and contracts have named.
+const TEXT_SHOWN_MAX_CHARS: usize = 300;
+/// Days in which strikes count together.
+const WINDOW_DAYS: u64 = STRIKE_WINDOW_MS / (24 * 60 * 60 * 1_000);
+
+/// A strike that a partner is told of, and how many incidents of its rule there are by now.
+pub(crate) struct StrikeNotice<'a> {
+    pub(crate) finding: &'a Finding,
+    pub(crate) incidents: usize,
+}
+
+/// The mail about strikes that do not suspend yet; `more` are not told one by one.
+pub(crate) fn strikes(
+    name: &str,
+    account: &PartnerId,
+    base_url: &str,
+    told: &[StrikeNotice<'_>],
+    more: usize,
+) -> String {
+    let mut told: Vec<String> = told
+        .iter()
+        .map(|StrikeNotice { finding, incidents }| {
+            format!("{}\n  incident {incidents} of {STRIKES_OUT}", incident(finding))
+        })
+        .collect();
+    if more > 0 {
+        told.push(format!("and {more} more"));
+    }
+    format!(
+        "Hello {name},\n\nsomething that you sent breaks a rule that counts towards suspension.\n\n{}\n\n\
+         {STRIKES_OUT} incidents of one rule within {WINDOW_DAYS} days suspend a connection; one request or order is one \
+         incident, and counts for {WINDOW_DAYS} days. Mend what you send there before the next request. If the rule was \
+         not broken, tell the platform team.\n\n{}",
+        told.join("\n\n"),
+        where_to_look(account, base_url)
+    )
+}
+
+/// The mail about a suspension; `incidents` are those that led to it, where strikes did.
+pub(crate) fn suspension(
+    name: &str,
+    account: &PartnerId,
+    base_url: &str,
+    reason: &str,
+    incidents: &[Finding],
+) -> String {
+    let seen: String = incidents.iter().map(|finding| format!("{}\n\n", incident(finding))).collect();
+    format!(
+        "Hello {name},\n\nyour connection was suspended; no requests are routed to it.\n\nReason:\n{reason}\n\n{seen}\
+         What lifts it: mend the cause, and tell the platform team what you have changed. The team lifts the suspension, \
+         and what happened until then does not count again. The connection then starts from the sandbox: it goes live \
+         after a probe and a test of each intent that pass, and once your manifest is approved again.\n\n{}",
+        where_to_look(account, base_url)
+    )
+}
+
+/// The mail about intents that are out of service because their tools have changed.
+pub(crate) fn quarantine(name: &str, review: &str, drift: &BTreeMap<IntentId, Vec<Drift>>) -> String {
+    let intents: String = drift.iter().map(|(intent, drifts)| format!("{intent}\n{}\n", changes(drifts))).collect();
+    format!(
+        "Hello {name},\n\nthe tools that your server lists have changed since they were accepted. Until the platform team \
+         has looked at the change, no requests of these intents are routed to you:\n\n{intents}\n\
+         What ends it: either put the tools back as they were, and they are routed again after the next probe, which is \
+         made once a day or when the team is asked for one. Or leave them: the platform team decides on the change \
+         (review {review}), and they are routed again when it accepts it. A tool whose description alone is reworded \
+         stays in service.\n"
+    )
+}
+
+fn changes(drifts: &[Drift]) -> String {
+    let line = |drift: &Drift| {
+        let what = match drift.kind {
+            DriftKind::Added => "it was not there before",
+            DriftKind::Removed => "it is gone, or not sound any more",
+            DriftKind::SchemaChanged => "its input or output schema is another",
+            DriftKind::DescriptionChanged => "its description is another",
+            DriftKind::TermsChanged => "other members, such as `_meta.platform` or annotations, are others",
+        };
+        format!("  {}: {what}\n", short(&drift.tool))
+    };
+    drifts.iter().map(line).collect()
+}
+
+/// One incident: what was found where, and what was sent.
+fn incident(finding: &Finding) -> String {
+    let Finding { intent, request_id, option_place, option_id, external_id, violation, excerpt, .. } = finding;
+    let mut lines = vec![format!("{}: {}", short(&violation.code), short(&violation.message))];
+    let mut line = |name: &str, value: &str| {
+        if !value.is_empty() {
+            lines.push(format!("  {name}: {}", short(value)));
+        }
+    };
+    line("intent", intent);
+    line("request", request_id);
+    line("order", external_id.as_deref().unwrap_or_default());
+    line("option", option_id.as_deref().unwrap_or_default());
+    // People count from one.
+    line("option's place", &option_place.map(|place| (u64::from(place) + 1).to_string()).unwrap_or_default());
+    line("field", &violation.pointer);
+    line("sent", excerpt.as_deref().unwrap_or_default());
+    lines.join("\n")
+}
+
+fn where_to_look(account: &PartnerId, base_url: &str) -> String {
+    format!(
+        "All that was found, with what was sent:\n  \
+         GET {base_url}/api/v1/business/tier1/accounts/{account}/findings?severity=strike\n  \
+         intent-gateway partner findings --severity strike\n"
+    )
+}
+
+fn short(text: &str) -> String {
+    cut(text, TEXT_SHOWN_MAX_CHARS)
+}
