@@ -34,11 +34,11 @@ pub const NO_STRIKES: &str = "NO_STRIKES";
 /// Codes of the items that every intent has; a contract may use none of them.
 pub const PLATFORM_CODES: [&str; 3] = [SAMPLES_ANSWERED, NO_FORBIDDEN_FIELDS, NO_STRIKES];
 /// What was found in one sample is listed up to so many; the rest is counted.
-pub const FOUND_MAX_PER_SAMPLE: usize = 50;
+pub const FOUND_MAX_PER_SAMPLE: usize = 20;
 /// The same of all samples of a report together: it is kept with the connection.
-pub const FOUND_MAX_PER_REPORT: usize = 500;
+pub const FOUND_MAX_PER_REPORT: usize = 200;
 /// Characters of each text of such a finding.
-pub const FOUND_TEXT_MAX_CHARS: usize = 500;
+pub const FOUND_TEXT_MAX_CHARS: usize = 300;
 
 /// What became of one requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

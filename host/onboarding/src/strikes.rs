@@ -14,6 +14,7 @@
 //! Not here: the judgement itself (`health`), and what is a strike, which host and contracts say
 //! ([`findings`](intent_gateway_domain::findings)).
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -254,8 +255,8 @@ impl StrikeDesk {
     ) -> Result<(), OnboardingError> {
         let mut held: BTreeMap<&str, Vec<Finding>> = BTreeMap::new();
         for Finding { violation, .. } in news {
-            if !held.contains_key(violation.code.as_str()) {
-                held.insert(&violation.code, self.incidents(evidence, partner, &violation.code).await?);
+            if let Entry::Vacant(place) = held.entry(&violation.code) {
+                place.insert(self.incidents(evidence, partner, &violation.code).await?);
             }
         }
         self.keeper
@@ -269,6 +270,7 @@ impl StrikeDesk {
                     return Ok(Proposal::nothing(()));
                 }
                 let owner = self.keeper.require::<Account>(partner.as_str(), "account").await?.value;
+                let told: Vec<ToldStrike> = new.iter().map(|finding| ToldStrike::of(finding)).collect();
                 let more = new.len().saturating_sub(TOLD_AT_ONCE_MAX);
                 let notices: Vec<StrikeNotice<'_>> = new
                     .into_iter()
@@ -282,6 +284,8 @@ impl StrikeDesk {
                 let text = notices::strikes(&owner.business_name, partner, &self.base_url, &notices, more);
                 let mut change = Change::default();
                 change.mail.push(self.keeper.mail(&owner.email, "A strike was recorded", text)?);
+                let detail = json!({"strikes": told});
+                change.audit.push(self.keeper.audit_entry(&Actor::gateway(), "partner.strike_told", partner, detail));
                 change.put(&kept);
                 Ok(Proposal::new(change, ()))
             })

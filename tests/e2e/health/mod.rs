@@ -94,6 +94,10 @@ async fn struck_out(platform: Platform, second: Option<Gateway>) {
     })
     .await;
     assert_eq!(connection(&platform.gateway, business).await["state"], "live");
+    for request in &requests {
+        let told = platform.mails_saying(&business.email, request, 1).await;
+        assert!(told[0].contains("FORBIDDEN_FIELD") && told[0].contains("field: /"), "{told:?}");
+    }
     // The third is found by the other gateway, where there is one.
     let third = second.as_ref().unwrap_or(&platform.gateway);
     eventually("routed there", third, async || {
@@ -111,7 +115,14 @@ async fn struck_out(platform: Platform, second: Option<Gateway>) {
     assert_eq!(suspension["by"]["role"], "gateway", "{suspension}");
     let reason = suspension["reason"].as_str().expect("a text");
     assert!(reason.contains("FORBIDDEN_FIELD") && requests.iter().all(|id| reason.contains(id)), "{reason}");
-    assert!(platform.mail(&business.email, 2).await.contains(reason), "the partner is told");
+    let told = platform.mails_saying(&business.email, "What lifts it", 1).await;
+    assert!(told[0].contains(reason), "the partner is told: {told:?}");
+    assert!(requests.iter().all(|id| told[0].contains(&format!("request: {id}"))), "with what led to it: {told:?}");
+    for request in &requests {
+        let mails = platform.mails_saying(&business.email, request, 1).await;
+        let strikes = mails.iter().filter(|mail| mail.contains("counts towards suspension")).count();
+        assert!(strikes <= 1, "whichever gateway finds it: {mails:?}");
+    }
     let gateways: Vec<&Gateway> = std::iter::once(&platform.gateway).chain(&second).collect();
     for gateway in &gateways {
         eventually("out of routing", gateway, async || {

@@ -74,6 +74,21 @@ impl Platform {
         }
     }
 
+    /// The texts of all mails to somebody that say something, once there are so many.
+    pub(crate) async fn mails_saying(&self, to: &str, said: &str, count: usize) -> Vec<String> {
+        let deadline = Instant::now() + SOON;
+        loop {
+            let mails = self.smtp.mails().expect("readable").into_iter();
+            let to_them = mails.filter(|mail| mail.recipients.iter().any(|recipient| recipient == to));
+            let found: Vec<String> = to_them.map(|mail| mail.text).filter(|text| text.contains(said)).collect();
+            if found.len() >= count {
+                return found;
+            }
+            assert!(Instant::now() < deadline, "no mail to {to} says `{said}`; log: {}", self.gateway.log());
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
     pub(crate) async fn post(&self, path: &str, token: &str, body: Value) -> Answer {
         self.gateway.call("POST", path, Some(token), Some(&body)).await
     }

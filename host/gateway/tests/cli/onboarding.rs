@@ -124,6 +124,15 @@ fn a_partner_checks_submits_and_looks_at_itself() {
     let (code, _, complaint) = end_span(&platform.as_partner(&["partner", "status", "ptr_ffffffffffffffff"]));
     assert_eq!(code, 1);
     assert!(complaint.contains("FORBIDDEN"), "{complaint}");
+
+    // Its own findings, without naming itself; nobody else's.
+    let (code, told, _) = end_span(&platform.as_partner(&["partner", "findings", "--severity", "strike"]));
+    assert_eq!((code, told), (0, format!("nothing of that kind was found against {}\n", platform.account)));
+    let output = platform.as_partner(&["partner", "findings", "--summary", "--json"]);
+    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((&told["partner"], &told["counts"]), (&json!(platform.account), &json!([])), "{told}");
+    let (code, _, complaint) = end_span(&platform.as_partner(&["partner", "findings", "ptr_ffffffffffffffff"]));
+    assert!(code == 1 && complaint.contains("FORBIDDEN"), "{complaint}");
 }
 
 #[test]
@@ -163,6 +172,9 @@ fn the_platform_team_looks_at_partners_and_at_the_log() {
     assert_eq!(told["accounts"][0]["account_id"], account);
     assert_eq!(end_span(&platform.as_admin(&["partner", "list", "--state", "live"])).0, 0);
     assert_eq!(end_span(&platform.as_admin(&["review", "list"])).0, 0);
+    assert_eq!(end_span(&platform.as_admin(&["partner", "findings", account])).0, 0);
+    let (code, _, complaint) = end_span(&platform.as_admin(&["partner", "findings"]));
+    assert!(code == 2 && complaint.contains("name the account"), "{complaint}");
     let (code, _, complaint) = end_span(&platform.as_admin(&["partner", "probe", account]));
     assert_eq!(code, 1);
     assert!(complaint.contains("[NOT_FOUND, HTTP 404"), "{complaint}");

@@ -152,7 +152,7 @@ fn a_strike_is_told_with_what_was_sent_once_whichever_process_finds_it() {
     two.tick();
     one.tick();
     let [mail] = world.mails().try_into().expect("one mail for one incident");
-    assert_eq!(mail.to, "ops@coolcar.example");
+    assert_eq!((mail.to.as_str(), world.count("partner.strike_told")), ("ops@coolcar.example", 1));
     for part in [
         "FORBIDDEN_FIELD: paid placement\n",
         "request: r1",

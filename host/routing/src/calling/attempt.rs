@@ -10,7 +10,7 @@ use super::prepare::PreparedCall;
 use super::progress::scan;
 use super::{CallError, Caller, JudgedAnswer};
 use intent_gateway_domain::error::{CallFailure, NotCalled};
-use intent_gateway_domain::findings::Severity;
+use intent_gateway_domain::findings::{Severity, excerpt};
 use intent_gateway_domain::progress::{Listener, Progress};
 use intent_gateway_domain::telemetry::{self, Stage};
 use intent_gateway_outbound::policy::pace::track::{ASK_AGAIN_MS, BETWEEN_CALLS_MS, TrackDecision, TrackPermit};
@@ -43,10 +43,11 @@ impl Caller {
                 let (payload, checked) = self.judge(call, text, answered.found_by.as_ref()).await?;
                 (payload, checked, answered.found_by.map(|by| by.tool))
             }
-            Err(failure) => return Err(self.fail(call, failure)),
+            Err(failure) => return Err(self.fail(call, failure, None)),
         };
         for violation in checked.findings {
-            self.record(call, Severity::Note, violation, payload.get());
+            let sent = excerpt(payload.get(), &violation.pointer);
+            self.record(call, Severity::Note, violation, sent);
         }
         Ok(JudgedAnswer { payload, booking: checked.reference, advisory: checked.advisory, by, elapsed })
     }

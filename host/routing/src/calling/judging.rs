@@ -9,7 +9,7 @@ use super::{CallError, Caller, error};
 use crate::forbidden::ForbiddenFields;
 use intent_gateway_domain::contract::{CheckedResponse, Exchange, Violation};
 use intent_gateway_domain::error::{CallFailure, ContractError, chain};
-use intent_gateway_domain::findings::{Finding, Severity, Source, excerpt};
+use intent_gateway_domain::findings::{EXCERPT_MAX_CHARS, Finding, Severity, Source, cut, excerpt};
 use intent_gateway_domain::limits::PAYLOAD_MAX_DEPTH;
 use intent_gateway_domain::telemetry::{self, ForLog, Stage};
 use intent_gateway_outbound::OrderLookup;
@@ -25,17 +25,20 @@ impl Caller {
         let start = Instant::now();
         let fields = ForbiddenFields::new(&call.descriptor().forbidden_fields);
         let structure = fields.inspect(&text);
+        let beginning = || Some(cut(&text, EXCERPT_MAX_CHARS));
         if structure.depth > PAYLOAD_MAX_DEPTH {
             let message = format!("it nests {} levels deep; {PAYLOAD_MAX_DEPTH} are allowed", structure.depth);
-            return Err(self.fail(call, CallFailure::Payload(message)));
+            return Err(self.fail(call, CallFailure::Payload(message), beginning()));
         }
+        let unread = beginning();
         let payload = RawValue::from_string(text)
-            .map_err(|error| self.fail(call, CallFailure::Payload(format!("it is not valid JSON: {error}"))))?;
+            .map_err(|error| self.fail(call, CallFailure::Payload(format!("it is not valid JSON: {error}")), unread))?;
         if structure.suspicious
             && let Some(violation) = first_breach(&fields, payload.get())
         {
             let pointer = violation.pointer.clone();
-            self.record(call, Severity::Strike, violation, payload.get());
+            let sent = excerpt(payload.get(), &pointer);
+            self.record(call, Severity::Strike, violation, sent);
             let failure = CallFailure::Forbidden(pointer);
             return Err(CallError::Partner { code: None, failure, link: None });
         }
@@ -54,7 +57,8 @@ impl Caller {
             Ok(checked) => Ok((payload, checked)),
             Err(ContractError::Refused(refusal)) => {
                 for violation in &refusal.violations {
-                    self.record(call, Severity::Drop, violation.clone(), payload.get());
+                    let sent = excerpt(payload.get(), &violation.pointer);
+                    self.record(call, Severity::Drop, violation.clone(), sent);
                 }
                 Err(CallError::Answer(refusal))
             }
@@ -77,8 +81,9 @@ impl Caller {
         }
     }
 
-    /// Notes a failure against the partner where it is the partner's fault, and says what the caller is told.
-    pub(super) fn fail(&self, call: &PreparedCall<'_>, failure: CallFailure) -> CallError {
+    /// Notes a failure against the partner where it is the partner's fault, with an excerpt of what it sent, and says what
+    /// the caller is told.
+    pub(super) fn fail(&self, call: &PreparedCall<'_>, failure: CallFailure, sent: Option<String>) -> CallError {
         let descriptor = call.descriptor();
         tracing::warn!(
             partner = %call.partner.id, intent = %descriptor.intent, tool = call.request.tool,
@@ -92,15 +97,21 @@ impl Caller {
         if at_fault || unlisted {
             let code = if unlisted { error::UNLISTED_CODE } else { failure.code() };
             let violation = Violation { pointer: String::new(), code: code.to_owned(), message: failure.to_string() };
-            self.record(call, Severity::Drop, violation, "");
+            self.record(call, Severity::Drop, violation, sent);
         }
         let code = error::public_code(descriptor, &failure);
         let link = self.outbound.sign_in_link(&call.partner.id, call.request.user, &failure);
         CallError::Partner { code, failure, link }
     }
 
-    /// Notes something against the partner; `sent` is what it sent, and what the pointer is into.
-    pub(super) fn record(&self, call: &PreparedCall<'_>, severity: Severity, violation: Violation, sent: &str) {
+    /// Notes something against the partner, with an excerpt of what it sent.
+    pub(super) fn record(
+        &self,
+        call: &PreparedCall<'_>,
+        severity: Severity,
+        violation: Violation,
+        excerpt: Option<String>,
+    ) {
         self.journal.record(Finding {
             at_ms: call.context.now,
             partner: call.partner.id.clone(),
@@ -111,8 +122,8 @@ impl Caller {
             option_id: call.binding.is_option.then(|| call.binding.identifier.clone()),
             external_id: (!call.binding.is_option).then(|| call.binding.identifier.clone()),
             severity,
-            excerpt: excerpt(sent, &violation.pointer),
             violation,
+            excerpt,
         });
     }
 }

@@ -157,7 +157,7 @@ impl Caller {
             Ok(_) => {
                 let message = "asked again under a key, the partner named another booking".to_owned();
                 let violation = Violation { pointer: String::new(), code: ANOTHER_BOOKING.to_owned(), message };
-                self.record(call, Severity::Drop, violation, "");
+                self.record(call, Severity::Drop, violation, None);
                 Ok(first)
             }
             Err(error) => {

@@ -9,7 +9,7 @@ use super::Caller;
 use super::judging::first_breach;
 use super::prepare::PreparedCall;
 use crate::forbidden::ForbiddenFields;
-use intent_gateway_domain::findings::Severity;
+use intent_gateway_domain::findings::{Severity, excerpt};
 use intent_gateway_domain::limits::PAYLOAD_MAX_DEPTH;
 use intent_gateway_domain::progress::Listener;
 
@@ -34,7 +34,8 @@ pub(super) fn scan<'a>(
             && let Some(violation) = first_breach(&fields, params)
         {
             if !is_recorded.swap(true, Ordering::Relaxed) {
-                caller.record(call, Severity::Strike, violation, params);
+                let sent = excerpt(params, &violation.pointer);
+                caller.record(call, Severity::Strike, violation, sent);
             }
             return;
         }

@@ -15,7 +15,7 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, CheckedResponse, Descriptor, Tool, ToolRole};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::CallFailure;
-use intent_gateway_domain::findings::Severity;
+use intent_gateway_domain::findings::{Severity, Source};
 use intent_gateway_domain::id::{IntentId, PartnerId, UserId};
 use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
 use intent_gateway_domain::ports::{Contract as _, Journal as _};
@@ -364,4 +364,8 @@ fn an_answer_is_scanned_and_judged() {
     assert_eq!(world.journal.found(), expected.map(|(severity, code)| (severity, code.to_owned())));
     let findings = world.journal.all_findings();
     assert_eq!((findings[0].option_id.as_deref(), &*findings[0].request_id), (Some("thing-1"), "made-up"));
+    assert!(findings.iter().all(|finding| finding.source == Some(Source::Call)));
+    let sent = |at: usize| findings[at].excerpt.as_deref();
+    assert_eq!((sent(0), sent(3), sent(4)), (Some("1"), Some("1"), Some("no JSON")), "what the partner sent");
+    assert_eq!(sent(5).map(|sent| sent.chars().count()), Some(131));
 }
