@@ -58,7 +58,7 @@ pub struct Journal {
 
 /// What was taken down.
 enum Item {
-    Finding(Finding),
+    Finding(Box<Finding>),
     Receipt(Box<Receipt>),
 }
 
@@ -135,7 +135,7 @@ impl Journal {
 
 impl ports::Journal for Journal {
     fn record(&self, finding: Finding) {
-        self.take(Item::Finding(finding));
+        self.take(Item::Finding(Box::new(finding)));
     }
 
     fn keep(&self, receipt: Receipt) {
@@ -149,7 +149,7 @@ fn size(item: &Item) -> usize {
     FIXED
         + match item {
             Item::Finding(finding) => {
-                let Finding { intent, request_id, option_id, external_id, violation, excerpt, .. } = finding;
+                let Finding { intent, request_id, option_id, external_id, violation, excerpt, .. } = &**finding;
                 let optional = [option_id, external_id, excerpt].into_iter().flatten().map(String::len).sum::<usize>();
                 let violation = violation.pointer.len() + violation.code.len() + violation.message.len();
                 intent.len() + request_id.len() + optional + violation
