@@ -7,7 +7,7 @@ use std::time::Duration;
 use intent_gateway_domain::clock::SystemClock;
 use intent_gateway_domain::contract::RequirementCheck;
 use intent_gateway_domain::golive::GoLiveCheck as _;
-use intent_gateway_domain::golive::{Confirmation, GoLiveReport, ItemState};
+use intent_gateway_domain::golive::{Confirmation, GoLiveReport, ItemState, PLATFORM_CODES};
 use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_routing::golive::GoLiveRunner;
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
@@ -117,7 +117,7 @@ async fn of_car_ac_service() {
     let report = AC.check(&ac_samples(), slots(8, 3)).await;
     assert_eq!(failures(&report), []);
     assert!(report.passed());
-    assert_eq!(report.items.len(), 2 + 8);
+    assert_eq!(report.items.len(), PLATFORM_CODES.len() + 8);
 
     let report = AC.check(&ac_samples(), slots(8, 2)).await;
     let seen = "2 of 3 providers, 8 of 8 slots seen in the best 24 hours";
@@ -190,7 +190,7 @@ async fn of_motor_insurance() {
     let report = INSURANCE.check(&insurance_samples(), quotes(5, |_, _| {})).await;
     assert_eq!(failures(&report), []);
     assert!(report.passed());
-    assert_eq!(report.items.len(), 2 + 13);
+    assert_eq!(report.items.len(), PLATFORM_CODES.len() + 13);
 
     let report = INSURANCE.check(&insurance_samples(), quotes(4, |_, _| {})).await;
     assert_eq!(failures(&report), [("INSURERS", "4 of 5 insurers seen")]);
@@ -240,7 +240,7 @@ async fn of_yoga_classes() {
     let report = YOGA.check(&samples, studios(None)).await;
     assert_eq!(failures(&report), []);
     assert!(report.passed());
-    assert_eq!(report.items.len(), 2 + 15);
+    assert_eq!(report.items.len(), PLATFORM_CODES.len() + 15);
 
     for (pointer, code, breach) in [
         ("/yoga_studio/trust/first_aid_kit_present", "STUDIOS_SAFE", "breaches of `NO_FIRST_AID_KIT`: 5"),
