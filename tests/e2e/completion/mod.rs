@@ -189,10 +189,11 @@ impl Kept {
         }
     }
 
-    /// Codes and pointers of what was found in the report of an order.
+    /// Codes and pointers of what was found in the booked report of an order; reports that were refused are left out.
     async fn found(&self, partner: &str, order: &str) -> BTreeSet<(String, String)> {
         let findings = self.findings(partner).await.into_iter().map(|kept| kept.finding);
-        let of_order = findings.filter(|finding| finding.external_id.as_deref() == Some(order));
+        let booked = findings.filter(|finding| finding.severity != Severity::Drop);
+        let of_order = booked.filter(|finding| finding.external_id.as_deref() == Some(order));
         of_order.map(|finding| (finding.violation.pointer, finding.violation.code)).collect()
     }
 
