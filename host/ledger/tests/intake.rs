@@ -290,8 +290,8 @@ fn what_is_wrong_with_a_signed_report_that_is_refused_is_told_to_its_partner() {
     };
     let told = |pointer: &str, code: &str, sent: &str| (pointer.to_owned(), code.to_owned(), Some(sent.to_owned()));
     let mut two = report();
-    (two["amount_inr"], two["status"]) = (json!("1499.5"), json!(7));
-    let expected = [told("/amount_inr", "WRONG_TYPE", "\"1499.5\""), told("/status", "WRONG_TYPE", "7")];
+    (two["amount_inr"], two["tips_inr"]) = (json!("1499.5"), json!(true));
+    let expected = [told("/amount_inr", "WRONG_TYPE", "\"1499.5\""), told("/tips_inr", "WRONG_TYPE", "true")];
     assert_eq!(refused(&two.to_string()), expected, "all that is wrong with it");
     let of_report = world.journal.all_findings().pop().expect("kept");
     assert_eq!((of_report.external_id.as_deref(), &*of_report.request_id), (Some("BK-1"), "req-1"));
