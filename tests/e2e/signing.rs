@@ -55,7 +55,7 @@ fn published_script() -> String {
 
 fn gateway_command() -> Command {
     let mut command = Command::new(built("debug/intent-gateway"));
-    command.arg("completion");
+    command.arg("report");
     command
 }
 

@@ -115,8 +115,21 @@ pub struct IntentDetail<'a> {
     /// SHA-256 of the live component.
     #[schema(value_type = String)]
     pub digest: Digest,
+    /// A search's body that the contract gives as an example; null where it gives none. Times in it may be over.
+    #[schema(value_type = Option<Object>, required)]
+    pub sample_request: Option<&'a RawValue>,
     /// Everything that the contract declares.
     #[serde(flatten)]
     #[schema(value_type = Descriptor)]
     pub descriptor: &'a Descriptor,
+}
+
+impl<'a> IntentDetail<'a> {
+    /// The intent of a contract, with a sample of its own, which is JSON text.
+    #[must_use]
+    pub fn new(contract: &'a dyn Contract, sample: Option<&'a str>) -> Self {
+        // A text that is no JSON would be the contract's mistake, and is no reason to hide what else it declares.
+        let sample_request = sample.and_then(|sample| serde_json::from_str(sample).ok());
+        Self { digest: contract.digest(), sample_request, descriptor: contract.descriptor() }
+    }
 }

@@ -1,19 +1,27 @@
 //! The command line.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use intent_gateway_http::auth::{Role, SUBJECT_MAX_CHARS, TTL_MAX_SECONDS};
 
+use crate::access::{GatewayArgs, has_default_profile};
 use crate::audit::AuditCommand;
-use crate::completion::CompletionCommand;
-use crate::ledger::LedgerCommand;
+use crate::call::CallArgs;
+use crate::classify::ClassifyArgs;
+use crate::contract::ContractCommand;
+use crate::findings::FindingsArgs;
+use crate::ledger::{LedgerCommand, StatementArgs};
 use crate::manifest::ManifestCommand;
 use crate::partner::{PartnerCommand, ReviewCommand};
 use crate::plugin::PluginCommand;
+use crate::profile::ProfileCommand;
 use crate::receipt::ReceiptCommand;
+use crate::report::ReportCommand;
+use crate::search::SearchArgs;
 use crate::store_command::StoreCommand;
 use intent_gateway_config::Overrides;
 
@@ -22,8 +30,11 @@ use intent_gateway_config::Overrides;
 #[command(
     name = "intent-gateway",
     version,
-    after_help = "Settings come from the defaults, then the file, then the environment \
-        (INTENT_GATEWAY__SERVER__LISTEN and so on), then the flags.\nEvery key: docs/configuration.md"
+    after_help = "Commands that ask a gateway take its address and a token from --gateway and --token, from --profile, \
+        from the environment (INTENT_GATEWAY_URL, INTENT_GATEWAY_TOKEN, or a partner's INTENT_GATEWAY_CLIENT_ID and \
+        INTENT_GATEWAY_CLIENT_SECRET), or from the default profile: docs/command-line.md\n\
+        Settings of `serve` come from the defaults, then the file, then the environment \
+        (INTENT_GATEWAY__SERVER__LISTEN and so on), then the flags: docs/configuration.md"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -37,10 +48,14 @@ pub(crate) enum Command {
         intent-gateway serve --listen 127.0.0.1:0 --contracts-dir contracts --allow-loopback-partners")]
     Serve(ServeArgs),
     /// Print a bearer token signed with the configured key.
-    #[command(after_help = "Examples:\n  intent-gateway token --role admin\n  \
+    #[command(
+        after_help = "Without `auth.signing_key` the key is the one in the state folder, which `serve` makes when it \
+        first starts. Where there is none, `token` makes none unless told.\n\n\
+        Examples:\n  intent-gateway token --role admin\n  \
         curl -H \"Authorization: Bearer $(intent-gateway token --role orchestrator)\" \
         http://127.0.0.1:8080/api/v1/intents\n  \
-        intent-gateway token --role partner --subject ptr_0123456789abcdef --ttl 15m")]
+        intent-gateway token --role partner --subject ptr_0123456789abcdef --ttl 15m"
+    )]
     Token(TokenArgs),
     /// Look at the configuration.
     #[command(subcommand)]
@@ -57,9 +72,42 @@ pub(crate) enum Command {
     /// Decide what waits for the platform team.
     #[command(subcommand)]
     Review(ReviewCommand),
+    /// Look at the contracts of a running gateway; load, activate, roll back, retire them.
+    #[command(subcommand)]
+    Contract(ContractCommand),
+    /// Tell which intent an utterance is, and which words say so.
+    #[command(after_help = "Example:\n  intent-gateway classify \"my car's AC blows warm air\"")]
+    Classify(ClassifyArgs),
+    /// Search: ask the partners, and show what they offer, best first; what was dropped and why; who did not answer.
+    #[command(
+        after_help = "Exit codes: 0 the search was made, whether there are options or not, 1 it was refused or failed; \
+        with --best-reference also where there is no option.\n\n\
+        Examples:\n  intent-gateway search auto.book_ac_service --sample\n  \
+        intent-gateway search auto.book_ac_service --request request.json --user user-17\n  \
+        intent-gateway search auto.book_ac_service --request - --json | jq '.options[].card'"
+    )]
+    Search(SearchArgs),
+    /// Call a tool by the reference of an option or of a booking: book, follow, cancel.
+    #[command(
+        after_help = "Examples:\n  intent-gateway call create_ac_service_booking opt_eyJw --arguments booking.json\n  \
+        intent-gateway call cancel_ac_service_booking bkg_eyJw --arguments '{\"reason\": \"found_better\"}' --user user-17"
+    )]
+    Call(CallArgs),
+    /// Show what was found in a partner's answers and completion reports, newest first.
+    #[command(after_help = "Example:\n  intent-gateway findings ptr_0123456789abcdef")]
+    Findings(FindingsArgs),
+    /// Show what a partner owes for a month; without a month, which months there are.
+    #[command(
+        after_help = "A partner sees its own, by its token or credentials; the platform team names the partner. With --config \
+        the statement is drawn up out of the store of that configuration.\n\n\
+        Examples:\n  intent-gateway statement\n  intent-gateway statement 2026-05\n  \
+        intent-gateway statement 2026-05 --partner ptr_0123456789abcdef --format html\n  \
+        intent-gateway statement 2026-05 --partner ptr_0123456789abcdef --format csv --config gateway.toml"
+    )]
+    Statement(StatementArgs),
     /// Sign completion reports, and check signatures of them.
     #[command(subcommand)]
-    Completion(CompletionCommand),
+    Report(ReportCommand),
     /// Read the commission ledger, and verify that every entry of it holds.
     #[command(subcommand)]
     Ledger(LedgerCommand),
@@ -72,6 +120,30 @@ pub(crate) enum Command {
     /// Read the audit log, and verify that nobody has changed it.
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Look at the file of profiles: gateways by name, each with what is shown to it.
+    #[command(subcommand)]
+    Profile(ProfileCommand),
+    /// Print a script by which a shell completes these commands.
+    #[command(after_help = "Examples:\n  \
+        intent-gateway shell-completions bash > ~/.local/share/bash-completion/completions/intent-gateway\n  \
+        intent-gateway shell-completions fish > ~/.config/fish/completions/intent-gateway.fish")]
+    ShellCompletions(ShellArgs),
+    /// Was renamed. Kept to say so, since the word means two things.
+    #[command(hide = true, disable_help_flag = true)]
+    Completion(RenamedArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ShellArgs {
+    /// The shell.
+    #[arg(value_name = "SHELL", value_enum)]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RenamedArgs {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    _rest: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -81,15 +153,60 @@ pub(crate) enum ConfigCommand {
     Check(FileArg),
 }
 
+/// The configuration file.
+const CONFIG: &str = "INTENT_GATEWAY_CONFIG";
+
 /// Where the configuration is.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FileArg {
-    /// Configuration file (TOML); without one, the defaults hold.
-    #[arg(long, value_name = "FILE", env = "INTENT_GATEWAY_CONFIG")]
+    /// Configuration file (TOML); without one, the defaults hold [env: INTENT_GATEWAY_CONFIG].
+    #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Folder for keys, loaded contracts and their compiled forms.
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
+}
+
+impl FileArg {
+    /// The configuration file that is named.
+    fn path(&self) -> Option<PathBuf> {
+        self.config.clone().or_else(configured)
+    }
+
+    fn is_on_command_line(&self) -> bool {
+        self.config.is_some() || self.state_dir.is_some()
+    }
+}
+
+/// The configuration file that the environment names.
+fn configured() -> Option<PathBuf> {
+    std::env::var_os(CONFIG).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+/// What a command reads that works as well without a gateway: a gateway's answers, or the store of a configuration.
+#[derive(Args, Debug)]
+pub(crate) struct SourceArgs {
+    #[command(flatten)]
+    file: FileArg,
+    #[command(flatten)]
+    gateway: GatewayArgs,
+}
+
+impl SourceArgs {
+    /// The gateway to ask; none where the store of a configuration is to be opened. What is named on the command line
+    /// comes before what the environment names, and that before a profile that is only there.
+    pub(crate) fn gateway(&self) -> Option<&GatewayArgs> {
+        let asks = if self.gateway.is_on_command_line() {
+            true
+        } else if self.file.is_on_command_line() {
+            false
+        } else if self.gateway.is_named() {
+            true
+        } else {
+            configured().is_none() && has_default_profile()
+        };
+        asks.then_some(&self.gateway)
+    }
 }
 
 #[derive(Args, Debug)]
@@ -126,6 +243,9 @@ pub(crate) struct TokenArgs {
     /// How long it lives: a number and `s`, `m`, `h` or `d`.
     #[arg(long, default_value = "1h", value_parser = parse_ttl)]
     pub(crate) ttl: Duration,
+    /// Make a development key where the state folder has none.
+    #[arg(long)]
+    pub(crate) create_key: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -149,8 +269,8 @@ impl From<RoleArg> for Role {
 }
 
 impl Command {
-    pub(crate) fn config_file(&self) -> Option<&Path> {
-        self.file().and_then(|file| file.config.as_deref())
+    pub(crate) fn config_file(&self) -> Option<PathBuf> {
+        self.file().and_then(FileArg::path)
     }
 
     /// What the flags set.
@@ -181,19 +301,31 @@ impl Command {
 
     /// None for the commands that have nothing to do with a gateway's configuration.
     fn file(&self) -> Option<&FileArg> {
+        fn of_store(source: &SourceArgs) -> Option<&FileArg> {
+            source.gateway().is_none().then_some(&source.file)
+        }
         match self {
             Self::Serve(serve) => Some(&serve.file),
             Self::Token(token) => Some(&token.file),
             Self::Config(ConfigCommand::Check(file)) => Some(file),
             Self::Store(command) => Some(command.file()),
-            Self::Audit(command) => command.file(),
-            Self::Ledger(command) => command.file(),
+            Self::Audit(command) => of_store(command.source()),
+            Self::Ledger(command) => of_store(command.source()),
+            Self::Statement(arguments) => of_store(&arguments.source),
             Self::Plugin(_)
             | Self::Manifest(_)
             | Self::Partner(_)
             | Self::Review(_)
-            | Self::Completion(_)
-            | Self::Receipt(_) => None,
+            | Self::Contract(_)
+            | Self::Classify(_)
+            | Self::Search(_)
+            | Self::Call(_)
+            | Self::Findings(_)
+            | Self::Report(_)
+            | Self::Receipt(_)
+            | Self::Profile(_)
+            | Self::ShellCompletions(_)
+            | Self::Completion(_) => None,
         }
     }
 }
@@ -234,14 +366,14 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// The words of an example up to a pipe or `&&`, as a shell would split them.
+    /// The words of an example up to a pipe, `>` or `&&`, as a shell would split them.
     fn words(line: &str) -> Vec<String> {
         let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
         for character in line.chars().chain([' ']) {
             match (quote, character) {
                 (Some(open), close) if open == close => quote = None,
                 (None, '\'' | '"') => quote = Some(character),
-                (None, ' ') if word == "|" || word == "&&" => break,
+                (None, ' ') if ["|", ">", "&&"].contains(&word.as_str()) => break,
                 (None, ' ') if word.is_empty() => {}
                 (None, ' ') => words.push(std::mem::take(&mut word)),
                 _ => word.push(character),
@@ -264,12 +396,9 @@ mod tests {
         let examples = examples(&Cli::command());
         assert!(examples.len() > 30, "{examples:#?}");
         for example in examples {
-            let mut words = words(&example);
+            let words = words(&example);
             if let Err(error) = Cli::try_parse_from(&words) {
-                // Examples leave out the gateway, which the environment may name.
-                assert_eq!(error.kind(), clap::error::ErrorKind::MissingRequiredArgument, "{example}: {error}");
-                words.extend(["--gateway".to_owned(), "http://127.0.0.1:8080".to_owned()]);
-                assert!(Cli::try_parse_from(&words).is_ok(), "{example}");
+                panic!("{example}: {error}");
             }
         }
     }
@@ -279,7 +408,6 @@ mod tests {
         let kind = |line: &str| Cli::try_parse_from(words(line)).map(|_| ()).map_err(|error| error.kind());
         use clap::error::ErrorKind as E;
         for (line, expected) in [
-            ("intent-gateway manifest check m.yaml", E::MissingRequiredArgument),
             ("intent-gateway manifest check m.yaml --contracts c --gateway http://g", E::ArgumentConflict),
             ("intent-gateway manifest submit m.yaml --gateway http://g --review --draft", E::ArgumentConflict),
             ("intent-gateway manifest submit m.yaml --gateway http://g --account 'no id'", E::ValueValidation),
@@ -292,15 +420,25 @@ mod tests {
             ("intent-gateway receipt show rev_1 --gateway http://g", E::ValueValidation),
             ("intent-gateway receipt list --gateway http://g", E::MissingRequiredArgument),
             ("intent-gateway audit show --limit 0", E::ValueValidation),
-            ("intent-gateway ledger statement ptr_1", E::MissingRequiredArgument),
-            ("intent-gateway ledger statement ptr_1 2026-5", E::ValueValidation),
-            ("intent-gateway ledger statement ptr_1 2026-05 --format pdf", E::InvalidValue),
+            ("intent-gateway ledger statement ptr_1 2026-05", E::InvalidSubcommand),
+            ("intent-gateway statement 2026-5", E::ValueValidation),
+            ("intent-gateway statement 2026-05 --partner 'no id'", E::ValueValidation),
+            ("intent-gateway statement 2026-05 --format pdf", E::InvalidValue),
             ("intent-gateway ledger verify --expect-head 2", E::ValueValidation),
             ("intent-gateway store backup", E::MissingRequiredArgument),
-            ("intent-gateway completion sign r.json --key whsec_ab", E::UnknownArgument),
-            ("intent-gateway completion sign r.json --timestamp 1000000000000000", E::ValueValidation),
-            ("intent-gateway completion sign r.json --curl http://g --post http://g", E::ArgumentConflict),
-            ("intent-gateway completion verify r.json --timestamp 1", E::MissingRequiredArgument),
+            ("intent-gateway report sign r.json --key whsec_ab", E::UnknownArgument),
+            ("intent-gateway report sign r.json --timestamp 1000000000000000", E::ValueValidation),
+            ("intent-gateway report sign r.json --curl http://g --post http://g", E::ArgumentConflict),
+            ("intent-gateway report verify r.json --timestamp 1", E::MissingRequiredArgument),
+            ("intent-gateway contract activate xyz", E::ValueValidation),
+            ("intent-gateway contract rollback auto", E::ValueValidation),
+            ("intent-gateway search auto.fix", E::MissingRequiredArgument),
+            ("intent-gateway search auto.fix --sample --request r.json", E::ArgumentConflict),
+            ("intent-gateway search auto.fix --sample --json --best-reference", E::ArgumentConflict),
+            ("intent-gateway search auto.fix --sample --user 'two words'", E::ValueValidation),
+            ("intent-gateway call ../x opt_1", E::ValueValidation),
+            ("intent-gateway findings ptr_1 --limit 0", E::ValueValidation),
+            ("intent-gateway shell-completions cmd", E::InvalidValue),
         ] {
             assert_eq!(kind(line), Err(expected), "{line}");
         }
@@ -317,6 +455,8 @@ mod tests {
         assert_eq!(file("intent-gateway audit verify --config g.toml --gateway http://g"), None);
         assert_eq!(file("intent-gateway ledger balance --config g.toml").as_deref(), Some("g.toml"));
         assert_eq!(file("intent-gateway ledger balance --config g.toml --gateway http://g"), None);
+        assert_eq!(file("intent-gateway statement 2026-05 --config g.toml").as_deref(), Some("g.toml"));
+        assert_eq!(file("intent-gateway statement 2026-05 --config g.toml --profile p"), None);
         assert_eq!(file("intent-gateway partner list --gateway http://g"), None);
     }
 

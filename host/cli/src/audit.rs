@@ -8,13 +8,12 @@ use clap::{Args, Subcommand};
 use intent_gateway_api::audit::{AuditEntryBody, AuditPage, AuditVerified};
 use intent_gateway_domain::audit::{Actor, AuditEntry};
 use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::store::Store as _;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::access::{self, parse_partner, parse_secret};
-use crate::arguments::FileArg;
+use crate::access::{GatewayArgs, parse_partner};
+use crate::arguments::SourceArgs;
 use crate::outcome::{CommandError, Verdict, exit_code, fail, print_json};
 use crate::print;
 use crate::store_command::with_store;
@@ -41,23 +40,10 @@ pub(crate) enum AuditCommand {
     Show(ShowArgs),
 }
 
-/// Where the log is.
-#[derive(Args, Debug)]
-pub(crate) struct LogArgs {
-    #[command(flatten)]
-    config: FileArg,
-    /// Ask this gateway instead of opening the store of the configuration.
-    #[arg(long, value_name = "URL")]
-    gateway: Option<String>,
-    /// A token of that gateway, of role admin.
-    #[arg(long, value_name = "TOKEN", env = "INTENT_GATEWAY_TOKEN", hide_env_values = true, value_parser = parse_secret)]
-    token: Option<Secret>,
-}
-
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
-    log: LogArgs,
+    source: SourceArgs,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -66,7 +52,7 @@ pub(crate) struct VerifyArgs {
 #[derive(Args, Debug)]
 pub(crate) struct ShowArgs {
     #[command(flatten)]
-    log: LogArgs,
+    source: SourceArgs,
     /// Only entries about this account.
     #[arg(long, value_name = "ID", value_parser = parse_partner)]
     subject: Option<PartnerId>,
@@ -82,22 +68,12 @@ pub(crate) struct ShowArgs {
 }
 
 impl AuditCommand {
-    fn log(&self) -> &LogArgs {
+    /// Where the log is.
+    pub(crate) fn source(&self) -> &SourceArgs {
         match self {
-            Self::Verify(arguments) => &arguments.log,
-            Self::Show(arguments) => &arguments.log,
+            Self::Verify(arguments) => &arguments.source,
+            Self::Show(arguments) => &arguments.source,
         }
-    }
-
-    /// Where the configuration is; none when a gateway is asked.
-    pub(crate) fn file(&self) -> Option<&FileArg> {
-        let LogArgs { config, gateway, .. } = self.log();
-        gateway.is_none().then_some(config)
-    }
-
-    /// The gateway to ask, if one is to be asked.
-    pub(crate) fn gateway(&self) -> Option<&str> {
-        self.log().gateway.as_deref()
     }
 }
 
@@ -137,15 +113,15 @@ pub(crate) fn read(config: &Config, command: &AuditCommand) -> anyhow::Result<()
 }
 
 /// Asks a gateway.
-pub(crate) fn ask(address: &str, command: &AuditCommand) -> ExitCode {
+pub(crate) fn ask(gateway: &GatewayArgs, command: &AuditCommand) -> ExitCode {
     exit_code(match command {
-        AuditCommand::Verify(arguments) => ask_verified(address, arguments),
-        AuditCommand::Show(arguments) => ask_entries(address, arguments),
+        AuditCommand::Verify(arguments) => ask_verified(gateway, arguments),
+        AuditCommand::Show(arguments) => ask_entries(gateway, arguments),
     })
 }
 
-fn ask_verified(address: &str, arguments: &VerifyArgs) -> Result<Verdict, CommandError> {
-    let (gateway, _) = access::open(address, arguments.log.token.as_ref())?;
+fn ask_verified(gateway: &GatewayArgs, arguments: &VerifyArgs) -> Result<Verdict, CommandError> {
+    let (gateway, _) = gateway.open()?;
     let AuditVerified { entries, head, problem, ok: _ } = gateway.get("/api/v1/admin/audit/verify").map_err(fail)?;
     if let Some(problem) = problem {
         return Err(fail(anyhow!("the audit log cannot be relied on after entry {entries}: {problem}")));
@@ -153,9 +129,9 @@ fn ask_verified(address: &str, arguments: &VerifyArgs) -> Result<Verdict, Comman
     tell_verified(&VerifiedLog { entries, head }, arguments.json).map(|()| Verdict::Clean)
 }
 
-fn ask_entries(address: &str, arguments: &ShowArgs) -> Result<Verdict, CommandError> {
-    let ShowArgs { log, subject, after, limit, json } = arguments;
-    let (gateway, _) = access::open(address, log.token.as_ref())?;
+fn ask_entries(gateway: &GatewayArgs, arguments: &ShowArgs) -> Result<Verdict, CommandError> {
+    let ShowArgs { subject, after, limit, json, .. } = arguments;
+    let (gateway, _) = gateway.open()?;
     let subject = subject.as_ref().map(|subject| format!("&subject={subject}")).unwrap_or_default();
     let page: AuditPage =
         gateway.get(&format!("/api/v1/admin/audit?after={after}&limit={limit}{subject}")).map_err(fail)?;

@@ -17,6 +17,10 @@ use serde::de::DeserializeOwned;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Wait for one answer: longer than the gateway itself lets an admin's call run, which may test a partner.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(11 * 60);
+/// Media type of documents.
+pub(crate) const JSON: &str = "application/json";
+/// Who an orchestrator asks for.
+const USER_HEADER: &str = "x-user-id";
 /// Largest answer, bytes.
 const ANSWER_MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// Characters shown of an answer that is not a gateway's.
@@ -28,6 +32,8 @@ pub(crate) struct Gateway {
     /// Without a slash at its end.
     base: String,
     token: Option<Secret>,
+    /// For whom an orchestrator asks.
+    user: Option<String>,
 }
 
 /// A request that came to nothing.
@@ -112,12 +118,17 @@ impl Gateway {
             .max_redirects(0)
             .max_redirects_will_error(false);
         let base = address.trim_end_matches('/').to_owned();
-        Ok(Self { agent: config.build().into(), base, token: None })
+        Ok(Self { agent: config.build().into(), base, token: None, user: None })
     }
 
     /// The same, with a token.
     pub(crate) fn with_token(self, token: Secret) -> Self {
         Self { token: Some(token), ..self }
+    }
+
+    /// The same, on behalf of a user.
+    pub(crate) fn for_user(self, user: Option<String>) -> Self {
+        Self { user, ..self }
     }
 
     /// The address, without a slash at its end.
@@ -163,7 +174,7 @@ impl Gateway {
         headers: &[(&'static str, String)],
         body: &[u8],
     ) -> Result<(http::StatusCode, String), GatewayError> {
-        let mut request = http::Request::post(&self.base).header(http::header::CONTENT_TYPE, "application/json");
+        let mut request = http::Request::post(&self.base).header(http::header::CONTENT_TYPE, JSON);
         for (name, value) in headers {
             request = request.header(*name, value);
         }
@@ -200,7 +211,7 @@ impl Gateway {
     }
 
     fn send<T: DeserializeOwned>(&self, method: Method, path: &str, body: String) -> Result<T, GatewayError> {
-        let media_type = (!body.is_empty()).then_some("application/json");
+        let media_type = (!body.is_empty()).then_some(JSON);
         let text = self.ask(method, path, media_type, body.as_bytes())?;
         self.parse(path, &text)
     }
@@ -221,6 +232,9 @@ impl Gateway {
         let mut request = http::Request::builder().method(method).uri(&url);
         if let Some(media_type) = media_type {
             request = request.header(http::header::CONTENT_TYPE, media_type);
+        }
+        if let Some(user) = &self.user {
+            request = request.header(USER_HEADER, user);
         }
         if let Some(token) = &self.token {
             request = request.header(http::header::AUTHORIZATION, format!("Bearer {}", token.expose()));

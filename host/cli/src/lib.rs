@@ -8,15 +8,24 @@
 
 mod access;
 mod arguments;
+mod ask;
 mod audit;
+mod call;
+mod classify;
 mod client;
-mod completion;
+mod contract;
+mod files;
+mod findings;
 mod ledger;
 mod manifest;
 mod outcome;
 mod partner;
 mod plugin;
+mod profile;
 mod receipt;
+mod report;
+mod search;
+mod shell;
 mod store_command;
 mod terminal;
 mod token;
@@ -43,22 +52,31 @@ pub fn run(serve: impl FnOnce(Config) -> anyhow::Result<()>) -> ExitCode {
         Command::Manifest(command) => manifest::run(command),
         Command::Partner(command) => partner::run(command),
         Command::Review(command) => partner::run_review(command),
-        Command::Completion(command) => completion::run(command),
+        Command::Report(command) => report::run(command),
         Command::Receipt(command) => receipt::run(command),
-        Command::Audit(arguments) => match arguments.gateway() {
+        Command::Contract(command) => contract::run(command),
+        Command::Classify(arguments) => classify::run(arguments),
+        Command::Search(arguments) => search::run(arguments),
+        Command::Call(arguments) => call::run(arguments),
+        Command::Findings(arguments) => findings::run(arguments),
+        Command::Profile(command) => profile::run(command),
+        Command::ShellCompletions(arguments) => shell::print_completions(arguments.shell),
+        Command::Completion(_) => shell::explain_completion(),
+        Command::Audit(arguments) => match arguments.source().gateway() {
             Some(gateway) => audit::ask(gateway, arguments),
             None => with_config(&command, |config| audit::read(&config, arguments)),
         },
-        Command::Ledger(arguments) => match arguments.gateway() {
+        Command::Ledger(arguments) => match arguments.source().gateway() {
             Some(gateway) => ledger::ask(gateway, arguments),
             None => with_config(&command, |config| ledger::read(&config, arguments)),
         },
+        Command::Statement(arguments) => match arguments.source.gateway() {
+            Some(gateway) => ledger::ask_statement(gateway, arguments),
+            None => with_config(&command, |config| ledger::read_statement(&config, arguments)),
+        },
         Command::Store(arguments) => with_config(&command, |config| store_command::run(&config, arguments)),
         Command::Serve(_) => with_config(&command, serve),
-        Command::Token(arguments) => with_config(&command, |config| {
-            print(&token::issue(&config, arguments)?);
-            Ok(())
-        }),
+        Command::Token(arguments) => token::run(&command, arguments),
         Command::Config(ConfigCommand::Check(_)) => with_config(&command, |config| {
             print(intent_gateway_config::show(&config)?.trim_end());
             Ok(())
@@ -66,9 +84,13 @@ pub fn run(serve: impl FnOnce(Config) -> anyhow::Result<()>) -> ExitCode {
     }
 }
 
+fn load(command: &Command) -> Result<Config, intent_gateway_config::ConfigError> {
+    intent_gateway_config::load(command.config_file().as_deref(), &command.overrides())
+}
+
 /// Does a command's work under the configuration in force.
 fn with_config(command: &Command, work: impl FnOnce(Config) -> anyhow::Result<()>) -> ExitCode {
-    let config = match intent_gateway_config::load(command.config_file(), &command.overrides()) {
+    let config = match load(command) {
         Ok(config) => config,
         Err(error) => {
             complain(&format!("{error}"));

@@ -5,7 +5,6 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use intent_gateway_api::evidence::{RankingReceipts, RankingReplay};
 use intent_gateway_api::intents::ContractVersion;
@@ -14,14 +13,9 @@ use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::receipt::{ID_MAX_CHARS, Receipt, ReceiptDrop, ReceiptScore};
 use intent_gateway_routing::replay::Difference;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::de::DeserializeOwned;
-use serde_json::json;
-use serde_json::value::RawValue;
 
-use crate::access::GatewayArgs;
-use crate::client::{Gateway, GatewayError};
-use crate::outcome::{CommandError, Verdict, exit_code, fail, print_json};
-use crate::print;
+use crate::ask::{AskArgs, tell};
+use crate::outcome::{CommandError, Verdict, exit_code};
 use crate::terminal::{Palette, Tone, harmless, pairs, table};
 
 /// Where a gateway has its receipts.
@@ -52,23 +46,13 @@ pub(crate) enum ReceiptCommand {
     Replay(ReceiptArgs),
 }
 
-/// What every command has.
-#[derive(Args, Debug)]
-pub(crate) struct Common {
-    #[command(flatten)]
-    gateway: GatewayArgs,
-    /// Print JSON, as the gateway answers.
-    #[arg(long)]
-    json: bool,
-}
-
 #[derive(Args, Debug)]
 pub(crate) struct ListArgs {
     /// The request, as the search's answer names it.
     #[arg(long, value_name = "ID", value_parser = parse_request)]
     request_id: String,
     #[command(flatten)]
-    common: Common,
+    common: AskArgs,
 }
 
 #[derive(Args, Debug)]
@@ -77,7 +61,7 @@ pub(crate) struct ReceiptArgs {
     #[arg(value_name = "RECEIPT", value_parser = parse_receipt)]
     receipt: String,
     #[command(flatten)]
-    common: Common,
+    common: AskArgs,
 }
 
 /// A receipt's identifier goes into a path.
@@ -108,7 +92,7 @@ pub(crate) fn run(command: &ReceiptCommand) -> ExitCode {
 fn list(arguments: &ListArgs) -> Result<Verdict, CommandError> {
     let ListArgs { request_id, common } = arguments;
     let request_id = utf8_percent_encode(request_id, NON_ALPHANUMERIC);
-    let answer = open(common)?.get(&format!("{RECEIPTS}?request_id={request_id}"));
+    let answer = common.open()?.get(&format!("{RECEIPTS}?request_id={request_id}"));
     tell(answer, common.json, |listed: &RankingReceipts| match listed.receipts.as_slice() {
         [] => "no receipt of this request is kept".to_owned(),
         receipts => receipts.iter().map(|receipt| harmless(receipt)).collect::<Vec<_>>().join("\n"),
@@ -118,47 +102,16 @@ fn list(arguments: &ListArgs) -> Result<Verdict, CommandError> {
 
 fn show(arguments: &ReceiptArgs) -> Result<Verdict, CommandError> {
     let ReceiptArgs { receipt, common } = arguments;
-    let answer = open(common)?.get(&format!("{RECEIPTS}/{receipt}"));
+    let answer = common.open()?.get(&format!("{RECEIPTS}/{receipt}"));
     tell(answer, common.json, show_receipt)?;
     Ok(Verdict::Clean)
 }
 
 fn replay(arguments: &ReceiptArgs) -> Result<Verdict, CommandError> {
     let ReceiptArgs { receipt, common } = arguments;
-    let answer = open(common)?.post(&format!("{RECEIPTS}/{receipt}/replay"), None);
+    let answer = common.open()?.post(&format!("{RECEIPTS}/{receipt}/replay"), None);
     let replayed = tell(answer, common.json, |replayed| show_replay(replayed, Palette::of_stdout()))?;
     Ok(Verdict::of(replayed.same))
-}
-
-fn open(common: &Common) -> Result<Gateway, CommandError> {
-    common.gateway.open().map(|(gateway, _)| gateway)
-}
-
-/// Prints an answer: as it came, or as a text for people. Hands over what was read of it.
-fn tell<T: DeserializeOwned>(
-    answer: Result<Box<RawValue>, GatewayError>,
-    json: bool,
-    text: impl FnOnce(&T) -> String,
-) -> Result<T, CommandError> {
-    let answer = match answer {
-        Ok(answer) => answer,
-        Err(error) => {
-            // A script branches on the code; a person reads the same on standard error.
-            if let (GatewayError::Refused(refused), true) = (&error, json) {
-                print_json(&json!({"error": refused}))?;
-            }
-            return Err(fail(error));
-        }
-    };
-    let read: T = serde_json::from_str(answer.get())
-        .context("the gateway answered something else than expected; is it of this version?")
-        .map_err(fail)?;
-    if json {
-        print(answer.get());
-    } else {
-        print(&text(&read));
-    }
-    Ok(read)
 }
 
 /// A receipt without what the user and the partners said.

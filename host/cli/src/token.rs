@@ -1,16 +1,31 @@
 //! `intent-gateway token`: issues a bearer token for people and scripts.
 
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use intent_gateway_domain::clock::SystemClock;
 
-use crate::arguments::TokenArgs;
-use intent_gateway_config::Config;
-use intent_gateway_config::Keys;
+use crate::arguments::{Command, TokenArgs};
+use crate::outcome::{CommandError, Verdict, exit_code, fail, usage};
+use crate::print;
+use intent_gateway_config::{Config, KeyError, MissingKey, SigningKeys};
+
+/// Runs the command to its exit code.
+pub(crate) fn run(command: &Command, arguments: &TokenArgs) -> ExitCode {
+    let issued = crate::load(command).map_err(usage).and_then(|config| issue(&config, arguments));
+    exit_code(issued.map(|token| {
+        print(&token);
+        Verdict::Clean
+    }))
+}
 
 /// A token as asked for, under the keys in force.
-pub(crate) fn issue(config: &Config, arguments: &TokenArgs) -> anyhow::Result<String> {
-    let keys = Keys::of(config)?;
-    let tokens = keys.tokens(&config.auth.audience, Arc::new(SystemClock))?;
-    Ok(tokens.issue(arguments.role.into(), &arguments.subject, arguments.ttl)?)
+fn issue(config: &Config, arguments: &TokenArgs) -> Result<String, CommandError> {
+    let missing = if arguments.create_key { MissingKey::Make } else { MissingKey::Refuse };
+    let keys = SigningKeys::of(config, missing).map_err(|error| match error {
+        KeyError::Missing(_) => usage(error),
+        other => fail(other),
+    })?;
+    let tokens = keys.tokens(&config.auth.audience, Arc::new(SystemClock)).map_err(fail)?;
+    tokens.issue(arguments.role.into(), &arguments.subject, arguments.ttl).map_err(fail)
 }

@@ -22,10 +22,72 @@ const DEV_MASTER_KEY_FILE: &str = "dev-master-key";
 /// Random bytes of a development key; it is kept as twice as many hexadecimal characters.
 const DEV_KEY_RANDOM_BYTES: usize = 32;
 
+/// What to do about a development key that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissingKey {
+    /// Make it: a gateway starts for the first time.
+    Make,
+    /// Say so: whoever only uses a key is in the wrong folder.
+    Refuse,
+}
+
+/// A key cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// No gateway has served from this folder, and none is to be made.
+    #[error(
+        "there is no signing key: no `auth.signing_key` is set, and {} is not there, which a gateway makes when it first \
+         starts. Name that gateway's folder with --state-dir or its configuration with --config, or make a key here with \
+         --create-key",
+        .0.display()
+    )]
+    Missing(PathBuf),
+    /// It cannot be made.
+    #[error("cannot make the development key {}: {cause}", .path.display())]
+    Unmade { path: PathBuf, cause: io::Error },
+    /// It cannot be read.
+    #[error("cannot read {}: {cause}", .path.display())]
+    Unreadable { path: PathBuf, cause: io::Error },
+    /// It was cut off.
+    #[error("{} is too short for a key; delete it, and a new one is made", .0.display())]
+    TooShort(PathBuf),
+    /// Others can read it.
+    #[error("{} can be read by others; run `chmod 600` on it, or delete it for a new one", .0.display())]
+    Exposed(PathBuf),
+}
+
+/// The keys that tokens are signed with.
+pub struct SigningKeys {
+    /// The first signs, all are accepted.
+    keys: Vec<Secret>,
+    /// The file that the first comes from in development.
+    development: Option<PathBuf>,
+}
+
+impl SigningKeys {
+    /// Takes the keys from the configuration, or the development key.
+    pub fn of(config: &Config, missing: MissingKey) -> Result<Self, KeyError> {
+        let auth = &config.auth;
+        let (first, development) = match &auth.signing_key {
+            Some(key) => (key.clone(), None),
+            None => {
+                let (key, path) = development_key(&config.state_dir, DEV_KEY_FILE, missing)?;
+                (key, Some(path))
+            }
+        };
+        let keys = std::iter::once(first).chain(auth.previous_signing_keys.iter().cloned()).collect();
+        Ok(Self { keys, development })
+    }
+
+    /// Issues and verifies tokens under these keys.
+    pub fn tokens(&self, audience: &str, clock: Arc<dyn Clock>) -> anyhow::Result<Tokens> {
+        Tokens::new(&self.keys, audience, clock).context("the signing keys cannot be used")
+    }
+}
+
 /// The keys in force.
 pub struct Keys {
-    /// The first signs, all are accepted.
-    signing: Vec<Secret>,
+    signing: SigningKeys,
     /// Seals option references.
     pub reference: Secret,
     /// Seals secrets in the store.
@@ -36,25 +98,23 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Takes the keys from the configuration, or makes or reads the development key.
-    pub fn of(config: &Config) -> anyhow::Result<Self> {
+    /// Takes the keys from the configuration, or makes or reads the development keys.
+    pub fn of(config: &Config) -> Result<Self, KeyError> {
         let auth = &config.auth;
-        let mut development = Vec::new();
-        let mut configured_or_made = |key: &Option<Secret>, file: &str| match key {
-            Some(key) => Ok(key.clone()),
-            None => development_key(&config.state_dir, file).map(|(key, path)| {
+        let signing = SigningKeys::of(config, MissingKey::Make)?;
+        let mut development: Vec<PathBuf> = signing.development.iter().cloned().collect();
+        let master = match &auth.master_key {
+            Some(key) => key.clone(),
+            None => {
+                let (key, path) = development_key(&config.state_dir, DEV_MASTER_KEY_FILE, MissingKey::Make)?;
                 development.push(path);
                 key
-            }),
+            }
         };
-        let first = configured_or_made(&auth.signing_key, DEV_KEY_FILE)?;
-        let master = configured_or_made(&auth.master_key, DEV_MASTER_KEY_FILE)?;
         // Derived, so that replicas which share the signing key share this one too without another setting.
-        let derived =
-            || Secret::new(Digest::of(format!("option reference\0{}", first.expose()).as_bytes()).to_string());
+        let first = signing.keys.first().map(Secret::expose).unwrap_or_default();
+        let derived = || Secret::new(Digest::of(format!("option reference\0{first}").as_bytes()).to_string());
         let reference = auth.reference_key.clone().unwrap_or_else(derived);
-        let mut signing = vec![first];
-        signing.extend(auth.previous_signing_keys.iter().cloned());
         let previous_masters = auth.previous_master_keys.clone();
         Ok(Self { signing, reference, master, previous_masters, development })
     }
@@ -66,7 +126,7 @@ impl Keys {
 
     /// Issues and verifies tokens under these keys.
     pub fn tokens(&self, audience: &str, clock: Arc<dyn Clock>) -> anyhow::Result<Tokens> {
-        Tokens::new(&self.signing, audience, clock).context("the signing keys cannot be used")
+        self.signing.tokens(audience, clock)
     }
 }
 
@@ -79,24 +139,24 @@ impl Entropy for MachineEntropy {
     }
 }
 
-fn development_key(state_dir: &Path, file: &str) -> anyhow::Result<(Secret, PathBuf)> {
+fn development_key(state_dir: &Path, file: &str, missing: MissingKey) -> Result<(Secret, PathBuf), KeyError> {
     let path = state_dir.join(file);
     if !path.exists() {
-        make_key(state_dir, &path).with_context(|| format!("cannot make the development key {}", path.display()))?;
+        if missing == MissingKey::Refuse {
+            return Err(KeyError::Missing(path));
+        }
+        make_key(state_dir, &path).map_err(|cause| KeyError::Unmade { path: path.clone(), cause })?;
     }
-    let key = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let unreadable = |cause| KeyError::Unreadable { path: path.clone(), cause };
+    let key = fs::read_to_string(&path).map_err(unreadable)?;
     let key = key.trim();
-    anyhow::ensure!(
-        key.len() >= KEY_MIN_BYTES,
-        "{} is too short for a key; delete it, and a new one is made",
-        path.display()
-    );
-    let mode = fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?.permissions().mode();
-    anyhow::ensure!(
-        mode & 0o077 == 0,
-        "{} can be read by others; run `chmod 600` on it, or delete it for a new one",
-        path.display()
-    );
+    if key.len() < KEY_MIN_BYTES {
+        return Err(KeyError::TooShort(path));
+    }
+    let mode = fs::metadata(&path).map_err(unreadable)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        return Err(KeyError::Exposed(path));
+    }
     Ok((Secret::new(key), path))
 }
 
@@ -137,18 +197,32 @@ mod tests {
         let state = folder.path().join("state");
         let first = Keys::of(&config(&state)).expect("keys");
         let second = Keys::of(&config(&state)).expect("keys");
-        assert_eq!(first.signing[0].expose(), second.signing[0].expose());
+        assert_eq!(first.signing.keys[0].expose(), second.signing.keys[0].expose());
         assert_eq!(first.reference.expose(), second.reference.expose());
-        assert_ne!(first.reference.expose(), first.signing[0].expose());
+        assert_ne!(first.reference.expose(), first.signing.keys[0].expose());
         let path = first.development.first().expect("a development key");
         assert_eq!(first.master.expose(), second.master.expose());
-        assert_ne!(first.master.expose(), first.signing[0].expose());
+        assert_ne!(first.master.expose(), first.signing.keys[0].expose());
         assert_eq!(fs::metadata(path).expect("the file").permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(&state).expect("the folder").count(), 2, "no draft stays behind");
 
         fs::set_permissions(path, fs::Permissions::from_mode(0o644)).expect("changed");
         let error = Keys::of(&config(&state)).err().expect("refused").to_string();
         assert!(error.contains("chmod 600"), "{error}");
+    }
+
+    #[test]
+    fn a_key_that_is_only_used_is_not_made() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = folder.path().join("state");
+        let refused = SigningKeys::of(&config(&state), MissingKey::Refuse).err().expect("refused");
+        assert!(matches!(&refused, KeyError::Missing(path) if path.starts_with(&state)), "{refused}");
+        let told = refused.to_string();
+        assert!(told.contains("--create-key") && told.contains("--state-dir"), "{told}");
+        assert!(!state.exists(), "nothing is left behind");
+        SigningKeys::of(&config(&state), MissingKey::Make).expect("made");
+        let used = SigningKeys::of(&config(&state), MissingKey::Refuse).expect("there");
+        assert_eq!(used.keys[0].expose(), Keys::of(&config(&state)).expect("keys").signing.keys[0].expose());
     }
 
     #[test]
@@ -161,7 +235,7 @@ mod tests {
         let keys = Keys::of(&config).expect("keys");
         assert!(keys.development.is_empty());
         assert!(!config.state_dir.exists());
-        assert_eq!(keys.signing.len(), 2);
+        assert_eq!(keys.signing.keys.len(), 2);
         config.auth.reference_key = Some(Secret::new("r".repeat(32)));
         assert_eq!(Keys::of(&config).expect("keys").reference.expose(), "r".repeat(32));
     }

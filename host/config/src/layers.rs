@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
+use std::path::Path;
 
 use serde_json::{Map, Number, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::environment::Variable;
+use super::paths;
 
 /// Settings by name.
 pub(crate) type Table = Map<String, Value>;
@@ -59,11 +61,12 @@ impl fmt::Display for Position {
 pub(crate) struct Layers(Vec<Layer>);
 
 impl Layers {
-    /// Lays a file in TOML over what is there.
+    /// Lays a file in TOML over what is there. Its paths start at the folder that it is in.
     ///
     /// # Errors
     /// Every place at which it is no TOML.
-    pub(crate) fn add_file(&mut self, name: &str, text: &str) -> Result<(), Vec<String>> {
+    pub(crate) fn add_file(&mut self, path: &Path, text: &str) -> Result<(), Vec<String>> {
+        let (name, folder) = (path.display().to_string(), path.parent().unwrap_or(Path::new("")));
         let (document, errors) = DeTable::parse_recoverable(text);
         if !errors.is_empty() {
             let told = |error: &toml::de::Error| {
@@ -73,8 +76,10 @@ impl Layers {
             return Err(errors.iter().map(told).collect());
         }
         let mut reader = FileReader { text, path: Vec::new(), positions: BTreeMap::new() };
-        let table = reader.table(document.get_ref());
-        let source = Source::File { name: name.to_owned(), positions: reader.positions };
+        let mut table = reader.table(document.get_ref());
+        paths::rebase(&mut table, folder);
+        paths::add_state_dir(&mut table, folder);
+        let source = Source::File { name, positions: reader.positions };
         self.0.push(Layer { source, table });
         Ok(())
     }

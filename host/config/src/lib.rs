@@ -11,6 +11,7 @@ mod linking;
 mod load;
 mod open;
 mod partners;
+mod paths;
 mod platform;
 mod streams;
 mod telemetry;
@@ -33,9 +34,9 @@ use intent_gateway_sandbox::SandboxConfig;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use self::issuers::IssuerEntry;
-pub use self::keys::Keys;
+pub use self::keys::{KeyError, Keys, MissingKey, SigningKeys};
 pub use self::linking::LinkingSection;
-pub use self::load::{Overrides, load};
+pub use self::load::{ConfigError, Overrides, load};
 pub use self::open::open_store;
 pub use self::partners::PartnerEntry;
 pub use self::platform::{EvidenceSection, OutboundSection, PlatformSection, StoreSection};
@@ -79,7 +80,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            state_dir: PathBuf::from("state"),
+            state_dir: PathBuf::from(paths::STATE_DIR_DEFAULT),
             server: ServerSection::default(),
             auth: AuthSection::default(),
             platform: PlatformSection::default(),

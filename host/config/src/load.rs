@@ -74,7 +74,7 @@ pub(crate) fn load_under(
     if let Some(path) = file {
         let text =
             std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })?;
-        layers.add_file(&path.display().to_string(), &text).map_err(ConfigError::Invalid)?;
+        layers.add_file(path, &text).map_err(ConfigError::Invalid)?;
     }
     for variable in variables(environment) {
         layers.add_variable(variable);

@@ -13,12 +13,14 @@ fn load_text(text: &str, overrides: &Overrides) -> Result<Config, Vec<String>> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("gateway.toml");
     std::fs::create_dir(folder.path().join("contracts")).expect("a folder");
-    let contracts = folder.path().join("contracts");
-    let text = text.replace("\"contracts\"", &format!("{:?}", contracts.display().to_string()));
     std::fs::write(&path, text).expect("written");
-    load(Some(&path), overrides).map_err(|error| match error {
+    let loaded = load(Some(&path), overrides).map_err(|error| match error {
         load::ConfigError::Invalid(problems) => problems,
         load::ConfigError::Unreadable { .. } => panic!("{error}"),
+    });
+    loaded.map(|config| {
+        let relative = |path: PathBuf| path.strip_prefix(folder.path()).map(Path::to_owned).unwrap_or(path);
+        Config { state_dir: relative(config.state_dir), ..config }
     })
 }
 
@@ -105,6 +107,7 @@ fn the_example_has_every_key_with_its_default() {
         assert!(found, "{key} is missing");
     }
     let config = load_text(EXAMPLE, &Overrides::default()).expect("valid");
+    assert!(config.contracts.dir.as_ref().is_some_and(|dir| dir.is_absolute()), "it lies beside the file");
     let (example, defaults) = (shown(&config), shown(&Config::default()));
     for (key, default) in defaults {
         assert_eq!(example.get(&key), Some(&default), "{key}");
@@ -226,6 +229,29 @@ fn flags_stand_above_the_file() {
     let config = load_text("[server]\nlisten = \"0.0.0.0:1\"\nmax_connections = 7\n", &overrides).expect("valid");
     assert_eq!(config.server.listen.to_string(), "127.0.0.1:0");
     assert_eq!((config.server.max_connections, config.log.format), (7, LogFormat::Json));
+}
+
+#[test]
+fn paths_of_the_file_start_at_the_file_and_others_where_the_command_is_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("g.toml");
+    let written = |text: &str, variables: &[(&str, &str)], flag: Option<&str>| {
+        std::fs::write(&path, text).expect("written");
+        let mut overrides = Overrides::default();
+        if let Some(flag) = flag {
+            overrides.set("state_dir", flag);
+        }
+        let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
+        load::load_under(variables, Some(&path), &overrides).expect("valid").state_dir
+    };
+    let variable = [("INTENT_GATEWAY__STATE_DIR", "of-variable")];
+    assert_eq!(written("state_dir = \"mine\"", &[], None), folder.path().join("mine"));
+    assert_eq!(written("state_dir = \"/srv\"", &[], None), Path::new("/srv"));
+    assert_eq!(written("", &[], None), folder.path().join("state"), "the default lies beside the file");
+    assert_eq!(written("state_dir = \"mine\"", &variable, None), Path::new("of-variable"));
+    assert_eq!(written("state_dir = \"mine\"", &variable, Some("of-flag")), Path::new("of-flag"));
+    let without = load::load_under([], None, &Overrides::default()).expect("valid");
+    assert_eq!(without.state_dir, Path::new("state"));
 }
 
 #[test]

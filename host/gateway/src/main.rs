@@ -6,6 +6,7 @@ mod background;
 mod health;
 mod issuer_keys;
 mod linking;
+mod progress;
 mod serve;
 mod telemetry;
 mod timer;

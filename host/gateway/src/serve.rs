@@ -9,7 +9,7 @@ use intent_gateway_domain::ports::Contracts as _;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_domain::store::Store as _;
 use intent_gateway_domain::telemetry;
-use intent_gateway_http::server::{Drained, Server};
+use intent_gateway_http::server::{Drained, ReservedAddress};
 use intent_gateway_http::streams::Streams;
 use intent_gateway_http::{AppState, router};
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
@@ -39,6 +39,7 @@ use crate::background::{Background, Work};
 use crate::health::{Changes, HealthJournal};
 use crate::issuer_keys;
 use crate::linking::{LinkingPorts, LinkingTasks, linking};
+use crate::progress::CompileProgress;
 use crate::telemetry::{Sizes, Telemetry};
 use crate::timer::RuntimeTimer;
 use intent_gateway_config::{Config, Keys, PartnerEntry, open_store};
@@ -58,6 +59,11 @@ pub(crate) fn run(config: Config) -> anyhow::Result<()> {
 async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     let draining = CancellationToken::new();
     let signals = Signals::new()?;
+    // Before anything is compiled or opened: of two gateways that are started at one address, the second says so at once.
+    let address = ReservedAddress::take(config.server.listener())?;
+    let scrape_address = Telemetry::reserve(&config)?;
+    // From here on, for compiling takes seconds: a signal is heeded as soon as that is over, a second one at once.
+    tokio::spawn(signals.watch(draining.clone()));
     let sandbox = start_sandbox(&config).await?;
     let RunningParts { state, onboarding, clock, keys, store, desk, journal, health, linking, linking_tasks } =
         parts(&config, telemetry, sandbox.clone(), &draining).await?;
@@ -68,9 +74,9 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     let mut strikes = StrikeWatch::default();
     let recalled = onboarding.strikes.recall(&*store, &*health.of, &mut strikes).await;
     recalled.context("the strikes against partners cannot be read")?;
-    let server = Server::bind(config.server.listener(), router(state), draining.clone()).await?;
+    let server = address.listen(router(state), draining.clone())?;
     let stop = CancellationToken::new();
-    let watchers = telemetry.serve(&config, &stop).await?;
+    let watchers = telemetry.serve(scrape_address, &stop)?;
     let keep_ms = config.evidence.keep_ms();
     let HealthParts { of, journal: health_journal, changes } = health;
     let work =
@@ -79,7 +85,6 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     intent_gateway_cli::print(&format!("listening on http://{}", server.local_addr()));
     tracing::info!(address = %server.local_addr(), version = env!("CARGO_PKG_VERSION"), "serving");
 
-    tokio::spawn(signals.watch(draining));
     let drained = server.run().await;
     stop.cancel();
     background.stop().await;
@@ -101,9 +106,11 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
 
 async fn start_sandbox(config: &Config) -> anyhow::Result<Arc<Sandbox>> {
     let (state_dir, watched) = (config.state_dir.clone(), config.contracts.dir.clone());
-    Sandbox::start(config.sandbox.clone(), state_dir, watched, Arc::new(SystemClock), CancellationToken::new())
-        .await
-        .context("the sandbox did not start")
+    let (shown, stop, clock) = (CompileProgress::start(), CancellationToken::new(), Arc::new(SystemClock));
+    let started =
+        Sandbox::start_and_tell(config.sandbox.clone(), state_dir, watched, clock, stop, shown.listener()).await;
+    shown.end();
+    started.context("the sandbox did not start")
 }
 
 /// The parts that serve, and those that work beside them.
@@ -264,17 +271,22 @@ fn sizes(sandbox: &Arc<Sandbox>, desk: &Arc<Desk>, journal: &Arc<Journal>) -> Si
     })
 }
 
-/// The signals that end the process.
+/// The signals that end the process, and the one that does not.
 struct Signals {
     interrupt: Signal,
     terminate: Signal,
+    hangup: Signal,
 }
 
 impl Signals {
     /// Listens from here on; before, a signal ends the process at once.
     fn new() -> anyhow::Result<Self> {
         let listen = |kind| signal(kind).context("signals cannot be listened for");
-        Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+            hangup: listen(SignalKind::hangup())?,
+        })
     }
 
     /// The first signal begins the drain, the second ends the process.
@@ -287,10 +299,17 @@ impl Signals {
         std::process::exit(EXIT_INTERRUPTED);
     }
 
+    /// The next signal that is to end the process.
     async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+        loop {
+            tokio::select! {
+                _ = self.interrupt.recv() => return,
+                _ = self.terminate.recv() => return,
+                // A terminal was closed, or somebody expects a reload: neither is a reason to stop serving.
+                _ = self.hangup.recv() => tracing::info!(
+                    "SIGHUP changes nothing: contracts are reloaded as they change, and the configuration is read at start"
+                ),
+            }
         }
     }
 }

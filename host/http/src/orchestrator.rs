@@ -60,8 +60,12 @@ async fn list_intents(State(app): State<Arc<App>>) -> Result<Response, Refusal> 
 )]
 async fn show_intent(State(app): State<Arc<App>>, Path(intent): Path<String>) -> Result<Response, Refusal> {
     let contract = app.searcher.contracts.live(&intent).ok_or(Code::InvalidIntent)?;
-    let detail = IntentDetail { digest: contract.digest(), descriptor: contract.descriptor() };
-    wire::json(StatusCode::OK, &detail, 2 * INTENT_BYTES)
+    let sample = contract.sample().await.unwrap_or_else(|fault| {
+        tracing::warn!(intent, code = fault.code(), error = %fault, "a contract gave no sample");
+        None
+    });
+    let sample = sample.as_ref().map(|sample| sample.request.as_str());
+    wire::json(StatusCode::OK, &IntentDetail::new(&*contract, sample), 2 * INTENT_BYTES)
 }
 
 /// Finds the intent of an utterance.

@@ -15,7 +15,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -70,6 +70,45 @@ pub enum Drained {
     Cut(usize),
 }
 
+/// Connections that may wait in the kernel's queue.
+const BACKLOG: u32 = 1024;
+
+/// An address that is this process's own, though nobody is served there yet: who connects is refused. One that another process
+/// serves at is noticed before anything else is begun.
+pub struct ReservedAddress {
+    socket: TcpSocket,
+    local_addr: SocketAddr,
+    config: ServerConfig,
+}
+
+impl ReservedAddress {
+    /// Takes the address.
+    ///
+    /// # Errors
+    /// [`BindError`] when it cannot be had.
+    pub fn take(config: ServerConfig) -> Result<Self, BindError> {
+        let reserve = || {
+            let socket = if config.listen.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+            // Connections of a process before that are still closing are no reason to wait.
+            socket.set_reuseaddr(true)?;
+            socket.bind(config.listen)?;
+            let local_addr = socket.local_addr()?;
+            Ok(Self { socket, local_addr, config })
+        };
+        reserve().map_err(|source| BindError { address: config.listen, source })
+    }
+
+    /// Opens the listener. Connections are taken from [`Server::run`] on, until `shutdown` is cancelled.
+    ///
+    /// # Errors
+    /// [`BindError`] when the address cannot be listened on after all.
+    pub fn listen(self, router: Router, shutdown: CancellationToken) -> Result<Server, BindError> {
+        let Self { socket, local_addr, config } = self;
+        let listener = socket.listen(BACKLOG).map_err(|source| BindError { address: config.listen, source })?;
+        Ok(Server { listener, local_addr, config, router, shutdown })
+    }
+}
+
 /// An open listener.
 pub struct Server {
     listener: TcpListener,
@@ -85,10 +124,7 @@ impl Server {
     /// # Errors
     /// [`BindError`] when the address cannot be listened on.
     pub async fn bind(config: ServerConfig, router: Router, shutdown: CancellationToken) -> Result<Self, BindError> {
-        let failed = |source| BindError { address: config.listen, source };
-        let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
-        let local_addr = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, local_addr, config, router, shutdown })
+        ReservedAddress::take(config)?.listen(router, shutdown)
     }
 
     /// Where the listener really is.

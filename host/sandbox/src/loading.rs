@@ -16,6 +16,7 @@ use crate::component;
 use crate::contract::LoadedContract;
 use crate::engine::Engine;
 use crate::failure::LoadError;
+use crate::progress::StartProgress;
 
 /// A component that passed, with what is needed to keep it.
 pub(crate) struct Prepared {
@@ -66,17 +67,21 @@ fn identity(contract: &LoadedContract) -> (String, String) {
 pub(crate) async fn prepare(
     engine: &Engine,
     cache: &Arc<CompiledCache>,
+    progress: &Arc<StartProgress>,
     bytes: Bytes,
     origin: Origin,
 ) -> Result<Prepared, Box<Rejected>> {
     let rejected = |error, digest, identity| Box::new(Rejected { error, origin: origin.clone(), digest, identity });
     let compiling = {
-        let (engine, cache, bytes) = (engine.clone(), Arc::clone(cache), bytes.clone());
+        let (engine, cache, progress, bytes) = (engine.clone(), Arc::clone(cache), Arc::clone(progress), bytes.clone());
         tokio::task::spawn_blocking(move || {
             let digest = Digest::of(&bytes);
             let compiled = match cache.load(digest) {
                 Some(compiled) => Ok((compiled, true)),
-                None => component::compile(&engine, &bytes).map(|compiled| (compiled, false)),
+                None => {
+                    progress.compile();
+                    component::compile(&engine, &bytes).map(|compiled| (compiled, false))
+                }
             };
             (digest, compiled)
         })

@@ -29,6 +29,7 @@ use crate::failure::LoadError;
 use crate::journal::Journal;
 use crate::library::{KeptIntent, Library, StateError};
 use crate::loading::{self, Prepared, Rejected};
+use crate::progress::StartProgress;
 use crate::registry::{Intent, Published, Snapshot, Version};
 use crate::watch::Folder;
 
@@ -83,6 +84,7 @@ pub(crate) struct SandboxState {
     /// Held from reading the snapshot that a change starts from until the changed one is published.
     changing: Mutex<()>,
     failing: mpsc::Sender<Digest>,
+    pub(crate) progress: Arc<StartProgress>,
 }
 
 impl Sandbox {
@@ -97,6 +99,21 @@ impl Sandbox {
         watch: Option<PathBuf>,
         clock: Arc<dyn Clock>,
         shutdown: CancellationToken,
+    ) -> Result<Arc<Self>, StartError> {
+        Self::start_and_tell(config, state_dir, watch, clock, shutdown, StartProgress::default()).await
+    }
+
+    /// The same, and tells what it compiles.
+    ///
+    /// # Errors
+    /// As [`Sandbox::start`].
+    pub async fn start_and_tell(
+        config: SandboxConfig,
+        state_dir: PathBuf,
+        watch: Option<PathBuf>,
+        clock: Arc<dyn Clock>,
+        shutdown: CancellationToken,
+        progress: StartProgress,
     ) -> Result<Arc<Self>, StartError> {
         let engine = Engine::new(&config)?;
         let library = Library::open(&state_dir)?;
@@ -114,9 +131,11 @@ impl Sandbox {
             examining: Mutex::new(()),
             changing: Mutex::new(()),
             failing,
+            progress: Arc::new(progress),
         });
+        let (mut number, of) = (0, kept.intents.values().map(|kept| kept.versions.len()).sum());
         for (intent, kept) in kept.intents {
-            inner.restore(&intent, kept).await;
+            inner.restore(&intent, kept, &mut number, of).await;
         }
         inner.tidy();
         let kept = inner.snapshot();
@@ -131,6 +150,7 @@ impl Sandbox {
             folder.first_look().await;
             tasks.spawn(folder.run(shutdown.clone()));
         }
+        inner.progress.end();
         tasks.spawn(take_out(Arc::clone(&inner), reports, shutdown.clone()));
         Ok(Arc::new(Self { inner, shutdown, tasks }))
     }
@@ -176,7 +196,7 @@ impl SandboxState {
     /// Examines a component, after those that came before it.
     pub(crate) async fn prepare(&self, bytes: Bytes, origin: Origin) -> Result<Prepared, Box<Rejected>> {
         let _turn = self.examining.lock().await;
-        loading::prepare(&self.engine, &self.cache, bytes, origin).await
+        loading::prepare(&self.engine, &self.cache, &self.progress, bytes, origin).await
     }
 
     /// Examines a component and takes it.
@@ -340,13 +360,16 @@ impl SandboxState {
     }
 
     /// Takes up the versions of one intent as they were kept. No succession rule applies: they were taken once.
-    async fn restore(self: &Arc<Self>, name: &str, kept: KeptIntent) {
+    /// Takes up what was kept of an intent; its versions follow the `number`th of `of` that are looked at.
+    async fn restore(self: &Arc<Self>, name: &str, kept: KeptIntent, number: &mut usize, of: usize) {
         let Ok(id) = IntentId::parse(name) else {
             tracing::warn!(intent = name, "the kept list names no intent; skipped");
             return;
         };
         let mut intent = Intent::default();
         for digest in &kept.versions {
+            *number += 1;
+            self.progress.look_at(format!("{id}, {digest}"), *number, of);
             match self.restore_version(*digest).await {
                 Ok(version) => intent.versions.push(version),
                 Err(rejected) => {

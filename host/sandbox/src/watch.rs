@@ -123,7 +123,11 @@ impl Folder {
         self.sightings.0.retain(|path, _| files.iter().any(|(file, _)| file == path));
         let mut unsettled = false;
         let mut found = Vec::new();
-        for (path, stamp) in files {
+        let of = files.len();
+        for ((path, stamp), number) in files.into_iter().zip(1..) {
+            if look == Look::First {
+                self.inner.progress.look_at(file_name(&path), number, of);
+            }
             match self.sightings.add(&path, stamp, look) {
                 Settled::Already => {}
                 Settled::NotYet => unsettled = true,
@@ -143,7 +147,7 @@ impl Folder {
 
     /// Reads a file and examines it, if its content is news.
     async fn examine(&mut self, path: &Path, look: Look) -> Option<Prepared> {
-        let origin = Origin::Folder(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+        let origin = Origin::Folder(file_name(path));
         let reading = path.to_owned();
         let read = tokio::task::spawn_blocking(move || read(&reading)).await;
         let (bytes, digest) = match read.unwrap_or_else(|error| Err(LoadError::Broken(error.into()))) {
@@ -259,6 +263,10 @@ fn list(folder: &Path) -> io::Result<Vec<(PathBuf, Stamp)>> {
     }
     files.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(files)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn stamp(metadata: &Metadata) -> Stamp {

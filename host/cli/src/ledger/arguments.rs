@@ -2,12 +2,11 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::secret::Secret;
 use intent_gateway_ledger::Month;
 use intent_gateway_ledger::bookkeeping::Mark;
 
-use crate::access::{parse_partner, parse_secret};
-use crate::arguments::FileArg;
+use crate::access::parse_partner;
+use crate::arguments::SourceArgs;
 
 /// Read the commission ledger, and verify that every entry of it holds.
 #[derive(Debug, Subcommand)]
@@ -25,52 +24,22 @@ pub(crate) enum LedgerCommand {
         Examples:\n  intent-gateway ledger balance --config gateway.toml\n  \
         intent-gateway ledger balance --json --gateway https://gateway.example")]
     Balance(BalanceArgs),
-    /// Write a partner's statement of one month.
-    #[command(
-        after_help = "Examples:\n  intent-gateway ledger statement ptr_0123456789abcdef 2026-05 --config gateway.toml\n  \
-        intent-gateway ledger statement ptr_0123456789abcdef 2026-05 --format csv --gateway https://gateway.example"
-    )]
-    Statement(StatementArgs),
 }
 
 impl LedgerCommand {
-    pub(super) fn ledger(&self) -> &LedgerArgs {
+    /// Where the ledger is.
+    pub(crate) fn source(&self) -> &SourceArgs {
         match self {
-            Self::Verify(arguments) => &arguments.ledger,
-            Self::Balance(arguments) => &arguments.ledger,
-            Self::Statement(arguments) => &arguments.ledger,
+            Self::Verify(arguments) => &arguments.source,
+            Self::Balance(arguments) => &arguments.source,
         }
     }
-
-    /// Where the configuration is; none when a gateway is asked.
-    pub(crate) fn file(&self) -> Option<&FileArg> {
-        let LedgerArgs { config, gateway, .. } = self.ledger();
-        gateway.is_none().then_some(config)
-    }
-
-    /// The gateway to ask, if one is to be asked.
-    pub(crate) fn gateway(&self) -> Option<&str> {
-        self.ledger().gateway.as_deref()
-    }
-}
-
-/// Where the ledger is.
-#[derive(Args, Debug)]
-pub(crate) struct LedgerArgs {
-    #[command(flatten)]
-    config: FileArg,
-    /// Ask this gateway instead of opening the store of the configuration.
-    #[arg(long, value_name = "URL")]
-    gateway: Option<String>,
-    /// A token of that gateway, of role admin.
-    #[arg(long, value_name = "TOKEN", env = "INTENT_GATEWAY_TOKEN", hide_env_values = true, value_parser = parse_secret)]
-    pub(super) token: Option<Secret>,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
-    ledger: LedgerArgs,
+    source: SourceArgs,
     /// The head that an earlier run printed: that entry must still be there.
     #[arg(long, value_name = "N:HASH", value_parser = parse_mark)]
     pub(super) expect_head: Option<Mark>,
@@ -82,7 +51,7 @@ pub(crate) struct VerifyArgs {
 #[derive(Args, Debug)]
 pub(crate) struct BalanceArgs {
     #[command(flatten)]
-    ledger: LedgerArgs,
+    source: SourceArgs,
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
@@ -90,17 +59,17 @@ pub(crate) struct BalanceArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct StatementArgs {
-    #[command(flatten)]
-    ledger: LedgerArgs,
-    /// The partner.
-    #[arg(value_name = "PARTNER", value_parser = parse_partner)]
-    pub(super) partner: PartnerId,
-    /// The month, by Indian Standard Time: 2026-05.
+    /// The month, by Indian Standard Time: 2026-05. Without it, the months are listed that have statements.
     #[arg(value_name = "MONTH", value_parser = parse_month)]
-    pub(super) month: Month,
+    pub(super) month: Option<Month>,
+    /// The partner; without it, the one of a partner's token.
+    #[arg(long, value_name = "ID", value_parser = parse_partner)]
+    pub(super) partner: Option<PartnerId>,
     /// How to write it.
     #[arg(long, value_enum, default_value_t = FormatArg::Text)]
     pub(super) format: FormatArg,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
 }
 
 /// Forms of a statement.

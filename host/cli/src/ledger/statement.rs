@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use anyhow::{Context as _, anyhow};
-use intent_gateway_api::ledger::{LineBody, StatementBody};
+use intent_gateway_api::ledger::{LineBody, MonthsBody, StatementBody};
 use intent_gateway_api::name;
 use intent_gateway_domain::store::load;
 use intent_gateway_http::statements::Format;
@@ -13,8 +13,8 @@ use intent_gateway_onboarding::records::Account;
 use intent_gateway_store::SqlStore;
 
 use super::arguments::{FormatArg, StatementArgs};
-use crate::client::Gateway;
-use crate::outcome::{CommandError, Verdict, fail};
+use crate::access::{self, GatewayArgs};
+use crate::outcome::{CommandError, Verdict, fail, print_json, usage};
 use crate::print;
 use crate::terminal::{pairs, table};
 
@@ -24,6 +24,13 @@ const LINES_SHOWN_MAX: usize = 1_000;
 /// Draws a statement up out of a store.
 pub(super) async fn read(store: &SqlStore, arguments: &StatementArgs) -> anyhow::Result<()> {
     let StatementArgs { partner, month, format, .. } = arguments;
+    let partner = partner.as_ref().context("a store has the statements of all partners; name one with --partner")?;
+    let Some(month) = month else {
+        let months = store.months_of(partner).await.context("the ledger cannot be read")?;
+        let months = months.iter().map(ToString::to_string).collect();
+        return tell_months(&MonthsBody { partner: partner.to_string(), months }, *format)
+            .map_err(CommandError::into_error);
+    };
     let account = load::<Account>(store, partner.as_str()).await.context("the store cannot be read")?;
     let drawn_up = bookkeeping::outline(store, partner, *month).await.context("the ledger cannot be read")?;
     let outline = Outline { business_name: account.map(|account| account.value.business_name), ..drawn_up };
@@ -36,6 +43,19 @@ pub(super) async fn read(store: &SqlStore, arguments: &StatementArgs) -> anyhow:
             Ok(())
         }
     }
+}
+
+/// The months that have statements: a list, or JSON.
+fn tell_months(months: &MonthsBody, format: FormatArg) -> Result<(), CommandError> {
+    match format {
+        FormatArg::Json => return print_json(months),
+        FormatArg::Text if months.months.is_empty() => print(&format!("{} has no statement yet", months.partner)),
+        FormatArg::Text => print(&months.months.join("\n")),
+        FormatArg::Csv | FormatArg::Html => {
+            return Err(usage(anyhow!("name the month of the statement, for example 2026-05")));
+        }
+    }
+    Ok(())
 }
 
 /// Writes a statement page by page, however long it is.
@@ -52,10 +72,20 @@ async fn write(books: &dyn Books, outline: &Outline, format: Format) -> anyhow::
     if format == Format::Json { emit("\n") } else { Ok(()) }
 }
 
-/// Asks a gateway.
-pub(super) fn ask(gateway: &Gateway, arguments: &StatementArgs) -> Result<Verdict, CommandError> {
+/// Asks a gateway: a partner for its own statements, the platform team for anybody's.
+pub(super) fn ask(gateway: &GatewayArgs, arguments: &StatementArgs) -> Result<Verdict, CommandError> {
     let StatementArgs { partner, month, format, .. } = arguments;
-    let path = format!("/api/v1/admin/partners/{partner}/statements/{month}?format=");
+    let (gateway, token) = gateway.open()?;
+    let route = match (access::account_of(&token), partner) {
+        (Some(own), named) => format!("/api/v1/business/tier1/accounts/{}/statements", named.as_ref().unwrap_or(&own)),
+        (None, Some(partner)) => format!("/api/v1/admin/partners/{partner}/statements"),
+        (None, None) => return Err(usage(anyhow!("the token is no partner's; name the partner with --partner"))),
+    };
+    let Some(month) = month else {
+        let months: MonthsBody = gateway.get(&route).map_err(fail)?;
+        return tell_months(&months, *format).map(|()| Verdict::Clean);
+    };
+    let path = format!("{route}/{month}?format=");
     match form(*format) {
         Some(form) => {
             let text = gateway.get_text(&format!("{path}{}", form.name())).map_err(fail)?;

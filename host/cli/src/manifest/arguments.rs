@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::secret::Secret;
 
-use crate::access::{parse_partner, parse_secret};
+use crate::access::{GatewayArgs, parse_partner};
 
 /// Check and submit a partner's manifest.
 #[derive(Debug, Subcommand)]
@@ -15,8 +14,7 @@ pub(crate) enum ManifestCommand {
     #[command(
         after_help = "FILE is YAML (the authoring form) or JSON (the body of a submission). Every problem is told \
         with its line and its place.\n\
-        What is live is read from a folder of contracts, or asked of a gateway with a token \
-        (INTENT_GATEWAY_TOKEN) or with credentials (INTENT_GATEWAY_CLIENT_ID and INTENT_GATEWAY_CLIENT_SECRET).\n\
+        What is live is read from a folder of contracts, or asked of a gateway.\n\
         Exit codes: 0 it would be accepted, 1 it would not, 2 it could not be checked.\n\n\
         Examples:\n  intent-gateway manifest check manifest.yaml --contracts target/contracts\n  \
         intent-gateway manifest check manifest.yaml --gateway https://gateway.example\n  \
@@ -33,8 +31,7 @@ pub(crate) enum ManifestCommand {
     )]
     Phone(PhoneArgs),
     /// Submit a manifest: it replaces the one before.
-    #[command(after_help = "The token is taken from INTENT_GATEWAY_TOKEN, or got for INTENT_GATEWAY_CLIENT_ID and \
-        INTENT_GATEWAY_CLIENT_SECRET.\n\
+    #[command(after_help = "The token is the partner's, or that of an admin who acts for it.\n\
         Without --review and --draft, the file's own `submitForReview` counts. Once a manifest has been sent for \
         review, every later one goes to review, too.\n\n\
         Examples:\n  intent-gateway manifest submit manifest.yaml --gateway https://gateway.example --draft\n  \
@@ -46,11 +43,11 @@ pub(crate) enum ManifestCommand {
 pub(crate) struct CheckArgs {
     /// The manifest.
     pub(crate) file: PathBuf,
+    /// Folder of the live contracts (*.wasm), in place of a gateway; of several versions of an intent the highest counts.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["gateway", "token", "profile"])]
+    pub(crate) contracts: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) live: LiveArgs,
-    /// A token of that gateway, of any role.
-    #[arg(long, value_name = "TOKEN", env = "INTENT_GATEWAY_TOKEN", hide_env_values = true, value_parser = parse_secret)]
-    pub(crate) token: Option<Secret>,
+    pub(crate) gateway: GatewayArgs,
     /// The account that the manifest is for; without it, the one of the token or of the file.
     #[arg(long, value_name = "ID", value_parser = parse_partner)]
     pub(crate) account: Option<PartnerId>,
@@ -62,28 +59,12 @@ pub(crate) struct CheckArgs {
     pub(crate) json: bool,
 }
 
-/// Where it is said what is live.
-#[derive(Args, Debug)]
-#[group(required = true, multiple = false)]
-pub(crate) struct LiveArgs {
-    /// Folder of the live contracts (*.wasm); of several versions of an intent the highest counts.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) contracts: Option<PathBuf>,
-    /// The gateway to ask.
-    #[arg(long, value_name = "URL")]
-    pub(crate) gateway: Option<String>,
-}
-
 #[derive(Args, Debug)]
 pub(crate) struct PhoneArgs {
     /// The form.
     pub(crate) form: PathBuf,
-    /// The gateway.
-    #[arg(long, value_name = "URL", env = "INTENT_GATEWAY_URL")]
-    pub(crate) gateway: String,
-    /// A token of that gateway, of the partner or of an admin who acts for it.
-    #[arg(long, value_name = "TOKEN", env = "INTENT_GATEWAY_TOKEN", hide_env_values = true, value_parser = parse_secret)]
-    pub(crate) token: Option<Secret>,
+    #[command(flatten)]
+    pub(crate) gateway: GatewayArgs,
     /// The account; without it, the one of the token.
     #[arg(long, value_name = "ID", value_parser = parse_partner)]
     pub(crate) account: Option<PartnerId>,
@@ -96,12 +77,8 @@ pub(crate) struct PhoneArgs {
 pub(crate) struct SubmitArgs {
     /// The manifest.
     pub(crate) file: PathBuf,
-    /// The gateway.
-    #[arg(long, value_name = "URL", env = "INTENT_GATEWAY_URL")]
-    pub(crate) gateway: String,
-    /// A token of that gateway, of the partner or of an admin who acts for it.
-    #[arg(long, value_name = "TOKEN", env = "INTENT_GATEWAY_TOKEN", hide_env_values = true, value_parser = parse_secret)]
-    pub(crate) token: Option<Secret>,
+    #[command(flatten)]
+    pub(crate) gateway: GatewayArgs,
     /// The account; without it, the one of the token or of the file.
     #[arg(long, value_name = "ID", value_parser = parse_partner)]
     pub(crate) account: Option<PartnerId>,

@@ -43,10 +43,10 @@ pub(crate) fn run(command: &ManifestCommand) -> ExitCode {
 fn check_one(arguments: &CheckArgs) -> Result<Verdict, CommandError> {
     let file = ManifestFile::read(&arguments.file).map_err(usage)?;
     let own = file.partner_id().and_then(|id| PartnerId::parse(id).ok());
-    let (catalogue, of_token) = match (&arguments.live.contracts, &arguments.live.gateway) {
-        (Some(folder), _) => (catalogue::of_folder(folder)?, None),
-        (None, address) => {
-            let (gateway, token) = access::open(address.as_deref().unwrap_or_default(), arguments.token.as_ref())?;
+    let (catalogue, of_token) = match &arguments.contracts {
+        Some(folder) => (catalogue::of_folder(folder)?, None),
+        None => {
+            let (gateway, token) = arguments.gateway.open()?;
             let partner = access::account_of(&token);
             (catalogue::of_gateway(&gateway)?, partner)
         }

@@ -16,9 +16,9 @@ use crate::print;
 const HEAD_WIDTH_CHARS: usize = 100;
 
 pub(super) fn run(arguments: &PhoneArgs) -> Result<Verdict, CommandError> {
-    let PhoneArgs { form, gateway, token, account, json } = arguments;
+    let PhoneArgs { form, gateway, account, json } = arguments;
     let file = ManifestFile::read(form).map_err(usage)?;
-    let (gateway, token) = access::open(gateway, token.as_ref())?;
+    let (gateway, token) = gateway.open()?;
     let account = account.clone().or_else(|| access::account_of(&token));
     let account = account.ok_or_else(|| usage(anyhow!("the token names no account; name it with --account")))?;
     let path = format!("/api/v1/business/tier2/manifest/{account}");

@@ -19,7 +19,7 @@ use crate::terminal::{Palette, Tone, harmless};
 pub(super) fn run(arguments: &SubmitArgs) -> Result<Verdict, CommandError> {
     let file = ManifestFile::read(&arguments.file).map_err(usage)?;
     let name = arguments.file.display().to_string();
-    let (gateway, token) = access::open(&arguments.gateway, arguments.token.as_ref())?;
+    let (gateway, token) = arguments.gateway.open()?;
     let account = account(arguments, &token, &file)?;
     let body = match check::body(&file, Some(&account)) {
         Ok(body) => with_choice(body, arguments),

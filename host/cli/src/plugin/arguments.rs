@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use intent_gateway_domain::id::IntentId;
-use intent_gateway_domain::secret::Secret;
 
-use crate::access::parse_secret;
+use crate::access::GatewayArgs;
 
 /// Longest fuzz or bench that may be asked for, seconds.
 const SECONDS_MAX: f64 = 86_400.0;
@@ -78,16 +77,12 @@ pub(crate) struct BuildArgs {
 pub(crate) struct CheckArgs {
     /// The component.
     pub(crate) file: PathBuf,
-    /// The component that it is to follow.
-    #[arg(long, value_name = "FILE", conflicts_with = "gateway")]
+    /// The component that it is to follow. Or name the running gateway that it is meant for, by --gateway or --profile: then
+    /// it is compared with what is loaded there.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["gateway", "profile"])]
     pub(crate) against: Option<PathBuf>,
-    /// The running gateway that it is meant for; it is compared with what is loaded there.
-    #[arg(long, value_name = "URL", requires = "token")]
-    pub(crate) gateway: Option<String>,
-    /// A token of that gateway, of role admin.
-    #[arg(long, value_name = "TOKEN", env = "INTENT_GATEWAY_TOKEN", hide_env_values = true,
-          value_parser = parse_secret)]
-    pub(crate) token: Option<Secret>,
+    #[command(flatten)]
+    pub(crate) gateway: GatewayArgs,
     /// How long to fuzz, seconds; 0 leaves it out.
     #[arg(long, value_name = "N", default_value = "2", value_parser = parse_seconds)]
     pub(crate) fuzz_seconds: Duration,

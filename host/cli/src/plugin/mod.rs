@@ -79,10 +79,14 @@ fn against(arguments: &CheckArgs, subject: &Subject) -> Result<Option<Loaded>, C
         let versions = vec![(live.version.clone(), live.digest)];
         return Ok(Some(Loaded { live: Some(live), versions }));
     }
-    let (Some(gateway), Some(token)) = (&arguments.gateway, &arguments.token) else { return Ok(None) };
+    // A gateway that only the environment names is no reason to ask it: a check needs none.
+    if !arguments.gateway.is_on_command_line() {
+        return Ok(None);
+    }
     // A component that is no contract has no intent to ask the gateway for; the check says what is wrong with it.
     let Ok(inspected) = inspect::run(subject) else { return Ok(None) };
-    remote::find_loaded(gateway, token, inspected.descriptor.intent.as_str()).map(Some).map_err(usage)
+    let (gateway, _) = arguments.gateway.open()?;
+    remote::find_loaded(&gateway, inspected.descriptor.intent.as_str()).map(Some).map_err(usage)
 }
 
 /// Writes each input that brought the contract down to a file of its own.

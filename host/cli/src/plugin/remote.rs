@@ -4,7 +4,6 @@ use anyhow::Context as _;
 use intent_gateway_api::contracts::{LoadedVersion, LoadedVersions};
 use intent_gateway_domain::contract::Vocabulary;
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::secret::Secret;
 use intent_gateway_kit::check::{Live, Loaded};
 use serde::Deserialize;
 
@@ -19,8 +18,7 @@ struct Intent {
 }
 
 /// The live version of the intent and all loaded ones.
-pub(super) fn find_loaded(gateway: &str, token: &Secret, intent: &str) -> anyhow::Result<Loaded> {
-    let gateway = Gateway::at(gateway)?.with_token(token.clone());
+pub(super) fn find_loaded(gateway: &Gateway, intent: &str) -> anyhow::Result<Loaded> {
     let live: Option<Intent> = gateway.find(&format!("/api/v1/intents/{intent}"))?;
     let all: Option<LoadedVersions> = gateway.find("/api/v1/admin/contracts")?;
     let all = all.context("the gateway has no list of contracts; is this the address of an intent-gateway?")?;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use intent_gateway_domain::telemetry::Exposition;
 use intent_gateway_http::scrape_router;
-use intent_gateway_http::server::{BindError, Server, ServerConfig};
+use intent_gateway_http::server::{BindError, ReservedAddress, ServerConfig};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -63,12 +63,31 @@ impl Telemetry {
         self.metrics.watch(sizes);
     }
 
-    /// Keeps what the recorder holds small, and answers scrapers where an address is set, until `stop` is cancelled or what
-    /// this returns is dropped.
+    /// Takes the address for scrapers, where one is set.
+    ///
+    /// # Errors
+    /// When it cannot be had.
+    pub(crate) fn reserve(config: &Config) -> Result<Option<ReservedAddress>, BindError> {
+        let Some(listen) = config.telemetry.metrics_address else { return Ok(None) };
+        let listener = ServerConfig {
+            listen,
+            max_connections: SCRAPERS_MAX,
+            drain_timeout: SCRAPE_DRAIN,
+            ..config.server.listener()
+        };
+        ReservedAddress::take(listener).map(Some)
+    }
+
+    /// Keeps what the recorder holds small, and answers scrapers at their address, where there is one, until `stop` is cancelled
+    /// or what this returns is dropped.
     ///
     /// # Errors
     /// When the address cannot be listened on.
-    pub(crate) async fn serve(&self, config: &Config, stop: &CancellationToken) -> Result<JoinSet<()>, BindError> {
+    pub(crate) fn serve(
+        &self,
+        address: Option<ReservedAddress>,
+        stop: &CancellationToken,
+    ) -> Result<JoinSet<()>, BindError> {
         let mut tasks = JoinSet::new();
         let (metrics, stopped) = (self.metrics.clone(), stop.clone());
         tasks.spawn(async move {
@@ -77,14 +96,8 @@ impl Telemetry {
                 () = metrics.keep() => {}
             }
         });
-        let Some(listen) = config.telemetry.metrics_address else { return Ok(tasks) };
-        let listener = ServerConfig {
-            listen,
-            max_connections: SCRAPERS_MAX,
-            drain_timeout: SCRAPE_DRAIN,
-            ..config.server.listener()
-        };
-        let server = Server::bind(listener, scrape_router(self.exposition()), stop.clone()).await?;
+        let Some(address) = address else { return Ok(tasks) };
+        let server = address.listen(scrape_router(self.exposition()), stop.clone())?;
         tracing::info!(address = %server.local_addr(), "metrics are shown to whoever asks here");
         tasks.spawn(async move {
             server.run().await;

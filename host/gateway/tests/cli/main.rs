@@ -1,6 +1,7 @@
 //! The binary as a person or a script meets it: exit codes, what is printed where, and the way it stops.
 
 mod onboarding;
+mod operating;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -18,6 +19,7 @@ fn gateway(folder: &Path) -> Command {
             command.env_remove(name);
         }
     }
+    command.env("INTENT_GATEWAY_PROFILES", folder.join("profiles.toml"));
     command
 }
 
@@ -84,8 +86,12 @@ impl Serving {
     }
 
     fn terminate(&self) {
+        self.signal(rustix::process::Signal::TERM);
+    }
+
+    fn signal(&self, signal: rustix::process::Signal) {
         let id = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(id, rustix::process::Signal::TERM).expect("the process is there");
+        rustix::process::kill_process(id, signal).expect("the process is there");
     }
 
     /// Reads the log up to a line with these words.
@@ -151,7 +157,7 @@ fn serves_takes_its_own_tokens_and_stops_on_sigterm() {
 #[test]
 fn a_signal_lets_finish_what_is_under_way_and_a_second_one_does_not() {
     let folder = tempfile::tempdir().expect("a folder");
-    let token = text(&run(folder.path(), &["token", "--role", "orchestrator"]).stdout);
+    let token = text(&run(folder.path(), &["token", "--role", "orchestrator", "--create-key"]).stdout);
     let token = token.trim_end();
 
     let mut serving = Serving::start(folder.path(), &[]);
@@ -176,7 +182,7 @@ fn a_signal_lets_finish_what_is_under_way_and_a_second_one_does_not() {
 fn a_token_is_good_only_under_its_own_key() {
     let folder = tempfile::tempdir().expect("a folder");
     let serving = Serving::start(folder.path(), &[]);
-    let issued = run(folder.path(), &["token", "--role", "admin", "--state-dir", "elsewhere"]);
+    let issued = run(folder.path(), &["token", "--role", "admin", "--state-dir", "elsewhere", "--create-key"]);
     let (status, body) = serving.get("/api/v1/intents", Some(text(&issued.stdout).trim_end()));
     assert_eq!((status, &body["error"]["code"]), (401, &Value::from("INVALID_AUTH")));
     let (_, log) = serving.stop();
@@ -227,16 +233,6 @@ fn config_check_prints_what_is_in_force() {
         .expect("the binary runs");
     assert_eq!(wrong.status.code(), Some(2));
     assert!(text(&wrong.stderr).contains("unknown key `server.listens`"), "{}", text(&wrong.stderr));
-}
-
-#[test]
-fn an_address_in_use_is_told() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = taken.local_addr().expect("an address").to_string();
-    let output = run(folder.path(), &["serve", "--listen", &address]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains(&format!("cannot listen on {address}")), "{}", text(&output.stderr));
 }
 
 #[test]

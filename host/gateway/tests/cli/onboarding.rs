@@ -161,6 +161,41 @@ fn a_partner_uploads_a_document_and_the_team_reads_it() {
 }
 
 #[test]
+fn a_partner_names_itself_by_a_profile() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let platform = Platform::start();
+    let [(_, id), (_, secret)] = &platform.credentials;
+    let profile =
+        format!("[shop]\ngateway = \"{}\"\nclient_id = \"{id}\"\nclient_secret = \"{secret}\"\n", platform.url);
+    platform.write("profiles.toml", &profile);
+    let mode = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(platform.folder.path().join("profiles.toml"), mode).expect("set");
+    let asked =
+        |arguments: &[&str]| end_span(&run(platform.folder.path(), &[arguments, &["--profile", "shop"]].concat()));
+    let (code, told, complaint) = asked(&["partner", "status"]);
+    assert_eq!(code, 0, "{complaint}");
+    assert!(told.contains(&platform.account), "{told}");
+    let (code, told, complaint) = asked(&["statement"]);
+    assert_eq!((code, complaint.as_str()), (0, ""));
+    assert_eq!(told, format!("{} has no statement yet\n", platform.account));
+    let (code, told, _) = asked(&["statement", "2026-05", "--format", "json"]);
+    assert!(code == 0 && told.contains("\"month\":\"2026-05\""), "{told}");
+    // Another's are refused by the gateway itself.
+    let (code, _, complaint) = asked(&["statement", "--partner", "ptr_ffffffffffffffff"]);
+    assert!(code == 1 && complaint.contains("FORBIDDEN"), "{complaint}");
+    // The team names whose it wants; out of the store it is the same.
+    let (code, _, complaint) = end_span(&platform.as_admin(&["statement"]));
+    assert!(code == 2 && complaint.contains("--partner"), "{complaint}");
+    let of = ["statement", "2026-05", "--format", "csv", "--partner", &platform.account];
+    let (code, sent, _) = end_span(&platform.as_admin(&of));
+    let (_, read, complaint) = end_span(&platform.as_admin(&[&of[..], &["--state-dir", "state"]].concat()));
+    assert_eq!((code, sent.as_str()), (0, read.as_str()), "{complaint}");
+    let (code, told, _) = end_span(&platform.as_admin(&["findings", &platform.account]));
+    assert_eq!((code, told), (0, format!("nothing was found against {}\n", platform.account)));
+}
+
+#[test]
 fn the_platform_team_looks_at_partners_and_at_the_log() {
     let platform = Platform::start();
     let account = platform.account.as_str();
@@ -185,13 +220,13 @@ fn the_platform_team_looks_at_partners_and_at_the_log() {
     // The store beside the gateway and the gateway itself say the same of the log.
     let (code, asked, _) = end_span(&platform.as_admin(&["audit", "verify", "--gateway", &platform.url]));
     assert_eq!(code, 0, "{asked}");
-    let (code, read, complaint) = end_span(&platform.as_admin(&["audit", "verify"]));
+    let (code, read, complaint) = end_span(&platform.as_admin(&["audit", "verify", "--state-dir", "state"]));
     assert_eq!((code, read.as_str(), complaint.as_str()), (0, asked.as_str(), ""));
     let shown = |arguments: &[&str]| -> Value {
         let output = platform.as_admin(&[&["audit", "show", "--json", "--subject", account], arguments].concat());
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
     };
-    assert_eq!(shown(&[]), shown(&["--gateway", &platform.url]));
+    assert_eq!(shown(&["--state-dir", "state"]), shown(&["--gateway", &platform.url]));
     assert_eq!(shown(&[])[0]["action"], "account.opened");
     assert_eq!(shown(&["--after", "1"])[0]["seq"], 2);
     let (_, told, _) = end_span(&platform.as_admin(&["audit", "show", "--limit", "1"]));

@@ -9,27 +9,27 @@ const TIMESTAMP_MAX_MS: u64 = 999_999_999_999_999;
 
 /// Sign completion reports, and check signatures of them.
 #[derive(Debug, Subcommand)]
-pub(crate) enum CompletionCommand {
+pub(crate) enum ReportCommand {
     /// Sign a completion report: print its two headers, print a curl command, or post it.
     #[command(
         after_help = "FILE is the report as it will be sent: its bytes are signed, and nothing is read of them.\n\
         The webhook's signing key is taken from INTENT_GATEWAY_WEBHOOK_KEY, or from a file with --key-file.\n\
         A signature is good for five minutes either way.\n\
         Exit codes: 0 done, 1 the report was posted and not accepted, 2 it could not be signed.\n\n\
-        Examples:\n  intent-gateway completion sign report.json\n  \
-        intent-gateway completion sign report.json | curl -H @- -H 'content-type: application/json' \
+        Examples:\n  intent-gateway report sign report.json\n  \
+        intent-gateway report sign report.json | curl -H @- -H 'content-type: application/json' \
         --data-binary @report.json \"$COMPLETION_CALLBACK\"\n  \
-        intent-gateway completion sign report.json --key-file webhook.key --curl \
+        intent-gateway report sign report.json --key-file webhook.key --curl \
         https://gateway.example/api/v1/cpc/mcp_provider/ptr_0123456789abcdef\n  \
-        intent-gateway completion sign report.json --post \
+        intent-gateway report sign report.json --post \
         https://gateway.example/api/v1/cpc/mcp_provider/ptr_0123456789abcdef\n  \
-        intent-gateway completion sign - --timestamp 1779264000123 --json"
+        intent-gateway report sign - --timestamp 1779264000123 --json"
     )]
     Sign(SignArgs),
     /// Check a signature that you made, and tell what is wrong with it.
-    #[command(after_help = "The key is taken as by `completion sign`.\n\
+    #[command(after_help = "The key is taken as by `report sign`.\n\
         Exit codes: 0 the signature holds, 1 it does not, 2 it could not be checked.\n\n\
-        Example:\n  intent-gateway completion verify report.json --timestamp 1779264000123 \
+        Example:\n  intent-gateway report verify report.json --timestamp 1779264000123 \
         --signature sha256=118746c0ca421fc8f6b1932996c35ff43cdacf46ffcd315b62fc49efa266ef61")]
     Verify(VerifyArgs),
 }

@@ -1,4 +1,4 @@
-//! `intent-gateway completion`: signing completion reports, and looking at signatures that are refused (spec 1,
+//! `intent-gateway report`: signing completion reports, and looking at signatures that are refused (spec 1,
 //! Authentication 3; docs/completion-reports.md).
 //!
 //! | question | module |
@@ -16,13 +16,13 @@ mod verify;
 
 use std::process::ExitCode;
 
-pub(crate) use self::arguments::CompletionCommand;
+pub(crate) use self::arguments::ReportCommand;
 use crate::outcome::exit_code;
 
 /// Runs a command to its exit code.
-pub(crate) fn run(command: &CompletionCommand) -> ExitCode {
+pub(crate) fn run(command: &ReportCommand) -> ExitCode {
     exit_code(match command {
-        CompletionCommand::Sign(arguments) => sign::run(arguments),
-        CompletionCommand::Verify(arguments) => verify::run(arguments),
+        ReportCommand::Sign(arguments) => sign::run(arguments),
+        ReportCommand::Verify(arguments) => verify::run(arguments),
     })
 }

@@ -1,0 +1,55 @@
+//! What the commands that ask a gateway have in common: whom they ask, and how an answer is told.
+
+use anyhow::Context as _;
+use clap::Args;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use crate::access::GatewayArgs;
+use crate::client::{Gateway, GatewayError};
+use crate::outcome::{CommandError, fail, print_json};
+use crate::print;
+
+/// Whom to ask, and in which form to tell the answer.
+#[derive(Args, Debug)]
+pub(crate) struct AskArgs {
+    #[command(flatten)]
+    pub(crate) gateway: GatewayArgs,
+    /// Print JSON, as the gateway answers.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl AskArgs {
+    pub(crate) fn open(&self) -> Result<Gateway, CommandError> {
+        self.gateway.open().map(|(gateway, _)| gateway)
+    }
+}
+
+/// Prints an answer: as it came, or as a text for people. Hands over what was read of it.
+pub(crate) fn tell<T: DeserializeOwned>(
+    answer: Result<Box<RawValue>, GatewayError>,
+    json: bool,
+    text: impl FnOnce(&T) -> String,
+) -> Result<T, CommandError> {
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(error) => {
+            // A script branches on the code; a person reads the same on standard error.
+            if let (GatewayError::Refused(refused), true) = (&error, json) {
+                print_json(&json!({"error": refused}))?;
+            }
+            return Err(fail(error));
+        }
+    };
+    let read: T = serde_json::from_str(answer.get())
+        .context("the gateway answered something else than expected; is it of this version?")
+        .map_err(fail)?;
+    if json {
+        print(answer.get());
+    } else {
+        print(&text(&read));
+    }
+    Ok(read)
+}

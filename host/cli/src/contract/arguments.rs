@@ -1,0 +1,107 @@
+//! The command line of `intent-gateway contract`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use intent_gateway_domain::id::IntentId;
+
+use super::select::ContractName;
+use crate::ask::AskArgs;
+
+/// Look at the contracts of a running gateway; load, activate, roll back, retire them.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ContractCommand {
+    /// List every loaded version, live or not.
+    #[command(after_help = "Examples:\n  intent-gateway contract list\n  \
+        intent-gateway contract list --intent auto.book_ac_service --json")]
+    List(ListArgs),
+    /// Show one loaded version, with its whole digest.
+    #[command(
+        after_help = "CONTRACT is the beginning of a digest, `intent@version`, or an intent, which means its live \
+        version.\n\n\
+        Examples:\n  intent-gateway contract show ba7816bf\n  intent-gateway contract show auto.book_ac_service@1.0.0"
+    )]
+    Show(ContractArgs),
+    /// Load a component and make it live. What is live goes on serving until it is, and if it is refused.
+    #[command(after_help = "Exit codes: 0 it is loaded, 1 it was refused, with the reason.\n\n\
+        Examples:\n  intent-gateway contract load plumber.wasm\n  \
+        intent-gateway contract load plumber.wasm --inactive && intent-gateway contract activate home.book_plumber@1.1.0")]
+    Load(LoadArgs),
+    /// Make a loaded version live.
+    #[command(after_help = "CONTRACT is the beginning of a digest, or `intent@version`.\n\n\
+        Examples:\n  intent-gateway contract activate ba7816bf\n  \
+        intent-gateway contract activate auto.book_ac_service@1.0.0")]
+    Activate(ContractArgs),
+    /// Make the loaded version live that comes before the one that is live now.
+    #[command(
+        after_help = "Of the loaded versions it takes the highest below the live one; `contract activate` takes any \
+        other.\n\n\
+        Example:\n  intent-gateway contract rollback auto.book_ac_service"
+    )]
+    Rollback(IntentArgs),
+    /// Take an intent out of service. Its versions stay loaded.
+    #[command(after_help = "Example:\n  intent-gateway contract retire auto.book_ac_service")]
+    Retire(IntentArgs),
+    /// Show what serves each intent, how often its contract failed, and what was not taken of late.
+    #[command(after_help = "Calls and faults are those of the gateway that is asked, since it started.\n\n\
+        Example:\n  intent-gateway contract status")]
+    Status(StatusArgs),
+    /// Show the latest components that were not taken, and versions that were taken out, with every cause.
+    #[command(after_help = "Example:\n  intent-gateway contract failures")]
+    Failures(FailuresArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ListArgs {
+    /// Only versions of this intent.
+    #[arg(long, value_name = "INTENT", value_parser = parse_intent)]
+    pub(super) intent: Option<IntentId>,
+    #[command(flatten)]
+    pub(super) ask: AskArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ContractArgs {
+    /// A loaded version: the beginning of its digest, or `intent@version`.
+    #[arg(value_name = "CONTRACT")]
+    pub(super) contract: ContractName,
+    #[command(flatten)]
+    pub(super) ask: AskArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct LoadArgs {
+    /// The component.
+    #[arg(value_name = "FILE")]
+    pub(super) file: PathBuf,
+    /// Only load it; what is live stays live.
+    #[arg(long)]
+    pub(super) inactive: bool,
+    #[command(flatten)]
+    pub(super) ask: AskArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct IntentArgs {
+    /// The intent.
+    #[arg(value_name = "INTENT", value_parser = parse_intent)]
+    pub(super) intent: IntentId,
+    #[command(flatten)]
+    pub(super) ask: AskArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct StatusArgs {
+    #[command(flatten)]
+    pub(super) ask: AskArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FailuresArgs {
+    #[command(flatten)]
+    pub(super) ask: AskArgs,
+}
+
+fn parse_intent(text: &str) -> Result<IntentId, String> {
+    IntentId::parse(text).map_err(|error| error.to_string())
+}

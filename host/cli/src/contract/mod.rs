@@ -1,0 +1,155 @@
+//! `intent-gateway contract`: what the platform team does with the contracts of a running gateway.
+//!
+//! | question | module |
+//! |---|---|
+//! | which loaded version a name means | `select` |
+//! | how an answer looks to a person | `show` |
+//!
+//! Not here: writing contracts, which is `plugin`.
+
+mod arguments;
+mod select;
+mod show;
+
+use std::process::ExitCode;
+
+use anyhow::{Context as _, anyhow};
+use http::Method;
+use intent_gateway_api::contracts::{LoadFailures, LoadedVersion, LoadedVersions};
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
+use serde_json::json;
+
+pub(crate) use self::arguments::ContractCommand;
+use self::arguments::{ContractArgs, FailuresArgs, IntentArgs, ListArgs, LoadArgs, StatusArgs};
+use crate::ask::tell;
+use crate::client::Gateway;
+use crate::outcome::{CommandError, Verdict, exit_code, fail, print_json, usage};
+use crate::terminal::Palette;
+use crate::{files, print};
+
+/// Where a gateway has its contracts.
+const CONTRACTS: &str = "/api/v1/admin/contracts";
+/// Media type of components.
+const WASM: &str = "application/wasm";
+
+/// Runs a command to its exit code.
+pub(crate) fn run(command: &ContractCommand) -> ExitCode {
+    exit_code(match command {
+        ContractCommand::List(arguments) => list(arguments),
+        ContractCommand::Show(arguments) => show_one(arguments),
+        ContractCommand::Load(arguments) => load(arguments),
+        ContractCommand::Activate(arguments) => activate(arguments),
+        ContractCommand::Rollback(arguments) => roll_back(arguments),
+        ContractCommand::Retire(arguments) => retire(arguments),
+        ContractCommand::Status(arguments) => status(arguments),
+        ContractCommand::Failures(arguments) => failures(arguments),
+    })
+}
+
+fn loaded(gateway: &Gateway) -> Result<Vec<LoadedVersion>, CommandError> {
+    let LoadedVersions { contracts } = gateway.get(CONTRACTS).map_err(fail)?;
+    Ok(contracts)
+}
+
+fn list(arguments: &ListArgs) -> Result<Verdict, CommandError> {
+    let ListArgs { intent, ask } = arguments;
+    let gateway = ask.open()?;
+    if intent.is_none() {
+        let all = |LoadedVersions { contracts }: &LoadedVersions| show::list(contracts);
+        return tell(gateway.get(CONTRACTS), ask.json, all).map(|_| Verdict::Clean);
+    }
+    let mut contracts = loaded(&gateway)?;
+    contracts.retain(|version| intent.as_ref().is_none_or(|intent| version.intent == intent.as_str()));
+    if ask.json {
+        print_json(&LoadedVersions { contracts })?;
+    } else {
+        print(&show::list(&contracts));
+    }
+    Ok(Verdict::Clean)
+}
+
+fn show_one(arguments: &ContractArgs) -> Result<Verdict, CommandError> {
+    let ContractArgs { contract, ask } = arguments;
+    let gateway = ask.open()?;
+    let versions = loaded(&gateway)?;
+    let version = contract.find(&versions).map_err(usage)?;
+    if ask.json {
+        print_json(version)?;
+    } else {
+        print(&show::one(version, Palette::of_stdout()));
+    }
+    Ok(Verdict::Clean)
+}
+
+fn load(arguments: &LoadArgs) -> Result<Verdict, CommandError> {
+    let LoadArgs { file, inactive, ask } = arguments;
+    let component = files::read_bounded(file, CONTRACT_MAX_BYTES).map_err(usage)?;
+    let path = format!("{CONTRACTS}?activate={}", !inactive);
+    let answer = ask.open()?.send_file(Method::POST, &path, WASM, &component);
+    tell(answer, ask.json, |version| show::changed(version, Palette::of_stdout()))?;
+    Ok(Verdict::Clean)
+}
+
+fn activate(arguments: &ContractArgs) -> Result<Verdict, CommandError> {
+    let ContractArgs { contract, ask } = arguments;
+    let gateway = ask.open()?;
+    let digest = match contract.digest() {
+        Some(digest) => digest,
+        None => contract.find(&loaded(&gateway)?).map_err(usage)?.digest,
+    };
+    make_live(&gateway, digest, ask.json)
+}
+
+fn make_live(gateway: &Gateway, digest: Digest, json: bool) -> Result<Verdict, CommandError> {
+    let answer = gateway.post(&format!("{CONTRACTS}/{digest}/activate"), None);
+    tell(answer, json, |version| show::changed(version, Palette::of_stdout()))?;
+    Ok(Verdict::Clean)
+}
+
+fn roll_back(arguments: &IntentArgs) -> Result<Verdict, CommandError> {
+    let IntentArgs { intent, ask } = arguments;
+    let gateway = ask.open()?;
+    let versions = loaded(&gateway)?;
+    let before = select::before_live(&versions, intent.as_str()).map_err(fail)?;
+    make_live(&gateway, before.digest, ask.json)
+}
+
+fn retire(arguments: &IntentArgs) -> Result<Verdict, CommandError> {
+    let IntentArgs { intent, ask } = arguments;
+    ask.open()?.delete(&format!("/api/v1/admin/intents/{intent}")).map_err(fail)?;
+    if ask.json {
+        print_json(&json!({"intent": intent, "live": false}))?;
+    } else {
+        print(&format!(
+            "{intent} is out of service; its versions stay loaded, and `contract activate` brings one back"
+        ));
+    }
+    Ok(Verdict::Clean)
+}
+
+fn status(arguments: &StatusArgs) -> Result<Verdict, CommandError> {
+    let StatusArgs { ask } = arguments;
+    let gateway = ask.open()?;
+    let contracts = loaded(&gateway)?;
+    let LoadFailures { failures } = gateway.get(&format!("{CONTRACTS}/failures")).map_err(fail)?;
+    if ask.json {
+        print_json(&json!({"contracts": contracts, "failures": failures}))?;
+    } else {
+        print(&show::status(&contracts, &failures, Palette::of_stdout()));
+    }
+    Ok(Verdict::Clean)
+}
+
+fn failures(arguments: &FailuresArgs) -> Result<Verdict, CommandError> {
+    let FailuresArgs { ask } = arguments;
+    let answer = ask.open()?.get(&format!("{CONTRACTS}/failures"));
+    tell(answer, ask.json, |LoadFailures { failures }| show::failures(failures, Palette::of_stdout()))?;
+    Ok(Verdict::Clean)
+}
+
+/// A version's number, to be compared. The gateway loads none that has none.
+fn number(version: &LoadedVersion) -> anyhow::Result<semver::Version> {
+    let unreadable = || anyhow!("the gateway names {} as a version of {}", version.version, version.intent);
+    version.version.parse().with_context(unreadable)
+}

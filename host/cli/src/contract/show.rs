@@ -1,0 +1,191 @@
+//! Contracts as texts for people.
+
+use std::collections::BTreeMap;
+
+use intent_gateway_api::contracts::{LoadFailure, LoadedVersion, Origin, OriginKind};
+use intent_gateway_domain::clock::Timestamp;
+use intent_gateway_domain::digest::Digest;
+
+use crate::terminal::{Palette, Tone, count, harmless, pairs, table};
+
+/// Characters of a digest in a table: more than are needed to tell a gateway's contracts apart.
+const DIGEST_SHOWN_CHARS: usize = 12;
+const BYTES_PER_KIB: usize = 1024;
+
+/// The beginning of a digest.
+pub(super) fn short(digest: Digest) -> String {
+    digest.to_string().chars().take(DIGEST_SHOWN_CHARS).collect()
+}
+
+/// A time to the second.
+fn show_time(at: Timestamp) -> String {
+    match at.to_jiff() {
+        Some(at) => at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        None => format!("{} ms", at.as_ms()),
+    }
+}
+
+fn show_origin(Origin { kind, name }: &Origin) -> String {
+    let name = name.as_deref().unwrap_or_default();
+    match kind {
+        OriginKind::Folder => format!("file {name}"),
+        OriginKind::Upload => format!("upload of {name}"),
+        OriginKind::Kept => "kept over a restart".to_owned(),
+    }
+}
+
+fn show_live(live: bool) -> String {
+    if live { "live" } else { "loaded" }.to_owned()
+}
+
+pub(super) fn list(versions: &[LoadedVersion]) -> String {
+    let rows: Vec<[String; 8]> = versions
+        .iter()
+        .map(|version| {
+            [
+                version.intent.clone(),
+                version.version.clone(),
+                show_live(version.live),
+                short(version.digest),
+                show_time(version.loaded_at_ms),
+                show_origin(&version.origin),
+                version.calls.to_string(),
+                version.faults.to_string(),
+            ]
+        })
+        .collect();
+    if rows.is_empty() {
+        return "no contract is loaded; `intent-gateway contract load FILE` loads one".to_owned();
+    }
+    table(["intent", "version", "state", "digest", "loaded", "from", "calls", "faults"], &rows)
+}
+
+pub(super) fn one(version: &LoadedVersion, palette: Palette) -> String {
+    let LoadedVersion { intent, version, digest, live, origin, loaded_at_ms, component_bytes, calls, faults } = version;
+    let state = if *live { palette.paint(Tone::Good, "live") } else { "loaded, not live".to_owned() };
+    // A colour is no part of what others wrote, so it is added after that was made harmless.
+    let text = pairs(&[
+        ("intent", intent.clone()),
+        ("version", version.clone()),
+        ("digest", digest.to_string()),
+        ("from", show_origin(origin)),
+        ("loaded", show_time(*loaded_at_ms)),
+        ("size", format!("{} KiB", component_bytes.div_ceil(BYTES_PER_KIB))),
+        ("calls", calls.to_string()),
+        ("faults", faults.to_string()),
+    ]);
+    format!("{text}\nstate    {state}")
+}
+
+/// What a version is now, after it was loaded or activated.
+pub(super) fn changed(version: &LoadedVersion, palette: Palette) -> String {
+    let LoadedVersion { intent, version, digest, live, .. } = version;
+    let state = match live {
+        true => format!("is {}", palette.paint(Tone::Good, "live")),
+        false => "is loaded, not live".to_owned(),
+    };
+    format!("{} {} {state} ({})", harmless(intent), harmless(version), short(*digest))
+}
+
+/// One line for each intent, and what was not taken below.
+pub(super) fn status(versions: &[LoadedVersion], failed: &[LoadFailure], palette: Palette) -> String {
+    let mut intents: BTreeMap<&str, Vec<&LoadedVersion>> = BTreeMap::new();
+    for version in versions {
+        intents.entry(&version.intent).or_default().push(version);
+    }
+    let rows: Vec<[String; 6]> = intents
+        .iter()
+        .map(|(intent, versions)| {
+            let live = versions.iter().find(|version| version.live);
+            let of_live = |text: fn(&LoadedVersion) -> String| live.map_or_else(|| "-".to_owned(), |live| text(live));
+            [
+                (*intent).to_owned(),
+                live.map_or_else(|| "none".to_owned(), |live| live.version.clone()),
+                of_live(|live| short(live.digest)),
+                versions.len().to_string(),
+                of_live(|live| live.calls.to_string()),
+                of_live(|live| live.faults.to_string()),
+            ]
+        })
+        .collect();
+    let live = match rows.is_empty() {
+        true => palette.paint(Tone::Doubtful, "no contract is loaded"),
+        false => table(["intent", "live", "digest", "loaded", "calls", "faults"], &rows),
+    };
+    match failed.len() {
+        0 => format!("{live}\n\n{}", palette.paint(Tone::Good, "nothing was refused or taken out")),
+        failures => {
+            let failures = palette.paint(Tone::Bad, &format!("{} to load or to go on", count(failures, "failure")));
+            format!("{live}\n\n{failures}; `intent-gateway contract failures` shows them")
+        }
+    }
+}
+
+/// A paragraph for each failure: its message may be long.
+pub(super) fn failures(failed: &[LoadFailure], palette: Palette) -> String {
+    if failed.is_empty() {
+        return "nothing was refused or taken out".to_owned();
+    }
+    let paragraph = |failure: &LoadFailure| {
+        let LoadFailure { at_ms, origin, digest, intent, version, code, message } = failure;
+        let contract = match (intent, version) {
+            (Some(intent), Some(version)) => format!("{} {}", harmless(intent), harmless(version)),
+            _ => "a component that is no contract".to_owned(),
+        };
+        let digest = digest.map(|digest| format!(" ({})", short(digest))).unwrap_or_default();
+        let code = palette.paint(Tone::Bad, &harmless(code));
+        let message: Vec<String> = message.lines().map(|line| format!("  {}", harmless(line))).collect();
+        format!(
+            "{}  {code}  {contract}{digest}, {}\n{}",
+            show_time(*at_ms),
+            harmless(&show_origin(origin)),
+            message.join("\n")
+        )
+    };
+    failed.iter().map(paragraph).collect::<Vec<_>>().join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::select::tests::version;
+    use super::*;
+
+    #[test]
+    fn a_list_says_what_is_live_and_whence_it_came() {
+        let text = list(&[version("abcd", "auto.fix", "1.0.0", true)]);
+        let row = text.lines().nth(1).expect("a row").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(row, "auto.fix 1.0.0 live abcd00000000 2025-11-21T09:20:00Z upload of asha 7 1");
+        assert!(list(&[]).contains("contract load"));
+    }
+
+    #[test]
+    fn the_status_has_one_line_for_each_intent() {
+        let versions = [
+            version("aa", "auto.fix", "1.0.0", false),
+            version("bb", "auto.fix", "1.1.0", true),
+            version("cc", "home.fix", "1.0.0", false),
+        ];
+        let text = status(&versions, &[], Palette::PLAIN);
+        let lines: Vec<String> =
+            text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(lines[1..3], ["auto.fix 1.1.0 bb0000000000 2 7 1", "home.fix none - 1 - -"]);
+        assert!(text.ends_with("nothing was refused or taken out"), "{text}");
+    }
+
+    #[test]
+    fn a_failure_is_told_with_its_whole_message_and_nothing_that_moves_the_cursor() {
+        let failure = json!({
+            "at_ms": 1_763_716_800_042_u64, "origin": {"kind": "folder", "name": "x\u{1b}.wasm"}, "digest": null,
+            "intent": null, "version": null, "code": "NO_COMPONENT", "message": "it is a module\nand no component\u{1b}[2J",
+        });
+        let failure: LoadFailure = serde_json::from_value(failure).expect("a failure");
+        let text = failures(&[failure], Palette::PLAIN);
+        assert_eq!(
+            text,
+            "2025-11-21T09:20:00Z  NO_COMPONENT  a component that is no contract, file x\\u{1b}.wasm\n  \
+             it is a module\n  and no component\\u{1b}[2J"
+        );
+    }
+}

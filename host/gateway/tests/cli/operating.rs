@@ -1,0 +1,232 @@
+//! What operators meet: the start, its signals, keys, contracts, and the commands by which a running gateway is asked.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::Value;
+
+use super::{Serving, ac_contract, built, gateway, hostile, run, text};
+
+/// Exit code, what was printed, and what was complained of.
+fn told(output: &Output) -> (Option<i32>, String, String) {
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// Names the gateway and shows a token of a role, by the file of profiles.
+fn write_profile(folder: &Path, address: &str, role: &str) {
+    let token = text(&run(folder, &["token", "--role", role]).stdout);
+    let profile = format!("[default]\ngateway = \"http://{address}\"\ntoken = \"{}\"\n", token.trim_end());
+    let path = folder.join("profiles.toml");
+    std::fs::write(&path, profile).expect("written");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("set");
+}
+
+#[test]
+fn an_address_in_use_is_noticed_before_anything_is_opened() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(folder.path().join("contracts")).expect("made");
+    std::fs::copy(ac_contract(), folder.path().join("contracts/ac.wasm")).expect("copied");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let serve = ["serve", "--contracts-dir", "contracts", "--listen", &address];
+    let (code, _, complaint) = told(&run(folder.path(), &serve));
+    assert_eq!(code, Some(1));
+    assert!(complaint.contains(&format!("cannot listen on {address}")), "{complaint}");
+    assert!(!complaint.contains("compil") && !folder.path().join("state").exists(), "{complaint}");
+
+    let output = gateway(folder.path())
+        .args(["serve", "--listen", "127.0.0.1:0"])
+        .env("INTENT_GATEWAY__TELEMETRY__METRICS_ADDRESS", &address)
+        .output()
+        .expect("the binary runs");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!folder.path().join("state").exists(), "the address for scrapers is taken first, too");
+}
+
+#[test]
+fn a_hangup_is_no_reason_to_stop() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut serving = Serving::start(folder.path(), &[]);
+    serving.signal(rustix::process::Signal::HUP);
+    serving.read_log_until("SIGHUP changes nothing");
+    assert_eq!(serving.get("/health", None).0, 200);
+    assert_eq!(serving.stop().0, Some(0));
+}
+
+#[test]
+fn the_first_start_says_that_it_compiles() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(folder.path().join("contracts")).expect("made");
+    std::fs::copy(ac_contract(), folder.path().join("contracts/ac.wasm")).expect("copied");
+    let log = || {
+        let serving = Serving::start(folder.path(), &["--contracts-dir", "contracts", "--json"]);
+        let (code, log) = serving.stop();
+        assert_eq!(code, Some(0), "{log}");
+        log.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect::<Vec<Value>>()
+    };
+    let said = |log: &[Value], words: &str| {
+        log.iter().find(|line| line["message"].as_str().is_some_and(|said| said.contains(words))).cloned()
+    };
+    let first = log();
+    let compiling = said(&first, "compiling a contract").expect("it says so");
+    assert_eq!(
+        (&compiling["contract"], &compiling["number"], &compiling["of"]),
+        (&"ac.wasm".into(), &1.into(), &1.into())
+    );
+    assert_eq!(said(&first, "contracts were compiled").expect("and when it is over")["contracts"], 1);
+    assert_eq!(said(&log(), "compil"), None, "later starts take the compiled form");
+}
+
+#[test]
+fn a_token_makes_no_key_unless_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (code, printed, complaint) = told(&run(folder.path(), &["token", "--role", "admin"]));
+    assert_eq!((code, printed.as_str()), (Some(2), ""));
+    assert!(complaint.contains("--create-key") && complaint.contains("state/dev-signing-key"), "{complaint}");
+    assert!(!folder.path().join("state").exists());
+    let (code, made, _) = told(&run(folder.path(), &["token", "--role", "admin", "--create-key"]));
+    assert_eq!(code, Some(0));
+    assert_eq!(told(&run(folder.path(), &["token", "--role", "admin"])).0, Some(0));
+    // The gateway that starts there takes it for its own.
+    let serving = Serving::start(folder.path(), &[]);
+    assert_eq!(serving.get("/api/v1/intents", Some(made.trim_end())).0, 200);
+    serving.stop();
+}
+
+#[test]
+fn paths_of_a_configuration_are_relative_to_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (home, elsewhere) = (folder.path().join("home"), folder.path().join("elsewhere"));
+    for made in [&home.join("contracts"), &elsewhere] {
+        std::fs::create_dir_all(made).expect("made");
+    }
+    std::fs::write(home.join("g.toml"), "[contracts]\ndir = \"contracts\"\n[server]\nlisten = \"127.0.0.1:0\"\n")
+        .expect("written");
+    let serving = Serving::start(&elsewhere, &["--config", "../home/g.toml"]);
+    assert!(home.join("state/dev-signing-key").is_file() && !elsewhere.join("state").exists());
+    let (code, token, complaint) = told(&run(&home, &["token", "--role", "admin", "--config", "g.toml"]));
+    assert_eq!(code, Some(0), "{complaint}");
+    assert_eq!(serving.get("/api/v1/admin/contracts", Some(token.trim_end())).0, 200);
+    serving.stop();
+}
+
+#[test]
+fn contracts_are_loaded_released_and_rolled_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (old, new) = (hostile(folder.path(), "1.0.0", "honest"), hostile(folder.path(), "1.0.1", "honest"));
+    let serving = Serving::start(folder.path(), &[]);
+    write_profile(folder.path(), &serving.address, "admin");
+    let asked = |arguments: &[&str]| told(&run(folder.path(), &[&["contract"], arguments].concat()));
+    let printed = |arguments: &[&str]| {
+        let (code, printed, complaint) = asked(arguments);
+        assert_eq!((code, complaint.as_str()), (Some(0), ""), "{arguments:?}: {printed}");
+        printed
+    };
+    assert!(printed(&["list"]).contains("no contract is loaded"));
+    let loaded: Value = serde_json::from_str(&printed(&["load", &old, "--json"])).expect("JSON");
+    let (intent, first) = (loaded["intent"].as_str().expect("a text"), loaded["digest"].as_str().expect("a text"));
+    assert_eq!(loaded["live"], true);
+    assert!(printed(&["load", &new, "--inactive"]).contains("is loaded, not live"));
+
+    let version = |number: &str| format!("{intent}@{number}");
+    assert!(printed(&["activate", &version("1.0.1")]).contains("1.0.1 is live"));
+    let listed = printed(&["list"]);
+    assert_eq!(listed.lines().filter(|line| line.contains(" live ")).count(), 1, "{listed}");
+    assert!(printed(&["show", intent]).contains("1.0.1"));
+    assert!(printed(&["rollback", intent]).contains("1.0.0 is live"));
+    let (code, _, complaint) = asked(&["rollback", intent]);
+    assert!(code == Some(1) && complaint.contains("no loaded version before"), "{complaint}");
+    // The beginning of a digest will do, as long as it is the only one.
+    assert!(printed(&["activate", &first[..8]]).contains("1.0.0 is live"));
+    assert!(printed(&["show", &first[..8]]).contains(first));
+    let (code, _, complaint) = asked(&["activate", "0000aaaa"]);
+    assert!(code == Some(2) && complaint.contains("begins with 0000aaaa"), "{complaint}");
+
+    std::fs::write(folder.path().join("no.wasm"), "nothing").expect("written");
+    let (code, _, complaint) = asked(&["load", "no.wasm"]);
+    assert!(code == Some(1) && complaint.contains("HTTP 422"), "{complaint}");
+    assert!(printed(&["failures"]).contains("a component that is no contract"));
+    assert!(printed(&["status"]).contains("1 failure to load or to go on"));
+    assert!(printed(&["retire", intent]).contains("out of service"));
+    let (code, _, complaint) = asked(&["show", intent]);
+    assert!(code == Some(2) && complaint.contains("no live version"), "{complaint}");
+    assert_eq!(asked(&["load", "none.wasm"]).0, Some(2));
+    serving.stop();
+}
+
+#[test]
+fn an_orchestrator_classifies_and_searches() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(folder.path().join("contracts")).expect("made");
+    for name in ["auto-book-ac-service", "finance-buy-motor-insurance", "lifestyle-book-yoga-class"] {
+        let built = built(&format!("contracts/{name}.wasm"));
+        std::fs::copy(built, folder.path().join(format!("contracts/{name}.wasm"))).expect("copied");
+    }
+    let serving = Serving::start(folder.path(), &["--contracts-dir", "contracts"]);
+    write_profile(folder.path(), &serving.address, "orchestrator");
+    let asked = |arguments: &[&str]| told(&run(folder.path(), arguments));
+    let (code, said, _) = asked(&["classify", "my car's AC blows warm air"]);
+    assert_eq!(code, Some(0));
+    assert!(said.starts_with("auto.book_ac_service\n") && said.contains("claimed by"), "{said}");
+    // Each shipped contract brings a sample that it takes today.
+    for intent in ["auto.book_ac_service", "finance.buy_motor_insurance", "lifestyle.book_yoga_class"] {
+        let (code, said, complaint) = asked(&["search", intent, "--sample"]);
+        assert_eq!(code, Some(0), "{intent}: {complaint}");
+        assert!(said.contains(": no option") && said.contains("no partner lists this intent"), "{intent}: {said}");
+    }
+    let (code, said, complaint) = asked(&["search", "auto.book_ac_service", "--sample", "--best-reference"]);
+    assert_eq!((code, said.as_str()), (Some(1), ""));
+    assert!(complaint.contains("there is no option ["), "{complaint}");
+    let (_, said, _) = asked(&["search", "auto.book_ac_service", "--sample", "--json"]);
+    let answer: Value = serde_json::from_str(&said).expect("the gateway's own answer");
+    assert_eq!(answer["options"], serde_json::json!([]));
+    std::fs::write(folder.path().join("r.json"), "{}").expect("written");
+    let (code, _, complaint) = asked(&["search", "auto.book_ac_service", "--request", "r.json"]);
+    assert!(code == Some(1) && complaint.contains("/ac_issue: "), "{complaint}");
+    let (code, _, complaint) =
+        asked(&["call", "create_ac_service_booking", "opt_x", "--intent", "auto.book_ac_service"]);
+    assert!(code == Some(1) && complaint.contains("INVALID_REFERENCE"), "{complaint}");
+    // What an orchestrator may not do is told by the gateway.
+    assert!(asked(&["findings", "ptr_1"]).2.contains("FORBIDDEN"));
+    serving.stop();
+}
+
+#[test]
+fn profiles_are_listed_without_their_secrets_and_kept_from_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("profiles.toml");
+    std::fs::write(&path, "[shop]\ngateway = \"http://127.0.0.1:9\"\nclient_id = \"cid\"\nclient_secret = \"hush\"\n")
+        .expect("written");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).expect("set");
+    let (code, _, complaint) = told(&run(folder.path(), &["partner", "status", "--profile", "shop"]));
+    assert!(code == Some(2) && complaint.contains("chmod 600") && !complaint.contains("hush"), "{complaint}");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("set");
+    let (code, listed, _) = told(&run(folder.path(), &["profile", "list"]));
+    assert!(code == Some(0) && listed.contains("the credentials cid") && !listed.contains("hush"), "{listed}");
+    let (code, shown, _) = told(&run(folder.path(), &["profile", "show", "shop"]));
+    assert!(code == Some(0) && shown.contains("http://127.0.0.1:9"), "{shown}");
+    let (code, _, complaint) = told(&run(folder.path(), &["partner", "status", "--profile", "shop"]));
+    assert!(code == Some(1) && complaint.contains("http://127.0.0.1:9/api/v1/business/token"), "{complaint}");
+    let (code, _, complaint) = told(&run(folder.path(), &["profile", "show", "none"]));
+    assert!(code == Some(2) && complaint.contains("it has shop"), "{complaint}");
+}
+
+#[test]
+fn reports_and_shell_completions_are_not_mixed_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for arguments in [&["completion", "bash"][..], &["completion", "sign", "r.json", "--json"], &["completion"]] {
+        let (code, printed, complaint) = told(&run(folder.path(), arguments));
+        assert_eq!((code, printed.as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(
+            complaint.contains("`intent-gateway report`") && complaint.contains("shell-completions"),
+            "{complaint}"
+        );
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        let (code, script, _) = told(&run(folder.path(), &["shell-completions", shell]));
+        assert!(code == Some(0) && script.contains("shell-completions") && script.contains("rollback"), "{shell}");
+    }
+    let help = text(&run(folder.path(), &["--help"]).stdout);
+    assert!(help.contains("report") && !help.contains("\n  completion"), "{help}");
+}
