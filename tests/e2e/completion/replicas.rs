@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use intent_gateway_domain::findings::Severity;
 use intent_gateway_ledger::completion::keyring::STALE_AFTER_MS;
 use serde_json::json;
 use test_servers::postgres::Postgres;
@@ -133,8 +134,10 @@ async fn what_is_reported_to_both_is_charged_once() {
     let orders: BTreeSet<&str> = entries.iter().map(|entry| entry.posting.external_id.as_str()).collect();
     assert_eq!((entries.len(), orders.len()), (ORDERS, ORDERS));
     assert!(entries.iter().all(|entry| receipts.contains(&entry.receipt_id())));
-    // One finding for each order too, whoever booked it.
-    assert_eq!(kept.findings("alpha").await.len(), ORDERS);
+    // One finding for each order too, whoever booked it, and one for each report that was refused.
+    let findings = kept.findings("alpha").await;
+    let refused = findings.iter().filter(|kept| kept.finding.severity == Severity::Drop).count();
+    assert_eq!((findings.len() - refused, refused), (ORDERS, ORDERS / CONFLICT_EVERY));
 }
 
 #[tokio::test(flavor = "multi_thread")]

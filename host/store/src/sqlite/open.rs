@@ -5,11 +5,11 @@ use std::fs::{OpenOptions, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::types::FromSql;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::OpenError;
 
@@ -17,6 +17,8 @@ use crate::error::OpenError;
 const FILE_MODE: u32 = 0o600;
 /// Mode of a folder that is made for it.
 const FOLDER_MODE: u32 = 0o700;
+/// Wait before a setting of the file is tried again that another connection stood in the way of.
+const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 /// Prepared statements kept by each connection.
 const STATEMENTS_KEPT: usize = 64;
 
@@ -24,15 +26,30 @@ const STATEMENTS_KEPT: usize = 64;
 pub(crate) fn open(path: &Path, busy_max: Duration) -> Result<Connection, OpenError> {
     make_private(path).map_err(|cause| OpenError::File { path: path.to_owned(), cause })?;
     let connection = connect(path, busy_max)?;
-    // Kept in the file itself, so one connection sets it for all.
-    let mode: String = connection
-        .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
-        .map_err(|error| OpenError::Engine(error.into()))?;
+    let mode = keep_log(&connection, busy_max).map_err(|error| OpenError::Engine(error.into()))?;
     if mode != "wal" {
         return Err(OpenError::Setting { setting: "journal_mode", wanted: "wal", found: mode });
     }
     settle(&connection)?;
     Ok(connection)
+}
+
+/// Has the file keep a log of writes; the mode that it is in then. The mode is kept in the file itself, so one connection
+/// sets it for all. Where several set it at once on a new file, SQLite does not wait: each holds what the others need, so
+/// all but one are told at once that it is busy. They try again.
+fn keep_log(connection: &Connection, busy_max: Duration) -> rusqlite::Result<String> {
+    let begun = Instant::now();
+    loop {
+        let set = connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0));
+        match set {
+            Err(rusqlite::Error::SqliteFailure(error, _))
+                if error.code == ErrorCode::DatabaseBusy && begun.elapsed() < busy_max =>
+            {
+                std::thread::park_timeout(BETWEEN_TRIES);
+            }
+            outcome => return outcome,
+        }
+    }
 }
 
 /// Opens a connection that reads.
