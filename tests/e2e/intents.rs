@@ -142,6 +142,26 @@ async fn motor_insurance_quotes_are_judged_ranked_and_compared() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn new_insurance_is_bought_by_the_vehicles_entry_too() {
+    let (gateway, _partner) = INSURANCE.gateway(vec![INSURANCE.option("one", &[])]).await;
+    let entry = "/api/v1/intents/auto.buy_new_insurance";
+    let mut request = INSURANCE.sample("request.json");
+    request["intent"] = json!("auto.buy_new_insurance");
+    let answer = gateway.post(&format!("{entry}/search"), &request).await;
+    assert_eq!(answer.status, 200, "{}\n{}", answer.body, gateway.log());
+    assert_eq!(INSURANCE.ranked(&answer.body), ["one"], "{}", answer.body);
+    assert_eq!(answer.body["intent"], INSURANCE.intent, "answers name the intent itself");
+
+    // A call by reference goes the same way by either name.
+    let call = json!({ "reference": answer.body["options"][0]["reference"], "arguments": {} });
+    let by_entry = gateway.post(&format!("{entry}/tools/confirm_quote_and_kyc"), &call).await;
+    let by_name = format!("/api/v1/intents/{}/tools/confirm_quote_and_kyc", INSURANCE.intent);
+    let by_name = gateway.post(&by_name, &call).await;
+    assert_eq!((by_entry.status, &by_entry.body["error"]["code"]), (400, &json!("INVALID_REQUEST")));
+    assert_eq!(by_entry.body["error"]["violations"], by_name.body["error"]["violations"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn yoga_classes_are_judged_class_by_class() {
     let (gateway, _partner) = YOGA
         .gateway(vec![

@@ -130,4 +130,26 @@ async fn an_upload_survives_a_restart_and_a_rollback_holds() {
 
     let gateway = gateway.restart();
     assert_eq!(gateway.found(&request()).await["contract"]["version"], "1.0.0");
+
+    // What was taken back does not come again because somebody sent it once more.
+    let again = gateway.upload(&std::fs::read(safety_first_contract()).expect("readable")).await;
+    assert_eq!((again.status, &again.body["known"], &again.body["live"]), (200, &json!(true), &json!(false)));
+    assert_eq!(gateway.found(&request()).await["contract"]["version"], "1.0.0");
+
+    // Who, when and whence: with the version, and in the audit log.
+    let listed = gateway.admin_get("/contracts").await;
+    let acts = |version: &Value| {
+        let history = version["history"].as_array().expect("a list").iter();
+        history.map(|event| format!("{} {}", event["act"], event["whence"]).replace('"', "")).collect::<Vec<_>>()
+    };
+    assert_eq!(acts(&listed["contracts"][0]), ["loaded upload", "went_live upload", "went_live activation"]);
+    assert_eq!(acts(&listed["contracts"][1]), ["loaded upload", "went_live upload"]);
+    let by = &listed["contracts"][0]["loaded_by"];
+    assert_eq!((&by["role"], by["subject"].is_string()), (&json!("admin"), true), "{by}");
+    let log = gateway.admin_get("/audit?subject=auto.book_ac_service").await;
+    let entries = log["entries"].as_array().expect("a list");
+    let actions: Vec<_> = entries.iter().filter_map(|entry| entry["action"].as_str()).collect();
+    let (loaded, live) = ("contract.loaded", "contract.went_live");
+    assert_eq!(actions, [loaded, live, loaded, live, live], "{log}");
+    assert!(entries.iter().all(|entry| entry["actor"] == *by), "{log}");
 }

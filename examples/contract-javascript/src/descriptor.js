@@ -124,6 +124,7 @@ const RANKING = {
 
 export const DESCRIPTOR = {
   intent: INTENT,
+  aliases: [],
   version: "1.0.0",
   domain: "auto",
   agent: "AutoServicesAgent",

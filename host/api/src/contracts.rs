@@ -1,8 +1,10 @@
 //! Contracts as they are loaded, for the platform team.
 
+use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::ports;
+use intent_gateway_domain::versions;
+use intent_gateway_onboarding::{PARTNERS_NAMED_MAX, UsedValue, ValueUse};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -30,6 +32,10 @@ pub struct LoadedVersion {
     /// When it was loaded, milliseconds since the epoch.
     #[schema(value_type = u64)]
     pub loaded_at_ms: Timestamp,
+    /// Who loaded it; the gateway for a file of the watched folder.
+    pub loaded_by: Actor,
+    /// What has happened to it, oldest first: its loading, and the latest 49 events since. The audit log has them all.
+    pub history: Vec<VersionEvent>,
     /// Size of the component in bytes.
     pub component_bytes: usize,
     /// Calls served since the process started.
@@ -38,12 +44,132 @@ pub struct LoadedVersion {
     pub faults: u64,
 }
 
+/// One event in the life of a version.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct VersionEvent {
+    /// When, milliseconds since the epoch.
+    #[schema(value_type = u64)]
+    pub at_ms: Timestamp,
+    /// What happened.
+    pub act: VersionAct,
+    /// By which way.
+    pub whence: Whence,
+    /// Who asked for it; the gateway for what nobody asked for.
+    pub by: Actor,
+}
+
+/// What happens to versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VersionAct {
+    /// It was loaded.
+    Loaded,
+    /// From then on it served.
+    WentLive,
+    /// It was live, and was taken out of service.
+    LeftService,
+}
+
+/// By which way it happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Whence {
+    /// A file of the watched folder.
+    Folder,
+    /// An upload.
+    Upload,
+    /// Somebody made a loaded version live.
+    Activation,
+    /// The live version kept failing.
+    RollBack,
+    /// Somebody took the intent out of service.
+    Unloading,
+}
+
+/// What came of a load.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct LoadOutcome {
+    #[serde(flatten)]
+    pub version: LoadedVersion,
+    /// Whether this very component was loaded before. It is as it was then: loading it again makes nothing live.
+    pub known: bool,
+    /// What is left to do where the version is known and not live; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
+    pub note: Option<String>,
+    /// The values of vocabularies that it takes out, and who uses them; absent where it takes out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
+    pub removed_values: Option<RemovedValues>,
+}
+
+/// The values of vocabularies that a version takes out, and who uses them.
+///
+/// A value counts as used where a text is that value, for a vocabulary does not say where its values stand.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct RemovedValues {
+    /// Sorted by vocabulary and value.
+    pub values: Vec<RemovedValue>,
+    /// How many approved manifests list the intent; all of them were read.
+    pub manifests_read: u32,
+    /// How many rankings of the intent were read: the latest, at most 200.
+    pub rankings_read: u32,
+    /// When the oldest of them was made, milliseconds since the epoch; absent where there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u64, required = false, nullable = false)]
+    pub rankings_since_ms: Option<Timestamp>,
+}
+
+/// A value that goes, and who uses it.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct RemovedValue {
+    /// Name of the vocabulary.
+    pub vocabulary: String,
+    /// What goes.
+    pub value: String,
+    /// The partners whose approved manifest names it, at most 50.
+    pub manifests: Vec<String>,
+    /// How many rankings' requests name it.
+    pub requests: u32,
+    /// The partners whose options name it, at most 50, those with the most rankings first.
+    pub partners: Vec<ValuePartner>,
+    /// How many partners are not named here.
+    pub more: u32,
+}
+
+/// A partner whose options name a value.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ValuePartner {
+    /// The partner.
+    pub partner: String,
+    /// In how many rankings.
+    pub rankings: u32,
+}
+
+impl RemovedValue {
+    /// Who uses it, in words, for a person.
+    #[must_use]
+    pub fn describe(&self, rankings_read: u32) -> String {
+        let list = |names: Vec<String>| if names.is_empty() { "nobody".to_owned() } else { names.join(", ") };
+        let partners = self.partners.iter().map(|used| format!("{} ({})", used.partner, used.rankings)).collect();
+        let more = if self.more > 0 { format!(" {} more partners are not named.", self.more) } else { String::new() };
+        format!(
+            "`{}` goes. Approved manifests that name it: {}. Of the latest {rankings_read} rankings, {} asked for it. \
+             Partners that offered it, with the number of rankings: {}.{more}",
+            self.value,
+            list(self.manifests.clone()),
+            self.requests,
+            list(partners)
+        )
+    }
+}
+
 /// Where a component came from.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Origin {
     /// Of which kind.
     pub kind: OriginKind,
-    /// Name of the file, or subject of the token that uploaded; absent for `kept`.
+    /// Path of the file, or subject of the token that uploaded; absent for `kept`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(required = false, nullable = false)]
     pub name: Option<String>,
@@ -57,7 +183,7 @@ pub enum OriginKind {
     Folder,
     /// An upload.
     Upload,
-    /// Kept from before a restart.
+    /// Kept by a release of the gateway that did not note where it came from.
     Kept,
 }
 
@@ -89,40 +215,106 @@ pub struct LoadFailure {
     pub code: String,
     /// What went wrong, down to the innermost cause.
     pub message: String,
+    /// With `VOCABULARY_VALUES_REMOVED`: which values it would take out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub removed: Vec<VocabularyValue>,
 }
 
-impl From<ports::LoadedVersion> for LoadedVersion {
-    fn from(loaded: ports::LoadedVersion) -> Self {
-        let ports::LoadedVersion {
+/// A value of a vocabulary.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct VocabularyValue {
+    /// Name of the vocabulary.
+    pub vocabulary: String,
+    /// The value.
+    pub value: String,
+}
+
+impl From<versions::LoadedVersion> for LoadedVersion {
+    fn from(loaded: versions::LoadedVersion) -> Self {
+        let versions::LoadedVersion {
             intent,
             version,
             digest,
             live,
             origin,
             loaded_at_ms,
+            loaded_by,
+            history,
             component_bytes,
             calls,
             faults,
         } = loaded;
         let origin = Origin::from(origin);
-        Self { intent, version, digest, live, origin, loaded_at_ms, component_bytes, calls, faults }
+        let history = history.into_iter().map(VersionEvent::from).collect();
+        Self { intent, version, digest, live, origin, loaded_at_ms, loaded_by, history, component_bytes, calls, faults }
     }
 }
 
-impl From<ports::Origin> for Origin {
-    fn from(origin: ports::Origin) -> Self {
+impl From<versions::VersionEvent> for VersionEvent {
+    fn from(event: versions::VersionEvent) -> Self {
+        let versions::VersionEvent { at_ms, act, whence, by } = event;
+        let act = match act {
+            versions::VersionAct::Loaded => VersionAct::Loaded,
+            versions::VersionAct::WentLive => VersionAct::WentLive,
+            versions::VersionAct::LeftService => VersionAct::LeftService,
+        };
+        let whence = match whence {
+            versions::Whence::Folder => Whence::Folder,
+            versions::Whence::Upload => Whence::Upload,
+            versions::Whence::Activation => Whence::Activation,
+            versions::Whence::RollBack => Whence::RollBack,
+            versions::Whence::Unloading => Whence::Unloading,
+        };
+        Self { at_ms, act, whence, by }
+    }
+}
+
+impl From<versions::Origin> for Origin {
+    fn from(origin: versions::Origin) -> Self {
         let (kind, name) = match origin {
-            ports::Origin::Folder(name) => (OriginKind::Folder, Some(name)),
-            ports::Origin::Upload(name) => (OriginKind::Upload, Some(name)),
-            ports::Origin::Kept => (OriginKind::Kept, None),
+            versions::Origin::Folder(name) => (OriginKind::Folder, Some(name)),
+            versions::Origin::Upload(name) => (OriginKind::Upload, Some(name)),
+            versions::Origin::Kept => (OriginKind::Kept, None),
         };
         Self { kind, name }
     }
 }
 
-impl From<ports::LoadFailure> for LoadFailure {
-    fn from(failure: ports::LoadFailure) -> Self {
-        let ports::LoadFailure { at_ms, origin, digest, intent, version, code, message } = failure;
-        Self { at_ms, origin: Origin::from(origin), digest, intent, version, code, message }
+impl From<versions::LoadFailure> for LoadFailure {
+    fn from(failure: versions::LoadFailure) -> Self {
+        let versions::LoadFailure { at_ms, origin, digest, intent, version, code, message, removed } = failure;
+        let value = |removed: intent_gateway_domain::succession::RemovedValue| VocabularyValue {
+            vocabulary: removed.vocabulary,
+            value: removed.value,
+        };
+        let removed = removed.into_iter().map(value).collect();
+        Self { at_ms, origin: Origin::from(origin), digest, intent, version, code, message, removed }
+    }
+}
+
+impl From<ValueUse> for RemovedValues {
+    fn from(found: ValueUse) -> Self {
+        let ValueUse { values, manifests_read, rankings_read, rankings_since } = found;
+        let values = values.into_iter().map(RemovedValue::from).collect();
+        Self { values, manifests_read, rankings_read, rankings_since_ms: rankings_since }
+    }
+}
+
+impl From<UsedValue> for RemovedValue {
+    fn from(used: UsedValue) -> Self {
+        let UsedValue { removed, manifests, requests, partners } = used;
+        let all = manifests.len() + partners.len();
+        let mut partners: Vec<_> = partners
+            .into_iter()
+            .map(|(partner, rankings)| ValuePartner { partner: partner.to_string(), rankings })
+            .collect();
+        // Stable: partners with as many rankings stay in the order of their identifiers.
+        partners.sort_by_key(|used| std::cmp::Reverse(used.rankings));
+        partners.truncate(PARTNERS_NAMED_MAX);
+        let manifests: Vec<_> = manifests.iter().take(PARTNERS_NAMED_MAX).map(ToString::to_string).collect();
+        let more = u32::try_from(all - manifests.len() - partners.len()).unwrap_or(u32::MAX);
+        let intent_gateway_domain::succession::RemovedValue { vocabulary, value } = removed;
+        Self { vocabulary, value, manifests, requests, partners, more }
     }
 }

@@ -60,6 +60,10 @@ pub struct IntentSummary {
     /// `<domain>.<name>`.
     #[schema(value_type = String, example = "auto.book_ac_service")]
     pub intent: IntentId,
+    /// Other names of the intent: a request or a manifest that uses one means it. Answers and records name the intent.
+    #[serde(default)]
+    #[schema(value_type = Vec<String>, required)]
+    pub aliases: Vec<IntentId>,
     /// Semantic version of the live contract.
     #[schema(value_type = String)]
     pub version: Version,
@@ -94,6 +98,7 @@ impl From<&dyn Contract> for IntentSummary {
         let search = descriptor.tool(&descriptor.search.tool);
         Self {
             intent: descriptor.intent.clone(),
+            aliases: descriptor.aliases.clone(),
             version: descriptor.version.clone(),
             digest: contract.digest(),
             domain: descriptor.domain.clone(),

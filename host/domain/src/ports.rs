@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::audit::Actor;
 use crate::clock::Timestamp;
 use crate::contract::{
     CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Need, Payload,
@@ -20,7 +21,7 @@ use crate::error::{CallFailure, ContractError, ContractFault, NotCalled};
 use crate::error_text::ErrorText;
 use crate::findings::{Finding, FindingQuery, KeptFinding, RuleCount};
 use crate::health::HealthEvent;
-use crate::id::{PartnerId, UserId};
+use crate::id::{IntentId, PartnerId, UserId};
 use crate::mail::{Mail, MailError};
 use crate::partner::Partner;
 use crate::probe::{FetchedPage, ProbeRecord, ProbeRequest};
@@ -29,6 +30,7 @@ use crate::receipt::Receipt;
 use crate::secret::Secret;
 use crate::store::StoreError;
 use crate::trace::Trace;
+use crate::versions::{ContractAdminError, LoadFailure, LoadOrder, Loaded, LoadedVersion};
 
 /// One version of a contract, pinned: it stays what it is however often the live version changes.
 pub trait Contract: Send + Sync {
@@ -84,7 +86,8 @@ pub trait Contract: Send + Sync {
 
 /// The catalogue of intents. A snapshot is immutable; a new one replaces it whole.
 pub trait Contracts: Send + Sync {
-    /// The live version of an intent.
+    /// The live version of an intent, by its name or by an alias. What is done with it goes under its own name, which is that
+    /// of its descriptor (see [`alias`](crate::alias)).
     fn live(&self, intent: &str) -> Option<Arc<dyn Contract>>;
 
     /// A loaded version, live or not, by the digest of its component.
@@ -98,90 +101,20 @@ pub trait Contracts: Send + Sync {
     fn select_by_cues(&self, utterance: &str) -> Vec<Arc<dyn Contract>>;
 }
 
-/// Where a component came from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "kind", content = "name")]
-pub enum Origin {
-    /// A file of the watched folder.
-    Folder(String),
-    /// An upload by this caller.
-    Upload(String),
-    /// Kept from before a restart.
-    Kept,
-}
-
-/// A version that has been loaded, live or not.
-#[derive(Clone, Debug, Serialize)]
-pub struct LoadedVersion {
-    pub intent: String,
-    pub version: String,
-    /// Digest of the component.
-    pub digest: Digest,
-    /// Whether it serves.
-    pub live: bool,
-    /// Where it came from.
-    pub origin: Origin,
-    /// When it was loaded, milliseconds since the epoch.
-    pub loaded_at_ms: Timestamp,
-    /// Size of the component in bytes.
-    pub component_bytes: usize,
-    /// Calls served since the process started.
-    pub calls: u64,
-    /// Calls that failed for the contract's own fault.
-    pub faults: u64,
-}
-
-/// A component that did not become what was asked of it.
-#[derive(Clone, Debug, Serialize)]
-pub struct LoadFailure {
-    /// When, milliseconds since the epoch.
-    pub at_ms: Timestamp,
-    /// Where it came from.
-    pub origin: Origin,
-    /// Digest of the component, where it could be read.
-    pub digest: Option<Digest>,
-    /// The intent, where the component got as far as telling.
-    pub intent: Option<String>,
-    /// Its version, likewise.
-    pub version: Option<String>,
-    /// Stable code, for example `ABI_MISMATCH`.
-    pub code: String,
-    /// What went wrong, down to the innermost cause, for the platform team.
-    pub message: String,
-}
-
-/// The request of the platform team could not be carried out.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum ContractAdminError {
-    /// The component was not taken; the version before it goes on serving.
-    #[error("the contract was not taken ({}): {}", .0.code, .0.message)]
-    Rejected(Box<LoadFailure>),
-    /// Nothing of that name is loaded.
-    #[error("no contract `{0}` is loaded")]
-    Unknown(String),
-    /// The state folder could not be written; nothing changed.
-    #[error("the contract could not be kept: {0}")]
-    Storage(String),
-}
-
-/// What the platform team may do with contracts. Each change is in force when the call returns.
+/// What the platform team may do with contracts. Each change is in force when the call returns, and is kept with who made it.
 pub trait ContractAdmin: Send + Sync {
     /// Every loaded version, sorted by intent and version.
     fn versions(&self) -> Vec<LoadedVersion>;
 
-    /// Loads a component and, if asked, makes it live.
-    fn load(
-        &self,
-        component: bytes::Bytes,
-        origin: Origin,
-        activate: bool,
-    ) -> BoxFuture<'_, Result<LoadedVersion, ContractAdminError>>;
+    /// Loads a component and, if asked, makes it live. A component that is known already stays as it is, live or not: what is
+    /// known goes live by [`activate`](Self::activate) alone.
+    fn load(&self, component: bytes::Bytes, order: LoadOrder) -> BoxFuture<'_, Result<Loaded, ContractAdminError>>;
 
     /// Makes a loaded version live: a rollback, or a release of what was loaded before.
-    fn activate(&self, digest: Digest) -> BoxFuture<'_, Result<LoadedVersion, ContractAdminError>>;
+    fn activate(&self, digest: Digest, by: Actor) -> BoxFuture<'_, Result<LoadedVersion, ContractAdminError>>;
 
     /// Takes an intent out of service; its versions stay loaded.
-    fn unload<'a>(&'a self, intent: &'a str) -> BoxFuture<'a, Result<(), ContractAdminError>>;
+    fn unload<'a>(&'a self, intent: &'a str, by: Actor) -> BoxFuture<'a, Result<(), ContractAdminError>>;
 
     /// The latest failures, newest first.
     fn failures(&self) -> Vec<LoadFailure>;
@@ -373,6 +306,14 @@ pub trait Evidence: Send + Sync {
             Ok(receipt.and_then(|receipt| receipt.shown_option(partner, number).map(ToOwned::to_owned)))
         })
     }
+
+    /// Identifiers of an intent's latest receipts, newest first, at most `limit`. Looked for among the latest
+    /// [`RECEIPTS_LOOKED_THROUGH_MAX`](crate::receipt::RECEIPTS_LOOKED_THROUGH_MAX) of all intents.
+    fn recent_receipts<'a>(
+        &'a self,
+        intent: &'a IntentId,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;
 
     /// Identifiers of the receipts of a request, newest first, at most `limit`.
     fn receipts_of<'a>(&'a self, request_id: &'a str, limit: u32) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;

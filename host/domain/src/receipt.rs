@@ -20,6 +20,8 @@ use crate::vault::hex;
 
 /// Rankings of one request and intent that a report is compared with: the latest. A request may be searched for again.
 pub const RANKINGS_OF_REQUEST_MAX: u32 = 3;
+/// Receipts of all intents, the latest, that are looked through for those of one intent.
+pub const RECEIPTS_LOOKED_THROUGH_MAX: u32 = 5_000;
 /// Longest identifier of a receipt, characters: longer than any that [`identifier`] makes, so that its length may grow.
 pub const ID_MAX_CHARS: usize = 64;
 /// Bytes of a digest that make an identifier.

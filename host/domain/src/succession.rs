@@ -1,9 +1,35 @@
 //! Version rules: when a loaded contract may follow the live one (spec 1, Versioning; `design.md` of the
 //! project's requirements, "Version rules, enforced by machine").
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
 
 use crate::contract::{Descriptor, Vocabulary};
+use crate::id::IntentId;
+
+/// Removed values that a message names; the rest is only counted.
+const REMOVED_NAMED_MAX: usize = 20;
+
+/// A value that a vocabulary had in the live version and has no more in the next.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct RemovedValue {
+    /// Name of the vocabulary. Where the whole vocabulary goes, each of its values does.
+    pub vocabulary: String,
+    /// What goes.
+    pub value: String,
+}
+
+/// Whether a version may take values out of vocabularies. Partners and orchestrators may still use them, so somebody has
+/// to say that this is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Removal {
+    /// Nobody has said so.
+    #[default]
+    Refused,
+    /// Whoever loads the version has said so.
+    Allowed,
+}
 
 /// Why a version may not follow the live one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,6 +53,28 @@ pub enum SuccessionError {
         /// The version that came.
         next: semver::Version,
     },
+    /// A name would mean two intents.
+    #[error("`{name}` is taken by `{intent}` {version}, as its name or an alias; no name may mean two intents")]
+    AliasTaken {
+        /// The intent or alias of the version that came.
+        name: IntentId,
+        /// Whose it is.
+        intent: IntentId,
+        /// The loaded version that has it.
+        version: semver::Version,
+    },
+    /// A version takes values out of vocabularies, and nobody has said that this is meant.
+    #[error(
+        "version {next} removes values that {live} has: {}; if that is meant, upload it with `allow_removed_values=true`",
+        name_removed(.removed)
+    )]
+    ValuesRemoved {
+        live: semver::Version,
+        /// The version that came.
+        next: semver::Version,
+        /// Sorted; never empty.
+        removed: Vec<RemovedValue>,
+    },
 }
 
 impl SuccessionError {
@@ -37,6 +85,17 @@ impl SuccessionError {
             Self::VersionReused(_) => "VERSION_REUSED",
             Self::VersionNotAbove { .. } => "VERSION_NOT_ABOVE",
             Self::VocabularyChanged { .. } => "VOCABULARY_CHANGED",
+            Self::AliasTaken { .. } => "ALIAS_TAKEN",
+            Self::ValuesRemoved { .. } => "VOCABULARY_VALUES_REMOVED",
+        }
+    }
+
+    /// The values that would go, where that is what is wrong.
+    #[must_use]
+    pub fn removed(&self) -> &[RemovedValue] {
+        match self {
+            Self::ValuesRemoved { removed, .. } => removed,
+            _ => &[],
         }
     }
 }
@@ -45,7 +104,7 @@ impl SuccessionError {
 ///
 /// # Errors
 /// The first rule broken.
-pub fn check(live: &Descriptor, next: &Descriptor) -> Result<(), SuccessionError> {
+pub fn check(live: &Descriptor, next: &Descriptor, removal: Removal) -> Result<(), SuccessionError> {
     if next.version == live.version {
         return Err(SuccessionError::VersionReused(next.version.clone()));
     }
@@ -54,7 +113,12 @@ pub fn check(live: &Descriptor, next: &Descriptor) -> Result<(), SuccessionError
     }
     let minor_bump = (next.version.major, next.version.minor) > (live.version.major, live.version.minor);
     if minor_bump {
-        return Ok(());
+        let removed = removed_values(live, next);
+        if removed.is_empty() || removal == Removal::Allowed {
+            return Ok(());
+        }
+        let (live, next) = (live.version.clone(), next.version.clone());
+        return Err(SuccessionError::ValuesRemoved { live, next, removed });
     }
     match changed_vocabulary(&live.vocabularies, &next.vocabularies) {
         Some(vocabulary) => Err(SuccessionError::VocabularyChanged {
@@ -66,16 +130,41 @@ pub fn check(live: &Descriptor, next: &Descriptor) -> Result<(), SuccessionError
     }
 }
 
+/// The values that the live version has and the next has not, sorted.
+#[must_use]
+pub fn removed_values(live: &Descriptor, next: &Descriptor) -> Vec<RemovedValue> {
+    let kept = values_by_name(&next.vocabularies);
+    let mut removed = Vec::new();
+    for (vocabulary, values) in values_by_name(&live.vocabularies) {
+        let kept = kept.get(vocabulary);
+        let gone = values.into_iter().filter(|value| kept.is_none_or(|kept| !kept.contains(value)));
+        removed.extend(gone.map(|value| RemovedValue { vocabulary: vocabulary.to_owned(), value: value.to_owned() }));
+    }
+    removed
+}
+
+/// Removed values in words, the first of them by name.
+#[must_use]
+pub fn name_removed(removed: &[RemovedValue]) -> String {
+    let name = |removed: &RemovedValue| format!("`{}` of `{}`", removed.value, removed.vocabulary);
+    let mut text = removed.iter().take(REMOVED_NAMED_MAX).map(name).collect::<Vec<_>>().join(", ");
+    if let Some(more) = removed.len().checked_sub(REMOVED_NAMED_MAX).filter(|more| *more > 0) {
+        text.push_str(&format!(", and {more} more"));
+    }
+    text
+}
+
 /// The first vocabulary, by name, whose set of values differs; order does not matter.
 fn changed_vocabulary<'a>(live: &'a [Vocabulary], next: &'a [Vocabulary]) -> Option<&'a str> {
-    let sets = |vocabularies: &'a [Vocabulary]| -> BTreeMap<&'a str, std::collections::BTreeSet<&'a str>> {
-        vocabularies
-            .iter()
-            .map(|vocabulary| (vocabulary.name.as_str(), vocabulary.values.iter().map(String::as_str).collect()))
-            .collect()
-    };
-    let (live, next) = (sets(live), sets(next));
+    let (live, next) = (values_by_name(live), values_by_name(next));
     let mut names: Vec<_> = live.keys().chain(next.keys()).copied().collect();
     names.sort_unstable();
     names.into_iter().find(|name| live.get(name) != next.get(name))
+}
+
+fn values_by_name(vocabularies: &[Vocabulary]) -> BTreeMap<&str, BTreeSet<&str>> {
+    vocabularies
+        .iter()
+        .map(|vocabulary| (vocabulary.name.as_str(), vocabulary.values.iter().map(String::as_str).collect()))
+        .collect()
 }

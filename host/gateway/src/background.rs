@@ -1,6 +1,6 @@
 //! What the gateway does without being asked: it follows changes of who is routed and of signing keys, sends mail, probes
-//! live partners once a day, writes down changes of partners' health, suspends whoever is struck out, and forgets codes
-//! that are over and evidence that is old.
+//! live partners once a day, writes down what happens to contracts and to partners' health, suspends whoever is struck out,
+//! and forgets codes that are over and evidence that is old.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,11 +19,13 @@ use intent_gateway_onboarding::{
 };
 use intent_gateway_outbound::health::Health;
 use intent_gateway_routing::calling::forget_attempts;
+use intent_gateway_sandbox::Sandbox;
 use intent_gateway_store::SqlStore;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::contract_events;
 use crate::health::{self, Changes, HealthJournal};
 
 /// How often the store is asked for mail that is due.
@@ -47,6 +49,7 @@ pub(crate) struct Work {
     pub(crate) onboarding: Services,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) store: Arc<SqlStore>,
+    pub(crate) sandbox: Arc<Sandbox>,
     pub(crate) health: Arc<Health>,
     /// What completion reports are verified with.
     pub(crate) keys: Arc<KeyRing>,
@@ -66,8 +69,20 @@ pub(crate) struct Background(JoinSet<()>);
 
 impl Background {
     pub(crate) fn start(work: Work, stop: &CancellationToken) -> Self {
-        let Work { onboarding, clock, store, health, keys, seen, keep_ms, strikes, health_journal, changes, linking } =
-            work;
+        let Work {
+            onboarding,
+            clock,
+            store,
+            sandbox,
+            health,
+            keys,
+            seen,
+            keep_ms,
+            strikes,
+            health_journal,
+            changes,
+            linking,
+        } = work;
         let mut tasks = Tasks { set: JoinSet::new(), stop: stop.clone() };
         let follower = Follower {
             store: store.clone(),
@@ -89,6 +104,8 @@ impl Background {
         tasks.spawn("sweep", move || sweep(sweeper.clone()));
         let results = onboarding.results;
         tasks.spawn("delivered results", move || review_inflation(results.clone()));
+        let log = store.clone();
+        tasks.spawn("contract events", move || contract_events::follow(sandbox.clone(), log.clone()));
         let evidence = store.clone();
         tasks.spawn("evidence", move || forget(clock.clone(), evidence.clone(), keep_ms));
         let (desk, journal) = (onboarding.strikes.clone(), health_journal.clone());

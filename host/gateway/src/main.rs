@@ -3,6 +3,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod background;
+mod contract_events;
 mod health;
 mod issuer_keys;
 mod linking;

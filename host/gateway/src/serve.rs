@@ -36,6 +36,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::background::{Background, Work};
+use crate::contract_events;
 use crate::health::{Changes, HealthJournal};
 use crate::issuer_keys;
 use crate::linking::{LinkingPorts, LinkingTasks, linking};
@@ -74,13 +75,29 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     let mut strikes = StrikeWatch::default();
     let recalled = onboarding.strikes.recall(&*store, &*health.of, &mut strikes).await;
     recalled.context("the strikes against partners cannot be read")?;
+    // Likewise: what the start itself has done to contracts is in the audit log before anybody reads it.
+    if let Err(error) = contract_events::write_pending(&sandbox, &*store).await {
+        tracing::error!(error, "events of contracts could not be written to the audit log yet");
+    }
     let server = address.listen(router(state), draining.clone())?;
     let stop = CancellationToken::new();
     let watchers = telemetry.serve(scrape_address, &stop)?;
     let keep_ms = config.evidence.keep_ms();
     let HealthParts { of, journal: health_journal, changes } = health;
-    let work =
-        Work { onboarding, clock, store, health: of, keys, seen, keep_ms, strikes, health_journal, changes, linking };
+    let work = Work {
+        onboarding,
+        clock,
+        store,
+        sandbox: sandbox.clone(),
+        health: of,
+        keys,
+        seen,
+        keep_ms,
+        strikes,
+        health_journal,
+        changes,
+        linking,
+    };
     let background = Background::start(work, &stop);
     intent_gateway_cli::print(&format!("listening on http://{}", server.local_addr()));
     tracing::info!(address = %server.local_addr(), version = env!("CARGO_PKG_VERSION"), "serving");

@@ -8,19 +8,26 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
-use intent_gateway_api::contracts::{LoadFailure, LoadFailures, LoadedVersion, LoadedVersions};
+use intent_gateway_api::contracts::{
+    LoadFailure, LoadFailures, LoadOutcome, LoadedVersion, LoadedVersions, RemovedValues,
+};
 use intent_gateway_api::evidence::{FindingsSummary, PartnerFindings};
 use intent_gateway_api::partners::{PartnerEntry, PartnerList};
+use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::error::chain;
+use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
-use intent_gateway_domain::ports::Origin;
-use intent_gateway_onboarding::OnboardingError;
+use intent_gateway_domain::pointer;
+use intent_gateway_domain::succession::{Removal, RemovedValue};
+use intent_gateway_domain::versions::{ContractAdminError, LoadOrder, Loaded, Origin};
+use intent_gateway_onboarding::{OnboardingError, ValueUse, find_value_use};
 use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
+use crate::acting::Team;
 use crate::auth::Caller;
 use crate::body::{self, WASM};
 use crate::error::{Code, ErrorBody, Refusal};
@@ -31,6 +38,8 @@ use crate::wire;
 pub(crate) const CONCURRENT_UPLOADS_MAX: usize = 2;
 /// Wait for the body of an upload.
 const UPLOAD_BODY_TIMEOUT: Duration = Duration::from_secs(120);
+/// Code of each value that a refused version would take out.
+const VALUE_REMOVED: &str = "VALUE_REMOVED";
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default()
@@ -59,6 +68,8 @@ async fn list_contracts(State(app): State<Arc<App>>) -> Result<Response, Refusal
 struct LoadQuery {
     #[serde(default = "yes")]
     activate: bool,
+    #[serde(default)]
+    allow_removed_values: bool,
 }
 
 fn yes() -> bool {
@@ -68,15 +79,20 @@ fn yes() -> bool {
 /// Loads a contract.
 ///
 /// When the call returns 200 or 201 with `live` true, every later search is served by this version. When it
-/// returns an error, the version before it goes on serving.
+/// returns an error, the version before it goes on serving. A component that was loaded before stays as it is, live or not:
+/// `note` says how to make it live. A version that takes values out of vocabularies is refused with
+/// `VOCABULARY_VALUES_REMOVED` unless `allow_removed_values` is true; either answer says which values go and who uses them.
 #[utoipa::path(
     post, path = "/api/v1/admin/contracts", tag = "admin",
-    params(("activate" = Option<bool>, Query, description = "Make it live; true when absent")),
+    params(
+        ("activate" = Option<bool>, Query, description = "Make a new version live; true when absent"),
+        ("allow_removed_values" = Option<bool>, Query, description = "Values of vocabularies may go; false when absent"),
+    ),
     request_body(content = String, content_type = "application/wasm", description = "The component"),
     security(("bearer" = ["admin"])),
     responses(
-        (status = 200, description = "This very component was loaded before", body = LoadedVersion),
-        (status = 201, description = "Loaded", body = LoadedVersion),
+        (status = 200, description = "This very component was loaded before", body = LoadOutcome),
+        (status = 201, description = "Loaded", body = LoadOutcome),
         (status = 422, description = "Not taken; the code and message say why", body = ErrorBody),
     )
 )]
@@ -84,24 +100,67 @@ async fn load_contract(
     State(app): State<Arc<App>>,
     query: Result<Query<LoadQuery>, QueryRejection>,
     Extension(caller): Extension<Caller>,
+    Team(team): Team,
     request: Request,
 ) -> Result<Response, Refusal> {
-    let Query(LoadQuery { activate }) = query.map_err(|_| {
-        Refusal::new(Code::InvalidRequest).message("The only query parameter is `activate`, `true` or `false`.")
+    let Query(LoadQuery { activate, allow_removed_values }) = query.map_err(|_| {
+        Refusal::new(Code::InvalidRequest)
+            .message("The query parameters are `activate` and `allow_removed_values`, each `true` or `false`.")
     })?;
     body::require_media_type(request.headers(), WASM)?;
     let _slot = app.uploads.try_acquire().map_err(|_| Code::Overloaded)?;
     let component = body::read(request.into_body(), CONTRACT_MAX_BYTES, UPLOAD_BODY_TIMEOUT).await?;
-    let digest = Digest::of(&component);
-    let known = app.admin.versions().iter().any(|version| version.digest == digest);
     let admin = app.admin.clone();
-    let origin = Origin::Upload(caller.name());
+    let removal = if allow_removed_values { Removal::Allowed } else { Removal::Refused };
+    let order = LoadOrder { origin: Origin::Upload(caller.name()), by: team, activate, removal };
     // In a task of its own: a caller that leaves must not stop a load half-way.
-    let load = tokio::spawn(async move { admin.load(component, origin, activate).await });
-    let loaded = join(load.await)??;
-    tracing::info!(intent = loaded.intent, version = loaded.version, %digest, live = loaded.live, "contract uploaded");
+    let load = tokio::spawn(async move { admin.load(component, order).await });
+    let Loaded { version, known, removed } = match join(load.await)? {
+        Ok(loaded) => loaded,
+        Err(error) => return Err(refuse_load(&app, error).await),
+    };
+    let (digest, live) = (version.digest, version.live);
+    tracing::info!(intent = version.intent, version = version.version, %digest, live, known, "contract uploaded");
+    let removed_values = find_removed(&app, &version.intent, &removed).await;
+    let note = (known && !live).then(|| {
+        format!(
+            "This very component was loaded before and is not live. Loading it again changes nothing; to make it live, \
+             call POST /api/v1/admin/contracts/{digest}/activate."
+        )
+    });
+    let outcome = LoadOutcome { version: LoadedVersion::from(version), known, note, removed_values };
     let status = if known { StatusCode::OK } else { StatusCode::CREATED };
-    wire::json(status, &LoadedVersion::from(loaded), wire::SMALL_BYTES)
+    wire::json(status, &outcome, wire::SMALL_BYTES)
+}
+
+/// The refusal of a load; where values of vocabularies would go, with who uses each.
+async fn refuse_load(app: &App, error: ContractAdminError) -> Refusal {
+    let removed = match &error {
+        ContractAdminError::Rejected(failure) => {
+            find_removed(app, failure.intent.as_deref().unwrap_or_default(), &failure.removed).await
+        }
+        ContractAdminError::Unknown(_) | ContractAdminError::Storage(_) => None,
+    };
+    let refusal = Refusal::from(error);
+    let Some(RemovedValues { values, rankings_read, .. }) = removed else { return refusal };
+    let violation = |value: &intent_gateway_api::contracts::RemovedValue| Violation {
+        pointer: pointer::child(&pointer::child("/vocabularies", &value.vocabulary), &value.value),
+        code: VALUE_REMOVED.to_owned(),
+        message: value.describe(rankings_read),
+    };
+    refusal.violations(values.iter().map(violation).collect())
+}
+
+/// Who uses the values that a version takes out; none where it takes out none. While the store fails nothing was read, which
+/// the answer says: the load itself has been decided by now.
+async fn find_removed(app: &App, intent: &str, removed: &[RemovedValue]) -> Option<RemovedValues> {
+    let intent = IntentId::parse(intent).ok().filter(|_| !removed.is_empty())?;
+    let found = find_value_use(&*app.store, &*app.evidence, &intent, removed).await;
+    let found = found.unwrap_or_else(|error| {
+        tracing::error!(error = %chain(&error), "who uses the values that go could not be read");
+        ValueUse::unread(removed)
+    });
+    Some(found.into())
 }
 
 /// Makes a loaded version live: a release, or a rollback.
@@ -115,11 +174,15 @@ async fn load_contract(
         (status = 422, description = "Not taken; the code and message say why", body = ErrorBody),
     )
 )]
-async fn activate_contract(State(app): State<Arc<App>>, Path(digest): Path<String>) -> Result<Response, Refusal> {
+async fn activate_contract(
+    State(app): State<Arc<App>>,
+    Path(digest): Path<String>,
+    Team(team): Team,
+) -> Result<Response, Refusal> {
     let digest: Digest =
         digest.parse().map_err(|error| Refusal::new(Code::NotFound).message(format!("No such contract: {error}.")))?;
     let admin = app.admin.clone();
-    let activation = tokio::spawn(async move { admin.activate(digest).await });
+    let activation = tokio::spawn(async move { admin.activate(digest, team).await });
     let activated = join(activation.await)??;
     tracing::info!(intent = activated.intent, version = activated.version, %digest, "contract activated");
     wire::json(StatusCode::OK, &LoadedVersion::from(activated), wire::SMALL_BYTES)
@@ -135,12 +198,15 @@ async fn activate_contract(State(app): State<Arc<App>>, Path(digest): Path<Strin
         (status = 404, description = "`INVALID_INTENT`: no live intent of that name", body = ErrorBody),
     )
 )]
-async fn unload_intent(State(app): State<Arc<App>>, Path(intent): Path<String>) -> Result<Response, Refusal> {
-    if app.searcher.contracts.live(&intent).is_none() {
-        return Err(Code::InvalidIntent.into());
-    }
+async fn unload_intent(
+    State(app): State<Arc<App>>,
+    Path(intent): Path<String>,
+    Team(team): Team,
+) -> Result<Response, Refusal> {
+    let live = app.searcher.contracts.live(&intent).ok_or(Code::InvalidIntent)?;
+    let intent = live.descriptor().intent.to_string();
     let (admin, name) = (app.admin.clone(), intent.clone());
-    join(tokio::spawn(async move { admin.unload(&name).await }).await)??;
+    join(tokio::spawn(async move { admin.unload(&name, team).await }).await)??;
     tracing::info!(intent, "intent unloaded");
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -20,7 +20,7 @@ pub(crate) use intent_gateway_api::error::{ErrorBody, ErrorDetail};
 use intent_gateway_domain::contract::{Descriptor, Refusal as ContractRefusal, Violation};
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::platform_code::{INVALID_INTENT, PlatformCode};
-use intent_gateway_domain::ports::ContractAdminError;
+use intent_gateway_domain::versions::ContractAdminError;
 use intent_gateway_routing::pinned::PinnedFailure;
 use intent_gateway_routing::search::SearchError;
 

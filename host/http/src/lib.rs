@@ -16,6 +16,7 @@ pub mod error;
 mod findings;
 mod linking;
 mod metrics;
+mod naming;
 mod openapi;
 mod ops;
 mod orchestrator;

@@ -18,6 +18,7 @@ use utoipa_axum::routes;
 use crate::App;
 use crate::body::{Json, JsonText};
 use crate::error::{Code, ErrorBody, Refusal};
+use crate::naming::NamedIntent;
 use crate::request_id::RequestId;
 use crate::server::Reading;
 use crate::streams;
@@ -91,7 +92,8 @@ async fn classify(
 
 /// Searches: checks the request, asks the partners, ranks what they offer.
 ///
-/// The body is the intent's own input; its JSON Schema is `request_schema` of the intent. One partner's trouble
+/// The body is the intent's own input; its JSON Schema is `request_schema` of the intent. An alias in path or body means the
+/// intent that has it, and the answer names that. One partner's trouble
 /// never sinks the search: `partners` says who answered, failed or was left out, and why.
 ///
 /// With `Accept: text/event-stream` the answer is a stream of server-sent events: after a partner's answer a `snapshot` with the
@@ -129,9 +131,10 @@ async fn search(
     JsonText(body): JsonText,
 ) -> Result<Response, Refusal> {
     let user = tools::user(&headers)?;
+    let intent = NamedIntent::of(&app, intent);
     let request = SearchRequest {
-        intent: &intent,
-        body: &body,
+        intent: &intent.name,
+        body: &intent.document(&body),
         user: user.as_ref(),
         fallback_request_id: request_id.as_str().to_owned(),
         trace: Some(trace),

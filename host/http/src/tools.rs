@@ -16,6 +16,7 @@ use utoipa_axum::routes;
 use crate::App;
 use crate::body::Json;
 use crate::error::{Code, ErrorBody, Refusal};
+use crate::naming::NamedIntent;
 use crate::request_id::RequestId;
 use crate::wire;
 
@@ -78,17 +79,18 @@ async fn call_tool(
     Json(request): Json<ToolRequest>,
 ) -> Result<Response, Refusal> {
     let user = user(&headers)?;
+    let intent = NamedIntent::of(&app, intent);
     let call = CallRequest {
-        intent: &intent,
+        intent: &intent.name,
         tool: &tool,
         reference: &request.reference,
-        arguments: request.arguments.get(),
+        arguments: &intent.document(request.arguments.get()),
         user: user.as_ref(),
         fallback_request_id: request_id.as_str(),
         trace: Some(&trace),
         listener: None,
     };
     let outcome = app.caller.call(call).await?;
-    let answer = ToolAnswer::of(&intent, &tool, &outcome);
+    let answer = ToolAnswer::of(&intent.name, &tool, &outcome);
     wire::json(StatusCode::OK, &answer, answer.estimate_bytes())
 }

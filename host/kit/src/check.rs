@@ -7,7 +7,7 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
 use intent_gateway_domain::ports::Contract as _;
-use intent_gateway_domain::succession::{self, SuccessionError};
+use intent_gateway_domain::succession::{self, Removal, SuccessionError, name_removed};
 use intent_gateway_sandbox::{LoadError, LoadedContract};
 use serde::Serialize;
 
@@ -222,18 +222,25 @@ fn version(descriptor: &Descriptor, digest: Digest, against: Option<&Loaded>) ->
     if loaded.versions.iter().any(|(_, known)| *known == digest) {
         return check("version", format!("this very component of {number} is loaded already"), Vec::new());
     }
-    let mut problems = Vec::new();
+    let (mut problems, mut removed) = (Vec::new(), Vec::new());
     let reused = loaded.versions.iter().any(|(other, _)| other == number);
     if let Some(live) = &loaded.live {
         // The rules look at nothing else of the live version.
         let before =
             Descriptor { version: live.version.clone(), vocabularies: live.vocabularies.clone(), ..descriptor.clone() };
-        problems.extend(succession::check(&before, descriptor).err().map(|error| error.to_string()));
+        // Whoever ships it says whether values may go; here it is told.
+        problems.extend(succession::check(&before, descriptor, Removal::Allowed).err().map(|error| error.to_string()));
+        removed = succession::removed_values(&before, descriptor);
     }
     if reused && problems.is_empty() {
         problems.push(SuccessionError::VersionReused(number.clone()).to_string());
     }
     let seen = match &loaded.live {
+        Some(live) if problems.is_empty() && !removed.is_empty() => format!(
+            "{number} after the live {}; it removes {}, so it is taken only with `allow_removed_values=true`",
+            live.version,
+            name_removed(&removed)
+        ),
         Some(live) => format!("{number} after the live {}", live.version),
         None => format!("{number}, the first to go live"),
     };
@@ -372,6 +379,9 @@ mod tests {
         let first = loaded(Some(live("1.0.0", &["a"])));
         assert_eq!(of(&next("1.0.1", &["a"]), &first).outcome, Outcome::Passed);
         assert_eq!(of(&next("1.1.0", &["a", "b"]), &first).outcome, Outcome::Passed);
+        let removing = of(&next("1.1.0", &["b"]), &first);
+        assert_eq!(removing.outcome, Outcome::Passed, "whoever ships it decides");
+        assert!(removing.seen.contains("it removes `a` of `kind`"), "{}", removing.seen);
         for (number, values) in [("1.0.0", ["a"]), ("0.9.0", ["a"]), ("1.0.1", ["b"])] {
             assert_eq!(of(&next(number, &values), &first).problems.len(), 1, "{number}");
         }

@@ -59,11 +59,13 @@ impl Inspection {
     fn identity(&self, page: &mut Page) {
         let descriptor = &self.descriptor;
         let none = |names: &[String], none: &str| if names.is_empty() { none.to_owned() } else { names.join(", ") };
+        let aliases: Vec<_> = descriptor.aliases.iter().map(ToString::to_string).collect();
         page.heading(&format!("{} {}", descriptor.intent, descriptor.version));
         let size = u64::try_from(self.component_bytes).unwrap_or(u64::MAX);
         page.pairs(&[
             ("title", descriptor.title.clone()),
             ("summary", descriptor.summary.clone()),
+            ("also named", none(&aliases, "nothing else")),
             ("agent", descriptor.agent.clone()),
             ("digest", self.digest.to_string()),
             ("size", bytes(size)),

@@ -106,6 +106,7 @@ pub(crate) fn descriptor() -> Descriptor {
                 "status": {"type": "string", "description": "How the order ended."},
             }})),
         },
+        aliases: Vec::new(),
         data_lifetimes: vec![DataLifetime { data: "menus".to_owned(), seconds: 3_600 }],
         go_live: go_live(),
         cues: vec!["tea".to_owned()],

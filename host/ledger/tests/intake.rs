@@ -8,7 +8,7 @@ use intent_gateway_domain::contract::CheckedCompletion;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{ContractError, ContractFault};
 use intent_gateway_domain::findings::{Finding, Severity, Source};
-use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
 use intent_gateway_domain::receipt::QuotedOptions;
 use intent_gateway_domain::secret::Secret;
@@ -324,6 +324,26 @@ fn a_report_that_was_held_up_is_told_and_one_that_nobody_signed_is_not() {
         ["TIMESTAMP_OUT_OF_WINDOW"]
     );
     assert_eq!(found[0].external_id.as_deref(), Some("BK-1"));
+}
+
+#[test]
+fn a_report_is_the_same_by_whichever_name_of_its_intent() {
+    let world = World::new(&["1.0.0"]);
+    let mut declared = descriptor("1.1.0");
+    declared.aliases = vec![IntentId::parse("other.find_things").expect("sound")];
+    let contract = ScriptedContract::new(declared).with_digest(Digest::of(b"1.1.0"));
+    world.contracts.activate(Arc::new(contract.on_check_completion(|_, report, quoted| {
+        assert!(!report.contains("other.find_things"), "no contract meets an alias");
+        judge(report, quoted)
+    })));
+    let first = world.send(&with("intent", json!("other.find_things"))).expect("taken");
+    let entry = world.entries().pop().expect("booked");
+    assert_eq!(entry.posting.intent.as_str(), "test.find_things");
+    assert_eq!(world.send(&report().to_string()).expect("the same report"), first);
+    let mut other = report();
+    (other["intent"], other["gst_inr"]) = (json!("other.find_things"), json!(1));
+    assert_eq!(code(world.send(&other.to_string())), "IDEMPOTENCY_CONFLICT");
+    assert_eq!(world.entries().len(), 1);
 }
 
 #[test]

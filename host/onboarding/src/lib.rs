@@ -36,6 +36,7 @@ mod test_calls;
 #[cfg(test)]
 pub(crate) mod tests;
 mod text;
+mod value_use;
 mod webhooks;
 
 pub use accounts::{Accounts, CodeSent, POLICY_URL, SignedIn};
@@ -61,6 +62,7 @@ pub use submissions::Submitted;
 pub use test_calls::TestCalls;
 pub use test_calls::{IntentSample, TestCall};
 pub use text::TEXT_MAX_CHARS;
+pub use value_use::{PARTNERS_NAMED_MAX, UsedValue, ValueUse, find_value_use};
 pub use webhooks::{IssuedWebhookKey, URL_MAX_BYTES, Webhooks};
 
 /// Settings of onboarding.

@@ -18,6 +18,8 @@ const WEIGHT_SUM_TOLERANCE: f64 = 1e-9;
 const BAND_FACTOR_MAX: f64 = 100.0;
 /// Longest cue in bytes, as it is searched for in every utterance.
 const CUE_MAX_BYTES: usize = 100;
+/// Other names of one intent.
+const ALIASES_MAX: usize = 16;
 /// Cues of one contract, as all of them are held in the index of all contracts.
 const CUES_MAX: usize = 500;
 
@@ -43,6 +45,7 @@ pub(crate) fn checked(descriptor: wit::Descriptor) -> Result<domain::Descriptor,
     orders_tools(&descriptor.tools, &mut problems);
     errors(&descriptor, &mut problems);
     cues(&descriptor.cues, &mut problems);
+    let aliases = aliases(&descriptor, &mut problems);
     for other in descriptor.pairs.iter().chain(&descriptor.elsewhere) {
         problems.unless(IntentId::parse(other).is_ok(), || format!("`{other}` is no intent identifier"));
     }
@@ -52,6 +55,7 @@ pub(crate) fn checked(descriptor: wit::Descriptor) -> Result<domain::Descriptor,
     match (id, version, completion, problems.0.is_empty()) {
         (Some(intent), Some(version), Some(completion), true) => Ok(domain::Descriptor {
             intent,
+            aliases,
             version,
             domain: descriptor.domain,
             agent: descriptor.agent,
@@ -74,6 +78,21 @@ pub(crate) fn checked(descriptor: wit::Descriptor) -> Result<domain::Descriptor,
         }),
         _ => Err(problems.0),
     }
+}
+
+/// The other names of the intent: well formed, each once, and none that the contract itself takes for something else.
+fn aliases(descriptor: &wit::Descriptor, problems: &mut Problems) -> Vec<IntentId> {
+    let wit::Descriptor { intent, aliases, pairs, elsewhere, .. } = descriptor;
+    problems.unless(aliases.len() <= ALIASES_MAX, || format!("more than {ALIASES_MAX} aliases"));
+    problems.unique("alias", aliases.iter());
+    for alias in aliases {
+        let other = alias == intent || pairs.contains(alias) || elsewhere.contains(alias);
+        problems
+            .unless(!other, || format!("the alias `{alias}` is the intent itself, or among `pairs` or `elsewhere`"));
+    }
+    let parse =
+        |alias: &String| IntentId::parse(alias).map_err(|error| problems.add(format!("an alias: {error}"))).ok();
+    aliases.iter().filter_map(parse).collect()
 }
 
 /// All that is wrong with a descriptor, in sentences.

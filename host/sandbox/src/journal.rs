@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use intent_gateway_domain::ports::LoadFailure;
+use intent_gateway_domain::versions::LoadFailure;
 
 /// Failures kept; the oldest go first.
 const FAILURES_KEPT: usize = 100;

@@ -2,9 +2,9 @@
 //!
 //! The way of a component: `loading` recognises, compiles (or takes from `cache`), checks the interface
 //! (`abi`), the descriptor (`descriptor`, `golive`) and the contract's own `examples`; `registry` decides whether it
-//! may follow what is loaded; `sandbox` writes it to `library` and publishes it. The way of a call: a
-//! `registry::Version` counts it, `contract` speaks the domain's types, `component` makes a fresh `instance`
-//! under the limits of `engine`, `checks` looks at what came back.
+//! may follow what is loaded; `sandbox` writes it to `library`, with what has happened to each version (`history`), and
+//! publishes it. The way of a call: a `registry::Version` counts it, `contract` speaks the domain's types, `component`
+//! makes a fresh `instance` under the limits of `engine`, `checks` looks at what came back.
 //!
 //! Invariants:
 //! - No instance serves two calls. Limits and deadline are set before anything of the guest runs.
@@ -26,6 +26,7 @@ mod examples;
 mod failure;
 mod files;
 mod golive;
+mod history;
 mod instance;
 mod journal;
 mod library;

@@ -5,13 +5,19 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use intent_gateway_domain::audit::Actor;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::versions::{Origin, VersionEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::files;
+use crate::history::{Outbox, Provenance};
 
 /// Version of the layout of `live.json`.
-const LAYOUT: u32 = 1;
+const LAYOUT: u32 = 2;
+/// The layout before versions had a history.
+const LAYOUT_WITHOUT_HISTORY: u32 = 1;
 
 /// The state folder. Only one gateway may use it at a time.
 pub(crate) struct Library {
@@ -28,6 +34,8 @@ pub(crate) struct StoredComponent {
     layout: u32,
     /// By intent.
     pub(crate) intents: BTreeMap<String, KeptIntent>,
+    /// Events that the audit log has not taken yet.
+    pub(crate) events: Outbox,
 }
 
 /// What is kept of one intent.
@@ -39,12 +47,63 @@ pub(crate) struct KeptIntent {
     /// The versions that served before, latest last.
     pub(crate) previous: Vec<Digest>,
     /// All versions, in the order in which they were loaded.
-    pub(crate) versions: Vec<Digest>,
+    pub(crate) versions: Vec<KeptVersion>,
+}
+
+/// What is kept of one version besides its component.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KeptVersion {
+    pub(crate) digest: Digest,
+    pub(crate) provenance: Provenance,
+    /// Oldest first.
+    pub(crate) history: Vec<VersionEvent>,
 }
 
 impl StoredComponent {
-    pub(crate) fn new(intents: BTreeMap<String, KeptIntent>) -> Self {
-        Self { layout: LAYOUT, intents }
+    pub(crate) fn new(intents: BTreeMap<String, KeptIntent>, events: Outbox) -> Self {
+        Self { layout: LAYOUT, intents, events }
+    }
+}
+
+/// The layout alone, whatever else there is.
+#[derive(Deserialize)]
+struct LayoutOnly {
+    layout: u32,
+}
+
+/// `live.json` as it was before versions had a history.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WithoutHistory {
+    #[serde(rename = "layout")]
+    _layout: u32,
+    intents: BTreeMap<String, IntentWithoutHistory>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct IntentWithoutHistory {
+    live: Option<Digest>,
+    previous: Vec<Digest>,
+    versions: Vec<Digest>,
+}
+
+impl WithoutHistory {
+    /// The same with what can still be told of each version: that it was kept until `now`.
+    fn complete(self, now: Timestamp) -> StoredComponent {
+        let version = |digest| KeptVersion {
+            digest,
+            provenance: Provenance { origin: Origin::Kept, loaded_at_ms: now, loaded_by: Actor::gateway() },
+            history: Vec::new(),
+        };
+        let complete = |intent: IntentWithoutHistory| KeptIntent {
+            live: intent.live,
+            previous: intent.previous,
+            versions: intent.versions.into_iter().map(version).collect(),
+        };
+        let intents = self.intents.into_iter().map(|(name, intent)| (name, complete(intent))).collect();
+        StoredComponent::new(intents, Outbox::default())
     }
 }
 
@@ -97,18 +156,24 @@ impl Library {
     }
 
     /// What was kept; nothing at the first start.
-    pub(crate) fn read_kept(&self) -> Result<StoredComponent, StateError> {
+    pub(crate) fn read_kept(&self, now: Timestamp) -> Result<StoredComponent, StateError> {
         let path = self.live.clone();
         let text = match fs::read(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(StoredComponent::new(BTreeMap::new())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(StoredComponent::new(BTreeMap::new(), Outbox::default()));
+            }
             Err(cause) => return Err(StateError::Io { path, cause }),
         };
-        match serde_json::from_slice::<StoredComponent>(&text) {
-            Ok(kept) if kept.layout == LAYOUT => Ok(kept),
-            Ok(kept) => Err(StateError::Layout { path, found: kept.layout }),
-            Err(cause) => Err(StateError::Damaged { path, cause }),
-        }
+        let read = match serde_json::from_slice::<LayoutOnly>(&text).map(|kept| kept.layout) {
+            Ok(LAYOUT) => serde_json::from_slice(&text),
+            Ok(LAYOUT_WITHOUT_HISTORY) => {
+                serde_json::from_slice::<WithoutHistory>(&text).map(|kept| kept.complete(now))
+            }
+            Ok(found) => return Err(StateError::Layout { path, found }),
+            Err(cause) => Err(cause),
+        };
+        read.map_err(|cause| StateError::Damaged { path, cause })
     }
 
     /// Replaces what is kept; it survives a power cut once this returns.

@@ -8,7 +8,8 @@ use bytes::Bytes;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::chain;
-use intent_gateway_domain::ports::{Contract as _, LoadFailure, Origin};
+use intent_gateway_domain::ports::Contract as _;
+use intent_gateway_domain::versions::{LoadFailure, Origin};
 use wasmtime::component::Component;
 
 use crate::cache::CompiledCache;
@@ -47,6 +48,10 @@ impl Rejected {
             version,
             code: self.error.code().to_owned(),
             message: chain(&self.error),
+            removed: match &self.error {
+                LoadError::Succession(error) => error.removed().to_vec(),
+                _ => Vec::new(),
+            },
         }
     }
 }

@@ -4,14 +4,14 @@
 //! functions here make the next one. [`Published`], it also knows which utterances wake which contracts.
 //! Publishing it is one store by the sandbox.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
+use intent_gateway_domain::alias;
 use intent_gateway_domain::classify::CueIndex;
-use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{
     CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
     PreparedRequest, SearchSample,
@@ -19,14 +19,16 @@ use intent_gateway_domain::contract::{
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{ContractError, ContractFault};
 use intent_gateway_domain::id::IntentId;
-use intent_gateway_domain::ports::{Contract, LoadedVersion, Origin};
-use intent_gateway_domain::succession::{self, SuccessionError};
+use intent_gateway_domain::ports::Contract;
+use intent_gateway_domain::succession::{self, Removal, RemovedValue, SuccessionError};
 use intent_gateway_domain::telemetry;
+use intent_gateway_domain::versions::{LoadedVersion, VersionAct};
 use tokio::sync::mpsc;
 
 use crate::contract::LoadedContract;
 use crate::engine::Lane;
-use crate::library::{KeptIntent, StoredComponent};
+use crate::history::{Doing, Happened, Histories, Provenance};
+use crate::library::{KeptIntent, KeptVersion};
 
 /// The functions that serve requests.
 #[derive(Clone, Copy)]
@@ -44,8 +46,7 @@ const FUNCTIONS: usize = 5;
 /// A loaded version of a contract, with what is counted of it.
 pub(crate) struct Version {
     pub(crate) contract: LoadedContract,
-    pub(crate) origin: Origin,
-    pub(crate) loaded_at_ms: Timestamp,
+    pub(crate) provenance: Provenance,
     pub(crate) component_bytes: usize,
     calls: AtomicU64,
     faults: AtomicU64,
@@ -59,16 +60,14 @@ pub(crate) struct Version {
 impl Version {
     pub(crate) fn new(
         contract: LoadedContract,
-        origin: Origin,
-        loaded_at_ms: Timestamp,
+        provenance: Provenance,
         component_bytes: usize,
         faults_before_rollback: u32,
         failing: mpsc::Sender<Digest>,
     ) -> Self {
         Self {
             contract,
-            origin,
-            loaded_at_ms,
+            provenance,
             component_bytes,
             calls: AtomicU64::new(0),
             faults: AtomicU64::new(0),
@@ -89,15 +88,19 @@ impl Version {
         }
     }
 
-    pub(crate) fn summary(&self, live: bool) -> LoadedVersion {
+    /// What is told of it, but for its history.
+    fn summary(&self, live: bool) -> LoadedVersion {
         let descriptor = self.contract.descriptor();
+        let Provenance { origin, loaded_at_ms, loaded_by } = self.provenance.clone();
         LoadedVersion {
             intent: descriptor.intent.as_str().to_owned(),
             version: descriptor.version.to_string(),
             digest: self.contract.digest(),
             live,
-            origin: self.origin.clone(),
-            loaded_at_ms: self.loaded_at_ms,
+            origin,
+            loaded_at_ms,
+            loaded_by,
+            history: Vec::new(),
             component_bytes: self.component_bytes,
             calls: self.calls.load(Ordering::Relaxed),
             faults: self.faults.load(Ordering::Relaxed),
@@ -237,9 +240,22 @@ pub(crate) struct Intent {
     pub(crate) previous: Vec<Digest>,
     /// All versions, in the order in which they were loaded.
     pub(crate) versions: Vec<Arc<Version>>,
+    pub(crate) histories: Histories,
 }
 
 impl Intent {
+    fn summary(&self, version: &Version) -> LoadedVersion {
+        let digest = version.digest();
+        LoadedVersion { history: self.histories.of(digest), ..version.summary(self.is_live(digest)) }
+    }
+
+    /// Notes what happened to a version.
+    fn note(&mut self, version: &Arc<Version>, act: VersionAct, doing: &Doing, happened: &mut Happened) {
+        let event = doing.event(act);
+        self.histories.add(version.digest(), event.clone());
+        happened.push((Arc::clone(version), event));
+    }
+
     fn is_live(&self, digest: Digest) -> bool {
         self.live.as_ref().is_some_and(|live| live.digest() == digest)
     }
@@ -267,6 +283,7 @@ impl Intent {
             let Some(oldest) = self.versions.iter().position(|version| !self.is_live(version.digest())) else { break };
             let digest = self.versions.remove(oldest).digest();
             self.previous.retain(|previous| *previous != digest);
+            self.histories.forget(digest);
             evicted.push(digest);
         }
         evicted
@@ -304,66 +321,80 @@ impl Snapshot {
         let summaries = |intent: &Intent| {
             let mut versions = intent.versions.clone();
             versions.sort_by(|a, b| a.descriptor().version.cmp(&b.descriptor().version));
-            versions.into_iter().map(|version| version.summary(intent.is_live(version.digest()))).collect::<Vec<_>>()
+            versions.into_iter().map(|version| intent.summary(&version)).collect::<Vec<_>>()
         };
         self.intents.values().flat_map(summaries).collect()
     }
 
-    /// The next snapshot with a new version in it, and the versions that had to go for it. A version number names
-    /// one content among all that is loaded, and a new version must be able to follow the live one.
-    pub(crate) fn with(
-        &self,
-        version: &Arc<Version>,
-        activate: bool,
-        kept: usize,
-    ) -> Result<(Self, Vec<Digest>), SuccessionError> {
+    /// What is told of a loaded version.
+    pub(crate) fn summary(&self, digest: Digest) -> Option<LoadedVersion> {
+        let intent = self.intents.get(self.version(digest)?.id())?;
+        Some(intent.summary(intent.version(digest)?))
+    }
+
+    /// The next snapshot with a new version in it. A version number names one content among all that is loaded, and a new
+    /// version must be able to follow the live one.
+    pub(crate) fn with(&self, new: &NewVersion<'_>, doing: &Doing) -> Result<Addition, SuccessionError> {
+        let NewVersion { version, activate, removal, kept } = *new;
         let mut next = self.clone();
         let intent = next.intents.entry(version.id().clone()).or_default();
         let number = &version.descriptor().version;
         if intent.versions.iter().any(|other| other.descriptor().version == *number) {
             return Err(SuccessionError::VersionReused(number.clone()));
         }
+        let others = self.intents.values().flat_map(|other| &other.versions);
+        alias::check(version.descriptor(), others.map(|other| other.descriptor()))?;
+        let mut removed = Vec::new();
         if let Some(live) = &intent.live {
-            succession::check(live.descriptor(), version.descriptor())?;
+            succession::check(live.descriptor(), version.descriptor(), removal)?;
+            removed = succession::removed_values(live.descriptor(), version.descriptor());
         }
+        let mut happened = Vec::new();
         intent.versions.push(Arc::clone(version));
+        intent.note(version, VersionAct::Loaded, doing, &mut happened);
         if activate {
             intent.serve(Arc::clone(version));
+            intent.note(version, VersionAct::WentLive, doing, &mut happened);
         }
         // The newcomer is last and the bound at least two, so neither it nor the live one goes.
         let evicted = intent.shrink(kept);
-        Ok((next, evicted))
+        Ok(Addition { change: Change { next, happened }, evicted, removed })
     }
 
     /// The next snapshot in which a loaded version serves.
-    pub(crate) fn find_serving(&self, digest: Digest) -> Option<(Self, Arc<Version>)> {
+    pub(crate) fn find_serving(&self, digest: Digest, doing: &Doing) -> Option<(Change, Arc<Version>)> {
         let version = Arc::clone(self.version(digest)?);
-        let mut next = self.clone();
-        next.intents.get_mut(version.id())?.serve(Arc::clone(&version));
-        Some((next, version))
+        let (mut next, mut happened) = (self.clone(), Vec::new());
+        let intent = next.intents.get_mut(version.id())?;
+        intent.serve(Arc::clone(&version));
+        intent.note(&version, VersionAct::WentLive, doing, &mut happened);
+        Some((Change { next, happened }, version))
     }
 
     /// The next snapshot in which an intent is out of service.
-    pub(crate) fn without(&self, intent: &str) -> Option<Self> {
-        let mut next = self.clone();
+    pub(crate) fn without(&self, intent: &str, doing: &Doing) -> Option<Change> {
+        let (mut next, mut happened) = (self.clone(), Vec::new());
         let entry = next.intents.get_mut(intent)?;
-        let last = entry.live.take()?.digest();
-        entry.previous.push(last);
-        Some(next)
+        let last = entry.live.take()?;
+        entry.previous.push(last.digest());
+        entry.note(&last, VersionAct::LeftService, doing, &mut happened);
+        Some(Change { next, happened })
     }
 
     /// The next snapshot in which a live version has given way to the last good one, which is returned too.
-    pub(crate) fn rolled_back(&self, failing: Digest) -> Option<(Self, Arc<Version>)> {
-        let id = self.version(failing)?.id().clone();
-        let mut next = self.clone();
-        let intent = next.intents.get_mut(&id)?;
+    pub(crate) fn rolled_back(&self, failing: Digest, doing: &Doing) -> Option<(Change, Arc<Version>)> {
+        let failed = Arc::clone(self.version(failing)?);
+        let (mut next, mut happened) = (self.clone(), Vec::new());
+        let intent = next.intents.get_mut(failed.id())?;
         if !intent.is_live(failing) {
             return None;
         }
         let good = intent.last_good()?;
         intent.serve(Arc::clone(&good));
         intent.previous.retain(|previous| *previous != failing);
-        Some((next, good))
+        intent.note(&failed, VersionAct::LeftService, doing, &mut happened);
+        intent.note(&good, VersionAct::WentLive, doing, &mut happened);
+        Some((Change { next, happened }, good))
     }
 
     /// Digests of all loaded versions.
@@ -371,15 +402,45 @@ impl Snapshot {
         self.intents.values().flat_map(|intent| &intent.versions).map(|version| version.digest()).collect()
     }
 
-    /// What a restart needs to know.
-    pub(crate) fn to_keep(&self) -> StoredComponent {
+    /// What a restart needs to know, by intent.
+    pub(crate) fn to_keep(&self) -> BTreeMap<String, KeptIntent> {
+        let version = |intent: &Intent, version: &Version| KeptVersion {
+            digest: version.digest(),
+            provenance: version.provenance.clone(),
+            history: intent.histories.of(version.digest()),
+        };
         let kept = |intent: &Intent| KeptIntent {
             live: intent.live.as_ref().map(|live| live.digest()),
             previous: intent.previous.clone(),
-            versions: intent.versions.iter().map(|version| version.digest()).collect(),
+            versions: intent.versions.iter().map(|kept| version(intent, kept)).collect(),
         };
-        StoredComponent::new(self.intents.iter().map(|(id, intent)| (id.as_str().to_owned(), kept(intent))).collect())
+        self.intents.iter().map(|(id, intent)| (id.as_str().to_owned(), kept(intent))).collect()
     }
+}
+
+/// A version that is to be added.
+#[derive(Clone, Copy)]
+pub(crate) struct NewVersion<'a> {
+    pub(crate) version: &'a Arc<Version>,
+    pub(crate) activate: bool,
+    pub(crate) removal: Removal,
+    /// Versions of an intent that are kept.
+    pub(crate) kept: usize,
+}
+
+/// The next snapshot, and what has happened when it is published.
+pub(crate) struct Change {
+    pub(crate) next: Snapshot,
+    pub(crate) happened: Happened,
+}
+
+/// The change by which a version is added.
+pub(crate) struct Addition {
+    pub(crate) change: Change,
+    /// The versions that had to go for it.
+    pub(crate) evicted: Vec<Digest>,
+    /// What it takes out of the live version's vocabularies.
+    pub(crate) removed: Vec<RemovedValue>,
 }
 
 /// A snapshot that serves.
@@ -387,6 +448,8 @@ pub(crate) struct Published {
     snapshot: Snapshot,
     /// Built once for the snapshot, never for a call.
     cues: OnceLock<Cues>,
+    /// The intents of the live versions' aliases.
+    aliases: HashMap<String, IntentId>,
 }
 
 /// The live versions by their cues.
@@ -398,7 +461,18 @@ struct Cues {
 
 impl Published {
     pub(crate) fn new(snapshot: Snapshot) -> Self {
-        Self { snapshot, cues: OnceLock::new() }
+        let of_version = |live: &Arc<Version>| {
+            let descriptor = live.descriptor();
+            let aliases = descriptor.aliases.iter();
+            aliases.map(|alias| (alias.to_string(), descriptor.intent.clone())).collect::<Vec<_>>()
+        };
+        let aliases = snapshot.all_live().flat_map(of_version).collect();
+        Self { snapshot, cues: OnceLock::new(), aliases }
+    }
+
+    /// The live version of an intent, by its name or by an alias.
+    pub(crate) fn find_live(&self, name: &str) -> Option<&Arc<Version>> {
+        self.snapshot.live(name).or_else(|| self.snapshot.live(self.aliases.get(name)?.as_str()))
     }
 
     /// Builds the index now, where waiting for it costs nobody anything.

@@ -11,14 +11,17 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::IntentId;
-use intent_gateway_domain::ports::{
-    Contract, ContractAdmin, ContractAdminError, Contracts, LoadFailure, LoadedVersion, Origin,
+use intent_gateway_domain::ports::{Contract, ContractAdmin, Contracts};
+use intent_gateway_domain::succession::name_removed;
+use intent_gateway_domain::versions::{
+    ContractAdminError, ContractEvent, LoadFailure, LoadOrder, Loaded, LoadedVersion, Origin, Whence,
 };
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{Mutex, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -26,11 +29,12 @@ use crate::cache::CompiledCache;
 use crate::config::SandboxConfig;
 use crate::engine::{Engine, EngineError};
 use crate::failure::LoadError;
+use crate::history::{Doing, Outbox, Provenance};
 use crate::journal::Journal;
-use crate::library::{KeptIntent, Library, StateError};
+use crate::library::{KeptIntent, KeptVersion, Library, StateError, StoredComponent};
 use crate::loading::{self, Prepared, Rejected};
 use crate::progress::StartProgress;
-use crate::registry::{Intent, Published, Snapshot, Version};
+use crate::registry::{Addition, Change, Intent, NewVersion, Published, Snapshot, Version};
 use crate::watch::Folder;
 
 /// Reports of failing versions that may wait for the task that takes them out.
@@ -85,6 +89,8 @@ pub(crate) struct SandboxState {
     changing: Mutex<()>,
     failing: mpsc::Sender<Digest>,
     pub(crate) progress: Arc<StartProgress>,
+    /// What the audit log has not taken yet, as it is kept. Changed with `changing` held.
+    events: watch::Sender<Outbox>,
 }
 
 impl Sandbox {
@@ -117,7 +123,7 @@ impl Sandbox {
     ) -> Result<Arc<Self>, StartError> {
         let engine = Engine::new(&config)?;
         let library = Library::open(&state_dir)?;
-        let kept = library.read_kept()?;
+        let kept = library.read_kept(clock.now())?;
         let cache = CompiledCache::open(&engine, &state_dir)
             .map_err(|cause| StateError::Io { path: state_dir.clone(), cause })?;
         let (failing, reports) = mpsc::channel(FAILING_QUEUE);
@@ -132,6 +138,7 @@ impl Sandbox {
             changing: Mutex::new(()),
             failing,
             progress: Arc::new(progress),
+            events: watch::Sender::new(kept.events),
         });
         let (mut number, of) = (0, kept.intents.values().map(|kept| kept.versions.len()).sum());
         for (intent, kept) in kept.intents {
@@ -160,6 +167,26 @@ impl Sandbox {
         self.shutdown.cancel();
         self.tasks.close();
         self.tasks.wait().await;
+    }
+
+    /// What has happened to versions and the audit log has not taken yet, oldest first.
+    #[must_use]
+    pub fn pending_events(&self) -> Vec<ContractEvent> {
+        self.inner.events.borrow().waiting()
+    }
+
+    /// Waits until there are such events.
+    pub async fn wait_for_events(&self) {
+        // The sender lives in the sandbox, so waiting cannot fail.
+        let _ = self.inner.events.subscribe().wait_for(|events| !events.is_empty()).await;
+    }
+
+    /// The audit log has taken the events up to this number.
+    ///
+    /// # Errors
+    /// [`ContractAdminError::Storage`] when that could not be kept: after a restart they are offered again.
+    pub async fn settle_events(&self, up_to: u64) -> Result<(), ContractAdminError> {
+        self.inner.settle_events(up_to).await
     }
 
     /// The engine, for calls outside the registry.
@@ -200,79 +227,90 @@ impl SandboxState {
     }
 
     /// Examines a component and takes it.
-    async fn load(
-        self: &Arc<Self>,
-        bytes: Bytes,
-        origin: Origin,
-        activate: bool,
-    ) -> Result<LoadedVersion, ContractAdminError> {
-        let prepared = self.prepare(bytes, origin).await.map_err(|rejected| self.reject(&rejected))?;
-        self.take(prepared, activate).await
+    async fn load(self: &Arc<Self>, bytes: Bytes, order: LoadOrder) -> Result<Loaded, ContractAdminError> {
+        let prepared = self.prepare(bytes, order.origin.clone()).await;
+        let prepared = prepared.map_err(|rejected| self.reject(&rejected))?;
+        self.take(prepared, order).await
     }
 
-    fn version(&self, prepared: &Prepared) -> Arc<Version> {
+    fn version(&self, prepared: &Prepared, provenance: Provenance) -> Arc<Version> {
         Arc::new(Version::new(
             prepared.contract.clone(),
-            prepared.origin.clone(),
-            self.clock.now(),
+            provenance,
             prepared.bytes.len(),
             self.engine.config().faults_before_rollback,
             self.failing.clone(),
         ))
     }
 
-    /// Takes an examined component: keeps it, and makes it live if asked. The same content twice is one version.
+    /// Takes an examined component: keeps it, and makes it live if asked. The same content twice is one version, which stays
+    /// as it is: what was taken out of service on purpose does not come back because somebody sent it again.
     pub(crate) async fn take(
         self: &Arc<Self>,
         prepared: Prepared,
-        activate: bool,
-    ) -> Result<LoadedVersion, ContractAdminError> {
+        order: LoadOrder,
+    ) -> Result<Loaded, ContractAdminError> {
         let digest = prepared.contract.digest();
-        let changing = self.changing.lock().await;
+        let _changing = self.changing.lock().await;
         let now = self.snapshot();
-        if let Some(known) = now.version(digest) {
-            let summary = known.summary(now.is_live(digest));
-            drop(changing);
-            return if activate { self.activate(digest).await } else { Ok(summary) };
+        if let Some(version) = now.summary(digest) {
+            return Ok(Loaded { version, known: true, removed: Vec::new() });
         }
-        let version = self.version(&prepared);
+        let LoadOrder { origin, by, activate, removal } = order;
+        let doing = self.doing(Whence::of(&origin), by);
+        let provenance = Provenance { origin, loaded_at_ms: doing.at_ms, loaded_by: doing.by.clone() };
+        let version = self.version(&prepared, provenance);
         let kept = self.engine.config().versions_kept_per_intent;
-        let (next, evicted) = now.with(&version, activate, kept).map_err(|error| {
+        let new = NewVersion { version: &version, activate, removal, kept };
+        let Addition { change, evicted, removed } = now.with(&new, &doing).map_err(|error| {
             let identity = Some(prepared.identity());
-            let Prepared { origin, .. } = &prepared;
-            self.reject(&Rejected {
-                error: LoadError::Succession(error),
-                origin: origin.clone(),
-                digest: Some(digest),
-                identity,
-            })
+            let origin = prepared.origin.clone();
+            self.reject(&Rejected { error: LoadError::Succession(error), origin, digest: Some(digest), identity })
         })?;
-        self.commit(next, Some(prepared), evicted).await?;
-        let summary = version.summary(activate);
+        self.commit(change, Some(prepared), evicted).await?;
+        let summary = self.summary(digest)?;
         tracing::info!(intent = summary.intent, version = summary.version, %digest, live = activate, "contract loaded");
-        Ok(summary)
+        if !removed.is_empty() {
+            tracing::warn!(
+                intent = summary.intent,
+                removed = name_removed(&removed),
+                "values of vocabularies are gone"
+            );
+        }
+        Ok(Loaded { version: summary, known: false, removed })
+    }
+
+    /// What is told of a version that was just published.
+    fn summary(&self, digest: Digest) -> Result<LoadedVersion, ContractAdminError> {
+        self.snapshot().summary(digest).ok_or_else(|| ContractAdminError::Unknown(digest.to_string()))
+    }
+
+    fn doing(&self, whence: Whence, by: Actor) -> Doing {
+        Doing { at_ms: self.clock.now(), whence, by }
     }
 
     /// Makes a loaded version live.
-    pub(crate) async fn activate(self: &Arc<Self>, digest: Digest) -> Result<LoadedVersion, ContractAdminError> {
+    async fn activate(self: &Arc<Self>, digest: Digest, by: Actor) -> Result<LoadedVersion, ContractAdminError> {
         let _changing = self.changing.lock().await;
         let now = self.snapshot();
         let unknown = || ContractAdminError::Unknown(digest.to_string());
-        let (next, version) = now.find_serving(digest).ok_or_else(unknown)?;
+        let doing = self.doing(Whence::Activation, by);
+        let (change, version) = now.find_serving(digest, &doing).ok_or_else(unknown)?;
         if !now.is_live(digest) {
-            self.commit(next, None, Vec::new()).await?;
+            self.commit(change, None, Vec::new()).await?;
             version.absolve();
-            let summary = version.summary(true);
-            tracing::info!(intent = summary.intent, version = summary.version, %digest, "contract activated");
+            let descriptor = version.descriptor();
+            tracing::info!(intent = %descriptor.intent, version = %descriptor.version, %digest, "contract activated");
         }
-        Ok(version.summary(true))
+        self.summary(digest)
     }
 
-    async fn unload(self: &Arc<Self>, intent: &str) -> Result<(), ContractAdminError> {
+    async fn unload(self: &Arc<Self>, intent: &str, by: Actor) -> Result<(), ContractAdminError> {
         let _changing = self.changing.lock().await;
         let unknown = || ContractAdminError::Unknown(intent.to_owned());
-        let next = self.snapshot().without(intent).ok_or_else(unknown)?;
-        self.commit(next, None, Vec::new()).await?;
+        let doing = self.doing(Whence::Unloading, by);
+        let change = self.snapshot().without(intent, &doing).ok_or_else(unknown)?;
+        self.commit(change, None, Vec::new()).await?;
         tracing::info!(intent, "intent taken out of service");
         Ok(())
     }
@@ -282,11 +320,12 @@ impl SandboxState {
         let _changing = self.changing.lock().await;
         let now = self.snapshot();
         let Some(version) = now.version(failing).filter(|_| now.is_live(failing)) else { return };
-        let summary = version.summary(false);
-        let Some((next, good)) = now.rolled_back(failing) else {
+        let (intent, number) = (version.id().to_string(), version.descriptor().version.to_string());
+        let doing = self.doing(Whence::RollBack, Actor::gateway());
+        let Some((change, good)) = now.rolled_back(failing, &doing) else {
             tracing::error!(
-                intent = summary.intent,
-                version = summary.version,
+                intent,
+                version = number,
                 digest = %failing,
                 "the live contract keeps failing, and there is no version to go back to"
             );
@@ -294,37 +333,56 @@ impl SandboxState {
         };
         good.absolve();
         // A gateway whose disk is full must still stop a failing version, so this one change is published first.
-        self.publish(next.clone());
+        self.publish(change.next.clone());
         self.journal.note(LoadFailure {
-            at_ms: self.clock.now(),
-            origin: version.origin.clone(),
+            at_ms: doing.at_ms,
+            origin: version.provenance.origin.clone(),
             digest: Some(failing),
-            intent: Some(summary.intent),
-            version: Some(summary.version),
+            intent: Some(intent),
+            version: Some(number),
             code: TAKEN_OUT.to_owned(),
             message: format!(
                 "it failed {} times in a row; version {} serves again",
                 self.engine.config().faults_before_rollback,
                 good.descriptor().version
             ),
+            removed: Vec::new(),
         });
-        if let Err(error) = self.commit(next, None, Vec::new()).await {
+        let happened = change.happened.clone();
+        if let Err(error) = self.commit(change, None, Vec::new()).await {
             tracing::error!(
                 error = chain(&error),
                 "the roll-back is not kept; a restart would serve the failing version"
             );
+            // It has happened all the same.
+            self.events.send_modify(|events| events.add(&happened));
         }
+    }
+
+    /// The audit log has taken the events up to a number: they are kept here no longer.
+    async fn settle_events(self: &Arc<Self>, up_to: u64) -> Result<(), ContractAdminError> {
+        let _changing = self.changing.lock().await;
+        let mut events = self.events.borrow().clone();
+        events.settle(up_to);
+        let (inner, kept) = (Arc::clone(self), StoredComponent::new(self.snapshot().to_keep(), events.clone()));
+        let writing = tokio::task::spawn_blocking(move || inner.library.keep(&kept)).await;
+        // Also where that failed: the log has them, and would otherwise get them again and again until the disk is mended.
+        self.events.send_replace(events);
+        writing.map_err(io::Error::other).flatten().map_err(storage)
     }
 
     /// Writes the next snapshot to disk, and whatever it needs, and publishes it then. Called with `changing` held.
     async fn commit(
         self: &Arc<Self>,
-        next: Snapshot,
+        change: Change,
         new: Option<Prepared>,
         evicted: Vec<Digest>,
     ) -> Result<(), ContractAdminError> {
+        let Change { next, happened } = change;
         let inner = Arc::clone(self);
-        let kept = next.to_keep();
+        let mut events = self.events.borrow().clone();
+        events.add(&happened);
+        let kept = StoredComponent::new(next.to_keep(), events.clone());
         let writing = tokio::task::spawn_blocking(move || -> io::Result<Published> {
             if let Some(new) = new {
                 let digest = new.contract.digest();
@@ -338,12 +396,9 @@ impl SandboxState {
             next.index_cues();
             Ok(next)
         });
-        let next = writing
-            .await
-            .map_err(io::Error::other)
-            .flatten()
-            .map_err(|error| ContractAdminError::Storage(error.to_string()))?;
+        let next = writing.await.map_err(io::Error::other).flatten().map_err(storage)?;
         self.snapshot.store(Arc::new(next));
+        self.events.send_replace(events);
         for digest in evicted {
             if let Err(error) = self.library.remove(digest).and_then(|()| self.cache.remove(digest)) {
                 tracing::warn!(%digest, %error, "an old version could not be removed from disk");
@@ -367,11 +422,14 @@ impl SandboxState {
             return;
         };
         let mut intent = Intent::default();
-        for digest in &kept.versions {
+        for KeptVersion { digest, provenance, history } in kept.versions {
             *number += 1;
             self.progress.look_at(format!("{id}, {digest}"), *number, of);
-            match self.restore_version(*digest).await {
-                Ok(version) => intent.versions.push(version),
+            match self.restore_version(digest, provenance).await {
+                Ok(version) => {
+                    intent.versions.push(version);
+                    intent.histories.restore(digest, history);
+                }
                 Err(rejected) => {
                     self.reject(&rejected);
                 }
@@ -390,24 +448,29 @@ impl SandboxState {
         self.publish(next);
     }
 
-    async fn restore_version(self: &Arc<Self>, digest: Digest) -> Result<Arc<Version>, Box<Rejected>> {
+    async fn restore_version(
+        self: &Arc<Self>,
+        digest: Digest,
+        provenance: Provenance,
+    ) -> Result<Arc<Version>, Box<Rejected>> {
+        let origin = provenance.origin.clone();
         let inner = Arc::clone(self);
         let read = tokio::task::spawn_blocking(move || inner.library.component(digest)).await;
         let bytes = read.map_err(io::Error::other).flatten().map_err(|error| {
             Box::new(Rejected {
                 error: LoadError::Unreadable(error),
-                origin: Origin::Kept,
+                origin: origin.clone(),
                 digest: Some(digest),
                 identity: None,
             })
         })?;
-        let prepared = self.prepare(Bytes::from(bytes), Origin::Kept).await?;
+        let prepared = self.prepare(Bytes::from(bytes), origin).await?;
         if let Some(compiled) = prepared.to_cache.clone() {
             let inner = Arc::clone(self);
             // A failure to cache is logged where it happens, and a panic there costs a later compilation at most.
             let _ = tokio::task::spawn_blocking(move || inner.cache_compiled(digest, &compiled)).await;
         }
-        Ok(self.version(&prepared))
+        Ok(self.version(&prepared, provenance))
     }
 
     /// Removes from disk what no version needs, unless something could not be restored: then it is left to be looked at.
@@ -425,7 +488,7 @@ impl SandboxState {
 impl Contracts for Sandbox {
     fn live(&self, intent: &str) -> Option<Arc<dyn Contract>> {
         let snapshot = self.inner.snapshot.load();
-        snapshot.live(intent).map(|version| Arc::clone(version) as Arc<dyn Contract>)
+        snapshot.find_live(intent).map(|version| Arc::clone(version) as Arc<dyn Contract>)
     }
 
     fn find_loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {
@@ -448,29 +511,28 @@ impl ContractAdmin for Sandbox {
         self.inner.snapshot().summaries()
     }
 
-    fn load(
-        &self,
-        component: Bytes,
-        origin: Origin,
-        activate: bool,
-    ) -> BoxFuture<'_, Result<LoadedVersion, ContractAdminError>> {
+    fn load(&self, component: Bytes, order: LoadOrder) -> BoxFuture<'_, Result<Loaded, ContractAdminError>> {
         let inner = Arc::clone(&self.inner);
-        finish(async move { inner.load(component, origin, activate).await })
+        finish(async move { inner.load(component, order).await })
     }
 
-    fn activate(&self, digest: Digest) -> BoxFuture<'_, Result<LoadedVersion, ContractAdminError>> {
+    fn activate(&self, digest: Digest, by: Actor) -> BoxFuture<'_, Result<LoadedVersion, ContractAdminError>> {
         let inner = Arc::clone(&self.inner);
-        finish(async move { inner.activate(digest).await })
+        finish(async move { inner.activate(digest, by).await })
     }
 
-    fn unload<'a>(&'a self, intent: &'a str) -> BoxFuture<'a, Result<(), ContractAdminError>> {
+    fn unload<'a>(&'a self, intent: &'a str, by: Actor) -> BoxFuture<'a, Result<(), ContractAdminError>> {
         let (inner, intent) = (Arc::clone(&self.inner), intent.to_owned());
-        finish(async move { inner.unload(&intent).await })
+        finish(async move { inner.unload(&intent, by).await })
     }
 
     fn failures(&self) -> Vec<LoadFailure> {
         self.inner.journal.latest()
     }
+}
+
+fn storage(error: io::Error) -> ContractAdminError {
+    ContractAdminError::Storage(error.to_string())
 }
 
 /// Runs a change to its end even if the caller goes away: what is written and what is published never part.

@@ -3,7 +3,8 @@
 //! Events only say that it is time to look; what counts is the folder's content, so a lost event loses
 //! nothing. A file is read once it has looked the same twice, so that one being written is not mistaken for
 //! a broken contract; writers should still write elsewhere and rename into place. Removing a file unloads
-//! nothing.
+//! nothing, and a file whose content is known already changes nothing: going back is done by activating. A version that
+//! takes values out of vocabularies is refused here, for a file cannot say that this is meant; an upload can.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -15,9 +16,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
-use intent_gateway_domain::ports::{Contract as _, Origin};
+use intent_gateway_domain::ports::Contract as _;
+use intent_gateway_domain::succession::Removal;
+use intent_gateway_domain::versions::{ContractAdminError, LoadOrder, Origin};
 use notify::event::{AccessKind, AccessMode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
@@ -147,7 +151,7 @@ impl Folder {
 
     /// Reads a file and examines it, if its content is news.
     async fn examine(&mut self, path: &Path, look: Look) -> Option<Prepared> {
-        let origin = Origin::Folder(file_name(path));
+        let origin = Origin::Folder(path.to_string_lossy().into_owned());
         let reading = path.to_owned();
         let read = tokio::task::spawn_blocking(move || read(&reading)).await;
         let (bytes, digest) = match read.unwrap_or_else(|error| Err(LoadError::Broken(error.into()))) {
@@ -161,13 +165,17 @@ impl Folder {
         if seen.content.replace(digest) == Some(digest) {
             return None;
         }
-        if let Some(known) = self.inner.snapshot().version(digest) {
-            // Put back by somebody while running: that is a wish to serve it. At the start the kept choice stands.
-            if look == Look::Later {
-                let digest = known.digest();
-                if let Err(error) = self.inner.activate(digest).await {
-                    tracing::error!(%digest, %error, "a contract of the folder could not be activated");
-                }
+        if let Some(known) = self.inner.snapshot().summary(digest) {
+            // What is known goes live by an explicit act alone. Somebody who has just put it there may have expected otherwise.
+            if look == Look::Later && !known.live {
+                tracing::warn!(
+                    path = %path.display(),
+                    intent = known.intent,
+                    version = known.version,
+                    %digest,
+                    "the contract is known and not live, and stays so; to make it live: \
+                     POST /api/v1/admin/contracts/{digest}/activate"
+                );
             }
             return None;
         }
@@ -186,10 +194,11 @@ impl Folder {
         // An intent that was taken out of service stays out when the gateway restarts.
         let unloaded = entry.is_some_and(|entry| entry.live.is_none());
         let activate = look == Look::Later || !unloaded;
+        // A file cannot say that values may go; who means it uploads the version and says so.
+        let (origin, by) = (prepared.origin.clone(), Actor::gateway());
+        let order = LoadOrder { origin, by, activate, removal: Removal::Refused };
         // A refusal was noted where it arose; a disk that cannot be written is only known here.
-        if let Err(error @ intent_gateway_domain::ports::ContractAdminError::Storage(_)) =
-            self.inner.take(prepared, activate).await
-        {
+        if let Err(error @ ContractAdminError::Storage(_)) = self.inner.take(prepared, order).await {
             tracing::error!(%error, "a contract of the folder could not be taken");
         }
     }

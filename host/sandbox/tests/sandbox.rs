@@ -7,11 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::SystemClock;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::ContractError;
-use intent_gateway_domain::ports::{
-    Contract, ContractAdmin, ContractAdminError, Contracts, LoadFailure, LoadedVersion, Origin,
+use intent_gateway_domain::ports::{Contract, ContractAdmin, Contracts};
+use intent_gateway_domain::succession::Removal;
+use intent_gateway_domain::versions::{
+    ContractAdminError, LoadFailure, LoadOrder, Loaded, LoadedVersion, Origin, VersionAct, Whence,
 };
 use intent_gateway_sandbox::{Sandbox, SandboxConfig, StartError, StateError};
 use support::{context, hostile, payloads};
@@ -68,8 +71,35 @@ fn upload() -> Origin {
     Origin::Upload("tester".to_owned())
 }
 
+fn actor(subject: &str) -> Actor {
+    Actor { role: "admin".to_owned(), subject: subject.to_owned() }
+}
+
+/// An upload that is to go live.
+fn order() -> LoadOrder {
+    LoadOrder { origin: upload(), by: actor("tester"), activate: true, removal: Removal::Refused }
+}
+
+async fn load_as(sandbox: &Sandbox, version: &str, mode: &str, order: LoadOrder) -> Result<Loaded, ContractAdminError> {
+    sandbox.load(Bytes::from(hostile(version, mode)), order).await
+}
+
 async fn load(sandbox: &Sandbox, version: &str, mode: &str) -> Result<LoadedVersion, ContractAdminError> {
-    sandbox.load(Bytes::from(hostile(version, mode)), upload(), true).await
+    load_as(sandbox, version, mode, order()).await.map(|loaded| loaded.version)
+}
+
+async fn activate(sandbox: &Sandbox, digest: Digest) -> Result<LoadedVersion, ContractAdminError> {
+    sandbox.activate(digest, actor("releaser")).await
+}
+
+async fn unload(sandbox: &Sandbox) -> Result<(), ContractAdminError> {
+    sandbox.unload(INTENT, actor("releaser")).await
+}
+
+/// What has happened to a version: act, way and who.
+fn history(sandbox: &Sandbox, version: &str) -> Vec<(VersionAct, Whence, String)> {
+    let found = sandbox.versions().into_iter().find(|loaded| loaded.version == version).expect("it is loaded");
+    found.history.into_iter().map(|event| (event.act, event.whence, event.by.subject)).collect()
 }
 
 fn live(sandbox: &Sandbox) -> String {
@@ -113,19 +143,21 @@ async fn a_version_is_loaded_replaced_and_brought_back() {
     // What was pinned before the swap is what it was.
     assert_eq!(told(&pinned).await[0], r#"{"told":"1.0.0"}"#);
 
-    assert!(sandbox.activate(first.digest).await.expect("it goes back").live);
+    assert!(activate(&sandbox, first.digest).await.expect("it goes back").live);
     assert_eq!(live(&sandbox), "1.0.0");
-    // The same content again is the version that is there already.
-    let again = load(&sandbox, "1.0.1", "honest").await.expect("it is known");
-    assert_eq!(again.digest, second.digest);
+    // The same content again is the version that is there already, and stays as it is.
+    let again = load_as(&sandbox, "1.0.1", "honest", order()).await.expect("it is known");
+    assert_eq!((again.version.digest, again.known, again.version.live), (second.digest, true, false));
     assert_eq!(sandbox.versions().len(), 2);
-    assert_eq!(live(&sandbox), "1.0.1");
+    assert_eq!(live(&sandbox), "1.0.0");
+    assert!(load_as(&sandbox, "1.0.0", "honest", order()).await.is_ok_and(|it| it.known && it.version.live));
+    activate(&sandbox, second.digest).await.expect("it goes live by an act of its own");
 
-    sandbox.unload(INTENT).await.expect("it is taken out");
+    unload(&sandbox).await.expect("it is taken out");
     assert!(sandbox.live(INTENT).is_none() && sandbox.all().is_empty());
-    assert!(matches!(sandbox.unload(INTENT).await, Err(ContractAdminError::Unknown(_))));
-    assert!(matches!(sandbox.activate(Digest::of(b"?")).await, Err(ContractAdminError::Unknown(_))));
-    assert!(sandbox.activate(second.digest).await.is_ok());
+    assert!(matches!(unload(&sandbox).await, Err(ContractAdminError::Unknown(_))));
+    assert!(matches!(activate(&sandbox, Digest::of(b"?")).await, Err(ContractAdminError::Unknown(_))));
+    assert!(activate(&sandbox, second.digest).await.is_ok());
 }
 
 #[tokio::test]
@@ -141,11 +173,11 @@ async fn what_an_utterance_wakes_follows_what_is_live() {
     assert!(woken(&sandbox, "nothing").is_empty());
     load(&sandbox, "1.0.1", "honest").await.expect("it loads");
     assert_eq!(woken(&sandbox, "a thing"), ["1.0.1"]);
-    sandbox.activate(first.digest).await.expect("it goes back");
+    activate(&sandbox, first.digest).await.expect("it goes back");
     assert_eq!(woken(&sandbox, "a thing"), ["1.0.0"]);
     let sandbox = place.restart(sandbox).await;
     assert_eq!(woken(&sandbox, "a thing"), ["1.0.0"]);
-    sandbox.unload(INTENT).await.expect("it is taken out");
+    unload(&sandbox).await.expect("it is taken out");
     assert!(woken(&sandbox, "a thing").is_empty());
 }
 
@@ -170,13 +202,174 @@ async fn a_load_that_fails_leaves_the_version_before_it_serving() {
     }
     let failure = &sandbox.failures()[1];
     assert_eq!((failure.intent.as_deref(), failure.version.as_deref()), (Some(INTENT), Some("1.2.0")));
-    // A minor version may change the words.
+    // A minor version may add words.
     let latest = load(&sandbox, "1.2.0", "more-words").await.expect("it loads");
     // A number names one content even where the version that has it does not serve.
-    sandbox.activate(sandbox.versions()[0].digest).await.expect("it goes back");
+    activate(&sandbox, sandbox.versions()[0].digest).await.expect("it goes back");
     assert_eq!(code(load(&sandbox, "1.2.0", "honest").await), "VERSION_REUSED");
     assert_eq!(live(&sandbox), "1.1.0");
-    sandbox.activate(latest.digest).await.expect("it goes live again");
+    activate(&sandbox, latest.digest).await.expect("it goes live again");
+}
+
+#[tokio::test]
+async fn values_go_only_where_the_upload_says_so() {
+    let place = Place::new();
+    let sandbox = place.start().await;
+    load(&sandbox, "1.0.0", "more-words").await.expect("it loads");
+    let Err(ContractAdminError::Rejected(refused)) = load(&sandbox, "1.1.0", "honest").await else { panic!("taken") };
+    assert_eq!(refused.code, "VOCABULARY_VALUES_REMOVED");
+    let removed: Vec<_> = refused.removed.iter().map(|it| (it.vocabulary.as_str(), it.value.as_str())).collect();
+    assert_eq!(removed, [("kind", "c")]);
+    assert!(refused.message.contains("`allow_removed_values=true`"), "{}", refused.message);
+    assert_eq!(live(&sandbox), "1.0.0");
+    // The folder has no way to say so, and says how it is done.
+    place.put("a.wasm", &hostile("1.1.0", "honest"));
+    let told = |sandbox: &Sandbox| sandbox.failures()[0].clone();
+    until("the file is refused", || matches!(told(&sandbox).origin, Origin::Folder(_))).await;
+    assert_eq!((told(&sandbox).code.as_str(), live(&sandbox).as_str()), ("VOCABULARY_VALUES_REMOVED", "1.0.0"));
+
+    let allowed = LoadOrder { removal: Removal::Allowed, ..order() };
+    let loaded = load_as(&sandbox, "1.1.0", "honest", allowed).await.expect("it is meant");
+    assert_eq!((&loaded.removed, loaded.known), (&refused.removed, false));
+    assert_eq!(live(&sandbox), "1.1.0");
+}
+
+/// The component with another intent, whose name is as long.
+fn renamed(component: Vec<u8>) -> Bytes {
+    let (from, to) = (INTENT.as_bytes(), b"test.another");
+    assert_eq!(from.len(), to.len());
+    let mut bytes = component;
+    for start in 0..bytes.len() - from.len() {
+        if bytes[start..].starts_with(from) {
+            bytes[start..start + from.len()].copy_from_slice(to);
+        }
+    }
+    Bytes::from(bytes)
+}
+
+#[tokio::test]
+async fn an_alias_leads_to_its_intent_and_to_no_other() {
+    let place = Place::new();
+    let sandbox = place.start().await;
+    let first = load(&sandbox, "1.0.0", "also-named").await.expect("it loads");
+    let by_alias = |sandbox: &Sandbox| sandbox.live("test.other").map(|live| live.descriptor().intent.to_string());
+    assert_eq!(by_alias(&sandbox).as_deref(), Some(INTENT));
+    let sandbox = place.restart(sandbox).await;
+    assert_eq!(by_alias(&sandbox).as_deref(), Some(INTENT));
+    // A version without it: only the live one's aliases count, and a loaded one's are taken all the same.
+    load(&sandbox, "1.1.0", "honest").await.expect("it loads");
+    assert_eq!(by_alias(&sandbox), None);
+    let other = sandbox.load(renamed(hostile("1.0.0", "also-named")), order()).await;
+    let Err(ContractAdminError::Rejected(failure)) = other else { panic!("taken") };
+    assert_eq!(failure.code, "ALIAS_TAKEN");
+    assert!(failure.message.contains("`test.other` is taken by `test.hostile` 1.0.0"), "{}", failure.message);
+    activate(&sandbox, first.digest).await.expect("it goes back");
+    assert_eq!(by_alias(&sandbox).as_deref(), Some(INTENT));
+    // Without the alias the other intent stands beside it, and then its name is taken, too.
+    sandbox.load(renamed(hostile("1.0.0", "honest")), order()).await.expect("no name means two");
+    unload(&sandbox).await.expect("it is taken out");
+    assert_eq!(by_alias(&sandbox), None);
+}
+
+#[tokio::test]
+async fn a_known_file_put_back_changes_nothing() {
+    let place = Place::new();
+    place.put("a.wasm", &hostile("1.0.0", "honest"));
+    place.put("b.wasm", &hostile("1.1.0", "honest"));
+    let sandbox = place.start().await;
+    place.put("c.wasm", &hostile("1.0.0", "honest"));
+    // Looked at in order of their names, so the first is done when the second serves.
+    place.put("d.wasm", &hostile("1.2.0", "honest"));
+    until("the new file serves", || live(&sandbox) == "1.2.0").await;
+    let went_live = (VersionAct::WentLive, Whence::Folder, "gateway".to_owned());
+    let loaded = (VersionAct::Loaded, Whence::Folder, "gateway".to_owned());
+    assert_eq!(history(&sandbox, "1.0.0"), [loaded, went_live], "once, at the start");
+}
+
+#[tokio::test]
+async fn who_when_and_whence_are_kept_over_a_restart() {
+    let place = Place::new();
+    place.put("a.wasm", &hostile("1.0.0", "honest"));
+    let sandbox = place.start().await;
+    let first = sandbox.versions()[0].clone();
+    load(&sandbox, "1.1.0", "honest").await.expect("it loads");
+    activate(&sandbox, first.digest).await.expect("it goes back");
+    activate(&sandbox, first.digest).await.expect("it is live already");
+    activate(&sandbox, sandbox.versions()[1].digest).await.expect("it goes live again");
+    let failing = sandbox.live(INTENT).expect("live");
+    for _ in 0..3 {
+        assert!(failing.evaluate(&context(), "trap", &payloads()).await.is_err());
+    }
+    until("the version is taken out", || live(&sandbox) == "1.0.0").await;
+    unload(&sandbox).await.expect("it is taken out of service");
+
+    let event = |act, whence, by: &str| (act, whence, by.to_owned());
+    use VersionAct::{LeftService, Loaded, WentLive};
+    let expected = [
+        event(Loaded, Whence::Folder, "gateway"),
+        event(WentLive, Whence::Folder, "gateway"),
+        event(WentLive, Whence::Activation, "releaser"),
+        event(WentLive, Whence::RollBack, "gateway"),
+        event(LeftService, Whence::Unloading, "releaser"),
+    ];
+    let of_second = [
+        event(Loaded, Whence::Upload, "tester"),
+        event(WentLive, Whence::Upload, "tester"),
+        event(WentLive, Whence::Activation, "releaser"),
+        event(LeftService, Whence::RollBack, "gateway"),
+    ];
+    assert_eq!(history(&sandbox, "1.0.0"), expected);
+    assert_eq!(history(&sandbox, "1.1.0"), of_second);
+
+    // All of it waits for the audit log, also over a restart, until that has it.
+    let pending = sandbox.pending_events();
+    assert_eq!(pending.iter().map(|event| event.number).collect::<Vec<_>>(), (1..=9).collect::<Vec<_>>());
+    sandbox.settle_events(4).await.expect("noted");
+    let sandbox = place.restart(sandbox).await;
+    assert_eq!(sandbox.pending_events(), pending[4..]);
+    sandbox.settle_events(9).await.expect("noted");
+    assert!(sandbox.pending_events().is_empty());
+    let sandbox = place.restart(sandbox).await;
+    assert!(sandbox.pending_events().is_empty(), "a restart is no event");
+
+    assert_eq!(history(&sandbox, "1.0.0"), expected);
+    assert_eq!(history(&sandbox, "1.1.0"), of_second);
+    let restored = sandbox.versions()[0].clone();
+    assert_eq!((restored.origin, restored.loaded_at_ms), (first.origin, first.loaded_at_ms));
+    assert_eq!((restored.loaded_by, sandbox.versions()[1].loaded_by.clone()), (Actor::gateway(), actor("tester")));
+}
+
+#[tokio::test]
+async fn the_state_of_a_gateway_without_histories_is_taken_up() {
+    let place = Place::new();
+    let sandbox = place.start().await;
+    load(&sandbox, "1.0.0", "honest").await.expect("it loads");
+    let digest = load(&sandbox, "1.1.0", "honest").await.expect("it loads").digest;
+    sandbox.stop().await;
+    drop(sandbox);
+    let file = place.state.path().join("live.json");
+    let mut kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).expect("kept")).expect("JSON");
+    let intent = &mut kept["intents"][INTENT];
+    let digests: Vec<_> =
+        intent["versions"].as_array().expect("a list").iter().map(|it| it["digest"].clone()).collect();
+    intent["versions"] = digests.into();
+    kept["layout"] = 1.into();
+    kept.as_object_mut().expect("an object").remove("events");
+    std::fs::write(&file, kept.to_string()).expect("written");
+
+    let sandbox = place.start().await;
+    assert_eq!(live(&sandbox), "1.1.0");
+    assert!(sandbox.versions().iter().all(|it| it.origin == Origin::Kept && it.history.is_empty()));
+    activate(&sandbox, digest).await.expect("live already");
+    activate(&sandbox, sandbox.versions()[0].digest).await.expect("it goes back");
+    let sandbox = place.restart(sandbox).await;
+    assert_eq!(live(&sandbox), "1.0.0");
+    assert_eq!(history(&sandbox, "1.0.0"), [(VersionAct::WentLive, Whence::Activation, "releaser".to_owned())]);
+    // What a later release has written is not read as something else.
+    sandbox.stop().await;
+    drop(sandbox);
+    std::fs::write(&file, r#"{"layout":3,"else":1}"#).expect("written");
+    assert!(matches!(place.try_start(config()).await, Err(StartError::State(StateError::Layout { found: 3, .. }))));
 }
 
 #[tokio::test]
@@ -184,10 +377,11 @@ async fn a_version_can_be_loaded_without_serving() {
     let place = Place::new();
     let sandbox = place.start().await;
     load(&sandbox, "1.0.0", "honest").await.expect("it loads");
-    let next = sandbox.load(Bytes::from(hostile("1.1.0", "honest")), upload(), false).await.expect("it loads");
+    let idle = LoadOrder { activate: false, ..order() };
+    let next = load_as(&sandbox, "1.1.0", "honest", idle).await.expect("it loads").version;
     assert!(!next.live);
     assert_eq!(live(&sandbox), "1.0.0");
-    sandbox.activate(next.digest).await.expect("it goes live");
+    activate(&sandbox, next.digest).await.expect("it goes live");
     assert_eq!(live(&sandbox), "1.1.0");
 }
 
@@ -197,7 +391,7 @@ async fn a_restart_serves_the_same_versions_without_compiling() {
     let sandbox = place.start().await;
     let first = load(&sandbox, "1.0.0", "honest").await.expect("it loads");
     load(&sandbox, "1.1.0", "honest").await.expect("it loads");
-    sandbox.activate(first.digest).await.expect("it goes back");
+    activate(&sandbox, first.digest).await.expect("it goes back");
     let compiled = place.compiled();
     assert_eq!(compiled.len(), 2);
     let written = |path: &Path| std::fs::metadata(path).and_then(|metadata| metadata.modified()).expect("a time");
@@ -206,11 +400,11 @@ async fn a_restart_serves_the_same_versions_without_compiling() {
     let sandbox = place.restart(sandbox).await;
     assert_eq!(live(&sandbox), "1.0.0");
     assert_eq!(sandbox.versions().len(), 2);
-    assert!(sandbox.versions().iter().all(|version| version.origin == Origin::Kept));
+    assert!(sandbox.versions().iter().all(|version| version.origin == upload()));
     let after: Vec<_> = compiled.iter().map(|path| written(path)).collect();
     assert_eq!(before, after);
 
-    sandbox.unload(INTENT).await.expect("it is taken out");
+    unload(&sandbox).await.expect("it is taken out");
     let sandbox = place.restart(sandbox).await;
     assert!(sandbox.live(INTENT).is_none());
     assert_eq!(sandbox.versions().len(), 2);
@@ -301,7 +495,7 @@ async fn a_version_that_keeps_failing_is_taken_out() {
     let refused = failing.check_request(&context(), "search_things", "refuse").await;
     assert!(matches!(refused, Err(ContractError::Refused(_))));
     // Whatever was reported by now has been worked on when this change has been made.
-    sandbox.activate(failing.digest()).await.expect("it is live already");
+    activate(&sandbox, failing.digest()).await.expect("it is live already");
     assert!(sandbox.failures().is_empty(), "{:?}", sandbox.failures());
     fail(1).await;
     until("the version is taken out", || live(&sandbox) == "1.0.0").await;
@@ -344,7 +538,7 @@ async fn swapping_fails_no_call_and_mixes_no_versions() {
         })
         .collect();
     for turn in 0..50 {
-        sandbox.activate(if turn % 2 == 0 { first } else { second }).await.expect("it swaps");
+        activate(&sandbox, if turn % 2 == 0 { first } else { second }).await.expect("it swaps");
     }
     done.cancel();
     for caller in callers {
@@ -370,7 +564,8 @@ async fn the_folder_is_read_at_the_start_and_watched() {
     until("the changed file serves", || live(&sandbox) == "1.2.0").await;
     place.put("d.wasm", b"no component");
     until("the broken file is told", || codes(&sandbox)[0] == "NOT_A_COMPONENT").await;
-    assert_eq!(sandbox.failures()[0].origin, Origin::Folder("d.wasm".to_owned()));
+    let broken = place.folder.path().join("d.wasm").display().to_string();
+    assert_eq!(sandbox.failures()[0].origin, Origin::Folder(broken));
     // Written in place, in two parts: only the whole is taken.
     let bytes = hostile("1.3.0", "honest");
     std::fs::write(place.folder.path().join("d.wasm"), &bytes[..bytes.len() / 2]).expect("written");
@@ -391,7 +586,7 @@ async fn a_choice_of_the_platform_team_outlives_a_restart() {
     place.put("b.wasm", &hostile("1.1.0", "honest"));
     let sandbox = place.start().await;
     let old = sandbox.versions()[0].digest;
-    sandbox.activate(old).await.expect("it goes back");
+    activate(&sandbox, old).await.expect("it goes back");
     // What was known stays as it was left; what is new and higher is a release.
     let sandbox = place.restart(sandbox).await;
     assert_eq!(live(&sandbox), "1.0.0");
@@ -401,7 +596,7 @@ async fn a_choice_of_the_platform_team_outlives_a_restart() {
     let sandbox = place.start().await;
     assert_eq!(live(&sandbox), "1.2.0");
     // An intent that was taken out of service stays out.
-    sandbox.unload(INTENT).await.expect("it is taken out");
+    unload(&sandbox).await.expect("it is taken out");
     sandbox.stop().await;
     drop(sandbox);
     place.put("c.wasm", &hostile("1.3.0", "honest"));

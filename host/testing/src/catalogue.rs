@@ -72,7 +72,13 @@ impl Catalogue {
 
 impl Contracts for Catalogue {
     fn live(&self, intent: &str) -> Option<Arc<dyn Contract>> {
-        self.versions().live.iter().find(|contract| contract.descriptor().intent.as_str() == intent).cloned()
+        let versions = self.versions();
+        let mut live = versions.live.iter();
+        live.find(|contract| {
+            let descriptor = contract.descriptor();
+            descriptor.intent.as_str() == intent || descriptor.aliases.iter().any(|alias| alias.as_str() == intent)
+        })
+        .cloned()
     }
 
     fn find_loaded(&self, digest: Digest) -> Option<Arc<dyn Contract>> {

@@ -63,6 +63,7 @@ pub fn descriptor(version: &str) -> Descriptor {
         errors: Vec::new(),
         widget: Widget { widget_type: "generic_listings".to_owned(), preferred: None, slots: Vec::new() },
         completion: Completion { statuses: vec![], charged_statuses: vec![], schema: raw("{}") },
+        aliases: Vec::new(),
         data_lifetimes: Vec::new(),
         go_live: Vec::new(),
         cues: vec!["thing".to_owned()],

@@ -10,9 +10,9 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::findings::{
     COUNTS_MAX, Finding, FindingQuery, KeptFinding, RuleCount, Severity, day_number, day_start,
 };
-use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::{Evidence, Journal};
-use intent_gateway_domain::receipt::Receipt;
+use intent_gateway_domain::receipt::{RECEIPTS_LOOKED_THROUGH_MAX, Receipt};
 use intent_gateway_domain::store::StoreError;
 
 /// Findings and receipts, oldest first. A finding's number is its place, from 1.
@@ -116,6 +116,16 @@ impl Evidence for MemoryJournal {
 
     fn receipt<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Receipt>, StoreError>> {
         ready(self.all_receipts().into_iter().find(|receipt| receipt.id == id))
+    }
+
+    fn recent_receipts<'a>(
+        &'a self,
+        intent: &'a IntentId,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
+        let looked_through = self.all_receipts().into_iter().rev().take(RECEIPTS_LOOKED_THROUGH_MAX as usize);
+        let of_intent = looked_through.filter(|receipt| receipt.intent == *intent);
+        ready(of_intent.take(limit as usize).map(|receipt| receipt.id).collect())
     }
 
     fn receipts_of<'a>(&'a self, request_id: &'a str, limit: u32) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {

@@ -7,6 +7,7 @@ use contract_sdk::{About, ErrorRow, Forbidden, Lifetime, Search, ToolEntry, Tool
 
 pub const ABOUT: About = About {
     intent: INTENT,
+    aliases: &[],
     version: "1.0.0",
     agent: "AutoServicesAgent",
     title: "Car AC service",

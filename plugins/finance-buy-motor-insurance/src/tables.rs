@@ -10,6 +10,8 @@ use contract_sdk::{About, ErrorRow, Forbidden, Lifetime, Search, ToolEntry, Tool
 
 pub const ABOUT: About = About {
     intent: INTENT,
+    // The same policies, asked for from the vehicle's side (spec 2).
+    aliases: &["auto.buy_new_insurance"],
     version: "1.0.0",
     agent: "FinanceAgent",
     title: "New motor insurance",

@@ -165,6 +165,7 @@ fn the_descriptor_holds_the_tables_of_the_spec() {
             ("EV_KW_MISSING", 422, None),
         ]
     );
+    assert_eq!(descriptor.aliases, ["auto.buy_new_insurance"]);
     let lifetimes: Vec<_> = descriptor.data_lifetimes.iter().map(|row| row.seconds).collect();
     assert_eq!(lifetimes, [86_400, 604_800, 86_400]);
     assert_eq!((descriptor.search.options_key.as_str(), descriptor.search.max_options), ("quotes", 15));

@@ -8,6 +8,7 @@ use contract_sdk::{About, ErrorRow, Forbidden, Search, ToolEntry, ToolPolicy};
 
 pub const ABOUT: About = About {
     intent: INTENT,
+    aliases: &[],
     version: "1.0.0",
     agent: "LifestyleAgent",
     title: "Yoga class",

@@ -112,6 +112,7 @@
 //!
 //! const ABOUT: About = About {
 //!     intent: "food.order_tea",
+//!     aliases: &[],
 //!     version: "1.0.0",
 //!     agent: "FoodAgent",
 //!     title: "Tea",

@@ -11,6 +11,8 @@ use crate::pointer::MemberStep;
 pub struct About {
     /// `<domain>.<name>`.
     pub intent: &'static str,
+    /// Other identifiers by which the intent may be named. The host resolves them, so nothing here ever meets one.
+    pub aliases: &'static [&'static str],
     /// Semantic version.
     pub version: &'static str,
     /// Primary agent.

@@ -77,6 +77,9 @@ pub(crate) struct LoadArgs {
     /// Only load it; what is live stays live.
     #[arg(long)]
     pub(super) inactive: bool,
+    /// Let it take values out of vocabularies. Without this such a version is refused, and the refusal says who uses them.
+    #[arg(long)]
+    pub(super) allow_removed_values: bool,
     #[command(flatten)]
     pub(super) ask: AskArgs,
 }

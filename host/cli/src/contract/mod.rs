@@ -83,11 +83,11 @@ fn show_one(arguments: &ContractArgs) -> Result<Verdict, CommandError> {
 }
 
 fn load(arguments: &LoadArgs) -> Result<Verdict, CommandError> {
-    let LoadArgs { file, inactive, ask } = arguments;
+    let LoadArgs { file, inactive, allow_removed_values, ask } = arguments;
     let component = files::read_bounded(file, CONTRACT_MAX_BYTES).map_err(usage)?;
-    let path = format!("{CONTRACTS}?activate={}", !inactive);
+    let path = format!("{CONTRACTS}?activate={}&allow_removed_values={allow_removed_values}", !inactive);
     let answer = ask.open()?.send_file(Method::POST, &path, WASM, &component);
-    tell(answer, ask.json, |version| show::changed(version, Palette::of_stdout()))?;
+    tell(answer, ask.json, |outcome| show::loaded(outcome, Palette::of_stdout()))?;
     Ok(Verdict::Clean)
 }
 

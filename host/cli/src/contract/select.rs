@@ -150,6 +150,11 @@ pub(super) mod tests {
         serde_json::from_value(json!({
             "intent": intent, "version": version, "digest": format!("{digest:0<64}"), "live": live,
             "origin": {"kind": "upload", "name": "asha"}, "loaded_at_ms": 1_763_716_800_042_u64,
+            "loaded_by": {"role": "admin", "subject": "asha"},
+            "history": [{
+                "at_ms": 1_763_716_800_042_u64, "act": "loaded", "whence": "upload",
+                "by": {"role": "admin", "subject": "asha"},
+            }],
             "component_bytes": 300_000, "calls": 7, "faults": 1,
         }))
         .expect("a version")

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use intent_gateway_api::contracts::{LoadFailure, LoadedVersion, Origin, OriginKind};
+use intent_gateway_api::contracts::{
+    LoadFailure, LoadOutcome, LoadedVersion, Origin, OriginKind, VersionAct, VersionEvent, Whence,
+};
+use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 
@@ -30,7 +33,7 @@ fn show_origin(Origin { kind, name }: &Origin) -> String {
     match kind {
         OriginKind::Folder => format!("file {name}"),
         OriginKind::Upload => format!("upload of {name}"),
-        OriginKind::Kept => "kept over a restart".to_owned(),
+        OriginKind::Kept => "kept by an earlier release".to_owned(),
     }
 }
 
@@ -61,7 +64,19 @@ pub(super) fn list(versions: &[LoadedVersion]) -> String {
 }
 
 pub(super) fn one(version: &LoadedVersion, palette: Palette) -> String {
-    let LoadedVersion { intent, version, digest, live, origin, loaded_at_ms, component_bytes, calls, faults } = version;
+    let LoadedVersion {
+        intent,
+        version,
+        digest,
+        live,
+        origin,
+        loaded_at_ms,
+        loaded_by,
+        history,
+        component_bytes,
+        calls,
+        faults,
+    } = version;
     let state = if *live { palette.paint(Tone::Good, "live") } else { "loaded, not live".to_owned() };
     // A colour is no part of what others wrote, so it is added after that was made harmless.
     let text = pairs(&[
@@ -69,12 +84,46 @@ pub(super) fn one(version: &LoadedVersion, palette: Palette) -> String {
         ("version", version.clone()),
         ("digest", digest.to_string()),
         ("from", show_origin(origin)),
-        ("loaded", show_time(*loaded_at_ms)),
+        ("loaded", format!("{} by {}", show_time(*loaded_at_ms), show_actor(loaded_by))),
         ("size", format!("{} KiB", component_bytes.div_ceil(BYTES_PER_KIB))),
         ("calls", calls.to_string()),
         ("faults", faults.to_string()),
     ]);
-    format!("{text}\nstate    {state}")
+    let events: String = history.iter().map(|event| format!("\n{}", harmless(&show_event(event)))).collect();
+    format!("{text}\nstate    {state}\n{events}")
+}
+
+/// What came of a load: the version, what is left to do, and which values it takes out.
+pub(super) fn loaded(outcome: &LoadOutcome, palette: Palette) -> String {
+    let LoadOutcome { version, known: _, note, removed_values } = outcome;
+    let mut lines = vec![changed(version, palette)];
+    lines.extend(note.iter().map(|note| palette.paint(Tone::Doubtful, &harmless(note))));
+    if let Some(removed) = removed_values {
+        lines.extend(removed.values.iter().map(|value| {
+            format!("{}: {}", harmless(&value.vocabulary), harmless(&value.describe(removed.rankings_read)))
+        }));
+    }
+    lines.join("\n")
+}
+
+fn show_actor(Actor { role, subject }: &Actor) -> String {
+    if role == subject { role.clone() } else { format!("{role} {subject}") }
+}
+
+fn show_event(VersionEvent { at_ms, act, whence, by }: &VersionEvent) -> String {
+    let act = match act {
+        VersionAct::Loaded => "loaded",
+        VersionAct::WentLive => "went live",
+        VersionAct::LeftService => "left service",
+    };
+    let whence = match whence {
+        Whence::Folder => "the watched folder",
+        Whence::Upload => "an upload",
+        Whence::Activation => "an activation",
+        Whence::RollBack => "faults of the version that was live",
+        Whence::Unloading => "a call that took the intent out of service",
+    };
+    format!("{}  {act}, by {whence} ({})", show_time(*at_ms), show_actor(by))
 }
 
 /// What a version is now, after it was loaded or activated.
@@ -127,7 +176,8 @@ pub(super) fn failures(failed: &[LoadFailure], palette: Palette) -> String {
         return "nothing was refused or taken out".to_owned();
     }
     let paragraph = |failure: &LoadFailure| {
-        let LoadFailure { at_ms, origin, digest, intent, version, code, message } = failure;
+        // Which values go stands in the message.
+        let LoadFailure { at_ms, origin, digest, intent, version, code, message, removed: _ } = failure;
         let contract = match (intent, version) {
             (Some(intent), Some(version)) => format!("{} {}", harmless(intent), harmless(version)),
             _ => "a component that is no contract".to_owned(),

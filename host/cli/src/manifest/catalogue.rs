@@ -63,10 +63,10 @@ fn components(folder: &Path) -> Result<Vec<PathBuf>, CommandError> {
 pub(super) fn of_gateway(gateway: &Gateway) -> Result<Catalogue, CommandError> {
     let IntentList { intents } =
         gateway.get("/api/v1/intents").context("the live intents cannot be read").map_err(fail)?;
-    let live = intents.into_iter().map(|IntentSummary { intent, version, widget, .. }| {
+    let live = intents.into_iter().map(|IntentSummary { intent, aliases, version, widget, .. }| {
         let WidgetChoice { widget_type, preferred } = widget;
         let widget_types = std::iter::once(widget_type).chain(preferred).map(Cow::into_owned).collect();
-        LiveIntent { intent, version, widget_types }
+        LiveIntent { intent, aliases, version, widget_types }
     });
     Ok(live.collect())
 }

@@ -190,6 +190,7 @@ submitForReview: true
     fn catalogue() -> Catalogue {
         let live = LiveIntent {
             intent: IntentId::parse("auto.fix").expect("well-formed"),
+            aliases: Vec::new(),
             version: semver::Version::new(1, 0, 0),
             widget_types: vec!["FixWidget".to_owned()],
         };

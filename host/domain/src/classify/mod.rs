@@ -31,6 +31,7 @@ use serde::Serialize;
 pub use self::cues::CueIndex;
 
 use self::combine::{Opinion, combine};
+use crate::contract::Classification;
 use crate::ports::Contracts;
 
 /// From this score on a contract claims an utterance.
@@ -104,7 +105,7 @@ pub async fn classify(contracts: &dyn Contracts, utterance: &str, locale: &str) 
     for (contract, opinion) in woken.iter().zip(opinions) {
         let descriptor = contract.descriptor();
         let intent = descriptor.intent.as_str().to_owned();
-        match opinion {
+        match opinion.map(|said| resolve_names(contracts, said)) {
             Ok(said) => given.push(Opinion { intent, version: descriptor.version.to_string(), said }),
             Err(fault) => {
                 tracing::error!(%intent, code = fault.code(), error = %fault, "a contract gave no opinion");
@@ -113,4 +114,16 @@ pub async fn classify(contracts: &dyn Contracts, utterance: &str, locale: &str) 
         }
     }
     combine(utterance, given, failed, |intent| contracts.live(intent).is_some())
+}
+
+/// An opinion in which every other intent goes by its own name: a contract may know a neighbour by an alias.
+fn resolve_names(contracts: &dyn Contracts, mut said: Classification) -> Classification {
+    let resolve = |name: &mut String| {
+        if let Some(contract) = contracts.live(name) {
+            contract.descriptor().intent.as_str().clone_into(name);
+        }
+    };
+    said.elsewhere.iter_mut().for_each(|pointer| resolve(&mut pointer.intent));
+    said.also.iter_mut().for_each(resolve);
+    said
 }

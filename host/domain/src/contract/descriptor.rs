@@ -436,6 +436,9 @@ pub struct Descriptor {
     /// `<domain>.<name>`.
     #[cfg_attr(feature = "schema", schema(value_type = String, example = "auto.book_ac_service"))]
     pub intent: crate::id::IntentId,
+    /// Other names of the intent. Where it is named by one, it is meant.
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
+    pub aliases: Vec<crate::id::IntentId>,
     /// Semantic version of the contract.
     #[serde(serialize_with = "serialize_version")]
     #[cfg_attr(feature = "schema", schema(value_type = String))]

@@ -20,6 +20,7 @@ use crate::App;
 use crate::acting::{Acting, Page, PageQuery};
 use crate::body::Json;
 use crate::error::{Code, ErrorBody, Refusal};
+use crate::naming::NamedIntent;
 use crate::wire;
 
 /// About what a connection takes, bytes.
@@ -103,9 +104,11 @@ pub(super) async fn test(
     acting: Acting,
     Json(body): Json<TestRequest>,
 ) -> Result<Response, Refusal> {
+    let intent = intent(&*app.searcher.contracts, &body.intent)?;
+    let named = NamedIntent::of(&app, intent.to_string());
     let order = TestOrder {
-        intent: intent(&body.intent)?,
-        requests: body.requests.iter().map(ToString::to_string).collect(),
+        intent,
+        requests: body.requests.iter().map(|request| named.document(&request.to_string()).into_owned()).collect(),
         confirmed: body.confirmed,
     };
     let report = app.onboarding.tests.run(&acting.account, &order, &acting.actor).await?;

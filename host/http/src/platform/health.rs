@@ -94,7 +94,7 @@ pub(super) async fn strike(
     Team(actor): Team,
     Json(StrikeRequest { intent, code, external_id, reason }): Json<StrikeRequest>,
 ) -> Result<Response, Refusal> {
-    let order = StrikeOrder { intent: super::intent(&intent)?, code, external_id, reason };
+    let order = StrikeOrder { intent: super::intent(&*app.searcher.contracts, &intent)?, code, external_id, reason };
     let id = require_known(&app, &partner).await?;
     let finding = app.onboarding.strikes.record_strike(&id, &order, &actor).await?;
     app.searcher.journal.record(finding);

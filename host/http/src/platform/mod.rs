@@ -14,9 +14,11 @@ mod reviews;
 
 use std::sync::Arc;
 
+use intent_gateway_domain::alias;
 use intent_gateway_domain::contract::{self, Violation};
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::platform_code::INVALID_INTENT;
+use intent_gateway_domain::ports::Contracts;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -25,9 +27,9 @@ use crate::error::{Refusal, refuse_document};
 
 pub(crate) use ledger::VERIFICATIONS_MAX;
 
-/// The intent that a body names.
-fn intent(name: &str) -> Result<IntentId, Refusal> {
-    IntentId::parse(name).map_err(|error| {
+/// The intent that a body names, by its own name where it has an alias there.
+fn intent(contracts: &dyn Contracts, name: &str) -> Result<IntentId, Refusal> {
+    IntentId::parse(name).map(|name| alias::resolve(contracts, &name)).map_err(|error| {
         let code = INVALID_INTENT.to_owned();
         let (pointer, message) = ("/intent".to_owned(), error.to_string());
         let violations = vec![Violation { pointer, code: code.clone(), message }];
@@ -71,11 +73,19 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
 
 #[cfg(test)]
 mod tests {
+    use intent_gateway_testing::catalogue::Catalogue;
+    use intent_gateway_testing::contract::{ScriptedContract, descriptor};
+
     use super::*;
 
     #[test]
     fn intents_are_named_as_they_are() {
-        assert_eq!(intent("auto.fix").expect("an intent").as_str(), "auto.fix");
-        assert_eq!(intent("fix").expect_err("no intent").code(), "INVALID_INTENT");
+        let mut declared = descriptor("1.0.0");
+        declared.aliases = vec![IntentId::parse("auto.mend").expect("well formed")];
+        let own = declared.intent.clone();
+        let contracts = Catalogue::of([Arc::new(ScriptedContract::new(declared))]);
+        assert_eq!(intent(&*contracts, "auto.fix").expect("an intent").as_str(), "auto.fix");
+        assert_eq!(intent(&*contracts, "auto.mend").expect("an intent"), own);
+        assert_eq!(intent(&*contracts, "fix").expect_err("no intent").code(), "INVALID_INTENT");
     }
 }

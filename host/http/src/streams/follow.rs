@@ -24,6 +24,7 @@ use super::respond;
 use crate::App;
 use crate::body::Json;
 use crate::error::{Code, ErrorBody, Refusal};
+use crate::naming::NamedIntent;
 use crate::request_id::RequestId;
 use crate::server::Reading;
 use crate::tools;
@@ -98,13 +99,14 @@ async fn follow_tool(
 ) -> Result<Response, Refusal> {
     let user = tools::user(&headers)?;
     let place = app.streams.place()?;
+    let named = NamedIntent::of(&app, intent);
     let subject = Subject {
         user,
         reference: request.reference,
-        arguments: request.arguments.get().to_owned(),
+        arguments: named.raw_document(&request.arguments),
         fallback_request_id: request_id.as_str().to_owned(),
         trace: Some(trace),
-        intent: intent.clone(),
+        intent: named.name.clone(),
         tool: tool.clone(),
     };
     let joined = app.streams.following.follow(subject, last_seen(&headers)).await;
@@ -127,7 +129,7 @@ async fn follow_tool(
         });
     }
     let (heartbeat, draining) = (app.streams.heartbeat, app.draining.clone());
-    let telling = Telling { app, intent, tool, request_id };
+    let telling = Telling { app, intent: named.name, tool, request_id };
     let items = joined.follower.map(move |delivery| telling.written(&delivery)).boxed();
     let reading = reading.map(|Extension(reading)| reading);
     Ok(respond(EventBody::new(items, heartbeat, reading, place).until(draining)))

@@ -5,9 +5,14 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::ports::{ContractAdmin, ContractAdminError, LoadFailure, LoadedVersion, Origin};
+use intent_gateway_domain::ports::ContractAdmin;
+use intent_gateway_domain::succession::{Removal, RemovedValue};
+use intent_gateway_domain::versions::{
+    ContractAdminError, LoadFailure, LoadOrder, Loaded, LoadedVersion, Origin, VersionAct, VersionEvent, Whence,
+};
 use intent_gateway_testing::catalogue::Catalogue;
 
 use crate::contract::digest;
@@ -17,7 +22,9 @@ use crate::support::{INTENT, NOW_MS};
 /// nobody but these tests needs another.
 pub(crate) struct FakeAdmin {
     contracts: Arc<Catalogue>,
-    pub(crate) loads: Mutex<Vec<(usize, Origin, bool)>>,
+    pub(crate) loads: Mutex<Vec<(usize, LoadOrder)>>,
+    /// Who activated or unloaded.
+    pub(crate) actors: Mutex<Vec<Actor>>,
 }
 
 fn version_of(digest: Digest, live: bool, origin: Origin) -> LoadedVersion {
@@ -28,6 +35,13 @@ fn version_of(digest: Digest, live: bool, origin: Origin) -> LoadedVersion {
         live,
         origin,
         loaded_at_ms: Timestamp::from_ms(NOW_MS),
+        loaded_by: Actor::gateway(),
+        history: vec![VersionEvent {
+            at_ms: Timestamp::from_ms(NOW_MS),
+            act: VersionAct::Loaded,
+            whence: Whence::Folder,
+            by: Actor::gateway(),
+        }],
         component_bytes: 3,
         calls: 7,
         faults: 0,
@@ -43,12 +57,28 @@ fn failure() -> LoadFailure {
         version: None,
         code: "ABI_MISMATCH".to_owned(),
         message: "it exports nothing of the interface".to_owned(),
+        removed: Vec::new(),
     }
+}
+
+/// A version that takes out one value.
+fn removing() -> LoadFailure {
+    LoadFailure {
+        intent: Some(INTENT.to_owned()),
+        code: "VOCABULARY_VALUES_REMOVED".to_owned(),
+        message: "values go".to_owned(),
+        removed: vec![removed_value()],
+        ..failure()
+    }
+}
+
+fn removed_value() -> RemovedValue {
+    RemovedValue { vocabulary: "kind".to_owned(), value: "pen".to_owned() }
 }
 
 impl FakeAdmin {
     pub(crate) fn of(contracts: Arc<Catalogue>) -> Arc<Self> {
-        Arc::new(Self { contracts, loads: Mutex::default() })
+        Arc::new(Self { contracts, loads: Mutex::default(), actors: Mutex::default() })
     }
 }
 
@@ -58,28 +88,35 @@ impl ContractAdmin for FakeAdmin {
         vec![version_of(digest(), true, folder), version_of(Digest::of(b"known"), false, Origin::Kept)]
     }
 
-    fn load(
-        &self,
-        component: Bytes,
-        origin: Origin,
-        activate: bool,
-    ) -> BoxFuture<'_, Result<LoadedVersion, ContractAdminError>> {
-        self.loads.lock().expect("no test panics in it").push((component.len(), origin.clone(), activate));
-        let result = match &component[..] {
-            b"bad" => Err(ContractAdminError::Rejected(Box::new(failure()))),
-            b"full" => Err(ContractAdminError::Storage("/secret/path: no space left".to_owned())),
-            bytes => Ok(version_of(Digest::of(bytes), activate, origin)),
+    fn load(&self, component: Bytes, order: LoadOrder) -> BoxFuture<'_, Result<Loaded, ContractAdminError>> {
+        self.loads.lock().expect("no test panics in it").push((component.len(), order.clone()));
+        let known = self.versions().into_iter().find(|version| version.digest == Digest::of(&component));
+        let new = |removed| {
+            let version = version_of(Digest::of(&component), order.activate, order.origin.clone());
+            Ok(Loaded { version, known: false, removed })
+        };
+        let result = match (&component[..], known) {
+            (_, Some(version)) => Ok(Loaded { version, known: true, removed: Vec::new() }),
+            (b"bad", _) => Err(ContractAdminError::Rejected(Box::new(failure()))),
+            (b"full", _) => Err(ContractAdminError::Storage("/secret/path: no space left".to_owned())),
+            (b"removing", _) if order.removal == Removal::Refused => {
+                Err(ContractAdminError::Rejected(Box::new(removing())))
+            }
+            (b"removing", _) => new(vec![removed_value()]),
+            _ => new(Vec::new()),
         };
         std::future::ready(result).boxed()
     }
 
-    fn activate(&self, digest: Digest) -> BoxFuture<'_, Result<LoadedVersion, ContractAdminError>> {
+    fn activate(&self, digest: Digest, by: Actor) -> BoxFuture<'_, Result<LoadedVersion, ContractAdminError>> {
+        self.actors.lock().expect("no test panics in it").push(by);
         let known = self.versions().into_iter().find(|version| version.digest == digest);
         let result = known.ok_or_else(|| ContractAdminError::Unknown(digest.to_string()));
         std::future::ready(result.map(|version| LoadedVersion { live: true, ..version })).boxed()
     }
 
-    fn unload<'a>(&'a self, _intent: &'a str) -> BoxFuture<'a, Result<(), ContractAdminError>> {
+    fn unload<'a>(&'a self, _intent: &'a str, by: Actor) -> BoxFuture<'a, Result<(), ContractAdminError>> {
+        self.actors.lock().expect("no test panics in it").push(by);
         // Altogether, so that nobody can ask the catalogue again.
         self.contracts.unload(digest());
         std::future::ready(Ok(())).boxed()

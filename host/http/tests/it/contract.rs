@@ -7,6 +7,7 @@ use futures_util::FutureExt as _;
 use intent_gateway_domain::contract::*;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{ContractError, ContractFault};
+use intent_gateway_domain::id::IntentId;
 use intent_gateway_testing::contract::{ScriptedContract, candidates, ranked, refusal, row, violation};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -57,6 +58,7 @@ fn descriptor() -> Descriptor {
             charged_statuses: strings(&["completed"]),
             ..base.completion
         },
+        aliases: vec![IntentId::parse("other.seek_things").expect("well formed")],
         data_lifetimes: vec![DataLifetime { data: "certificates".to_owned(), seconds: 3_600 }],
         go_live: vec![Requirement {
             code: "TWO_SHELVES".to_owned(),

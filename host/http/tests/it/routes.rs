@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use http::{Method, StatusCode};
+use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::ports::{ContractAdmin as _, Origin};
+use intent_gateway_domain::ports::ContractAdmin as _;
+use intent_gateway_domain::succession::Removal;
+use intent_gateway_domain::versions::{LoadOrder, Origin};
 use intent_gateway_http::Limits;
 use intent_gateway_http::auth::Role;
 use serde_json::{Value, json};
 
-use crate::support::{Ask, CROWDED_CITY, Gateway, INTENT, LIMITS, METRICS, OPTION_TEXT, refused};
+use crate::support::{Ask, CROWDED_CITY, Gateway, INTENT, LIMITS, METRICS, NOW_MS, OPTION_TEXT, refused};
 
 const SEARCH: &str = "/api/v1/intents/test.find_things/search";
 
@@ -101,7 +104,7 @@ async fn a_refusal_is_explained_by_the_contract_that_refused_though_it_is_gone_b
         let ask = Ask::json(SEARCH, r#"{"mode":"wait_too_far"}"#).role(Role::Admin).header("accept", accept);
         let unload = async {
             gateway.gate.arrived.notified().await;
-            gateway.admin.unload(INTENT).await.expect("unloaded");
+            gateway.admin.unload(INTENT, Actor::gateway()).await.expect("unloaded");
             gateway.gate.open.notify_one();
         };
         let (answer, ()) = tokio::join!(gateway.call(ask), unload);
@@ -124,6 +127,29 @@ async fn a_contracts_fault_tells_the_caller_a_code_and_no_detail() {
     let answer = search(&gateway, &json!({ "mode": "panic" })).await;
     assert_eq!(answer.refusal(), refused(500, "INTERNAL_ERROR"));
     assert!(!answer.text().contains("on purpose"));
+}
+
+#[tokio::test]
+async fn an_alias_means_the_intent_that_has_it() {
+    let gateway = Gateway::new().await;
+    let body = json!({ "request_id": "r-1", "intent": "other.seek_things" });
+    let ask = Ask::json("/api/v1/intents/other.seek_things/search", body.to_string());
+    let answer = gateway.call(ask.role(Role::Orchestrator)).await;
+    assert_eq!((answer.status, &answer.json()["intent"]), (StatusCode::OK, &json!(INTENT)));
+    assert_eq!(answer.json()["options"].as_array().map(Vec::len), Some(1), "its partners are asked");
+    // What the contract was given, and partners were sent, names the intent itself.
+    let receipt = gateway.evidence.only_receipt();
+    assert!(receipt.arguments.get().contains(INTENT), "{}", receipt.arguments);
+    assert!(!receipt.arguments.get().contains("other.seek_things"), "{}", receipt.arguments);
+
+    let shown = gateway.call(Ask::get("/api/v1/intents/other.seek_things").role(Role::Partner)).await.json();
+    assert_eq!((&shown["intent"], &shown["aliases"]), (&json!(INTENT), &json!(["other.seek_things"])));
+    let listed = gateway.call(Ask::get("/api/v1/intents").role(Role::Partner)).await.json();
+    assert_eq!(listed["intents"][0]["aliases"], json!(["other.seek_things"]));
+    let unload = Ask::new(Method::DELETE, "/api/v1/admin/intents/other.seek_things").role(Role::Admin);
+    assert_eq!(gateway.call(unload).await.status, StatusCode::NO_CONTENT);
+    let gone = Ask::json("/api/v1/intents/other.seek_things/search", "{}").role(Role::Orchestrator);
+    assert_eq!(gateway.call(gone).await.refusal(), refused(404, "INVALID_INTENT"));
 }
 
 #[tokio::test]
@@ -208,11 +234,24 @@ async fn loads_activates_and_unloads_contracts() {
     assert_eq!(answer.status, StatusCode::CREATED);
     assert_eq!(answer.json()["live"], true);
     assert_eq!(answer.json()["origin"], json!({ "kind": "upload", "name": "tester" }));
-    let answer = send(Ask::wasm("/api/v1/admin/contracts?activate=false", b"known")).await;
-    assert_eq!((answer.status, &answer.json()["live"]), (StatusCode::OK, &json!(false)));
+    assert_eq!((&answer.json()["known"], answer.json().get("note")), (&json!(false), None));
+    // What is known stays as it is, whatever is asked for, and the answer says how it goes live.
+    for query in ["", "?activate=true", "?activate=false"] {
+        let answer = send(Ask::wasm(&format!("/api/v1/admin/contracts{query}"), b"known")).await;
+        let told = answer.json();
+        assert_eq!((answer.status, &told["live"], &told["known"]), (StatusCode::OK, &json!(false), &json!(true)));
+        let activate = format!("POST /api/v1/admin/contracts/{}/activate", Digest::of(b"known"));
+        assert!(told["note"].as_str().is_some_and(|note| note.contains(&activate)), "{told}");
+    }
     let uploads: Vec<_> = gateway.admin.loads.lock().expect("loads").clone();
-    let tester = || Origin::Upload("tester".to_owned());
-    assert_eq!(uploads, [(3, tester(), true), (5, tester(), false)]);
+    let asked: Vec<_> = uploads.iter().map(|(bytes, order)| (*bytes, order.activate, order.removal)).collect();
+    let refused_removal = |bytes, activate| (bytes, activate, Removal::Refused);
+    let (new, known) = (refused_removal(3, true), refused_removal(5, true));
+    assert_eq!(asked, [new, known, known, refused_removal(5, false)]);
+    let tester = Actor { role: "admin".to_owned(), subject: "tester".to_owned() };
+    for (_, LoadOrder { origin, by, .. }) in &uploads {
+        assert_eq!((origin, by), (&Origin::Upload("tester".to_owned()), &tester));
+    }
 
     let answer = send(Ask::wasm("/api/v1/admin/contracts", b"bad")).await;
     assert_eq!(answer.refusal(), refused(422, "ABI_MISMATCH"));
@@ -235,13 +274,46 @@ async fn loads_activates_and_unloads_contracts() {
     let answer = send(Ask::get("/api/v1/admin/contracts")).await.json();
     assert_eq!(answer["contracts"][0]["origin"], json!({ "kind": "folder", "name": "things.wasm" }));
     assert_eq!(answer["contracts"][1]["origin"], json!({ "kind": "kept" }));
+    let gateway_itself = json!({ "role": "gateway", "subject": "gateway" });
+    let event = json!({ "at_ms": NOW_MS, "act": "loaded", "whence": "folder", "by": gateway_itself });
+    assert_eq!(answer["contracts"][0]["history"], json!([event]));
     let answer = send(Ask::get("/api/v1/admin/contracts/failures")).await.json();
     assert_eq!(answer["failures"][0]["code"], "ABI_MISMATCH");
 
     let unload = Ask::new(Method::DELETE, "/api/v1/admin/intents/test.find_things");
     assert_eq!(send(unload.clone()).await.status, StatusCode::NO_CONTENT);
+    let actors: Vec<_> = gateway.admin.actors.lock().expect("actors").clone();
+    assert_eq!(actors, vec![tester; 3], "activated, activated in vain, unloaded");
     assert_eq!(send(unload).await.refusal(), refused(404, "INVALID_INTENT"));
     assert_eq!(gateway.call(Ask::get("/ready")).await.refusal(), refused(503, "NO_LIVE_CONTRACT"));
+}
+
+#[tokio::test]
+async fn a_version_that_removes_values_is_taken_only_where_that_is_said() {
+    let gateway = Gateway::new().await;
+    // A request that holds the value in question.
+    search(&gateway, &json!({ "request_id": "r-1", "kind": "pen" })).await;
+    let send = async |query: &str| {
+        let ask = Ask::wasm(&format!("/api/v1/admin/contracts{query}"), b"removing");
+        gateway.call(ask.role(Role::Admin)).await
+    };
+    let answer = send("").await;
+    assert_eq!(answer.refusal(), refused(422, "VOCABULARY_VALUES_REMOVED"));
+    let violation = &answer.json()["error"]["violations"][0];
+    assert_eq!(
+        (&violation["pointer"], &violation["code"]),
+        (&json!("/vocabularies/kind/pen"), &json!("VALUE_REMOVED"))
+    );
+    let told = violation["message"].as_str().expect("a sentence");
+    assert!(told.contains("Of the latest 1 rankings, 1 asked for it."), "{told}");
+
+    let answer = send("?allow_removed_values=true").await;
+    assert_eq!(answer.status, StatusCode::CREATED);
+    let removed = &answer.json()["removed_values"];
+    assert_eq!((&removed["manifests_read"], &removed["rankings_read"]), (&json!(0), &json!(1)));
+    let value = &removed["values"][0];
+    assert_eq!((&value["vocabulary"], &value["value"], &value["requests"]), (&json!("kind"), &json!("pen"), &json!(1)));
+    assert_eq!(send("?allow_removed_values=perhaps").await.refusal(), refused(400, "INVALID_REQUEST"));
 }
 
 #[tokio::test]

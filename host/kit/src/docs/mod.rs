@@ -53,6 +53,14 @@ fn page(descriptor: &Descriptor, sample: Option<&Value>) -> String {
     let mut page = Markdown::default();
     page.line(&format!("# {}: `{}` {}", descriptor.title, descriptor.intent, descriptor.version));
     page.paragraph(&descriptor.summary);
+    if !descriptor.aliases.is_empty() {
+        let aliases: Vec<_> = descriptor.aliases.iter().map(|alias| format!("`{alias}`")).collect();
+        page.paragraph(&format!(
+            "Also named {}. A manifest may list the intent by either name; what you are sent names `{}`.",
+            aliases.join(", "),
+            descriptor.intent
+        ));
+    }
     page.paragraph(
         "What a partner implements to serve this intent. This page is generated from the contract that the gateway \
          enforces; where anything else says otherwise, the contract holds.",

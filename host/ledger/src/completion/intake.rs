@@ -18,6 +18,7 @@ use super::{Arrival, Malformed, Report, ReportKey, refusal};
 use crate::{
     Booked, Booking, DeskError, Entry, Judge, JudgedReport, KnownOrder, OrderQuery, ReportDesk, Unbookable, post,
 };
+use intent_gateway_domain::alias;
 use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::contract::{CallContext, CheckedCompletion, Refusal, Violation};
 use intent_gateway_domain::error::{ContractError, ContractFault};
@@ -156,6 +157,9 @@ impl Intake {
         body: &[u8],
         now: Timestamp,
     ) -> Result<Acknowledgement, IntakeError> {
+        // Behind the signature the order's intent has one name, so that a report is the same by whichever it came.
+        let rewritten = std::str::from_utf8(body).ok().map(|text| alias::rewrite_any(text, &*self.contracts));
+        let body = rewritten.as_deref().map_or(body, str::as_bytes);
         let report = match Report::read(body) {
             Ok(report) => report,
             Err(malformed) => return Err(self.refuse(malformed, partner, body, now).await),

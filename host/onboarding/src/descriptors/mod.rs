@@ -50,7 +50,9 @@ pub struct Expected<'a> {
 }
 
 impl<'a> Expected<'a> {
+    /// The listed contract of an intent, by its name or by an alias.
     fn contract(&self, intent: &str) -> Option<&'a Descriptor> {
+        let intent = self.catalogue.live(intent).map_or(intent, |live| live.intent.as_str());
         self.listed.iter().copied().find(|contract| contract.intent.as_str() == intent)
     }
 }

@@ -93,6 +93,21 @@ fn a_whole_set_is_accepted() {
 }
 
 #[test]
+fn a_tool_may_name_its_intent_by_an_alias() {
+    let mut contract = contract();
+    contract.aliases = vec![IntentId::parse("other.seek_things").expect("well formed")];
+    let catalogue: Catalogue = [LiveIntent::from(&contract)].into_iter().collect();
+    let expected = Expected { listed: &[&contract], catalogue: &catalogue, completion_callback: CALLBACK };
+    for (domain, accepted) in [("other", 2), ("test", 2), ("elsewhere", 1)] {
+        let mut tools = with("/_meta/platform/intent", Some(json!("other.seek_things")));
+        tools[0]["_meta"]["platform"]["domain"] = json!(domain);
+        let report = judge(&tools, &expected);
+        assert_eq!(report.accepted.len(), accepted, "{domain}: {report:?}");
+        assert!(report.accepted.iter().all(|tool| tool.pinned.intent == contract.intent));
+    }
+}
+
+#[test]
 fn what_is_not_for_the_platform_is_ignored() {
     for (pointer, value, reason) in [
         ("/_meta", None, IgnoredReason::NoPlatformBlock),

@@ -130,7 +130,9 @@ impl ToolCheck {
             return self.ignore(IgnoredReason::NotInContract, &because);
         };
         let mut broken = Violations::at_most(TOOL_VIOLATIONS_MAX);
-        if domain != contract.intent.domain() {
+        // The block may name the intent by an alias, and then give the namespace of either name.
+        let as_named = intent.split_once('.').map(|(namespace, _)| namespace);
+        if domain != contract.intent.domain() && as_named != Some(domain) {
             let namespace = contract.intent.domain();
             let message = format!("{}: domain must be {namespace}, found {}", self.label, quote(domain));
             broken.push(format!("{}/_meta/platform/domain", self.at), DOMAIN_MISMATCH, message);

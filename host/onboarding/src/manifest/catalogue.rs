@@ -15,6 +15,8 @@ use intent_gateway_domain::ports::Contracts;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveIntent {
     pub intent: IntentId,
+    /// Its other names. An entry under one of them is an entry of the intent.
+    pub aliases: Vec<IntentId>,
     /// Version of the live contract.
     pub version: Version,
     /// Widgets that a manifest may name: the one in use, and the planned one where the contract names one.
@@ -26,6 +28,7 @@ impl From<&Descriptor> for LiveIntent {
         let widget = &descriptor.widget;
         Self {
             intent: descriptor.intent.clone(),
+            aliases: descriptor.aliases.clone(),
             version: descriptor.version.clone(),
             widget_types: std::iter::once(&widget.widget_type).chain(&widget.preferred).cloned().collect(),
         }
@@ -36,6 +39,8 @@ impl From<&Descriptor> for LiveIntent {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Catalogue {
     live: BTreeMap<IntentId, LiveIntent>,
+    /// The intents of aliases.
+    aliases: BTreeMap<IntentId, IntentId>,
 }
 
 impl Catalogue {
@@ -45,10 +50,10 @@ impl Catalogue {
         contracts.all().iter().map(|contract| LiveIntent::from(contract.descriptor())).collect()
     }
 
-    /// The live contract of an intent, by its exact identifier.
+    /// The live contract of an intent, by its exact identifier or an alias.
     #[must_use]
     pub fn live(&self, intent: &str) -> Option<&LiveIntent> {
-        self.live.get(intent)
+        self.live.get(intent).or_else(|| self.live.get(self.aliases.get(intent)?))
     }
 
     /// The one intent that somebody may have meant: the same but for case, hyphens and plural forms.
@@ -62,7 +67,12 @@ impl Catalogue {
 
 impl FromIterator<LiveIntent> for Catalogue {
     fn from_iter<T: IntoIterator<Item = LiveIntent>>(live: T) -> Self {
-        Self { live: live.into_iter().map(|live| (live.intent.clone(), live)).collect() }
+        let live: BTreeMap<_, _> = live.into_iter().map(|live| (live.intent.clone(), live)).collect();
+        let of_intent = |live: &LiveIntent| {
+            let intent = live.intent.clone();
+            live.aliases.clone().into_iter().map(move |alias| (alias, intent.clone()))
+        };
+        Self { aliases: live.values().flat_map(of_intent).collect(), live }
     }
 }
 
@@ -88,6 +98,7 @@ mod tests {
     fn catalogue(intents: &[&str]) -> Catalogue {
         let live = |intent: &&str| LiveIntent {
             intent: IntentId::parse(intent).expect("well formed"),
+            aliases: Vec::new(),
             version: Version::new(1, 0, 0),
             widget_types: Vec::new(),
         };

@@ -26,6 +26,8 @@ const CURRENCY_ASSUMED: &str = "CURRENCY_ASSUMED";
 const VERSION_ABOVE_LIVE: &str = "VERSION_ABOVE_LIVE";
 /// The version is below that of the live contract. A warning.
 const VERSION_NOT_LIVE: &str = "VERSION_NOT_LIVE";
+/// The entry names its intent by an alias. A warning.
+const ALIAS_RESOLVED: &str = "ALIAS_RESOLVED";
 /// An entry of the service area that reads like no place. A warning.
 const PLACE_IMPLAUSIBLE: &str = "PLACE_IMPLAUSIBLE";
 const PLACE_UNKNOWN: &str = "PLACE_UNKNOWN";
@@ -141,6 +143,10 @@ impl<'a> EntryCheck<'a> {
     fn intent(&mut self, members: &'a Map<String, Value>) -> Option<IntentId> {
         let written = self.required_text(members, "intent")?;
         if let Some(live) = self.live {
+            if live.intent.as_str() != written {
+                let message = format_args!("another name of {}, under which the entry is kept", live.intent);
+                self.warn("intent", ALIAS_RESOLVED, message);
+            }
             return Some(live.intent.clone());
         }
         let shown = quote(written);
@@ -160,6 +166,10 @@ impl<'a> EntryCheck<'a> {
     fn domain(&mut self, members: &'a Map<String, Value>) -> Option<String> {
         let written = self.required_text(members, "domain")?;
         let namespace = IntentId::parse(&self.label).ok().map(|intent| intent.domain().to_owned());
+        // An entry under an alias may give the namespace of either name; that of the intent is kept.
+        if let Some(live) = self.live.filter(|live| live.intent.domain() == written) {
+            return Some(live.intent.domain().to_owned());
+        }
         if let Some(namespace) = namespace.filter(|namespace| namespace != written) {
             let shown = quote(written);
             self.refuse(
@@ -169,7 +179,7 @@ impl<'a> EntryCheck<'a> {
             );
             return None;
         }
-        Some(written.to_owned())
+        Some(self.live.map_or(written, |live| live.intent.domain()).to_owned())
     }
 
     fn pricing(&mut self, members: &Map<String, Value>) -> Option<Pricing> {

@@ -142,6 +142,8 @@ fn intents(members: &Map<String, Value>, terms: &Terms<'_>, found: &mut Submissi
     for (index, entry) in entries.iter().enumerate().take(INTENTS_MAX) {
         let entry_read = EntryCheck::new(index, entry, terms, found).read();
         if let Some(intent) = entry.get("intent").and_then(Value::as_str) {
+            // By two names it is still listed twice.
+            let intent = terms.catalogue.live(intent).map_or(intent, |live| live.intent.as_str());
             match first_at.get(intent) {
                 Some(first) => {
                     let shown = entry_read.as_ref().map_or_else(|| quote(intent), |entry| entry.intent.to_string());

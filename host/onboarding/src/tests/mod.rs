@@ -13,4 +13,5 @@ mod retests;
 mod reviews;
 mod strikes;
 mod test_calls;
+mod value_use;
 mod world;

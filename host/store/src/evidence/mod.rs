@@ -13,10 +13,10 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::findings::{
     COUNTS_MAX, DAY_MS, FindingQuery, IST_AHEAD_MS, KeptFinding, RuleCount, Severity, Source,
 };
-use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::ports::Evidence;
-use intent_gateway_domain::receipt::Receipt;
+use intent_gateway_domain::receipt::{RECEIPTS_LOOKED_THROUGH_MAX, Receipt};
 use intent_gateway_domain::store::StoreError;
 use serde_json::value::RawValue;
 
@@ -62,6 +62,9 @@ const PARTS: &str =
 const QUOTED: &str = "SELECT quoted FROM receipt_parts WHERE partner = $2 AND \
                       receipt = (SELECT number FROM receipts WHERE id = $1)";
 const RECEIPTS_OF: &str = "SELECT id FROM receipts WHERE request_id = $1 ORDER BY at_ms DESC, number DESC LIMIT $2";
+/// By their numbers, which is how they lie: an index for what is asked when values are removed would cost every search.
+const RECENT_RECEIPTS: &str = "SELECT id FROM (SELECT number, id, intent FROM receipts ORDER BY number DESC LIMIT $1) AS latest \
+                               WHERE intent = $2 ORDER BY number DESC LIMIT $3";
 const FORGET_FINDINGS: &str = "DELETE FROM findings WHERE number IN (SELECT number FROM findings WHERE at_ms < $1 ORDER BY at_ms, number LIMIT $2)";
 /// The same receipts as the next: nobody else writes in between.
 const FORGET_PARTS: &str = "DELETE FROM receipt_parts WHERE receipt IN \
@@ -192,6 +195,18 @@ impl Evidence for SqlStore {
                 Some(part) => receipt::read_shown(part, number),
                 None => Ok(None),
             }
+        };
+        read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn recent_receipts<'a>(
+        &'a self,
+        intent: &'a IntentId,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
+        let read = async move {
+            let values = vec![RECEIPTS_LOOKED_THROUGH_MAX.into(), intent.as_str().into(), limit.min(READ_MAX).into()];
+            self.engine.query(RECENT_RECEIPTS, values).await?.iter().map(|row| row.text(0)).collect()
         };
         read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
     }

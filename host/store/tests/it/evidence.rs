@@ -23,6 +23,7 @@ use crate::support::{Database, on_both_engines};
 
 on_both_engines!(
     a_receipt_is_kept_as_it_was,
+    the_latest_receipts_of_an_intent_are_found,
     a_shown_option_is_read_by_itself,
     the_same_ranking_is_kept_once,
     a_damaged_receipt_is_no_receipt,
@@ -146,6 +147,18 @@ async fn a_receipt_is_kept_as_it_was(database: Database) {
     assert_eq!(store.receipts_of(REQUEST, u32::MAX).await.unwrap().len(), 3);
     assert_eq!(store.receipts_of("another \u{0} request", 9).await.unwrap(), ["rank_4"]);
     assert_eq!(store.receipts_of("nobody's", 9).await.unwrap(), [""; 0]);
+}
+
+async fn the_latest_receipts_of_an_intent_are_found(database: Database) {
+    let store = database.open_shared().await;
+    let yoga = IntentId::parse("lifestyle.book_yoga_class").expect("sound");
+    let mut other = receipt("rank_2", NOW);
+    other.intent = yoga.clone();
+    keep(&store, [receipt("rank_1", NOW), other, receipt("rank_3", NOW)]).await;
+    let ac = IntentId::parse(INTENT).expect("sound");
+    assert_eq!(store.recent_receipts(&ac, 9).await.unwrap(), ["rank_3", "rank_1"], "newest first");
+    assert_eq!(store.recent_receipts(&ac, 1).await.unwrap(), ["rank_3"]);
+    assert_eq!(store.recent_receipts(&yoga, 9).await.unwrap(), ["rank_2"]);
 }
 
 async fn a_shown_option_is_read_by_itself(database: Database) {

@@ -25,6 +25,7 @@ pub fn describe<C: Contract>() -> Descriptor {
     }
     Descriptor {
         intent: about.intent.to_owned(),
+        aliases: about.aliases.iter().map(|alias| (*alias).to_owned()).collect(),
         version: C::VERSION.to_owned(),
         domain: about.domain().to_owned(),
         agent: about.agent.to_owned(),

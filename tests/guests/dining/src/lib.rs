@@ -182,6 +182,7 @@ impl SearchItem for Table<'_> {
 
 const ABOUT: About = About {
     intent: INTENT,
+    aliases: &[],
     version: "1.0.0",
     agent: "FoodAgent",
     title: "Tables",

@@ -78,6 +78,7 @@ impl Guest for Hostile {
                 charged_statuses: vec![if bad { "sold" } else { "completed" }.to_owned()],
                 schema: if bad { "[]" } else { "{}" }.to_owned(),
             },
+            aliases: if mode == "also-named" { vec!["test.other".to_owned()] } else { Vec::new() },
             data_lifetimes: Vec::new(),
             go_live: if bad { vec![go_live()] } else { Vec::new() },
             cues: if bad { Vec::new() } else { vec!["thing".to_owned()] },

@@ -67,6 +67,7 @@ impl Guest for Ride {
                 charged_statuses: vec!["completed".to_owned()],
                 schema: "{}".to_owned(),
             },
+            aliases: Vec::new(),
             data_lifetimes: Vec::new(),
             go_live: Vec::new(),
             cues: vec!["ride".to_owned()],

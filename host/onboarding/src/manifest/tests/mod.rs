@@ -21,6 +21,7 @@ fn partner() -> PartnerId {
 fn live(intent: &str, widgets: &[&str]) -> LiveIntent {
     LiveIntent {
         intent: IntentId::parse(intent).expect("well formed"),
+        aliases: Vec::new(),
         version: "1.1.0".parse().expect("semver"),
         widget_types: widgets.iter().map(ToString::to_string).collect(),
     }

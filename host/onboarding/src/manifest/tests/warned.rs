@@ -138,3 +138,34 @@ fn what_the_reviewer_must_see_is_flagged() {
     let whole = with("/intents/1/service_area", Some(json!(["Pune", "IN_ALL"])));
     assert_eq!(flags(&whole), vec![(FlagCode::VerifyWholeCountry, yoga)]);
 }
+
+#[test]
+fn an_entry_by_an_alias_is_kept_under_the_intents_own_name() {
+    let alias = IntentId::parse("vehicle.cool_car").expect("well formed");
+    let catalogue: Catalogue = [
+        LiveIntent { aliases: vec![alias], ..live("auto.book_ac_service", &["generic_listings", "AcServiceWidget"]) },
+        live("lifestyle.book_yoga_class", &["yoga_class_options"]),
+    ]
+    .into_iter()
+    .collect();
+    let (partner, base_url) = (partner(), "https://gateway.example");
+    let terms = Terms { catalogue: &catalogue, partner: &partner, base_url };
+    let mut body = with("/intents/0/intent", Some(json!("vehicle.cool_car")));
+    for domain in ["vehicle", "auto"] {
+        body["intents"][0]["domain"] = json!(domain);
+        let accepted = submit(&body, &terms).unwrap_or_else(|refusal| panic!("{domain}: {refusal:?}"));
+        let entry = &accepted.manifest.intents[0];
+        assert_eq!((entry.intent.as_str(), entry.domain.as_str()), ("auto.book_ac_service", "auto"));
+        let warned: Vec<_> = accepted.warnings.iter().map(|it| (it.pointer.as_str(), it.code.as_str())).collect();
+        assert_eq!(warned, [("/intents/0/intent", "ALIAS_RESOLVED")]);
+    }
+    body["intents"][0]["domain"] = json!("lifestyle");
+    assert_eq!(submit(&body, &terms).expect_err("refused").violations[0].code, "DOMAIN_MISMATCH");
+    // By two names it is still listed twice.
+    let mut twice = body["intents"][0].clone();
+    (twice["intent"], twice["domain"]) = (json!("auto.book_ac_service"), json!("auto"));
+    body["intents"][0]["domain"] = json!("vehicle");
+    body["intents"].as_array_mut().expect("a list").push(twice);
+    let refused = submit(&body, &terms).expect_err("refused");
+    assert_eq!(refused.violations.last().map(|it| it.code.as_str()), Some("DUPLICATE_INTENT"), "{refused:?}");
+}

@@ -9,6 +9,7 @@ use contract_sdk::{
 
 pub const ABOUT: About = About {
     intent: INTENT,
+    aliases: &[],
     // A new release carries a higher one.
     version: "1.0.0",
     agent: "{{agent}}",

@@ -1,0 +1,196 @@
+//! The versions of contracts that a gateway has loaded: where each came from, what has happened to it since, and what the
+//! platform team asks for and is answered.
+//!
+//! Not here: which version may follow which ([`crate::succession`]), and the port itself
+//! ([`ContractAdmin`](crate::ports::ContractAdmin)).
+
+use semver::Version;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::audit::{Actor, AuditDraft};
+use crate::clock::Timestamp;
+use crate::digest::Digest;
+use crate::id::IntentId;
+use crate::succession::{Removal, RemovedValue};
+
+/// Events kept of one version. The first, its loading, stays; of the others the oldest go.
+pub const HISTORY_MAX: usize = 50;
+
+/// Where a component came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind", content = "name")]
+pub enum Origin {
+    /// A file of the watched folder, by its path.
+    Folder(String),
+    /// An upload by this caller.
+    Upload(String),
+    /// Kept by a release of the gateway that did not note where it came from.
+    Kept,
+}
+
+/// A version that has been loaded, live or not.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoadedVersion {
+    pub intent: String,
+    pub version: String,
+    /// Digest of the component.
+    pub digest: Digest,
+    /// Whether it serves.
+    pub live: bool,
+    /// Where it came from.
+    pub origin: Origin,
+    /// When it was loaded, milliseconds since the epoch.
+    pub loaded_at_ms: Timestamp,
+    /// Who loaded it; the gateway itself for a file of the watched folder.
+    pub loaded_by: Actor,
+    /// What has happened to it, oldest first: at most [`HISTORY_MAX`] events.
+    pub history: Vec<VersionEvent>,
+    /// Size of the component in bytes.
+    pub component_bytes: usize,
+    /// Calls served since the process started.
+    pub calls: u64,
+    /// Calls that failed for the contract's own fault.
+    pub faults: u64,
+}
+
+/// A component that did not become what was asked of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoadFailure {
+    /// When, milliseconds since the epoch.
+    pub at_ms: Timestamp,
+    /// Where it came from.
+    pub origin: Origin,
+    /// Digest of the component, where it could be read.
+    pub digest: Option<Digest>,
+    /// The intent, where the component got as far as telling.
+    pub intent: Option<String>,
+    /// Its version, likewise.
+    pub version: Option<String>,
+    /// Stable code, for example `ABI_MISMATCH`.
+    pub code: String,
+    /// What went wrong, down to the innermost cause, for the platform team.
+    pub message: String,
+    /// The values of vocabularies that it would take out, where that is what is wrong.
+    pub removed: Vec<RemovedValue>,
+}
+
+/// The request of the platform team could not be carried out.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ContractAdminError {
+    /// The component was not taken; the version before it goes on serving.
+    #[error("the contract was not taken ({}): {}", .0.code, .0.message)]
+    Rejected(Box<LoadFailure>),
+    /// Nothing of that name is loaded.
+    #[error("no contract `{0}` is loaded")]
+    Unknown(String),
+    /// The state folder could not be written; nothing changed.
+    #[error("the contract could not be kept: {0}")]
+    Storage(String),
+}
+
+/// What is asked of a load.
+#[derive(Clone, Debug)]
+pub struct LoadOrder {
+    /// Where the component comes from.
+    pub origin: Origin,
+    /// Who asks.
+    pub by: Actor,
+    /// Whether a new version is to go live.
+    pub activate: bool,
+    /// Whether it may take values out of vocabularies.
+    pub removal: Removal,
+}
+
+/// What came of a load.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    pub version: LoadedVersion,
+    /// Whether this very component was loaded before. It is as it was then.
+    pub known: bool,
+    /// The values that it takes out of the live version's vocabularies.
+    pub removed: Vec<RemovedValue>,
+}
+
+/// What happened to a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VersionAct {
+    Loaded,
+    WentLive,
+    /// It was live, and nothing that was asked for has taken its place.
+    LeftService,
+}
+
+/// By which way it happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Whence {
+    /// A file of the watched folder; which, its origin tells.
+    Folder,
+    /// An upload.
+    Upload,
+    /// Somebody made a loaded version live.
+    Activation,
+    /// The version that was live kept failing.
+    RollBack,
+    /// Somebody took the intent out of service.
+    Unloading,
+}
+
+impl Whence {
+    /// The way of a component that came from there.
+    #[must_use]
+    pub fn of(origin: &Origin) -> Self {
+        match origin {
+            Origin::Folder(_) => Self::Folder,
+            // What was kept is not loaded anew; the arm only completes the match.
+            Origin::Upload(_) | Origin::Kept => Self::Upload,
+        }
+    }
+}
+
+/// One event in the life of a version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersionEvent {
+    /// When, milliseconds since the epoch.
+    pub at_ms: Timestamp,
+    pub act: VersionAct,
+    pub whence: Whence,
+    /// Who asked for it; the gateway for what nobody asked for.
+    pub by: Actor,
+}
+
+/// An event with the version that it concerns, on its way into the audit log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContractEvent {
+    /// Counts the events of one gateway, from 1.
+    pub number: u64,
+    pub intent: IntentId,
+    pub version: Version,
+    pub digest: Digest,
+    /// Where the version came from.
+    pub origin: Origin,
+    pub event: VersionEvent,
+}
+
+impl ContractEvent {
+    /// The event as the audit log keeps it. Its subject is the intent.
+    #[must_use]
+    pub fn to_draft(&self) -> AuditDraft {
+        let VersionEvent { at_ms, act, whence, by } = &self.event;
+        let action = match act {
+            VersionAct::Loaded => "contract.loaded",
+            VersionAct::WentLive => "contract.went_live",
+            VersionAct::LeftService => "contract.left_service",
+        };
+        let (version, digest) = (self.version.to_string(), self.digest.to_string());
+        AuditDraft {
+            at_ms: *at_ms,
+            actor: by.clone(),
+            action: action.to_owned(),
+            subject: self.intent.to_string(),
+            detail: json!({ "number": self.number, "version": version, "digest": digest, "whence": whence, "origin": self.origin }),
+        }
+    }
+}
