@@ -8,7 +8,7 @@ use axum::response::Response;
 use http::StatusCode;
 use intent_gateway_api::audit::{AuditEntryBody, AuditPage, AuditVerified};
 use intent_gateway_domain::audit::ChainCheck;
-use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_onboarding::OnboardingError;
 use serde::Deserialize;
 
@@ -27,7 +27,7 @@ const FOLLOWED_AT_ONCE: u32 = 1_000;
 pub(super) struct AuditQuery {
     after: Option<u64>,
     limit: Option<u32>,
-    subject: Option<PartnerId>,
+    subject: Option<String>,
 }
 
 /// Reads the audit log, oldest first.
@@ -36,7 +36,7 @@ pub(super) struct AuditQuery {
     params(
         ("after" = Option<u64>, Query, description = "`next` of the page before"),
         ("limit" = Option<u32>, Query, description = "Entries of a page, 1 to 500; 100 when absent"),
-        ("subject" = Option<String>, Query, description = "Only what concerns this account"),
+        ("subject" = Option<String>, Query, description = "Only what concerns this account, or this intent"),
     ),
     security(("bearer" = ["admin"])),
     responses(
@@ -56,7 +56,11 @@ pub(super) async fn list_entries(
     if i64::try_from(after).is_err() {
         return Err(refused());
     }
-    let subject = subject.as_ref().map(PartnerId::as_str);
+    let is_known = |subject: &String| PartnerId::parse(subject).is_ok() || IntentId::parse(subject).is_ok();
+    if !subject.iter().all(is_known) {
+        return Err(refused().message("`subject` is the identifier of an account, or an intent."));
+    }
+    let subject = subject.as_deref();
     let entries = app.store.audit(subject, after, limit).await.map_err(OnboardingError::from)?;
     let next = entries.last().filter(|_| entries.len() >= limit as usize).map(|entry| entry.seq);
     let bytes = entries.len() * ENTRY_BYTES;
