@@ -27,22 +27,22 @@ impl AskArgs {
     }
 }
 
+/// Ends a command whose question was refused or not answered. With `json` the refusal is printed besides: a script branches
+/// on its code, while a person reads the same on standard error.
+pub(crate) fn refuse<T>(error: GatewayError, json: bool) -> Result<T, CommandError> {
+    if let (GatewayError::Refused(refused), true) = (&error, json) {
+        print_json(&json!({"error": refused}))?;
+    }
+    Err(fail(error))
+}
+
 /// Prints an answer: as it came, or as a text for people. Hands over what was read of it.
 pub(crate) fn tell<T: DeserializeOwned>(
     answer: Result<Box<RawValue>, GatewayError>,
     json: bool,
     text: impl FnOnce(&T) -> String,
 ) -> Result<T, CommandError> {
-    let answer = match answer {
-        Ok(answer) => answer,
-        Err(error) => {
-            // A script branches on the code; a person reads the same on standard error.
-            if let (GatewayError::Refused(refused), true) = (&error, json) {
-                print_json(&json!({"error": refused}))?;
-            }
-            return Err(fail(error));
-        }
-    };
+    let answer = answer.or_else(|error| refuse(error, json))?;
     let read: T = serde_json::from_str(answer.get())
         .context("the gateway answered something else than expected; is it of this version?")
         .map_err(fail)?;

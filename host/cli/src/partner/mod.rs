@@ -25,6 +25,7 @@ use self::arguments::{
 };
 pub(crate) use self::arguments::{PartnerCommand, ReviewCommand};
 use crate::access;
+use crate::ask::refuse;
 use crate::client::{Gateway, GatewayError};
 use crate::outcome::{CommandError, Verdict, exit_code, fail, print_json, usage};
 use crate::print;
@@ -67,16 +68,7 @@ fn tell<T: DeserializeOwned>(
     json: bool,
     text: impl FnOnce(&T, Palette) -> String,
 ) -> Result<T, CommandError> {
-    let answer = match answer {
-        Ok(answer) => answer,
-        Err(error) => {
-            // A script branches on the code; a person reads the same on standard error.
-            if let (GatewayError::Refused(refused), true) = (&error, json) {
-                print_json(&json!({"error": refused}))?;
-            }
-            return Err(fail(error));
-        }
-    };
+    let answer = answer.or_else(|error| refuse(error, json))?;
     let read: T = serde_json::from_value(answer.clone())
         .context("the gateway answered something else than expected; is it of this version?")
         .map_err(fail)?;
