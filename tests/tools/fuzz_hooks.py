@@ -42,6 +42,23 @@ MANIFEST = {
         }
     ],
 }
+TRIAL = {
+    "intent": "auto.book_ac_service",
+    "tool": "search_ac_service_slots",
+    "mapping": {
+        "kind": "rest",
+        "tools": {
+            "search_ac_service_slots": {
+                "operation_id": "find",
+                "method": "GET",
+                "path": "/slots",
+                "response": {"slots": {"$res": "/items"}},
+            }
+        },
+    },
+    "arguments": REQUESTS["auto.book_ac_service"],
+    "answer": {"items": [{"slot_id": "S-1"}]},
+}
 # Taking a live intent out of service would leave nothing to fuzz.
 UNUSED_INTENT = "auto.nobody_needs_this"
 NUMBERS = itertools.count()
@@ -61,6 +78,9 @@ def before_call(context, case, kwargs):
         case "POST", "/api/v1/business/tier1/manifest/{account_id}":
             if isinstance(case.body, dict) and number % 4:
                 case.body = closer(MANIFEST, case.body, number)
+        case "POST", "/api/v1/business/tier1/manifest/{account_id}/try":
+            if isinstance(case.body, dict) and number % 4:
+                case.body = closer(TRIAL, case.body, number)
         case "PUT", "/api/v1/business/tier1/connection/{account_id}":
             if isinstance(case.body, dict):
                 case.body = {member: at_home(value) for member, value in case.body.items()}

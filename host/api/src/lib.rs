@@ -41,6 +41,7 @@ pub mod report;
 pub mod review;
 pub mod search;
 pub mod tool;
+pub mod trial;
 
 use intent_gateway_domain::clock::Timestamp;
 use serde::Serialize;

@@ -140,6 +140,11 @@ impl<'a> Members<'a> {
         json.map(ToOwned::to_owned)
     }
 
+    /// A value as it is written, which may be absent or null.
+    pub(crate) fn optional_raw(&mut self, name: &str) -> Option<&'a RawValue> {
+        self.optional(name)
+    }
+
     /// An amount in INR as it is written, for it is not to pass through a float; it may be absent or null.
     pub(crate) fn optional_amount(&mut self, name: &str) -> Option<Paise> {
         if self.unread.iter().filter(|(member, _)| member == name).count() > 1 {

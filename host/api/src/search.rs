@@ -13,11 +13,12 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::intents::{ContractVersion, WidgetChoice};
+use crate::time;
 
 /// What an answer takes around its options, bytes; an estimate, so that the buffer seldom grows.
 const ANSWER_FRAME_BYTES: usize = 2 * 1024;
 /// What an option takes around its own text, card and reference, bytes; likewise.
-const OPTION_FRAME_BYTES: usize = 320;
+const OPTION_FRAME_BYTES: usize = 400;
 
 /// The answer to a search.
 #[derive(Serialize, ToSchema)]
@@ -55,8 +56,11 @@ pub struct SearchAnswer<'a> {
 pub(crate) struct SearchOption<'a> {
     /// Signed; what to book by.
     reference: &'a str,
-    /// Whether the partner committed to keep the option bookable, and still does.
+    /// Whether the partner keeps the option, as it was quoted, until `bookable_until`. Where not, a booking may be tried
+    /// until then, and the partner may answer that the option is gone.
     bookable: bool,
+    /// Until when it can be booked; a time that has passed where it no longer can.
+    bookable_until: String,
     /// Identifier of the partner that offers it.
     partner: &'a str,
     /// The card for the widget.
@@ -168,6 +172,7 @@ impl<'a> From<&'a RankedChoice> for SearchOption<'a> {
         Self {
             reference: &choice.reference,
             bookable: choice.bookable,
+            bookable_until: time(choice.bookable_until),
             partner: choice.partner.id.as_str(),
             card: &choice.ranked.card,
             option: &choice.option,
@@ -226,6 +231,9 @@ fn public_message(failure: &CallFailure) -> Cow<'_, str> {
         CallFailure::Unreachable(_) => "not reachable".into(),
         CallFailure::AddressRefused(_) => "its address is not one that the gateway may call".into(),
         CallFailure::Protocol(_) => "the answer breaks the protocol".into(),
+        // What a partner wrote in an error reaches that partner and the platform team, nobody else.
+        CallFailure::Platform { code, .. } => format!("the partner answered with the error {code}").into(),
+        CallFailure::UnknownCode { .. } => "the partner answered with an error that has no known code".into(),
         CallFailure::Timeout(_)
         | CallFailure::Redirect(_)
         | CallFailure::HttpStatus(_)
@@ -233,7 +241,6 @@ fn public_message(failure: &CallFailure) -> Cow<'_, str> {
         | CallFailure::SignInRequired { .. }
         | CallFailure::RateLimited { .. }
         | CallFailure::BodyTooLarge(_)
-        | CallFailure::Platform { .. }
         | CallFailure::Payload(_)
         | CallFailure::Forbidden(_)
         | CallFailure::Busy

@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_reference_tells_its_intent() {
         let option: OptionReference = serde_json::from_value(json!({
-            "p": "coolcar", "i": "auto.fix", "c": "ab".repeat(32), "q": "r-1", "o": "slot", "n": 0}))
+            "p": "coolcar", "i": "auto.fix", "c": "ab".repeat(32), "q": "r-1", "o": "slot", "n": 0, "e": 0}))
         .expect("a reference");
         let sealed = ReferenceSealer::new(&Secret::new("k".repeat(32))).seal(&option);
         assert_eq!(intent_of(&sealed).map(|intent| intent.to_string()), Some("auto.fix".to_owned()));

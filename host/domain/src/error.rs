@@ -1,6 +1,6 @@
 //! What can go wrong, by type: an expected refusal is never confused with a fault.
 
-use crate::contract::Refusal;
+use crate::contract::{Descriptor, Refusal};
 use crate::platform_code::PlatformCode;
 
 /// What a partner says when a token is good, but grants too little (RFC 6750, 3.1).
@@ -124,6 +124,15 @@ pub enum CallFailure {
         /// `platform_field`, where given.
         field: Option<String>,
     },
+    /// The partner answered with an error that names no code of the intent's table or the platform's. Callers are told
+    /// `INTERNAL_ERROR`.
+    #[error("the partner answered with {}: {message}", named(.sent.as_deref()))]
+    UnknownCode {
+        /// What it named, cut to a safe length; none where there was text alone.
+        sent: Option<String>,
+        /// The partner's text, cut to a safe length.
+        message: String,
+    },
     /// The payload is not what a search returns.
     #[error("the payload is not valid: {0}")]
     Payload(String),
@@ -141,6 +150,14 @@ pub enum CallFailure {
         /// When to ask again, milliseconds from now, where that is known.
         wait_ms: Option<u64>,
     },
+}
+
+/// What a partner named in the place of a code.
+fn named(sent: Option<&str>) -> String {
+    sent.map_or_else(
+        || "an error without a code".to_owned(),
+        |sent| format!("the error {sent}, which is no code of the intent or of the platform"),
+    )
 }
 
 /// Why a partner is not called at the moment.
@@ -171,6 +188,20 @@ impl std::fmt::Display for NotCalled {
 }
 
 impl CallFailure {
+    /// The same, judged by the codes that a partner may answer with: those of the intent's error table and the platform's
+    /// own (spec 1, Errors, rule 1). Any other one is no code.
+    #[must_use]
+    pub fn under(self, descriptor: &Descriptor) -> Self {
+        match self {
+            Self::Platform { code, message, .. }
+                if descriptor.error(&code).is_none() && PlatformCode::parse(&code).is_none() =>
+            {
+                Self::UnknownCode { sent: Some(code), message }
+            }
+            failure => failure,
+        }
+    }
+
     /// The platform's own code that the partner answered with, where it did.
     #[must_use]
     pub fn platform_code(&self) -> Option<PlatformCode> {
@@ -197,6 +228,7 @@ impl CallFailure {
             Self::BodyTooLarge(_) => "PARTNER_BODY_TOO_LARGE",
             Self::Protocol(_) => "PARTNER_PROTOCOL_ERROR",
             Self::Platform { code, .. } => code,
+            Self::UnknownCode { .. } => PlatformCode::InternalError.as_str(),
             Self::Payload(_) => "PARTNER_PAYLOAD_INVALID",
             Self::Forbidden(_) => "FORBIDDEN_FIELD",
             Self::Busy => "PARTNER_BUSY",

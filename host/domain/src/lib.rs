@@ -24,6 +24,8 @@ pub mod id;
 pub mod limits;
 pub mod mail;
 pub mod money;
+pub mod nearest;
+pub mod not_json;
 pub mod partner;
 pub mod place;
 pub mod platform_code;

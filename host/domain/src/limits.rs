@@ -33,6 +33,9 @@ pub const RETEST_GRACE_MS: u64 = 7 * 24 * 60 * 60 * 1_000;
 pub const UTTERANCE_MAX_CHARS: usize = 2_000;
 /// Bytes of a `result_token`; longer ones cannot be carried in a reference.
 pub const RESULT_TOKEN_MAX_BYTES: usize = 1_024;
+/// How long an option can be booked of an answer that commits to nothing: one without a token and the time that it is good
+/// for. The partner may answer that the option is gone.
+pub const UNCOMMITTED_BOOKING_TIME: Duration = Duration::from_secs(15 * 60);
 /// Bytes of an option's identifier, likewise.
 pub const OPTION_ID_MAX_BYTES: usize = 256;
 /// Characters of a request identifier.

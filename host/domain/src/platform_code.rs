@@ -60,16 +60,17 @@ impl PlatformCode {
         Self::ALL.into_iter().find(|known| known.as_str() == code)
     }
 
-    /// The code that a JSON-RPC error code stands for; every other one is the partner's failure.
+    /// The code that a JSON-RPC error code stands for; `None` for a code that the table does not have.
     #[must_use]
-    pub fn of_json_rpc(code: i64) -> Self {
+    pub fn of_json_rpc(code: i64) -> Option<Self> {
         match code {
-            -32_600 | -32_602 => Self::InvalidRequest,
-            -32_601 => Self::MethodNotFound,
-            -32_000 => Self::InvalidAuth,
-            -32_001 => Self::RateLimited,
-            -32_002 => Self::PartnerMaintenance,
-            _ => Self::InternalError,
+            -32_600 | -32_602 => Some(Self::InvalidRequest),
+            -32_601 => Some(Self::MethodNotFound),
+            -32_603 => Some(Self::InternalError),
+            -32_000 => Some(Self::InvalidAuth),
+            -32_001 => Some(Self::RateLimited),
+            -32_002 => Some(Self::PartnerMaintenance),
+            _ => None,
         }
     }
 
@@ -102,8 +103,8 @@ mod tests {
 
     #[test]
     fn json_rpc_codes_and_statuses_are_the_specs() {
-        let table = [-32_600, -32_601, -32_602, -32_603, -32_000, -32_001, -32_002, -1]
-            .map(PlatformCode::of_json_rpc)
+        let table = [-32_600, -32_601, -32_602, -32_603, -32_000, -32_001, -32_002]
+            .map(|code| PlatformCode::of_json_rpc(code).expect("in the table"))
             .map(|code| (code.http_status(), code.as_str()));
         assert_eq!(
             table,
@@ -115,8 +116,8 @@ mod tests {
                 (401, "INVALID_AUTH"),
                 (429, "RATE_LIMITED"),
                 (503, "PARTNER_MAINTENANCE"),
-                (500, "INTERNAL_ERROR"),
             ]
         );
+        assert_eq!(PlatformCode::of_json_rpc(-1), None);
     }
 }

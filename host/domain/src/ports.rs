@@ -16,7 +16,7 @@ use crate::contract::{
     PreparedRequest, SearchSample,
 };
 use crate::digest::Digest;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, UnmappedItem};
 use crate::error::{CallFailure, ContractError, ContractFault, NotCalled};
 use crate::error_text::ErrorText;
 use crate::findings::{Finding, FindingQuery, KeptFinding, RuleCount};
@@ -180,6 +180,12 @@ pub trait PartnerDirectory: Send + Sync {
         self.all().into_iter().find(|partner| partner.id == *id)
     }
 
+    /// A partner whose server is known, whether requests are routed to it or not, with every intent that was accepted of it.
+    /// For what users have booked there already: nothing new is asked of a partner that is not routed.
+    fn find_known(&self, id: &PartnerId) -> Option<Arc<Partner>> {
+        self.find(id)
+    }
+
     /// All partners, sorted by identifier.
     fn all(&self) -> Vec<Arc<Partner>>;
 }
@@ -217,6 +223,17 @@ impl<'a> ToolCall<'a> {
 pub struct ToolAnswer {
     /// JSON text, as the partner wrote it.
     pub text: String,
+    /// Items of a wrapped API's answer of which its mapping could make nothing. Where they are options, they cost nothing
+    /// but themselves; of any other answer they are the whole.
+    pub unmapped: Vec<UnmappedItem>,
+}
+
+impl ToolAnswer {
+    /// What a partner wrote itself.
+    #[must_use]
+    pub fn of(text: String) -> Self {
+        Self { text, unmapped: Vec::new() }
+    }
 }
 
 /// Calls partners' tools.
@@ -383,8 +400,9 @@ impl UserTokens for Unlinked {
 
 /// A directory whose partners are replaced as a whole, when it is decided anew who is routed.
 pub trait PartnerIndex: PartnerDirectory {
-    /// From here on these are the live partners. A search under way keeps whom it has chosen.
-    fn replace(&self, partners: Vec<Arc<Partner>>);
+    /// From here on these are the live partners, and those whose server is known. A search under way keeps whom it has
+    /// chosen.
+    fn replace(&self, live: Vec<Arc<Partner>>, known: Vec<Arc<Partner>>);
 }
 
 /// The names under which partners have signed up.

@@ -276,6 +276,7 @@ pub fn failure(failure: &CallFailure) -> &'static str {
         CallFailure::BodyTooLarge(_) => "too_large",
         CallFailure::Protocol(_) => "protocol",
         CallFailure::Platform { .. } => "error",
+        CallFailure::UnknownCode { .. } => "unknown_code",
         CallFailure::Payload(_) => "payload",
         CallFailure::Forbidden(_) => "forbidden_field",
         CallFailure::Busy => "busy",
@@ -295,6 +296,7 @@ impl fmt::Display for ForLog<'_> {
                 write!(f, "the partner answered with the error {code}")
             }
             CallFailure::Platform { .. } => f.write_str("the partner answered with an error of its own"),
+            CallFailure::UnknownCode { .. } => f.write_str("the partner answered with an error that has no known code"),
             CallFailure::Protocol(_) => f.write_str("the answer breaks the protocol"),
             CallFailure::Payload(_) => f.write_str("the payload is not valid"),
             CallFailure::Forbidden(_) => f.write_str("the payload holds a forbidden field outside its options"),
@@ -486,6 +488,7 @@ mod tests {
         for failure in [
             platform("SLOT_GONE"),
             platform(&said),
+            CallFailure::UnknownCode { sent: Some(said.clone()), message: said.clone() },
             CallFailure::Protocol(said.clone()),
             CallFailure::Payload(said.clone()),
             CallFailure::Forbidden(said.clone()),

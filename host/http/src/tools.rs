@@ -58,7 +58,7 @@ pub(crate) fn user(headers: &HeaderMap) -> Result<Option<UserId>, Refusal> {
         (status = 200, description = "The partner's answer, which passed", body = ToolAnswer<'static>),
         (
             status = "4XX",
-            description = "`INVALID_REQUEST` with every violation; `INVALID_REFERENCE`; `NOT_BOOKABLE`; `OPTION_EXPIRED` or \
+            description = "`INVALID_REQUEST` with every violation; `INVALID_REFERENCE`; `OPTION_EXPIRED` or \
                 the intent's own code for it; `INVALID_INTENT` or `NOT_FOUND` for the path; or a code of the intent's error \
                 table with the status that it gives",
             body = ErrorBody

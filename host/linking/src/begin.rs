@@ -48,7 +48,8 @@ impl Linking {
         if self.now() >= ticket.expires_at_ms {
             return Err(LinkError::ExpiredLink);
         }
-        let partner = directory.find(&ticket.partner).ok_or(LinkError::PartnerGone)?;
+        // Not only the live ones: whoever wants to cancel a booking may have to sign in for it.
+        let partner = directory.find_known(&ticket.partner).ok_or(LinkError::PartnerGone)?;
         let provider =
             authorizer.discover(partner.endpoint.url(), ticket.challenge.as_deref()).await.map_err(server)?;
         let provider = self.widen(&ticket, provider).await?;

@@ -63,7 +63,7 @@ impl Linking {
             names_issuer: pending.provider.names_issuer,
         };
         let code = callback.code(expected).map_err(LinkError::Callback)?.clone();
-        let partner = directory.find(&pending.partner).ok_or(LinkError::PartnerGone)?;
+        let partner = directory.find_known(&pending.partner).ok_or(LinkError::PartnerGone)?;
         let (linking, pending) = (self.clone(), kept.value);
         self.to_its_end(async move { linking.exchange(pending, secrets, code).await }.boxed()).await?;
         Ok(LinkedAccount { partner_name: partner.name.clone(), cookie_name })

@@ -232,7 +232,7 @@ impl Linking {
     /// Where the server of a link is now, if it is the same one at another address. A refresh token goes to no other issuer.
     async fn find_moved(&self, link: &Link) -> Option<Provider> {
         let LinkingSetup { directory, authorizer, .. } = self.parts();
-        let partner = directory.find(&link.partner)?;
+        let partner = directory.find_known(&link.partner)?;
         let found = authorizer.discover(partner.endpoint.url(), link.challenge.as_deref()).await.ok()?;
         let elsewhere = found.token_endpoint != link.provider.token_endpoint;
         (elsewhere && found.issuer == link.provider.issuer).then_some(found)

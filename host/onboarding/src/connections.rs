@@ -68,6 +68,13 @@ impl Connection {
         Ok(())
     }
 
+    /// Remembers what is served under an approval that is about to end.
+    pub(super) fn remember_served(&mut self, approved: &Manifest) {
+        let Some(pinned) = &self.pinned else { return };
+        let served = approved.intents.iter().filter(|entry| pinned.holds(&entry.intent));
+        self.served.extend(served.map(|entry| (entry.intent.clone(), entry.api_mapping.clone())));
+    }
+
     /// Forgets what was learnt of the endpoint. Returns the review of its changed tools, which has nothing to decide any
     /// more.
     #[must_use = "an open review has to be superseded"]
@@ -115,6 +122,7 @@ impl Connections {
                     Some(kept) if kept.value.endpoint == *endpoint => return Ok(Proposal::nothing(kept.value)),
                     Some(mut kept) => {
                         let review = kept.value.reset();
+                        kept.value.served.clear();
                         self.keeper.supersede(review.as_deref(), &mut change).await?;
                         kept.value.advance(ConnectionEvent::Moved, self.keeper.now())?;
                         kept
@@ -130,6 +138,7 @@ impl Connections {
                         drift_review: None,
                         tests: BTreeMap::new(),
                         failed_retests: BTreeMap::new(),
+                        served: BTreeMap::new(),
                         suspension: None,
                         pardoned_at_ms: None,
                         told_strikes: Vec::new(),
@@ -231,6 +240,10 @@ impl Connections {
                 kept.value.advance(ConnectionEvent::Lifted, self.keeper.now())?;
                 kept.value.suspension = None;
                 kept.value.pardoned_at_ms = Some(self.keeper.now());
+                let manifests = load::<Manifests>(&*self.keeper.store, account.as_str()).await?;
+                if let Some(approved) = manifests.and_then(|kept| kept.value.approved) {
+                    kept.value.remember_served(&approved.manifest);
+                }
                 let review = kept.value.reset();
                 let mut change = Change::default();
                 self.keeper.supersede(review.as_deref(), &mut change).await?;

@@ -1,16 +1,19 @@
-//! Which partners requests are routed to: live connections, under their approved manifests.
+//! Which partners requests are routed to: live connections, under their approved manifests. And which are known besides: what
+//! was booked there can be followed and cancelled, though nothing new is routed to them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::lock::Mutex;
+use serde_json::Value;
 
 use super::OnboardingError;
 use super::records::{Connection, Manifests};
 use crate::connection::ConnectionState;
 use crate::manifest::{Entry, Manifest};
 use intent_gateway_domain::clock::{Clock, Timestamp};
+use intent_gateway_domain::contract::Axes;
 use intent_gateway_domain::endpoint::{ApiMapping, Endpoint, Mappings};
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -71,12 +74,13 @@ impl LivePartners {
     /// [`OnboardingError::Store`]; what was read last stays in force.
     pub async fn refresh(&self) -> Result<usize, OnboardingError> {
         let _refreshing = self.refreshing.lock().await;
-        let mut partners = self.configured.clone();
-        let Routed { partners: kept, due_at } = live_partners(&*self.store, self.clock.now()).await?;
-        let kept = kept.into_iter();
-        partners.extend(kept.filter(|partner| !self.is_configured(&partner.id)).map(Arc::new));
-        let count = partners.len();
-        self.directory.replace(partners);
+        let StoredPartners { live, known, due_at } = stored_partners(&*self.store, self.clock.now()).await?;
+        let [live, known] = [live, known].map(|kept| {
+            let kept = kept.into_iter().filter(|partner| !self.is_configured(&partner.id)).map(Arc::new);
+            self.configured.iter().cloned().chain(kept).collect::<Vec<_>>()
+        });
+        let count = live.len();
+        self.directory.replace(live, known);
         self.due_at_ms.store(due_at.as_ms(), Ordering::Release);
         Ok(count)
     }
@@ -90,38 +94,75 @@ impl LivePartners {
     }
 }
 
-/// Who of the store is routed.
-pub(crate) struct Routed {
-    /// Sorted by identifier.
-    pub(crate) partners: Vec<Partner>,
-    /// When that changes, or has to be told, without a change of a record.
+/// The partners of the store, each list sorted by identifier.
+#[derive(Debug)]
+pub(crate) struct StoredPartners {
+    /// Who is routed: partners whose connection is live, with those intents of their approved manifest whose tools are as
+    /// they were accepted and tested.
+    pub(crate) live: Vec<Partner>,
+    /// Whose server is known, in whatever state its connection is: with every intent whose tools were once accepted.
+    pub(crate) known: Vec<Partner>,
+    /// When who is routed changes, or has to be told, without a change of a record.
     pub(crate) due_at: Timestamp,
 }
 
-/// Reads the store for who is routed at a time: partners whose connection is live, with those intents of their approved
-/// manifest whose tools are as they were accepted and tested.
+/// Reads the store for partners, as they are at a time.
 ///
 /// # Errors
 /// [`OnboardingError::Store`].
-pub(crate) async fn live_partners(store: &dyn Store, now: Timestamp) -> Result<Routed, OnboardingError> {
-    let connections = all::<Connection>(store, Some(ConnectionState::Live.as_str())).await?;
-    let due_at = connections.iter().map(|kept| kept.value.due_at()).min().unwrap_or(Timestamp::MAX);
+pub(crate) async fn stored_partners(store: &dyn Store, now: Timestamp) -> Result<StoredPartners, OnboardingError> {
+    let connections = all::<Connection>(store, None).await?;
+    let live = connections.iter().filter(|kept| kept.value.state == ConnectionState::Live);
+    let due_at = live.map(|kept| kept.value.due_at()).min().unwrap_or(Timestamp::MAX);
+    let mut stored = StoredPartners { live: Vec::new(), known: Vec::new(), due_at };
     if connections.is_empty() {
-        return Ok(Routed { partners: Vec::new(), due_at });
+        return Ok(stored);
     }
     let manifests = all::<Manifests>(store, None).await?.into_iter();
     let mut approved: HashMap<PartnerId, Manifest> =
         manifests.filter_map(|kept| Some((kept.value.account, kept.value.approved?.manifest))).collect();
-    let partners = connections
-        .into_iter()
-        .filter_map(|kept| {
-            let connection = kept.value;
-            let manifest = approved.remove(&connection.account)?;
-            let routable: Vec<&IntentId> = connection.routable(&manifest, now).collect();
-            partner(&connection.account, &connection.endpoint, &manifest, |intent| routable.contains(&intent))
-        })
-        .collect();
-    Ok(Routed { partners, due_at })
+    for connection in connections.into_iter().map(|kept| kept.value) {
+        let manifest = approved.remove(&connection.account);
+        if let Some(manifest) = manifest.as_ref().filter(|_| connection.state == ConnectionState::Live) {
+            let routable: Vec<&IntentId> = connection.routable(manifest, now).collect();
+            let chosen = |intent: &IntentId| routable.contains(&intent);
+            stored.live.extend(partner(&connection.account, &connection.endpoint, manifest, chosen));
+        }
+        stored.known.extend(known_partner(&connection, manifest.as_ref()));
+    }
+    Ok(stored)
+}
+
+/// A partner with every intent that its server was once accepted for; `None` where there is none, for example because it has
+/// moved to a server that was not looked at yet.
+fn known_partner(connection: &Connection, approved: Option<&Manifest>) -> Option<Partner> {
+    let pinned = |intent: &IntentId| connection.pinned.as_ref().is_some_and(|pinned| pinned.holds(intent));
+    let now = approved.and_then(|manifest| partner(&connection.account, &connection.endpoint, manifest, pinned));
+    let mut known = now.unwrap_or_else(|| Partner {
+        id: connection.account.clone(),
+        name: connection.account.to_string(),
+        endpoint: connection.endpoint.clone(),
+        mappings: Mappings::new(),
+        listings: Vec::new(),
+        token: None,
+    });
+    for (intent, mapping) in &connection.served {
+        if known.listing(intent.as_str()).is_none() {
+            known.listings.push(unlisted(intent));
+            known.mappings.extend(mapping_of(intent, mapping.as_ref()));
+        }
+    }
+    (!known.listings.is_empty()).then_some(known)
+}
+
+/// A listing that no search looks at.
+fn unlisted(intent: &IntentId) -> Listing {
+    Listing {
+        intent: intent.clone(),
+        service_area: Vec::new(),
+        availability: String::new(),
+        declared: Axes::UNDECLARED,
+    }
 }
 
 /// A partner with some of the intents of a manifest; `None` when none is left.
@@ -157,9 +198,11 @@ fn listing(entry: &Entry) -> Listing {
 /// How the partner's API answers the tools, where it has no MCP server. A mapping that cannot be read was a warning at
 /// submit, and fails the probe: without it, there are no tools.
 pub(super) fn mappings(manifest: &Manifest) -> Mappings {
-    let mapping = |entry: &Entry| {
-        let mapping = ApiMapping::check(entry.api_mapping.as_ref()?).ok()?;
-        Some((entry.intent.clone(), Arc::new(mapping)))
-    };
+    let mapping = |entry: &Entry| mapping_of(&entry.intent, entry.api_mapping.as_ref());
     manifest.intents.iter().filter_map(mapping).collect()
+}
+
+fn mapping_of(intent: &IntentId, mapping: Option<&Value>) -> Option<(IntentId, Arc<ApiMapping>)> {
+    let mapping = ApiMapping::check(mapping?).ok()?;
+    Some((intent.clone(), Arc::new(mapping)))
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::compliance::{ChecklistItem, PrivacyCheck, Profile};
 use crate::connection::ConnectionState;
@@ -334,6 +335,10 @@ pub struct Connection {
     /// The intents whose last test did not pass although one before it had, and they were routed.
     #[serde(default)]
     pub failed_retests: BTreeMap<IntentId, FailedRetest>,
+    /// Intents that were served at this endpoint under an approval that holds no more, each with its mapping of that time:
+    /// what users have booked can still be followed and cancelled.
+    #[serde(default)]
+    pub(crate) served: BTreeMap<IntentId, Option<Value>>,
     /// Present while suspended.
     pub suspension: Option<Suspension>,
     /// When a suspension was last lifted, milliseconds since the epoch: what the partner did until then is not held

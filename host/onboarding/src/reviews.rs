@@ -223,7 +223,12 @@ impl Reviews {
         if verdict == ReviewVerdict::Approve {
             let documents = documents_of(&self.keeper, &review.account).await?;
             kept.value.latest.documents = documents.into_iter().map(|document| document.id).collect();
-            kept.value.approved = Some(kept.value.latest.clone());
+            let before = kept.value.approved.replace(kept.value.latest.clone());
+            let connection = load::<Connection>(&*self.keeper.store, review.account.as_str()).await?;
+            if let (Some(before), Some(mut connection)) = (before, connection) {
+                connection.value.remember_served(&before.manifest);
+                change.put(&connection);
+            }
         }
         change.put(&kept);
         Ok(())

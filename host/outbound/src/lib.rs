@@ -28,7 +28,9 @@ use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::id::{IntentId, PartnerId, UserId};
 use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
 use intent_gateway_domain::partner::Partner;
-use intent_gateway_domain::ports::{Contract, HealthLog, LeftOut, PartnerCalls, Timer, Unlinked, UserTokens};
+use intent_gateway_domain::ports::{
+    Contract, HealthLog, LeftOut, PartnerCalls, Timer, ToolAnswer, Unlinked, UserTokens,
+};
 use intent_gateway_domain::progress::Progress;
 use intent_gateway_domain::trace::Trace;
 
@@ -54,7 +56,7 @@ pub struct Policies {
     /// Rates and back-off; absent where they are switched off.
     pub pace: Option<Pace>,
     /// Answers of read tools; absent where nothing is served again.
-    pub cache: Option<AnswerCache<String>>,
+    pub cache: Option<AnswerCache<ToolAnswer>>,
 }
 
 /// The arguments that a contract has prepared for a tool: one text for all partners that are asked.
@@ -116,8 +118,8 @@ impl OutboundCall {
 /// What a partner answered.
 #[derive(Clone, Debug)]
 pub struct PartnerAnswer {
-    /// The payload, JSON text as the partner wrote it.
-    pub text: Arc<String>,
+    /// The payload, as the partner wrote it.
+    pub answer: Arc<ToolAnswer>,
     /// Whether it came now or was kept.
     pub source: Source,
     /// Set where another tool than the one that was called has answered: the partner's orders were read after a failure, and
@@ -129,7 +131,7 @@ pub struct PartnerAnswer {
 /// Where an answer is kept.
 #[derive(Clone, Debug)]
 struct KeptAnswer {
-    cache: AnswerCache<String>,
+    cache: AnswerCache<ToolAnswer>,
     question: Question,
 }
 
@@ -144,8 +146,8 @@ pub struct OrderLookup {
 
 impl PartnerAnswer {
     /// One that a partner gave to this very call.
-    fn sent(text: String) -> Self {
-        Self { text: Arc::new(text), source: Source::Called, found_by: None, kept: None }
+    fn sent(answer: ToolAnswer) -> Self {
+        Self { answer: Arc::new(answer), source: Source::Called, found_by: None, kept: None }
     }
 
     /// Whoever has read the answer says when its own time ends: it is not served after that.

@@ -320,10 +320,10 @@ fn an_answer_to_a_users_token_is_served_to_nobody_else() {
     bench.world.tokens.0.lock().expect("whole").push_back("token");
     *bench.world.server.wants.lock().expect("whole") = Some("token");
     let ask = |user| bench.call("search_things", r#"{"a":1}"#, Some(user)).expect("answered");
-    assert_eq!(*ask("ann").text, r#"{"for":"ann"}"#);
+    assert_eq!(ask("ann").answer.text, r#"{"for":"ann"}"#);
     bench.pass(1_000);
     let bob = ask("bob");
-    assert_eq!((bob.source, bob.text.as_str()), (Source::Called, r#"{"for":"bob"}"#));
+    assert_eq!((bob.source, bob.answer.text.as_str()), (Source::Called, r#"{"for":"bob"}"#));
     assert_eq!((ask("ann").source, ask("bob").source), (Source::Kept, Source::Kept));
 }
 

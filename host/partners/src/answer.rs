@@ -21,8 +21,8 @@ const PARTNER_TEXT_MAX_CHARS: usize = 300;
 const ERROR_DETAIL_MAX_BYTES: usize = 64 * 1024;
 /// How deep a platform code may sit in an error's details, objects.
 const ERROR_DETAIL_MAX_DEPTH: u8 = 3;
-/// Bytes of a platform code.
-const PLATFORM_CODE_MAX_BYTES: usize = 64;
+/// Characters kept of what stands in the place of a platform code.
+const PLATFORM_CODE_MAX_CHARS: usize = 64;
 /// The notification that tells of a call's progress (MCP, Progress).
 const PROGRESS: &str = "notifications/progress";
 
@@ -195,12 +195,7 @@ impl ToolResult {
             [self.structured_content.as_deref().map(RawValue::get), self.meta.as_deref().map(RawValue::get), text];
         let detail = places.into_iter().flatten().find_map(PlatformDetail::find).unwrap_or_default();
         let message = detail.message.as_deref().or(text).unwrap_or_default();
-        failure(
-            detail.code.as_deref().unwrap_or(PlatformCode::InternalError.as_str()),
-            message,
-            detail.field.as_deref(),
-            retry_after_ms,
-        )
+        failure(detail.code.as_deref(), message, detail.field.as_deref(), retry_after_ms)
     }
 }
 
@@ -219,7 +214,7 @@ impl RpcError {
     /// The failure that the error stands for (spec 1, Errors).
     pub(crate) fn failure(&self, retry_after_ms: Option<u64>) -> CallFailure {
         let detail = self.detail();
-        let code = detail.code.as_deref().unwrap_or_else(|| PlatformCode::of_json_rpc(self.code).as_str());
+        let code = detail.code.as_deref().or_else(|| PlatformCode::of_json_rpc(self.code).map(PlatformCode::as_str));
         failure(code, &self.message, detail.field.as_deref(), retry_after_ms)
     }
 
@@ -228,12 +223,29 @@ impl RpcError {
     }
 }
 
-pub(crate) fn failure(code: &str, message: &str, field: Option<&str>, retry_after_ms: Option<u64>) -> CallFailure {
+/// The failure that a partner's own error stands for; without a code it is text alone.
+pub(crate) fn failure(
+    code: Option<&str>,
+    message: &str,
+    field: Option<&str>,
+    retry_after_ms: Option<u64>,
+) -> CallFailure {
+    let Some(code) = code else { return unknown_code(None, message) };
     match PlatformCode::parse(code) {
         Some(PlatformCode::RateLimited) => CallFailure::RateLimited { retry_after_ms },
         Some(PlatformCode::InvalidAuth) => CallFailure::Unauthorized,
         _ => CallFailure::Platform { code: code.to_owned(), message: clean(message), field: field.map(clean) },
     }
+}
+
+/// An error that names no code of the platform's form, or none at all.
+pub(crate) fn unknown_code(sent: Option<&str>, message: &str) -> CallFailure {
+    CallFailure::UnknownCode { sent: sent.map(clean_code), message: clean(message) }
+}
+
+/// A text that stands where a code should, safe to log and to pass on.
+fn clean_code(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(PLATFORM_CODE_MAX_CHARS).collect()
 }
 
 /// The platform's part of an error's details.
@@ -253,7 +265,7 @@ impl PlatformDetail {
     /// The failure that it stands for; `message` where it has no text of its own.
     pub(crate) fn failure(self, message: &str, retry_after_ms: Option<u64>) -> Option<CallFailure> {
         let message = self.message.as_deref().unwrap_or(message);
-        Some(failure(self.code.as_deref()?, message, self.field.as_deref(), retry_after_ms))
+        Some(failure(Some(self.code.as_deref()?), message, self.field.as_deref(), retry_after_ms))
     }
 
     /// Looks for an object with a `platform_error_code`, at the top or under the keys that error objects are
@@ -268,7 +280,9 @@ impl PlatformDetail {
     fn find_in(value: &Value, depth: u8) -> Option<Self> {
         let object = value.as_object()?;
         let text = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
-        if let Some(code) = text("platform_error_code").filter(|code| is_platform_code(code)) {
+        if let Some(code) = object.get("platform_error_code").filter(|code| !code.is_null()) {
+            // Whatever it is, it stands where the code belongs: whether it is one, the intent's table says.
+            let code = code.as_str().map_or_else(|| clean_code(&code.to_string()), clean_code);
             return Some(Self { code: Some(code), field: text("platform_field"), message: text("message") });
         }
         let depth = depth.checked_sub(1)?;
@@ -277,12 +291,6 @@ impl PlatformDetail {
         found.message = found.message.or_else(|| text("message"));
         Some(found)
     }
-}
-
-fn is_platform_code(code: &str) -> bool {
-    code.len() <= PLATFORM_CODE_MAX_BYTES
-        && code.starts_with(|first: char| first.is_ascii_uppercase())
-        && code.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
 }
 
 /// A partner's text, safe to log and to pass on: without control characters and of bounded length.
@@ -366,7 +374,7 @@ mod tests {
         let Ok(Message::Answer(Answer { outcome: Ok(result), .. })) = parse_tool_answer(body) else {
             panic!("no result");
         };
-        let expected = failure("INTERNAL_ERROR", "it broke", None, None);
+        let expected = unknown_code(None, "it broke");
         assert_eq!(result.payload(None), Err(expected));
     }
 }

@@ -195,8 +195,7 @@ impl Inner {
         let Endpoint::Mcp { url } = &partner.endpoint else {
             let contact = self.contact(&partner.id);
             let _permit = contact.gate_of(&call).enter(deadline).await?;
-            let text = api::call(&self.wire, self.policy, partner, &call, bearer).await?;
-            return Ok(ToolAnswer { text });
+            return api::call(&self.wire, self.policy, partner, &call, bearer).await;
         };
         let uri = self.policy.endpoint(url)?;
         let arguments: &RawValue = serde_json::from_str(call.arguments)
@@ -212,7 +211,7 @@ impl Inner {
         loop {
             let session = slot.session(&self.wire, bearer.as_ref()).await?;
             match session.call_tool(&call, arguments).await {
-                Ok(text) => return Ok(ToolAnswer { text }),
+                Ok(text) => return Ok(ToolAnswer::of(text)),
                 Err(ExchangeFailure::SessionLost | ExchangeFailure::ToolChanged) if renewals < SESSION_RENEWALS_MAX => {
                     tracing::debug!(partner = %partner.id, "what was known of the partner is over, it is opened anew");
                     slot.discard(&session);

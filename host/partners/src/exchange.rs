@@ -22,6 +22,7 @@ use hyper::body::Incoming;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::error_text::ErrorText;
 use intent_gateway_domain::limits::PARTNER_BODY_MAX_BYTES;
+use intent_gateway_domain::not_json;
 use intent_gateway_domain::progress::Progress;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -150,7 +151,13 @@ impl Wire {
                 }
             }
             MediaType::Events => self.read_stream(target, response.into_body(), wanted).await?,
-            MediaType::Other(found) => return Err(protocol(&format!("an answer of content type `{found}`")).into()),
+            MediaType::Other(found) => {
+                let said = match not_json::kind_of_type(&found.to_ascii_lowercase()) {
+                    Some(kind) => format!("the answer is {kind}, expected JSON or an event stream"),
+                    None => format!("an answer of content type `{found}`"),
+                };
+                return Err(protocol(&said).into());
+            }
         };
         Ok(Reply { answer, session, retry_after_ms })
     }

@@ -327,6 +327,7 @@ impl Drop for UnderWay<'_> {
 fn refuses_opening(failure: &CallFailure, tried: Lifecycle) -> bool {
     match failure {
         CallFailure::Platform { code, .. } => code != "PARTNER_MAINTENANCE",
+        CallFailure::UnknownCode { .. } => true,
         CallFailure::HttpStatus(status) => (400..500).contains(status),
         CallFailure::Protocol(_) => tried == Lifecycle::Discover,
         _ => false,

@@ -1,7 +1,8 @@
 //! Takes a partner's search payload apart: the envelope, the options, and nothing of what they mean.
 //!
 //! A payload is an object with `result_token`, `expires_at` and the array of options under the key that the
-//! contract names. A bare array is taken as the options alone: they are shown, but not bookable by token.
+//! contract names. A bare array is taken as the options alone. An answer without token and time commits to nothing: its
+//! options can be booked for a while all the same, at the partner's word.
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -9,7 +10,13 @@ use serde_json::value::RawValue;
 use crate::forbidden::{Breaches, ForbiddenFields};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
-use intent_gateway_domain::limits::{OPTIONS_READ_MAX, PAYLOAD_MAX_DEPTH, RESULT_TOKEN_MAX_BYTES};
+use intent_gateway_domain::limits::{
+    OPTIONS_READ_MAX, PAYLOAD_MAX_DEPTH, RESULT_TOKEN_MAX_BYTES, UNCOMMITTED_BOOKING_TIME,
+};
+use intent_gateway_domain::not_json;
+
+/// A note: the partner gave no token, or no time for it, with its options.
+const NO_COMMITMENT: &str = "NO_COMMITMENT";
 
 /// What a booking needs of the search that found the option.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,8 +30,10 @@ pub struct BookingToken {
 /// A search payload in parts.
 #[derive(Debug)]
 pub struct SearchPayload {
-    /// Absent when the options cannot be booked by token.
+    /// What the partner commits to; absent where it gave no token, or no time for it.
     pub token: Option<BookingToken>,
+    /// When the options end by the partner's own word, token or not, milliseconds since the epoch.
+    pub expires_at: Option<Timestamp>,
     /// The options as the partner wrote them, in its order.
     pub options: Vec<Box<RawValue>>,
     /// Options beyond [`OPTIONS_READ_MAX`], which are not read.
@@ -35,11 +44,24 @@ pub struct SearchPayload {
     pub breaches: Breaches,
 }
 
+impl SearchPayload {
+    /// Until when the options can be booked: as long as the partner commits to them, or for a while at its word.
+    #[must_use]
+    pub fn bookable_until(&self, now: Timestamp) -> Timestamp {
+        if let Some(token) = &self.token {
+            return token.expires_at;
+        }
+        let a_while = u64::try_from(UNCOMMITTED_BOOKING_TIME.as_millis()).unwrap_or(u64::MAX);
+        let until = now.plus_ms(a_while);
+        self.expires_at.map_or(until, |stated| stated.min(until))
+    }
+}
+
 /// Why a payload cannot be used at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PayloadError {
-    /// It is no JSON.
-    #[error("it is not valid JSON: {0}")]
+    /// It is no JSON; what it is instead, or what the parser says.
+    #[error("{0}")]
     Syntax(String),
     /// It nests too deep.
     #[error("it nests {depth} levels deep; {PAYLOAD_MAX_DEPTH} are allowed")]
@@ -61,19 +83,22 @@ pub fn read(text: &str, options_key: &str, fields: &ForbiddenFields<'_>) -> Resu
     let envelope = EnvelopeSeed { options_key }
         .deserialize(&mut deserializer)
         .and_then(|envelope| deserializer.end().map(|()| envelope))
-        .map_err(|error| PayloadError::Syntax(error.to_string()))?
+        .map_err(|error| PayloadError::Syntax(not_json::describe(not_json::kind(text), &error)))?
         .map_err(PayloadError::Shape)?;
     let structure = fields.inspect(text);
     if structure.depth > PAYLOAD_MAX_DEPTH {
         return Err(PayloadError::TooDeep { depth: structure.depth });
     }
     let breaches = if structure.suspicious {
-        fields.breaches(text, options_key).map_err(|error| PayloadError::Syntax(error.to_string()))?
+        fields
+            .breaches(text, options_key)
+            .map_err(|error| PayloadError::Syntax(not_json::describe(not_json::kind(text), &error)))?
     } else {
         Breaches::default()
     };
-    let (token, notes) = envelope.token();
-    Ok(SearchPayload { token, options: envelope.options, unread: envelope.unread, notes, breaches })
+    let (token, expires_at, notes) = envelope.commitment();
+    let Envelope { options, unread, .. } = envelope;
+    Ok(SearchPayload { token, expires_at, options, unread, notes, breaches })
 }
 
 #[derive(Default)]
@@ -86,10 +111,12 @@ struct Envelope<'de> {
 }
 
 impl Envelope<'_> {
-    fn token(&self) -> (Option<BookingToken>, Vec<Violation>) {
+    /// The token with its time, the time alone, and what is wrong with either.
+    fn commitment(&self) -> (Option<BookingToken>, Option<Timestamp>, Vec<Violation>) {
         let mut notes = Vec::new();
         if self.bare {
-            return (None, notes);
+            self.note_no_commitment(&mut notes);
+            return (None, None, notes);
         }
         let result_token = text_field(self.result_token, "/result_token", &mut notes).filter(|token| {
             let fits = (1..=RESULT_TOKEN_MAX_BYTES).contains(&token.len());
@@ -108,7 +135,23 @@ impl Envelope<'_> {
             instant
         });
         let token = result_token.zip(expires_at);
-        (token.map(|(result_token, expires_at)| BookingToken { result_token, expires_at }), notes)
+        if token.is_none() {
+            self.note_no_commitment(&mut notes);
+        }
+        let token = token.map(|(result_token, expires_at)| BookingToken { result_token, expires_at });
+        (token, expires_at, notes)
+    }
+
+    fn note_no_commitment(&self, notes: &mut Vec<Violation>) {
+        if self.options.is_empty() {
+            return;
+        }
+        let minutes = UNCOMMITTED_BOOKING_TIME.as_secs() / 60;
+        let message = format!(
+            "the answer commits to nothing: without `result_token` and `expires_at`, its options can be booked for \
+             {minutes} minutes, and it may turn out then that they are gone"
+        );
+        notes.push(note("", NO_COMMITMENT, message));
     }
 }
 
@@ -118,7 +161,7 @@ fn note(pointer: &str, code: &str, message: String) -> Violation {
 
 fn text_field(raw: Option<&RawValue>, pointer: &str, notes: &mut Vec<Violation>) -> Option<String> {
     let Some(raw) = raw else {
-        notes.push(note(pointer, "REQUIRED", "is missing; the options are shown but cannot be booked".to_owned()));
+        notes.push(note(pointer, "REQUIRED", "is missing".to_owned()));
         return None;
     };
     let text = serde_json::from_str(raw.get()).ok();
@@ -314,9 +357,28 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_array_has_no_token_and_no_notes() {
-        let payload = payload("[{}]").expect("usable");
-        assert_eq!((payload.options.len(), payload.token, payload.notes.len()), (1, None, 0));
+    fn a_bare_array_commits_to_nothing_and_is_told_so() {
+        assert_eq!(note_codes("[{}]"), [" NO_COMMITMENT"]);
+        assert_eq!(payload("[{}]").expect("usable").options.len(), 1);
+        assert_eq!(note_codes("[]"), [] as [String; 0], "nothing is offered");
+        assert_eq!(
+            note_codes(r#"{"slots":[{}]}"#),
+            ["/result_token REQUIRED", "/expires_at REQUIRED", " NO_COMMITMENT"]
+        );
+    }
+
+    #[test]
+    fn what_is_not_committed_to_can_be_booked_for_a_quarter_of_an_hour() {
+        let now = Timestamp::from_ms(1_767_225_600_000);
+        let minutes = |text: &str| payload(text).expect("usable").bookable_until(now).ms_since(now) / 60_000;
+        assert_eq!(minutes("[{}]"), 15);
+        assert_eq!(minutes(r#"{"slots":[{}]}"#), 15);
+        assert_eq!(minutes(r#"{"slots":[{}],"result_token":"t"}"#), 15);
+        // The partner's own word, where it gives one: shorter without a token, any with it.
+        assert_eq!(minutes(r#"{"slots":[{}],"expires_at":"2026-01-01T00:05:00Z"}"#), 5);
+        assert_eq!(minutes(r#"{"slots":[{}],"expires_at":"2026-01-01T01:00:00Z"}"#), 15);
+        assert_eq!(minutes(r#"{"slots":[{}],"expires_at":"2026-01-01T01:00:00Z","result_token":"t"}"#), 60);
+        assert_eq!(minutes(r#"{"slots":[{}],"expires_at":"2025-12-31T00:00:00Z"}"#), 0);
     }
 
     #[test]
@@ -337,6 +399,14 @@ mod tests {
         for text in ["", "{", "[1,]", "[] x", r#"{"slots":[{"a":}]}"#] {
             assert!(matches!(payload(text), Err(PayloadError::Syntax(_))), "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_no_json_is_named() {
+        let said = |text: &str| payload(text).expect_err("no JSON").to_string();
+        assert_eq!(said("<!doctype html><title>Down</title>"), "it is HTML, expected JSON");
+        assert_eq!(said("slots:\n  - slot_id: 1\n"), "it is YAML, expected JSON");
+        assert!(said("{").starts_with("it is not valid JSON: EOF"), "{}", said("{"));
     }
 
     #[test]

@@ -57,12 +57,12 @@ pub struct OptionReference {
     /// The user who searched, where one was named.
     #[serde(rename = "u", skip_serializing_if = "Option::is_none")]
     pub user: Option<UserMark>,
-    /// The partner's token, where the option is bookable by one.
+    /// The partner's token, where it gave one with the time that it is good for.
     #[serde(rename = "t", skip_serializing_if = "Option::is_none")]
     pub result_token: Option<String>,
-    /// How long it stays bookable, milliseconds since the epoch.
-    #[serde(rename = "e", skip_serializing_if = "Option::is_none")]
-    pub expires_at_ms: Option<Timestamp>,
+    /// How long it can be booked, milliseconds since the epoch.
+    #[serde(rename = "e")]
+    pub expires_at_ms: Timestamp,
 }
 
 /// What a reference to a booking is bound to: anything that a call has made and a later one is about.
@@ -217,7 +217,7 @@ mod tests {
             receipt: Some("rank_1".to_owned()),
             user: Some(UserMark::of(&UserId::parse("user-1").expect("sound"))),
             result_token: Some("t".to_owned()),
-            expires_at_ms: Some(Timestamp::from_ms(1)),
+            expires_at_ms: Timestamp::from_ms(1),
         }
     }
 

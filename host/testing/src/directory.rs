@@ -38,6 +38,7 @@ type Select = Arc<dyn Fn(&Need, &[Arc<Partner>]) -> Selection + Send + Sync>;
 #[derive(Default)]
 struct DirectoryState {
     partners: Vec<Arc<Partner>>,
+    known: Vec<Arc<Partner>>,
     left_out: Vec<(Arc<Partner>, LeftOut)>,
     left_out_more: usize,
     selections: Vec<(String, Need, Timestamp)>,
@@ -72,6 +73,13 @@ impl GivenPartners {
         self.given().partners.retain(|partner| partner.id.as_str() != id);
     }
 
+    /// From here on, nothing is routed to the partner, though its server is known.
+    pub fn stop_routing(&self, id: &str) {
+        let mut given = self.given();
+        let known: Vec<_> = given.partners.extract_if(.., |partner| partner.id.as_str() == id).collect();
+        given.known.extend(known);
+    }
+
     /// What was searched for so far: the intent, the need, and the time.
     pub fn selections(&self) -> Vec<(String, Need, Timestamp)> {
         self.given().selections.clone()
@@ -91,6 +99,11 @@ impl PartnerDirectory for GivenPartners {
         }
         let chosen = given.partners.iter().filter(|partner| partner.listing(intent).is_some()).cloned().collect();
         Selection { chosen, left_out: given.left_out.clone(), left_out_more: given.left_out_more }
+    }
+
+    fn find_known(&self, id: &PartnerId) -> Option<Arc<Partner>> {
+        let known = self.given().known.iter().find(|partner| partner.id == *id).cloned();
+        known.or_else(|| self.find(id))
     }
 
     fn all(&self) -> Vec<Arc<Partner>> {

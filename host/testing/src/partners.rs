@@ -32,6 +32,8 @@ pub struct RecordedCall {
 #[derive(Clone, Debug)]
 pub enum Reply {
     Text(String),
+    /// An answer with all that belongs to it.
+    Answer(ToolAnswer),
     /// The call fails.
     Failure(CallFailure),
     /// The call fails, and this is what the partner wrote in place of an answer.
@@ -43,6 +45,12 @@ pub enum Reply {
 impl From<Value> for Reply {
     fn from(payload: Value) -> Self {
         Self::Text(payload.to_string())
+    }
+}
+
+impl From<ToolAnswer> for Reply {
+    fn from(answer: ToolAnswer) -> Self {
+        Self::Answer(answer)
     }
 }
 
@@ -204,7 +212,8 @@ impl PartnerCalls for ScriptedPartners {
                 panic!("the test expects no call of `{}` at `{}`", recorded.tool, recorded.partner)
             };
             match script(&recorded, call.progress) {
-                Reply::Text(text) => Ok(ToolAnswer { text }),
+                Reply::Text(text) => Ok(ToolAnswer::of(text)),
+                Reply::Answer(answer) => Ok(answer),
                 Reply::Failure(failure) => Err(failure),
                 Reply::Error(failure, sent) => {
                     if let Some(error_text) = call.error_text {

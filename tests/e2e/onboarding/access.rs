@@ -216,6 +216,12 @@ fn body(name: &str, reference: &str) -> Value {
             "services": [{"intent": INTENT, "pricing": {"min": 500, "max": 900, "currency": "INR"}}],
         }),
         "{account_id}" if name.contains("/manifest/") => manifest(true),
+        "try" => json!({
+            "intent": INTENT, "tool": "search_ac_service_slots", "arguments": request(), "answer": {"items": []},
+            "mapping": {"kind": "rest", "tools": {"search_ac_service_slots": {
+                "operation_id": "find", "method": "GET", "path": "/slots", "response": {"slots": {"$res": "/items"}},
+            }}},
+        }),
         "{account_id}" if name.contains("/connection/") => {
             json!({"kind": "mcp", "url": "https://stranger.example/mcp"})
         }

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{Business, Platform, manifest};
+use crate::calls::booking;
+use crate::harness::request;
 use crate::scripted::{Behaviour, Scripted};
 
 const STEPS: [&str; 3] = ["switch-on", "suspend", "lift"];
@@ -67,4 +69,40 @@ async fn only_what_a_state_allows() {
         let answer = platform.post(&path, platform.gateway.admin_token(), reason.clone()).await;
         assert_eq!(answer.status, 400, "{reason}: {}", answer.body);
     }
+}
+
+const TOOLS: &str = "/api/v1/intents/auto.book_ac_service/tools";
+
+impl Platform {
+    /// Calls a tool by reference; the status, and the answer.
+    async fn call_tool(&self, tool: &str, reference: &Value, arguments: Value) -> (u16, Value) {
+        let body = json!({"reference": reference, "arguments": arguments});
+        let answer = self.gateway.post(&format!("{TOOLS}/{tool}"), &body).await;
+        (answer.status, answer.body)
+    }
+}
+
+/// Whoever has booked gets out again, though nobody new is sent there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_booking_is_cancelled_at_a_partner_that_is_suspended() {
+    let platform = Platform::start(None);
+    let ready = platform.ready("ops@coolcar.example").await;
+    let business = &ready.business;
+    platform.admin(&business.admin_path("switch-on"), json!({})).await;
+    platform.routed(&[&business.id]).await;
+    let found = platform.gateway.found(&request()).await;
+    let options = found["options"].as_array().expect("a list");
+    let (status, booked) =
+        platform.call_tool("create_ac_service_booking", &options[0]["reference"], booking("r1")).await;
+    assert_eq!(status, 200, "{booked}");
+
+    platform.admin(&business.admin_path("suspend"), json!({"reason": "because"})).await;
+    platform.routed(&[]).await;
+    let (status, refused) =
+        platform.call_tool("create_ac_service_booking", &options[1]["reference"], booking("r2")).await;
+    assert_eq!((status, &refused["error"]["code"]), (409, &json!("PARTNER_GONE")), "{refused}");
+    let cancel = json!({"request_id": "r3", "reason_code": "changed_plans"});
+    let (status, cancelled) = platform.call_tool("cancel_ac_service_booking", &booked["reference"], cancel).await;
+    assert_eq!(status, 200, "{cancelled}");
+    assert_eq!(cancelled["payload"]["booking_id"], booked["payload"]["booking_id"]);
 }

@@ -30,6 +30,19 @@ pub(crate) enum ManifestCommand {
         Example:\n  intent-gateway manifest phone form.yaml --gateway https://gateway.example > manifest.yaml"
     )]
     Phone(PhoneArgs),
+    /// Try the mapping of an API on an answer of it, without calling anybody.
+    #[command(
+        name = "try",
+        after_help = "Shown is the request that would be sent, what the mapping makes of the answer, and what the \
+        intent's contract says of each option. A gateway judges it; nothing is kept there.\n\
+        The token is taken from INTENT_GATEWAY_TOKEN, or got for INTENT_GATEWAY_CLIENT_ID and \
+        INTENT_GATEWAY_CLIENT_SECRET.\n\
+        Exit codes: 0 the answer would pass, 1 it would not, 2 it could not be tried.\n\n\
+        Examples:\n  curl -s https://api.coolcar.example/v1/offers?car=... > answer.json\n  \
+        intent-gateway manifest try manifest.yaml --intent auto.book_ac_service --tool search_ac_service_slots \
+        --arguments request.json --answer answer.json --gateway https://gateway.example"
+    )]
+    Try(TryArgs),
     /// Submit a manifest: it replaces the one before.
     #[command(after_help = "The token is the partner's, or that of an admin who acts for it.\n\
         Without --review and --draft, the file's own `submitForReview` counts. Once a manifest has been sent for \
@@ -69,6 +82,35 @@ pub(crate) struct PhoneArgs {
     #[arg(long, value_name = "ID", value_parser = parse_partner)]
     pub(crate) account: Option<PartnerId>,
     /// Print JSON, as the gateway answers.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TryArgs {
+    /// The manifest.
+    pub(crate) file: PathBuf,
+    /// The intent whose mapping is tried.
+    #[arg(long, value_name = "INTENT")]
+    pub(crate) intent: String,
+    /// The tool.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: String,
+    /// File with the tool's arguments, JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) arguments: PathBuf,
+    /// File with the API's answer, as it came.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) answer: PathBuf,
+    /// HTTP status of the answer.
+    #[arg(long, value_name = "STATUS", default_value_t = 200, value_parser = clap::value_parser!(u16).range(200..600))]
+    pub(crate) status: u16,
+    #[command(flatten)]
+    pub(crate) gateway: GatewayArgs,
+    /// The account; without it, the one of the token or of the file.
+    #[arg(long, value_name = "ID", value_parser = parse_partner)]
+    pub(crate) account: Option<PartnerId>,
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use intent_gateway_api::intents::{IntentList, IntentSummary, WidgetChoice};
+use intent_gateway_domain::endpoint::IntentShape;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_onboarding::manifest::{Catalogue, LiveIntent};
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
+use serde_json::Value;
 
+use super::file::ManifestFile;
 use crate::client::Gateway;
 use crate::outcome::{CommandError, fail, usage};
 
@@ -59,14 +62,23 @@ fn components(folder: &Path) -> Result<Vec<PathBuf>, CommandError> {
     }
 }
 
-/// What a gateway says is live.
-pub(super) fn of_gateway(gateway: &Gateway) -> Result<Catalogue, CommandError> {
+/// What a gateway says is live; in full of those intents that `file` maps to an API.
+pub(super) fn of_gateway(gateway: &Gateway, file: &ManifestFile) -> Result<Catalogue, CommandError> {
     let IntentList { intents } =
         gateway.get("/api/v1/intents").context("the live intents cannot be read").map_err(fail)?;
     let live = intents.into_iter().map(|IntentSummary { intent, aliases, version, widget, .. }| {
         let WidgetChoice { widget_type, preferred } = widget;
         let widget_types = std::iter::once(widget_type).chain(preferred).map(Cow::into_owned).collect();
-        LiveIntent { intent, aliases, version, widget_types }
+        let shape = if file.mapping(intent.as_str()).is_some() { shape(gateway, &intent)? } else { None };
+        Ok(LiveIntent { intent, aliases, version, widget_types, shape })
     });
-    Ok(live.collect())
+    live.collect()
+}
+
+fn shape(gateway: &Gateway, intent: &IntentId) -> Result<Option<IntentShape>, CommandError> {
+    let shown: Value = gateway
+        .get(&format!("/api/v1/intents/{intent}"))
+        .with_context(|| format!("the contract of {intent} cannot be read"))
+        .map_err(fail)?;
+    Ok(IntentShape::of_shown(&shown))
 }

@@ -193,6 +193,7 @@ submitForReview: true
             aliases: Vec::new(),
             version: semver::Version::new(1, 0, 0),
             widget_types: vec!["FixWidget".to_owned()],
+            shape: None,
         };
         std::iter::once(live).collect()
     }

@@ -74,6 +74,18 @@ impl ManifestFile {
         Ok(Self { form: form(&document, yaml), document, lines })
     }
 
+    /// How an API answers the tools of an intent, as the file has it.
+    pub(super) fn mapping(&self, intent: &str) -> Option<&Value> {
+        self.document.pointer(&self.mapping_at(intent)?)
+    }
+
+    /// The pointer to that.
+    pub(super) fn mapping_at(&self, intent: &str) -> Option<String> {
+        let entries = self.document.get("intents")?.as_array()?;
+        let index = entries.iter().position(|entry| entry["intent"] == intent)?;
+        Some(format!("/intents/{index}/api_mapping"))
+    }
+
     /// The line of what a pointer into the submission names.
     pub(super) fn line(&self, pointer: &str) -> Option<usize> {
         let lines = self.lines.as_ref()?;
@@ -101,7 +113,7 @@ fn form(document: &Value, yaml: bool) -> Form {
     }
 }
 
-fn read_bounded(path: &Path) -> Result<String, FileError> {
+pub(super) fn read_bounded(path: &Path) -> Result<String, FileError> {
     let unreadable = |cause| FileError::Unreadable { path: path.to_owned(), cause };
     let file = std::fs::File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();

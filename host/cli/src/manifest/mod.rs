@@ -7,6 +7,7 @@
 //! | what a gateway would say of the file | `check` |
 //! | writing it for a business without a server | `phone` |
 //! | sending it | `submit` |
+//! | a dry run of a mapping | `trial` |
 //!
 //! Not here: any rule of a manifest. Those are the core's, and a gateway applies the same.
 
@@ -16,6 +17,7 @@ mod check;
 mod file;
 mod phone;
 mod submit;
+mod trial;
 mod yaml;
 
 use std::process::ExitCode;
@@ -37,6 +39,7 @@ pub(crate) fn run(command: &ManifestCommand) -> ExitCode {
         ManifestCommand::Check(arguments) => check_one(arguments),
         ManifestCommand::Phone(arguments) => phone::run(arguments),
         ManifestCommand::Submit(arguments) => submit::run(arguments),
+        ManifestCommand::Try(arguments) => trial::run(arguments),
     })
 }
 
@@ -48,7 +51,7 @@ fn check_one(arguments: &CheckArgs) -> Result<Verdict, CommandError> {
         None => {
             let (gateway, token) = arguments.gateway.open()?;
             let partner = access::account_of(&token);
-            (catalogue::of_gateway(&gateway)?, partner)
+            (catalogue::of_gateway(&gateway, &file)?, partner)
         }
     };
     let account = arguments.account.clone().or(of_token).or(own);

@@ -20,7 +20,7 @@ pub(super) fn run(arguments: &SubmitArgs) -> Result<Verdict, CommandError> {
     let file = ManifestFile::read(&arguments.file).map_err(usage)?;
     let name = arguments.file.display().to_string();
     let (gateway, token) = arguments.gateway.open()?;
-    let account = account(arguments, &token, &file)?;
+    let account = account(arguments.account.as_ref(), &token, &file)?;
     let body = match check::body(&file, Some(&account)) {
         Ok(body) => with_choice(body, arguments),
         Err(Refusal { violations, .. }) => return show_refused(&name, &file, violations, arguments.json),
@@ -45,9 +45,13 @@ pub(super) fn run(arguments: &SubmitArgs) -> Result<Verdict, CommandError> {
 }
 
 /// For whom: whom the command line names, else the token, else the file.
-fn account(arguments: &SubmitArgs, token: &Secret, file: &ManifestFile) -> Result<PartnerId, CommandError> {
+pub(super) fn account(
+    named: Option<&PartnerId>,
+    token: &Secret,
+    file: &ManifestFile,
+) -> Result<PartnerId, CommandError> {
     let own = || file.partner_id().and_then(|id| PartnerId::parse(id).ok());
-    let account = arguments.account.clone().or_else(|| access::account_of(token)).or_else(own);
+    let account = named.cloned().or_else(|| access::account_of(token)).or_else(own);
     account.ok_or_else(|| usage(anyhow!("neither the token nor the file names an account; name it with --account")))
 }
 

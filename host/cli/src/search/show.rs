@@ -70,7 +70,7 @@ fn choices(options: &[Choice], partners: &[Partner], palette: Palette) -> String
         ));
         let booking = match bookable {
             true => String::new(),
-            false => format!(", {}", palette.paint(Tone::Doubtful, "cannot be booked")),
+            false => format!(", {}", palette.paint(Tone::Doubtful, "may be gone")),
         };
         lines.push(format!("{INDENT}{} ({}){booking}", harmless(name), harmless(partner)));
         lines.push(format!("{INDENT}{}", palette.faint(&format!("reference {}", harmless(reference)))));
@@ -201,7 +201,7 @@ mod tests {
                 "    reference opt_900",
             ]
         );
-        assert_eq!(lines[second + 3], "    COOLCAR (coolcar), cannot be booked");
+        assert_eq!(lines[second + 3], "    COOLCAR (coolcar), may be gone");
         assert!(!text.contains("--top"), "{text}");
         let text = shown(1);
         assert!(text.contains("\n\nand 1 more; --top 2 shows them\n\n") && !text.contains("Cool Breeze"), "{text}");

@@ -174,18 +174,29 @@ impl ErrorMap {
     /// The platform code for the API's own code in an answer.
     #[must_use]
     pub fn by_own_code(&self, answer: &Value) -> Option<&str> {
-        let code = match answer.pointer(self.code.as_deref()?)? {
-            Value::String(code) => code.clone(),
-            Value::Number(code) => code.to_string(),
-            _ => return None,
-        };
-        self.codes.get(&code).map(String::as_str)
+        self.codes.get(&self.own_code(answer)?).map(String::as_str)
+    }
+
+    /// The API's own code in an answer.
+    #[must_use]
+    pub fn own_code(&self, answer: &Value) -> Option<String> {
+        match answer.pointer(self.code.as_deref()?)? {
+            Value::String(code) => Some(code.clone()),
+            Value::Number(code) => Some(code.to_string()),
+            _ => None,
+        }
     }
 
     /// The API's own text.
     #[must_use]
     pub fn message<'a>(&self, answer: &'a Value) -> Option<&'a str> {
         answer.pointer(self.message.as_deref()?)?.as_str()
+    }
+
+    /// Every translation: the member that it stands in, their name, and the platform code.
+    pub(super) fn translations(&self) -> impl Iterator<Item = (&'static str, String, &str)> {
+        let by_status = self.status.iter().map(|(status, ours)| ("status", status.to_string(), ours.as_str()));
+        by_status.chain(self.codes.iter().map(|(theirs, ours)| ("codes", theirs.clone(), ours.as_str())))
     }
 
     /// All platform codes that it gives.
@@ -204,6 +215,33 @@ impl ToolMapping {
                 parameters.chain(&rest.body).chain([&rest.response]).collect()
             }
             Self::Graphql(graphql) => vec![&graphql.variables, &graphql.response],
+        }
+    }
+
+    /// The templates, each with the pointer to it; `at` is the tool's own.
+    pub(super) fn located_templates(&self, at: &str) -> Vec<(String, &Template)> {
+        match self {
+            Self::Rest(rest) => {
+                let groups = [("path_params", &rest.path_params), ("query", &rest.query), ("headers", &rest.headers)];
+                let parameters = groups.into_iter().flat_map(|(group, parameters)| {
+                    let at = child(at, group);
+                    parameters.iter().map(move |(name, template)| (child(&at, name), template))
+                });
+                let body = rest.body.iter().map(|body| (child(at, "body"), body));
+                parameters.chain(body).chain([(child(at, "response"), &rest.response)]).collect()
+            }
+            Self::Graphql(graphql) => {
+                vec![(child(at, "variables"), &graphql.variables), (child(at, "response"), &graphql.response)]
+            }
+        }
+    }
+
+    /// What makes the tool's payload.
+    #[must_use]
+    pub fn response(&self) -> &Template {
+        match self {
+            Self::Rest(rest) => &rest.response,
+            Self::Graphql(graphql) => &graphql.response,
         }
     }
 

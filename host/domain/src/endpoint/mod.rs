@@ -5,18 +5,27 @@
 //! or GraphQL API answers it, how the arguments become a request and how the answer becomes the tool's payload.
 //! Mappings are data of a manifest: a reviewer reads them, and what was reviewed is what is called.
 //!
+//! `fit` compares a mapping with its intent's contract, before anything is called.
+//!
 //! Not here: IO, and what an OpenAPI document or a GraphQL schema says; `host/partners` compares them at a probe.
 
 mod checker;
+mod fit;
+#[cfg(test)]
+mod fit_tests;
 mod mapping;
+mod request;
+mod schema;
 mod template;
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};
 
+pub use fit::IntentShape;
 pub use mapping::{ApiMapping, GraphqlTool, Mappings, Method, RestTool, ToolMapping};
-pub use template::{RenderError, Scope, Template};
+pub use request::{RequestError, RestRequest};
+pub use template::{RenderError, Scope, Template, UnmappedItem};
 
 /// Where a partner is called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

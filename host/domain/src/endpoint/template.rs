@@ -15,7 +15,7 @@
 //!
 //! Nothing computes here: no arithmetic, no conditions, no loops but over arrays that the API sent.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
@@ -28,6 +28,8 @@ use crate::pointer::child;
 const TEMPLATE_MAX_DEPTH: usize = 32;
 /// Items of one array that a template walks; no more options are read of a payload.
 const ITEMS_MAX: usize = OPTIONS_READ_MAX;
+/// Items of one answer that are reported as unmapped; the others are left out without a word.
+const UNMAPPED_MAX: usize = 100;
 /// Values that one rendering may produce, nested arrays included.
 const RENDERED_VALUES_MAX: usize = 200_000;
 /// Bytes that one rendering may produce, as JSON text: about the bound on a partner's answer. A place of the answer may
@@ -39,7 +41,7 @@ const RENDERED_MAX_BYTES: usize = crate::limits::PARTNER_BODY_MAX_BYTES;
 pub struct Template(Node);
 
 #[derive(Clone, Debug, PartialEq)]
-enum Node {
+pub(super) enum Node {
     Literal(Value),
     Taken(SourceLeaf),
     Each { from: Source, pointer: String, item: Box<Node> },
@@ -50,7 +52,7 @@ enum Node {
 
 /// A leaf that is taken from somewhere.
 #[derive(Clone, Debug, PartialEq)]
-struct SourceLeaf {
+pub(super) struct SourceLeaf {
     source: Source,
     pointer: String,
     otherwise: Otherwise,
@@ -66,7 +68,7 @@ enum Otherwise {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+pub(super) enum Source {
     Arguments,
     Answer,
     Item,
@@ -91,6 +93,15 @@ pub struct Scope<'a> {
     pub arguments: &'a Value,
     /// The API's answer; null while there is none.
     pub answer: &'a Value,
+}
+
+/// An item of an API's answer of which nothing could be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnmappedItem {
+    /// Its place in the API's array, from 0.
+    pub position: usize,
+    /// What is wrong with it, in words.
+    pub reason: String,
 }
 
 /// A template could not be filled.
@@ -121,6 +132,13 @@ pub enum RenderError {
     TooLarge,
 }
 
+impl SourceLeaf {
+    /// Whether the member is left out where the place is empty.
+    pub(super) fn may_be_left_out(&self) -> bool {
+        self.otherwise == Otherwise::LeaveOut
+    }
+}
+
 impl Template {
     /// A template over the tool's arguments.
     pub(super) fn of_request(checker: &mut Checker, at: &str, value: &Value) -> Option<Self> {
@@ -137,9 +155,17 @@ impl Template {
     /// # Errors
     /// [`RenderError`] names the place that is missing or wrong.
     pub fn render(&self, scope: &Scope<'_>) -> Result<Option<Value>, RenderError> {
-        let rendering =
-            Rendering { scope, values: Cell::new(RENDERED_VALUES_MAX), bytes: Cell::new(RENDERED_MAX_BYTES) };
-        rendering.node(&self.0, None)
+        Rendering::new(scope, None).node(&self.0, None)
+    }
+
+    /// The same, where an item of the API's own array that cannot be filled in costs that item alone.
+    ///
+    /// # Errors
+    /// [`RenderError`] for what stands outside such arrays, and for what is too large.
+    pub fn render_items(&self, scope: &Scope<'_>) -> Result<(Option<Value>, Vec<UnmappedItem>), RenderError> {
+        let rendering = Rendering::new(scope, Some(RefCell::default()));
+        let value = rendering.node(&self.0, None)?;
+        Ok((value, rendering.unmapped.map(RefCell::into_inner).unwrap_or_default()))
     }
 
     /// The places of the arguments that have to be there, as JSON Pointers.
@@ -166,6 +192,19 @@ impl Template {
         found
     }
 
+    /// Every place that is looked at, with the pointer to where the template says so; `at` is the template's own.
+    #[must_use]
+    pub(super) fn argument_places(&self, at: &str) -> Vec<ArgumentPlace<'_>> {
+        let mut found = Vec::new();
+        collect_places(&self.0, at, &mut found);
+        found
+    }
+
+    /// What the template is made of.
+    pub(super) fn root(&self) -> &Node {
+        &self.0
+    }
+
     /// The names of an object template's members.
     #[must_use]
     pub fn members(&self) -> Vec<&str> {
@@ -173,6 +212,38 @@ impl Template {
             Node::Object(members) => members.iter().map(|(key, _)| key.as_str()).collect(),
             Node::Literal(Value::Object(members)) => members.keys().map(String::as_str).collect(),
             _ => Vec::new(),
+        }
+    }
+}
+
+/// A place of the arguments that a template takes from.
+#[derive(Debug)]
+pub(super) struct ArgumentPlace<'a> {
+    /// Where the template says so.
+    pub(super) at: String,
+    /// What it names.
+    pub(super) pointer: &'a str,
+}
+
+fn collect_places<'a>(node: &'a Node, at: &str, found: &mut Vec<ArgumentPlace<'a>>) {
+    let mut note = |source: Source, pointer: &'a str, at: String| {
+        if source == Source::Arguments {
+            found.push(ArgumentPlace { at, pointer });
+        }
+    };
+    match node {
+        Node::Literal(_) => {}
+        Node::Taken(taken) => note(taken.source, &taken.pointer, child(at, taken.source.key())),
+        Node::Each { item, .. } => collect_places(item, &child(at, "item"), found),
+        Node::When { from, pointer, then } => {
+            note(*from, pointer, child(&child(at, "$when"), from.key()));
+            collect_places(then, &child(at, "then"), found);
+        }
+        Node::Object(members) => members.iter().for_each(|(key, node)| collect_places(node, &child(at, key), found)),
+        Node::Array(items) => {
+            for (index, node) in items.iter().enumerate() {
+                collect_places(node, &child(at, &index.to_string()), found);
+            }
         }
     }
 }
@@ -342,9 +413,16 @@ struct Rendering<'a> {
     /// Values and bytes that may still be produced.
     values: Cell<usize>,
     bytes: Cell<usize>,
+    /// Items that could not be filled in; absent where one of them costs the whole.
+    unmapped: Option<RefCell<Vec<UnmappedItem>>>,
 }
 
 impl<'a> Rendering<'a> {
+    fn new(scope: &'a Scope<'a>, unmapped: Option<RefCell<Vec<UnmappedItem>>>) -> Self {
+        let (values, bytes) = (Cell::new(RENDERED_VALUES_MAX), Cell::new(RENDERED_MAX_BYTES));
+        Self { scope, values, bytes, unmapped }
+    }
+
     fn node(&self, node: &Node, item: Option<&'a Value>) -> Result<Option<Value>, RenderError> {
         match node {
             Node::Literal(value) => self.copy(value).map(Some),
@@ -358,7 +436,12 @@ impl<'a> Rendering<'a> {
                     return Err(RenderError::TooLarge);
                 }
                 self.spend(1, 2)?;
-                let rendered = items.iter().filter_map(|item| self.node(template, Some(item)).transpose());
+                let is_outermost = item.is_none();
+                let rendered = items.iter().enumerate().filter_map(|(position, item)| {
+                    let rendered = self.node(template, Some(item));
+                    let rendered = if is_outermost { self.pass_over(rendered, pointer, position) } else { rendered };
+                    rendered.transpose()
+                });
                 rendered.collect::<Result<Vec<_>, _>>().map(|items| Some(Value::Array(items)))
             }
             Node::When { from, pointer, then } => match self.source(*from, item).pointer(pointer) {
@@ -381,6 +464,27 @@ impl<'a> Rendering<'a> {
                 let rendered = items.iter().filter_map(|node| self.node(node, item).transpose());
                 rendered.collect::<Result<Vec<_>, _>>().map(|items| Some(Value::Array(items)))
             }
+        }
+    }
+
+    /// Leaves an item out that could not be filled in, and notes it, where that is wanted.
+    fn pass_over(
+        &self,
+        rendered: Result<Option<Value>, RenderError>,
+        pointer: &str,
+        position: usize,
+    ) -> Result<Option<Value>, RenderError> {
+        let Some(unmapped) = &self.unmapped else { return rendered };
+        match rendered {
+            Err(error) if error != RenderError::TooLarge => {
+                let mut unmapped = unmapped.borrow_mut();
+                if unmapped.len() < UNMAPPED_MAX {
+                    let reason = format!("item {position} of `{pointer}` in the API's answer: {error}");
+                    unmapped.push(UnmappedItem { position, reason });
+                }
+                Ok(None)
+            }
+            rendered => rendered,
         }
     }
 

@@ -259,6 +259,48 @@ fn what_cannot_be_filled_in_is_named() {
     }
 }
 
+#[test]
+fn one_bad_item_costs_that_item_where_that_is_wanted() {
+    let response = json!({
+        "slots": {"$each": "/rows", "item": {"id": {"$item": "/id"}, "kind": {"$item": "/kind", "values": {"A": "a"}}}},
+        "token": {"$res": "/t"},
+    });
+    let answer = json!({"t": "x", "rows": [{"id": 1, "kind": "A"}, {"kind": "A"}, {"id": 3, "kind": "B"}, {"id": 4, "kind": "A"}]});
+    let mut mapping = rest();
+    mapping["tools"]["search_slots"]["response"] = response;
+    let mapping = ApiMapping::check(&mapping).expect("a sound mapping");
+    let (arguments, response) = (json!({}), &rest_tool(&mapping).response);
+    let scope = Scope { arguments: &arguments, answer: &answer };
+    let (rendered, unmapped) = response.render_items(&scope).expect("two items are sound");
+    let slots = json!([{"id": 1, "kind": "a"}, {"id": 4, "kind": "a"}]);
+    assert_eq!(rendered, Some(json!({"slots": slots, "token": "x"})));
+    let told: Vec<_> = unmapped.iter().map(|item| (item.position, item.reason.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            (1, "item 1 of `/rows` in the API's answer: `/id` of an item of the API's answer is missing"),
+            (
+                2,
+                "item 2 of `/rows` in the API's answer: `/kind` of an item of the API's answer holds a value that the \
+                 mapping does not translate: B"
+            ),
+        ]
+    );
+    assert!(response.render(&scope).is_err(), "elsewhere it costs the whole");
+
+    // What stands beside the items is no item, and what is too large stays so.
+    let no_token = json!({"rows": [{"id": 1, "kind": "A"}]});
+    assert!(response.render_items(&Scope { arguments: &arguments, answer: &no_token }).is_err());
+    let many = json!({"t": "x", "rows": vec![json!({}); 1_001]});
+    assert_eq!(
+        response.render_items(&Scope { arguments: &arguments, answer: &many }).err(),
+        Some(RenderError::TooLarge)
+    );
+    let all_bad = json!({"t": "x", "rows": vec![json!({}); 1_000]});
+    let (_, unmapped) = response.render_items(&Scope { arguments: &arguments, answer: &all_bad }).expect("rendered");
+    assert_eq!(unmapped.len(), 100, "as many as are reported");
+}
+
 /// Arrays in arrays multiply, and a large value may be copied into each item: both have an end.
 #[test]
 fn what_a_template_produces_is_bounded() {

@@ -11,6 +11,7 @@ mod documents;
 mod entry;
 mod findings;
 mod statements;
+mod trial;
 
 use std::sync::Arc;
 
@@ -42,6 +43,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(statements::statement))
         .routes(routes!(account::show_manifest, account::submit_manifest))
         .routes(routes!(account::write_phone_manifest))
+        .routes(routes!(trial::try_mapping))
         .routes(routes!(account::show_connection, account::register_endpoint))
         .routes(routes!(credentials::show, credentials::issue))
         .routes(routes!(credentials::rotate))

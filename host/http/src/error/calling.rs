@@ -15,12 +15,12 @@ use super::{Code, Refusal};
 
 /// The reference was not issued here, or is another intent's or user's.
 const INVALID_REFERENCE: &str = "INVALID_REFERENCE";
-/// The option was shown without a token to book it by.
-const NOT_BOOKABLE: &str = "NOT_BOOKABLE";
 /// The option is no longer bookable, and the intent has no code of its own for that.
 const OPTION_EXPIRED: &str = "OPTION_EXPIRED";
 /// Requests of the intent are no longer routed to the partner.
 const PARTNER_GONE: &str = "PARTNER_GONE";
+/// It is not known any more where the partner is called.
+const PARTNER_FORGOTTEN: &str = "PARTNER_FORGOTTEN";
 /// The same write is under way.
 const CALL_UNDER_WAY: &str = "CALL_UNDER_WAY";
 /// Whose sign-in is missing (RFC 9110, section 11.6.1, wants a challenge with every 401).
@@ -40,7 +40,6 @@ impl From<PinnedFailure<CallError>> for Refusal {
             CallError::InvalidReference => Self::new(Code::InvalidRequest)
                 .message("The reference is not one that this gateway issued for this intent and user.")
                 .with_code(INVALID_REFERENCE),
-            CallError::NotBookable => Self::conflict(NOT_BOOKABLE, "The partner has not committed to this option."),
             CallError::Expired(code) => {
                 let refused = Self::conflict(OPTION_EXPIRED, "The option is no longer bookable; search again.");
                 match code {
@@ -48,6 +47,10 @@ impl From<PinnedFailure<CallError>> for Refusal {
                     None => refused,
                 }
             }
+            CallError::PartnerForgotten(_) => Self::conflict(
+                PARTNER_FORGOTTEN,
+                "It is not known any more where the partner is called: the user has to turn to the partner itself.",
+            ),
             CallError::PartnerGone(_) => {
                 Self::conflict(PARTNER_GONE, "The partner does not serve the intent at the moment; search again.")
             }

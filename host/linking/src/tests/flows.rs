@@ -156,7 +156,7 @@ fn a_partner_that_is_not_served_is_not_linked_and_its_links_rest() {
     let browser = world.begin(&linking, "ravi");
     let query = world.server.consent(&browser.location, "ravi");
     let url = linking.link(&world.partner.id, &user("ravi"), None).expect("an address");
-    world.directory.replace(Vec::new());
+    world.directory.replace(Vec::new(), Vec::new());
     assert!(matches!(block_on(linking.begin(ticket(&url))), Err(LinkError::PartnerGone)));
     assert!(matches!(finish(&linking, &query, &browser), LinkError::PartnerGone));
     assert_eq!(block_on(linking.links(&user("asha"))).expect("listed").len(), 1);

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use semver::Version;
 
 use intent_gateway_domain::contract::Descriptor;
+use intent_gateway_domain::endpoint::IntentShape;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::ports::Contracts;
 
@@ -21,6 +22,8 @@ pub struct LiveIntent {
     pub version: Version,
     /// Widgets that a manifest may name: the one in use, and the planned one where the contract names one.
     pub widget_types: Vec<String>,
+    /// What a mapping of an API is compared with; absent where it is not known.
+    pub shape: Option<IntentShape>,
 }
 
 impl From<&Descriptor> for LiveIntent {
@@ -31,6 +34,7 @@ impl From<&Descriptor> for LiveIntent {
             aliases: descriptor.aliases.clone(),
             version: descriptor.version.clone(),
             widget_types: std::iter::once(&widget.widget_type).chain(&widget.preferred).cloned().collect(),
+            shape: Some(IntentShape::from(descriptor)),
         }
     }
 }
@@ -101,6 +105,7 @@ mod tests {
             aliases: Vec::new(),
             version: Version::new(1, 0, 0),
             widget_types: Vec::new(),
+            shape: None,
         };
         intents.iter().map(live).collect()
     }

@@ -170,7 +170,12 @@ impl<'a> EntryCheck<'a> {
             return None;
         }
         // What can be seen without the API; the probe compares the mapping with what the API says of itself.
-        for violation in ApiMapping::check(mapping).err().unwrap_or_default() {
+        let shape = self.live.and_then(|live| live.shape.as_ref());
+        let found = match ApiMapping::check(mapping) {
+            Ok(mapping) => shape.map(|shape| mapping.compare(shape)).unwrap_or_default(),
+            Err(violations) => violations,
+        };
+        for violation in found {
             let message = format_args!("api_mapping{}: {}", violation.pointer, violation.message);
             self.warn(&format!("{member}{}", violation.pointer), &violation.code, message);
         }

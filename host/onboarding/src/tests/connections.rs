@@ -305,8 +305,8 @@ fn a_resubmitted_manifest_does_not_cost_traffic_until_it_is_decided() {
     let manifests = block_on(world.onboarding.submissions.get(&account)).expect("there");
     assert_eq!(manifests.latest.status, Status::PendingReview);
     let area = |world: &World| {
-        let routed = block_on(crate::live::live_partners(&*world.store, world.now())).expect("readable").partners;
-        routed[0].listings[0].service_area.len()
+        let stored = block_on(crate::live::stored_partners(&*world.store, world.now())).expect("readable");
+        stored.live[0].listings[0].service_area.len()
     };
     assert_eq!(area(&world), 1, "the approved one is in force");
     world.approve(&account);
@@ -350,4 +350,42 @@ fn approving_a_drift_takes_the_tools_that_were_reviewed_and_no_others() {
     world.probe(&account);
     assert!(world.drift_reviews().is_empty(), "put back, there is nothing to decide");
     assert_eq!(world.routed().len(), 1);
+}
+
+#[test]
+fn who_is_not_routed_any_more_stays_known_as_long_as_its_server_is() {
+    let world = World::new();
+    let account = world.live();
+    assert_eq!(world.known(&account), [INTENT]);
+
+    // Quarantined.
+    world.outside.server.change_tools(|tools| tools[0]["inputSchema"]["properties"] = json!({"anything": {}}));
+    world.probe(&account);
+    assert!(world.routed().is_empty());
+    assert_eq!(world.known(&account), [INTENT]);
+
+    // Suspended.
+    let admin = actor("admin");
+    block_on(world.onboarding.connections.suspend(&account, "prices that are not kept", &admin)).expect("suspended");
+    assert!(world.routed().is_empty());
+    assert_eq!(world.known(&account), [INTENT]);
+
+    // Lifted, and moved to a server that nobody has looked at.
+    block_on(world.onboarding.connections.lift(&account, "mended", &actor("admin"))).expect("lifted");
+    assert!(world.routed().is_empty());
+    assert_eq!(world.known(&account), [INTENT], "though it is approved and probed anew");
+    block_on(world.onboarding.connections.register(&account, &endpoint("b"), &actor("partner"))).expect("taken");
+    assert!(world.known(&account).is_empty(), "what users have booked is told to no unknown server");
+}
+
+#[test]
+fn an_intent_that_the_manifest_lists_no_more_stays_known() {
+    let world = World::new();
+    let account = world.live();
+    let mut other = manifest(true);
+    other["intents"][0]["intent"] = json!("test.find_others");
+    block_on(world.onboarding.submissions.submit(&account, &other, &actor("partner"))).expect("accepted");
+    world.approve(&account);
+    assert!(world.routed().is_empty());
+    assert_eq!(world.known(&account), [INTENT]);
 }

@@ -193,7 +193,7 @@ impl World {
 
     /// The routed partners, with their intents.
     pub(super) fn routed(&self) -> BTreeMap<String, Vec<String>> {
-        let kept = block_on(crate::live::live_partners(&*self.store, self.now())).expect("readable").partners;
+        let kept = block_on(crate::live::stored_partners(&*self.store, self.now())).expect("readable").live;
         let routed = self.onboarding.live.directory().all();
         let ids = |partners: Vec<&PartnerId>| partners.into_iter().map(ToString::to_string).collect::<Vec<_>>();
         let (indexed, stored) = (routed.iter().map(|it| &it.id).collect(), kept.iter().map(|it| &it.id).collect());
@@ -206,6 +206,13 @@ impl World {
     pub(super) fn another_gateway(&self) -> LivePartners {
         let directory = Arc::new(Directory::new(Vec::new()));
         LivePartners::new(self.store.clone(), Vec::new(), directory, self.outside.clock.clone())
+    }
+
+    /// The intents that the directory knows of a partner, routed or not.
+    pub(super) fn known(&self, account: &PartnerId) -> Vec<String> {
+        let known = self.onboarding.live.directory().find_known(account);
+        let listings = known.iter().flat_map(|partner| &partner.listings);
+        listings.map(|listing| listing.intent.to_string()).collect()
     }
 
     pub(super) fn actions(&self) -> Vec<String> {

@@ -35,6 +35,9 @@ impl Outcome {
                 Some(PlatformCode::RateLimited) => Self::Unsaid,
                 _ => Self::Answered,
             },
+            // A code that nobody knows comes from a server that works; text alone comes from one that broke.
+            Some(F::UnknownCode { sent: Some(_), .. }) => Self::Answered,
+            Some(F::UnknownCode { sent: None, .. }) => Self::Broken,
             Some(F::HttpStatus(500..) | F::Unreachable(_) | F::Protocol(_) | F::Redirect(_)) => Self::Broken,
             Some(F::HttpStatus(429) | F::RateLimited { .. } | F::AddressRefused(_) | F::Busy | F::NotCalled { .. }) => {
                 Self::Unsaid
@@ -109,6 +112,8 @@ mod tests {
             (CallFailure::BodyTooLarge(1), Outcome::Answered),
             (CallFailure::Payload(text()), Outcome::Answered),
             (CallFailure::Forbidden(text()), Outcome::Answered),
+            (CallFailure::UnknownCode { sent: Some(text()), message: text() }, Outcome::Answered),
+            (CallFailure::UnknownCode { sent: None, message: text() }, Outcome::Broken),
         ];
         for (failure, expected) in cases {
             assert_eq!(Outcome::of(Some(&failure)), expected, "{failure:?}");

@@ -36,6 +36,8 @@ impl<'a> FailureMeaning<'a> {
             CallFailure::Unauthorized | CallFailure::SignInRequired { .. } => (Some(401), None),
             CallFailure::HttpStatus(status) => (Some(*status), bare_code(*status)),
             CallFailure::Platform { code, .. } => (Some(platform_status(code, descriptor)), Some(code.as_str())),
+            // To callers, and so to its retries, it is the partner's failure.
+            CallFailure::UnknownCode { .. } => (Some(500), bare_code(500)),
             CallFailure::Timeout(_)
             | CallFailure::Unreachable(_)
             | CallFailure::AddressRefused(_)
@@ -115,6 +117,7 @@ mod tests {
             (platform("PARTNER_MAINTENANCE"), server, true),
             (platform("DOWN"), server, true),
             (platform("NOBODY_KNOWS"), server, true),
+            (CallFailure::UnknownCode { sent: None, message: text() }, server, true),
             (platform("GONE"), None, false),
             (platform("IDEMPOTENCY_CONFLICT"), None, false),
             (platform("FEE_DUE"), None, true),

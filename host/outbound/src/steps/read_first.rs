@@ -40,7 +40,8 @@ pub(super) async fn read_orders(write: &Outgoing<'_>, next: &dyn Step) -> Result
     let read = OutboundCall { tool: lookup.tool.clone(), arguments, ..OutboundCall::clone(call) };
     let outgoing = Outgoing { call: Arc::new(read), ..write.clone().unheard() };
     let Ok(answer) = next.call(outgoing).await else { return Ok(Orders::Unclear) };
-    let exchange = Exchange { tool: &lookup.tool, arguments: &lookup.arguments, payload: &answer.text, quoted: None };
+    let exchange =
+        Exchange { tool: &lookup.tool, arguments: &lookup.arguments, payload: &answer.answer.text, quoted: None };
     Ok(match call.contract.check_response(&call.context, exchange).await {
         Ok(checked) if checked.reference.is_some() => {
             Orders::Landed(PartnerAnswer { found_by: Some(lookup), ..answer })

@@ -1,4 +1,4 @@
-//! The end of the way: the call goes out.
+//! The end of the way: the call goes out, and a partner's own error comes back under the contract's error table.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,9 @@ impl Step for SendCall {
                 progress,
                 ..ToolCall::new(intent, &call.tool, &call.arguments.text, left)
             };
-            self.calls.call(&call.partner, tool_call).await.map(|answer| PartnerAnswer::sent(answer.text))
+            let answered = self.calls.call(&call.partner, tool_call).await;
+            // Here and nowhere else: every step above, and every caller, sees a code that the contract knows.
+            answered.map(PartnerAnswer::sent).map_err(|failure| failure.under(call.descriptor()))
         }
         .boxed()
     }

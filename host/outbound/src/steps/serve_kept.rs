@@ -9,10 +9,11 @@ use super::{Next, Outcome, Outgoing, Step};
 use crate::policy::cache::{AnswerCache, Fetched, Question};
 use crate::{KeptAnswer, PartnerAnswer};
 use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::ports::ToolAnswer;
 
 /// Serves kept answers, and joins calls under way.
 pub(crate) struct ServeKept {
-    pub(crate) cache: AnswerCache<String>,
+    pub(crate) cache: AnswerCache<ToolAnswer>,
     pub(crate) next: Next,
 }
 
@@ -26,14 +27,15 @@ impl Step for ServeKept {
             let call = move || {
                 async move {
                     let answer = next.call(outgoing).await?;
-                    let text = Arc::unwrap_or_clone(answer.text);
-                    Ok(Fetched { bytes: text.len(), answer: text })
+                    let answer = Arc::unwrap_or_clone(answer.answer);
+                    let reasons: usize = answer.unmapped.iter().map(|item| item.reason.len()).sum();
+                    Ok(Fetched { bytes: answer.text.len() + reasons, answer })
                 }
                 .boxed()
             };
-            let (text, source) = self.cache.get(question, call).await?;
+            let (answer, source) = self.cache.get(question, call).await?;
             let kept = Some(KeptAnswer { cache: self.cache.clone(), question });
-            Ok(PartnerAnswer { text, source, found_by: None, kept })
+            Ok(PartnerAnswer { answer, source, found_by: None, kept })
         }
         .boxed()
     }

@@ -3,50 +3,35 @@
 use http::Method;
 use intent_gateway_domain::endpoint::{GraphqlTool, Scope};
 use intent_gateway_domain::error::CallFailure;
-use intent_gateway_domain::platform_code::PlatformCode;
-use serde::Serialize;
+use intent_gateway_domain::ports::ToolAnswer;
 use serde_json::Value;
 
-use super::{Api, ApiAnswer, rendered};
-use crate::answer::{PlatformDetail, failure, protocol};
+use super::{Api, ApiAnswer, payload, unsendable};
+use crate::answer::{PlatformDetail, failure, protocol, unknown_code};
 
 /// What GraphQL answers come as: the newer type, and what servers sent before it.
 const MEDIA_TYPES: &str = "application/graphql-response+json, application/json;q=0.9";
-
-/// The body of a request.
-#[derive(Serialize)]
-struct Operation<'a> {
-    query: &'a str,
-    variables: &'a Value,
-}
 
 pub(super) async fn call(
     api: &Api<'_>,
     url: &str,
     tool: &GraphqlTool,
     arguments: &Value,
-) -> Result<String, CallFailure> {
-    let variables = rendered(&tool.variables, &Scope { arguments, answer: &Value::Null })?;
-    let answered = send(api, url, &tool.document, &variables).await?;
+) -> Result<ToolAnswer, CallFailure> {
+    let body = tool.request(arguments).map_err(|error| unsendable(&error))?;
+    let answered = send(api, url, &body).await?;
     if let Some(failure) = refusal(tool, &answered) {
         answered.note_error(api.error_text);
         return Err(failure);
     }
     let data = data(&answered)?;
-    rendered(&tool.response, &Scope { arguments, answer: data }).map(|payload| payload.to_string())
+    payload(&tool.response, &Scope { arguments, answer: data })
 }
 
 /// Sends one operation.
-pub(crate) async fn send(
-    api: &Api<'_>,
-    url: &str,
-    document: &str,
-    variables: &Value,
-) -> Result<ApiAnswer, CallFailure> {
+pub(crate) async fn send(api: &Api<'_>, url: &str, body: &Value) -> Result<ApiAnswer, CallFailure> {
     let uri = api.policy.endpoint(url)?;
-    let body = serde_json::to_vec(&Operation { query: document, variables });
-    let body = body.map_err(|error| protocol(&error.to_string()))?;
-    api.exchange(api.request(Method::POST, uri, MEDIA_TYPES, Some(body))).await
+    api.exchange(api.request(Method::POST, uri, MEDIA_TYPES, Some(body.to_string().into_bytes()))).await
 }
 
 /// The `data` of an answer without errors.
@@ -68,7 +53,7 @@ fn refusal(tool: &GraphqlTool, answered: &ApiAnswer) -> Option<CallFailure> {
     };
     let message = tool.errors.message(error).unwrap_or_default();
     if let Some(code) = tool.errors.platform_code(answered.status.as_u16(), error) {
-        return Some(failure(code, message, None, retry_after_ms));
+        return Some(failure(Some(code), message, None, retry_after_ms));
     }
     let extensions = error.get("extensions").unwrap_or(&Value::Null);
     if let Some(stated) = PlatformDetail::of(extensions).and_then(|detail| detail.failure(message, retry_after_ms)) {
@@ -78,9 +63,8 @@ fn refusal(tool: &GraphqlTool, answered: &ApiAnswer) -> Option<CallFailure> {
     let code = extensions.get("code").and_then(Value::as_str);
     Some(match code {
         Some("UNAUTHENTICATED" | "FORBIDDEN") => CallFailure::Unauthorized,
-        _ if answered.status.is_success() => {
-            failure(PlatformCode::InternalError.as_str(), message, None, retry_after_ms)
-        }
+        // A code of the API's own that the mapping does not translate says nothing to the platform.
+        _ if answered.status.is_success() => unknown_code(tool.errors.own_code(error).as_deref(), message),
         _ => answered.status_failure(),
     })
 }

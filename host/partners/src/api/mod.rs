@@ -14,12 +14,13 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, Header
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use intent_gateway_domain::endpoint::{Endpoint, RenderError, Scope, Template, ToolMapping};
+use intent_gateway_domain::endpoint::{Endpoint, RenderError, RequestError, Scope, Template, ToolMapping};
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::error_text::ErrorText;
 use intent_gateway_domain::limits::PARTNER_BODY_MAX_BYTES;
+use intent_gateway_domain::not_json;
 use intent_gateway_domain::partner::Partner;
-use intent_gateway_domain::ports::ToolCall;
+use intent_gateway_domain::ports::{ToolAnswer, ToolCall};
 use serde_json::Value;
 
 use crate::answer::protocol;
@@ -29,14 +30,14 @@ use crate::exchange::{hear, note_error, read_body, release};
 use crate::guard::AddressPolicy;
 use crate::wire::{Wire, retry_after_ms};
 
-/// Calls one tool of an API; returns the payload as JSON text.
+/// Calls one tool of an API; the answer's text is the payload that its mapping makes.
 pub(crate) async fn call(
     wire: &Wire,
     policy: AddressPolicy,
     partner: &Partner,
     call: &ToolCall<'_>,
     bearer: Option<HeaderValue>,
-) -> Result<String, CallFailure> {
+) -> Result<ToolAnswer, CallFailure> {
     let unmapped = || CallFailure::Platform {
         code: "METHOD_NOT_FOUND".to_owned(),
         message: format!("the mapping of `{}` has no tool `{}`", call.intent, call.tool),
@@ -167,13 +168,24 @@ async fn body(
     if bytes.is_empty() {
         return Ok(Some(Value::Null));
     }
-    if !is_json {
-        return Err(protocol(&format!("an answer of content type `{essence}`")));
-    }
     match serde_json::from_slice(&bytes) {
-        Ok(value) => Ok(Some(value)),
+        Ok(value) if is_json => Ok(Some(value)),
+        Ok(Value::Object(_) | Value::Array(_)) => {
+            Err(protocol(&format!("the answer is JSON of the content type `{essence}`, expected `application/json`")))
+        }
+        Ok(_) => Err(protocol(&format!("an answer of content type `{essence}`"))),
         Err(_) if !status.is_success() => Ok(None),
-        Err(error) => Err(protocol(&format!("the answer is no JSON: {error}"))),
+        Err(error) => Err(no_json(&essence, &bytes, &error)),
+    }
+}
+
+/// Names what came in the place of JSON, by its content type or its own first words.
+fn no_json(essence: &str, bytes: &[u8], error: &serde_json::Error) -> CallFailure {
+    let text = String::from_utf8_lossy(bytes);
+    match not_json::kind_of_type(essence).or_else(|| not_json::kind(&text)) {
+        Some(kind) => protocol(&format!("the answer is {kind}, expected JSON")),
+        None if is_json(essence) => protocol(&format!("the answer is no JSON: {error}")),
+        None => protocol(&format!("an answer of content type `{essence}`")),
     }
 }
 
@@ -182,12 +194,18 @@ fn is_json(essence: &str) -> bool {
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-/// Fills a template in that has to give a value.
-fn rendered(template: &Template, scope: &Scope<'_>) -> Result<Value, CallFailure> {
-    Ok(template.render(scope).map_err(fail_rendering)?.unwrap_or(Value::Null))
+/// The payload that a mapping makes of an answer. An item that it can make nothing of costs that item.
+fn payload(response: &Template, scope: &Scope<'_>) -> Result<ToolAnswer, CallFailure> {
+    let (payload, unmapped) = response.render_items(scope).map_err(fail_rendering)?;
+    Ok(ToolAnswer { text: payload.unwrap_or(Value::Null).to_string(), unmapped })
 }
 
-/// What a template could not be filled from is the partner's payload, or an argument that its mapping takes for granted.
+/// The payload cannot be made: a place of the answer is missing, or of a kind that the mapping does not take.
 fn fail_rendering(error: RenderError) -> CallFailure {
+    CallFailure::Payload(error.to_string())
+}
+
+/// The request cannot be made: its mapping takes an argument for granted, or for something that can be sent.
+fn unsendable(error: &RequestError) -> CallFailure {
     CallFailure::Payload(error.to_string())
 }

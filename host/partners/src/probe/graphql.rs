@@ -72,7 +72,8 @@ impl PartnerClient {
 }
 
 async fn ask(api: &Api<'_>, url: &str, document: &str) -> Result<ApiAnswer, Fault> {
-    match tokio::time::timeout(PROBE_CALL_TIMEOUT, graphql::send(api, url, document, &json!({}))).await {
+    let body = json!({"query": document, "variables": {}});
+    match tokio::time::timeout(PROBE_CALL_TIMEOUT, graphql::send(api, url, &body)).await {
         Ok(answered) => Ok(answered?),
         Err(_) => Err(CallFailure::Timeout(millis(PROBE_CALL_TIMEOUT)).into()),
     }

@@ -67,6 +67,10 @@ fn with_status(code: u16, mut response: Response<Body>) -> Response<Body> {
     response
 }
 
+fn unknown_code(sent: Option<&str>, message: &str) -> CallFailure {
+    CallFailure::UnknownCode { sent: sent.map(str::to_owned), message: message.to_owned() }
+}
+
 fn platform(code: &str, message: &str) -> CallFailure {
     CallFailure::Platform { code: code.to_owned(), message: message.to_owned(), field: None }
 }
@@ -260,6 +264,50 @@ async fn an_api_that_wants_a_sign_in_says_where() {
     assert_eq!(ask(&client(), &rest(&server, plain()), None).await, Err(expected));
 }
 
+#[tokio::test]
+async fn an_item_that_cannot_be_mapped_costs_that_item() {
+    let tools = json!({"find_slots": {
+        "operation_id": "f", "method": "GET", "path": "/slots",
+        "response": {"slots": {"$each": "/rows", "item": {"id": {"$item": "/id"}}}},
+    }});
+    let rows = json!({"rows": [{"id": 1}, {"name": "none"}, {"id": 3}]});
+    let server = Server::scripted(move |_| {
+        let rows = rows.clone();
+        async move { json_response(&rows) }
+    })
+    .await;
+    let call = ToolCall::new(INTENT, "find_slots", ARGUMENTS, CALL);
+    let answer = client().call(&rest(&server, tools), call).await.expect("two items are sound");
+    assert_eq!(answer.text, r#"{"slots":[{"id":1},{"id":3}]}"#);
+    let told: Vec<_> = answer.unmapped.iter().map(|item| (item.position, item.reason.as_str())).collect();
+    let reason = "item 1 of `/rows` in the API's answer: `/id` of an item of the API's answer is missing";
+    assert_eq!(told, [(1, reason)]);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_json_is_named() {
+    let typed = |media_type: &'static str, text: &'static str| {
+        with_type(media_type, Full::from(text).map_err(|never| match never {}).boxed())
+    };
+    // A page may come under any type, and a type may say what its body does not show.
+    let cases: [(&'static str, &'static str, &str); 5] = [
+        ("text/html", "<p>down</p>", "the answer is HTML, expected JSON"),
+        ("application/json", "<!doctype html><p>down", "the answer is HTML, expected JSON"),
+        ("application/yaml", "rows: []", "the answer is YAML, expected JSON"),
+        ("text/plain", "rows:\n  - id: 1\n", "the answer is YAML, expected JSON"),
+        (
+            "text/plain",
+            "{\"rows\":[]}",
+            "the answer is JSON of the content type `text/plain`, expected `application/json`",
+        ),
+    ];
+    for (media_type, text, expected) in cases {
+        let server = Server::scripted(move |_| async move { typed(media_type, text) }).await;
+        let outcome = ask(&client(), &rest(&server, plain()), None).await;
+        assert_eq!(outcome, Err(CallFailure::Protocol(expected.to_owned())), "{media_type} {text}");
+    }
+}
+
 /// Answers that are no JSON, or too much of it.
 #[tokio::test]
 async fn bodies_are_checked_and_bounded() {
@@ -380,8 +428,8 @@ async fn graphql_errors_become_failures() {
     let error = |code: &str| json!({"errors": [{"message": "why", "extensions": {"code": code}}], "data": null});
     let cases = [
         (200, error("TAKEN"), platform("SLOT_GONE", "why")),
-        (200, json!({"errors": [{"message": "why"}], "data": {"slots": []}}), platform("INTERNAL_ERROR", "why")),
-        (200, error("OTHER"), platform("INTERNAL_ERROR", "why")),
+        (200, json!({"errors": [{"message": "why"}], "data": {"slots": []}}), unknown_code(None, "why")),
+        (200, error("OTHER"), unknown_code(Some("OTHER"), "why")),
         (200, error("UNAUTHENTICATED"), CallFailure::Unauthorized),
         (401, error("OTHER"), CallFailure::Unauthorized),
         (404, error("OTHER"), platform("NO_SLOTS", "why")),

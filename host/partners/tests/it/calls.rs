@@ -118,6 +118,7 @@ async fn results_and_errors_become_payloads_and_failures() {
         message: message.to_owned(),
         field: field.map(str::to_owned),
     };
+    let text_alone = |message: &str| CallFailure::UnknownCode { sent: None, message: message.to_owned() };
     let text = |text: &str| json!([{"type": "text", "text": text}]);
     let long = "x".repeat(1_000);
     let cases = [
@@ -134,7 +135,11 @@ async fn results_and_errors_become_payloads_and_failures() {
         ),
         (
             json!({"error": {"code": -32050, "message": "no", "data": {"platform_error_code": "slot gone"}}}),
-            Err(platform("INTERNAL_ERROR", "no", None)),
+            Err(platform("slot gone", "no", None)),
+        ),
+        (
+            json!({"error": {"code": -32000, "message": "no", "data": {"platform_error_code": 7}}}),
+            Err(platform("7", "no", None)),
         ),
         (json!({"error": {"code": -32600, "message": long}}), Err(platform("INVALID_REQUEST", &"x".repeat(300), None))),
         (json!({"error": {"code": -32601, "message": "a\u{0}\nb"}}), Err(platform("METHOD_NOT_FOUND", "ab", None))),
@@ -143,11 +148,8 @@ async fn results_and_errors_become_payloads_and_failures() {
         (json!({"error": {"code": -32000, "message": "m"}}), Err(CallFailure::Unauthorized)),
         (json!({"error": {"code": -32001, "message": "m"}}), Err(CallFailure::RateLimited { retry_after_ms: None })),
         (json!({"error": {"code": -32002, "message": "m"}}), Err(platform("PARTNER_MAINTENANCE", "m", None))),
-        (json!({"error": {"code": 7, "message": "m"}}), Err(platform("INTERNAL_ERROR", "m", None))),
-        (
-            json!({"result": {"isError": true, "content": text("it broke")}}),
-            Err(platform("INTERNAL_ERROR", "it broke", None)),
-        ),
+        (json!({"error": {"code": 7, "message": "m"}}), Err(text_alone("m"))),
+        (json!({"result": {"isError": true, "content": text("it broke")}}), Err(text_alone("it broke"))),
         (
             json!({"result": {"isError": true, "content": text(r#"{"platform_error_code":"SLOT_GONE","message":"gone"}"#)}}),
             Err(platform("SLOT_GONE", "gone", None)),

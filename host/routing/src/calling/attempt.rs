@@ -11,6 +11,7 @@ use super::progress::scan;
 use super::{CallError, Caller, JudgedAnswer};
 use intent_gateway_domain::error::{CallFailure, NotCalled};
 use intent_gateway_domain::findings::{Severity, excerpt};
+use intent_gateway_domain::ports::ToolAnswer;
 use intent_gateway_domain::progress::{Listener, Progress};
 use intent_gateway_domain::telemetry::{self, Stage};
 use intent_gateway_outbound::policy::pace::track::{ASK_AGAIN_MS, BETWEEN_CALLS_MS, TrackDecision, TrackPermit};
@@ -39,7 +40,10 @@ impl Caller {
         telemetry::partner_stage(Stage::Call, call.descriptor(), &call.partner.id, elapsed);
         let (payload, checked, by) = match answered {
             Ok(answered) => {
-                let text = Arc::try_unwrap(answered.text).unwrap_or_else(|shared| shared.as_str().to_owned());
+                let ToolAnswer { text, unmapped } = Arc::unwrap_or_clone(answered.answer);
+                if let Some(item) = unmapped.into_iter().next() {
+                    return Err(self.fail(call, CallFailure::Payload(item.reason), None));
+                }
                 let (payload, checked) = self.judge(call, text, answered.found_by.as_ref()).await?;
                 (payload, checked, answered.found_by.map(|by| by.tool))
             }

@@ -1,14 +1,10 @@
 //! Why a call gave no answer, and which code the caller is told.
 
-use intent_gateway_domain::contract::{Descriptor, Refusal, Tool, Violation};
+use intent_gateway_domain::contract::{Refusal, Tool, Violation};
 use intent_gateway_domain::error::{CallFailure, ContractError, ContractFault, chain};
 use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::platform_code::PlatformCode;
 use intent_gateway_domain::pointer::child;
 use intent_gateway_outbound::policy::idempotency::KeyError;
-
-/// A finding: the partner answered with a code that the intent's error table does not have, or with text alone.
-pub(super) const UNLISTED_CODE: &str = "UNLISTED_ERROR_CODE";
 
 /// Why a call gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,15 +18,15 @@ pub enum CallError {
     /// The reference was not issued here, or for another intent or user.
     #[error("the reference is not one that this gateway issued to this user for this intent")]
     InvalidReference,
-    /// The option was shown without a token to book it by.
-    #[error("the option cannot be booked: the partner has not committed to it")]
-    NotBookable,
     /// The option is no longer bookable; with the intent's own code for it.
     #[error("the option is no longer bookable")]
     Expired(Option<String>),
     /// Requests of the intent are no longer routed to the partner.
     #[error("the partner {0} is not served for the intent at the moment")]
     PartnerGone(PartnerId),
+    /// What was booked there can be neither followed nor cancelled: nobody knows any more where the partner is called.
+    #[error("it is not known any more where the partner {0} is called")]
+    PartnerForgotten(PartnerId),
     /// The arguments were refused.
     #[error("the arguments were refused with {}", .0.code)]
     Refused(Refusal),
@@ -84,16 +80,10 @@ pub(super) fn of_key(error: &KeyError, tool: &Tool) -> CallError {
     CallError::Refused(Refusal::invalid_request(vec![violation]))
 }
 
-/// Whether a partner may answer with this code: the intent's table lists it, or it is the platform's.
-pub(super) fn is_known(descriptor: &Descriptor, code: &str) -> bool {
-    descriptor.error(code).is_some() || PlatformCode::parse(code).is_some()
-}
-
 /// The code that the caller is told for a partner's own error; `None` where the failure is the gateway's to name.
-pub(super) fn public_code(descriptor: &Descriptor, failure: &CallFailure) -> Option<String> {
+pub(super) fn public_code(failure: &CallFailure) -> Option<String> {
     match failure {
-        CallFailure::Platform { code, .. } if is_known(descriptor, code) => Some(code.clone()),
-        CallFailure::Platform { .. } => Some(PlatformCode::InternalError.as_str().to_owned()),
+        CallFailure::Platform { .. } | CallFailure::UnknownCode { .. } => Some(failure.code().to_owned()),
         _ => None,
     }
 }

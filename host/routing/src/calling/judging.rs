@@ -7,10 +7,12 @@ use serde_json::value::RawValue;
 use super::prepare::PreparedCall;
 use super::{CallError, Caller, error};
 use crate::forbidden::ForbiddenFields;
+use crate::partner_error;
 use intent_gateway_domain::contract::{CheckedResponse, Exchange, Violation};
 use intent_gateway_domain::error::{CallFailure, ContractError, chain};
 use intent_gateway_domain::findings::{EXCERPT_MAX_CHARS, Finding, Severity, Source, cut, excerpt};
 use intent_gateway_domain::limits::PAYLOAD_MAX_DEPTH;
+use intent_gateway_domain::not_json;
 use intent_gateway_domain::telemetry::{self, ForLog, Stage};
 use intent_gateway_outbound::OrderLookup;
 
@@ -30,9 +32,9 @@ impl Caller {
             let message = format!("it nests {} levels deep; {PAYLOAD_MAX_DEPTH} are allowed", structure.depth);
             return Err(self.fail(call, CallFailure::Payload(message), beginning()));
         }
-        let unread = beginning();
+        let (unread, kind) = (beginning(), not_json::kind(&text));
         let payload = RawValue::from_string(text)
-            .map_err(|error| self.fail(call, CallFailure::Payload(format!("it is not valid JSON: {error}")), unread))?;
+            .map_err(|error| self.fail(call, CallFailure::Payload(not_json::describe(kind, &error)), unread))?;
         if structure.suspicious
             && let Some(violation) = first_breach(&fields, payload.get())
         {
@@ -89,17 +91,14 @@ impl Caller {
             partner = %call.partner.id, intent = %descriptor.intent, tool = call.request.tool,
             outcome = telemetry::failure(&failure), error = %ForLog(&failure), "a call of a tool failed"
         );
-        let at_fault = matches!(failure, CallFailure::Payload(_) | CallFailure::Protocol(_));
-        let unlisted = match &failure {
-            CallFailure::Platform { code, .. } => !error::is_known(descriptor, code),
-            _ => false,
-        };
-        if at_fault || unlisted {
-            let code = if unlisted { error::UNLISTED_CODE } else { failure.code() };
-            let violation = Violation { pointer: String::new(), code: code.to_owned(), message: failure.to_string() };
-            self.record(call, Severity::Drop, violation, sent);
+        if matches!(failure, CallFailure::Payload(_) | CallFailure::Protocol(_)) {
+            let (code, message) = (failure.code().to_owned(), failure.to_string());
+            self.record(call, Severity::Drop, Violation { pointer: String::new(), code, message }, sent);
         }
-        let code = error::public_code(descriptor, &failure);
+        if let Some(note) = partner_error::note(&failure) {
+            self.record(call, Severity::Note, note, None);
+        }
+        let code = error::public_code(&failure);
         let link = self.outbound.sign_in_link(&call.partner.id, call.request.user, &failure);
         CallError::Partner { code, failure, link }
     }
@@ -128,7 +127,7 @@ impl Caller {
     }
 }
 
-pub(super) fn first_breach(fields: &ForbiddenFields<'_>, payload: &str) -> Option<Violation> {
+pub(crate) fn first_breach(fields: &ForbiddenFields<'_>, payload: &str) -> Option<Violation> {
     // An answer has no options: whatever breaks the rule breaks the whole of it.
     let breaches = fields.breaches(payload, "").ok()?;
     breaches.outside.into_iter().chain(breaches.options.into_values().flatten()).next()

@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 use serde_json::value::RawValue;
 
 pub use error::CallError;
+pub(crate) use judging::first_breach;
 pub use once::forget_attempts;
 
 use self::prepare::PreparedCall;

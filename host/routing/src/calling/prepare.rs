@@ -66,14 +66,14 @@ impl Caller {
         let start = Instant::now();
         let now = self.clock.now();
         let reference = reference.ok_or(CallError::InvalidReference)?;
-        let expired = expiry(&reference, contract.descriptor(), now)?;
+        let expired = expiry(&reference, contract.descriptor(), now);
         let binding = bind(reference, contract.descriptor());
         let tool = find_tool(contract.descriptor(), request.tool)?;
         let expired = match expired {
             Some(expired) if tool.idempotency_key.is_none() => return Err(expired),
             expired => expired,
         };
-        let partner = self.partner(&binding.partner, request.intent)?;
+        let partner = self.partner(&binding.partner, request.intent, tool.role)?;
         let mut context = CallContext { request_id: request.fallback_request_id.to_owned(), now };
         let checked = match binding::arguments(request.arguments, tool, &binding) {
             Ok(arguments) => {
@@ -96,21 +96,39 @@ impl Caller {
         Ok(PreparedCall { contract, context, request, partner, binding, arguments, notes, deadline, expired })
     }
 
-    /// The partner, if requests of the intent are still routed to it.
-    fn partner(&self, id: &str, intent: &str) -> Result<Arc<Partner>, CallError> {
+    /// The partner, if requests of the intent are still routed to it. What was booked may be followed and cancelled as long
+    /// as its server is known.
+    fn partner(&self, id: &str, intent: &str, role: ToolRole) -> Result<Arc<Partner>, CallError> {
         let id = PartnerId::parse(id).map_err(|_| CallError::InvalidReference)?;
-        self.directory
-            .find(&id)
-            .filter(|partner| partner.listing(intent).is_some())
-            .ok_or_else(|| CallError::PartnerGone(id.clone()))
+        let lists = |partner: &Arc<Partner>| partner.listing(intent).is_some();
+        if let Some(live) = self.directory.find(&id).filter(lists) {
+            return Ok(live);
+        }
+        if !outlasts_routing(role) {
+            return Err(CallError::PartnerGone(id));
+        }
+        self.directory.find_known(&id).filter(lists).ok_or(CallError::PartnerForgotten(id))
+    }
+}
+
+/// Whether tools of a role are called though nothing new is routed to the partner: those that follow or cancel what was made
+/// before, and make nothing.
+fn outlasts_routing(role: ToolRole) -> bool {
+    match role {
+        ToolRole::Track | ToolRole::Cancel => true,
+        ToolRole::Search
+        | ToolRole::GetDetail
+        | ToolRole::Create
+        | ToolRole::Modify
+        | ToolRole::Rate
+        | ToolRole::Utility => false,
     }
 }
 
 /// Whether the option's time is over, as an error that some calls survive.
-fn expiry(reference: &Reference, descriptor: &Descriptor, now: Timestamp) -> Result<Option<CallError>, CallError> {
-    let Reference::Option(option) = reference else { return Ok(None) };
-    let expires_at = option.expires_at_ms.ok_or(CallError::NotBookable)?;
-    Ok((expires_at <= now).then(|| CallError::Expired(descriptor.search.gone_code.clone())))
+fn expiry(reference: &Reference, descriptor: &Descriptor, now: Timestamp) -> Option<CallError> {
+    let Reference::Option(option) = reference else { return None };
+    (option.expires_at_ms <= now).then(|| CallError::Expired(descriptor.search.gone_code.clone()))
 }
 
 /// What a call by a reference is bound to.

@@ -22,6 +22,7 @@ pub(super) fn may_pass(failed: &PinnedFailure<CallError>) -> bool {
                 let platform = || PlatformCode::parse(code).map(PlatformCode::http_status);
                 row.map(|row| row.http_status).or_else(platform).is_some_and(is_passing_status)
             }
+            CallFailure::UnknownCode { .. } => true,
             CallFailure::HttpStatus(status) => is_passing_status(*status),
             CallFailure::Timeout(_)
             | CallFailure::Unreachable(_)
@@ -98,6 +99,7 @@ mod tests {
             CallFailure::HttpStatus(429),
             CallFailure::Busy,
             platform("PARTNER_MAINTENANCE"),
+            CallFailure::UnknownCode { sent: None, message: String::new() },
         ] {
             assert!(may_pass(&partner(failure.clone())), "{failure:?}");
         }

@@ -9,6 +9,7 @@ use super::prepare::PreparedSearch;
 use crate::forbidden::ForbiddenFields;
 use crate::payload::{self, SearchPayload};
 use intent_gateway_domain::contract::Descriptor;
+use intent_gateway_domain::endpoint::UnmappedItem;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::findings::{EXCERPT_MAX_CHARS, cut, excerpt};
 use intent_gateway_domain::partner::Partner;
@@ -22,6 +23,8 @@ pub(super) struct PartnerAnswer {
     /// What was sent where something is wrong with the answer as a whole, by pointer; the beginning of an answer that
     /// cannot be read stands under the empty one. It is for the partner and the platform team alone.
     pub(super) excerpts: BTreeMap<String, String>,
+    /// Items of a wrapped API's answer of which its mapping could make no option.
+    pub(super) unmapped: Vec<UnmappedItem>,
     /// Where the user signs in, where the partner asked for it.
     pub(super) link: Option<String>,
     pub(super) elapsed: Duration,
@@ -45,14 +48,15 @@ impl Searcher {
         let answered = self.outbound.call(call, None).await;
         let called = Instant::now();
         telemetry::partner_stage(Stage::Call, search.descriptor(), &partner.id, called - start);
-        let mut excerpts = BTreeMap::new();
+        let (mut excerpts, mut unmapped) = (BTreeMap::new(), Vec::new());
         let result = match answered {
             Ok(answered) => {
-                let answer = open_payload(&answered.text, search.descriptor());
-                excerpts = take_excerpts(&answered.text, &answer);
+                unmapped.clone_from(&answered.answer.unmapped);
+                let answer = open_payload(&answered.answer.text, search.descriptor());
+                excerpts = take_excerpts(&answered.answer.text, &answer);
                 telemetry::partner_stage(Stage::Scan, search.descriptor(), &partner.id, called.elapsed());
-                if let Some(token) = answer.as_ref().ok().and_then(|payload| payload.token.as_ref()) {
-                    answered.end_by(token.expires_at);
+                if let Some(expires_at) = answer.as_ref().ok().and_then(|payload| payload.expires_at) {
+                    answered.end_by(expires_at);
                 }
                 answer
             }
@@ -66,11 +70,11 @@ impl Searcher {
             );
             self.outbound.sign_in_link(&partner.id, search.user.as_ref(), failure)
         });
-        PartnerAnswer { partner, result, excerpts, link, elapsed: start.elapsed() }
+        PartnerAnswer { partner, result, excerpts, unmapped, link, elapsed: start.elapsed() }
     }
 }
 
-fn open_payload(text: &str, descriptor: &Descriptor) -> Result<SearchPayload, CallFailure> {
+pub(super) fn open_payload(text: &str, descriptor: &Descriptor) -> Result<SearchPayload, CallFailure> {
     let fields = ForbiddenFields::new(&descriptor.forbidden_fields);
     let payload = payload::read(text, &descriptor.search.options_key, &fields)
         .map_err(|error| CallFailure::Payload(error.to_string()))?;

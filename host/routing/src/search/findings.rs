@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 use super::asking::PartnerAnswer;
 use super::gathered::{GatheredAnswers, OptionNote};
 use super::{DroppedChoice, Searcher};
+use crate::partner_error;
 use intent_gateway_domain::contract::{CallContext, Descriptor, Violation};
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::findings::{Finding, Severity, Source, excerpt};
@@ -68,7 +69,10 @@ impl Recorder<'_> {
             }
             Err(CallFailure::Forbidden(pointer)) => (Severity::Strike, pointer.clone()),
             Err(CallFailure::Payload(_) | CallFailure::Protocol(_)) => (Severity::Drop, String::new()),
-            Err(_) => return,
+            Err(failure) => {
+                partner_error::note(failure).iter().for_each(|note| record(Severity::Note, note));
+                return;
+            }
         };
         if let Err(failure) = result {
             let (code, message) = (failure.code().to_owned(), failure.to_string());

@@ -15,6 +15,7 @@ use super::asking::PartnerAnswer;
 use intent_gateway_domain::contract::{
     Axes, Descriptor, DroppedOption, Evaluation, OptionFinding, RankedOption, SearchShape, Violation,
 };
+use intent_gateway_domain::endpoint::UnmappedItem;
 use intent_gateway_domain::limits::OPTION_ID_MAX_BYTES;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::receipt::{ReceiptCandidate, ReceiptPayload};
@@ -66,6 +67,9 @@ impl GatheredAnswers {
         let max_options = usize::try_from(descriptor.search.max_options).unwrap_or(usize::MAX);
         let (mut numbered, mut withheld) = (Vec::new(), Vec::new());
         let payload = answer.result.as_ref().ok();
+        if payload.is_some() {
+            withheld.extend(answer.unmapped.iter().map(|item| unmapped(&answer.partner, item)));
+        }
         for (position, option) in payload.iter().flat_map(|payload| payload.options.iter().enumerate()) {
             let breaches = payload.and_then(|payload| payload.breaches.options.get(&position));
             let (strike, violations) = if position >= max_options {
@@ -154,6 +158,18 @@ impl GatheredAnswers {
     fn find(&self, number: u32) -> Option<(&PartnerAnswer, usize)> {
         let Origin { place, position } = *self.origins.get(usize::try_from(number).ok()?)?;
         self.answers.get(&place).map(|sorted| (&sorted.answer, position))
+    }
+}
+
+/// An item of a wrapped API's answer that became no option; its position is the one in the API's own array.
+fn unmapped(partner: &Arc<Partner>, UnmappedItem { position, reason }: &UnmappedItem) -> DroppedChoice {
+    let violation = Violation { pointer: String::new(), code: "ITEM_NOT_MAPPED".to_owned(), message: reason.clone() };
+    DroppedChoice {
+        partner: partner.clone(),
+        position: *position,
+        option_id: None,
+        strike: false,
+        violations: vec![violation],
     }
 }
 

@@ -8,6 +8,7 @@ mod asking;
 mod error;
 mod findings;
 mod gathered;
+mod judging;
 mod open_rankings;
 mod outcome;
 mod pace;
@@ -22,6 +23,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 pub use self::error::SearchError;
+pub(crate) use self::judging::{JudgedSearch, judge_answer};
 pub use self::open_rankings::OpenRankings;
 pub use self::outcome::{
     DroppedChoice, NO_PARTNER_ANSWERED, PartnerOutcome, PartnerStatus, RankedChoice, SearchOutcome,

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::asking::PartnerAnswer;
 use crate::pinned::PinnedContract;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Descriptor, RankedOption, Violation};
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::partner::Partner;
@@ -43,8 +44,11 @@ pub const NO_PARTNER_ANSWERED: &str = "NO_PARTNER_ANSWERED";
 pub struct RankedChoice {
     /// Signed; what to book by.
     pub reference: String,
-    /// Whether the partner committed to keep it bookable, and still does.
+    /// Whether the partner keeps it, as it was quoted, until that time. Where not, a booking may be tried until then, and
+    /// the partner may answer that the option is gone.
     pub bookable: bool,
+    /// Until when it can be booked.
+    pub bookable_until: Timestamp,
     /// Who offers it.
     pub partner: Arc<Partner>,
     /// Its scores and card.

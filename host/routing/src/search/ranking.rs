@@ -76,7 +76,9 @@ impl Searcher {
         receipt: Option<&str>,
         user: Option<&UserMark>,
     ) -> RankedChoice {
-        let token = answer.result.as_ref().ok().and_then(|payload| payload.token.as_ref());
+        let (now, payload) = (search.context.now, answer.result.as_ref().ok());
+        let token = payload.and_then(|payload| payload.token.as_ref());
+        let bookable_until = payload.map_or(now, |payload| payload.bookable_until(now));
         let reference = self.references.seal(&OptionReference {
             partner: answer.partner.id.as_str().to_owned(),
             intent: search.descriptor().intent.as_str().to_owned(),
@@ -87,11 +89,12 @@ impl Searcher {
             receipt: receipt.map(str::to_owned),
             user: user.cloned(),
             result_token: token.map(|token| token.result_token.clone()),
-            expires_at_ms: token.map(|token| token.expires_at),
+            expires_at_ms: bookable_until,
         });
         RankedChoice {
             reference,
-            bookable: token.is_some_and(|token| token.expires_at > search.context.now),
+            bookable: token.is_some() && bookable_until > now,
+            bookable_until,
             partner: answer.partner.clone(),
             ranked,
             option: option.to_owned(),

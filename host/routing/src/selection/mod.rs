@@ -11,13 +11,16 @@
 //! - *Bound*: beyond [`FAN_OUT_MAX`](intent_gateway_domain::limits::FAN_OUT_MAX) partners, each search calls others in turn. Nothing
 //!   else decides whose turn it is.
 //!
-//! A [`Directory`] holds one immutable index, which is replaced whole; a search asks the one that it finds.
+//! A [`Directory`] holds one immutable snapshot, which is replaced whole; a search asks the one that it finds. Beside the
+//! index of live partners it has those whose server is known: no search sees them, but what was booked there can be followed
+//! and cancelled.
 
 mod bits;
 mod index;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -27,13 +30,28 @@ use self::index::Index;
 use intent_gateway_domain::availability::WeekWindow;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Need;
+use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::{PartnerDirectory, PartnerIndex, Selection};
 
-/// The live partners, ready to be chosen from.
+/// The partners of one moment.
+#[derive(Debug)]
+struct Partners {
+    live: Index,
+    known: HashMap<PartnerId, Arc<Partner>>,
+}
+
+impl Partners {
+    fn of(live: Vec<Arc<Partner>>, known: Vec<Arc<Partner>>) -> Self {
+        let known = known.into_iter().map(|partner| (partner.id.clone(), partner)).collect();
+        Self { live: Index::build(live), known }
+    }
+}
+
+/// The live partners, ready to be chosen from, and those that are known besides.
 #[derive(Debug)]
 pub struct Directory {
-    index: ArcSwap<Index>,
+    partners: ArcSwap<Partners>,
     /// Searches that found more partners than one may call.
     turns: AtomicU64,
 }
@@ -42,23 +60,28 @@ impl Directory {
     /// Takes live partners in any order.
     #[must_use]
     pub fn new(partners: Vec<Arc<Partner>>) -> Self {
-        Self { index: ArcSwap::from_pointee(Index::build(partners)), turns: AtomicU64::new(0) }
+        Self { partners: ArcSwap::from_pointee(Partners::of(partners, Vec::new())), turns: AtomicU64::new(0) }
     }
 }
 
 impl PartnerIndex for Directory {
-    fn replace(&self, partners: Vec<Arc<Partner>>) {
-        self.index.store(Arc::new(Index::build(partners)));
+    fn replace(&self, live: Vec<Arc<Partner>>, known: Vec<Arc<Partner>>) {
+        self.partners.store(Arc::new(Partners::of(live, known)));
     }
 }
 
 impl PartnerDirectory for Directory {
     fn select(&self, intent: &str, need: &Need, now: Timestamp) -> Selection {
-        let index = self.index.load();
-        index.select(intent, need, WeekWindow::wanted(need, now), || self.turns.fetch_add(1, Ordering::Relaxed))
+        let partners = self.partners.load();
+        partners.live.select(intent, need, WeekWindow::wanted(need, now), || self.turns.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn find_known(&self, id: &PartnerId) -> Option<Arc<Partner>> {
+        let known = self.partners.load().known.get(id).cloned();
+        known.or_else(|| self.find(id))
     }
 
     fn all(&self) -> Vec<Arc<Partner>> {
-        self.index.load().partners().to_vec()
+        self.partners.load().live.partners().to_vec()
     }
 }

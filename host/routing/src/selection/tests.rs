@@ -175,10 +175,10 @@ fn few_of_the_left_out_are_named_and_the_rest_is_counted() {
 fn a_new_set_of_partners_counts_from_the_next_search_on() {
     let directory = Directory::new(Vec::new());
     assert!(chosen(&directory, &Need::default()).is_empty());
-    directory.replace(vec![one("a", &["IN_ALL"], ""), one("b", &["IN_ALL"], "")]);
+    directory.replace(vec![one("a", &["IN_ALL"], ""), one("b", &["IN_ALL"], "")], Vec::new());
     assert_eq!(chosen(&directory, &Need::default()), ["a", "b"]);
     let again = partner("b", vec![listing("auto.wash", &["IN_ALL"], "")]);
-    directory.replace(vec![one("b", &["IN_ALL"], ""), one("c", &["IN_ALL"], ""), again]);
+    directory.replace(vec![one("b", &["IN_ALL"], ""), one("c", &["IN_ALL"], ""), again], Vec::new());
     assert_eq!(chosen(&directory, &Need::default()), ["b", "c"], "the first of one identifier counts");
     assert_eq!(directory.all().len(), 2);
 }
@@ -206,6 +206,18 @@ fn a_city_and_its_postal_codes_find_each_other() {
     ] {
         assert_eq!(chosen(&directory, &place(city, code)), expected, "{city:?} {code:?}");
     }
+}
+
+#[test]
+fn no_search_sees_who_is_only_known() {
+    let directory = Directory::new(Vec::new());
+    directory.replace(vec![one("a", &["IN_ALL"], "")], vec![one("z", &["IN_ALL"], "")]);
+    assert_eq!(chosen(&directory, &Need::default()), ["a"]);
+    let find = |id: &str| {
+        let id = PartnerId::parse(id).expect("sound");
+        (directory.find(&id).is_some(), directory.find_known(&id).is_some())
+    };
+    assert_eq!([find("a"), find("z"), find("q")], [(true, true), (false, true), (false, false)]);
 }
 
 /// What each rule says of one partner, asked apart from the index.

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use futures_executor::block_on;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::CallContext;
+use intent_gateway_domain::endpoint::UnmappedItem;
 use intent_gateway_domain::error::{CallFailure, ContractFault};
 use intent_gateway_domain::findings::Severity;
-use intent_gateway_domain::ports::{Contract as _, LeftOut};
+use intent_gateway_domain::ports::{Contract as _, LeftOut, ToolAnswer};
 use intent_gateway_routing::reference::Reference;
 use intent_gateway_routing::search::{NO_PARTNER_ANSWERED, PartnerStatus, SearchError};
-use intent_gateway_testing::contract::{ContractCall, ScriptedContract};
+use intent_gateway_testing::contract::{ContractCall, ScriptedContract, platform};
 use intent_gateway_testing::directory::partner;
 use serde_json::{Value, json};
 
@@ -127,10 +128,32 @@ fn a_reference_carries_what_a_booking_needs() {
         assert_eq!((reference.contract, &*reference.request_id), (outcome.contract.0.digest(), "made-up"));
         assert_eq!((reference.receipt.as_ref(), reference.number), (outcome.receipt.as_ref(), choice.ranked.number));
         assert_eq!(reference.user, None);
-        assert_eq!(choice.bookable, choice.ranked.id == "new");
         assert_eq!(reference.result_token.is_some(), choice.ranked.id != "bare");
+        let (minutes, bookable) = match &*choice.ranked.id {
+            "new" => (10, true),
+            "bare" => (15, false),
+            _ => (0, false),
+        };
+        let until = reference.expires_at_ms;
+        assert_eq!((until.ms_since(Timestamp::from_ms(NOW_MS)), until), (minutes * 60_000, choice.bookable_until));
+        assert_eq!(choice.bookable, bookable);
     }
-    assert_eq!(world.journal.all_findings().len(), 0);
+}
+
+#[test]
+fn what_commits_to_nothing_can_be_booked_and_is_noted_against_the_partner() {
+    let world = World::of(&[("alpha", Ok(json!([{"id": "bare"}])))]);
+    let searcher = world.searcher();
+    let outcome = block_on(searcher.search(INTENT, "{}", "made-up".into())).expect("searched");
+    assert_eq!(world.journal.found(), [(Severity::Note, "NO_COMMITMENT".to_owned())]);
+    let PartnerStatus::Answered { notes, .. } = &outcome.partners[0].status else { panic!("{outcome:?}") };
+    assert!(notes[0].message.contains("15 minutes"), "{}", notes[0].message);
+
+    let caller = world.caller(&searcher);
+    world.partners.reply("alpha", json!({}));
+    world.book(&caller, &outcome.options[0].reference);
+    let sent = &world.partners.calls()[1];
+    assert_eq!(sent.arguments, json!({"id": "bare", "request_id": "made-up"}), "a token is in no tool's arguments");
 }
 
 #[test]
@@ -173,4 +196,53 @@ fn what_comes_to_nothing_names_the_contract_that_judged_it() {
     let failed = block_on(world.searcher().search(INTENT, "{}", "r".into())).expect_err("refused");
     assert_eq!(failed.contract.expect("one").digest(), world.contract.digest());
     assert!(matches!(failed.error, SearchError::Refused(refusal) if refusal.code == "LATER"));
+}
+
+#[test]
+fn an_error_without_a_known_code_is_the_partners_failure_and_noted_against_it() {
+    let text_alone = CallFailure::UnknownCode { sent: None, message: "it broke".to_owned() };
+    let answers = [
+        ("listed", Err(platform("NO_THINGS"))),
+        ("ours", Err(platform("PARTNER_MAINTENANCE"))),
+        ("made_up", Err(platform("FULLY_BOOKED"))),
+        ("text", Err(text_alone)),
+    ];
+    let world = World::of(&answers);
+    let outcome = world.search(&json!({})).expect("searched");
+    let told: Vec<_> = outcome
+        .partners
+        .iter()
+        .map(|outcome| match &outcome.status {
+            PartnerStatus::Failed(failure) => (outcome.partner.id.as_str(), failure.code()),
+            status => panic!("{status:?}"),
+        })
+        .collect();
+    let expected = [
+        ("listed", "NO_THINGS"),
+        ("made_up", "INTERNAL_ERROR"),
+        ("ours", "PARTNER_MAINTENANCE"),
+        ("text", "INTERNAL_ERROR"),
+    ];
+    assert_eq!(told, expected);
+    let noted: Vec<_> = world.journal.all_findings().into_iter().map(|f| (f.severity, f.violation)).collect();
+    let [(Severity::Note, unknown), (Severity::Note, codeless)] = &noted[..] else { panic!("{noted:?}") };
+    assert_eq!((&*unknown.code, &*unknown.pointer), ("UNKNOWN_ERROR_CODE", "/error/data/platform_error_code"));
+    assert!(unknown.message.contains("FULLY_BOOKED"), "it is told what it sent: {}", unknown.message);
+    assert_eq!(&*codeless.code, "ERROR_WITHOUT_CODE");
+    assert!(codeless.message.contains("it broke"), "{}", codeless.message);
+}
+
+#[test]
+fn an_item_that_a_mapping_made_nothing_of_costs_that_option_alone() {
+    let world = World::of(&[("alpha", things(json!([{"id": "a1"}])))]);
+    let text = things(json!([{"id": "a1"}])).expect("an answer").to_string();
+    let reason = "`/id` of an item of the API's answer is missing".to_owned();
+    let unmapped = vec![UnmappedItem { position: 4, reason: reason.clone() }];
+    world.partners.reply("alpha", ToolAnswer { text, unmapped });
+    let outcome = world.search(&json!({})).expect("searched");
+    assert_eq!(ids(&outcome), ["a1"]);
+    let [dropped] = &outcome.dropped[..] else { panic!("{outcome:?}") };
+    assert_eq!((dropped.position, dropped.strike, dropped.option_id.as_deref()), (4, false, None));
+    assert_eq!((&*dropped.violations[0].code, &dropped.violations[0].message), ("ITEM_NOT_MAPPED", &reason));
+    assert_eq!(world.journal.found(), [(Severity::Drop, "ITEM_NOT_MAPPED".to_owned())]);
 }

@@ -14,7 +14,7 @@ use intent_gateway_routing::search::{OpenRankings, SearchError, SearchOutcome, S
 use intent_gateway_testing::catalogue::Catalogue;
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract::{
-    ContractCall, ScriptedContract, accept_any_request, candidates, descriptor, ranked, refusal, tool, violation,
+    ContractCall, ScriptedContract, accept_any_request, candidates, descriptor, ranked, refusal, row, tool, violation,
 };
 use intent_gateway_testing::directory::{GivenPartners, partner};
 use intent_gateway_testing::entropy::vault;
@@ -46,6 +46,7 @@ fn declared() -> Descriptor {
     let mut declared = descriptor("1.2.3");
     declared.search.id_key = "id".to_owned();
     declared.search.max_options = 3;
+    declared.errors = vec![row("NO_THINGS", 422, None)];
     declared.forbidden_fields[0].name = "padded".to_owned();
     declared.tools.push(tool(BOOK, ToolRole::Create, 0, 0));
     declared.tools[1].request_schema = to_raw_value(&json!({"properties": {"id": {}}})).expect("valid JSON");

@@ -229,3 +229,41 @@ async fn a_business_that_is_reached_by_phone_gets_a_manifest_and_its_limits() {
     assert_eq!(places, ["/phone", "/services/0/intent"]);
     assert_eq!(write(json!([])).await.refusal(), refused(400, "INVALID_REQUEST"));
 }
+
+#[tokio::test]
+async fn a_mapping_is_tried_on_a_pasted_answer() {
+    let gateway = Gateway::new().await;
+    let partner = Partner::sign_up(&gateway).await;
+    let tool = json!({
+        "operation_id": "find", "method": "GET", "path": "/v1/things", "query": {"place": {"$arg": "/city", "default": "Pune"}},
+        "response": {"things": {"$each": "/rows", "item": {"thing_id": {"$item": "/id"}}}},
+    });
+    let body = json!({
+        "intent": INTENT, "mapping": {"kind": "rest", "tools": {"search_things": tool}}, "tool": "search_things",
+        "arguments": {}, "answer": {"rows": [{"id": "one"}, {}]},
+    });
+    let tried = partner.post("manifest/*/try", body.clone()).await;
+    assert_eq!(tried.status, StatusCode::OK, "{}", tried.text());
+    let tried = tried.json();
+    assert_eq!(tried["request"]["target"], "/v1/things?place=Pune");
+    assert_eq!(tried["payload"]["things"][0]["thing_id"], "one");
+    let unmapped = tried["options"].as_array().expect("a list").iter().find(|option| option["position"] == 1);
+    assert_eq!(unmapped.expect("dropped")["violations"][0]["code"], "ITEM_NOT_MAPPED");
+
+    let with = |at: &str, value: Value| {
+        let mut body = body.clone();
+        body[at] = value;
+        body
+    };
+    let pasted = partner.post("manifest/*/try", with("answer", json!("<html>"))).await.json();
+    assert_eq!(pasted["passed"], false);
+    let said = pasted["failure"]["message"].as_str().expect("a text");
+    assert!(said.ends_with("it is HTML, expected JSON"), "{said}");
+
+    let unknown = partner.post("manifest/*/try", with("intent", json!("test.other"))).await;
+    assert_eq!(unknown.refusal(), refused(400, "INVALID_INTENT"));
+    let broken = partner.post("manifest/*/try", with("mapping", json!({"kind": "soap"}))).await;
+    assert_eq!(broken.json()["error"]["violations"][0]["pointer"], "/mapping/kind");
+    let no_tool = partner.post("manifest/*/try", with("tool", json!("fly"))).await;
+    assert_eq!(no_tool.json()["error"]["violations"][0]["pointer"], "/tool");
+}

@@ -24,6 +24,7 @@ fn live(intent: &str, widgets: &[&str]) -> LiveIntent {
         aliases: Vec::new(),
         version: "1.1.0".parse().expect("semver"),
         widget_types: widgets.iter().map(ToString::to_string).collect(),
+        shape: None,
     }
 }
 

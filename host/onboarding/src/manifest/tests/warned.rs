@@ -96,6 +96,26 @@ fn a_mapping_that_cannot_be_read_is_warned_of_where_it_is_wrong() {
 }
 
 #[test]
+fn a_mapping_that_misses_its_contract_is_warned_of_where_it_does() {
+    let mapped = LiveIntent {
+        intent: IntentId::parse("auto.book_ac_service").expect("well formed"),
+        ..LiveIntent::from(&intent_gateway_testing::contract::descriptor("1.1.0"))
+    };
+    let other = live("lifestyle.book_yoga_class", &["yoga_class_options"]);
+    let catalogue: Catalogue = [mapped, other].into_iter().collect();
+    let terms = Terms { catalogue: &catalogue, partner: &partner(), base_url: BASE };
+    let mut misspelt = mapping();
+    let tools = misspelt["tools"].as_object_mut().expect("an object");
+    let tool = tools.remove("search_things").expect("there");
+    tools.insert("serch_things".to_owned(), tool);
+    let body = with("/intents/0/api_mapping", Some(misspelt));
+    let accepted = submit(&body, &terms).expect("warns");
+    let found = accepted.warnings.iter().find(|warning| warning.code == "UNKNOWN_TOOL").expect("a warning");
+    assert_eq!(found.pointer, "/intents/0/api_mapping/tools/serch_things");
+    assert!(found.message.ends_with("did you mean `search_things`?"), "{}", found.message);
+}
+
+#[test]
 fn the_planned_widget_and_no_hours_are_fine() {
     for (changed, value) in [
         ("/intents/0/widget_type", Some(json!("AcServiceWidget"))),

@@ -41,6 +41,12 @@ fn the_smaller_count_holds() {
     let down = || platform("INSURER_DOWN");
     for (name, (on_rate_limited, on_server_error), failures, expected) in [
         ("a search's 5xx", (1, 2), vec![failed(), failed(), failed()], vec![After(2_000), After(4_000), GiveUp]),
+        (
+            "a code that nobody knows",
+            (1, 9),
+            vec![CallFailure::UnknownCode { sent: None, message: String::new() }; 3],
+            vec![After(2_000), After(4_000), GiveUp],
+        ),
         ("a search's 429", (1, 2), vec![limited(None), limited(None)], vec![After(2_000), GiveUp]),
         ("the tool's is the smaller", (0, 1), vec![failed(), failed()], vec![After(2_000), GiveUp]),
         ("the row's is the smaller", (9, 9), vec![down(), down()], vec![After(2_000), GiveUp]),

@@ -3,6 +3,7 @@
 mod once;
 mod pinned;
 mod progress;
+mod unrouted;
 
 use std::sync::Arc;
 
@@ -14,11 +15,12 @@ use intent_gateway_domain::clock::Clock as _;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, CheckedResponse, Descriptor, Tool, ToolRole};
 use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::endpoint::UnmappedItem;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::findings::{Severity, Source};
 use intent_gateway_domain::id::{IntentId, PartnerId, UserId};
 use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
-use intent_gateway_domain::ports::{Contract as _, Journal as _};
+use intent_gateway_domain::ports::{Contract as _, Journal as _, ToolAnswer};
 use intent_gateway_domain::receipt::{Receipt, ReceiptCandidate, ReceiptPayload, ReceiptScore};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::store::{Change, Store as _, Versioned};
@@ -105,6 +107,7 @@ struct World {
     catalogue: Arc<Catalogue>,
     clock: Arc<TestClock>,
     partners: Arc<ScriptedPartners>,
+    directory: Arc<GivenPartners>,
     journal: Arc<MemoryJournal>,
     store: Arc<MemoryStore>,
     caller: Caller,
@@ -158,9 +161,10 @@ impl World {
         let (journal, store) = (Arc::new(MemoryJournal::default()), Arc::new(MemoryStore::default()));
         journal.keep(receipt(contract.digest()));
         let catalogue = Catalogue::of([contract.clone()]);
+        let directory = GivenPartners::of(["alpha", "beta"].map(|id| partner(id, &[INTENT])));
         let caller = Caller {
             contracts: catalogue.clone(),
-            directory: GivenPartners::of(["alpha", "beta"].map(|id| partner(id, &[INTENT]))),
+            directory: directory.clone(),
             outbound: Arc::new(Outbound::plain(partners.clone(), clock.clone())),
             journal: journal.clone(),
             evidence: journal.clone(),
@@ -171,7 +175,7 @@ impl World {
             tracker: Tracker::default(),
             timeout: TOOL_CALL_TIMEOUT,
         };
-        Self { contract, catalogue, clock, partners, journal, store, caller }
+        Self { contract, catalogue, clock, partners, directory, journal, store, caller }
     }
 
     fn reference(&self) -> OptionReference {
@@ -185,7 +189,7 @@ impl World {
             receipt: Some("rank_1".to_owned()),
             user: Some(UserMark::of(&user())),
             result_token: Some("token".to_owned()),
-            expires_at_ms: Some(START.plus_ms(1)),
+            expires_at_ms: START.plus_ms(1),
         }
     }
 
@@ -278,10 +282,9 @@ fn what_a_reference_does_not_open_reaches_no_partner() {
     assert_eq!(book(&seal(&|reference| reference.intent = "test.other".to_owned())), CallError::InvalidReference);
     assert_eq!(book(&seal(&|reference| reference.user = None)), CallError::InvalidReference);
     assert_eq!(
-        book(&seal(&|reference| reference.expires_at_ms = Some(START))),
+        book(&seal(&|reference| reference.expires_at_ms = START)),
         CallError::Expired(Some("THING_GONE".into()))
     );
-    assert_eq!(book(&seal(&|reference| reference.expires_at_ms = None)), CallError::NotBookable);
     let nobody = book(&seal(&|reference| reference.partner = "gamma".to_owned()));
     assert!(matches!(nobody, CallError::PartnerGone(_)), "{nobody:?}");
     let stranger = UserId::parse("user-2").expect("sound");
@@ -329,9 +332,31 @@ fn a_partners_trouble_is_told_by_code_and_recorded_where_it_is_its_fault() {
     let drop = |code: &str| vec![(Severity::Drop, code.to_owned())];
     assert_eq!(told(platform("THING_GONE")), (Some("THING_GONE".to_owned()), vec![]));
     assert_eq!(told(platform("PARTNER_MAINTENANCE")), (Some("PARTNER_MAINTENANCE".to_owned()), vec![]));
-    assert_eq!(told(platform("MADE_UP")), (Some("INTERNAL_ERROR".to_owned()), drop("UNLISTED_ERROR_CODE")));
+    let note = |code: &str| (Some("INTERNAL_ERROR".to_owned()), vec![(Severity::Note, code.to_owned())]);
+    assert_eq!(told(platform("MADE_UP")), note("UNKNOWN_ERROR_CODE"));
+    let text_alone = CallFailure::UnknownCode { sent: None, message: "it broke".to_owned() };
+    assert_eq!(told(text_alone), note("ERROR_WITHOUT_CODE"));
     assert_eq!(told(CallFailure::Timeout(30_000)), (None, vec![]));
     assert_eq!(told(CallFailure::Protocol("x".to_owned())), (None, drop("PARTNER_PROTOCOL_ERROR")));
+}
+
+#[test]
+fn an_answer_that_a_mapping_made_only_a_part_of_is_none() {
+    let world = World::new();
+    let unmapped = vec![UnmappedItem { position: 0, reason: "item 0 has no `code`".to_owned() }];
+    world.answers(ToolAnswer { text: json!({"booking_id": "BK-1"}).to_string(), unmapped });
+    let outcome = world.call(BOOK, &sealer().seal(&world.reference()), &json!({}));
+    let Err(CallError::Partner { failure, .. }) = outcome else { panic!("passed") };
+    assert_eq!(failure, CallFailure::Payload("item 0 has no `code`".to_owned()));
+}
+
+#[test]
+fn an_answer_that_is_no_json_is_named() {
+    let world = World::new();
+    world.answers(ToolAnswer::of("<html>".to_owned()));
+    let outcome = world.call(BOOK, &sealer().seal(&world.reference()), &json!({}));
+    let Err(CallError::Partner { failure, .. }) = outcome else { panic!("passed") };
+    assert_eq!(failure, CallFailure::Payload("it is HTML, expected JSON".to_owned()));
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn an_attempt_of_another_process_is_waited_for_and_then_made_again() {
     // The reference of this world would be over by then.
     world.clock.set(NOW);
     let mut reference = world.reference();
-    reference.expires_at_ms = Some(START.plus_ms(1_000_000));
+    reference.expires_at_ms = START.plus_ms(1_000_000);
     world.clock.set(NOW + 45_000);
     let arguments = json!({"request_id": "k-1", "note": "a"});
     payload(world.call(KEYED, &sealer().seal(&reference), &arguments));

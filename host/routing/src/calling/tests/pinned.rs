@@ -32,7 +32,7 @@ fn an_option_is_booked_and_expires_by_the_contract_that_ranked_it() {
 #[test]
 fn a_contract_that_is_gone_is_stood_in_for_by_the_live_one() {
     let world = World::new();
-    let reference = sealer().seal(&OptionReference { expires_at_ms: Some(START), ..world.reference() });
+    let reference = sealer().seal(&OptionReference { expires_at_ms: START, ..world.reference() });
     world.catalogue.activate(newer());
     world.catalogue.unload(world.contract.digest());
     let expired = world.call(BOOK, &reference, &json!({}));

@@ -74,7 +74,7 @@ fn what_may_be_followed_is_told_without_a_call() {
     assert_eq!(may(TRACK, &reference), Ok(()));
     assert_eq!(may(CANCEL, &reference), Err(CallError::UnknownTool(CANCEL.to_owned())));
     assert_eq!(may(TRACK, "bkg_x.y"), Err(CallError::InvalidReference));
-    let expired = OptionReference { expires_at_ms: Some(START), ..world.reference() };
+    let expired = OptionReference { expires_at_ms: START, ..world.reference() };
     assert!(matches!(may(TRACK, &sealer().seal(&expired)), Err(CallError::Expired(_))));
     let stranger = UserId::parse("stranger").expect("sound");
     assert_eq!(may_for(&stranger, TRACK, &reference), Err(CallError::InvalidReference));
