@@ -78,6 +78,23 @@ async fn two_contracts_are_heard_in_one_utterance() {
     assert_eq!((&answer["elsewhere"][0]["live"], &answer["also"]), (&json!(false), &json!([])));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn questions_and_refusals_are_no_wishes() {
+    let gateway = gateway();
+    for utterance in ["how does a car AC work", "what does comprehensive insurance mean", "I don't want a yoga class"] {
+        let answer = classified(&gateway, utterance).await;
+        assert_eq!((&answer["decision"], &answer["candidates"]), (&json!("none"), &json!([])), "{utterance}");
+    }
+    for utterance in [
+        "no car insurance questions, just fix the AC of my car",
+        "What does comprehensive car insurance cover? Anyway, the AC of my car is not cooling.",
+    ] {
+        let answer = classified(&gateway, utterance).await;
+        assert_eq!(answer["intent"], "auto.book_ac_service", "{utterance}");
+        assert_eq!((&answer["also"], &answer["elsewhere"]), (&json!([]), &json!([])), "{utterance}");
+    }
+}
+
 /// The longest utterance that the surface lets through, of words that are nearly the contracts' own, so that each is
 /// compared letter by letter: no contract runs into its deadline over it.
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,9 @@
 //! From an utterance to an intent: each contract gives its own opinion, the host combines them.
 //!
-//! Only contracts one of whose cues occurs in the utterance are asked ([`CueIndex`]), so that a large catalogue is
+//! Nobody hears questions for information or what the user declines: they are cut out first (`wish`). A question or a
+//! refusal with nothing else beside it is nobody's.
+//!
+//! Of the rest, only contracts one of whose cues occurs in the utterance are asked ([`CueIndex`]), so that a large catalogue is
 //! not woken by every sentence. No rule here knows an intent, and the outcome depends on nothing but the opinions:
 //!
 //! 1. A contract *claims* an utterance with a score from [`CLAIM_THRESHOLD`]; a *pointer* to another intent counts
@@ -23,6 +26,7 @@
 
 mod combine;
 mod cues;
+mod wish;
 mod words;
 
 use futures_util::future::join_all;
@@ -99,6 +103,7 @@ pub struct Classified {
 
 /// Classifies an utterance. Bounds on its length are the caller's business.
 pub async fn classify(contracts: &dyn Contracts, utterance: &str, locale: &str) -> Classified {
+    let utterance: &str = &wish::keep_wishes(utterance);
     let woken = contracts.select_by_cues(utterance);
     let opinions = join_all(woken.iter().map(|contract| contract.classify(utterance, locale))).await;
     let (mut given, mut failed) = (Vec::new(), Vec::new());
