@@ -94,7 +94,7 @@ impl Tool for CreateBooking {
         let (Inr(quoted_inr), Inr(booked_inr)) = (price.total_estimate_inr, booking.total_estimate_inr);
         let cap_pct = price.price_lock_variance_cap_pct;
         rules.refuse_if(
-            price.price_lock_guaranteed && exceeds(booked_inr, quoted_inr, cap_pct),
+            price.price_lock_guaranteed && exceeds(booked_inr.into(), quoted_inr.into(), cap_pct),
             "PRICE_LOCK_EXCEEDED",
             "/total_estimate_inr",
             format_args!("{booked_inr} INR is more than {cap_pct} % above the {quoted_inr} INR that were locked."),
@@ -113,9 +113,9 @@ impl Tool for CreateBooking {
     }
 }
 
-/// Whether an amount is more than so many percent above another.
-fn exceeds(amount_inr: i64, base_inr: i64, cap_pct: i64) -> bool {
-    i128::from(amount_inr) * 100 > i128::from(base_inr) * (100 + i128::from(cap_pct))
+/// Whether an amount is more than so many percent above another of the same unit.
+pub(crate) fn exceeds(amount: i128, base: i128, cap_pct: i64) -> bool {
+    amount * 100 > base * (100 + i128::from(cap_pct))
 }
 
 pub struct CancelBooking;
@@ -184,6 +184,6 @@ mod tests {
         assert!(!exceeds(1100, 1000, 10));
         assert!(exceeds(1101, 1000, 10));
         assert!(!exceeds(1000, 1000, 0));
-        assert!(!exceeds(i64::MAX, i64::MAX, 50));
+        assert!(!exceeds(i64::MAX.into(), i64::MAX.into(), 50));
     }
 }

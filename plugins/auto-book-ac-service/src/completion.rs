@@ -1,7 +1,26 @@
-//! What a completion report carries beyond the common members, and the rule on it (spec 2, "Events").
+//! What a completion report carries beyond the common members, and the rules on it (spec 2, "Events").
+//!
+//! `amount_inr` is labour and the margin on parts and refrigerant; what these cost the provider is not in it, nor is tax.
+//! The margin is not quoted, so the quote tells two bounds of an honest amount, and nothing between them:
+//!
+//! - at least the labour: it is the provider's own in full, and a margin takes nothing from it;
+//! - at most all that was quoted before tax, diagnostic fee included: a margin is no more than the whole price of what was
+//!   sold. Under a price lock the total may rise by its cap, and so may this.
+//!
+//! Without a lock only parts are an estimate by name (`parts_estimate_inr`); labour that rises above everything that was
+//! quoted is not the price that the user was shown. The quote is in whole rupees, so a rupee more or less is rounding.
+//!
+//! Whatever deviates is a finding: the report is accepted, posted, and reviewed.
 
-use crate::slot::{AcServiceSlot, ServiceScopeCode};
+use crate::booking::exceeds;
+use crate::rules::PRICE_TOLERANCE_INR;
+use crate::slot::{AcServiceSlot, EstimatedPrice, ServiceScopeCode};
+use contract_sdk::common::CommonReport;
+use contract_sdk::shape::Inr;
 use contract_sdk::{Report, ReportRules, Shape, Vocabulary};
+
+/// Paise of a rupee.
+const PAISE: i128 = 100;
 
 /// Members of a report beyond the common ones.
 #[derive(Debug, Shape)]
@@ -12,8 +31,8 @@ pub struct AcServiceReport {
     pub warranty_card_issued: bool,
 }
 
-/// The scope that was quoted must be the one that was performed; where it is not, the report is
-/// accepted and reviewed (spec 2, rule 5). Lateness is never said: the report has no time at which the work began.
+/// The scope that was quoted must be the one that was performed (spec 2, rule 5), and the money that of the quote.
+/// Lateness is never said: the report has no time at which the work began.
 pub(crate) fn report_rules(
     report: &Report<'_, AcServiceReport>,
     quoted: Option<&AcServiceSlot<'_>>,
@@ -22,11 +41,69 @@ pub(crate) fn report_rules(
     let Some(quoted) = quoted else {
         return;
     };
-    let (quoted, performed) = (quoted.service_scope.code, report.extra.service_scope_performed);
+    let (scope, performed) = (quoted.service_scope.code, report.extra.service_scope_performed);
     rules.finding_if(
-        quoted != performed,
+        scope != performed,
         "SCOPE_MISMATCH",
         "/service_scope_performed",
-        format_args!("{} was quoted, {} was performed.", quoted.value(), performed.value()),
+        format_args!("{} was quoted, {} was performed.", scope.value(), performed.value()),
+    );
+    check_price_lock(&report.common, &quoted.estimated_price, rules);
+    // What other work costs, the quote does not tell.
+    if scope == performed {
+        check_amount(report.common.amount_inr.paise, &quoted.estimated_price, rules);
+    }
+}
+
+/// The amount against what can be told of it from the quote; see the top of the file.
+fn check_amount(paise: i64, price: &EstimatedPrice, rules: &mut ReportRules) {
+    let paise = i128::from(paise);
+    let tolerance = i128::from(PRICE_TOLERANCE_INR) * PAISE;
+    let Inr(labour) = price.labour_inr;
+    rules.finding_if(
+        paise + tolerance < i128::from(labour) * PAISE,
+        "AMOUNT_BELOW_QUOTE",
+        "/amount_inr",
+        format_args!("amount_inr holds the labour, of which {labour} INR were quoted."),
+    );
+    let cap_pct = if price.price_lock_guaranteed { price.price_lock_variance_cap_pct } else { 0 };
+    let before_tax = before_tax_inr(price);
+    rules.finding_if(
+        paise - tolerance > before_tax * (100 + i128::from(cap_pct)) * PAISE / 100,
+        "AMOUNT_ABOVE_QUOTE",
+        "/amount_inr",
+        format_args!(
+            "amount_inr is more than all that was quoted before tax, {before_tax} INR, with a cap of {cap_pct} %."
+        ),
+    );
+}
+
+/// All that was quoted but the tax, whichever way of adding it up gives more: a diagnostic fee that is waived may be left
+/// out of the total, and is due all the same where nothing is repaired.
+fn before_tax_inr(price: &EstimatedPrice) -> i128 {
+    let parts = [price.diagnostic_fee_inr, price.labour_inr, price.parts_estimate_inr, price.refrigerant_inr];
+    let sum: i128 = parts.iter().map(|part| i128::from(part.0)).sum();
+    sum.max(i128::from(price.total_estimate_inr.0) - i128::from(price.gst_inr.0))
+}
+
+/// Under a price lock the user pays no more than the cap allows, unless the user has agreed to more (spec 2, rule 7).
+/// What the report says that the user paid, tips aside, is the least that it can have been: what parts cost the provider
+/// may be in none of its members. The lock is a promise, so there is no tolerance. Nothing tells the platform that a
+/// user has agreed; whoever reviews the finding asks for it.
+fn check_price_lock(report: &CommonReport<'_>, price: &EstimatedPrice, rules: &mut ReportRules) {
+    let (Inr(locked), cap_pct) = (price.total_estimate_inr, price.price_lock_variance_cap_pct);
+    let paid = [report.amount_inr, report.gst_inr, report.pass_through_inr];
+    // Each is at most 10^14, so the sum fits.
+    let paise: i64 = paid.iter().map(|amount| amount.paise).sum();
+    rules.finding_if(
+        price.price_lock_guaranteed && exceeds(i128::from(paise), i128::from(locked) * PAISE, cap_pct),
+        "PRICE_LOCK_EXCEEDED",
+        "/amount_inr",
+        format_args!(
+            "Amount, tax and what was passed through come to {}.{:02} INR, more than {cap_pct} % above the {locked} INR that \
+             were locked; the platform knows of no consent.",
+            paise / 100,
+            paise % 100
+        ),
     );
 }

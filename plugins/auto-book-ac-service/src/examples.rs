@@ -54,6 +54,7 @@ fn searches() -> Vec<Example> {
     let wrong_gas = slot("wrong-gas", &[("/service_scope/refrigerant_type", json!("r134a"))]);
     let far = slot("far", &[("/provider/distance_from_user_km", json!(12.5))]);
     let odd_sum = slot("odd", &[("/estimated_price/total_estimate_inr", json!(2700))]);
+    let renewal = slot("renewal", &[("/service_scope/code", json!("full_overhaul"))]);
     let at_the_door = slot(
         "door",
         &[("/service_scope/code", json!("compressor_service")), ("/logistics/doorstep_supported", json!(true))],
@@ -69,6 +70,8 @@ fn searches() -> Vec<Example> {
         .ranks(&["best"], &["REFRIGERANT_MISMATCH", "OUTSIDE_RADIUS", "DOORSTEP_SCOPE"]),
         example::search("a price that does not add up is a finding", request().to_string(), [odd_sum])
             .ranks(&["odd"], &["PRICE_SUM"]),
+        example::search("an overhaul for warm air is a finding", request().to_string(), [renewal])
+            .ranks(&["renewal"], &["OVERHAUL_NOT_CALLED_FOR"]),
         example::search(
             "a broken option says all that is broken",
             request().to_string(),
@@ -111,10 +114,13 @@ fn reports() -> Vec<Example> {
     let relabelled = with(report(), &[("/service_scope_performed", json!("full_overhaul"))]);
     let broken = with(report(), &[("/amount_inr", json!(10.005)), ("/status", Value::Null)]);
     let unlisted = with(report(), &[("/status", json!("done"))]);
+    let free = with(report(), &[("/amount_inr", json!(0))]);
     vec![
         example::completion("a sound report", report().to_string(), Some(slot("s-1", &[]))).accepts(),
         example::completion("another scope than quoted is a finding", relabelled.to_string(), Some(slot("s-1", &[])))
             .accepts_with(&["SCOPE_MISMATCH"]),
+        example::completion("less than the labour is a finding", free.to_string(), Some(slot("s-1", &[])))
+            .accepts_with(&["AMOUNT_BELOW_QUOTE"]),
         example::completion("finer than a paisa, no status", broken.to_string(), None)
             .refuses(&["BAD_FORMAT", "WRONG_TYPE"]),
         example::completion("an unlisted status", unlisted.to_string(), None).refuses(&["NOT_IN_VOCABULARY"]),

@@ -4,6 +4,9 @@
 use crate::tables;
 use contract_sdk::{GoLiveCheck, Minimum, Requirement, Window};
 
+/// Certificates are those of the current year (spec 2, "Rules that must hold", rule 2): after one, the next one is looked at.
+const CERTIFICATE_DAYS: u32 = 365;
+
 /// Every requirement beyond the tools.
 pub const GO_LIVE: &[Requirement] = &[
     Requirement::new(
@@ -20,7 +23,8 @@ pub const GO_LIVE: &[Requirement] = &[
     Requirement::by_hand(
         "CERTIFICATION_VERIFIED",
         "The certification of each provider to handle refrigerant can be verified by a document that was uploaded.",
-    ),
+    )
+    .valid_for(CERTIFICATE_DAYS),
     Requirement::new(
         "AC_SYSTEMS_COVERED",
         "The catalogue has slots for every kind of air-conditioning system.",
@@ -36,5 +40,6 @@ pub const GO_LIVE: &[Requirement] = &[
     Requirement::by_hand(
         "COMPLIANCE_DOCUMENTS",
         "Tax number, shop licence, refrigerant handling certificate and the URL of the privacy policy are on file.",
-    ),
+    )
+    .valid_for(CERTIFICATE_DAYS),
 ];

@@ -8,6 +8,7 @@
 //! | AcServiceSlot | [`slot`] |
 //! | create and cancel, their arguments and results | [`booking`] |
 //! | conditional rules on options | [`rules`] |
+//! | needless overhauls | `overhaul` |
 //! | TTBS ranking | [`ranking`] |
 //! | completion report | [`completion`] |
 //! | classified in and out, pairs | [`classification`] |
@@ -24,6 +25,7 @@ pub mod classification;
 pub mod completion;
 mod examples;
 pub mod golive;
+mod overhaul;
 pub mod ranking;
 pub mod request;
 pub mod rules;

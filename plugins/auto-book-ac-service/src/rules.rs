@@ -1,12 +1,13 @@
 //! Rules between the members of a request, and on an option against the request (spec 2).
 
+use crate::overhaul::check_overhaul;
 use crate::request::AcServiceRequest;
 use crate::slot::{AcServiceSlot, EstimatedPrice, FIRST_R1234YF_YEAR, ProviderType, RefrigerantType};
 use contract_sdk::shape::Inr;
 use contract_sdk::{ItemRules, RequestRules, Vocabulary};
 
 /// By how much the parts of a price may miss its total, in INR: providers round each part.
-const PRICE_TOLERANCE_INR: u64 = 1;
+pub(crate) const PRICE_TOLERANCE_INR: u64 = 1;
 
 pub(crate) fn request_rules(request: &AcServiceRequest<'_>, rules: &mut RequestRules) {
     if let Some(window) = request.service_preferences.preferred_window {
@@ -27,6 +28,7 @@ pub(crate) fn item_rules(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_
     check_window(request, slot, rules);
     check_authorisation(request, slot, rules);
     check_price(&slot.estimated_price, rules);
+    check_overhaul(request.ac_issue.category, slot.service_scope.code, rules);
 }
 
 /// Certification is a floor, not a preference (spec 2, safety ranking rules).

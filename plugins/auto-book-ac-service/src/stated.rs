@@ -1,5 +1,5 @@
 //! The rules of the contract in words, for the partners' page (spec 2). What they do is in [`crate::rules`],
-//! [`crate::booking`] and [`crate::completion`]; the case files are held against this table, so that neither has a
+//! `overhaul`, [`crate::booking`] and [`crate::completion`]; the case files are held against this table, so that neither has a
 //! rule that the other does not.
 
 use contract_sdk::RuleRow;
@@ -47,6 +47,12 @@ pub const RULES: &[RuleRow] = &[
         "PRICE_SUM",
         "The parts of the price add up to the total, give or take 1 INR; a diagnostic fee that is waived may be left out.",
     ),
+    RuleRow::new(
+        Judged::Option,
+        Finding,
+        "OVERHAUL_NOT_CALLED_FOR",
+        "An overhaul is offered for a noise alone: every other trouble calls for a top-up or a check first.",
+    ),
     RuleRow::new(Answer, Refused, "WINDOW_ORDER", "The work ends after it starts."),
     RuleRow::new(Answer, Refused, "DOORSTEP_SCOPE", "Only work that is done at the door is arranged there."),
     RuleRow::new(
@@ -57,4 +63,22 @@ pub const RULES: &[RuleRow] = &[
     ),
     RuleRow::new(Answer, Finding, "SCOPE_CHANGED", "The scope that is confirmed is the one that was quoted."),
     RuleRow::new(Report, Finding, "SCOPE_MISMATCH", "The scope that was performed is the one that was quoted."),
+    RuleRow::new(
+        Report,
+        Finding,
+        "AMOUNT_BELOW_QUOTE",
+        "amount_inr, labour and the margin on parts and refrigerant, is not below the labour that was quoted, give or take 1 INR.",
+    ),
+    RuleRow::new(
+        Report,
+        Finding,
+        "AMOUNT_ABOVE_QUOTE",
+        "amount_inr is not above all that was quoted before tax, under a price lock with its cap on top, give or take 1 INR.",
+    ),
+    RuleRow::new(
+        Report,
+        Finding,
+        "PRICE_LOCK_EXCEEDED",
+        "Under a price lock, amount_inr, gst_inr and pass_through_inr together are not above the total that was locked by more than the cap, unless the user has agreed.",
+    ),
 ];

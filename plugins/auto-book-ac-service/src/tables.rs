@@ -32,6 +32,7 @@ pub const SEARCH: Search = Search {
     },
     options_key: "slots",
     id_key: "slot_id",
+    price_pointer: Some("/estimated_price/total_estimate_inr"),
     max_options: 15,
     empty_code: Some("NO_SLOTS_IN_WINDOW"),
     gone_code: Some("SLOT_GONE"),

@@ -163,3 +163,26 @@ fn bands_prefer_what_the_spec_says() {
     let budget = |pool: &[Value]| axis(json!({"budget": "great"}), "oem", pool, |axes| axes.budget);
     assert!(budget(&oem) > budget(&other), "great prefers authorised workshops that stand by their work");
 }
+
+/// What an overhaul scores for each trouble, bit for bit, as it was before overhauls were noted.
+const OVERHAULS: [(&str, u64); 8] = [
+    ("not_cooling", 0x3fe6_b441_491f_e974),
+    ("intermittent", 0x3fe6_b441_491f_e974),
+    ("no_air", 0x3fe6_dc49_cfae_5860),
+    ("smell", 0x3fe6_b441_491f_e974),
+    ("noise", 0x3fe7_0452_563c_c74d),
+    ("pre_summer_check", 0x3fe6_8c38_c291_7a87),
+    ("leak_suspected", 0x3fe6_dc49_cfae_5860),
+    ("electrical_fault", 0x3fe7_0452_563c_c74d),
+];
+
+#[test]
+fn what_is_noted_of_an_overhaul_moves_no_score() {
+    let overhaul = with(sample!("slot"), &[("/service_scope/code", json!("full_overhaul"))]);
+    let score = |category: &str| {
+        let request = with(sample!("request"), &[("/ac_issue/category", json!(category))]);
+        evaluate(&request, &[vec![overhaul.clone()]]).ranked[0].total.to_bits()
+    };
+    let scores = OVERHAULS.map(|(category, _)| (category, score(category)));
+    assert_eq!(scores, OVERHAULS);
+}

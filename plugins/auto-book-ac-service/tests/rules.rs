@@ -1,17 +1,23 @@
 //! One test per rule of the spec, each on documents that break only that rule.
 
 use auto_book_ac_service::AcService;
+use auto_book_ac_service::request::IssueCategory;
 use contract_sdk::bindings::{Candidate, CheckedResponse, Evaluation, Payload, PreparedRequest, Refusal};
 use contract_sdk::example::{self, with};
 use contract_sdk::testing::{
     self, assert_drops, assert_passes, assert_refused, assert_strikes, check_completion, check_response, expected,
     pairs,
 };
-use contract_sdk::{engine, sample};
+use contract_sdk::{Vocabulary as _, engine, sample};
 use serde_json::{Value, json};
 
 fn request() -> Value {
     sample!("request")
+}
+
+/// With the one trouble that may call for any work.
+fn noisy(request: Value) -> Value {
+    with(request, &[("/ac_issue/category", json!("noise"))])
 }
 
 /// The first slot of the sample: a top-up of r1234yf by a certified provider.
@@ -42,13 +48,14 @@ fn certification_is_a_floor() {
 #[test]
 fn only_three_scopes_go_to_the_door() {
     let place = "/logistics/doorstep_supported";
+    let request = noisy(request());
     for scope in ["leak_diagnosis", "compressor_service", "full_overhaul"] {
         let changes = [("/service_scope/code", json!(scope)), (place, json!(true))];
-        drops(&request(), &changes, place, "DOORSTEP_SCOPE");
-        passes(&request(), &[("/service_scope/code", json!(scope)), (place, json!(false))]);
+        drops(&request, &changes, place, "DOORSTEP_SCOPE");
+        passes(&request, &[("/service_scope/code", json!(scope)), (place, json!(false))]);
     }
     for scope in ["basic_check", "refrigerant_topup", "cabin_filter_only"] {
-        passes(&request(), &[("/service_scope/code", json!(scope)), (place, json!(true))]);
+        passes(&request, &[("/service_scope/code", json!(scope)), (place, json!(true))]);
     }
 }
 
@@ -56,7 +63,7 @@ fn only_three_scopes_go_to_the_door() {
 fn refrigerant_must_match_the_year() {
     let place = "/service_scope/refrigerant_type";
     for (year, right, wrong) in [(2016, "r134a", "r1234yf"), (2017, "r1234yf", "r134a")] {
-        let request = with(request(), &[("/vehicle/year_of_manufacture", json!(year))]);
+        let request = noisy(with(request(), &[("/vehicle/year_of_manufacture", json!(year))]));
         for scope in ["refrigerant_topup", "leak_diagnosis", "compressor_service", "full_overhaul"] {
             let scope = ("/service_scope/code", json!(scope));
             let workshop = ("/logistics/doorstep_supported", json!(false));
@@ -143,6 +150,26 @@ fn prices_add_up_or_are_a_finding() {
         (i64::MAX, false, i64::MAX, true),
     ] {
         assert_eq!(price(fee, waived, total), if sound { vec![] } else { finding.clone() }, "{fee} {waived} {total}");
+    }
+}
+
+#[test]
+fn an_overhaul_that_the_trouble_does_not_call_for_is_noted() {
+    let overhaul = with(
+        slot(),
+        &[("/service_scope/code", json!("full_overhaul")), ("/logistics/doorstep_supported", json!(false))],
+    );
+    for trouble in IssueCategory::DESC.values {
+        let request = with(request(), &[("/ac_issue/category", json!(trouble))]);
+        let found = evaluate(&request, std::slice::from_ref(&overhaul));
+        assert_eq!((found.ranked.len(), found.dropped.len()), (1, 0), "{trouble}");
+        let noted: Vec<_> = found.findings.into_iter().map(|finding| finding.violation).collect();
+        if *trouble == "noise" {
+            assert_eq!(noted, []);
+            continue;
+        }
+        assert_eq!(pairs(&noted), expected(&[("/service_scope/code", "OVERHAUL_NOT_CALLED_FOR")]), "{trouble}");
+        assert!(noted[0].message.contains(&format!("where {trouble} calls for")), "{}", noted[0].message);
     }
 }
 
@@ -326,6 +353,12 @@ fn completion_reports() {
     let passed = check(&other, Some(&slot())).unwrap();
     assert_eq!(pairs(&passed.findings), expected(&[("/service_scope_performed", "SCOPE_MISMATCH")]));
     assert!(check(&other, None).unwrap().findings.is_empty());
+    // Above the locked total of the quote, 3422 INR and 10 %.
+    let dear = with(report.clone(), &[("/pass_through_inr", json!(1167.62))]);
+    let passed = check(&dear, Some(&sample!("slot"))).unwrap();
+    assert_eq!(pairs(&passed.findings), expected(&[("/amount_inr", "PRICE_LOCK_EXCEEDED")]));
+    let told = "come to 3764.21 INR, more than 10 % above the 3422 INR that were locked";
+    assert!(passed.findings[0].message.contains(told), "{}", passed.findings[0].message);
     for (pointer, value, code) in [
         ("/status", json!("cancelled"), "NOT_IN_VOCABULARY"),
         ("/intent", json!("auto.book_general_service"), "UNEXPECTED_VALUE"),

@@ -219,6 +219,9 @@ fn the_go_live_requirements_are_those_of_the_spec() {
             "COMPLIANCE_DOCUMENTS",
         ]
     );
+    let dated = descriptor.go_live.iter().filter_map(|one| Some((one.code.as_str(), one.valid_days?)));
+    let yearly = [("CERTIFICATION_VERIFIED", 365), ("COMPLIANCE_DOCUMENTS", 365)];
+    assert_eq!(dated.collect::<Vec<_>>(), yearly, "certificates are those of the current year");
     let RequirementCheck::AtLeast(depth) = &descriptor.go_live[0].check else { panic!("it is counted") };
     let counts: Vec<_> = depth.minimums.iter().map(|one| (one.counted.as_str(), one.count)).collect();
     assert_eq!(counts, [("providers", 3), ("slots", 8)]);

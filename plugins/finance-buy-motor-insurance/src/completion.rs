@@ -1,11 +1,12 @@
 //! What a completion report carries beyond the common members, and the rules on it (spec 2, "Events").
 //!
-//! `amount_inr` is the partner's commission and never the premium; the premium is passed through. Whatever does not
-//! fit the quote is a finding: the report is accepted, posted, and reviewed. Lateness is never said: a policy has no
-//! appointment to be late for, and the report no time of issuance.
+//! `amount_inr` is the partner's commission and never the premium; the premium is passed through. The commission is not
+//! quoted, so the quote tells one bound of it: it is a share of the premium without tax, hence less. Whatever does not fit
+//! the quote is a finding: the report is accepted, posted, and reviewed. Lateness is never said: a policy has no appointment
+//! to be late for, and the report no time of issuance.
 
 use crate::cover::PolicyType;
-use crate::quote::MotorQuote;
+use crate::quote::{MotorQuote, PremiumBreakdown};
 use crate::quote_rules::PREMIUM_TOLERANCE_INR;
 use contract_sdk::shape::{Inr, Text};
 use contract_sdk::{Report, ReportRules, Shape, Vocabulary};
@@ -36,18 +37,23 @@ pub(crate) fn report_rules(
     rules: &mut ReportRules,
 ) {
     let (amount, passed_through) = (report.common.amount_inr.paise, report.common.pass_through_inr.paise);
-    let quoted_premium = quoted.map(|quote| quote.premium_breakdown.total_payable_inr.0.saturating_mul(PAISE));
+    let quoted_premium = quoted.map(|quote| without_tax(&quote.premium_breakdown).saturating_mul(PAISE));
     let is_premium = |premium: i64| premium > 0 && amount >= premium;
     rules.finding_if(
         is_premium(passed_through) || quoted_premium.is_some_and(is_premium),
         "PREMIUM_AS_AMOUNT",
         "/amount_inr",
-        "amount_inr is the partner's commission; this is as much as the premium, or more.",
+        "amount_inr is the partner's commission; this is as much as the premium without tax, or more.",
     );
     if let Some(quote) = quoted {
         check_pass_through(passed_through, quote, rules);
         compare_with_quote(&report.extra, quote, rules);
     }
+}
+
+/// The premium of all years that were sold, without tax, in INR.
+fn without_tax(premium: &PremiumBreakdown) -> i64 {
+    premium.total_payable_inr.0.saturating_sub(premium.gst_inr.0)
 }
 
 /// What is passed through is the first year's premium. The spec does not say whether with tax, nor how a bundle's
@@ -56,7 +62,7 @@ pub(crate) fn report_rules(
 fn check_pass_through(paise: i64, quote: &MotorQuote<'_>, rules: &mut ReportRules) {
     let premium = &quote.premium_breakdown;
     let Inr(total) = premium.total_payable_inr;
-    let first_year = total.saturating_sub(premium.gst_inr.0).saturating_sub(premium.long_term_tp_premium_inr.0);
+    let first_year = without_tax(premium).saturating_sub(premium.long_term_tp_premium_inr.0);
     let least = first_year.max(0) / quote.tenure_years.max(1);
     let tolerance = PREMIUM_TOLERANCE_INR as i64;
     let range =

@@ -10,6 +10,8 @@
 //! | MotorQuote | [`quote`] |
 //! | rules on quotes | `quote_rules` |
 //! | the third-party tariff | [`tariff`] |
+//! | the band of the insured value | [`insured_value`] |
+//! | published premiums of addons | [`rate_cards`] |
 //! | confirm_quote_and_kyc, KYCResult | [`kyc`] |
 //! | issue_policy, IssuedPolicy | [`issuance`] |
 //! | schedule_inspection, InspectionResult | [`inspection`] |
@@ -33,11 +35,13 @@ mod dates;
 mod examples;
 pub mod golive;
 pub mod inspection;
+pub mod insured_value;
 pub mod issuance;
 pub mod kyc;
 pub mod quote;
 mod quote_rules;
 pub mod ranking;
+pub mod rate_cards;
 pub mod request;
 mod request_rules;
 pub mod stated;

@@ -3,7 +3,9 @@
 
 use crate::cover::{PolicyType, ThirdParty};
 use crate::dates::is_years_apart;
+use crate::insured_value::Band;
 use crate::quote::{MotorQuote, PremiumBreakdown};
+use crate::rate_cards::{self, Sale};
 use crate::request::{MotorInsuranceRequest, PurchaseContext};
 use crate::tariff;
 use contract_sdk::shape::Inr;
@@ -25,12 +27,13 @@ pub(crate) fn item_rules(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote
     check_settlement_ratio(request, quote, rules);
     check_policy_type(request, quote, rules);
     check_insured_value(request, quote, rules);
-    check_third_party_floor(request, quote, rules);
+    check_third_party(request, quote, rules);
     check_premium(quote, rules);
     check_no_claim_bonus(request, quote, rules);
     check_bundle_years(request, quote, rules);
     check_dates(quote, rules);
     check_addons(request, quote, rules);
+    check_rate_cards(request, quote, rules);
     check_inspection(request, quote, rules);
 }
 
@@ -64,22 +67,26 @@ fn check_policy_type(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>
     );
 }
 
-/// Nothing newly purchased is worth more than its invoice.
+/// The insured value lies within its band. Third-party cover alone insures no value, so there may be little or none.
 fn check_insured_value(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
-    let (Some(Inr(invoice)), Inr(insured)) = (request.vehicle.invoice_value_inr.value(), quote.idv_inr) else {
-        return;
-    };
-    rules.finding_if(
-        request.is_new() && insured > invoice,
-        "IDV_OUT_OF_RANGE",
-        "/idv_inr",
-        format_args!("{insured} INR are insured; the invoice says {invoice} INR."),
-    );
+    let Some(band) = Band::of(request, quote.policy_start_date) else { return };
+    let (Inr(insured), code, at) = (quote.idv_inr, "IDV_OUT_OF_RANGE", "/idv_inr");
+    if let Some(most) = band.most {
+        let message =
+            format_args!("{insured} INR are insured; by its invoice and age the vehicle is worth {most} at most.");
+        rules.finding_if(insured > most, code, at, message);
+    }
+    if let Some(least) = band.least.filter(|_| quote.policy_type.covers_own_damage()) {
+        let message =
+            format_args!("{insured} INR are insured; by its invoice and age the vehicle is worth {least} at least.");
+        rules.finding_if(insured < least, code, at, message);
+    }
 }
 
 /// No third-party premium below the tariff: a year's premium not below the year's rate, and a bundle's two
-/// third-party parts together not below the bundle's rate, however they are split.
-fn check_third_party_floor(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
+/// third-party parts together not below the bundle's rate, however they are split. A bundle far above its rate is a
+/// finding only: less is against the law, more is in the total by which quotes are ranked.
+fn check_third_party(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
     let premium = &quote.premium_breakdown;
     let (Inr(annual), Inr(long_term)) = (premium.third_party_premium_inr, premium.long_term_tp_premium_inr);
     let sold = match quote.policy_type.third_party() {
@@ -94,7 +101,16 @@ fn check_third_party_floor(request: &MotorInsuranceRequest<'_>, quote: &MotorQuo
     let years = quote.long_term_tp_years;
     if years > 0 {
         let whole = annual.saturating_add(long_term);
-        below_floor(request, quote, years, (whole, "/premium_breakdown/long_term_tp_premium_inr"), rules);
+        let at = "/premium_breakdown/long_term_tp_premium_inr";
+        below_floor(request, quote, years, (whole, at), rules);
+        if let Some(ceiling) = tariff::IN_FORCE.ceiling_inr(&request.vehicle, years) {
+            rules.finding_if(
+                whole > ceiling,
+                "TP_ABOVE_CEILING",
+                at,
+                format_args!("{whole} INR is above {ceiling} INR, the most that a bundle of {years} years comes to."),
+            );
+        }
     }
 }
 
@@ -240,6 +256,31 @@ fn check_addons(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rul
                 format_args!("{} {clash}.", addon.code.value()),
             );
         }
+    }
+}
+
+/// An addon costs what its insurer has published, where that is known. Cards hold the premium of one year.
+fn check_rate_cards(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, rules: &mut ItemRules) {
+    if quote.tenure_years != 1 {
+        return;
+    }
+    let age_months = request.age_months(quote.policy_start_date);
+    for (index, addon) in quote.addons_included.iter().enumerate() {
+        let sale = Sale {
+            irdai_registration_number: &quote.insurer.irdai_registration_number,
+            addon: addon.code,
+            vehicle: request.vehicle.kind(),
+            starts: quote.policy_start_date,
+            age_months: age_months.clone(),
+            idv_inr: quote.idv_inr.0,
+        };
+        let (published, Inr(found)) = (rate_cards::published_inr(rate_cards::KNOWN, &sale), addon.premium_inr);
+        rules.finding_if(
+            !published.is_empty() && published.iter().all(|inr| found.abs_diff(*inr) > PREMIUM_TOLERANCE_INR),
+            "ADDON_OFF_RATE_CARD",
+            format_args!("/addons_included/{index}/premium_inr"),
+            format_args!("{} costs {found} INR; the insurer's rate card says {published:?}.", addon.code.value()),
+        );
     }
 }
 

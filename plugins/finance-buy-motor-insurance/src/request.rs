@@ -9,6 +9,7 @@ use contract_sdk::bindings::Need;
 use contract_sdk::common::{SessionContext, TtbsUserBand};
 use contract_sdk::shape::{Date, LocaleTag, Nullable, Text};
 use contract_sdk::{SearchRequest, Shape, UserBands, Vocabulary};
+use std::ops::RangeInclusive;
 
 #[derive(Debug, Shape)]
 pub struct MotorInsuranceRequest<'a> {
@@ -58,6 +59,14 @@ impl MotorInsuranceRequest<'_> {
     /// Whether the vehicle is new.
     pub(crate) fn is_new(&self) -> bool {
         self.purchase_context == PurchaseContext::NewlyPurchased
+    }
+
+    /// The least and the greatest age that the vehicle may have on a day, in months, a month that has begun counting
+    /// whole; `None` where nothing tells. A newly purchased one was bought within the last month, and may have
+    /// been built earlier.
+    pub(crate) fn age_months(&self, on: Date) -> Option<RangeInclusive<i64>> {
+        let stated = self.vehicle.age_months(on);
+        if self.is_new() { Some(0..=stated.map_or(1, |age| *age.end().max(&1))) } else { stated }
     }
 
     /// Years of third-party cover that the vehicle needs in a bundle; 0 where it needs none, `None` where the

@@ -59,13 +59,19 @@ pub const RULES: &[RuleRow] = &[
         Judged::Option,
         Finding,
         "IDV_OUT_OF_RANGE",
-        "A newly purchased vehicle is not insured above its invoice.",
+        "The insured value is within 25 % of the invoice less the tariff's depreciation for the vehicle's age, and for a newly purchased vehicle not above the invoice.",
     ),
     RuleRow::new(
         Judged::Option,
         Dropped,
         "TP_BELOW_FLOOR",
         "No third-party premium is below the tariff: the year's by the year's rate, a bundle's two parts together by the bundle's.",
+    ),
+    RuleRow::new(
+        Judged::Option,
+        Finding,
+        "TP_ABOVE_CEILING",
+        "A bundle's two third-party parts together are not above the bundle's rate, 1500 INR a year for covers beside it, and 18 % tax.",
     ),
     RuleRow::new(
         Judged::Option,
@@ -119,6 +125,12 @@ pub const RULES: &[RuleRow] = &[
     RuleRow::new(Judged::Option, Dropped, "ADDON_INCOMPATIBLE", "Addons go with the vehicle and the kind of policy."),
     RuleRow::new(
         Judged::Option,
+        Finding,
+        "ADDON_OFF_RATE_CARD",
+        "An addon costs what the insurer's published rate card says, give or take 1 INR, where the contract holds that card.",
+    ),
+    RuleRow::new(
+        Judged::Option,
         Dropped,
         "INSPECTION_OMITTED",
         "The vehicle is inspected after a lapse of more than 90 days, after a claim, and for a used vehicle's first policy.",
@@ -168,7 +180,7 @@ pub const RULES: &[RuleRow] = &[
         Report,
         Finding,
         "PREMIUM_AS_AMOUNT",
-        "amount_inr is the partner's commission and less than the premium.",
+        "amount_inr is the partner's commission and less than the premium without tax.",
     ),
     RuleRow::new(
         Report,

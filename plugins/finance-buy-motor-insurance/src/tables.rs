@@ -36,6 +36,7 @@ pub const SEARCH: Search = Search {
     },
     options_key: "quotes",
     id_key: "quote_id",
+    price_pointer: Some("/premium_breakdown/total_payable_inr"),
     max_options: 15,
     // The error table names neither an empty result nor a quote that is gone.
     empty_code: None,

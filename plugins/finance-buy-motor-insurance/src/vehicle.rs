@@ -1,7 +1,8 @@
 //! The vehicle to insure: its block of the input, and what follows from what it is (spec 2).
 
-use contract_sdk::shape::{Inr, Nullable, RuledNullable, Text};
+use contract_sdk::shape::{Date, Inr, Nullable, RuledNullable, Text};
 use contract_sdk::{Shape, Vocabulary};
+use std::ops::RangeInclusive;
 
 #[derive(Debug, Shape)]
 pub struct Vehicle<'a> {
@@ -65,6 +66,19 @@ impl Vehicle<'_> {
         self.vehicle_type == VehicleType::Ev
             || self.fuel_type == FuelType::Electric
             || self.subtype.is_some_and(VehicleSubtype::is_electric)
+    }
+
+    /// The least and the greatest age that the vehicle may have on a day, in months, a month that has begun counting
+    /// whole. Only years are stated, so it may date from the last day of the later one or from the first day of the
+    /// earlier one. `None` where no year is stated.
+    pub(crate) fn age_months(&self, on: Date) -> Option<RangeInclusive<i64>> {
+        let years = || [self.year_of_manufacture, self.year_of_first_registration].into_iter().flatten();
+        let (earliest, latest) = (years().min()?, years().max()?);
+        let (year, month, day) = on.civil();
+        let months_since = |built: i64| year.saturating_sub(built).saturating_mul(12);
+        let least = months_since(latest).saturating_add(month - 12);
+        let greatest = months_since(earliest).saturating_add(month - i64::from(day == 1));
+        Some(least.max(0)..=greatest.max(0))
     }
 
     /// By what the tariff bands the vehicle: the motor's power in kW or the engine's size in cc.

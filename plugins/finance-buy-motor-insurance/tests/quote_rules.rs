@@ -381,14 +381,6 @@ fn premiums_add_up_or_are_a_finding() {
 }
 
 #[test]
-fn nothing_new_is_insured_above_its_invoice() {
-    passes(&new_request(), &with(bundle(), &[("/idv_inr", json!(980_000))]));
-    finds(&new_request(), &with(bundle(), &[("/idv_inr", json!(980_001))]), "/idv_inr", "IDV_OUT_OF_RANGE");
-    let invoiced = with(request(), &[("/vehicle/invoice_value_inr", json!(1))]);
-    passes(&invoiced, &quote());
-}
-
-#[test]
 fn several_breaches_are_told_together() {
     let many = with(
         quote(),

@@ -293,6 +293,7 @@ fn the_go_live_requirements_are_those_of_the_spec() {
         [
             ("INSURERS", "seen"),
             ("REGISTRATIONS_VERIFIED", "by hand"),
+            ("WORDINGS_VERIFIED", "by hand"),
             ("RATIOS_CURRENT", "by hand"),
             ("TP_FLOOR_KEPT", "seen"),
             ("LONG_TERM_BUNDLES", "seen"),
@@ -309,6 +310,19 @@ fn the_go_live_requirements_are_those_of_the_spec() {
     let RequirementCheck::AtLeast(depth) = &descriptor.go_live[0].check else { panic!("it is counted") };
     assert_eq!(depth.minimums.iter().map(|one| one.count).collect::<Vec<_>>(), [5]);
     assert_eq!(depth.within, None);
-    let RequirementCheck::Handles(inspections) = &descriptor.go_live[10].check else { panic!("samples show it") };
+    let RequirementCheck::Handles(inspections) = &descriptor.go_live[11].check else { panic!("samples show it") };
     assert_eq!(inspections.occasions[0].test, RequestTest::Above(90.0));
+    let dated = descriptor.go_live.iter().filter_map(|one| Some((one.code.as_str(), one.valid_days?)));
+    assert_eq!(
+        dated.collect::<Vec<_>>(),
+        [
+            ("REGISTRATIONS_VERIFIED", 180),
+            ("WORDINGS_VERIFIED", 180),
+            ("RATIOS_CURRENT", 365),
+            ("CASHLESS_COUNTS", 90),
+            ("GARAGE_DIRECTORY", 90),
+            ("COMPLIANCE_DOCUMENTS", 365),
+            ("CLAIMS_SUPPORT", 365),
+        ]
+    );
 }

@@ -1,7 +1,15 @@
 //! What a completion report carries beyond the common members, and the rules on it (spec 3, "Events").
+//!
+//! `amount_inr` is the booked amount, so it is held against the price that was offered. The spec does not say whether a
+//! price holds the tax, which is reported apart: a price fits where it is no less than the amount, and no more than the
+//! amount with tax and passed-through fees. Both readings are exact, so there is no tolerance.
+//!
+//! Prices of an option are that of its pass, and what the instructor takes for a private session: the report does not
+//! tell whether the session was one. A pass for many visits is paid once, so a visit on it may also cost nothing.
 
 use crate::option::{Offer, YogaClassOption, YogaSlotOption};
-use crate::vocabulary::Prop;
+use crate::vocabulary::{PassKind, Prop};
+use contract_sdk::common::CommonReport;
 use contract_sdk::shape::{DateTime, Inr, Text};
 use contract_sdk::{Report, ReportRules, Shape};
 use std::borrow::Cow;
@@ -16,6 +24,9 @@ pub const CHARGED: &[&str] = &[COMPLETED];
 const COMPLETED: &str = "completed";
 const LEFT_EARLY: &str = "partial_completion_user_left_early";
 const HALTED: &str = "medical_event_class_halted";
+
+/// Paise of a rupee.
+const PAISE: i128 = 100;
 
 /// Members of a report beyond the common ones.
 #[derive(Debug, Shape)]
@@ -74,6 +85,10 @@ pub(crate) fn report_rules(
     );
     if let Some(Offer { option, .. }) = quoted {
         compare_with_quote(extra, option, rules);
+        // What is kept of an order that ended otherwise, nobody has told in advance; nor another studio's prices.
+        if *common.status == *COMPLETED && *extra.yoga_studio_id == *option.yoga_studio.identity.id {
+            check_amount(common, extra, option, rules);
+        }
         if took_place && let Some(quoted_start) = quoted_start(extra, option) {
             rules.late_by_minutes(extra.started_at.minutes_since(quoted_start));
         }
@@ -107,5 +122,34 @@ fn compare_with_quote(report: &YogaClassReport<'_>, option: &YogaClassOption<'_>
         "INSTRUCTOR_MISMATCH",
         "/instructor_id",
         "The booked option has no such instructor.",
+    );
+}
+
+/// The amount is that of a price which was offered; see the top of the file.
+fn check_amount(
+    common: &CommonReport<'_>,
+    report: &YogaClassReport<'_>,
+    option: &YogaClassOption<'_>,
+    rules: &mut ReportRules,
+) {
+    let pass = &option.session_pass;
+    let instructor = option.instructors.iter().find(|instructor| *instructor.instructor_id == *report.instructor_id);
+    let for_many_visits = matches!(pass.pass_kind, PassKind::WeeklyUnlimited | PassKind::MonthlyDropInPack);
+    let offered = [
+        Some(pass.pass_inr),
+        instructor.map(|instructor| instructor.private_session_inr),
+        for_many_visits.then_some(Inr(0)),
+    ];
+    let least = i128::from(common.amount_inr.paise);
+    let most = least + i128::from(common.gst_inr.paise) + i128::from(common.pass_through_inr.paise);
+    let fits = |Inr(price): &Inr| (least..=most).contains(&(i128::from(*price) * PAISE));
+    rules.finding_if(
+        !offered.iter().flatten().any(fits),
+        "AMOUNT_MISMATCH",
+        "/amount_inr",
+        format_args!(
+            "The pass was offered for {} INR; the amount and what comes on top of it are no price of the option.",
+            pass.pass_inr.0
+        ),
     );
 }

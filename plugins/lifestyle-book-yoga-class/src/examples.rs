@@ -131,10 +131,13 @@ fn reports() -> Vec<Example> {
     let backwards = with(report(), &[("/ended_at", json!("2026-01-02T06:59:00+05:30"))]);
     let broken = with(report(), &[("/amount_inr", json!(10.005)), ("/props_used", json!(["towel"]))]);
     let unlisted = with(report(), &[("/status", json!("done"))]);
+    let free = with(report(), &[("/amount_inr", json!(0))]);
     vec![
         example::completion("a sound report", report().to_string(), quoted()).accepts(),
         example::completion("another class than booked is a finding", other.to_string(), quoted())
             .accepts_with(&["CLASS_MISMATCH"]),
+        example::completion("an amount that is no price is a finding", free.to_string(), quoted())
+            .accepts_with(&["AMOUNT_MISMATCH"]),
         example::completion("a class ends after it starts", backwards.to_string(), None).refuses(&["WINDOW_ORDER"]),
         example::completion("finer than a paisa, an unknown prop", broken.to_string(), None)
             .refuses(&["BAD_FORMAT", "NOT_IN_VOCABULARY"]),

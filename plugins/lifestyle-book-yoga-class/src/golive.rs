@@ -6,6 +6,11 @@
 use crate::tables;
 use contract_sdk::{GoLiveCheck, Requirement};
 
+/// Registries and municipalities renew what they have registered year by year.
+const YEAR_DAYS: u32 = 365;
+/// Rooms, props, timetables and attendance change with the season: they are looked at twice a year.
+const SEASON_DAYS: u32 = 180;
+
 /// Every requirement beyond the tools.
 pub const GO_LIVE: &[Requirement] = &[
     Requirement::new(
@@ -46,26 +51,33 @@ pub const GO_LIVE: &[Requirement] = &[
     Requirement::by_hand(
         "REGISTRATIONS_ACTIVE",
         "Each registry certification that is claimed has an active registration with that registry.",
-    ),
+    )
+    .valid_for(YEAR_DAYS),
     Requirement::by_hand(
         "PRENATAL_CERTIFICATES",
         "The certificate of each instructor who gives prenatal classes has been seen.",
-    ),
+    )
+    .valid_for(YEAR_DAYS),
     Requirement::by_hand(
         "ATTENDANCE_TRUE",
         "class_size_typical has been compared with real attendance and is its average.",
-    ),
+    )
+    .valid_for(SEASON_DAYS),
     Requirement::by_hand(
         "HOT_ROOMS_MEASURED",
         "A room of kind hot_yoga_40c has been measured at 38 to 42 degrees Celsius.",
-    ),
-    Requirement::by_hand("PROPS_SOUND", "Props have been looked at and are clean and undamaged."),
+    )
+    .valid_for(SEASON_DAYS),
+    Requirement::by_hand("PROPS_SOUND", "Props have been looked at and are clean and undamaged.")
+        .valid_for(SEASON_DAYS),
     Requirement::by_hand(
         "HEADLINE_INSTRUCTORS_TEACH",
         "The timetable shows that a headline instructor teaches at least 80 % of the sessions that carry the name.",
-    ),
+    )
+    .valid_for(SEASON_DAYS),
     Requirement::by_hand(
         "COMPLIANCE_DOCUMENTS",
         "Tax number, municipal licence, legal form of the business and a live privacy policy are on file.",
-    ),
+    )
+    .valid_for(YEAR_DAYS),
 ];

@@ -111,4 +111,11 @@ pub const RULES: &[RuleRow] = &[
     RuleRow::new(Report, Finding, "STUDIO_MISMATCH", "The studio is the one that was booked."),
     RuleRow::new(Report, Finding, "CLASS_MISMATCH", "The class is one of the option that was booked."),
     RuleRow::new(Report, Finding, "INSTRUCTOR_MISMATCH", "The instructor is one of the option that was booked."),
+    RuleRow::new(
+        Report,
+        Finding,
+        "AMOUNT_MISMATCH",
+        "Of a completed order, amount_inr, with or without gst_inr and pass_through_inr, is the price of the pass or of the \
+         instructor's private session; on a pass for many visits it may be nothing.",
+    ),
 ];

@@ -50,6 +50,8 @@ pub const SEARCH: Search = Search {
     },
     options_key: "options",
     id_key: "/yoga_studio/identity/id",
+    // What the card shows. A private session may cost what its instructor takes instead, and nobody knows of whom.
+    price_pointer: Some("/session_pass/pass_inr"),
     max_options: 15,
     empty_code: None,
     gone_code: None,

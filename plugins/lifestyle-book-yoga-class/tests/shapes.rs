@@ -474,4 +474,7 @@ fn the_go_live_requirements_follow_from_the_rules() {
             ("COMPLIANCE_DOCUMENTS", "by hand"),
         ]
     );
+    let for_good = |one: &&Requirement| one.check == RequirementCheck::ByHand && one.valid_days.is_none();
+    let for_good: Vec<_> = descriptor.go_live.iter().filter(for_good).map(|one| one.code.as_str()).collect();
+    assert_eq!(for_good, ["IDEMPOTENCY_TESTED", "LINEAGE_VERIFIED"], "all else is looked at again");
 }

@@ -1,4 +1,5 @@
-//! The third-party tariff: below which premium no quote may fall (spec 2, anti-fabrication preamble and rules).
+//! The third-party tariff: below which premium no quote may fall, and above which a bundle's is looked at (spec 2,
+//! anti-fabrication preamble and rules).
 //!
 //! The rates are data, one table per notification; another notification is another table and a new version of the
 //! contract. A floor is a lower bound that holds whatever the request leaves out, so that no sound quote is dropped
@@ -15,6 +16,11 @@
 //! There is no row, and so no floor, for passenger carriers other than taxis and school buses (the tariff asks for
 //! their wheels and seats, the request does not), commercial electric two-wheelers, electric vehicles for hire,
 //! electric three-wheelers, and commercial vehicles without a subtype.
+//!
+//! A bundle's rate is fixed, so it is a ceiling as well. That one is an upper bound, likewise whatever the request leaves
+//! out: of a size that is not known the highest band counts, and no discount is taken off. It leaves room for what insurers
+//! book beside the rate ([`BESIDE_INR_A_YEAR`]) and for a premium that is stated with its tax ([`TAX_PCT`]).
+//! A quote that counts the year's rate again beside the whole bundle's stays under it.
 
 mod y2022;
 
@@ -26,6 +32,15 @@ pub const IN_FORCE: &Tariff = &y2022::TARIFF;
 
 /// Greatest load of a three-wheeled goods carrier, in tonnes: more than any is registered for.
 const THREE_WHEELER_MAX_TONNES: f64 = 1.5;
+
+/// What a bundle's third-party premium may hold beside the rate, in INR for each of its years. The sum is this project's
+/// own. The breakdown of a quote has no member for these covers, so insurers state them where their policies do, with
+/// the third-party premium: the owner's personal accident cover (750 by the regulator's circular of September 2018),
+/// passengers' (some 500), the paid driver (50), a second fuel (60), cover abroad (100).
+pub const BESIDE_INR_A_YEAR: i64 = 1500;
+
+/// Tax on a motor premium, in percent.
+pub const TAX_PCT: i64 = 18;
 
 /// Age in calendar years from which a private car may be registered as vintage.
 const VINTAGE_YEARS: i64 = 50;
@@ -114,6 +129,30 @@ impl Tariff {
         Some(rate * self.permille(vehicle, electric, starts) / 1000)
     }
 
+    /// The greatest premium in INR that the third-party cover of a bundle of so many years can come to, with all that
+    /// may stand beside the rate. `None` where the tariff has no such bundle for the vehicle.
+    pub fn ceiling_inr(&self, vehicle: &Vehicle<'_>, bundle_years: i64) -> Option<i64> {
+        let rate = |electric: bool| {
+            let rates = match vehicle.kind() {
+                VehicleKind::Car => self.car_rates(electric),
+                VehicleKind::TwoWheeler => self.two_wheeler_rates(electric),
+                // The bundle tells a car from a two-wheeler.
+                VehicleKind::ElectricUnspecified if bundle_years == self.electric_car.bundle_years => {
+                    self.car_rates(electric)
+                }
+                VehicleKind::ElectricUnspecified => self.two_wheeler_rates(electric),
+                _ => return None,
+            };
+            rates.dearest_bundle(vehicle.size(electric), bundle_years)
+        };
+        // Where type and fuel disagree on what drives the vehicle, the dearer tariff counts.
+        let fuelled = if vehicle.fuel_type == FuelType::Electric { None } else { rate(false) };
+        let electric = if vehicle.is_electric() { rate(true) } else { None };
+        let with_others = fuelled.max(electric)? + BESIDE_INR_A_YEAR * bundle_years;
+        // In whole rupees, rounded up.
+        Some((with_others * (100 + TAX_PCT) + 99) / 100)
+    }
+
     fn car_rates(&self, electric: bool) -> &PrivateRates {
         if electric { &self.electric_car } else { &self.car }
     }
@@ -136,7 +175,8 @@ impl Tariff {
     fn permille(&self, vehicle: &Vehicle<'_>, electric: bool, starts: Date) -> i64 {
         let (year, _, _) = starts.civil();
         let first = vehicle.year_of_first_registration.or(vehicle.year_of_manufacture);
-        let vintage = vehicle.kind() == VehicleKind::Car && first.is_some_and(|first| year - first >= VINTAGE_YEARS);
+        let vintage = vehicle.kind() == VehicleKind::Car
+            && first.is_some_and(|first| year.saturating_sub(first) >= VINTAGE_YEARS);
         let hybrid = !electric && vehicle.fuel_type == FuelType::Hybrid;
         match (vintage, hybrid) {
             (true, _) => self.vintage_permille,
@@ -154,6 +194,12 @@ impl PrivateRates {
             _ => return None,
         };
         find(table, |band| band.up_to, size).map(|band| band.inr)
+    }
+
+    /// The rate of a bundle of so many years, by the highest band where the size is not known.
+    fn dearest_bundle(&self, size: Option<f64>, years: i64) -> Option<i64> {
+        let size = size.unwrap_or(f64::INFINITY);
+        find(self.bundle, |band| band.up_to, Some(size)).filter(|_| years == self.bundle_years).map(|band| band.inr)
     }
 }
 

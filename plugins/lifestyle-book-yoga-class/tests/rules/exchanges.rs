@@ -165,6 +165,10 @@ fn completion_reports() {
         assert_eq!(pairs(&passed.findings), expected(&[(pointer, code)]));
         assert!(check(&other, None).unwrap().findings.is_empty());
     }
+    let cheaper = with(report.clone(), &[("/amount_inr", json!(508.46))]);
+    let passed = check(&cheaper, Some(&option())).unwrap();
+    assert_eq!(pairs(&passed.findings), expected(&[("/amount_inr", "AMOUNT_MISMATCH")]));
+    assert!(check(&cheaper, None).unwrap().findings.is_empty());
     for (pointer, value, code) in [
         ("/status", json!("cancelled"), "NOT_IN_VOCABULARY"),
         ("/intent", json!("lifestyle.book_gym_session"), "UNEXPECTED_VALUE"),
