@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use intent_gateway_domain::clock::SystemClock;
-use intent_gateway_domain::contract::RequirementCheck;
 use intent_gateway_domain::golive::GoLiveCheck as _;
 use intent_gateway_domain::golive::{Confirmation, GoLiveReport, ItemState, PLATFORM_CODES};
 use intent_gateway_domain::ports::Contract as _;
@@ -48,16 +47,11 @@ impl Subject {
         let component = std::fs::read(built(&format!("contracts/{}.wasm", self.package))).expect("readable");
         let engine = Engine::new(&SandboxConfig::default()).expect("the engine starts");
         let contract = LoadedContract::compile(&engine, &component).await.expect("the contract loads");
-        let by_hand = |check: &RequirementCheck| match check {
-            RequirementCheck::ByHand => true,
-            RequirementCheck::WithinLatency(tool) => *tool != contract.descriptor().search.tool,
-            _ => false,
-        };
         let confirmed: Vec<_> = contract
             .descriptor()
             .go_live
             .iter()
-            .filter(|requirement| by_hand(&requirement.check))
+            .filter(|requirement| requirement.check.is_for_people(&contract.descriptor().search.tool))
             .map(|requirement| Confirmation { code: requirement.code.clone(), note: "seen".to_owned() })
             .collect();
         let calls = ScriptedPartners::default();
@@ -190,7 +184,7 @@ async fn of_motor_insurance() {
     let report = INSURANCE.check(&insurance_samples(), quotes(5, |_, _| {})).await;
     assert_eq!(failures(&report), []);
     assert!(report.passed());
-    assert_eq!(report.items.len(), PLATFORM_CODES.len() + 13);
+    assert_eq!(report.items.len(), PLATFORM_CODES.len() + 14);
 
     let report = INSURANCE.check(&insurance_samples(), quotes(4, |_, _| {})).await;
     assert_eq!(failures(&report), [("INSURERS", "4 of 5 insurers seen")]);
@@ -217,9 +211,17 @@ async fn of_motor_insurance() {
             quote["idv_inr"] = json!(invoice + 1);
         }
     };
-    let report = INSURANCE.check(&insurance_samples(), quotes(5, overvaluing)).await;
-    let codes: Vec<_> = failures(&report).into_iter().map(|(code, _)| code).collect();
-    assert_eq!(codes, ["IDV_BOUNDS"]);
+    let undervaluing = |request: &Value, quote: &mut Value| {
+        if let Some(invoice) = request["vehicle"]["invoice_value_inr"].as_i64() {
+            quote["idv_inr"] = json!(invoice / 2);
+        }
+    };
+    let valuings: [fn(&Value, &mut Value); 2] = [overvaluing, undervaluing];
+    for valuing in valuings {
+        let report = INSURANCE.check(&insurance_samples(), quotes(5, valuing)).await;
+        let codes: Vec<_> = failures(&report).into_iter().map(|(code, _)| code).collect();
+        assert_eq!(codes, ["IDV_BOUNDS"]);
+    }
 }
 
 /// Two studios, the second without what is at the pointer.

@@ -141,6 +141,42 @@ async fn what_misbehaves_fails_its_own_call_and_leaks_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_contract_says_of_its_fault_reaches_the_team_and_nobody_else() {
+    const PHONE: &str = "+919845012345";
+    let (gateway, _partner) = gateway().await;
+    assert_eq!(gateway.upload(&hostile("1.0.0", "honest")).await.status, 201);
+    let body = json!({"request_id": "r-1", "phone": PHONE, "do": "repeat"});
+    for _ in 0..3 {
+        let answer = gateway.post("/api/v1/intents/test.hostile/search", &body).await;
+        assert_eq!((answer.status, code(&answer)), (502, "CONTRACT_TRAP"));
+        assert!(!answer.body.to_string().contains(PHONE), "{}", answer.body);
+    }
+    // Repetitions are counted a few seconds later.
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let fault = loop {
+        let faults = gateway.admin_get("/intents/test.hostile/faults").await["faults"].clone();
+        if faults[0]["times"] == 3 {
+            assert_eq!(faults.as_array().map(Vec::len), Some(1), "one burst is one fault: {faults}");
+            break faults[0].clone();
+        }
+        assert!(std::time::Instant::now() < deadline, "{faults}");
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    };
+    assert_eq!((&fault["function"], &fault["request_id"]), (&json!("evaluate"), &json!("r-1")));
+    assert_eq!(fault["place"], "src/tea.rs:7:9");
+    assert!(fault["message"].as_str().is_some_and(|message| message.contains(PHONE)), "{fault}");
+    let file = gateway.admin_get(&format!("/intents/test.hostile/faults/{}", fault["number"])).await;
+    assert!(file["input"]["request"].as_str().is_some_and(|request| request.contains(PHONE)), "{file}");
+    assert_eq!(file["input"]["payloads"][0]["options"], json!([r#"{"thing_id":"a"}"#]));
+    let entries = gateway.admin_get("/audit?subject=test.hostile").await["entries"].clone();
+    let read = |entry: &Value| entry["action"] == "contract.fault_read";
+    assert_eq!(entries.as_array().expect("a list").iter().filter(|entry| read(entry)).count(), 1);
+    let log = gateway.log();
+    assert!(log.contains("a contract call failed"), "{log}");
+    assert!(!log.contains(PHONE) && !log.contains("src/tea.rs"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_version_that_keeps_failing_makes_room_for_the_last_good_one() {
     let (gateway, _partner) = gateway().await;
     for version in ["1.0.0", "1.0.1"] {

@@ -1,6 +1,6 @@
 /**
- * The component's entry: the seven functions of the interface `contract`, under the names that WIT gives them in
- * JavaScript. Everything else is behind these; nothing here decides anything.
+ * The seven functions of the interface `contract`, under the names that WIT gives them in JavaScript. Everything else is
+ * behind these; nothing here decides anything.
  *
  * A function whose WIT result is `result<T, refusal>` returns `T` or throws a `Refusal`.
  */

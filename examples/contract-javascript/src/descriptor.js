@@ -89,7 +89,7 @@ const RULES = [
   rule("report", "finding", "AMOUNT_ABOVE_QUOTE", "The amount is not above the quoted total."),
 ];
 
-const requirement = (code, text, tag, val) => ({ code, text, check: { tag, val } });
+const requirement = (code, text, tag, val, validDays) => ({ code, text, check: { tag, val }, validDays });
 
 /** What must hold before users are sent to a partner, beyond its tools: seen in sample searches, or by people. */
 const GO_LIVE = [
@@ -134,6 +134,7 @@ export const DESCRIPTOR = {
     tool: SEARCH_TOOL,
     optionsKey: "centres",
     idKey: ID_KEY,
+    pricePointer: "/price/total_inr",
     maxOptions: 15,
     emptyCode: "NO_CENTRES_FOUND",
     goneCode: "CENTRE_SLOT_GONE",

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
+import { described, telling } from "../src/kit/faults.js";
 import { daysOf, instantMs, isHttpsUrl, isLocaleTag, isPhone, isPincode, paiseOf } from "../src/kit/formats.js";
 import { parse } from "../src/kit/json.js";
 import { classified, lexicon } from "../src/kit/lexicon.js";
@@ -10,7 +11,7 @@ import { blend, lowerIsBetter, rank, tieHash, unit, weighted, weightsFor } from 
 import {
   MAX_DOCUMENT_CHARS, array, integer, integerOutOf, judge, name, number, object, optional, text, textOfLength,
 } from "../src/kit/shape.js";
-import { MAX_VIOLATIONS, Violations, quoted } from "../src/kit/violations.js";
+import { MAX_VIOLATIONS, Refusal, Violations, quoted } from "../src/kit/violations.js";
 
 /** `[pointer, code]` of all that is wrong with a document. */
 const wrong = (shape, json) => judge(shape, json).violations.map(({ pointer, code }) => [pointer, code]);
@@ -244,5 +245,35 @@ describe("classification", () => {
     const both = classified(words, "coffee with milk").elsewhere.map(({ intent }) => intent);
     assert.deepEqual(both, ["food.coffee", "food.milk"]);
     assert.deepEqual(classified(words, "brew tea, no coffee").elsewhere, []);
+  });
+});
+
+describe("exceptions", () => {
+  const thrownBy = (thrown) => {
+    const reports = [];
+    const functions = telling({ brew: (cup) => { if (thrown) throw thrown; return cup; } }, (...said) => reports.push(said));
+    let caught = null;
+    try {
+      assert.equal(functions.brew("green"), "green");
+    } catch (error) {
+      caught = error;
+    }
+    return { caught, reports };
+  };
+  test("are told with their place and thrown on", () => {
+    const error = new TypeError("no tea");
+    error.stack = "    at brew (src/tea.js:3:5)\n    at <anonymous> (src/contract.js:9:1)\n";
+    const { caught, reports } = thrownBy(error);
+    assert.equal(caught, error);
+    assert.deepEqual(reports, [["TypeError: no tea", "brew (src/tea.js:3:5)"]]);
+    assert.deepEqual(described("just a text"), { message: "just a text", place: null });
+    assert.match(described(new Error("here")).place, /kit\.test\.js:\d+:\d+/);
+  });
+  test("refusals and answers are nobody's affair", () => {
+    const refusal = new Refusal("INVALID_REQUEST", []);
+    const { caught, reports } = thrownBy(refusal);
+    assert.equal(caught, refusal);
+    assert.deepEqual(reports, []);
+    assert.deepEqual(thrownBy(null), { caught: null, reports: [] });
   });
 });

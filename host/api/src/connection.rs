@@ -12,7 +12,7 @@ use intent_gateway_domain::violations::code;
 use intent_gateway_onboarding::SwitchOn;
 use intent_gateway_onboarding::connection::ConnectionState;
 use intent_gateway_onboarding::descriptors::{Drift, DriftKind, ToolReport};
-use intent_gateway_onboarding::records::{Connection, FailedRetest, Probed, Suspension};
+use intent_gateway_onboarding::records::{Connection, FailedRetest, HeldConfirmation, Probed, Suspension};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -78,10 +78,10 @@ pub struct TestRequest {
     #[schema(example = "auto.book_ac_service")]
     pub intent: String,
     /// Sample requests; each is run as a search against this partner alone. Without any, only the confirmations are
-    /// taken into the last report.
+    /// taken into the last report: of what waits for people, and anew of what was confirmed before.
     #[schema(value_type = Option<Vec<Object>>, max_items = 50)]
     pub requests: Vec<Value>,
-    /// Requirements that a person has looked into.
+    /// Requirements that a person has looked into. Each confirmation holds from now on, for as long as the intent says.
     #[schema(value_type = Option<Vec<Confirmation>>, max_items = 200)]
     pub confirmed: Vec<Confirmation>,
 }
@@ -140,6 +140,8 @@ pub struct ConnectionBody {
     pub tests: BTreeMap<String, TestReport>,
     /// Intents that were live and whose last test did not pass, with the time until which they are routed all the same.
     pub failed_retests: BTreeMap<String, FailedRetestBody>,
+    /// What people have confirmed, by intent and code of the requirement.
+    pub confirmations: BTreeMap<String, BTreeMap<String, HeldConfirmationBody>>,
     /// Why it is suspended, while it is.
     #[schema(required)]
     pub suspension: Option<SuspensionBody>,
@@ -154,6 +156,10 @@ impl From<Connection> for ConnectionBody {
         let quarantine = connection.quarantine.into_iter();
         let tests = connection.tests.into_iter();
         let failed_retests = connection.failed_retests.into_iter();
+        let held = |held: BTreeMap<String, HeldConfirmation>| {
+            held.into_iter().map(|(code, held)| (code, HeldConfirmationBody::from(held))).collect()
+        };
+        let confirmations = connection.confirmations.into_iter();
         Self {
             account_id: connection.account.to_string(),
             state: connection.state,
@@ -163,6 +169,7 @@ impl From<Connection> for ConnectionBody {
             quarantine: quarantine.map(|(intent, found)| (intent.to_string(), drifts(found))).collect(),
             tests: tests.map(|(intent, test)| (intent.to_string(), TestReport::from(test))).collect(),
             failed_retests: failed_retests.map(|(intent, failed)| (intent.to_string(), failed.into())).collect(),
+            confirmations: confirmations.map(|(intent, codes)| (intent.to_string(), held(codes))).collect(),
             suspension: connection.suspension.map(SuspensionBody::from),
             next_probe_at: connection.next_probe_at_ms.map(time),
         }
@@ -181,6 +188,29 @@ pub struct FailedRetestBody {
 impl From<FailedRetest> for FailedRetestBody {
     fn from(FailedRetest { at_ms, routed_until_ms, .. }: FailedRetest) -> Self {
         Self { at: time(at_ms), routed_until: time(routed_until_ms) }
+    }
+}
+
+/// A person's word that a go-live requirement is met.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct HeldConfirmationBody {
+    /// When it was given.
+    pub at: String,
+    /// By whom; null where an earlier release has kept no more than the time.
+    #[schema(required)]
+    pub by: Option<Actor>,
+    /// When it ends; null where it holds for good.
+    #[schema(required)]
+    pub valid_until: Option<String>,
+    /// Once the partner was warned that it has ended: from then on the intent is not routed, until it is confirmed anew.
+    #[schema(required)]
+    pub routed_until: Option<String>,
+}
+
+impl From<HeldConfirmation> for HeldConfirmationBody {
+    fn from(held: HeldConfirmation) -> Self {
+        let valid_until = held.valid_until().map(time);
+        Self { at: time(held.at_ms), by: held.by, valid_until, routed_until: held.routed_until_ms.map(time) }
     }
 }
 

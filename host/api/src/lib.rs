@@ -7,7 +7,7 @@
 //! - of `domain`: everything that a contract declares ([`Descriptor`](intent_gateway_domain::contract::Descriptor) and
 //!   all that it holds), [`Violation`](intent_gateway_domain::contract::Violation),
 //!   [`Axes`](intent_gateway_domain::contract::Axes), what a classification came to, a finding's severity, the receipt of a
-//!   ranking, who acted, the steps of a probe, samples and items of a go-live check, the percentiles of calls;
+//!   ranking, the call in which a contract failed, who acted, the steps of a probe, samples and items of a go-live check, the percentiles of calls;
 //! - of `onboarding`: states of connections, manifests and reviews, a manifest's flags, a review's checklist and how the
 //!   partner sees it, inflated signals, the profile of a business, the next steps of an account;
 //! - of `outbound`: the state of a breaker;
@@ -29,6 +29,7 @@ pub mod delivered;
 pub mod documents;
 pub mod error;
 pub mod evidence;
+pub mod faults;
 pub mod health;
 pub mod intents;
 pub mod ledger;

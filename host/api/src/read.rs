@@ -209,7 +209,7 @@ impl<'a> Members<'a> {
 
     fn miss(&mut self, name: &str) {
         if self.at.is_empty() {
-            self.refuse(name, code::REQUIRED, "is missing");
+            self.refuse(name, code::REQUIRED, format!("`{name}` is missing"));
         } else {
             self.violate(String::new(), code::REQUIRED, format!("`{name}` is missing"));
         }
@@ -290,7 +290,7 @@ impl<'a> Members<'a> {
 
     fn refuse_unread(&mut self) {
         for (name, _) in std::mem::take(&mut self.unread) {
-            self.violate(child("", &name), code::UNKNOWN_MEMBER, "there is no such member");
+            self.violate(child("", &name), code::UNKNOWN_MEMBER, format!("there is no member {}", quote(&name)));
         }
     }
 }

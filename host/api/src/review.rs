@@ -78,12 +78,13 @@ pub struct ReviewSummary {
 /// What a review is about.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct SubjectBody {
-    /// `manifest`; `drift` of a live partner's tools; or `inflation` of its declared signals.
+    /// `manifest`; `drift` of a live partner's tools; `inflation` of its declared signals; or `renewal` of what people have
+    /// confirmed of a live intent.
     pub kind: String,
     /// Of a manifest: which submission.
     #[schema(required)]
     pub number: Option<u32>,
-    /// Of a drift: the intents that are out of service meanwhile.
+    /// Of a drift: the intents that are out of service meanwhile. Of a renewal: the intent.
     #[schema(value_type = Option<Vec<String>>, required)]
     pub intents: Option<BTreeSet<IntentId>>,
     /// Of an inflation: which signals claim more than was delivered.
@@ -114,6 +115,9 @@ impl From<ReviewSubject> for SubjectBody {
             ReviewSubject::Inflation { intent, declared, inflated } => {
                 let inflation = InflationBody { intent: intent.to_string(), declared, inflated };
                 Self { inflation: Some(inflation), ..of_kind("inflation") }
+            }
+            ReviewSubject::Renewal { intent, .. } => {
+                Self { intents: Some(BTreeSet::from([intent])), ..of_kind("renewal") }
             }
         }
     }

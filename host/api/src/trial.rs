@@ -204,14 +204,8 @@ impl From<DroppedChoice> for TriedOption {
 /// # Errors
 /// Every violation, with pointers into the body.
 pub fn mapping(value: &Value) -> Result<ApiMapping, Vec<Violation>> {
-    ApiMapping::check(value).map_err(|violations| within("/mapping", violations))
-}
-
-/// The same violations, of a document that is a part of another.
-#[must_use]
-pub fn within(at: &str, violations: Vec<Violation>) -> Vec<Violation> {
-    let moved = |violation: Violation| Violation { pointer: format!("{at}{}", violation.pointer), ..violation };
-    violations.into_iter().map(moved).collect()
+    ApiMapping::check(value)
+        .map_err(|violations| violations.into_iter().map(|violation| violation.within("/mapping")).collect())
 }
 
 #[cfg(test)]

@@ -75,7 +75,8 @@ impl From<PartnerEntry> for Partner {
     fn from(entry: PartnerEntry) -> Self {
         let listing = |ListingEntry { intent, service_area, availability, ttbs_signals }: ListingEntry| {
             let Signals { time, taste, budget, safety } = ttbs_signals;
-            Listing { intent, service_area, availability, declared: Axes { time, taste, budget, safety } }
+            let declared = Axes { time, taste, budget, safety };
+            Listing { intent, service_area, availability, declared, prices: None }
         };
         let PartnerEntry { id, name, url, token, listings, webhook_signing_key: _ } = entry;
         let listings = listings.into_iter().map(listing).collect();

@@ -5,6 +5,7 @@ use std::path::Path;
 use intent_gateway_domain::money::Rate;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_onboarding::Settings;
+use intent_gateway_onboarding::compliance::is_email_address;
 use intent_gateway_store::Location;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,8 @@ pub struct PlatformSection {
     pub(crate) reprobe_interval_hours: u64,
     /// The rate of the listing agreement, in hundredths of a per cent of `amount_inr`; the same for every business.
     pub(crate) commission_basis_points: u16,
+    /// Where the platform team is told of what it has confirmed and what ends.
+    pub(crate) team_email: Option<String>,
 }
 
 impl Default for PlatformSection {
@@ -32,6 +35,7 @@ impl Default for PlatformSection {
             base_url: "http://localhost:8080".to_owned(),
             reprobe_interval_hours: 24,
             commission_basis_points: Rate::DEFAULT.basis_points(),
+            team_email: None,
         }
     }
 }
@@ -41,6 +45,7 @@ impl PlatformSection {
         Settings {
             base_url: self.base_url.trim_end_matches('/').to_owned(),
             reprobe_interval_ms: self.reprobe_interval_hours * MS_PER_HOUR,
+            team_email: self.team_email.clone(),
         }
     }
 
@@ -52,6 +57,10 @@ impl PlatformSection {
     pub(crate) fn check(&self, problems: &mut Vec<String>) {
         if let Err(error) = Rate::from_basis_points(self.commission_basis_points) {
             problems.push(format!("`platform.commission_basis_points`: {error}"));
+        }
+        if let Some(address) = self.team_email.as_ref().filter(|address| !is_email_address(address)) {
+            problems
+                .push(format!("`platform.team_email` is `{address}`; expected an e-mail address: `name@host.example`"));
         }
         let uri = self.base_url.parse::<http::Uri>().ok();
         let fits = |uri: &http::Uri| {

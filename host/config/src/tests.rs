@@ -208,6 +208,18 @@ fn all_wrong_values_are_told_at_once() {
 }
 
 #[test]
+fn the_team_has_an_address_or_none() {
+    let config = load_text("[platform]\nteam_email = \"partners@gateway.example\"\n", &Overrides::default());
+    assert_eq!(config.expect("valid").platform.settings().team_email.as_deref(), Some("partners@gateway.example"));
+    assert_eq!(Config::default().platform.settings().team_email, None);
+    for wrong in ["", "partners", "Team <partners@gateway.example>", "a@gateway.example, b@gateway.example"] {
+        let problems = problems(&format!("[platform]\nteam_email = \"{wrong}\"\n"));
+        let [told] = problems.as_slice() else { panic!("one problem, found {problems:?}") };
+        assert!(told.contains("`platform.team_email`"), "{told}");
+    }
+}
+
+#[test]
 fn a_search_must_be_over_before_its_request() {
     let problems = problems("[server]\nrequest_timeout_ms = 5000\n[search]\ntimeout_ms = 5000\n");
     assert!(problems[0].contains("below `server.request_timeout_ms`"), "{problems:?}");

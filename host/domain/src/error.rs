@@ -1,6 +1,7 @@
 //! What can go wrong, by type: an expected refusal is never confused with a fault.
 
 use crate::contract::{Descriptor, Refusal};
+use crate::faults::Told;
 use crate::platform_code::PlatformCode;
 
 /// What a partner says when a token is good, but grants too little (RFC 6750, 3.1).
@@ -23,8 +24,14 @@ pub fn chain(error: &dyn std::error::Error) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContractFault {
     /// It trapped: a panic, an illegal instruction, an exhausted stack.
-    #[error("the contract trapped: {0}")]
-    Trap(String),
+    #[error("the contract trapped: {cause}")]
+    Trap {
+        /// Which trap it was, in the engine's words.
+        cause: String,
+        /// What the contract said before. No part of this error's text: it may repeat what a user wrote, and this text
+        /// goes to logs.
+        told: Option<Box<Told>>,
+    },
     /// It ran past its deadline.
     #[error("the contract ran past its deadline of {0} ms")]
     DeadlineExceeded(u64),
@@ -47,12 +54,36 @@ impl ContractFault {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Trap(_) => "CONTRACT_TRAP",
+            Self::Trap { .. } => "CONTRACT_TRAP",
             Self::DeadlineExceeded(_) => "CONTRACT_DEADLINE",
             Self::OutOfMemory(_) => "CONTRACT_MEMORY",
             Self::OutputTooLarge(_) => "CONTRACT_OUTPUT_TOO_LARGE",
             Self::InvalidOutput(_) => "CONTRACT_INVALID_OUTPUT",
             Self::Busy(_) => "OVERLOADED",
+        }
+    }
+
+    /// A trap of which the contract said nothing.
+    #[must_use]
+    pub fn trap(cause: impl Into<String>) -> Self {
+        Self::Trap { cause: cause.into(), told: None }
+    }
+
+    /// What the contract said of it.
+    #[must_use]
+    pub fn told(&self) -> Option<&Told> {
+        match self {
+            Self::Trap { told, .. } => told.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The fault with what the contract said of it, in one line, for its author and the platform team.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        match self.told() {
+            Some(told) => format!("{self}; it said {told}"),
+            None => self.to_string(),
         }
     }
 
@@ -126,7 +157,7 @@ pub enum CallFailure {
     },
     /// The partner answered with an error that names no code of the intent's table or the platform's. Callers are told
     /// `INTERNAL_ERROR`.
-    #[error("the partner answered with {}: {message}", named(.sent.as_deref()))]
+    #[error("the partner answered with {}: {message}", describe_code(.sent.as_deref()))]
     UnknownCode {
         /// What it named, cut to a safe length; none where there was text alone.
         sent: Option<String>,
@@ -153,7 +184,7 @@ pub enum CallFailure {
 }
 
 /// What a partner named in the place of a code.
-fn named(sent: Option<&str>) -> String {
+fn describe_code(sent: Option<&str>) -> String {
     sent.map_or_else(
         || "an error without a code".to_owned(),
         |sent| format!("the error {sent}, which is no code of the intent or of the platform"),

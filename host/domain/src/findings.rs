@@ -3,10 +3,7 @@
 //! A finding holds an excerpt of what the partner sent, so that nobody has to guess what a rule was broken with. It goes
 //! to that partner and to the platform team, and to nobody else.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use crate::clock::Timestamp;
 use crate::contract::Violation;
@@ -206,17 +203,7 @@ pub fn excerpt(document: &str, pointer: &str) -> Option<String> {
     if pointer.is_empty() {
         return None;
     }
-    let mut here: &RawValue = serde_json::from_str(document).ok()?;
-    for step in pointer::steps(pointer) {
-        here = if here.get().starts_with('{') {
-            let members: BTreeMap<String, &RawValue> = serde_json::from_str(here.get()).ok()?;
-            members.get(&step).copied()?
-        } else {
-            let items: Vec<&RawValue> = serde_json::from_str(here.get()).ok()?;
-            items.get(step.parse::<usize>().ok()?).copied()?
-        };
-    }
-    Some(cut(here.get(), EXCERPT_MAX_CHARS))
+    pointer::find(document, pointer).map(|found| cut(found.get(), EXCERPT_MAX_CHARS))
 }
 
 /// A text that a partner wrote, on one line and at most so many characters long.

@@ -1,6 +1,10 @@
 //! Every bound of the platform that no contract can move, in one place. Units are in the names.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
+
+/// Milliseconds of a day.
+pub const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// Wait for a partner's tool call (spec 1, Limits).
 pub const TOOL_CALL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -28,7 +32,17 @@ pub const FAN_OUT_MAX: usize = 64;
 pub const LEFT_OUT_REPORTED_MAX: usize = 32;
 /// How long an intent of a live partner goes on being routed after a repeated go-live test of it did not pass: time to mend
 /// what was found, milliseconds.
-pub const RETEST_GRACE_MS: u64 = 7 * 24 * 60 * 60 * 1_000;
+pub const RETEST_GRACE_MS: u64 = 7 * DAY_MS;
+/// For how many days a contract may let a person's confirmation of a go-live requirement hold: longer than the first
+/// notice comes ahead, and ten years at most.
+pub const CONFIRMATION_DAYS: RangeInclusive<u32> = 31..=3_660;
+/// How long before a confirmation ends the partner and the platform team are told first, milliseconds.
+pub const CONFIRMATION_FIRST_NOTICE_MS: u64 = 30 * DAY_MS;
+/// The same for the last time.
+pub const CONFIRMATION_LAST_NOTICE_MS: u64 = 7 * DAY_MS;
+/// How long an intent of a live partner goes on being routed after its partner was warned that a confirmation has ended,
+/// milliseconds.
+pub const CONFIRMATION_GRACE_MS: u64 = 14 * DAY_MS;
 /// Characters of an utterance to classify.
 pub const UTTERANCE_MAX_CHARS: usize = 2_000;
 /// Bytes of a `result_token`; longer ones cannot be carried in a reference.

@@ -3,10 +3,12 @@
 //! Not here: what is charged on what (that is `ledger`), and amounts in manifests, which are only
 //! compared and stay JSON numbers.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::iter::Sum;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Number;
 use serde_json::value::RawValue;
 
 /// Paise of a rupee.
@@ -158,6 +160,17 @@ pub mod inr {
             number.map(|number| Paise::from_inr(number.get()).map_err(D::Error::custom)).transpose()
         }
     }
+}
+
+/// Orders two amounts of the same unit that stay JSON numbers, by their value: exactly where both are integers, as floats
+/// otherwise. Numbers that are written differently and are the same are equal.
+#[must_use]
+pub fn compare_amounts(left: &Number, right: &Number) -> Ordering {
+    if let (Some(left), Some(right)) = (left.as_i128(), right.as_i128()) {
+        return left.cmp(&right);
+    }
+    // JSON has neither NaN nor infinities, and -0 equals 0.
+    left.as_f64().partial_cmp(&right.as_f64()).unwrap_or(Ordering::Equal)
 }
 
 /// In INR with two decimals, for example `-1234.05`.

@@ -16,9 +16,10 @@ use crate::contract::{
     PreparedRequest, SearchSample,
 };
 use crate::digest::Digest;
-use crate::endpoint::{Endpoint, UnmappedItem};
+use crate::endpoint::{Endpoint, MappedPayload, UnmappedItem};
 use crate::error::{CallFailure, ContractError, ContractFault, NotCalled};
 use crate::error_text::ErrorText;
+use crate::faults::{FaultNote, FaultQuery, KeptFault};
 use crate::findings::{Finding, FindingQuery, KeptFinding, RuleCount};
 use crate::health::HealthEvent;
 use crate::id::{IntentId, PartnerId, UserId};
@@ -30,6 +31,7 @@ use crate::receipt::Receipt;
 use crate::secret::Secret;
 use crate::store::StoreError;
 use crate::trace::Trace;
+use crate::vault::Sealed;
 use crate::versions::{ContractAdminError, LoadFailure, LoadOrder, Loaded, LoadedVersion};
 
 /// One version of a contract, pinned: it stays what it is however often the live version changes.
@@ -236,6 +238,13 @@ impl ToolAnswer {
     }
 }
 
+/// What a mapping made of a wrapped API's answer.
+impl From<MappedPayload> for ToolAnswer {
+    fn from(MappedPayload { payload, unmapped }: MappedPayload) -> Self {
+        Self { text: payload.to_string(), unmapped }
+    }
+}
+
 /// Calls partners' tools.
 pub trait PartnerCalls: Send + Sync {
     /// Calls one tool. Never takes longer than the call's timeout.
@@ -337,6 +346,28 @@ pub trait Evidence: Send + Sync {
 
     /// Forgets findings and receipts from before a time; how many there were.
     fn forget(&self, before: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>>;
+}
+
+/// Takes down faults of contracts.
+pub trait FaultLog: Send + Sync {
+    /// Takes down a fault. Never waits; of a burst the first of each kind is kept, and the others are counted
+    /// (see [`BURST_MS`](crate::faults::BURST_MS)).
+    fn note(&self, fault: FaultNote<'_>);
+}
+
+/// A fault with its input, where that is kept.
+pub type SealedFault = (KeptFault, Option<Sealed>);
+
+/// What is kept of faults of contracts.
+pub trait Faults: Send + Sync {
+    /// The faults that are asked for, newest first.
+    fn faults<'a>(&'a self, query: FaultQuery<'a>) -> BoxFuture<'a, Result<Vec<KeptFault>, StoreError>>;
+
+    /// A fault by its number, with its input where that is kept.
+    fn fault(&self, number: u64) -> BoxFuture<'_, Result<Option<SealedFault>, StoreError>>;
+
+    /// Forgets faults from before a time; how many there were.
+    fn forget_faults(&self, before: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>>;
 }
 
 /// Sends mail.

@@ -2,6 +2,7 @@
 //! project's requirements, "Version rules, enforced by machine").
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::Serialize;
 
@@ -20,6 +21,30 @@ pub struct RemovedValue {
     pub value: String,
 }
 
+/// How the values of a vocabulary differ from one version to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Values that only the live version has, sorted.
+    pub gone: Vec<String>,
+    /// Values that only the next one has, sorted.
+    pub new: Vec<String>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = |what: &str, values: &[String]| {
+            let mut names: Vec<_> = values.iter().take(REMOVED_NAMED_MAX).map(|value| format!("`{value}`")).collect();
+            if let Some(more) = values.len().checked_sub(REMOVED_NAMED_MAX).filter(|more| *more > 0) {
+                names.push(format!("and {more} more"));
+            }
+            (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
+        };
+        let parts: Vec<_> = told("gone", &self.gone).into_iter().chain(told("new", &self.new)).collect();
+        f.write_str(if parts.is_empty() { "no values" } else { "" })?;
+        f.write_str(&parts.join("; "))
+    }
+}
+
 /// Whether a version may take values out of vocabularies. Partners and orchestrators may still use them, so somebody has
 /// to say that this is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,20 +60,30 @@ pub enum Removal {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SuccessionError {
     /// The version number is taken by other content.
-    #[error("version {0} is already live with other content; raise the version")]
+    #[error(
+        "version {0} is already loaded with other content; raise the version, as a number names one content for good"
+    )]
     VersionReused(semver::Version),
     /// A new release must carry a higher version; going back is done by activating what was loaded before.
-    #[error("version {next} is not above the live version {live}")]
+    #[error(
+        "version {next} is not above the live version {live}; raise it, or activate what was loaded before to go back \
+         to it"
+    )]
     VersionNotAbove {
         live: semver::Version,
         /// The version that came.
         next: semver::Version,
     },
     /// A controlled vocabulary changed in a patch.
-    #[error("vocabulary `{vocabulary}` changed from {live} to {next}; that takes a minor version or more")]
+    #[error(
+        "vocabulary `{vocabulary}` changed from {live} to {next} ({difference}); raise the version to {}.{}.0 at least, or \
+         leave the vocabulary as it is",
+        .live.major, .live.minor + 1
+    )]
     VocabularyChanged {
         /// Its name.
         vocabulary: String,
+        difference: Box<Difference>,
         live: semver::Version,
         /// The version that came.
         next: semver::Version,
@@ -121,8 +156,9 @@ pub fn check(live: &Descriptor, next: &Descriptor, removal: Removal) -> Result<(
         return Err(SuccessionError::ValuesRemoved { live, next, removed });
     }
     match changed_vocabulary(&live.vocabularies, &next.vocabularies) {
-        Some(vocabulary) => Err(SuccessionError::VocabularyChanged {
+        Some((vocabulary, difference)) => Err(SuccessionError::VocabularyChanged {
             vocabulary: vocabulary.to_owned(),
+            difference: Box::new(difference),
             live: live.version.clone(),
             next: next.version.clone(),
         }),
@@ -155,11 +191,19 @@ pub fn name_removed(removed: &[RemovedValue]) -> String {
 }
 
 /// The first vocabulary, by name, whose set of values differs; order does not matter.
-fn changed_vocabulary<'a>(live: &'a [Vocabulary], next: &'a [Vocabulary]) -> Option<&'a str> {
+fn changed_vocabulary<'a>(live: &'a [Vocabulary], next: &'a [Vocabulary]) -> Option<(&'a str, Difference)> {
     let (live, next) = (values_by_name(live), values_by_name(next));
     let mut names: Vec<_> = live.keys().chain(next.keys()).copied().collect();
     names.sort_unstable();
-    names.into_iter().find(|name| live.get(name) != next.get(name))
+    let name = names.into_iter().find(|name| live.get(name) != next.get(name))?;
+    let of = |versions: &BTreeMap<_, BTreeSet<&'a str>>| versions.get(name).cloned().unwrap_or_default();
+    let (before, after) = (of(&live), of(&next));
+    Some((name, Difference { gone: list_beyond(&before, &after), new: list_beyond(&after, &before) }))
+}
+
+/// Values of one set that the other does not have, sorted.
+fn list_beyond(these: &BTreeSet<&str>, those: &BTreeSet<&str>) -> Vec<String> {
+    these.difference(those).map(|value| (*value).to_owned()).collect()
 }
 
 fn values_by_name(vocabularies: &[Vocabulary]) -> BTreeMap<&str, BTreeSet<&str>> {

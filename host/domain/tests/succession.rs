@@ -26,6 +26,23 @@ fn a_patch_keeps_vocabularies() {
 }
 
 #[test]
+fn a_refusal_names_what_differs_and_what_to_do() {
+    let told = |live: &Descriptor, next: &Descriptor| check(live, next).expect_err("it is refused").to_string();
+    let live = with("1.4.2", &["a", "b"]);
+    assert_eq!(
+        told(&live, &with("1.4.3", &["b", "c", "d"])),
+        "vocabulary `scope` changed from 1.4.2 to 1.4.3 (gone: `a`; new: `c`, `d`); raise the version to 1.5.0 at least, or \
+         leave the vocabulary as it is"
+    );
+    let many: Vec<String> = (10..32).map(|number| format!("v{number}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let more = told(&with("1.4.2", &[]), &with("1.4.3", &many));
+    assert!(more.contains("(new: `v10`, ") && more.contains("`v29`, and 2 more); raise"), "{more}");
+    assert!(told(&live, &with("1.4.1", &["a", "b"])).contains("not above the live version 1.4.2; raise it"));
+    assert!(told(&live, &with("1.4.2", &["a", "b"])).contains("raise the version"));
+}
+
+#[test]
 fn values_are_removed_only_on_purpose() {
     let live = with("1.0.0", &["a", "b", "c"]);
     let next = with("1.1.0", &["b", "d"]);

@@ -8,7 +8,8 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::error::chain;
-use intent_gateway_domain::ports::Evidence as _;
+use intent_gateway_domain::faults::KEPT_MAX_MS;
+use intent_gateway_domain::ports::{Evidence as _, Faults as _};
 use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_domain::store::Store as _;
 use intent_gateway_domain::supervise::restart_on_panic;
@@ -190,7 +191,7 @@ impl Follower {
                     // What a date in a record ends is no change of the record.
                     if live.is_due() {
                         live.refresh().await.map_err(|error| chain(&error))?;
-                        tests.tell_ended_retests().await.map_err(|error| chain(&error))?;
+                        tell_ends(tests).await?;
                     }
                     return Ok(());
                 }
@@ -200,13 +201,23 @@ impl Follower {
         keys.refresh(clock.now()).await.map_err(|error| chain(&error))?;
         let partners = live.refresh().await.map_err(|error| chain(&error))?;
         if live.is_due() {
-            tests.tell_ended_retests().await.map_err(|error| chain(&error))?;
+            tell_ends(tests).await?;
         }
         strikes.settle(&**health).await.map_err(|error| chain(&error))?;
         tracing::debug!(partners, changes = now, "the partners and their keys were read anew");
         *seen = now;
         Ok(())
     }
+}
+
+/// Tells what the dates of connections have ended, or end soon: the time after a failed test, what people have confirmed.
+async fn tell_ends(tests: &GoLiveTests) -> Result<(), String> {
+    tests.tell_ended_retests().await.map_err(|error| chain(&error))?;
+    match tests.tell_ending_confirmations().await.map_err(|error| chain(&error))? {
+        0 => {}
+        told => tracing::info!(told, "partners were told of confirmations that end"),
+    }
+    Ok(())
 }
 
 async fn review_inflation(results: Arc<DeliveredResults>) {
@@ -226,6 +237,11 @@ async fn forget(clock: Arc<dyn Clock>, store: Arc<SqlStore>, keep_ms: u64) {
             Ok(0) => {}
             Ok(forgotten) => tracing::info!(forgotten, "findings and receipts that are too old were forgotten"),
             Err(error) => tracing::error!(error = %chain(&error), "old findings and receipts could not be forgotten"),
+        }
+        match store.forget_faults(clock.now().minus_ms(keep_ms.min(KEPT_MAX_MS))).await {
+            Ok(0) => {}
+            Ok(forgotten) => tracing::info!(forgotten, "faults of contracts that are too old were forgotten"),
+            Err(error) => tracing::error!(error = %chain(&error), "old faults of contracts could not be forgotten"),
         }
         tokio::time::sleep(EVIDENCE_POLL).await;
     }

@@ -25,13 +25,14 @@ use intent_gateway_outbound::policy::sign_in::SignIns;
 use intent_gateway_outbound::{Outbound, Policies};
 use intent_gateway_partners::PartnerClient;
 use intent_gateway_routing::calling::{Caller, KeyedWrites};
+use intent_gateway_routing::faults::FaultDesk;
 use intent_gateway_routing::following::Following;
 use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
 use intent_gateway_routing::reference::ReferenceSealer;
 use intent_gateway_routing::search::{OpenRankings, Searcher};
 use intent_gateway_routing::selection::Directory;
 use intent_gateway_sandbox::Sandbox;
-use intent_gateway_store::{Desk, Journal, SqlStore};
+use intent_gateway_store::{Desk, FaultJournal, Journal, SqlStore};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -66,7 +67,7 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     // From here on, for compiling takes seconds: a signal is heeded as soon as that is over, a second one at once.
     tokio::spawn(signals.watch(draining.clone()));
     let sandbox = start_sandbox(&config).await?;
-    let RunningParts { state, onboarding, clock, keys, store, desk, journal, health, linking, linking_tasks } =
+    let RunningParts { state, onboarding, clock, keys, store, desk, journal, faults, health, linking, linking_tasks } =
         parts(&config, telemetry, sandbox.clone(), &draining).await?;
     // Before the first request: who was live before a restart is live after it, and may report.
     let seen = store.changes().await.context("the store cannot be read")?;
@@ -109,6 +110,7 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     linking_tasks.close().await;
     desk.close().await;
     journal.close().await;
+    faults.close().await;
     drop(watchers);
     // Only now: requests under way needed contracts until the last of them was answered.
     sandbox.stop().await;
@@ -139,6 +141,7 @@ struct RunningParts {
     store: Arc<SqlStore>,
     desk: Arc<Desk>,
     journal: Arc<Journal>,
+    faults: Arc<FaultJournal>,
     health: HealthParts,
     linking: Linking,
     linking_tasks: LinkingTasks,
@@ -168,6 +171,8 @@ async fn parts(
     let signing_keys = config.partners.iter().filter_map(PartnerEntry::signing_key);
     let ring = Arc::new(KeyRing::new(store.clone(), keys.vault(), signing_keys));
     let (desk, journal) = (Arc::new(Desk::open(store.clone())), Arc::new(Journal::open(store.clone())));
+    let faults = Arc::new(FaultJournal::open(store.clone(), keys.vault(), clock.clone()));
+    sandbox.note_faults_in(faults.clone());
     let onboarding = Ports {
         store: store.clone(),
         vault: keys.vault(),
@@ -220,13 +225,26 @@ async fn parts(
         bookkeeping: Arc::new(bookkeeping(&store, &sandbox, &clock)),
         health: health.of.clone(),
         evidence: store.clone(),
+        faults: Arc::new(fault_desk(&store, &keys, &clock)),
         issuers: Arc::new(issuer_keys::issuers(config, &clock)?),
         tokens: Arc::new(keys.tokens(&config.auth.audience, clock.clone())?),
         metrics: telemetry.exposition(),
         limits: config.server.limits(),
         draining: draining.clone(),
     };
-    Ok(RunningParts { state, onboarding, clock, keys: ring, store, desk, journal, health, linking, linking_tasks })
+    Ok(RunningParts {
+        state,
+        onboarding,
+        clock,
+        keys: ring,
+        store,
+        desk,
+        journal,
+        faults,
+        health,
+        linking,
+        linking_tasks,
+    })
 }
 
 /// Keys that a configuration for production would set.
@@ -262,6 +280,11 @@ fn bookkeeping(store: &Arc<SqlStore>, sandbox: &Arc<Sandbox>, clock: &Arc<dyn Cl
         contracts: sandbox.clone(),
         clock: clock.clone(),
     }
+}
+
+/// The faults of contracts, for the platform team.
+fn fault_desk(store: &Arc<SqlStore>, keys: &Keys, clock: &Arc<dyn Clock>) -> FaultDesk {
+    FaultDesk { faults: store.clone(), store: store.clone(), vault: keys.vault(), clock: clock.clone() }
 }
 
 /// What answers that come in pieces work on.

@@ -8,7 +8,7 @@ mod bookkeeping;
 mod calling;
 mod linking;
 mod onboarding;
-pub(crate) use onboarding::refuse_document;
+pub(crate) use onboarding::{refuse_document, refuse_intent};
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;

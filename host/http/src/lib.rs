@@ -45,6 +45,7 @@ use intent_gateway_linking::Linking;
 use intent_gateway_onboarding::Services;
 use intent_gateway_outbound::health::Health;
 use intent_gateway_routing::calling::Caller;
+use intent_gateway_routing::faults::FaultDesk;
 use intent_gateway_routing::search::Searcher;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -111,6 +112,8 @@ pub struct AppState {
     pub health: Arc<Health>,
     /// What is kept of findings and rankings.
     pub evidence: Arc<dyn Evidence>,
+    /// What is kept of faults of contracts.
+    pub faults: Arc<FaultDesk>,
     /// The gateway's own bearer tokens.
     pub tokens: Arc<Tokens>,
     /// Whose tokens are accepted besides.
@@ -137,6 +140,7 @@ pub(crate) struct App {
     pub(crate) bookkeeping: Arc<Bookkeeping>,
     pub(crate) health: Arc<Health>,
     pub(crate) evidence: Arc<dyn Evidence>,
+    pub(crate) faults: Arc<FaultDesk>,
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) metrics: Arc<dyn Exposition>,
     pub(crate) streams: streams::Open,
@@ -198,6 +202,7 @@ pub fn router(state: AppState) -> Router {
         bookkeeping: state.bookkeeping,
         health: state.health,
         evidence: state.evidence,
+        faults: state.faults,
         tokens: state.tokens,
         metrics: state.metrics,
         streams: state.streams.into(),

@@ -5,12 +5,13 @@
 use std::time::{Duration, Instant};
 
 use intent_gateway_domain::error::ContractFault;
+use intent_gateway_domain::faults::Input;
 use intent_gateway_sandbox::{LoadError, LoadedContract};
 use serde::Serialize;
 
-use crate::fuzz::{self, Input};
 use crate::subject::Subject;
 use crate::text::Page;
+use crate::{call, fuzz};
 
 /// Calls of an entry point that are timed at most; more would only fill memory.
 const SAMPLES_MAX: usize = 1_000_000;
@@ -92,7 +93,7 @@ async fn call(
     lasting: Duration,
 ) -> Result<Measured, BenchError> {
     measure(entry, inputs, lasting, async |turn| match inputs.get(turn % inputs.len().max(1)) {
-        Some(input) => input.run(contract).await.map(|answered| answered.bytes()),
+        Some(input) => call::run(input, contract).await.map(|answered| answered.bytes()),
         None => Ok(0),
     })
     .await

@@ -5,15 +5,18 @@ use std::time::{Duration, Instant};
 use intent_gateway_domain::contract::{Descriptor, Vocabulary};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::chain;
+use intent_gateway_domain::faults::Call;
 use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
 use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_domain::succession::{self, Removal, SuccessionError, name_removed};
 use intent_gateway_sandbox::{LoadError, LoadedContract};
 use serde::Serialize;
 
-use crate::fuzz::{self, FuzzReport, Input};
+use crate::call::{self, CallOutcome};
+use crate::fuzz::{self, FuzzReport};
 use crate::outline::Outline;
 use crate::subject::Subject;
+use crate::tables;
 use crate::text::{Page, bytes};
 
 /// How one check came out.
@@ -100,6 +103,12 @@ pub struct CheckReport {
     pub fuzz: Option<FuzzReport>,
 }
 
+/// The interface by which a contract says why it fails, up to its version.
+const FAULTS: &str = "intent-gateway:contract/faults@";
+/// How the names of WASI begin.
+const WASI: &str = "wasi:";
+/// What a component gets of it.
+const WASI_NOTE: &str = "; WASI is linked with nothing granted";
 /// The checks in the order in which a component passes them. What fails one is not asked for the next.
 const STAGES: [&str; 5] = ["size", "component", "imports", "interface", "descriptor"];
 
@@ -118,7 +127,7 @@ pub fn run(subject: &Subject, options: &Options<'_>) -> CheckReport {
     match subject.load() {
         Err(error) => {
             stages(subject, outline.as_ref(), Some(&error), &mut report.checks);
-            for name in ["memory", "version", "examples", "time", "fuzz"] {
+            for name in ["tables", "memory", "version", "examples", "time", "fuzz"] {
                 report.checks.push(skip(name, "not reached"));
             }
         }
@@ -127,6 +136,7 @@ pub fn run(subject: &Subject, options: &Options<'_>) -> CheckReport {
             report.intent = Some(descriptor.intent.as_str().to_owned());
             report.version = Some(descriptor.version.to_string());
             stages(subject, outline.as_ref(), None, &mut report.checks);
+            report.checks.push(subject.wait(compare_tables(&contract)));
             report.checks.push(memory(subject, outline.as_ref()));
             report.checks.push(version(descriptor, report.digest, options.against));
             report.checks.push(subject.wait(examples(&contract)));
@@ -191,11 +201,21 @@ fn describe_subject(stage: &str, subject: &Subject, outline: Option<&Outline>) -
         }
         "component" => "a WebAssembly component that compiles".to_owned(),
         "imports" if imports.is_empty() => "nothing is imported".to_owned(),
-        "imports" => format!("{}; WASI is linked with nothing granted", imports.join(", ")),
+        "imports" => describe_imports(imports),
         "interface" if exports.is_empty() => "nothing is exported".to_owned(),
         "interface" => exports.join(", "),
         _ => "identity, tools, ranking, vocabularies and schemas agree with each other".to_owned(),
     }
+}
+
+/// What a component imports, and what it gets of it.
+fn describe_imports(imports: &[String]) -> String {
+    let is_faults = |name: &&String| name.starts_with(FAULTS);
+    let telling = imports.iter().find(is_faults).map(|name| format!("{name}, to say why it fails"));
+    let others: Vec<&str> = imports.iter().filter(|name| !is_faults(name)).map(String::as_str).collect();
+    let note = if others.iter().any(|name| name.starts_with(WASI)) { WASI_NOTE } else { "" };
+    let others = (!others.is_empty()).then(|| format!("{}{note}", others.join(", ")));
+    telling.into_iter().chain(others).collect::<Vec<_>>().join("; ")
 }
 
 /// An error as problems: one each where it lists several.
@@ -204,6 +224,27 @@ fn problems(error: &LoadError) -> Vec<String> {
         LoadError::Descriptor(problems) => problems.clone(),
         other => vec![chain(other)],
     }
+}
+
+/// What the contract declares, against its documents and against the cards of its examples.
+async fn compare_tables(contract: &LoadedContract) -> Check {
+    let descriptor = contract.descriptor();
+    let mut problems = tables::problems(descriptor);
+    // Without examples there are no cards; that they cannot be read is told with the examples.
+    for example in contract.examples().await.unwrap_or_default() {
+        let input = call::read_example(&example.call());
+        let is_search = matches!(input.call, Call::Evaluate { .. });
+        if !(is_search && example.is_accepted()) {
+            continue;
+        }
+        let Ok(CallOutcome::Evaluation(evaluation)) = call::run(&input, contract).await else { continue };
+        let widget = &descriptor.widget;
+        let mut cards = evaluation.ranked.iter();
+        // One card is made as the other.
+        let differing = cards.find_map(|option| tables::compare_card(&option.id, &option.card, widget));
+        problems.extend(differing.map(|what| format!("example `{}`: {what}", example.name())));
+    }
+    check("tables", "targets, keys, places, forbidden fields and cards fit the documents".to_owned(), problems)
 }
 
 fn memory(subject: &Subject, outline: Option<&Outline>) -> Check {
@@ -272,14 +313,14 @@ async fn times(contract: &LoadedContract, subject: &Subject) -> Check {
     let mut slowest = (Duration::ZERO, String::new());
     let mut problems = Vec::new();
     for example in &all {
-        let input = Input::of_example(&example.call());
+        let input = call::read_example(&example.call());
         let start = Instant::now();
-        let outcome = input.run(contract).await;
+        let outcome = call::run(&input, contract).await;
         let elapsed = start.elapsed();
         if elapsed > slowest.0 {
             slowest = (elapsed, example.name().to_owned());
         }
-        problems.extend(outcome.err().map(|fault| format!("example `{}`: {fault}", example.name())));
+        problems.extend(outcome.err().map(|fault| format!("example `{}`: {}", example.name(), fault.explain())));
     }
     let seen = format!(
         "the slowest call took {:.1} of {} ms: `{}`",
@@ -327,13 +368,11 @@ impl CheckReport {
     #[must_use]
     pub fn text(&self) -> String {
         let mut page = Page::default();
-        let unknown = || "unknown".to_owned();
-        page.heading(&format!(
-            "{} {} ({})",
-            self.intent.clone().unwrap_or_else(unknown),
-            self.version.clone().unwrap_or_else(unknown),
-            self.digest
-        ));
+        let name = match (&self.intent, &self.version) {
+            (Some(intent), Some(version)) => format!("{intent} {version}"),
+            _ => "a component that is no contract yet".to_owned(),
+        };
+        page.heading(&format!("{name} ({})", self.digest));
         for check in &self.checks {
             let mark = match check.outcome {
                 Outcome::Passed => '✔',
@@ -352,6 +391,20 @@ impl CheckReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn imports_are_told_with_what_they_give() {
+        let told = |names: &[&str]| describe_imports(&names.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let faults = "intent-gateway:contract/faults@1.0.0";
+        assert_eq!(told(&[faults]), format!("{faults}, to say why it fails"));
+        assert_eq!(told(&["wasi:io/poll@0.2.0"]), "wasi:io/poll@0.2.0; WASI is linked with nothing granted");
+        assert_eq!(told(&["host:files/read"]), "host:files/read", "it gets nothing");
+        let both = told(&["wasi:io/poll@0.2.0", faults]);
+        assert!(
+            both.starts_with(faults) && both.ends_with("poll@0.2.0; WASI is linked with nothing granted"),
+            "{both}"
+        );
+    }
 
     fn live(version: &str, values: &[&str]) -> Live {
         let values = values.iter().map(ToString::to_string).collect();
@@ -408,9 +461,10 @@ mod tests {
         assert_eq!(of("imports").outcome, Outcome::Failed);
         assert!(of("imports").seen.contains("wasi:sockets/tcp@0.2.0, host:files/read"), "{:?}", of("imports"));
         assert!(of("imports").problems[0].contains("which no contract may"), "{:?}", of("imports"));
-        let unreached = ["interface", "descriptor", "memory", "version", "examples", "time", "fuzz"];
-        assert_eq!(unreached.map(|name| of(name).outcome), [Outcome::Skipped; 7]);
+        let unreached = ["interface", "descriptor", "tables", "memory", "version", "examples", "time", "fuzz"];
+        assert_eq!(unreached.map(|name| of(name).outcome), [Outcome::Skipped; 8]);
         assert!(!report.passed && report.text().contains("\n✘ imports"), "{}", report.text());
+        assert!(report.text().starts_with("a component that is no contract yet ("), "{}", report.text());
     }
 
     #[test]

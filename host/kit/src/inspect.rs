@@ -91,6 +91,7 @@ fn tools(page: &mut Page, descriptor: &Descriptor) {
     page.pairs(&[
         ("options under", format!("`{}`, at most {}", shape.options_key, shape.max_options)),
         ("identified by", format!("`{}`", shape.id_key)),
+        ("priced at", shape.price_pointer.as_ref().map_or_else(|| "no price".to_owned(), |at| format!("`{at}`"))),
         ("nothing found", shape.empty_code.clone().unwrap_or_else(|| "no code".to_owned())),
         ("option gone", shape.gone_code.clone().unwrap_or_else(|| "no code".to_owned())),
     ]);
@@ -193,7 +194,7 @@ fn show_widgets(page: &mut Page, descriptor: &Descriptor) {
     }
     if !descriptor.go_live.is_empty() {
         page.heading("Before a partner's traffic goes live");
-        let rows = descriptor.go_live.iter().map(|one| [one.code.clone(), golive::how(&one.check, descriptor)]);
+        let rows = descriptor.go_live.iter().map(|one| [one.code.clone(), golive::how(one, descriptor)]);
         page.rows([false, false], &rows.collect::<Vec<_>>());
     }
 }

@@ -9,20 +9,25 @@
 //! | `plugin bench` | [`bench`] |
 //! | `plugin inspect` | [`inspect`] |
 //! | `plugin docs` | [`docs`] |
+//! | `plugin replay` | [`replay`] |
 //!
 //! Contracts run in the gateway's own sandbox under its limits, so that what holds here holds there. Nothing here
 //! prints, parses a command line or opens a connection: that is the binary's.
 
 pub mod bench;
 pub mod build;
+mod call;
 pub mod cases;
 pub mod check;
 pub mod docs;
 pub mod fuzz;
 pub mod inspect;
 pub mod outline;
+pub mod replay;
 pub mod scaffold;
+mod schema;
 pub mod subject;
+mod tables;
 #[cfg(test)]
 mod testing;
 mod text;

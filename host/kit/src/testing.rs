@@ -53,6 +53,7 @@ pub(crate) fn descriptor() -> Descriptor {
             tool: "search_tea".to_owned(),
             options_key: "offers".to_owned(),
             id_key: "offer_id".to_owned(),
+            price_pointer: Some("/price_inr".to_owned()),
             max_options: 15,
             empty_code: Some("NO_TEA".to_owned()),
             gone_code: None,
@@ -117,8 +118,12 @@ pub(crate) fn descriptor() -> Descriptor {
 
 /// One requirement for each way of checking one.
 fn go_live() -> Vec<Requirement> {
-    let requirement =
-        |code: &str, text: &str, check| Requirement { code: code.to_owned(), text: text.to_owned(), check };
+    let requirement = |code: &str, text: &str, check| Requirement {
+        code: code.to_owned(),
+        text: text.to_owned(),
+        check,
+        valid_days: None,
+    };
     let depth = Depth {
         minimums: vec![Minimum { counted: "offers".to_owned(), pointer: String::new(), count: 4 }],
         within: Some(Window { pointer: "/brewed_at".to_owned(), hours: 12 }),
@@ -136,6 +141,9 @@ fn go_live() -> Vec<Requirement> {
         requirement("HOT_GREEN_TEA", "Green tea is served hot.", RequirementCheck::Handles(handling)),
         requirement("SEARCH_LATENCY", "Searches are quick.", RequirementCheck::WithinLatency("search_tea".to_owned())),
         requirement("ORDER_LATENCY", "Orders are quick.", RequirementCheck::WithinLatency("order_tea".to_owned())),
-        requirement("KITCHEN_SEEN", "The kitchen has been looked at.", RequirementCheck::ByHand),
+        Requirement {
+            valid_days: Some(180),
+            ..requirement("KITCHEN_SEEN", "The kitchen has been looked at.", RequirementCheck::ByHand)
+        },
     ]
 }

@@ -45,7 +45,7 @@ fn judge(report: &str, quoted: Option<&str>) -> Result<CheckedCompletion, Contra
         return Err(refusal("INVALID_REQUEST", [violation("/done", "NO_GOOD")]));
     }
     if report["notes"] == "trap" {
-        return Err(ContractFault::Trap("unreachable".to_owned()).into());
+        return Err(ContractFault::trap("unreachable").into());
     }
     let quoted: Option<Value> = quoted.map(|quoted| serde_json::from_str(quoted).expect("an option"));
     let mut findings = Vec::new();
@@ -355,7 +355,7 @@ fn everything_wrong_with_a_report_is_told_at_once() {
         Arc::new(contract.on_check_completion(|_, report, _| {
             let report: Value = serde_json::from_str(report).expect("an object");
             if report["notes"] == "trap" {
-                return Err(ContractFault::Trap("unreachable".to_owned()).into());
+                return Err(ContractFault::trap("unreachable").into());
             }
             Err(refusal("INVALID_REQUEST", [violation("/amount_inr", "OUT_OF_RANGE"), violation("/done", "NO_GOOD")]))
         }))

@@ -109,6 +109,7 @@ impl Ports {
                 contracts: contracts.clone(),
                 golive,
                 live: live.clone(),
+                team_email: settings.team_email.clone(),
             }),
             strikes: Arc::new(StrikeDesk {
                 keeper: keeper.clone(),

@@ -42,14 +42,15 @@ impl Connection {
         Ok(())
     }
 
-    /// Intents of an approved manifest that may be routed at a time: their tools are pinned and unchanged since, and the
-    /// team has tested them.
+    /// Intents of an approved manifest that may be routed at a time: their tools are pinned and unchanged since, the team
+    /// has tested them, and what people have confirmed holds.
     pub(crate) fn routable<'a>(&'a self, approved: &'a Manifest, now: Timestamp) -> impl Iterator<Item = &'a IntentId> {
         let pinned = self.pinned.as_ref();
         approved.intents.iter().map(|entry| &entry.intent).filter(move |intent| {
             pinned.is_some_and(|pinned| pinned.holds(intent))
                 && !self.quarantine.contains_key(*intent)
                 && self.is_tested(intent, now)
+                && self.is_confirmed(intent, now)
         })
     }
 
@@ -75,17 +76,19 @@ impl Connection {
         self.served.extend(served.map(|entry| (entry.intent.clone(), entry.api_mapping.clone())));
     }
 
-    /// Forgets what was learnt of the endpoint. Returns the review of its changed tools, which has nothing to decide any
-    /// more.
+    /// Forgets what was learnt of the endpoint. Returns the reviews of it, which have nothing to decide any more.
     #[must_use = "an open review has to be superseded"]
-    fn reset(&mut self) -> Option<String> {
+    fn reset(&mut self) -> BTreeSet<String> {
+        let mut reviews = self.renewal_reviews();
+        reviews.extend(self.drift_review.take());
         self.probe = None;
         self.pinned = None;
         self.quarantine = BTreeMap::new();
         self.tests = BTreeMap::new();
         self.failed_retests = BTreeMap::new();
+        self.confirmations = BTreeMap::new();
         self.next_probe_at_ms = None;
-        self.drift_review.take()
+        reviews
     }
 }
 
@@ -121,9 +124,10 @@ impl Connections {
                 let mut kept = match load::<Connection>(&*self.keeper.store, account.as_str()).await? {
                     Some(kept) if kept.value.endpoint == *endpoint => return Ok(Proposal::nothing(kept.value)),
                     Some(mut kept) => {
-                        let review = kept.value.reset();
+                        for review in kept.value.reset() {
+                            self.keeper.supersede(Some(&review), &mut change).await?;
+                        }
                         kept.value.served.clear();
-                        self.keeper.supersede(review.as_deref(), &mut change).await?;
                         kept.value.advance(ConnectionEvent::Moved, self.keeper.now())?;
                         kept
                     }
@@ -138,6 +142,7 @@ impl Connections {
                         drift_review: None,
                         tests: BTreeMap::new(),
                         failed_retests: BTreeMap::new(),
+                        confirmations: BTreeMap::new(),
                         served: BTreeMap::new(),
                         suspension: None,
                         pardoned_at_ms: None,
@@ -244,9 +249,10 @@ impl Connections {
                 if let Some(approved) = manifests.and_then(|kept| kept.value.approved) {
                     kept.value.remember_served(&approved.manifest);
                 }
-                let review = kept.value.reset();
                 let mut change = Change::default();
-                self.keeper.supersede(review.as_deref(), &mut change).await?;
+                for review in kept.value.reset() {
+                    self.keeper.supersede(Some(&review), &mut change).await?;
+                }
                 change.put(&kept);
                 self.keeper.withdraw_approval(account, &mut change).await?;
                 change.audit.push(self.keeper.audit_entry(
@@ -334,6 +340,10 @@ fn ready(
             None => lacks("TEST_NEEDED", format!("{intent}: the connection was not tested")),
             Some(report) if !report.passed() => {
                 lacks("TEST_NEEDED", format!("{intent}: the last test did not pass"));
+            }
+            Some(_) if connection.has_ended(intent, now) => {
+                let ended: Vec<&str> = connection.endings_of(intent, now).map(|(code, _)| code).collect();
+                lacks("TEST_NEEDED", format!("{intent}: confirm anew what has ended, of {}", ended.join(", ")));
             }
             Some(_) if !routable.contains(intent) => {
                 lacks("PROBE_NEEDED", format!("{intent}: its tools are not as they were last accepted"));

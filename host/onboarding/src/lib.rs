@@ -9,6 +9,7 @@
 mod accounts;
 mod assembly;
 pub mod compliance;
+mod confirmations;
 pub mod connection;
 mod connections;
 mod credentials;
@@ -72,4 +73,6 @@ pub struct Settings {
     pub base_url: String,
     /// Time between two scheduled probes of a live connection, milliseconds.
     pub reprobe_interval_ms: u64,
+    /// Where the platform team is told by mail of confirmations that end; nowhere if absent.
+    pub team_email: Option<String>,
 }

@@ -17,7 +17,7 @@ use intent_gateway_domain::contract::Axes;
 use intent_gateway_domain::endpoint::{ApiMapping, Endpoint, Mappings};
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::{IntentId, PartnerId};
-use intent_gateway_domain::partner::{Listing, Partner};
+use intent_gateway_domain::partner::{Listing, Partner, PriceRange};
 use intent_gateway_domain::ports::PartnerIndex;
 use intent_gateway_domain::store::{Store, all};
 
@@ -47,7 +47,8 @@ impl LivePartners {
         Self { store, configured, directory, clock, due_at_ms, refreshing: Mutex::default() }
     }
 
-    /// Whether a time has come at which an intent ceases to be routed, or has ceased and its partner was not told yet.
+    /// Whether a time has come at which an intent ceases to be routed or the end of a confirmation is told, or had come and
+    /// its partner was not told yet.
     /// It stays due until a [`refresh`](Self::refresh) finds it done: nothing is missed by a gateway that was down, or
     /// whose store was.
     #[must_use]
@@ -148,7 +149,7 @@ fn known_partner(connection: &Connection, approved: Option<&Manifest>) -> Option
     });
     for (intent, mapping) in &connection.served {
         if known.listing(intent.as_str()).is_none() {
-            known.listings.push(unlisted(intent));
+            known.listings.push(bare_listing(intent));
             known.mappings.extend(mapping_of(intent, mapping.as_ref()));
         }
     }
@@ -156,12 +157,13 @@ fn known_partner(connection: &Connection, approved: Option<&Manifest>) -> Option
 }
 
 /// A listing that no search looks at.
-fn unlisted(intent: &IntentId) -> Listing {
+fn bare_listing(intent: &IntentId) -> Listing {
     Listing {
         intent: intent.clone(),
         service_area: Vec::new(),
         availability: String::new(),
         declared: Axes::UNDECLARED,
+        prices: None,
     }
 }
 
@@ -192,6 +194,7 @@ fn listing(entry: &Entry) -> Listing {
         service_area: entry.service_area.clone(),
         availability: entry.availability.clone().unwrap_or_default(),
         declared: entry.ttbs_signals,
+        prices: Some(PriceRange { min: entry.pricing.min.clone(), max: entry.pricing.max.clone() }),
     }
 }
 

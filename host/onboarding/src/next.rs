@@ -23,7 +23,7 @@ use intent_gateway_domain::id::IntentId;
 /// Violations, or items of a report, that one sentence names.
 const NAMED_MAX: usize = 3;
 /// Every code of a step, in the order in which steps come.
-pub const STEP_CODES: [&str; 17] = [
+pub const STEP_CODES: [&str; 18] = [
     "PROFILE",
     "CREDENTIALS",
     "WEBHOOK",
@@ -39,6 +39,7 @@ pub const STEP_CODES: [&str; 17] = [
     "TOOLS",
     "TEST",
     "RETEST",
+    "CONFIRM_AGAIN",
     "DRIFT",
     "SWITCH_ON",
 ];
@@ -277,11 +278,16 @@ impl Steps<'_> {
         for intent in listed(overview) {
             self.untested(connection, probe, intent, now);
         }
+        let untested = self.steps.len() > before;
+        for intent in listed(overview) {
+            self.confirm_again(connection, intent, now);
+        }
+        let ended = listed(overview).into_iter().any(|intent| connection.has_ended(intent, now));
         let approved = overview.manifests.as_ref().and_then(|manifests| manifests.approved.as_ref());
         let ready = approved.is_some_and(|approved| {
             connection.routable(&approved.manifest, now).count() == approved.manifest.intents.len()
         });
-        if ready || (self.steps.len() == before && approved.is_some()) {
+        if !ended && (ready || (!untested && approved.is_some())) {
             self.push("SWITCH_ON", Turn::Platform, About::Account, |account| {
                 format!("Switch the connection on: `intent-gateway partner switch-on {account}`.")
             });
@@ -298,6 +304,45 @@ impl Steps<'_> {
                 _ => {}
             }
         }
+        for intent in listed(overview) {
+            self.confirm_again(connection, intent, now);
+        }
+    }
+
+    /// What people have confirmed and what ends soon, or has ended: the partner shows how it is now, the team looks again.
+    fn confirm_again(&mut self, connection: &Connection, intent: &IntentId, now: Timestamp) {
+        let ending: Vec<_> = connection.endings_of(intent, now).collect();
+        let Some(end) = ending.iter().filter_map(|(_, held)| held.valid_until()).min() else { return };
+        let codes = ending.iter().map(|(code, _)| *code).collect::<Vec<_>>().join(", ");
+        let end_said = date_and_time(end);
+        let until = ending.iter().filter_map(|(_, held)| held.routed_until_ms).min();
+        let until_said = until.map(date_and_time).unwrap_or_default();
+        let head = match until {
+            Some(until) if until <= now => {
+                format!(
+                    "What a person confirmed has ended ({codes}); since {until_said} no request is routed to this intent."
+                )
+            }
+            Some(_) => {
+                format!(
+                    "What a person confirmed has ended ({codes}); requests are routed until {until_said} and not after."
+                )
+            }
+            None if end <= now => format!("What a person confirmed has ended on {end_said}: {codes}."),
+            None => format!("What a person confirmed holds until {end_said} and not after: {codes}."),
+        };
+        self.push("CONFIRM_AGAIN", Turn::Partner, About::Intent(intent), |_| {
+            format!(
+                "{head} Give the platform team what shows how it is now, for example a document: `intent-gateway partner \
+                 document add FILE --kind KIND`."
+            )
+        });
+        self.push("CONFIRM_AGAIN", Turn::Platform, About::Intent(intent), |account| {
+            format!(
+                "{head} Look at it again and confirm it: `intent-gateway partner test {account} --intent {intent} --confirm \
+                 CODE=NOTE`, or in its review."
+            )
+        });
     }
 
     fn quarantined(&mut self, overview: &Overview, connection: &Connection) {

@@ -142,8 +142,11 @@ impl Probes {
                 // Tests ran against the tools as they were; other tools want other tests, and other words do not.
                 let drift = connection.pinned.as_ref().map(|pinned| pinned.drift(&fresh)).unwrap_or_default();
                 if !split_rewordings(drift).1.is_empty() {
+                    let reviews = connection.renewal_reviews();
                     connection.tests.clear();
                     connection.failed_retests.clear();
+                    connection.confirmations.clear();
+                    self.keeper.supersede_renewals(&reviews, connection, change).await?;
                 }
                 connection.pinned = Some(fresh);
                 // Of one that is suspended, what had changed is now what is remembered.
@@ -152,6 +155,7 @@ impl Probes {
             }
         }
         connection.probe = Some(probed);
+        connection.date_confirmations(&*self.contracts);
         if connection.state == ConnectionState::Live {
             connection.next_probe_at_ms = Some(self.keeper.now().plus_ms(self.settings.reprobe_interval_ms));
         }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::compliance::{ChecklistItem, PrivacyCheck, Profile};
+use crate::confirmations::Stage;
 use crate::connection::ConnectionState;
 use crate::delivered::Inflated;
 use crate::descriptors::{Drift, PinnedTools, ToolReport};
@@ -201,6 +202,13 @@ pub enum ReviewSubject {
         /// Those that are inflated, as it was when the review was opened; never empty.
         inflated: Vec<Inflated>,
     },
+    /// What people have confirmed of a live intent, and what ends soon or has ended.
+    Renewal {
+        /// Of which intent.
+        intent: IntentId,
+        /// Code of each requirement, and what must hold; never empty.
+        items: BTreeMap<String, String>,
+    },
 }
 
 /// Where a review stands.
@@ -312,6 +320,23 @@ pub struct FailedRetest {
     pub(crate) end_told: bool,
 }
 
+/// A person's word that a go-live requirement is met, and what became of it since.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldConfirmation {
+    /// When it was given, milliseconds since the epoch.
+    pub at_ms: Timestamp,
+    /// By whom; absent where an earlier release has kept no more than the test's time.
+    pub by: Option<Actor>,
+    /// Days for which it holds, as the contract states them; absent where it holds for good.
+    pub valid_days: Option<u32>,
+    /// How much of its end was told.
+    pub(crate) told: Stage,
+    /// From then on the intent is not routed, until it is confirmed anew; set with the warning that it has ended.
+    pub routed_until_ms: Option<Timestamp>,
+    /// The review of whether it still holds, once there is one.
+    pub(crate) review: Option<String>,
+}
+
 /// The connection to a partner's server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Connection {
@@ -335,6 +360,10 @@ pub struct Connection {
     /// The intents whose last test did not pass although one before it had, and they were routed.
     #[serde(default)]
     pub failed_retests: BTreeMap<IntentId, FailedRetest>,
+    /// What people have confirmed of each intent, by the requirement's code. What an earlier release has confirmed gets in
+    /// with the next probe.
+    #[serde(default)]
+    pub confirmations: BTreeMap<IntentId, BTreeMap<String, HeldConfirmation>>,
     /// Intents that were served at this endpoint under an approval that holds no more, each with its mapping of that time:
     /// what users have booked can still be followed and cancelled.
     #[serde(default)]

@@ -41,15 +41,17 @@ impl Connection {
             || self.failed_retests.get(intent).is_some_and(|failed| failed.is_tolerated(now))
     }
 
-    /// When the next time to mend something is over, or was and the partner was not told yet.
+    /// When the next time to mend something is over, or the end of a confirmation has to be told; or when it was and the
+    /// partner was not told yet.
     pub(crate) fn due_at(&self) -> Timestamp {
         let untold = self.failed_retests.values().filter(|failed| !failed.end_told);
-        untold.map(|failed| failed.routed_until_ms).min().unwrap_or(Timestamp::MAX)
+        let untold = untold.map(|failed| failed.routed_until_ms).min().unwrap_or(Timestamp::MAX);
+        untold.min(self.endings_due_at())
     }
 
     /// Keeps a report. Returns the time that is given where a routed intent has just failed: a further failure gives no
     /// more of it.
-    fn keep_report(
+    pub(super) fn keep_report(
         &mut self,
         intent: &IntentId,
         report: GoLiveReport,
@@ -164,7 +166,7 @@ impl GoLiveTests {
 impl RecordKeeper {
     /// Those of some intents that the manifest in force lists. Of the others there is nothing to tell: the partner has dropped
     /// them itself.
-    async fn still_listed(
+    pub(super) async fn still_listed(
         &self,
         account: &PartnerId,
         mut intents: Vec<IntentId>,

@@ -109,6 +109,7 @@ impl Reviews {
             (None, ReviewSubject::Manifest { .. }, Some(submission)) => {
                 checklist_of(&account, submission, self.keeper.now())
             }
+            (None, ReviewSubject::Renewal { items, .. }, _) => items.iter().map(item_of_renewal).collect(),
             (None, ..) => Vec::new(),
         };
         let documents = documents_of(&self.keeper, &account.id).await?;
@@ -177,6 +178,11 @@ impl Reviews {
                     // Nothing changes of itself: what is in force stays so until the partner corrects it, or the team
                     // suspends the connection.
                     ReviewSubject::Inflation { .. } => {}
+                    ReviewSubject::Renewal { intent, .. } => {
+                        if order.verdict == ReviewVerdict::Approve {
+                            self.renew(&kept.value, &intent, &notes, actor, &mut change).await?;
+                        }
+                    }
                 }
                 let (status, action) = match order.verdict {
                     ReviewVerdict::Approve => (ReviewStatus::Approved, "review.approved"),
@@ -257,6 +263,22 @@ impl Reviews {
         change.put(&kept);
         Ok(())
     }
+
+    /// Confirms anew what the review is about. What is not confirmed ends when it would have.
+    async fn renew(
+        &self,
+        review: &Review,
+        intent: &IntentId,
+        notes: &str,
+        actor: &Actor,
+        change: &mut Change,
+    ) -> Result<(), OnboardingError> {
+        let mut kept: Versioned<Connection> = self.keeper.require(review.account.as_str(), "connection").await?;
+        let note = if notes.is_empty() { format!("confirmed in review {}", review.id) } else { notes.to_owned() };
+        kept.value.renew(intent, &review.id, &note, actor, self.keeper.now())?;
+        change.put(&kept);
+        Ok(())
+    }
 }
 
 impl RecordKeeper {
@@ -327,6 +349,16 @@ fn item_of_flag(flag: &Flag) -> ChecklistItem {
     }
 }
 
+/// What was confirmed once, for a person to look at again.
+fn item_of_renewal((code, text): (&String, &String)) -> ChecklistItem {
+    ChecklistItem {
+        code: code.clone(),
+        text: text.clone(),
+        state: CheckState::ByHand,
+        detail: "look at it again and confirm it".to_owned(),
+    }
+}
+
 /// The checklist with what a person has looked at and confirms. Whether the privacy policy is there, the machine sees for
 /// itself at this very moment, and nobody's word stands for it.
 fn confirm(mut checklist: Vec<ChecklistItem>, codes: &BTreeSet<String>) -> Vec<ChecklistItem> {
@@ -362,6 +394,18 @@ fn outcome_mail(review: &Review, account: &Account, verdict: ReviewVerdict, note
         ReviewSubject::Manifest { number } => outcome(&format!("submission {number} of your manifest"), verdict),
         ReviewSubject::Drift { .. } => outcome("the change of your tools", verdict),
         ReviewSubject::Inflation { intent, inflated, .. } => results::outcome(intent, inflated, verdict),
+        ReviewSubject::Renewal { intent, items } => {
+            let codes = items.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            match verdict {
+                ReviewVerdict::Approve => {
+                    format!("what was confirmed of {intent} was looked at again and holds: {codes}.")
+                }
+                ReviewVerdict::Reject => format!(
+                    "what was confirmed of {intent} was looked at again and not confirmed: {codes}. It ends on the dates \
+                     that `intent-gateway partner status` shows, unless it is confirmed by then."
+                ),
+            }
+        }
     };
     let subject = match verdict {
         ReviewVerdict::Approve => "Your review is done: approved",
@@ -373,7 +417,9 @@ fn outcome_mail(review: &Review, account: &Account, verdict: ReviewVerdict, note
 
 fn outcome(what: &str, verdict: ReviewVerdict) -> String {
     match verdict {
-        ReviewVerdict::Approve => format!("{what} is approved. Approval alone sends no traffic."),
+        ReviewVerdict::Approve => format!(
+            "{what} is approved. Approval alone sends no traffic: `intent-gateway partner status` tells what is left to do."
+        ),
         ReviewVerdict::Reject => format!("{what} was sent back."),
     }
 }

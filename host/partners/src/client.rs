@@ -17,6 +17,7 @@ use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::partner::Partner;
+use intent_gateway_domain::partner_error::protocol;
 use intent_gateway_domain::ports::{PartnerCalls, ToolAnswer, ToolCall};
 use intent_gateway_domain::probe::Lifecycle;
 use intent_gateway_domain::progress::Progress;
@@ -29,7 +30,6 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
-use crate::answer::protocol;
 use crate::api;
 use crate::config::{PartnerClientConfig, PartnerClientError};
 use crate::exchange::ExchangeFailure;

@@ -23,12 +23,13 @@ use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::error_text::ErrorText;
 use intent_gateway_domain::limits::PARTNER_BODY_MAX_BYTES;
 use intent_gateway_domain::not_json;
+use intent_gateway_domain::partner_error::{clean, protocol};
 use intent_gateway_domain::progress::Progress;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::answer::{Answer, Message, RpcError, clean, protocol};
+use crate::answer::{Answer, Message, RpcError};
 use crate::challenge::auth_failure;
 use crate::sse::EventReader;
 use crate::wire::{SESSION_ID, Target, Wire, retry_after_ms};
@@ -300,7 +301,7 @@ async fn error_answer(
     }
     let retry_after_ms = retry_after_ms(response.headers(), SystemTime::now());
     let Ok(body) = read_body(response.into_body(), ERROR_BODY_MAX_BYTES).await else { return plain() };
-    note_error(error_text, status, &body);
+    note_error(error_text, status.as_u16(), &body);
     let Ok(Message::Answer(Answer { outcome: Err(error), .. })) = Message::<IgnoredAny>::parse(&body) else {
         return plain();
     };
@@ -325,13 +326,13 @@ pub(crate) async fn hear(response: Response<Incoming>, error_text: Option<&Error
     }
     let status = response.status();
     let body = read_body(response.into_body(), ERROR_BODY_MAX_BYTES).await.unwrap_or_default();
-    note_error(error_text, status, &body);
+    note_error(error_text, status.as_u16(), &body);
 }
 
 /// Takes down an answer that is no success.
-pub(crate) fn note_error(error_text: Option<&ErrorText>, status: StatusCode, body: &[u8]) {
+pub(crate) fn note_error(error_text: Option<&ErrorText>, status: u16, body: &[u8]) {
     if let Some(error_text) = error_text {
-        error_text.note(&format!("HTTP {}\n{}", status.as_u16(), String::from_utf8_lossy(body)));
+        error_text.note(&format!("HTTP {status}\n{}", String::from_utf8_lossy(body)));
     }
 }
 

@@ -11,6 +11,7 @@ use http::header::{HeaderName, HeaderValue};
 use http::{StatusCode, Uri};
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::limits::PROBE_CALL_TIMEOUT;
+use intent_gateway_domain::partner_error::protocol;
 use intent_gateway_domain::probe::Lifecycle;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, ServerJsonRpcMessage, ServerResult};
 use rmcp::transport::streamable_http_client::{
@@ -19,7 +20,7 @@ use rmcp::transport::streamable_http_client::{
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{Message, RpcError, protocol};
+use crate::answer::{Message, RpcError};
 use crate::exchange::{ExchangeFailure, Reply, Wanted, encode};
 use crate::wire::{Target, Wire};
 

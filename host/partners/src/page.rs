@@ -9,11 +9,11 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::limits::{PAGE_MAX_BYTES, PAGE_REDIRECTS_MAX, PAGE_TIMEOUT};
+use intent_gateway_domain::partner_error::{clean, protocol};
 use intent_gateway_domain::ports::PageFetch;
 use intent_gateway_domain::probe::FetchedPage;
 use url::Url;
 
-use crate::answer::{clean, protocol};
 use crate::client::PartnerClient;
 use crate::exchange::{broken, release};
 

@@ -14,6 +14,7 @@ use std::time::Duration;
 use http::Uri;
 use http::header::{HeaderMap, HeaderValue};
 use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::partner_error::protocol;
 use intent_gateway_domain::ports::ToolCall;
 use intent_gateway_domain::probe::{Lifecycle, PROBE_PAGES_MAX, PROBE_TOOLS_MAX};
 use rmcp::RoleClient;
@@ -29,7 +30,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{OnceCell, Semaphore};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::answer::{Message, RpcError, parse_tool_answer, protocol};
+use crate::answer::{Message, RpcError, parse_tool_answer};
 use crate::carried;
 use crate::exchange::{ExchangeFailure, Reply, Wanted, encode};
 use crate::messenger::{INITIALIZE_TIMEOUT, Messenger, Opening, initialize_timeout};

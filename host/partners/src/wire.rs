@@ -21,10 +21,10 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::partner_error::clean;
 use intent_gateway_domain::secret::Secret;
 use tower_service::Service;
 
-use crate::answer::clean;
 use crate::config::PartnerClientConfig;
 use crate::guard::{GuardedResolver, ResolveError};
 

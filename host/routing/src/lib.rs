@@ -5,6 +5,7 @@
 //! HTTP.
 
 pub mod calling;
+pub mod faults;
 pub mod following;
 pub mod forbidden;
 pub mod golive;

@@ -8,6 +8,9 @@ use intent_gateway_domain::error::CallFailure;
 const UNKNOWN_CODE: &str = "UNKNOWN_ERROR_CODE";
 /// The partner's error is text alone.
 const NO_CODE: &str = "ERROR_WITHOUT_CODE";
+/// What is wrong with an error without a code, and where the code is looked for.
+const CODE_LACKING: &str = "the error has no `platform_error_code`, in `structuredContent`, in the text as JSON, or in `data` of a \
+                       JSON-RPC error; a text alone tells callers nothing";
 /// Where the code belongs in an error of JSON-RPC.
 const CODE_AT: &str = "/error/data/platform_error_code";
 
@@ -18,7 +21,7 @@ pub(crate) fn note(failure: &CallFailure) -> Option<Violation> {
         Some(sent) => {
             (UNKNOWN_CODE, format!("`{sent}` is neither in the intent's error table nor one of the platform's codes"))
         }
-        None => (NO_CODE, "the error names no code; a text alone tells callers nothing".to_owned()),
+        None => (NO_CODE, CODE_LACKING.to_owned()),
     };
     let message = format!("{problem}; callers were told INTERNAL_ERROR. The text was: {message}");
     Some(Violation { pointer: CODE_AT.to_owned(), code: code.to_owned(), message })

@@ -16,7 +16,7 @@ use intent_gateway_domain::contract::{
     CallContext, CheckedResponse, Descriptor, Exchange, RankedOption, Refusal, Violation,
 };
 use intent_gateway_domain::endpoint::{
-    ApiMapping, Endpoint, GraphqlTool, Mappings, RequestError, RestRequest, RestTool, Scope, Template, ToolMapping,
+    ApiAnswer, ApiMapping, Endpoint, Mappings, RequestError, RestRequest, ToolMapping,
 };
 use intent_gateway_domain::error::{CallFailure, ContractError, ContractFault};
 use intent_gateway_domain::id::PartnerId;
@@ -141,55 +141,13 @@ fn read_answer(
     arguments: &Value,
     descriptor: &Descriptor,
 ) -> Result<ToolAnswer, CallFailure> {
-    let answer: Value = serde_json::from_str(trial.answer)
+    let body: Value = serde_json::from_str(trial.answer)
         .map_err(|error| CallFailure::Protocol(not_json::describe(not_json::kind(trial.answer), &error)))?;
-    let (response, failure, body) = match tool {
-        ToolMapping::Rest(tool) => (&tool.response, rest_failure(tool, trial.status, &answer), Some(&answer)),
-        ToolMapping::Graphql(tool) => {
-            let data = answer.get("data").filter(|data| data.is_object());
-            (&tool.response, graphql_failure(tool, trial.status, &answer), data)
-        }
-    };
-    if let Some(failure) = failure {
-        return Err(failure.under(descriptor));
+    let answer = ApiAnswer { status: trial.status, body: Some(body), retry_after_ms: None, sign_in: None };
+    match tool.failure(&answer) {
+        Some(failure) => Err(failure.under(descriptor)),
+        None => Ok(tool.payload(arguments, &answer)?.into()),
     }
-    let body =
-        body.ok_or_else(|| CallFailure::Protocol("a GraphQL answer with neither `data` nor `errors`".to_owned()))?;
-    fill(response, &Scope { arguments, answer: body })
-}
-
-fn fill(response: &Template, scope: &Scope<'_>) -> Result<ToolAnswer, CallFailure> {
-    let (payload, unmapped) = response.render_items(scope).map_err(|error| CallFailure::Payload(error.to_string()))?;
-    Ok(ToolAnswer { text: payload.unwrap_or(Value::Null).to_string(), unmapped })
-}
-
-/// The failure that an answer of a REST API reports, as far as its mapping says so.
-fn rest_failure(tool: &RestTool, status: u16, answer: &Value) -> Option<CallFailure> {
-    let is_success = (200..300).contains(&status);
-    let code = if is_success { tool.errors.by_own_code(answer) } else { tool.errors.platform_code(status, answer) };
-    match code {
-        Some(code) => Some(platform(code, tool.errors.message(answer))),
-        None => (!is_success).then_some(CallFailure::HttpStatus(status)),
-    }
-}
-
-fn graphql_failure(tool: &GraphqlTool, status: u16, answer: &Value) -> Option<CallFailure> {
-    let Some(error) = answer["errors"].get(0) else {
-        return (!(200..300).contains(&status)).then_some(CallFailure::HttpStatus(status));
-    };
-    let message = tool.errors.message(error);
-    Some(match tool.errors.platform_code(status, error) {
-        Some(code) => platform(code, message),
-        None => {
-            let (sent, message) = (tool.errors.own_code(error), message.unwrap_or_default().to_owned());
-            CallFailure::UnknownCode { sent, message }
-        }
-    })
-}
-
-fn platform(code: &str, message: Option<&str>) -> CallFailure {
-    let message = message.unwrap_or_default().to_owned();
-    CallFailure::Platform { code: code.to_owned(), message, field: None }
 }
 
 /// What the contract says of the payload.

@@ -9,7 +9,7 @@ use intent_gateway_domain::contract::*;
 use intent_gateway_domain::error::{CallFailure, ContractError, ContractFault};
 use intent_gateway_domain::findings::Severity;
 use intent_gateway_domain::golive::*;
-use intent_gateway_domain::partner::Partner;
+use intent_gateway_domain::partner::{Partner, PriceRange};
 use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_routing::golive::*;
 use intent_gateway_testing::clock::TestClock;
@@ -36,7 +36,7 @@ fn declared(check: RequirementCheck, p95_ms: u32) -> Descriptor {
         Tool { latency: latency(4_000), ..tool("book_thing", ToolRole::Create, 0, 0) },
     ];
     declared.vocabularies = vec![Vocabulary { name: "kind".into(), values: vec!["red".into(), "blue".into()] }];
-    declared.go_live = vec![Requirement { code: "ASKED".into(), text: "It holds.".into(), check }];
+    declared.go_live = vec![Requirement { code: "ASKED".into(), text: "It holds.".into(), check, valid_days: None }];
     declared
 }
 
@@ -406,6 +406,23 @@ fn a_report_says_which_rule_dropped_which_option_and_by_what() {
     let long = sample.found[2].excerpt.as_deref().expect("shown");
     assert_eq!((long.chars().count(), long.ends_with('…')), (200, true));
     assert_eq!(sample.found[3].excerpt, None, "a finding on the whole option has no excerpt of it");
+}
+
+/// A partner learns of a price outside its manifest's range before users do; it does not fail the check.
+#[test]
+fn a_price_outside_the_range_is_shown() {
+    let mut partner = partner("alpha", &[INTENT]);
+    partner.listings[0].prices = Some(PriceRange { min: 100.into(), max: 900.into() });
+    let calls = Arc::new(ScriptedPartners::default());
+    calls.reply_with("alpha", |call, _| reply(call));
+    let runner = GoLiveRunner { calls, clock: TestClock::at(NOW_MS), timeout: Duration::from_secs(1) };
+    let request = json!({"offer": [{"id": "1", "price_inr": 99}, {"id": "2", "price_inr": 100}]}).to_string();
+    let contract = Arc::new(contract(declared(depth(&[("options", "", 1)], None), EASY_MS)));
+    let report = block_on(runner.run(Arc::new(partner), contract, &[request], &[])).expect("checked");
+    let found: Vec<_> = report.samples[0].found.iter().map(|one| (one.option, &*one.violation.code)).collect();
+    assert_eq!(found, [(Some(0), "PRICE_OUT_OF_RANGE")]);
+    assert_eq!(report.samples[0].found[0].excerpt.as_deref(), Some("99"));
+    assert!(report.passed());
 }
 
 #[test]

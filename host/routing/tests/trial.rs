@@ -135,6 +135,10 @@ fn what_fails_is_told_as_callers_would_be() {
     assert_eq!(code(search(404, &json!({}))).as_deref(), Some("THING_GONE"));
     assert_eq!(code(search(418, &json!({}))).as_deref(), Some("INTERNAL_ERROR"), "no code of the intent");
     assert_eq!(code(search(500, &json!({}))).as_deref(), Some("PARTNER_HTTP_ERROR"));
+    assert_eq!(code(search(429, &json!({}))).as_deref(), Some("RATE_LIMITED"));
+    assert_eq!(code(search(401, &json!({}))).as_deref(), Some("INVALID_AUTH"));
+    let named = json!({"error": {"platform_error_code": "THING_GONE", "platform_field": "id"}});
+    assert_eq!(code(search(500, &named)).as_deref(), Some("THING_GONE"), "its own word says more than the status");
     let pasted = |text: &str| {
         let report = try_it(&rest(), SEARCH, &json!({"city": "Pune"}), 200, text).expect("tried");
         report.failure.expect("no JSON").to_string()
@@ -169,6 +173,8 @@ fn a_graphql_api_is_tried_alike() {
     let error = json!({"errors": [{"message": "why", "extensions": {"code": "FULL"}}]});
     let unknown = CallFailure::UnknownCode { sent: Some("FULL".to_owned()), message: "why".to_owned() };
     assert_eq!(search(error).failure, Some(unknown));
+    let sign_in = json!({"errors": [{"message": "who are you", "extensions": {"code": "UNAUTHENTICATED"}}]});
+    assert_eq!(search(sign_in).failure, Some(CallFailure::Unauthorized));
     assert_eq!(search(json!({})).failure.expect("nothing").code(), "PARTNER_PROTOCOL_ERROR");
 }
 

@@ -1,5 +1,5 @@
 //! Whether a compiled component is a contract of this interface: what it exports, and that it imports
-//! nothing beyond closed WASI.
+//! nothing beyond `faults` and closed WASI.
 
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, ComponentExportIndex};
@@ -9,6 +9,8 @@ use crate::failure::LoadError;
 
 /// Package and name of the interface, without its version.
 const INTERFACE: &str = "intent-gateway:contract/contract";
+/// Package and name of the interface by which a contract says why it failed, without its version.
+const FAULTS: &str = "intent-gateway:contract/faults";
 /// Version of the interface that this gateway runs. A contract built for an older minor version lacks what came
 /// later, and is told which function; a newer one only brings more than is used.
 const VERSION: semver::Version = semver::Version::new(1, 0, 0);
@@ -43,16 +45,27 @@ impl Exports {
     }
 }
 
+/// The name under which `faults` is linked. Components that were built for another minor version find it too.
+pub(crate) fn faults_name() -> String {
+    format!("{FAULTS}@{VERSION}")
+}
+
 /// Whether the component needs WASI.
 pub(crate) fn imports(engine: &Engine, component: &Component) -> Result<bool, LoadError> {
-    let mut any = false;
+    let mut with_wasi = false;
     for (name, _) in component.component_type().imports(engine.wasmtime()) {
-        if !LINKED_WASI.iter().any(|package| name.starts_with(package)) {
+        if LINKED_WASI.iter().any(|package| name.starts_with(package)) {
+            with_wasi = true;
+        } else if !name.split_once('@').is_some_and(|(interface, version)| interface == FAULTS && fits(version)) {
             return Err(LoadError::ForbiddenImport(name.to_owned()));
         }
-        any = true;
     }
-    Ok(any)
+    Ok(with_wasi)
+}
+
+/// Whether a version of the interface is one that this gateway runs.
+fn fits(version: &str) -> bool {
+    semver::Version::parse(version).is_ok_and(|version| version.major == VERSION.major)
 }
 
 /// Finds the interface and its functions.
@@ -87,7 +100,7 @@ fn interface_name(engine: &Engine, component: &Component) -> Result<String, Load
         if interface != INTERFACE {
             continue;
         }
-        if semver::Version::parse(version).is_ok_and(|version| version.major == VERSION.major) {
+        if fits(version) {
             return Ok(name.to_owned());
         }
         other = Some(name.to_owned());

@@ -20,6 +20,9 @@ const WASM_MAGIC: &[u8] = b"\0asm";
 const COMPONENT_LAYER: &[u8] = &[0x0d, 0, 1, 0];
 /// How much longer than its deadline a call with WASI may take by the clock.
 const WASI_WAIT_FACTOR: u32 = 4;
+/// What wasmtime says before the number of bytes, of a memory that is too large from the start. The error's type is private,
+/// so its text is all there is; `tests/loading.rs` notices if it changes, and until then the text is told as it is.
+const MEMORY_AT_START: &str = "memory has a minimum byte size of ";
 /// First bytes of the ELF images that wasmtime compiles to.
 const ELF_MAGIC: &[u8] = b"\x7fELF";
 
@@ -50,7 +53,18 @@ fn recognise(bytes: &[u8]) -> Result<(), LoadError> {
 /// Compiles a component. Takes from milliseconds to many seconds of one core: not for a serving thread.
 pub(crate) fn compile(engine: &Engine, bytes: &[u8]) -> Result<Component, LoadError> {
     recognise(bytes)?;
-    Component::from_binary(engine.wasmtime(), bytes).map_err(|error| LoadError::Compile(error.into()))
+    let max = engine.config().memory_max_bytes;
+    Component::from_binary(engine.wasmtime(), bytes).map_err(|error| match memory_at_start(&error) {
+        Some(bytes) => LoadError::MemoryAtStart { bytes, max },
+        None => LoadError::Compile(error.into()),
+    })
+}
+
+/// With how much memory a component would start that was not compiled for that.
+fn memory_at_start(error: &wasmtime::Error) -> Option<u64> {
+    let text = format!("{error:#}");
+    let (_, behind) = text.split_once(MEMORY_AT_START)?;
+    behind.split(' ').next()?.parse().ok()
 }
 
 impl ContractComponent {

@@ -38,7 +38,7 @@ pub struct SandboxConfig {
     pub wait_max_ms: u64,
     /// Faults in a row after which a version is taken out for the last good one.
     pub faults_before_rollback: u32,
-    /// Loaded versions kept for each intent, the live one included.
+    /// Loaded versions kept for each intent, the live one and the one to go back to included.
     pub versions_kept_per_intent: usize,
 }
 

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use crate::bindings as wit;
 use crate::convert;
 use crate::golive;
+use crate::instance::shorten;
 
 /// How far a sum of weights may lie from 1: the rounding of some dozens of additions.
 const WEIGHT_SUM_TOLERANCE: f64 = 1e-9;
@@ -142,6 +143,11 @@ fn search(shape: &wit::SearchShape, tools: &[wit::Tool], problems: &mut Problems
     }
     problems.unless(!shape.options_key.is_empty(), || "`search.options-key` is empty".to_owned());
     problems.unless(!shape.id_key.is_empty(), || "`search.id-key` is empty".to_owned());
+    if let Some(pointer) = &shape.price_pointer {
+        problems.unless(pointer.starts_with('/'), || {
+            format!("`search.price-pointer` is `{pointer}`; expected a JSON Pointer, which starts with /")
+        });
+    }
     let most = u32::try_from(OPTIONS_READ_MAX).unwrap_or(u32::MAX);
     problems.unless((1..=most).contains(&shape.max_options), || {
         format!("`search.max-options` is {}; expected 1 to {most}", shape.max_options)
@@ -251,11 +257,17 @@ fn errors(descriptor: &wit::Descriptor, problems: &mut Problems) {
 fn cues(cues: &[String], problems: &mut Problems) {
     problems.unless(!cues.is_empty(), || "there are no cues: `classify` would never be asked".to_owned());
     problems.unless(cues.len() <= CUES_MAX, || format!("there are {} cues; expected at most {CUES_MAX}", cues.len()));
-    for cue in cues.iter().take(CUES_MAX) {
+    for (number, cue) in (1..).zip(cues.iter().take(CUES_MAX)) {
         problems.unless(cue.chars().any(char::is_alphanumeric) && cue.len() <= CUE_MAX_BYTES, || {
-            format!("a cue has {} bytes; expected a letter or digit, and 1 to {CUE_MAX_BYTES} bytes", cue.len())
+            let (shown, bytes) = (shorten(cue), cue.len());
+            format!(
+                "cue {number} is `{shown}`, of {bytes} bytes; expected a letter or digit in it, and 1 to {CUE_MAX_BYTES} \
+                 bytes"
+            )
         });
-        problems.unless(cue.to_lowercase() == *cue, || format!("cue `{cue}` is not in lower case"));
+        problems.unless(cue.to_lowercase() == *cue, || {
+            format!("cue `{}` is not in lower case, in which utterances are searched", shorten(cue))
+        });
     }
 }
 
@@ -306,6 +318,7 @@ fn convert_search(shape: wit::SearchShape) -> domain::SearchShape {
         tool: shape.tool,
         options_key: shape.options_key,
         id_key: shape.id_key,
+        price_pointer: shape.price_pointer,
         max_options: shape.max_options,
         empty_code: shape.empty_code,
         gone_code: shape.gone_code,
@@ -449,6 +462,8 @@ mod tests {
         for unfit in ["", " ", "-/-", &"a".repeat(CUE_MAX_BYTES + 1)] {
             assert!(named(unfit)[0].contains("expected a letter or digit"), "{unfit}");
         }
+        let second = found(&["car".to_owned(), "-".to_owned()]);
+        assert!(second[0].starts_with("cue 2 is `-`, of 1 bytes"), "{second:?}");
         let many = |count: usize| (0..count).map(|number| format!("cue {number}")).collect::<Vec<_>>();
         assert_eq!(found(&many(CUES_MAX)), [] as [String; 0]);
         assert!(found(&many(CUES_MAX + 1))[0].starts_with("there are 501 cues"));

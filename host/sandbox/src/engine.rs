@@ -14,7 +14,7 @@ use wasmtime::component::Linker;
 use wasmtime::{Config, Enabled, OptLevel, PoolingAllocationConfig};
 
 use crate::config::{InvalidConfig, SandboxConfig};
-use crate::instance::Guest;
+use crate::instance::{self, Guest};
 
 /// Period of the epoch, the grain of deadlines and of yielding.
 pub(crate) const EPOCH_PERIOD: Duration = Duration::from_millis(1);
@@ -68,7 +68,7 @@ pub struct Engine {
 
 struct EngineState {
     wasmtime: wasmtime::Engine,
-    /// For components without imports.
+    /// For components that ask for nothing but `faults`, if that.
     bare: Linker<Guest>,
     /// For components that ask for WASI.
     wasi: Linker<Guest>,
@@ -88,8 +88,9 @@ impl Engine {
     pub fn new(config: &SandboxConfig) -> Result<Self, EngineError> {
         config.validate()?;
         let wasmtime = wasmtime::Engine::new(&wasmtime_config(config)).map_err(|e| EngineError::Wasmtime(e.into()))?;
-        let bare = Linker::new(&wasmtime);
-        let mut wasi = Linker::new(&wasmtime);
+        let mut bare = Linker::new(&wasmtime);
+        instance::link_faults(&mut bare).map_err(|e| EngineError::Wasmtime(e.into()))?;
+        let mut wasi = bare.clone();
         wasmtime_wasi::p2::add_to_linker_async(&mut wasi).map_err(|e| EngineError::Wasmtime(e.into()))?;
         let permits = usize::try_from(config.max_concurrent_instances).unwrap_or(Semaphore::MAX_PERMITS);
         Ok(Self {

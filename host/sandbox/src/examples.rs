@@ -25,6 +25,8 @@ const NOW_MS: u64 = 1_767_225_600_000;
 const LOCALE: &str = "en-IN";
 /// From this score on a contract claims an utterance.
 const CLAIMED_FROM: f64 = 0.5;
+/// Places that the message on an example names, of those where something was found.
+const FOUND_TOLD_MAX: usize = 20;
 /// The functions each of which needs an example.
 const FUNCTIONS: [&str; 5] = ["classify", "check-request", "evaluate", "check-response", "check-completion"];
 
@@ -159,9 +161,9 @@ pub(crate) async fn one(contract: &LoadedContract, example: &Example) -> Result<
         expected: Wording { accepted: expected.accepted, codes: &expected.codes, order: &expected.order }.to_string(),
         got,
     };
-    let outcome = outcome(contract, example.call()).await.map_err(|fault| failed(fault.to_string()))?;
+    let outcome = outcome(contract, example.call()).await.map_err(|fault| failed(fault.explain()))?;
     let holds = outcome.accepted == expected.accepted
-        && expected.codes.iter().all(|code| outcome.codes.contains(code))
+        && expected.codes.iter().all(|code| outcome.found.iter().any(|found| found.code == *code))
         && (expected.order.is_empty() || outcome.order == expected.order);
     if holds { Ok(()) } else { Err(failed(outcome.to_string())) }
 }
@@ -170,13 +172,34 @@ pub(crate) async fn one(contract: &LoadedContract, example: &Example) -> Result<
 #[derive(Default)]
 struct ExampleOutcome {
     accepted: bool,
-    codes: Vec<String>,
+    found: Vec<Found>,
     order: Vec<String>,
+}
+
+/// A code, and the place in the document that it was found at; none for codes of the whole.
+struct Found {
+    code: String,
+    pointer: Option<String>,
+}
+
+impl Found {
+    fn whole(code: String) -> Self {
+        Self { code, pointer: None }
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.pointer.as_deref() {
+            None | Some("") => f.write_str(&self.code),
+            Some(pointer) => write!(f, "{} at {pointer}", self.code),
+        }
+    }
 }
 
 impl ExampleOutcome {
     fn passed<'a>(findings: impl IntoIterator<Item = &'a Violation>) -> Self {
-        Self { accepted: true, codes: codes(findings), order: Vec::new() }
+        Self { accepted: true, found: list_found(findings), order: Vec::new() }
     }
 
     /// A refusal is an outcome; a fault is not.
@@ -185,16 +208,18 @@ impl ExampleOutcome {
             Ok(outcome) => Ok(outcome),
             Err(ContractError::Fault(fault)) => Err(fault),
             Err(ContractError::Refused(refusal)) => {
-                let mut codes = codes(&refusal.violations);
-                codes.push(refusal.code);
-                Ok(Self { accepted: false, codes, order: Vec::new() })
+                let mut found = list_found(&refusal.violations);
+                found.push(Found::whole(refusal.code));
+                Ok(Self { accepted: false, found, order: Vec::new() })
             }
         }
     }
 }
 
-fn codes<'a>(violations: impl IntoIterator<Item = &'a Violation>) -> Vec<String> {
-    violations.into_iter().map(|violation| violation.code.clone()).collect()
+fn list_found<'a>(violations: impl IntoIterator<Item = &'a Violation>) -> Vec<Found> {
+    let found =
+        |violation: &Violation| Found { code: violation.code.clone(), pointer: Some(violation.pointer.clone()) };
+    violations.into_iter().map(found).collect()
 }
 
 async fn outcome(contract: &LoadedContract, call: ExampleCall<'_>) -> Result<ExampleOutcome, ContractFault> {
@@ -222,7 +247,7 @@ async fn outcome(contract: &LoadedContract, call: ExampleCall<'_>) -> Result<Exa
             let checked = contract.check_response_in(lane, &context, exchange).await;
             ExampleOutcome::of(checked.map(|response| {
                 let mut outcome = ExampleOutcome::passed(&response.findings);
-                outcome.codes.extend(response.advisory);
+                outcome.found.extend(response.advisory.map(Found::whole));
                 outcome
             }))
         }
@@ -263,7 +288,11 @@ impl fmt::Display for Wording<'_> {
 
 impl fmt::Display for ExampleOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Wording { accepted: self.accepted, codes: &self.codes, order: &self.order }.fmt(f)
+        let mut codes: Vec<String> = self.found.iter().take(FOUND_TOLD_MAX).map(Found::to_string).collect();
+        if let Some(more) = self.found.len().checked_sub(FOUND_TOLD_MAX).filter(|more| *more > 0) {
+            codes.push(format!("and {more} more"));
+        }
+        Wording { accepted: self.accepted, codes: &codes, order: &self.order }.fmt(f)
     }
 }
 
@@ -296,5 +325,22 @@ mod tests {
         assert_eq!(sample(&all[..3]), None);
         let options = vec!["a".to_owned(), "b".to_owned()];
         assert_eq!(sample(&all), Some(SearchSample { request: "4".to_owned(), options }));
+    }
+
+    #[test]
+    fn what_came_out_is_told_with_its_places() {
+        let violation = |pointer: &str, code: &str| Violation {
+            pointer: pointer.to_owned(),
+            code: code.to_owned(),
+            message: "It is wrong.".to_owned(),
+        };
+        let found = [violation("/kind", "NOT_IN_VOCABULARY"), violation("", "WRONG_TYPE")];
+        let outcome = ExampleOutcome { accepted: false, ..ExampleOutcome::passed(&found) };
+        assert_eq!(outcome.to_string(), "refused with NOT_IN_VOCABULARY at /kind, WRONG_TYPE");
+        let many: Vec<_> = (0..25).map(|number| violation(&format!("/{number}"), "COLD")).collect();
+        let text = ExampleOutcome::passed(&many).to_string();
+        assert!(text.starts_with("accepted with COLD at /0, ") && text.ends_with("/19, and 5 more"), "{text}");
+        let ranked = ExampleOutcome { order: vec!["a".to_owned()], ..ExampleOutcome::passed(&[]) };
+        assert_eq!(ranked.to_string(), "accepted in the order a");
     }
 }

@@ -32,8 +32,22 @@ pub enum LoadError {
     /// It does not validate, or needs more than an instance may have.
     #[error("the component does not compile")]
     Compile(#[source] Cause),
+    /// It starts with more memory than an instance may have.
+    #[error(
+        "the component starts with {bytes} bytes of memory, and an instance has at most {max}; make its constant data smaller, \
+         or build it with less memory to begin with"
+    )]
+    MemoryAtStart {
+        /// What it starts with.
+        bytes: u64,
+        /// The bound.
+        max: usize,
+    },
     /// It was built for another version of the contract interface.
-    #[error("the component exports `{found}`; this gateway runs `{expected}`")]
+    #[error(
+        "the component exports `{found}`; this gateway runs `{expected}`: build it against the interface of this gateway's \
+         release (wit/contract.wit)"
+    )]
     AbiMismatch {
         /// What it exports.
         found: String,
@@ -41,7 +55,10 @@ pub enum LoadError {
         expected: String,
     },
     /// Something that every contract exports is not there.
-    #[error("the component does not export `{0}`")]
+    #[error(
+        "the component does not export `{0}`; a contract exports the whole interface of wit/contract.wit, in Rust by \
+         `contract_sdk::export!`"
+    )]
     MissingExport(String),
     /// A function is there with other types.
     #[error("the exported function `{function}` has the wrong type")]
@@ -53,10 +70,13 @@ pub enum LoadError {
         cause: Cause,
     },
     /// It wants something that no contract may have.
-    #[error("the component imports `{0}`, which no contract may")]
+    #[error(
+        "the component imports `{0}`, which no contract may; take out what needs it: a contract has its arguments and \
+         nothing else"
+    )]
     ForbiddenImport(String),
     /// `describe` failed.
-    #[error("`describe` failed")]
+    #[error("`describe` failed{}", said(.0))]
     Describe(#[source] ContractFault),
     /// What `describe` returned breaks the rules.
     #[error("the descriptor is not valid: {}", list_problems(.0))]
@@ -65,13 +85,13 @@ pub enum LoadError {
     #[error("the version may not follow the one that is loaded")]
     Succession(#[from] SuccessionError),
     /// `examples` failed.
-    #[error("`examples` failed")]
+    #[error("`examples` failed{}", said(.0))]
     Examples(#[source] ContractFault),
     /// There is no example for a function.
     #[error("there is no example for `{0}`; each function needs one")]
     ExampleMissing(&'static str),
     /// There are more examples than are run.
-    #[error("there are {count} examples; at most {max} are run")]
+    #[error("there are {count} examples; at most {max} are run, so take some out")]
     TooManyExamples {
         /// How many.
         count: usize,
@@ -79,7 +99,7 @@ pub enum LoadError {
         max: usize,
     },
     /// The examples took too long together.
-    #[error("the examples took more than {0} s together")]
+    #[error("the examples took more than {0} s together; take some out, or make them smaller")]
     ExamplesTooSlow(u64),
     /// An example came out otherwise than it says.
     #[error("example `{name}`: expected {expected}, got {got}")]
@@ -104,7 +124,7 @@ impl LoadError {
             Self::Unreadable(_) => "COMPONENT_UNREADABLE",
             Self::NotAComponent(_) => "NOT_A_COMPONENT",
             Self::CompiledInput => "COMPILED_INPUT_REFUSED",
-            Self::Compile(_) => "COMPILE_FAILED",
+            Self::Compile(_) | Self::MemoryAtStart { .. } => "COMPILE_FAILED",
             Self::AbiMismatch { .. } => "ABI_MISMATCH",
             Self::MissingExport(_) => "MISSING_EXPORT",
             Self::ExportType { .. } => "EXPORT_TYPE_MISMATCH",
@@ -119,6 +139,11 @@ impl LoadError {
             Self::Broken(_) => PlatformCode::InternalError.as_str(),
         }
     }
+}
+
+/// What the contract said of its fault, as the middle of a message: the fault itself is the cause and comes behind it.
+fn said(fault: &ContractFault) -> String {
+    fault.told().map_or_else(String::new, |told| format!(", saying {told}"))
 }
 
 fn list_problems(problems: &[String]) -> String {

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use intent_gateway_domain::contract as domain;
 use intent_gateway_domain::golive::PLATFORM_CODES;
+use intent_gateway_domain::limits::CONFIRMATION_DAYS;
 
 use crate::bindings as wit;
 use crate::descriptor::Problems;
@@ -19,6 +20,8 @@ const WINDOW_MAX_HOURS: u32 = 366 * 24;
 /// The names that requirements may use.
 pub(crate) struct Names<'a> {
     tools: HashSet<&'a str>,
+    /// The tool that the host calls itself.
+    search: &'a str,
     vocabularies: HashSet<&'a str>,
     /// Codes of the rules for options.
     rules: HashSet<&'a str>,
@@ -30,6 +33,7 @@ impl<'a> Names<'a> {
         let rules = descriptor.rules.iter().filter(|rule| rule.judged == wit::Judged::Option);
         Self {
             tools: descriptor.tools.iter().map(|tool| tool.name.as_str()).collect(),
+            search: &descriptor.search.tool,
             vocabularies: descriptor.vocabularies.iter().map(|vocabulary| vocabulary.name.as_str()).collect(),
             rules: rules.map(|rule| rule.code.as_str()).collect(),
         }
@@ -48,14 +52,16 @@ pub(crate) fn checked(
     let mut seen = HashSet::new();
     let mut converted = Vec::new();
     for requirement in requirements.iter().take(REQUIREMENTS_MAX) {
-        let wit::Requirement { code, text, check } = requirement;
+        let wit::Requirement { code, text, check, valid_days } = requirement;
         let mut one = Requirement { names, code, problems: &mut *problems };
         one.unless(is_code(code), "has no code in UPPER_SNAKE_CASE");
         one.unless(seen.insert(code), "occurs twice");
         one.unless(!PLATFORM_CODES.contains(&code.as_str()), "has a code of the platform's own");
         one.unless(!text.trim().is_empty(), "says nothing");
         if let Some(check) = one.check(check) {
-            converted.push(domain::Requirement { code: code.clone(), text: text.clone(), check });
+            one.check_validity(*valid_days, &check);
+            let (code, text) = (code.clone(), text.clone());
+            converted.push(domain::Requirement { code, text, check, valid_days: *valid_days });
         }
     }
     converted
@@ -86,6 +92,16 @@ impl Requirement<'_> {
     fn unless(&mut self, holds: bool, problem: &str) {
         let code = self.code;
         self.problems.unless(holds, || format!("go-live requirement `{code}` {problem}"));
+    }
+
+    /// For how long a confirmation holds is said of what is confirmed alone.
+    fn check_validity(&mut self, valid_days: Option<u32>, check: &domain::RequirementCheck) {
+        let Some(days) = valid_days else { return };
+        let (least, most) = (CONFIRMATION_DAYS.start(), CONFIRMATION_DAYS.end());
+        let within = CONFIRMATION_DAYS.contains(&days);
+        self.unless(within, &format!("lets a confirmation hold for {days} days; expected {least} to {most}"));
+        let for_people = check.is_for_people(self.names.search);
+        self.unless(for_people, "lets a confirmation hold for a time, and nobody confirms it");
     }
 
     fn check(&mut self, check: &wit::RequirementCheck) -> Option<domain::RequirementCheck> {
@@ -190,12 +206,13 @@ mod tests {
     }
 
     fn requirement(code: &str, check: wit::RequirementCheck) -> wit::Requirement {
-        wit::Requirement { code: code.to_owned(), text: "It holds.".to_owned(), check }
+        wit::Requirement { code: code.to_owned(), text: "It holds.".to_owned(), check, valid_days: None }
     }
 
     fn convert_requirements(requirements: &[wit::Requirement]) -> (Vec<domain::Requirement>, Vec<String>) {
         let set = |name| HashSet::from([name]);
-        let names = Names { tools: set("search_things"), vocabularies: set("kind"), rules: set("COLD") };
+        let tools = HashSet::from(["search_things", "book_thing"]);
+        let names = Names { tools, search: "search_things", vocabularies: set("kind"), rules: set("COLD") };
         let mut problems = Problems::default();
         let converted = checked(requirements, &names, &mut problems);
         (converted, problems.0)
@@ -257,7 +274,8 @@ mod tests {
         assert_eq!(json[2]["check"]["handles"]["occasions"][0]["test"], serde_json::json!({"equals": {"a": 1}}));
         assert_eq!(json[2]["check"]["handles"]["occasions"][2]["test"], serde_json::json!({"above": -0.5}));
         assert_eq!(json[3]["check"], serde_json::json!({"within_latency": "search_things"}));
-        assert_eq!(json[4], serde_json::json!({"code": "E", "text": "It holds.", "check": "by_hand"}));
+        let by_hand = serde_json::json!({"code": "E", "text": "It holds.", "check": "by_hand", "valid_days": null});
+        assert_eq!(json[4], by_hand);
     }
 
     #[test]
@@ -287,6 +305,29 @@ mod tests {
         assert_eq!(problem(occasion("one", "/x", includes)), "tests for ``, which is no JSON");
         let latency = wit::RequirementCheck::WithinLatency("find_things".to_owned());
         assert_eq!(problem(latency), "names the tool `find_things`, which there is not");
+    }
+
+    #[test]
+    fn a_time_is_stated_for_what_people_confirm_and_is_bounded() {
+        let stated = |check: wit::RequirementCheck, days: u32| {
+            let one = wit::Requirement { valid_days: Some(days), ..requirement("A", check) };
+            let (converted, problems) = convert_requirements(&[one]);
+            (converted[0].valid_days, problems.join("; ").replace("go-live requirement `A` ", ""))
+        };
+        for days in [31, 90, 3_660] {
+            assert_eq!(stated(wit::RequirementCheck::ByHand, days), (Some(days), String::new()));
+        }
+        let booking = || wit::RequirementCheck::WithinLatency("book_thing".to_owned());
+        assert_eq!(stated(booking(), 365), (Some(365), String::new()), "people measure it");
+        for days in [0, 30, 3_661] {
+            let problem = format!("lets a confirmation hold for {days} days; expected 31 to 3660");
+            assert_eq!(stated(wit::RequirementCheck::ByHand, days).1, problem);
+        }
+        let nobody = "lets a confirmation hold for a time, and nobody confirms it";
+        let search = wit::RequirementCheck::WithinLatency("search_things".to_owned());
+        for check in [search, covers("/kind", "kind"), handles(&[], &["COLD"]), depth(&[("things", "", 1)], None)] {
+            assert_eq!(stated(check, 365).1, nobody);
+        }
     }
 
     #[test]

@@ -4,9 +4,12 @@
 use std::time::Duration;
 
 use intent_gateway_domain::error::ContractFault;
-use wasmtime::{PoolConcurrencyLimitError, ResourceLimiter, Store, Trap, UpdateDeadline};
+use intent_gateway_domain::faults::Told;
+use wasmtime::component::{Linker, WasmStr};
+use wasmtime::{PoolConcurrencyLimitError, ResourceLimiter, Store, StoreContextMut, Trap, UpdateDeadline};
 use wasmtime_wasi::{WasiCtxView, WasiView};
 
+use crate::abi;
 use crate::engine::{EPOCH_PERIOD, Engine, MEMORIES_MAX, TABLE_ELEMENTS_MAX, TABLES_MAX};
 use crate::wasi::Wasi;
 
@@ -14,6 +17,8 @@ use crate::wasi::Wasi;
 const TICKS_PER_SLICE: u64 = 5;
 /// Characters of a fault's text that callers see.
 const FAULT_TEXT_MAX_CHARS: usize = 200;
+/// What wasmtime puts before the kind of a trap.
+const TRAP_PREFIX: &str = "wasm trap: ";
 /// What wasmtime says when lifting a result would exceed the budget set with `set_hostcall_fuel`. The error's
 /// type is private, so its text is all there is; `tests/hostile.rs` notices if it changes, and until then such a
 /// result is reported as invalid output instead.
@@ -23,6 +28,38 @@ const OUTPUT_BUDGET_EXHAUSTED: &str = "fuel allocated for hostcalls has been exh
 pub(crate) struct Guest {
     caps: Caps,
     wasi: Option<Box<Wasi>>,
+    /// What it said of a fault, once.
+    told: Option<Box<Told>>,
+}
+
+impl Guest {
+    /// What it said before it trapped: by `faults`, or on standard error, where a language's runtime writes it.
+    fn told(&self) -> Option<Box<Told>> {
+        self.told.clone().or_else(|| {
+            let written = self.wasi.as_ref()?.written();
+            let told = Told::new(&String::from_utf8_lossy(&written), None);
+            (!told.message.is_empty()).then(|| Box::new(told))
+        })
+    }
+}
+
+/// Links the interface `faults`. Its one function takes down what a guest says, the first time; a text larger than what
+/// a guest may return at all fails the call like such a return.
+pub(crate) fn link_faults(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    linker.instance(&abi::faults_name())?.func_wrap(
+        "report",
+        |mut store: StoreContextMut<'_, Guest>, (message, place): (WasmStr, Option<WasmStr>)| -> wasmtime::Result<()> {
+            if store.data().told.is_none() {
+                let told = {
+                    let message = message.to_str(&store)?;
+                    let place = place.as_ref().map(|place| place.to_str(&store)).transpose()?;
+                    Told::new(&message, place.as_deref())
+                };
+                store.data_mut().told = Some(Box::new(told));
+            }
+            Ok(())
+        },
+    )
 }
 
 impl WasiView for Guest {
@@ -72,6 +109,7 @@ pub(crate) fn store(engine: &Engine, with_wasi: bool, deadline: Duration) -> Sto
     let guest = Guest {
         caps: Caps { memory_max_bytes: config.memory_max_bytes, refused: false },
         wasi: with_wasi.then(|| Box::new(Wasi::closed())),
+        told: None,
     };
     let mut store = Store::new(engine.wasmtime(), guest);
     store.limiter(|guest| &mut guest.caps);
@@ -108,14 +146,19 @@ pub(crate) fn fault(error: &wasmtime::Error, store: &Store<Guest>, deadline: Dur
             return ContractFault::DeadlineExceeded(u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX));
         }
         Some(_) if refused => return ContractFault::OutOfMemory(memory_max_bytes),
-        Some(trap) => return ContractFault::Trap(shorten(&trap.to_string())),
+        Some(trap) => {
+            let text = trap.to_string();
+            // That it is a trap, the fault's own text says.
+            let cause = shorten(text.strip_prefix(TRAP_PREFIX).unwrap_or(&text));
+            return ContractFault::Trap { cause, told: store.data().told() };
+        }
         None => {}
     }
     if error.is::<PoolConcurrencyLimitError>() {
         return ContractFault::Busy(0);
     }
     if error.is::<wasmtime_wasi::I32Exit>() {
-        return ContractFault::Trap("it asked to exit".to_owned());
+        return ContractFault::Trap { cause: "it asked to exit".to_owned(), told: store.data().told() };
     }
     if refused {
         return ContractFault::OutOfMemory(memory_max_bytes);
@@ -133,5 +176,107 @@ pub(crate) fn shorten(text: &str) -> String {
     match line.char_indices().nth(FAULT_TEXT_MAX_CHARS) {
         Some((end, _)) => format!("{}...", &line[..end]),
         None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use intent_gateway_domain::error::ContractFault;
+    use wasmtime::component::Component;
+
+    use crate::abi::Exports;
+    use crate::component::ContractComponent;
+    use crate::config::SandboxConfig;
+    use crate::engine::{Engine, Lane};
+
+    /// What a component without arguments and results comes to.
+    async fn run(text: &str, with_wasi: bool) -> Result<(), ContractFault> {
+        let config = SandboxConfig { max_concurrent_instances: 2, ..SandboxConfig::default() };
+        let engine = Engine::new(&config).expect("the engine starts");
+        let bytes = wat::parse_str(text).expect("the text is a component");
+        let compiled = Component::from_binary(engine.wasmtime(), &bytes).expect("it compiles");
+        let run = compiled.get_export_index(None, "run").expect("it is exported");
+        let component =
+            ContractComponent::check_prepared(&engine, &compiled, with_wasi, Exports::all(&run)).expect("it links");
+        component.call::<(), ()>(Lane::Serving, &run, ()).await
+    }
+
+    #[tokio::test]
+    async fn a_component_that_imports_nothing_runs_and_traps_without_a_word() {
+        let component = |body: &str| {
+            format!(
+                r#"(component
+                (core module $m (func (export "run") {body}))
+                (core instance $i (instantiate $m))
+                (func (export "run") (canon lift (core func $i "run"))))"#
+            )
+        };
+        assert_eq!(run(&component(""), false).await, Ok(()));
+        let fault = run(&component("unreachable"), false).await.expect_err("it traps");
+        assert!(matches!(fault, ContractFault::Trap { told: None, .. }), "{fault:?}");
+        assert_eq!(fault.to_string(), "the contract trapped: wasm `unreachable` instruction executed");
+    }
+
+    #[tokio::test]
+    async fn a_report_is_linked_with_and_without_wasi() {
+        let text = r#"(component
+            (import "intent-gateway:contract/faults@1.0.0" (instance $faults
+                (export "report" (func (param "message" string) (param "place" (option string))))))
+            (core module $mem (memory (export "memory") 1) (data (i32.const 0) "no tea"))
+            (core instance $memory (instantiate $mem))
+            (core func $report (canon lower (func $faults "report") (memory $memory "memory")))
+            (core module $m
+                (import "" "report" (func $report (param i32 i32 i32 i32 i32)))
+                (func (export "run")
+                    (call $report (i32.const 0) (i32.const 6) (i32.const 0) (i32.const 0) (i32.const 0))
+                    unreachable))
+            (core instance $i (instantiate $m (with "" (instance (export "report" (func $report))))))
+            (func (export "run") (canon lift (core func $i "run"))))"#;
+        for with_wasi in [false, true] {
+            let fault = run(text, with_wasi).await.expect_err("it traps");
+            let told = fault.told().expect("it said something");
+            assert_eq!((told.message.as_str(), &told.place), ("no tea", &None));
+        }
+    }
+
+    /// Writes to standard error as the runtimes of other languages do, and traps.
+    const WRITER: &str = r#"(component
+        (import "wasi:io/error@0.2.0" (instance $error (export "error" (type (sub resource)))))
+        (alias export $error "error" (type $error-type))
+        (import "wasi:io/streams@0.2.0" (instance $streams
+            (alias outer 1 $error-type (type $outer-error))
+            (export "error" (type $e (eq $outer-error)))
+            (export "output-stream" (type $out (sub resource)))
+            (type $failure (variant (case "last-operation-failed" (own $e)) (case "closed")))
+            (export "stream-error" (type $stream-error (eq $failure)))
+            (export "[method]output-stream.blocking-write-and-flush"
+                (func (param "self" (borrow $out)) (param "contents" (list u8))
+                    (result (result (error $stream-error)))))))
+        (alias export $streams "output-stream" (type $out-type))
+        (import "wasi:cli/stderr@0.2.0" (instance $stderr
+            (alias outer 1 $out-type (type $outer-out))
+            (export "output-stream" (type $out (eq $outer-out)))
+            (export "get-stderr" (func (result (own $out))))))
+        (core module $mem (memory (export "memory") 1)
+            (data (i32.const 0) "TypeError: no tea\n    at brew (tea.js:3:5)\n"))
+        (core instance $memory (instantiate $mem))
+        (core func $get (canon lower (func $stderr "get-stderr")))
+        (core func $write (canon lower (func $streams "[method]output-stream.blocking-write-and-flush")
+            (memory $memory "memory")))
+        (core module $m
+            (import "" "get" (func $get (result i32)))
+            (import "" "write" (func $write (param i32 i32 i32 i32)))
+            (func (export "run")
+                (call $write (call $get) (i32.const 0) (i32.const 43) (i32.const 1024))
+                unreachable))
+        (core instance $i (instantiate $m
+            (with "" (instance (export "get" (func $get)) (export "write" (func $write))))))
+        (func (export "run") (canon lift (core func $i "run"))))"#;
+
+    #[tokio::test]
+    async fn what_is_written_to_standard_error_is_told_with_a_trap() {
+        let fault = run(WRITER, true).await.expect_err("it traps");
+        let told = fault.told().expect("it said something");
+        assert_eq!((told.message.as_str(), &told.place), ("TypeError: no tea\n    at brew (tea.js:3:5)", &None));
     }
 }

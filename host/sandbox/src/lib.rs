@@ -34,6 +34,7 @@ mod loading;
 mod progress;
 mod registry;
 mod sandbox;
+mod stderr;
 mod wasi;
 mod watch;
 

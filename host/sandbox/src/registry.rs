@@ -18,8 +18,9 @@ use intent_gateway_domain::contract::{
 };
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{ContractError, ContractFault};
+use intent_gateway_domain::faults::{CallRef, FaultNote, Function};
 use intent_gateway_domain::id::IntentId;
-use intent_gateway_domain::ports::Contract;
+use intent_gateway_domain::ports::{Contract, FaultLog};
 use intent_gateway_domain::succession::{self, Removal, RemovedValue, SuccessionError};
 use intent_gateway_domain::telemetry;
 use intent_gateway_domain::versions::{LoadedVersion, VersionAct};
@@ -30,18 +31,16 @@ use crate::engine::Lane;
 use crate::history::{Doing, Happened, Histories, Provenance};
 use crate::library::{KeptIntent, KeptVersion};
 
-/// The functions that serve requests.
-#[derive(Clone, Copy)]
-enum Function {
-    Classify,
-    CheckRequest,
-    Evaluate,
-    CheckResponse,
-    CheckCompletion,
-}
+/// Where faults are taken down, from the time on that there is such a place.
+pub(crate) type FaultSink = Arc<OnceLock<Arc<dyn FaultLog>>>;
 
-/// How many there are.
-const FUNCTIONS: usize = 5;
+/// What versions tell their owner.
+#[derive(Clone)]
+pub(crate) struct Reports {
+    /// Told when a version has failed so often in a row that it is to be taken out.
+    pub(crate) failing: mpsc::Sender<Digest>,
+    pub(crate) faults: FaultSink,
+}
 
 /// A loaded version of a contract, with what is counted of it.
 pub(crate) struct Version {
@@ -51,10 +50,9 @@ pub(crate) struct Version {
     calls: AtomicU64,
     faults: AtomicU64,
     /// By function: a search calls two, and one that always works must not hide one that never does.
-    faults_in_a_row: [AtomicU32; FUNCTIONS],
+    faults_in_a_row: [AtomicU32; Function::ALL.len()],
     faults_before_rollback: u32,
-    /// Told when the version has failed that often in a row.
-    failing: mpsc::Sender<Digest>,
+    reports: Reports,
 }
 
 impl Version {
@@ -63,7 +61,7 @@ impl Version {
         provenance: Provenance,
         component_bytes: usize,
         faults_before_rollback: u32,
-        failing: mpsc::Sender<Digest>,
+        reports: Reports,
     ) -> Self {
         Self {
             contract,
@@ -73,7 +71,7 @@ impl Version {
             faults: AtomicU64::new(0),
             faults_in_a_row: Default::default(),
             faults_before_rollback,
-            failing,
+            reports,
         }
     }
 
@@ -107,11 +105,11 @@ impl Version {
         }
     }
 
-    fn count(&self, function: Function, fault: Option<&ContractFault>) {
+    fn count(&self, call: CallRef<'_>, fault: Option<&ContractFault>) {
         self.calls.fetch_add(1, Ordering::Relaxed);
-        let faults_in_a_row = &self.faults_in_a_row[function as usize];
+        let faults_in_a_row = &self.faults_in_a_row[call.function() as usize];
         match fault {
-            Some(fault) if fault.counts_against_version() => self.count_fault(faults_in_a_row, fault),
+            Some(fault) if fault.counts_against_version() => self.count_fault(faults_in_a_row, call, fault),
             // A call that never ran says nothing of the version.
             Some(_) => {}
             // Read before write: good versions keep the line shared between cores.
@@ -120,7 +118,7 @@ impl Version {
         }
     }
 
-    fn count_fault(&self, faults_in_a_row: &AtomicU32, fault: &ContractFault) {
+    fn count_fault(&self, faults_in_a_row: &AtomicU32, call: CallRef<'_>, fault: &ContractFault) {
         self.faults.fetch_add(1, Ordering::Relaxed);
         let in_a_row = faults_in_a_row.fetch_add(1, Ordering::Relaxed).saturating_add(1);
         let descriptor = self.contract.descriptor();
@@ -128,23 +126,28 @@ impl Version {
             intent = %descriptor.intent,
             version = %descriptor.version,
             digest = %self.contract.digest(),
+            function = call.function().as_str(),
             code = fault.code(),
             in_a_row,
             "a contract call failed: {fault}"
         );
         telemetry::contract_fault(descriptor, fault);
+        if let Some(log) = self.reports.faults.get() {
+            let (intent, version) = (&descriptor.intent, &descriptor.version);
+            log.note(FaultNote { intent, version, contract: self.contract.digest(), fault, call });
+        }
         if in_a_row.is_multiple_of(self.faults_before_rollback) {
             // A full channel means that take-outs are being worked on; the next multiple reports again.
-            let _ = self.failing.try_send(self.contract.digest());
+            let _ = self.reports.failing.try_send(self.contract.digest());
         }
     }
 
-    fn count_outcome<T>(&self, function: Function, outcome: Result<T, ContractError>) -> Result<T, ContractError> {
+    fn count_outcome<T>(&self, call: CallRef<'_>, outcome: Result<T, ContractError>) -> Result<T, ContractError> {
         let fault = match &outcome {
             Err(ContractError::Fault(fault)) => Some(fault),
             _ => None,
         };
-        self.count(function, fault);
+        self.count(call, fault);
         outcome
     }
 }
@@ -165,7 +168,7 @@ impl Contract for Version {
     ) -> BoxFuture<'a, Result<Classification, ContractFault>> {
         Box::pin(async move {
             let outcome = self.contract.classify_in(Lane::Serving, utterance, locale).await;
-            self.count(Function::Classify, outcome.as_ref().err());
+            self.count(CallRef::Classify(utterance, locale), outcome.as_ref().err());
             outcome
         })
     }
@@ -178,7 +181,7 @@ impl Contract for Version {
     ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
         Box::pin(async move {
             self.count_outcome(
-                Function::CheckRequest,
+                CallRef::CheckRequest(context, tool, arguments),
                 self.contract.check_request_in(Lane::Serving, context, tool, arguments).await,
             )
         })
@@ -192,7 +195,7 @@ impl Contract for Version {
     ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
         Box::pin(async move {
             self.count_outcome(
-                Function::Evaluate,
+                CallRef::Evaluate(context, request, payloads),
                 self.contract.evaluate_in(Lane::Serving, context, request, payloads).await,
             )
         })
@@ -205,7 +208,7 @@ impl Contract for Version {
     ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>> {
         Box::pin(async move {
             self.count_outcome(
-                Function::CheckResponse,
+                CallRef::CheckResponse(context, exchange),
                 self.contract.check_response_in(Lane::Serving, context, exchange).await,
             )
         })
@@ -219,7 +222,7 @@ impl Contract for Version {
     ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
         Box::pin(async move {
             self.count_outcome(
-                Function::CheckCompletion,
+                CallRef::CheckCompletion(context, report, quoted),
                 self.contract.check_completion_in(Lane::Serving, context, report, quoted).await,
             )
         })
@@ -276,18 +279,29 @@ impl Intent {
         self.previous.iter().rev().find_map(|digest| self.version(*digest)).cloned()
     }
 
-    /// Lets go of the oldest versions beyond the bound. The live one always stays.
+    /// Lets go of versions beyond the bound, the oldest that can be spared first.
     fn shrink(&mut self, kept: usize) -> Vec<Digest> {
         let mut evicted = Vec::new();
         while self.versions.len() > kept {
-            let Some(oldest) = self.versions.iter().position(|version| !self.is_live(version.digest())) else { break };
-            let digest = self.versions.remove(oldest).digest();
+            let loaded: Vec<Digest> = self.versions.iter().map(|version| version.digest()).collect();
+            let live = self.live.as_ref().map(|live| live.digest());
+            let last_good = self.last_good().map(|good| good.digest());
+            let Some(spared) = find_dispensable(&loaded, live, last_good) else { break };
+            let digest = self.versions.remove(spared).digest();
             self.previous.retain(|previous| *previous != digest);
             self.histories.forget(digest);
             evicted.push(digest);
         }
         evicted
     }
+}
+
+/// Which of the loaded versions, oldest first, can be spared: never the live one or the newest, and the one to go back to only
+/// where nothing else is left. Many that are loaded and never live must not take it away.
+fn find_dispensable(loaded: &[Digest], live: Option<Digest>, last_good: Option<Digest>) -> Option<usize> {
+    let (_, older) = loaded.split_last()?;
+    let find = |keeps: Option<Digest>| older.iter().position(|digest| Some(*digest) != live && Some(*digest) != keeps);
+    find(last_good).or_else(|| find(None))
 }
 
 /// Everything that is loaded, at one moment.
@@ -356,7 +370,6 @@ impl Snapshot {
             intent.serve(Arc::clone(version));
             intent.note(version, VersionAct::WentLive, doing, &mut happened);
         }
-        // The newcomer is last and the bound at least two, so neither it nor the live one goes.
         let evicted = intent.shrink(kept);
         Ok(Addition { change: Change { next, happened }, evicted, removed })
     }
@@ -504,5 +517,24 @@ impl Deref for Published {
 
     fn deref(&self) -> &Snapshot {
         &self.snapshot
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_to_go_back_to_is_the_last_that_is_spared() {
+        let [a, b, c, d] = ["a", "b", "c", "d"].map(|text| Digest::of(text.as_bytes()));
+        let goes = |loaded: &[Digest], live, good| find_dispensable(loaded, live, good).map(|at| loaded[at]);
+        // `a` served until `d` came; the others never did.
+        assert_eq!(goes(&[a, b, c, d], Some(d), Some(a)), Some(b));
+        assert_eq!(goes(&[a, b, c], Some(a), None), Some(b));
+        assert_eq!(goes(&[a, b, c], Some(c), Some(b)), Some(a));
+        // With room for two, the newcomer takes the place of the one to go back to.
+        assert_eq!(goes(&[a, b, c], Some(b), Some(a)), Some(a));
+        assert_eq!(goes(&[a, b], Some(a), None), None);
+        assert_eq!(goes(&[], None, None), None);
     }
 }

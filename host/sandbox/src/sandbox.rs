@@ -16,7 +16,7 @@ use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::IntentId;
-use intent_gateway_domain::ports::{Contract, ContractAdmin, Contracts};
+use intent_gateway_domain::ports::{Contract, ContractAdmin, Contracts, FaultLog};
 use intent_gateway_domain::succession::name_removed;
 use intent_gateway_domain::versions::{
     ContractAdminError, ContractEvent, LoadFailure, LoadOrder, Loaded, LoadedVersion, Origin, Whence,
@@ -34,7 +34,7 @@ use crate::journal::Journal;
 use crate::library::{KeptIntent, KeptVersion, Library, StateError, StoredComponent};
 use crate::loading::{self, Prepared, Rejected};
 use crate::progress::StartProgress;
-use crate::registry::{Addition, Change, Intent, NewVersion, Published, Snapshot, Version};
+use crate::registry::{Addition, Change, FaultSink, Intent, NewVersion, Published, Reports, Snapshot, Version};
 use crate::watch::Folder;
 
 /// Reports of failing versions that may wait for the task that takes them out.
@@ -87,7 +87,7 @@ pub(crate) struct SandboxState {
     examining: Mutex<()>,
     /// Held from reading the snapshot that a change starts from until the changed one is published.
     changing: Mutex<()>,
-    failing: mpsc::Sender<Digest>,
+    reports: Reports,
     pub(crate) progress: Arc<StartProgress>,
     /// What the audit log has not taken yet, as it is kept. Changed with `changing` held.
     events: watch::Sender<Outbox>,
@@ -136,7 +136,7 @@ impl Sandbox {
             clock,
             examining: Mutex::new(()),
             changing: Mutex::new(()),
-            failing,
+            reports: Reports { failing, faults: FaultSink::default() },
             progress: Arc::new(progress),
             events: watch::Sender::new(kept.events),
         });
@@ -189,6 +189,12 @@ impl Sandbox {
         self.inner.settle_events(up_to).await
     }
 
+    /// From here on faults of contracts are taken down there. Said once: whoever comes later is not heard.
+    pub fn note_faults_in(&self, log: Arc<dyn FaultLog>) {
+        // The loser of a race is the one that came later.
+        let _ = self.inner.reports.faults.set(log);
+    }
+
     /// The engine, for calls outside the registry.
     #[must_use]
     pub fn engine(&self) -> &Engine {
@@ -239,7 +245,7 @@ impl SandboxState {
             provenance,
             prepared.bytes.len(),
             self.engine.config().faults_before_rollback,
-            self.failing.clone(),
+            self.reports.clone(),
         ))
     }
 
@@ -338,14 +344,15 @@ impl SandboxState {
             at_ms: doing.at_ms,
             origin: version.provenance.origin.clone(),
             digest: Some(failing),
-            intent: Some(intent),
-            version: Some(number),
-            code: TAKEN_OUT.to_owned(),
             message: format!(
-                "it failed {} times in a row; version {} serves again",
+                "it failed {} times in a row; version {} serves again, and `intent-gateway contract failures {intent}` shows \
+                 the calls",
                 self.engine.config().faults_before_rollback,
                 good.descriptor().version
             ),
+            intent: Some(intent),
+            version: Some(number),
+            code: TAKEN_OUT.to_owned(),
             removed: Vec::new(),
         });
         let happened = change.happened.clone();

@@ -1,14 +1,17 @@
 //! WASI 0.2 for contracts in languages whose runtime asks for it: everything is linked, nothing is granted.
 //!
-//! No directories, environment, arguments or standard streams; sockets are refused before a component is
-//! instantiated (see `abi`). Clocks stand still and randomness comes from a fixed seed, so that a call
-//! replays bit for bit. A contract without imports never builds any of this.
+//! No directories, environment or arguments, nothing to read; of what is written to standard error the end is kept for
+//! the case that the guest traps (see `stderr`). Sockets are refused before a component is instantiated (see `abi`).
+//! Clocks stand still and randomness comes from a fixed seed, so that a call
+//! replays bit for bit. A contract without WASI never builds any of this.
 
 use std::time::Duration;
 
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::random::Deterministic;
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxView};
+
+use crate::stderr::Stderr;
 
 /// The time that every guest reads, 2026-01-01T00:00:00Z in seconds since the Unix epoch. The time that
 /// matters for a request is an argument of the call.
@@ -46,12 +49,15 @@ impl HostMonotonicClock for FrozenClock {
 pub(crate) struct Wasi {
     context: WasiCtx,
     resources: ResourceTable,
+    stderr: Stderr,
 }
 
 impl Wasi {
     /// A state that grants nothing.
     pub(crate) fn closed() -> Self {
+        let stderr = Stderr::default();
         let context = WasiCtx::builder()
+            .stderr(stderr.clone())
             .wall_clock(FrozenClock)
             .monotonic_clock(FrozenClock)
             .secure_random(Deterministic::new(RANDOM_SEED.to_vec()))
@@ -64,7 +70,12 @@ impl Wasi {
             .build();
         let mut resources = ResourceTable::new();
         resources.set_max_capacity(RESOURCES_MAX);
-        Self { context, resources }
+        Self { context, resources, stderr }
+    }
+
+    /// The end of what the guest wrote to standard error.
+    pub(crate) fn written(&self) -> Vec<u8> {
+        self.stderr.written()
     }
 
     pub(crate) fn view(&mut self) -> WasiCtxView<'_> {

@@ -76,7 +76,7 @@ async fn a_trap_and_an_exhausted_stack_are_traps() {
     let contract = contract(&config()).await;
     for misdeed in ["trap", "stack"] {
         match fault_of(&contract, misdeed).await {
-            ContractFault::Trap(text) => assert!(!text.contains("0x"), "no addresses: {text}"),
+            ContractFault::Trap { cause, .. } => assert!(!cause.contains("0x"), "no addresses: {cause}"),
             other => panic!("{misdeed}: {other:?}"),
         }
         serves(&contract).await;

@@ -84,7 +84,15 @@ async fn a_wrong_type_is_named() {
 
 #[tokio::test]
 async fn forbidden_imports_are_named() {
-    for import in ["wasi:sockets/network@0.2.0", "wasi:http/types@0.2.0", "evil:host/shell@1.0.0", "env"] {
+    for import in [
+        "wasi:sockets/network@0.2.0",
+        "wasi:http/types@0.2.0",
+        "evil:host/shell@1.0.0",
+        "env",
+        "intent-gateway:contract/faults@2.0.0",
+        "intent-gateway:contract/faults-too@1.0.0",
+        "intent-gateway:contract/faults",
+    ] {
         let text = format!(r#"(component (import "{import}" (instance)))"#);
         let error = refusal(&wat::parse_str(text).expect("a component")).await;
         assert_eq!(error.code(), "FORBIDDEN_IMPORT");
@@ -93,9 +101,24 @@ async fn forbidden_imports_are_named() {
 }
 
 #[tokio::test]
+async fn a_contract_may_say_why_it_fails_and_need_not() {
+    let report = r#"(export "report" (func (param "message" string) (param "place" (option string))))"#;
+    for version in ["1.0.0", "1.7.0"] {
+        let text = format!(r#"(component (import "intent-gateway:contract/faults@{version}" (instance {report})))"#);
+        let error = refusal(&wat::parse_str(text).expect("a component")).await;
+        assert_eq!(error.code(), "MISSING_EXPORT", "the import is none of its faults");
+    }
+    assert_eq!(refusal(&wat::parse_str("(component)").expect("a component")).await.code(), "MISSING_EXPORT");
+}
+
+#[tokio::test]
 async fn more_memory_than_an_instance_may_have_is_refused() {
     let text = r#"(component (core module $m (memory 2000)) (core instance (instantiate $m)))"#;
-    assert_eq!(refusal(&wat::parse_str(text).expect("a component")).await.code(), "COMPILE_FAILED");
+    let error = refusal(&wat::parse_str(text).expect("a component")).await;
+    assert_eq!(error.code(), "COMPILE_FAILED");
+    let told = error.to_string();
+    assert!(told.starts_with("the component starts with 131072000 bytes of memory"), "{told}");
+    assert!(told.contains("at most 67108864; make its constant data smaller"), "{told}");
 }
 
 #[tokio::test]
@@ -118,6 +141,7 @@ async fn a_bad_descriptor_is_told_with_every_problem() {
         "no semantic version",
         "another role than search",
         "`search.options-key` is empty",
+        "`search.price-pointer` is `thing_inr`",
         "`search.max-options` is 0",
         "the axis weights sum to 1.25",
         "`ranking.declared-share` is 2",

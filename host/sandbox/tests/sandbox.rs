@@ -476,6 +476,25 @@ async fn only_so_many_versions_are_kept() {
 }
 
 #[tokio::test]
+async fn versions_that_never_served_do_not_push_out_the_one_to_go_back_to() {
+    let place = Place::new();
+    let sandbox = place.try_start(SandboxConfig { versions_kept_per_intent: 3, ..config() }).await.expect("it starts");
+    load(&sandbox, "1.0.0", "honest").await.expect("it loads");
+    for version in ["1.0.1", "1.0.2"] {
+        let inactive = LoadOrder { activate: false, ..order() };
+        load_as(&sandbox, version, "honest", inactive).await.expect("it loads");
+    }
+    load(&sandbox, "1.0.3", "honest").await.expect("it loads");
+    let kept: Vec<_> = sandbox.versions().into_iter().map(|version| version.version).collect();
+    assert_eq!(kept, ["1.0.0", "1.0.2", "1.0.3"]);
+    let failing = sandbox.live(INTENT).expect("live");
+    for _ in 0..3 {
+        assert!(failing.evaluate(&context(), "trap", &payloads()).await.is_err());
+    }
+    until("the version is taken out", || live(&sandbox) == "1.0.0").await;
+}
+
+#[tokio::test]
 async fn a_version_that_keeps_failing_is_taken_out() {
     let place = Place::new();
     let sandbox = place.start().await;

@@ -149,7 +149,7 @@ macro_rules! records {
 }
 
 /// All tables, in the order of the file.
-pub(crate) const TABLES: [Table; 20] = [
+pub(crate) const TABLES: [Table; 21] = [
     records!("accounts"),
     records!("email_codes"),
     records!("credentials"),
@@ -209,6 +209,19 @@ pub(crate) const TABLES: [Table; 20] = [
         numbers: [0, 1, 5, 6],
         bytes: [7, 8]
     ),
+    Table {
+        rows_at_once: FILES_PAGE,
+        ..table!(
+            "contract_faults",
+            [
+                "number", "at_ms", "last_at_ms", "times", "others", "intent", "version", "contract", "function",
+                "request_id", "code", "fault", "message", "place", "input_bytes", "input"
+            ],
+            ["$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16"],
+            numbers: [0, 1, 2, 3, 4, 14],
+            optional: [9, 12, 13, 15]
+        )
+    },
 ];
 
 impl Table {

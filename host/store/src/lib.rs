@@ -2,7 +2,8 @@
 //!
 //! This crate is the only user of SQL. It implements the core's `Store` port once, in `records`, over what `engine`
 //! makes of the two databases, and likewise the port `Books` in `ledger`, above which `desk` gathers reports into
-//! batches (`batching`), and the port `Evidence` in `evidence`, above which `journal` gathers what searches show; `migrate` brings their tables up to date, `watch` tells when another process changed something, and
+//! batches (`batching`), and the port `Evidence` in `evidence`, above which `journal` gathers what searches show; `faults` takes and
+//! keeps faults of contracts; `migrate` brings their tables up to date, `watch` tells when another process changed something, and
 //! `backup` and `restore` move everything from any database to any other.
 //!
 //! Not here: what a record means and which change is allowed. The store takes every change whose expected revisions
@@ -15,6 +16,7 @@ mod desk;
 mod engine;
 mod error;
 mod evidence;
+mod faults;
 mod journal;
 mod ledger;
 mod location;
@@ -30,6 +32,7 @@ mod watch;
 pub use backup::BackupReport;
 pub use desk::{Desk, QUEUE_MAX};
 pub use error::{BackupError, OpenError};
+pub use faults::FaultJournal;
 pub use journal::Journal;
 pub use location::Location;
 pub use records::SqlStore;

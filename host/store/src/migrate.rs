@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -67,6 +67,12 @@ const STEPS: [Step; 8] = [
         both: include_str!("../migrations/V8__findings.sql"),
         sqlite: include_str!("../migrations/V8__findings.sqlite.sql"),
         postgres: include_str!("../migrations/V8__findings.postgres.sql"),
+    },
+    Step {
+        name: "V9__faults",
+        both: include_str!("../migrations/V9__faults.sql"),
+        sqlite: include_str!("../migrations/V9__faults.sqlite.sql"),
+        postgres: include_str!("../migrations/V9__faults.postgres.sql"),
     },
 ];
 

@@ -29,6 +29,7 @@ pub fn descriptor(version: &str) -> Descriptor {
             tool: "search_things".to_owned(),
             options_key: "things".to_owned(),
             id_key: "thing_id".to_owned(),
+            price_pointer: Some("/price_inr".to_owned()),
             max_options: 15,
             empty_code: Some("NO_THINGS".to_owned()),
             gone_code: None,

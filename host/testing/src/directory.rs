@@ -17,6 +17,7 @@ pub fn partner(id: &str, intents: &[&str]) -> Partner {
         service_area: vec!["IN_ALL".to_owned()],
         availability: String::new(),
         declared: Axes::UNDECLARED,
+        prices: None,
     };
     Partner {
         id: PartnerId::parse(id).expect("well formed"),

@@ -10,6 +10,7 @@ pub mod contract;
 pub mod desk;
 pub mod directory;
 pub mod entropy;
+pub mod faults;
 pub mod health;
 pub mod journal;
 pub mod json;

@@ -13,24 +13,35 @@ use std::marker::PhantomData;
 /// A contract as a component.
 pub struct Component<C>(PhantomData<C>);
 
+/// What comes before every call: from here on a panic is told to the host. An instance serves one call, so this is once.
+fn enter() {
+    #[cfg(target_arch = "wasm32")]
+    crate::faults::tell_of_panics();
+}
+
 impl<C: Contract> Guest for Component<C> {
     fn describe() -> Descriptor {
+        enter();
         engine::describe::<C>()
     }
 
     fn classify(utterance: String, locale: String) -> Classification {
+        enter();
         engine::classify::<C>(&utterance, &locale)
     }
 
     fn check_request(context: Context, tool: String, arguments: String) -> Result<PreparedRequest, Refusal> {
+        enter();
         engine::check_request::<C>(&context, &tool, arguments)
     }
 
     fn evaluate(context: Context, request: String, payloads: Vec<Payload>) -> Result<Evaluation, Refusal> {
+        enter();
         engine::evaluate::<C>(&context, &request, &payloads)
     }
 
     fn check_response(context: Context, exchange: Exchange) -> Result<CheckedResponse, Refusal> {
+        enter();
         engine::check_response::<C>(&context, &exchange)
     }
 
@@ -39,10 +50,12 @@ impl<C: Contract> Guest for Component<C> {
         report: String,
         quoted: Option<String>,
     ) -> Result<CheckedCompletion, Refusal> {
+        enter();
         engine::check_completion::<C>(&context, &report, quoted.as_deref())
     }
 
     fn examples() -> Vec<Example> {
+        enter();
         engine::examples::<C>()
     }
 }

@@ -2,8 +2,11 @@
 //!
 //! A contract says what a request must hold, what a partner must answer, how options are ranked and shown, and
 //! what a completion report must say. It is a pure function, built as one WebAssembly component that imports
-//! nothing. The author writes shapes, rules, signals and tables; this crate does the rest. The same code runs
-//! natively, for unit tests and benches.
+//! nothing but the way to say why it panicked. The author writes shapes, rules, signals and tables; this crate does the
+//! rest. The same code runs natively, for unit tests and benches.
+//!
+//! A panic fails the call and counts against the version. Its text and place reach the platform team
+//! (`intent-gateway contract failures`), so they are worth writing well; a text that repeats the input is not.
 //!
 //! # The parts
 //!
@@ -135,6 +138,7 @@
 //!     },
 //!     options_key: "offers",
 //!     id_key: "offer_id",
+//!     price_pointer: Some("/total_inr"),
 //!     max_options: 15,
 //!     empty_code: None,
 //!     gone_code: None,
@@ -285,6 +289,8 @@ pub mod engine;
 pub mod example;
 #[doc(hidden)]
 pub mod export;
+#[cfg(target_arch = "wasm32")]
+mod faults;
 pub mod json;
 pub mod lexicon;
 mod pointer;

@@ -86,6 +86,9 @@ pub struct Search {
     pub options_key: &'static str,
     /// Where an option's own identifier is: the name of a member, or a JSON Pointer where it lies deeper.
     pub id_key: &'static str,
+    /// Where an option's price is: a JSON Pointer to a number in INR, what the user pays for one order in all. The host
+    /// compares it with the range of the partner's manifest. None where options have no such price.
+    pub price_pointer: Option<&'static str>,
     /// Options of one partner beyond this number are dropped by the host.
     pub max_options: u32,
     /// Code for a valid request that matches nothing.
@@ -231,6 +234,8 @@ pub struct Requirement {
     /// One sentence for partners: what must hold.
     pub text: &'static str,
     pub check: GoLiveCheck,
+    /// See [`valid_for`](Self::valid_for).
+    pub valid_days: Option<u32>,
 }
 
 impl Requirement {
@@ -260,12 +265,19 @@ impl Requirement {
 
     /// A requirement that the host checks.
     pub const fn new(code: &'static str, text: &'static str, check: GoLiveCheck) -> Self {
-        Self { code, text, check }
+        Self { code, text, check, valid_days: None }
     }
 
     /// A requirement that people look into and confirm.
     pub const fn by_hand(code: &'static str, text: &'static str) -> Self {
         Self::new(code, text, GoLiveCheck::ByHand)
+    }
+
+    /// The word of the person who confirms it holds for so many days, 31 to 3660; then somebody has to look again. Only of
+    /// what people confirm.
+    #[must_use]
+    pub const fn valid_for(self, days: u32) -> Self {
+        Self { valid_days: Some(days), ..self }
     }
 }
 

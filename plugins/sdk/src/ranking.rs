@@ -45,7 +45,10 @@ impl<const N: usize> Signals<N> {
     /// Names and weights. Used in a constant, weights that do not sum to 1 fail the build.
     pub const fn new(pairs: [(&'static str, f64); N]) -> Self {
         let (list, sum) = Self::gather(pairs);
-        assert!(is_one(sum), "the weights of an axis sum to 1");
+        assert!(
+            is_one(sum),
+            "the weights of the signals of one axis must sum to 1; change a weight of this list, or use `normalise`"
+        );
         Self { list }
     }
 
@@ -73,7 +76,7 @@ impl<const N: usize> Signals<N> {
             pairs[index] = (own, if named { weight * factor } else { weight });
             index += 1;
         }
-        assert!(known, "the axis has no signal of this name");
+        assert!(known, "the axis has no signal of this name; `emphasise` takes the name of one that the list has");
         Self::normalise(pairs)
     }
 
@@ -83,7 +86,7 @@ impl<const N: usize> Signals<N> {
         let mut index = 0;
         while index < N {
             let (name, weight) = pairs[index];
-            assert!(weight > 0.0, "a signal has a weight");
+            assert!(weight > 0.0, "each signal must have a weight above 0; leave out the one that counts for nothing");
             list[index] = Signal { name, weight };
             sum += weight;
             index += 1;
@@ -141,8 +144,14 @@ pub struct Weights {
 impl Weights {
     /// Used in a constant, weights that do not sum to 1 fail the build.
     pub const fn new(time: f64, taste: f64, budget: f64, safety: f64) -> Self {
-        assert!(time >= 0.0 && taste >= 0.0 && budget >= 0.0 && safety >= 0.0, "a weight is not negative");
-        assert!(is_one(time + taste + budget + safety), "the weights of the axes sum to 1");
+        assert!(
+            time >= 0.0 && taste >= 0.0 && budget >= 0.0 && safety >= 0.0,
+            "no weight of an axis may be negative; 0 leaves the axis out"
+        );
+        assert!(
+            is_one(time + taste + budget + safety),
+            "the weights of the four axes must sum to 1; change one of time, taste, budget, safety"
+        );
         Self { axes: Axes { time, taste, budget, safety } }
     }
 
@@ -189,7 +198,10 @@ pub const fn with_band<const FEW: usize, const MORE: usize>(
     bands: [BandFactor; FEW],
     more: BandFactor,
 ) -> [BandFactor; MORE] {
-    assert!(MORE == FEW + 1, "one band more");
+    assert!(
+        MORE == FEW + 1,
+        "the list that `with_band` gives must be one longer than the list that it takes; correct its length"
+    );
     let mut all = [more; MORE];
     let mut index = 0;
     while index < FEW {
@@ -214,7 +226,10 @@ impl Ranking {
     pub const fn new(weights: Weights, signals: AxisSignals, bands: &'static [BandFactor]) -> Self {
         let mut index = 0;
         while index < bands.len() {
-            assert!(bands[index].factor > 0.0, "a band does not switch its axis off");
+            assert!(
+                bands[index].factor > 0.0,
+                "the factor of a band must be above 0: a band may not switch its axis off"
+            );
             index += 1;
         }
         Self { weights, signals, bands, declared_share: DECLARED_SHARE, completeness_share: COMPLETENESS_SHARE }
@@ -405,5 +420,20 @@ mod tests {
         assert!(orders.contains(&Ordering::Less) && orders.contains(&Ordering::Greater));
         assert_eq!(order("r", a, b), order("r", b, a).reverse());
         assert_eq!(order("r", a, (0.6, a.1)), Ordering::Greater);
+    }
+
+    /// What an author reads where a table does not compile.
+    fn told<T>(make: fn() -> T) -> String {
+        let Err(panic) = std::panic::catch_unwind(make) else { panic!("it is taken") };
+        panic.downcast_ref::<&str>().map(|text| (*text).to_owned()).expect("a text")
+    }
+
+    #[test]
+    fn a_table_that_is_wrong_says_what_must_hold() {
+        assert!(told(|| Weights::new(0.5, 0.2, 0.3, 0.2)).contains("the four axes must sum to 1"));
+        assert!(told(|| Weights::new(1.5, -0.5, 0.0, 0.0)).contains("may be negative"));
+        assert!(told(|| Signals::new([("near", 0.5), ("cheap", 0.4)])).contains("of one axis must sum to 1"));
+        assert!(told(|| Signals::new([("near", 1.0), ("cheap", 0.0)])).contains("must have a weight above 0"));
+        assert!(told(|| AXIS.emphasise("far", 2.0)).contains("takes the name of one"));
     }
 }

@@ -25,7 +25,7 @@ fn every_function_can_be_called() {
     assert_ranked(&harness.evaluate("{}", &answers()).expect("it ranks"), &["a", "b", "c"]);
     assert!(harness.check_completion("{}", None).is_ok());
     let fault = harness.evaluate("trap", &answers()).expect_err("it traps");
-    assert!(matches!(fault, ContractError::Fault(ContractFault::Trap(_))));
+    assert!(matches!(fault, ContractError::Fault(ContractFault::Trap { .. })));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::ToolchainError;
-use crate::command::{output, run, succeeds};
+use crate::command::{output, run, run_cargo, succeeds};
 use crate::package::Package;
 
 /// The target of every contract in Rust.
@@ -27,6 +27,10 @@ const PROFILE_SETTINGS: [&str; 7] = [
 ];
 /// Vector instructions are used; the memory starts at 2 MiB, so that a small call never grows it.
 const RUST_FLAGS: &str = "-Ctarget-feature=+simd128 -Clink-arg=--initial-memory=2097152";
+/// Bytes that an instance starts with, as the flags have it.
+pub(crate) const INITIAL_MEMORY_BYTES: u64 = 2_097_152;
+/// What the linker says before the number of bytes, where data and stack together do not fit.
+const MEMORY_TOO_SMALL: &str = "initial memory too small, ";
 
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
@@ -84,7 +88,7 @@ impl Compiler {
         }
         // The manifest, not the package's name: the name could be that of a dependency too.
         command.arg("--manifest-path").arg(package.folder.join("Cargo.toml"));
-        run(command.arg("--target-dir").arg(target_dir))?;
+        run_cargo(command.arg("--target-dir").arg(target_dir), explain)?;
         Ok(target_dir.join(TARGET).join(PROFILE).join(&package.module).with_extension("wasm"))
     }
 
@@ -120,6 +124,13 @@ impl Compiler {
         }
         Ok(command)
     }
+}
+
+/// The reason of a failed build, where the compiler or the linker says it in words that help no author.
+fn explain(printed: &str) -> Option<ToolchainError> {
+    let (_, behind) = printed.rsplit_once(MEMORY_TOO_SMALL)?;
+    let digits = behind.split(|letter: char| !letter.is_ascii_digit()).next()?;
+    digits.parse().ok().map(ToolchainError::TooMuchData)
 }
 
 /// The cargo that called, or the one on the path.
@@ -178,4 +189,22 @@ fn host_triple(folder: &Path) -> Result<String, ToolchainError> {
     let version = output(active_rustc(folder).arg("-vV"))?;
     let triple = version.lines().find_map(|line| line.strip_prefix("host: "));
     triple.map(str::to_owned).ok_or(ToolchainError::NoHost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_that_does_not_fit_is_told_in_words_for_authors() {
+        assert!(RUST_FLAGS.ends_with(&format!("--initial-memory={INITIAL_MEMORY_BYTES}")));
+        let printed = "error: linking with `rust-lld` failed\n  = note: rust-lld: error: initial memory too small, \
+                       9437232 bytes needed\n\nerror: could not compile";
+        let told = explain(printed).expect("the reason is known").to_string();
+        assert!(told.starts_with("the contract needs 9437232 bytes of memory before it runs"), "{told}");
+        assert!(told.contains("it has 2097152") && told.contains("make its `static`s"), "{told}");
+        for other in ["error[E0308]: mismatched types", "initial memory too small, ", ""] {
+            assert!(explain(other).is_none(), "{other}");
+        }
+    }
 }

@@ -35,6 +35,9 @@ pub enum ToolchainError {
         /// What it printed to standard error, where that was not shown at once.
         stderr: String,
     },
+    /// cargo ended with a failure, and has said on standard error why.
+    #[error("the crate does not build ({0}); the messages above say where and why")]
+    DoesNotBuild(ExitStatus),
     /// No compiler for WebAssembly is there and none could be installed.
     #[error(
         "no compiler for {TARGET} could be had: `rustup target add {TARGET}` failed and this is no Debian; install \
@@ -66,6 +69,13 @@ pub enum ToolchainError {
     /// The crate makes no WebAssembly module.
     #[error("{0} is no cdylib; its Cargo.toml needs `[lib]` with `crate-type = [\"cdylib\", \"rlib\"]`")]
     NoModule(String),
+    /// Its constant data and its stack do not fit the memory that an instance starts with. Bytes that are needed.
+    #[error(
+        "the contract needs {0} bytes of memory before it runs, for its constant data and 1 MiB of stack, and it has {given}; \
+         make its `static`s and tables smaller, or fill them when they are needed",
+        given = compiler::INITIAL_MEMORY_BYTES
+    )]
+    TooMuchData(u64),
     /// The module is no contract, for example for want of `contract_sdk::export!`.
     #[error("{} does not make a component", .module.display())]
     Encode {

@@ -117,6 +117,7 @@ fn partner(number: usize, case: &Case) -> Arc<Partner> {
             service_area: (case.area)(number),
             availability: (case.hours)(number),
             declared: Axes::UNDECLARED,
+            prices: None,
         }],
         token: None,
     })

@@ -56,24 +56,26 @@ async fn report_on(platform: Platform, store: Option<&str>) {
     let options = shown["options"].as_array().expect("a list");
     let offered: BTreeSet<&str> =
         options.iter().filter_map(|option| option["option"]["service_scope"]["code"].as_str()).collect();
-    let scope = offered.first().unwrap_or_else(|| panic!("nothing is offered: {shown}"));
+    let best = options.first().unwrap_or_else(|| panic!("nothing is offered: {shown}"));
+    let (scope, price) = (&best["option"]["service_scope"]["code"], &best["option"]["estimated_price"]);
+    let labour_inr = price["labour_inr"].as_i64().expect("whole rupees");
     let kept = Kept::of(platform.gateway.folder.path(), store).await;
     kept.ranked("flow-1").await;
 
     // What is reported: once, again in other words, again with other content.
     let partner = Reporter::new(&platform.gateway.server.url, &business.id, key);
-    let report =
-        with(ac_report("BK/1", "flow-1"), &[("service_scope_performed", json!(scope)), ("amount_inr", json!(1499.5))]);
+    let honest =
+        [("service_scope_performed", scope), ("amount_inr", &price["labour_inr"]), ("gst_inr", &price["gst_inr"])];
+    let report = with(ac_report("BK/1", "flow-1"), &honest.map(|(member, quoted)| (member, quoted.clone())));
     let first = partner.report(&report).await;
     let booked = receipt(&first).to_owned();
     assert!(booked.starts_with("rcpt_"), "{booked}");
-    assert_eq!(first.body, acknowledgement(&booked, "BK/1", 149.95, "completed"));
+    assert_eq!(first.body, acknowledgement(&booked, "BK/1", labour_inr as f64 / 10.0, "completed"));
     for again in [report.to_string(), respelled(&report)] {
         assert_eq!(partner.text(&again).await.body, first.body, "{again}");
     }
-    for other in
-        [with(report.clone(), &[("amount_inr", json!(1499.49))]), with(report.clone(), &[("notes", json!("x"))])]
-    {
+    let dearer = json!(labour_inr as f64 + 0.01);
+    for other in [with(report.clone(), &[("amount_inr", dearer)]), with(report.clone(), &[("notes", json!("x"))])] {
         let refused = partner.report(&other).await;
         assert_eq!(refusal(&refused), (409, "IDEMPOTENCY_CONFLICT"));
         assert!(refused.body["error"]["message"].as_str().is_some_and(|message| message.contains(&booked)));
@@ -81,7 +83,7 @@ async fn report_on(platform: Platform, store: Option<&str>) {
 
     // Another order, at half a paisa of commission, of what nobody offered.
     let other = SCOPES.into_iter().find(|scope| !offered.contains(scope)).expect("not everything is offered");
-    let changes = [("service_scope_performed", json!(other)), ("amount_inr", json!(10.05))];
+    let changes = [("service_scope_performed", json!(other)), ("amount_inr", json!(10.05)), ("gst_inr", json!(0))];
     let second = partner.report(&with(ac_report("BK/2", "flow-1"), &changes)).await;
     assert_eq!(second.body, acknowledgement(receipt(&second), "BK/2", 1.01, "completed"));
     shown_to_the_team(&platform, &business.id).await;
@@ -97,7 +99,7 @@ async fn report_on(platform: Platform, store: Option<&str>) {
     let platform = platform.restart();
     let partner = Reporter::new(&platform.gateway.server.url, &business.id, new_key);
     assert_eq!(partner.report(&report).await.body, first.body);
-    in_the_ledger(&kept, &business.id, &booked).await;
+    in_the_ledger(&kept, &business.id, &booked, labour_inr * 10).await;
     let (sound, printed) = command(&platform.gateway, &["ledger", "verify", "--json"]);
     assert!(sound, "{printed}");
 }
@@ -117,13 +119,13 @@ async fn shown_to_the_team(platform: &Platform, partner: &str) {
 }
 
 /// Two orders, each charged once and judged by the version that ranked.
-async fn in_the_ledger(kept: &Kept, partner: &str, first: &str) {
+async fn in_the_ledger(kept: &Kept, partner: &str, first: &str, first_commission_paise: i64) {
     let entries = kept.sound().await;
     let orders: Vec<_> = entries.iter().map(|entry| entry.posting.external_id.as_str()).collect();
     assert_eq!(orders, ["BK/1", "BK/2"]);
     assert_eq!(entries[0].receipt_id(), first);
     let commissions = entries.iter().map(|entry| entry.posting.commission());
-    assert_eq!(commissions.collect::<Vec<_>>(), [14_995, 101].map(|paise| Some(Paise::new(paise))));
+    assert_eq!(commissions.collect::<Vec<_>>(), [first_commission_paise, 101].map(|paise| Some(Paise::new(paise))));
     for posting in entries.iter().map(|entry| &entry.posting) {
         assert_eq!((posting.partner.as_str(), posting.intent.as_str()), (partner, INTENT));
         assert_eq!((posting.judged_by.version.to_string().as_str(), posting.judged_by.stand_in), ("1.0.0", false));

@@ -88,9 +88,13 @@ impl Subject {
 type Mismatch = (&'static Subject, &'static [(&'static str, &'static str)], &'static [(&'static str, &'static str)]);
 
 /// Values are JSON texts. The first of each intent reports what was quoted.
-const MISMATCHES: [Mismatch; 17] = [
+const MISMATCHES: [Mismatch; 21] = [
     (&AC, &[], &[]),
     (&AC, &[("service_scope_performed", "\"full_overhaul\"")], &[("/service_scope_performed", "SCOPE_MISMATCH")]),
+    // 800 INR labour, 2900 before tax, 3422 in all, locked within 10 %.
+    (&AC, &[("amount_inr", "798.99")], &[("/amount_inr", "AMOUNT_BELOW_QUOTE")]),
+    (&AC, &[("amount_inr", "3191.01")], &[("/amount_inr", "AMOUNT_ABOVE_QUOTE")]),
+    (&AC, &[("pass_through_inr", "1791.71")], &[("/amount_inr", "PRICE_LOCK_EXCEEDED")]),
     (&INSURANCE, &[], &[]),
     (&INSURANCE, &[("amount_inr", "14014")], &[("/amount_inr", "PREMIUM_AS_AMOUNT")]),
     (
@@ -109,6 +113,7 @@ const MISMATCHES: [Mismatch; 17] = [
     (&INSURANCE, &[("long_term_tp_years", "3")], &[("/long_term_tp_years", "LONG_TERM_TP_MISMATCH")]),
     (&INSURANCE, &[("addons_count", "3")], &[("/addons_count", "ADDONS_MISMATCH")]),
     (&YOGA, &[], &[]),
+    (&YOGA, &[("amount_inr", "508.46")], &[("/amount_inr", "AMOUNT_MISMATCH")]),
     (&YOGA, &[("class_id", "\"class_other\"")], &[("/class_id", "CLASS_MISMATCH")]),
     (&YOGA, &[("yoga_studio_id", "\"studio_other\"")], &[("/yoga_studio_id", "STUDIO_MISMATCH")]),
     (&YOGA, &[("instructor_id", "\"inst_other\"")], &[("/instructor_id", "INSTRUCTOR_MISMATCH")]),

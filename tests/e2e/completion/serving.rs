@@ -33,6 +33,7 @@ use intent_gateway_outbound::Outbound;
 use intent_gateway_outbound::health::Health;
 use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
 use intent_gateway_routing::calling::{Caller, KeyedWrites};
+use intent_gateway_routing::faults::FaultDesk;
 use intent_gateway_routing::following::Following;
 use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
 use intent_gateway_routing::reference::ReferenceSealer;
@@ -126,7 +127,11 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         live: Arc::new(LivePartners::new(store.clone(), Vec::new(), directory.clone(), clock.clone())),
         keys: ring.clone(),
         books: store.clone(),
-        settings: Settings { base_url: "https://gateway.example".to_owned(), reprobe_interval_ms: u64::MAX },
+        settings: Settings {
+            base_url: "https://gateway.example".to_owned(),
+            reprobe_interval_ms: u64::MAX,
+            team_email: None,
+        },
     }
     .services();
     ring.refresh(clock.now()).await.expect("the store is read");
@@ -158,6 +163,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         clock: clock.clone(),
     };
     let memory = KeyedWrites { store: store.clone(), vault: vault.clone(), timer: timer.clone() };
+    let faults = FaultDesk { faults: store.clone(), store: store.clone(), vault: vault.clone(), clock: clock.clone() };
     let linking = Linking::new(LinkingSetup {
         store: store.clone(),
         vault,
@@ -190,6 +196,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         intake: Arc::new(intake),
         health: Arc::new(Health::new(0)),
         evidence: store,
+        faults: Arc::new(faults),
         issuers: Arc::default(),
         metrics: Arc::new(FixedMetrics("")),
         tokens: Arc::new(Tokens::new(&[Secret::new(SIGNING_KEY)], "tests", clock).expect("a usable key")),

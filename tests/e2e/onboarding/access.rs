@@ -347,11 +347,12 @@ async fn no_operation_opens_to_a_token_that_is_not_for_it() {
 async fn assert_real(platform: &Platform, operation: &Operation) {
     let Operation { name, method, .. } = operation;
     // The first takes a component, the second would end the search that comes after it, and the third takes an account that
-    // a user's browser has linked. The others take and hand over files.
+    // a user's browser has linked. The next wants a contract to have failed. The others take and hand over files.
     let apart = [
         "POST /api/v1/admin/contracts",
         "DELETE /api/v1/admin/intents/{intent}",
         "DELETE /api/v1/links/{partner}",
+        "GET /api/v1/admin/intents/{intent}/faults/{number}",
         "GET /api/v1/admin/accounts/{id}/documents/{document}",
         "POST /api/v1/business/tier1/accounts/{account_id}/documents",
         "PUT /api/v1/business/tier1/accounts/{account_id}/documents/{document}",

@@ -1,10 +1,11 @@
 use std::path::Path;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use test_servers::postgres::Postgres;
 use test_servers::secrets;
 
-use super::{Business, INTENT, MASTER_KEY, Platform, SIGNING_KEY, manifest, stores};
+use super::{Business, INTENT, LOOK, MASTER_KEY, Platform, SIGNING_KEY, SOON, manifest, stores};
 use crate::harness::{request, rust_partner};
 
 /// Searches with each kind of air conditioning, twice each: enough to read a 95th percentile from.
@@ -65,6 +66,40 @@ async fn from_sign_up_to_live_traffic_to_suspension() {
         let server = Postgres::start().expect("it starts").expect("it is installed");
         let store = server.database().expect("a database");
         onboard(Platform::start(Some(&store)), Some(server.folder())).await;
+    }
+}
+
+/// An overhaul costs more than the manifest says of any order: it is shown, and found.
+async fn prices_are_held_against_the_manifest(platform: &Platform, business: &Business) {
+    let mut noisy = request();
+    noisy["request_id"] = "noisy".into();
+    noisy["ac_issue"]["category"] = "noise".into();
+    let found = platform.gateway.found(&noisy).await;
+    let prices = manifest(true)["intents"][0]["pricing"].clone();
+    let range = prices["min"].as_i64().expect("a number")..=prices["max"].as_i64().expect("a number");
+    let mut outside: Vec<String> = (found["options"].as_array().expect("a list").iter())
+        .map(|option| option["option"]["estimated_price"]["total_estimate_inr"].as_i64().expect("whole rupees"))
+        .filter(|total| !range.contains(total))
+        .map(|total| total.to_string())
+        .collect();
+    assert!(!outside.is_empty(), "{found}");
+    outside.sort_unstable();
+
+    let path = format!("{}/findings?source=search", business.path("accounts"));
+    let deadline = Instant::now() + SOON;
+    loop {
+        let shown = platform.get(&path, &business.token).await.body;
+        let noted =
+            shown["findings"].as_array().expect("a list").iter().filter(|finding| {
+                finding["request_id"] == "noisy" && finding["violation"]["code"] == "PRICE_OUT_OF_RANGE"
+            });
+        let mut sent: Vec<&str> = noted.filter_map(|finding| finding["excerpt"].as_str()).collect();
+        sent.sort_unstable();
+        if sent == outside {
+            return;
+        }
+        assert!(Instant::now() < deadline, "expected {outside:?}: {shown}");
+        tokio::time::sleep(LOOK).await;
     }
 }
 
@@ -146,11 +181,19 @@ async fn onboard(platform: Platform, cluster: Option<&Path>) {
     // Switched on, the next search calls it; a restart changes nothing.
     let on = platform.admin(&switch_on, json!({})).await;
     assert_eq!(on["connection"]["state"], "live", "{on}");
+    // What people have confirmed ends where the contract says so.
+    let held = &on["connection"]["confirmations"][INTENT];
+    assert!(held["CERTIFICATION_VERIFIED"]["valid_until"].is_string(), "{on}");
+    assert!(
+        held["IDEMPOTENCY_TESTED"]["at"].is_string() && held["IDEMPOTENCY_TESTED"]["valid_until"].is_null(),
+        "{on}"
+    );
     platform.routed(&[&business.id]).await;
     let platform = platform.restart();
     platform.routed(&[&business.id]).await;
     let found = platform.gateway.found(&request()).await;
     assert!(found["options"].as_array().is_some_and(|options| !options.is_empty()), "{found}");
+    prices_are_held_against_the_manifest(&platform, &business).await;
 
     // Suspended, nobody calls it.
     let suspend = business.admin_path("suspend");

@@ -8,6 +8,9 @@ use intent_gateway_domain::id::IntentId;
 use super::select::ContractName;
 use crate::ask::AskArgs;
 
+/// Faults of one page that may be asked for.
+const PAGE_MAX: i64 = 500;
+
 /// Look at the contracts of a running gateway; load, activate, roll back, retire them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ContractCommand {
@@ -34,8 +37,8 @@ pub(crate) enum ContractCommand {
     Activate(ContractArgs),
     /// Make the loaded version live that comes before the one that is live now.
     #[command(
-        after_help = "Of the loaded versions it takes the highest below the live one; `contract activate` takes any \
-        other.\n\n\
+        after_help = "Of the loaded versions it takes the highest below the live one that was not taken out for its \
+        faults; `contract activate` takes any other.\n\n\
         Example:\n  intent-gateway contract rollback auto.book_ac_service"
     )]
     Rollback(IntentArgs),
@@ -46,8 +49,16 @@ pub(crate) enum ContractCommand {
     #[command(after_help = "Calls and faults are those of the gateway that is asked, since it started.\n\n\
         Example:\n  intent-gateway contract status")]
     Status(StatusArgs),
-    /// Show the latest components that were not taken, and versions that were taken out, with every cause.
-    #[command(after_help = "Example:\n  intent-gateway contract failures")]
+    /// Show why contracts failed: those that were not taken or taken out, or the calls in which those of an intent failed.
+    #[command(
+        after_help = "Without INTENT: the latest components that were not taken, and versions that were taken out, with \
+        every cause. With INTENT: its calls that failed, with what the contract said and where in its source.\n\n\
+        --save writes one of them to a file of your own, with all that the contract was given: users' and partners' \
+        words. The audit log records it. `plugin replay` makes that call again.\n\n\
+        Examples:\n  intent-gateway contract failures\n  \
+        intent-gateway contract failures auto.book_ac_service\n  \
+        intent-gateway contract failures auto.book_ac_service --save 17 && intent-gateway plugin replay fault-17.json"
+    )]
     Failures(FailuresArgs),
 }
 
@@ -101,6 +112,21 @@ pub(crate) struct StatusArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct FailuresArgs {
+    /// The intent whose calls are asked for.
+    #[arg(value_name = "INTENT", value_parser = parse_intent)]
+    pub(super) intent: Option<IntentId>,
+    /// Only what is older than this fault.
+    #[arg(long, value_name = "N", requires = "intent")]
+    pub(super) before: Option<u64>,
+    /// At most so many.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=PAGE_MAX))]
+    pub(super) limit: u32,
+    /// Write this fault to a file, with the call that led to it.
+    #[arg(long, value_name = "N", requires = "intent", conflicts_with = "before")]
+    pub(super) save: Option<u64>,
+    /// The file; without it, fault-<N>.json in the current folder.
+    #[arg(long, value_name = "FILE", requires = "save")]
+    pub(super) output: Option<PathBuf>,
     #[command(flatten)]
     pub(super) ask: AskArgs,
 }

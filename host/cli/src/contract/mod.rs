@@ -4,10 +4,12 @@
 //! |---|---|
 //! | which loaded version a name means | `select` |
 //! | how an answer looks to a person | `show` |
+//! | the calls in which contracts failed | `faults` |
 //!
 //! Not here: writing contracts, which is `plugin`.
 
 mod arguments;
+mod faults;
 mod select;
 mod show;
 
@@ -22,11 +24,12 @@ use serde_json::json;
 
 pub(crate) use self::arguments::ContractCommand;
 use self::arguments::{ContractArgs, FailuresArgs, IntentArgs, ListArgs, LoadArgs, StatusArgs};
+use self::select::Before;
 use crate::ask::tell;
 use crate::client::Gateway;
 use crate::outcome::{CommandError, Verdict, exit_code, fail, print_json, usage};
 use crate::terminal::Palette;
-use crate::{files, print};
+use crate::{complain, files, print};
 
 /// Where a gateway has its contracts.
 const CONTRACTS: &str = "/api/v1/admin/contracts";
@@ -47,7 +50,7 @@ pub(crate) fn run(command: &ContractCommand) -> ExitCode {
     })
 }
 
-fn loaded(gateway: &Gateway) -> Result<Vec<LoadedVersion>, CommandError> {
+fn ask_versions(gateway: &Gateway) -> Result<Vec<LoadedVersion>, CommandError> {
     let LoadedVersions { contracts } = gateway.get(CONTRACTS).map_err(fail)?;
     Ok(contracts)
 }
@@ -59,7 +62,7 @@ fn list(arguments: &ListArgs) -> Result<Verdict, CommandError> {
         let all = |LoadedVersions { contracts }: &LoadedVersions| show::list(contracts);
         return tell(gateway.get(CONTRACTS), ask.json, all).map(|_| Verdict::Clean);
     }
-    let mut contracts = loaded(&gateway)?;
+    let mut contracts = ask_versions(&gateway)?;
     contracts.retain(|version| intent.as_ref().is_none_or(|intent| version.intent == intent.as_str()));
     if ask.json {
         print_json(&LoadedVersions { contracts })?;
@@ -72,7 +75,7 @@ fn list(arguments: &ListArgs) -> Result<Verdict, CommandError> {
 fn show_one(arguments: &ContractArgs) -> Result<Verdict, CommandError> {
     let ContractArgs { contract, ask } = arguments;
     let gateway = ask.open()?;
-    let versions = loaded(&gateway)?;
+    let versions = ask_versions(&gateway)?;
     let version = contract.find(&versions).map_err(usage)?;
     if ask.json {
         print_json(version)?;
@@ -87,7 +90,7 @@ fn load(arguments: &LoadArgs) -> Result<Verdict, CommandError> {
     let component = files::read_bounded(file, CONTRACT_MAX_BYTES).map_err(usage)?;
     let path = format!("{CONTRACTS}?activate={}&allow_removed_values={allow_removed_values}", !inactive);
     let answer = ask.open()?.send_file(Method::POST, &path, WASM, &component);
-    tell(answer, ask.json, |outcome| show::loaded(outcome, Palette::of_stdout()))?;
+    tell(answer, ask.json, |outcome| show::show_load(outcome, Palette::of_stdout()))?;
     Ok(Verdict::Clean)
 }
 
@@ -96,7 +99,7 @@ fn activate(arguments: &ContractArgs) -> Result<Verdict, CommandError> {
     let gateway = ask.open()?;
     let digest = match contract.digest() {
         Some(digest) => digest,
-        None => contract.find(&loaded(&gateway)?).map_err(usage)?.digest,
+        None => contract.find(&ask_versions(&gateway)?).map_err(usage)?.digest,
     };
     make_live(&gateway, digest, ask.json)
 }
@@ -110,9 +113,12 @@ fn make_live(gateway: &Gateway, digest: Digest, json: bool) -> Result<Verdict, C
 fn roll_back(arguments: &IntentArgs) -> Result<Verdict, CommandError> {
     let IntentArgs { intent, ask } = arguments;
     let gateway = ask.open()?;
-    let versions = loaded(&gateway)?;
-    let before = select::before_live(&versions, intent.as_str()).map_err(fail)?;
-    make_live(&gateway, before.digest, ask.json)
+    let versions = ask_versions(&gateway)?;
+    let Before { version, passed_over } = select::before_live(&versions, intent.as_str()).map_err(fail)?;
+    if !passed_over.is_empty() {
+        complain(&format!("passed over, as taken out for faults: {}", passed_over.join(", ")));
+    }
+    make_live(&gateway, version.digest, ask.json)
 }
 
 fn retire(arguments: &IntentArgs) -> Result<Verdict, CommandError> {
@@ -131,7 +137,7 @@ fn retire(arguments: &IntentArgs) -> Result<Verdict, CommandError> {
 fn status(arguments: &StatusArgs) -> Result<Verdict, CommandError> {
     let StatusArgs { ask } = arguments;
     let gateway = ask.open()?;
-    let contracts = loaded(&gateway)?;
+    let contracts = ask_versions(&gateway)?;
     let LoadFailures { failures } = gateway.get(&format!("{CONTRACTS}/failures")).map_err(fail)?;
     if ask.json {
         print_json(&json!({"contracts": contracts, "failures": failures}))?;
@@ -142,10 +148,16 @@ fn status(arguments: &StatusArgs) -> Result<Verdict, CommandError> {
 }
 
 fn failures(arguments: &FailuresArgs) -> Result<Verdict, CommandError> {
-    let FailuresArgs { ask } = arguments;
-    let answer = ask.open()?.get(&format!("{CONTRACTS}/failures"));
-    tell(answer, ask.json, |LoadFailures { failures }| show::failures(failures, Palette::of_stdout()))?;
-    Ok(Verdict::Clean)
+    let FailuresArgs { intent, before, limit, save, output, ask } = arguments;
+    match (intent, save) {
+        (Some(intent), Some(number)) => faults::save(ask, intent, *number, output.as_deref()),
+        (Some(intent), None) => faults::list(ask, intent, *before, *limit),
+        (None, _) => {
+            let answer = ask.open()?.get(&format!("{CONTRACTS}/failures"));
+            tell(answer, ask.json, |LoadFailures { failures }| show::failures(failures, Palette::of_stdout()))?;
+            Ok(Verdict::Clean)
+        }
+    }
 }
 
 /// A version's number, to be compared. The gateway loads none that has none.

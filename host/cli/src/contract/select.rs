@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use intent_gateway_api::contracts::LoadedVersion;
+use intent_gateway_api::contracts::{LoadedVersion, VersionAct, Whence};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::IntentId;
 
@@ -46,6 +46,17 @@ pub(crate) enum SelectError {
         "{0} has no loaded version before the live one; `intent-gateway contract list --intent {0}` shows what is loaded"
     )]
     NothingBefore(String),
+    /// All that there is to go back to has failed before.
+    #[error(
+        "what {intent} has before the live version was taken out for its faults ({}); `intent-gateway contract failures \
+         {intent}` shows them, and `intent-gateway contract activate` makes one of these versions live all the same",
+        .failed.join(", ")
+    )]
+    OnlyFailedBefore {
+        intent: String,
+        /// Their numbers, the highest first.
+        failed: Vec<String>,
+    },
     /// The intent has no live version.
     #[error("{0} has no live version; `intent-gateway contract activate` makes a loaded one live")]
     NotLive(String),
@@ -122,22 +133,50 @@ fn line(version: &LoadedVersion) -> String {
     format!("{}  {} {}", short(version.digest), version.intent, version.version)
 }
 
-/// The highest loaded version of an intent below the one that is live.
-pub(super) fn before_live<'a>(versions: &'a [LoadedVersion], intent: &str) -> Result<&'a LoadedVersion, SelectError> {
+/// Where a roll-back goes.
+#[derive(Debug)]
+pub(super) struct Before<'a> {
+    pub(super) version: &'a LoadedVersion,
+    /// Numbers of the versions in between, which were taken out for their faults; the highest first.
+    pub(super) passed_over: Vec<String>,
+}
+
+/// The highest loaded version of an intent below the one that is live, without those that were taken out for their faults:
+/// who goes back wants one that works.
+pub(super) fn before_live<'a>(versions: &'a [LoadedVersion], intent: &str) -> Result<Before<'a>, SelectError> {
     let of_intent: Vec<&LoadedVersion> = versions.iter().filter(|version| version.intent == intent).collect();
     if of_intent.is_empty() {
         return Err(SelectError::Unknown(intent.to_owned()));
     }
     let live = of_intent.iter().find(|version| version.live).ok_or_else(|| SelectError::NotLive(intent.to_owned()))?;
     let live = number(live).map_err(SelectError::Unreadable)?;
-    let mut before: Option<(semver::Version, &LoadedVersion)> = None;
+    let mut before: Vec<(semver::Version, &LoadedVersion)> = Vec::new();
     for version in of_intent {
         let number = number(version).map_err(SelectError::Unreadable)?;
-        if number < live && before.as_ref().is_none_or(|(best, _)| number > *best) {
-            before = Some((number, version));
+        if number < live {
+            before.push((number, version));
         }
     }
-    before.map(|(_, version)| version).ok_or_else(|| SelectError::NothingBefore(intent.to_owned()))
+    before.sort_by(|(a, _), (b, _)| b.cmp(a));
+    let mut passed_over = Vec::new();
+    for (number, version) in before {
+        if !was_taken_out(version) {
+            return Ok(Before { version, passed_over });
+        }
+        passed_over.push(number.to_string());
+    }
+    let intent = intent.to_owned();
+    if passed_over.is_empty() {
+        Err(SelectError::NothingBefore(intent))
+    } else {
+        Err(SelectError::OnlyFailedBefore { intent, failed: passed_over })
+    }
+}
+
+/// Whether the gateway took the version out for its faults, and nobody has made it live since.
+fn was_taken_out(version: &LoadedVersion) -> bool {
+    let served = version.history.iter().rev().find(|event| event.act != VersionAct::Loaded);
+    served.is_some_and(|event| event.act == VersionAct::LeftService && event.whence == Whence::RollBack)
 }
 
 #[cfg(test)]
@@ -200,12 +239,48 @@ pub(super) mod tests {
     #[test]
     fn going_back_takes_the_highest_version_below_the_live_one() {
         let before = |versions: &[LoadedVersion], intent| {
-            before_live(versions, intent).map(|version| version.version.clone()).map_err(|error| error.to_string())
+            before_live(versions, intent)
+                .map(|before| before.version.version.clone())
+                .map_err(|error| error.to_string())
         };
         assert_eq!(before(&loaded(), "auto.fix"), Ok("1.9.0".to_owned()));
         assert!(before(&loaded(), "home.fix").expect_err("the first").contains("no loaded version before"));
         assert!(before(&loaded(), "home.paint").expect_err("unknown").contains("not loaded"));
         let retired = [version("abcd", "auto.fix", "1.0.0", false)];
         assert!(before(&retired, "auto.fix").expect_err("retired").contains("no live version"));
+    }
+
+    /// Adds events to the history of a version, as pairs of what happened and by which way.
+    fn with_events(mut version: LoadedVersion, events: &[(&str, &str)]) -> LoadedVersion {
+        let event = |(act, whence): &(&str, &str)| {
+            let by = json!({"role": "gateway", "subject": "gateway"});
+            serde_json::from_value(json!({"at_ms": 1_763_716_800_042_u64, "act": act, "whence": whence, "by": by}))
+                .expect("an event")
+        };
+        version.history.extend(events.iter().map(event));
+        version
+    }
+
+    #[test]
+    fn going_back_passes_over_versions_that_were_taken_out_for_faults() {
+        let taken_out = [("went_live", "upload"), ("left_service", "roll_back")];
+        let failed = |digest: &str, number| with_events(version(digest, "auto.fix", number, false), &taken_out);
+        let live = || version("aaaa", "auto.fix", "1.3.0", true);
+        let good = || version("dddd", "auto.fix", "1.0.0", false);
+        let versions = [live(), failed("cccc", "1.1.0"), failed("bbbb", "1.2.0"), good()];
+        let before = before_live(&versions, "auto.fix").expect("there is one");
+        assert_eq!(before.version.version, "1.0.0");
+        assert_eq!(before.passed_over, ["1.2.0", "1.1.0"]);
+
+        let none = before_live(&versions[..3], "auto.fix").expect_err("both have failed").to_string();
+        assert!(none.contains("taken out for its faults (1.2.0, 1.1.0)"), "{none}");
+        assert!(none.contains("`intent-gateway contract activate`"), "{none}");
+
+        // Out of service for another reason, or live again since: no reason to pass it over.
+        for since in [[("left_service", "unloading")].as_slice(), &[("went_live", "activation")]] {
+            let versions = [live(), with_events(failed("bbbb", "1.2.0"), since), good()];
+            let before = before_live(&versions, "auto.fix").expect("there is one");
+            assert_eq!((before.version.version.as_str(), before.passed_over.len()), ("1.2.0", 0), "{since:?}");
+        }
     }
 }

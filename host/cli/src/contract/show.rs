@@ -21,7 +21,7 @@ pub(super) fn short(digest: Digest) -> String {
 }
 
 /// A time to the second.
-fn show_time(at: Timestamp) -> String {
+pub(super) fn show_time(at: Timestamp) -> String {
     match at.to_jiff() {
         Some(at) => at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         None => format!("{} ms", at.as_ms()),
@@ -93,8 +93,8 @@ pub(super) fn one(version: &LoadedVersion, palette: Palette) -> String {
     format!("{text}\nstate    {state}\n{events}")
 }
 
-/// What came of a load: the version, what is left to do, and which values it takes out.
-pub(super) fn loaded(outcome: &LoadOutcome, palette: Palette) -> String {
+/// How a load ended: the version, what is left to do, and which values it takes out.
+pub(super) fn show_load(outcome: &LoadOutcome, palette: Palette) -> String {
     let LoadOutcome { version, known: _, note, removed_values } = outcome;
     let mut lines = vec![changed(version, palette)];
     lines.extend(note.iter().map(|note| palette.paint(Tone::Doubtful, &harmless(note))));

@@ -55,8 +55,8 @@ pub(super) fn run(arguments: &TryArgs) -> Result<Verdict, CommandError> {
 fn show(name: &str, file: &ManifestFile, intent: &str, result: TrialResult, palette: Palette) -> String {
     let TrialResult { passed, request, failure, payload, options, refused, notes, mismatches } = result;
     let at = file.mapping_at(intent).unwrap_or_default();
-    let moved = |violation: Violation| Violation { pointer: format!("{at}{}", violation.pointer), ..violation };
-    let mismatches = Problem::locate(file, mismatches.into_iter().map(moved).collect());
+    let mismatches = mismatches.into_iter().map(|mismatch| mismatch.within(&at)).collect();
+    let mismatches = Problem::locate(file, mismatches);
     let mut lines = check::lines(name, &mismatches, Tone::Doubtful, "warning", palette);
     lines.extend(request.iter().flat_map(show_request));
     if let Some(TrialFailure { code, message }) = &failure {

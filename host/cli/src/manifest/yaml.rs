@@ -166,12 +166,18 @@ impl Tree {
         }
     }
 
-    /// The parser's words, and what is behind the error that people make most.
+    /// The parser's words, and what is behind the errors that people make most.
     fn explain(&self, error: &ScanError, text: &str) -> YamlError {
         let line = error.marker().line();
         let tab =
             text.lines().nth(line.saturating_sub(1)).is_some_and(|line| line.trim_start_matches(' ').starts_with('\t'));
-        let hint = if tab { "; the line is indented by a tab, which YAML does not allow" } else { "" };
+        let hint = if tab {
+            "; the line is indented by a tab, which YAML does not allow"
+        } else if error.info().contains("mapping values are not allowed") {
+            "; a text with a colon and a blank in it needs quotes"
+        } else {
+            ""
+        };
         YamlError { line, problem: format!("{}{hint}", error.info()) }
     }
 }

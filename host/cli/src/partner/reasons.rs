@@ -10,7 +10,8 @@ const EXAMPLES_MAX: usize = 3;
 /// Characters of what was sent that an example shows; `--json` has more.
 const SENT_SHOWN_MAX_CHARS: usize = 120;
 
-/// One rule that was broken at one place of options, with the number of each sample and what was found in it.
+/// One rule that was broken at one place of options, with the number of each sample and what was found in it. Where nothing
+/// points at the place, the message alone tells one cause from another.
 struct Reason<'a> {
     severity: Severity,
     code: &'a str,
@@ -58,9 +59,12 @@ fn group(samples: &[SampleResult]) -> Vec<Reason<'_>> {
         for finding in &sample.found {
             let SampleFinding { severity, violation, .. } = finding;
             let pointer = any_place(&violation.pointer);
-            let known = reasons
-                .iter_mut()
-                .find(|one| one.severity == *severity && one.code == violation.code && one.pointer == pointer);
+            let known = reasons.iter_mut().find(|one| {
+                one.severity == *severity
+                    && one.code == violation.code
+                    && one.pointer == pointer
+                    && (!pointer.is_empty() || any_number(one.message) == any_number(&violation.message))
+            });
             match known {
                 Some(reason) => reason.found.push((number, finding)),
                 None => {
@@ -88,6 +92,11 @@ fn group(samples: &[SampleResult]) -> Vec<Reason<'_>> {
 fn any_place(pointer: &str) -> String {
     let is_place = |step: &str| !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
     pointer.split('/').map(|step| if is_place(step) { "*" } else { step }).collect::<Vec<_>>().join("/")
+}
+
+/// A message without its numbers: the third and the fifth item of a list may fail for one cause.
+fn any_number(message: &str) -> String {
+    message.chars().filter(|character| !character.is_ascii_digit()).collect()
 }
 
 fn example(sample: usize, SampleFinding { option, option_id, violation, excerpt, .. }: &SampleFinding) -> String {
@@ -150,6 +159,23 @@ mod tests {
             "4 more were found that are not listed",
         ];
         assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn causes_that_only_the_message_tells_apart_are_told_apart() {
+        let item = |message: &str| {
+            let violation = json!({"pointer": "", "code": "ITEM_NOT_MAPPED", "message": message});
+            json!({"option": null, "option_id": null, "severity": "drop", "excerpt": null, "violation": violation})
+        };
+        let found = vec![item("item 1: no price"), item("item 2: no style"), item("item 13: no price")];
+        let expected = [
+            "drop ITEM_NOT_MAPPED, 2 times: item 1: no price",
+            "  sample 1: as a whole",
+            "  sample 1: as a whole",
+            "drop ITEM_NOT_MAPPED, once: item 2: no style",
+            "  sample 1: as a whole",
+        ];
+        assert_eq!(lines(&samples(&[found]), Palette::PLAIN)[..5], expected);
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use intent_gateway_api::account::{AccountList, OverviewBody};
-use intent_gateway_api::connection::{ConnectionBody, ConnectionList, ProbeAnswer, ProbeBody, SwitchedOn, TestReport};
+use intent_gateway_api::connection::{
+    ConnectionBody, ConnectionList, HeldConfirmationBody, ProbeAnswer, ProbeBody, SwitchedOn, TestReport,
+};
 use intent_gateway_api::documents::DocumentBody;
 use intent_gateway_api::manifest::{ManifestsBody, SubmissionBody};
 use intent_gateway_api::name;
@@ -210,6 +212,7 @@ pub(super) fn state(connection: &ConnectionBody, palette: Palette) -> String {
         endpoint,
         quarantine,
         failed_retests,
+        confirmations,
         suspension,
         next_probe_at,
         ..
@@ -238,7 +241,19 @@ pub(super) fn state(connection: &ConnectionBody, palette: Palette) -> String {
         let until = &failed.routed_until;
         lines.push(harmless(&format!("{intent}: the last test did not pass; routed until {until} all the same")));
     }
+    for (intent, held) in confirmations {
+        lines.extend(held.iter().filter_map(|(code, held)| show_end(intent, code, held)));
+    }
     lines.join("\n")
+}
+
+/// By whom a requirement was confirmed and until when that holds; nothing where it holds for good.
+fn show_end(intent: &str, code: &str, held: &HeldConfirmationBody) -> Option<String> {
+    let HeldConfirmationBody { at, by, valid_until, routed_until } = held;
+    let until = valid_until.as_ref()?;
+    let by = by.as_ref().map(|by| format!(" by {}", by.subject)).unwrap_or_default();
+    let routed = routed_until.as_ref().map(|routed| format!("; not routed from {routed} on")).unwrap_or_default();
+    Some(harmless(&format!("{intent}: {code} confirmed at {at}{by}, holds until {until}{routed}")))
 }
 
 fn change(kind: DriftKind) -> &'static str {
@@ -275,13 +290,10 @@ fn probe(probe: &ProbeBody, palette: Palette) -> String {
     });
     lines.push(format!("steps: {}", harmless(&steps.collect::<Vec<_>>().join(", "))));
     if let Some(server) = &probe.server {
-        let revision = probe.protocol_version.as_deref().unwrap_or("no revision named");
-        lines.push(format!(
-            "server: {} {}, MCP {}",
-            harmless(&server.name),
-            harmless(&server.version),
-            harmless(revision)
-        ));
+        // An API that is wrapped speaks no MCP.
+        let revision = probe.protocol_version.as_deref();
+        let revision = revision.map_or_else(String::new, |revision| format!(", MCP {}", harmless(revision)));
+        lines.push(format!("server: {} {}{revision}", harmless(&server.name), harmless(&server.version)));
     }
     lines.extend(violations("failure", &probe.failures));
     lines.extend(probe.tool_report.iter().flat_map(tools));
@@ -469,6 +481,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_confirmation_is_shown_with_its_end() {
+        let held = |by: serde_json::Value, until: Option<&str>, routed: Option<&str>| {
+            let held = json!({"at": "A", "by": by, "valid_until": until, "routed_until": routed});
+            show_end("auto.fix", "SEEN", &serde_json::from_value(held).expect("a confirmation"))
+        };
+        let asha = json!({"role": "admin", "subject": "asha"});
+        let text = "auto.fix: SEEN confirmed at A by asha, holds until B";
+        assert_eq!(held(asha.clone(), Some("B"), None).as_deref(), Some(text));
+        assert_eq!(held(asha.clone(), Some("B"), Some("C")), Some(format!("{text}; not routed from C on")));
+        assert_eq!(held(json!(null), Some("B"), None), Some(text.replace(" by asha", "")));
+        assert_eq!(held(asha, None, None), None, "it holds for good");
+    }
 
     #[test]
     fn a_review_of_signals_shows_what_was_delivered() {

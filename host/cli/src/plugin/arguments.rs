@@ -48,6 +48,14 @@ pub(crate) enum PluginCommand {
     /// Write the partner-facing page of a contract, in Markdown.
     #[command(after_help = "Example:\n  intent-gateway plugin docs contract.wasm --out docs/intents/my-intent.md")]
     Docs(DocsArgs),
+    /// Make a call again in which a contract failed, and show what comes of it now.
+    #[command(
+        after_help = "FILE is a fault as `contract failures --save` writes it, or an input as `plugin check` does.\n\n\
+        Exit codes: 0 the contract answers or refuses, 1 it fails again.\n\n\
+        Examples:\n  intent-gateway plugin replay fault-17.json\n  \
+        intent-gateway plugin replay fuzz-contract-trap-12.json target/contracts/auto-book-ac-service.wasm"
+    )]
+    Replay(ReplayArgs),
 }
 
 #[derive(Args, Debug)]
@@ -138,6 +146,19 @@ pub(crate) struct DocsArgs {
     /// File to write; without it, the page is printed.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReplayArgs {
+    /// The call, with what it was given.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The component; without it, what `plugin build` wrote for the crate in the current folder.
+    #[arg(value_name = "COMPONENT")]
+    pub(crate) component: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 fn parse_intent(text: &str) -> Result<IntentId, String> {

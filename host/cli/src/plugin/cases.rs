@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use contract_toolchain::Package;
+use contract_toolchain::{Package, ToolchainError};
 use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_kit::cases::{self, Gap, Report, Suite};
 use intent_gateway_kit::{build, subject::Subject};
@@ -55,16 +55,20 @@ fn places(arguments: &TestArgs) -> Result<(PathBuf, PathBuf), CommandError> {
     let folder = if inner.is_dir() { inner } else { given.clone() };
     let component = match &arguments.component {
         Some(component) => component.clone(),
-        None => built(given)?,
+        None => find_built(given)?,
     };
     Ok((folder, component))
 }
 
 /// What `plugin build` wrote for the crate in this folder, or around it.
-fn built(folder: &Path) -> Result<PathBuf, CommandError> {
+fn find_built(folder: &Path) -> Result<PathBuf, CommandError> {
     let crate_folder = if folder.ends_with(CASES) { folder.join("..") } else { folder.to_owned() };
-    let package = Package::of(&crate_folder).context("name the component with --component").map_err(usage)?;
-    Ok(build::component_path(&package))
+    component_of(&crate_folder).context("name the component with --component").map_err(usage)
+}
+
+/// What `plugin build` writes for a crate.
+pub(super) fn component_of(crate_folder: &Path) -> Result<PathBuf, ToolchainError> {
+    Package::of(crate_folder).map(|package| build::component_path(&package))
 }
 
 fn tell(tested: &Tested, well: bool) {

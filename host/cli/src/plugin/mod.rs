@@ -12,15 +12,17 @@ use anyhow::Context as _;
 use contract_toolchain::ToolchainError;
 use intent_gateway_kit::check::{self, Live, Loaded};
 use intent_gateway_kit::fuzz::FuzzReport;
+use intent_gateway_kit::replay::{self, Recorded};
 use intent_gateway_kit::scaffold::{self, Scaffold};
 use intent_gateway_kit::subject::Subject;
 use intent_gateway_kit::{bench, build, docs, inspect};
 
 pub(crate) use arguments::PluginCommand;
-use arguments::{BenchArgs, BuildArgs, CheckArgs, DocsArgs, InspectArgs, NewArgs};
+use arguments::{BenchArgs, BuildArgs, CheckArgs, DocsArgs, InspectArgs, NewArgs, ReplayArgs};
 
 use crate::outcome::{CommandError, Verdict, exit_code, fail, print_json, usage};
-use crate::{complain, print};
+use crate::terminal::harmless;
+use crate::{complain, files, print};
 
 /// Runs a command to its exit code.
 pub(crate) fn run(command: &PluginCommand) -> ExitCode {
@@ -32,6 +34,7 @@ pub(crate) fn run(command: &PluginCommand) -> ExitCode {
         PluginCommand::Bench(arguments) => bench_one(arguments),
         PluginCommand::Inspect(arguments) => inspect_one(arguments),
         PluginCommand::Docs(arguments) => document_one(arguments),
+        PluginCommand::Replay(arguments) => replay_one(arguments),
     };
     exit_code(outcome)
 }
@@ -67,7 +70,7 @@ fn check_one(arguments: &CheckArgs) -> Result<Verdict, CommandError> {
     } else {
         print(&report.text());
     }
-    report.fuzz.iter().try_for_each(keep_failures)?;
+    report.fuzz.iter().try_for_each(|fuzzed| keep_failures(fuzzed, &arguments.file))?;
     Ok(Verdict::of(report.passed))
 }
 
@@ -90,13 +93,17 @@ fn against(arguments: &CheckArgs, subject: &Subject) -> Result<Option<Loaded>, C
 }
 
 /// Writes each input that brought the contract down to a file of its own.
-fn keep_failures(report: &FuzzReport) -> Result<(), CommandError> {
+fn keep_failures(report: &FuzzReport, component: &Path) -> Result<(), CommandError> {
     for failure in &report.failures {
         let code = failure.code.to_lowercase().replace('_', "-");
         let path = format!("fuzz-{code}-{}.json", failure.execution);
         let text = serde_json::to_string_pretty(failure).context("the input is no JSON").map_err(fail)?;
         std::fs::write(&path, text).with_context(|| format!("cannot write {path}")).map_err(usage)?;
-        complain(&format!("the input is in {path}; `--seed {}` gives it again", report.seed));
+        complain(&format!(
+            "the input is in {path}: `intent-gateway plugin replay {path} {}` makes the call again, and `--seed {}` the run",
+            component.display(),
+            report.seed
+        ));
     }
     Ok(())
 }
@@ -131,6 +138,27 @@ fn document_one(arguments: &DocsArgs) -> Result<Verdict, CommandError> {
         None => print(page.trim_end()),
     }
     Ok(Verdict::Clean)
+}
+
+fn replay_one(arguments: &ReplayArgs) -> Result<Verdict, CommandError> {
+    let ReplayArgs { file, component, json } = arguments;
+    let text = files::read_json(file, replay::FILE_MAX_BYTES).map_err(usage)?;
+    let recorded = Recorded::read(&text).with_context(|| file.display().to_string()).map_err(usage)?;
+    let component = match component {
+        Some(component) => component.clone(),
+        None => cases::component_of(Path::new(".")).context("name the component").map_err(usage)?,
+    };
+    let subject =
+        Subject::open(&component).context("build the contract first, or name its component").map_err(usage)?;
+    let contract = subject.load().map_err(fail)?;
+    let report = subject.wait(replay::run(&contract, &recorded));
+    if *json {
+        print_json(&report)?;
+    } else {
+        // The file may come from anywhere.
+        print(&report.text().lines().map(harmless).collect::<Vec<_>>().join("\n"));
+    }
+    Ok(Verdict::of(!report.has_failed()))
 }
 
 /// Writes a file, and the folder that it is to be in.

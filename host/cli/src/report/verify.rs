@@ -14,6 +14,10 @@ use super::input::{self, KEY_PREFIX};
 use crate::outcome::{CommandError, Verdict, print_json, usage};
 use crate::print;
 
+/// Why a report whose signature holds may be refused for its signature all the same.
+const OTHER_BYTES: &str = "if it is refused all the same, other bytes were sent than the file has (with curl: --data-binary, \
+                           not -d), or under another key, or for another partner";
+
 /// What came out.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct VerifyResult {
@@ -185,9 +189,10 @@ fn break_line(written: &mut String, indent: &str, depth: usize) {
 }
 
 fn text(checked: &VerifyResult) -> String {
-    let VerifyResult { holds: _, within_window: _, problem, note } = checked;
+    let VerifyResult { holds, within_window: _, problem, note } = checked;
     let verdict = problem.as_deref().unwrap_or("the signature holds");
-    note.map_or_else(|| verdict.to_owned(), |note| format!("{verdict}\n{note}"))
+    let sent = holds.then_some(OTHER_BYTES);
+    [Some(verdict), *note, sent].into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -96,6 +96,9 @@ pub struct SearchShape {
     pub options_key: String,
     /// Where an option's own identifier is: the name of a member, or a JSON Pointer where it lies deeper.
     pub id_key: String,
+    /// Where an option's price in INR is, as a JSON Pointer; null where the intent names none.
+    #[cfg_attr(feature = "schema", schema(required))]
+    pub price_pointer: Option<String>,
     /// Options of one partner beyond this number are dropped.
     pub max_options: u32,
     /// Code for a valid request that matches nothing.
@@ -417,6 +420,18 @@ pub enum RequirementCheck {
     ByHand,
 }
 
+impl RequirementCheck {
+    /// Whether people confirm it: the gateway calls no tool but the search.
+    #[must_use]
+    pub fn is_for_people(&self, search_tool: &str) -> bool {
+        match self {
+            Self::ByHand => true,
+            Self::WithinLatency(tool) => tool != search_tool,
+            Self::AtLeast(_) | Self::Covers(_) | Self::Handles(_) => false,
+        }
+    }
+}
+
 /// One thing that must hold before a partner's traffic may go live.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -427,6 +442,9 @@ pub struct Requirement {
     pub text: String,
     /// How it is checked.
     pub check: RequirementCheck,
+    /// Days for which a person's confirmation holds; null where it holds for good, and where the gateway checks.
+    #[cfg_attr(feature = "schema", schema(required))]
+    pub valid_days: Option<u32>,
 }
 
 /// Everything that a contract declares.
@@ -490,6 +508,13 @@ impl Descriptor {
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<&Tool> {
         self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// Days for which a person's confirmation of a go-live requirement holds; none where it holds for good, or where there is
+    /// no such requirement.
+    #[must_use]
+    pub fn valid_days(&self, code: &str) -> Option<u32> {
+        self.go_live.iter().find(|requirement| requirement.code == code)?.valid_days
     }
 
     /// The row of the error table for a code.

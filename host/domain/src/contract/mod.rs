@@ -25,6 +25,14 @@ pub struct Violation {
     pub message: String,
 }
 
+impl Violation {
+    /// The same violation of a document that stands at `at` in a larger one.
+    #[must_use]
+    pub fn within(self, at: &str) -> Self {
+        Self { pointer: format!("{at}{}", self.pointer), ..self }
+    }
+}
+
 /// A document was refused, with every violation found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Refusal {

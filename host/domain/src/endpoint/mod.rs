@@ -5,10 +5,11 @@
 //! or GraphQL API answers it, how the arguments become a request and how the answer becomes the tool's payload.
 //! Mappings are data of a manifest: a reviewer reads them, and what was reviewed is what is called.
 //!
-//! `fit` compares a mapping with its intent's contract, before anything is called.
+//! `answer` reads what the API answers, into a payload or a failure. `fit` compares a mapping with its intent's contract, before anything is called.
 //!
 //! Not here: IO, and what an OpenAPI document or a GraphQL schema says; `host/partners` compares them at a probe.
 
+mod answer;
 mod checker;
 mod fit;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+pub use answer::{ApiAnswer, MappedPayload};
 pub use fit::IntentShape;
 pub use mapping::{ApiMapping, GraphqlTool, Mappings, Method, RestTool, ToolMapping};
 pub use request::{RequestError, RestRequest};

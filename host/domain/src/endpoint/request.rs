@@ -1,12 +1,13 @@
 //! What a mapping makes of a tool's arguments: the request to the partner's API, as it is sent.
 
-use std::fmt::Write as _;
-
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::mapping::{GraphqlTool, Method, RestTool};
 use super::template::{RenderError, Scope, Template};
 
+/// What stands for something else in a path or a query: all but the unreserved characters (RFC 3986, 2.3).
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// Values that one parameter of the query may have.
 const QUERY_VALUES_MAX: usize = 100;
 
@@ -41,7 +42,7 @@ impl RestTool {
     pub fn request(&self, arguments: &Value) -> Result<RestRequest, RequestError> {
         let scope = Scope { arguments, answer: &Value::Null };
         let target = self.target(&scope)?;
-        let body = self.body.as_ref().map(|body| rendered(body, &scope)).transpose()?;
+        let body = self.body.as_ref().map(|body| fill(body, &scope)).transpose()?;
         let mut headers = Vec::new();
         for (name, template) in &self.headers {
             headers.extend(scalar(name, template, &scope)?.map(|text| (name.clone(), text)));
@@ -94,12 +95,12 @@ impl GraphqlTool {
     /// # Errors
     /// [`RequestError`] names the place of the arguments.
     pub fn request(&self, arguments: &Value) -> Result<Value, RequestError> {
-        let variables = rendered(&self.variables, &Scope { arguments, answer: &Value::Null })?;
+        let variables = fill(&self.variables, &Scope { arguments, answer: &Value::Null })?;
         Ok(json!({"query": self.document, "variables": variables}))
     }
 }
 
-fn rendered(template: &Template, scope: &Scope<'_>) -> Result<Value, RequestError> {
+fn fill(template: &Template, scope: &Scope<'_>) -> Result<Value, RequestError> {
     Ok(template.render(scope)?.unwrap_or(Value::Null))
 }
 
@@ -122,11 +123,5 @@ fn text(name: &str, value: &Value) -> Result<String, RequestError> {
 /// Escapes everything but the unreserved characters of RFC 3986, 2.3: what a user typed can neither end a segment of the path
 /// nor start a query.
 fn push_escaped(target: &mut String, text: &str) {
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            target.push(char::from(byte));
-        } else {
-            write!(target, "%{byte:02X}").expect("a string takes whatever is written");
-        }
-    }
+    target.extend(utf8_percent_encode(text, ESCAPED));
 }

@@ -288,7 +288,7 @@ fn one_bad_item_costs_that_item_where_that_is_wanted() {
     );
     assert!(response.render(&scope).is_err(), "elsewhere it costs the whole");
 
-    // What stands beside the items is no item, and what is too large stays so.
+    // A missing member beside the items costs the whole answer, and so does a list that is too long.
     let no_token = json!({"rows": [{"id": 1, "kind": "A"}]});
     assert!(response.render_items(&Scope { arguments: &arguments, answer: &no_token }).is_err());
     let many = json!({"t": "x", "rows": vec![json!({}); 1_001]});

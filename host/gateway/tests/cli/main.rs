@@ -290,7 +290,7 @@ fn a_component_is_shown_measured_and_documented() {
     let component = ac_contract();
     let (code, shown) = plugin(folder.path(), &["inspect", &component]);
     assert_eq!((code, &shown["descriptor"]["intent"]), (Some(0), &Value::from("auto.book_ac_service")));
-    assert_eq!(shown["imports"], serde_json::json!([]));
+    assert_eq!(shown["imports"], serde_json::json!(["intent-gateway:contract/faults@1.0.0"]));
     assert_eq!(shown["digest"].as_str().map(str::len), Some(64));
     let people = text(&run(folder.path(), &["plugin", "inspect", &component]).stdout);
     for part in ["search_ac_service_slots", "resolution_rate 25 %", "refrigerant_type", "SLOT_GONE", "AcServiceWidget"]

@@ -156,6 +156,53 @@ fn contracts_are_loaded_released_and_rolled_back() {
 }
 
 #[test]
+fn a_fault_is_listed_saved_and_replayed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let contract = hostile(folder.path(), "1.0.0", "honest");
+    let serving = Serving::start(folder.path(), &[]);
+    write_profile(folder.path(), &serving.address, "admin");
+    let asked = |arguments: &[&str]| told(&run(folder.path(), arguments));
+    assert_eq!(asked(&["contract", "load", &contract]).0, Some(0));
+    let (_, none, _) = asked(&["contract", "failures", "test.hostile"]);
+    assert_eq!(none, "no call of test.hostile failed that is kept\n");
+    asked(&["classify", "a telling thing"]);
+    // It is kept a moment later.
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let listed = loop {
+        let (code, listed, complaint) = asked(&["contract", "failures", "test.hostile"]);
+        assert_eq!(code, Some(0), "{complaint}");
+        if listed.contains("CONTRACT_TRAP") {
+            break listed;
+        }
+        assert!(std::time::Instant::now() < deadline, "{listed}");
+    };
+    let row = listed.lines().nth(1).expect("a row").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(row.contains("classify CONTRACT_TRAP 1 src/tea.rs:7:9 no tea | is left"), "{listed}");
+    let number = row.split(' ').next().expect("a number").to_owned();
+
+    let save = ["contract", "failures", "test.hostile", "--save", &number];
+    let (code, saved, complaint) = asked(&save);
+    assert_eq!(code, Some(0), "{complaint}");
+    let name = format!("fault-{number}.json");
+    assert!(saved.contains(&format!("plugin replay {name}")), "{saved}");
+    let file = folder.path().join(&name);
+    assert_eq!(std::fs::metadata(&file).expect("it is there").permissions().mode() & 0o777, 0o600);
+    assert!(std::fs::read_to_string(&file).expect("read").contains("a telling thing"));
+    let (code, _, complaint) = asked(&save);
+    assert!(code == Some(2) && complaint.contains("cannot write"), "what is there is not written over: {complaint}");
+
+    let (code, replayed, complaint) = asked(&["plugin", "replay", &name, &contract]);
+    assert_eq!(code, Some(1), "{complaint}");
+    assert!(replayed.starts_with("✘ classify: CONTRACT_TRAP: ") && replayed.contains("\n    no tea\n    is left\n"));
+    let mended = std::fs::read_to_string(&file).expect("read").replace("a telling thing", "a thing");
+    std::fs::write(&file, mended).expect("written");
+    let (code, replayed, complaint) = asked(&["plugin", "replay", &name, &contract]);
+    assert_eq!((code, complaint.as_str()), (Some(0), ""));
+    assert!(replayed.contains("it answers, where it failed with CONTRACT_TRAP"), "{replayed}");
+    serving.stop();
+}
+
+#[test]
 fn an_orchestrator_classifies_and_searches() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::create_dir(folder.path().join("contracts")).expect("made");

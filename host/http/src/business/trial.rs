@@ -6,16 +6,15 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use intent_gateway_api::trial::{TrialBody, TrialResult, mapping, within};
+use intent_gateway_api::trial::{TrialBody, TrialResult, mapping};
 use intent_gateway_domain::contract::{self, Violation};
 use intent_gateway_domain::endpoint::IntentShape;
-use intent_gateway_domain::platform_code::INVALID_INTENT;
 use intent_gateway_routing::trial::{Trial, TrialError, run};
 
 use crate::App;
 use crate::acting::Acting;
 use crate::body::Json;
-use crate::error::{ErrorBody, Refusal, refuse_document};
+use crate::error::{ErrorBody, Refusal, refuse_document, refuse_intent};
 use crate::request_id::RequestId;
 use crate::wire;
 
@@ -51,7 +50,11 @@ pub(super) async fn try_mapping(
     Json(body): Json<TrialBody>,
 ) -> Result<Response, Refusal> {
     app.onboarding.accounts.get(&acting.account).await?;
-    let live = app.searcher.contracts.live(&body.intent).ok_or_else(|| unknown_intent(&body.intent))?;
+    let live = app
+        .searcher
+        .contracts
+        .live(&body.intent)
+        .ok_or_else(|| refuse_intent(format!("there is no intent `{}`", body.intent)))?;
     let mapping = mapping(&body.mapping).map_err(refuse)?;
     let mismatches = mapping.compare(&IntentShape::from(live.descriptor()));
     let answer = body.answer_text();
@@ -68,7 +71,9 @@ pub(super) async fn try_mapping(
         TrialError::UnknownTool(message) => {
             refuse(vec![Violation { pointer: "/tool".to_owned(), code: "UNKNOWN_TOOL".to_owned(), message }])
         }
-        TrialError::Refused(contract::Refusal { violations, .. }) => refuse(within("/arguments", violations)),
+        TrialError::Refused(contract::Refusal { violations, .. }) => {
+            refuse(violations.into_iter().map(|violation| violation.within("/arguments")).collect())
+        }
         TrialError::Contract(fault) => fault.into(),
     })?;
     let is_search = live.descriptor().search.tool == body.tool;
@@ -77,11 +82,4 @@ pub(super) async fn try_mapping(
 
 fn refuse(violations: Vec<Violation>) -> Refusal {
     refuse_document(contract::Refusal::invalid_request(violations))
-}
-
-fn unknown_intent(intent: &str) -> Refusal {
-    let (pointer, code) = ("/intent".to_owned(), INVALID_INTENT.to_owned());
-    let message = format!("there is no intent `{intent}`");
-    let violations = vec![Violation { pointer, code: code.clone(), message }];
-    refuse_document(contract::Refusal { code, violations })
 }

@@ -62,6 +62,13 @@ pub(crate) fn refuse_document(refusal: contract::Refusal) -> Refusal {
     Refusal { code: code.into(), ..refused }
 }
 
+/// The member `intent` of a body names no intent.
+pub(crate) fn refuse_intent(message: String) -> Refusal {
+    let code = Code::InvalidIntent.as_str().to_owned();
+    let violations = vec![Violation { pointer: "/intent".to_owned(), code: code.clone(), message }];
+    refuse_document(contract::Refusal { code, violations })
+}
+
 impl Refusal {
     /// The step does not fit what was done before.
     pub(crate) fn conflict(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
@@ -81,11 +88,8 @@ fn test(error: GoLiveError) -> Refusal {
         GoLiveError::SampleTooLarge { sample, .. } => at(&sample_pointer(sample), "TOO_LONG", &error),
         GoLiveError::Confirmation(_) => at("/confirmed", "UNEXPECTED_VALUE", &error),
         GoLiveError::SampleRefused { sample, refusal } => {
-            let place = |violation: Violation| {
-                let pointer = format!("{}{}", sample_pointer(sample), violation.pointer);
-                Violation { pointer, ..violation }
-            };
-            let violations = refusal.violations.into_iter().map(place).collect();
+            let at = sample_pointer(sample);
+            let violations = refusal.violations.into_iter().map(|violation| violation.within(&at)).collect();
             refuse_document(contract::Refusal::invalid_request(violations))
         }
         GoLiveError::Contract { fault, .. } => fault.into(),

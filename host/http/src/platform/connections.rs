@@ -86,6 +86,9 @@ pub(super) async fn probe(State(app): State<Arc<App>>, acting: Acting) -> Result
 }
 
 /// Runs an intent's go-live requirements against a partner and records the report.
+///
+/// Without sample requests, it takes a person's confirmations into the last report: of what waited for them, and anew of what
+/// ends. The connection's `confirmations` show until when each holds.
 #[utoipa::path(
     post, path = "/api/v1/mcp-admin/{id}/test", tag = "admin",
     params(("id" = String, Path, description = "The partner")),
@@ -95,7 +98,7 @@ pub(super) async fn probe(State(app): State<Arc<App>>, acting: Acting) -> Result
         (status = 200, description = "The report, which may say that something failed", body = TestReport),
         (status = 400, description = "`INVALID_REQUEST`, with every violation; `INVALID_INTENT`: there is no such intent", body = ErrorBody),
         (status = 404, description = "`NOT_FOUND`: no connection, or the manifest does not list the intent", body = ErrorBody),
-        (status = 409, description = "`NO_PROBE`, or `ENDPOINT_CHANGED` while it ran", body = ErrorBody),
+        (status = 409, description = "`NO_PROBE`, unless a test that was made is only confirmed; or `ENDPOINT_CHANGED` while it ran", body = ErrorBody),
         (status = 502, description = "`CONTRACT_*`: the contract itself failed", body = ErrorBody),
     )
 )]

@@ -1,12 +1,13 @@
 //! What the platform team does for partners: reviews, probes, tests, switches on, suspends; sees how they fare in service;
-//! reads the audit log, and the receipts of rankings.
+//! reads the audit log, the receipts of rankings, and the faults of contracts.
 //!
-//! Contracts are not here; they are in [`crate::admin`].
+//! Contracts themselves are not here; they are in [`crate::admin`].
 
 mod audit;
 mod connections;
 mod delivered;
 mod documents;
+mod faults;
 mod health;
 mod ledger;
 mod receipts;
@@ -15,26 +16,20 @@ mod reviews;
 use std::sync::Arc;
 
 use intent_gateway_domain::alias;
-use intent_gateway_domain::contract::{self, Violation};
 use intent_gateway_domain::id::IntentId;
-use intent_gateway_domain::platform_code::INVALID_INTENT;
 use intent_gateway_domain::ports::Contracts;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
-use crate::error::{Refusal, refuse_document};
+use crate::error::{Refusal, refuse_intent};
 
 pub(crate) use ledger::VERIFICATIONS_MAX;
 
 /// The intent that a body names, by its own name where it has an alias there.
 fn intent(contracts: &dyn Contracts, name: &str) -> Result<IntentId, Refusal> {
-    IntentId::parse(name).map(|name| alias::resolve(contracts, &name)).map_err(|error| {
-        let code = INVALID_INTENT.to_owned();
-        let (pointer, message) = ("/intent".to_owned(), error.to_string());
-        let violations = vec![Violation { pointer, code: code.clone(), message }];
-        refuse_document(contract::Refusal { code, violations })
-    })
+    let name = IntentId::parse(name).map_err(|error| refuse_intent(error.to_string()))?;
+    Ok(alias::resolve(contracts, &name))
 }
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
@@ -69,6 +64,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(receipts::list_receipts))
         .routes(routes!(receipts::show_receipt))
         .routes(routes!(receipts::replay_receipt))
+        .routes(routes!(faults::list_faults))
+        .routes(routes!(faults::show_fault))
 }
 
 #[cfg(test)]

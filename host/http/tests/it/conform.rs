@@ -1,6 +1,6 @@
 //! Holds a JSON value against a schema of the OpenAPI document: as much of JSON Schema as the document uses.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Every way in which the value differs from the schema.
 pub(crate) fn differences(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
@@ -21,6 +21,12 @@ fn resolve<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
 
 fn check(document: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
     let schema = resolve(document, schema);
+    if let Some(wholes) = choices_within(document, schema) {
+        if !wholes.iter().any(|whole| differences(document, whole, value).is_empty()) {
+            found.push(format!("{at}: fits none of the choices in allOf"));
+        }
+        return;
+    }
     for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
         // Members are looked at below, over all parts together.
         let mut part = resolve(document, part).clone();
@@ -64,6 +70,21 @@ fn check(document: &Value, schema: &Value, value: &Value, at: &str, found: &mut 
             None => found.push(format!("{at}: `{name}` is not in the document")),
         }
     }
+}
+
+/// The schemas that an `allOf` stands for of which one part is a choice: one for each choice, together with the other parts.
+fn choices_within(document: &Value, schema: &Value) -> Option<Vec<Value>> {
+    let parts = schema.get("allOf")?.as_array()?;
+    let (place, choices) = parts.iter().enumerate().find_map(|(place, part)| {
+        let choices = resolve(document, part).get("oneOf")?.as_array()?;
+        Some((place, choices))
+    })?;
+    let with = |choice: &Value| {
+        let mut parts = parts.clone();
+        parts[place] = choice.clone();
+        json!({"allOf": parts})
+    };
+    Some(choices.iter().map(with).collect())
 }
 
 /// Properties and required names, those of `allOf` included.

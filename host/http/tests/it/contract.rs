@@ -60,14 +60,23 @@ fn descriptor() -> Descriptor {
         },
         aliases: vec![IntentId::parse("other.seek_things").expect("well formed")],
         data_lifetimes: vec![DataLifetime { data: "certificates".to_owned(), seconds: 3_600 }],
-        go_live: vec![Requirement {
-            code: "TWO_SHELVES".to_owned(),
-            text: "There are at least two shelves.".to_owned(),
-            check: RequirementCheck::AtLeast(Depth {
-                minimums: vec![Minimum { counted: "shelves".to_owned(), pointer: "/shelf".to_owned(), count: 2 }],
-                within: None,
-            }),
-        }],
+        go_live: vec![
+            Requirement {
+                code: "TWO_SHELVES".to_owned(),
+                text: "There are at least two shelves.".to_owned(),
+                check: RequirementCheck::AtLeast(Depth {
+                    minimums: vec![Minimum { counted: "shelves".to_owned(), pointer: "/shelf".to_owned(), count: 2 }],
+                    within: None,
+                }),
+                valid_days: None,
+            },
+            Requirement {
+                code: "LICENCE_SEEN".to_owned(),
+                text: "The licence has been seen.".to_owned(),
+                check: RequirementCheck::ByHand,
+                valid_days: Some(365),
+            },
+        ],
         pairs: strings(&["test.find_boxes"]),
         elsewhere: strings(&["test.repair_things"]),
         ..base
@@ -110,7 +119,7 @@ async fn check_request(
         "invalid" => return refused("INVALID_REQUEST"),
         "too_far" => return refused("TOO_FAR"),
         "just_advice" => return refused("JUST_ADVICE"),
-        "trap" => return Err(ContractFault::Trap("secret detail".to_owned()).into()),
+        "trap" => return Err(ContractFault::trap("secret detail").into()),
         "busy" => return Err(ContractFault::Busy(50).into()),
         "panic" => panic!("a handler of the tests panics on purpose"),
         mode @ ("wait" | "wait_too_far") => {

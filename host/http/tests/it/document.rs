@@ -102,7 +102,7 @@ fn every_code_is_documented() {
     }
     let text = String::new;
     let faults = [
-        ContractFault::Trap(text()),
+        ContractFault::trap(text()),
         ContractFault::DeadlineExceeded(0),
         ContractFault::OutOfMemory(0),
         ContractFault::OutputTooLarge(0),

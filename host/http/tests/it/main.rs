@@ -7,6 +7,7 @@ mod conform;
 mod contract;
 mod delivered;
 mod document;
+mod faults;
 mod findings;
 mod guards;
 mod health;

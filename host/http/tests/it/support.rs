@@ -23,6 +23,7 @@ use intent_gateway_onboarding::{AccountNames, LivePartners, Ports, Services, Set
 use intent_gateway_outbound::Outbound;
 use intent_gateway_outbound::health::Health;
 use intent_gateway_routing::calling::{Caller, KeyedWrites};
+use intent_gateway_routing::faults::FaultDesk;
 use intent_gateway_routing::following::Following;
 use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
 use intent_gateway_routing::reference::ReferenceSealer;
@@ -34,6 +35,7 @@ use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::desk::MemoryDesk;
 use intent_gateway_testing::directory::GivenPartners;
 use intent_gateway_testing::entropy::vault;
+use intent_gateway_testing::faults::MemoryFaults;
 use intent_gateway_testing::journal::MemoryJournal;
 use intent_gateway_testing::linking::NoBackground;
 use intent_gateway_testing::mail::Letterbox;
@@ -125,6 +127,7 @@ pub(crate) struct Gateway {
     pub(crate) onboarding: Services,
     pub(crate) kept: Kept,
     pub(crate) evidence: Arc<MemoryJournal>,
+    pub(crate) faults: Arc<MemoryFaults>,
     pub(crate) health: Arc<Health>,
     pub(crate) books: Arc<MemoryBooks>,
     pub(crate) document: Value,
@@ -174,7 +177,11 @@ impl Gateway {
             live: Arc::new(LivePartners::new(kept.store.clone(), Vec::new(), directory, clock.clone())),
             keys: ring.clone(),
             books: books.clone(),
-            settings: Settings { base_url: "https://gateway.example".to_owned(), reprobe_interval_ms: 86_400_000 },
+            settings: Settings {
+                base_url: "https://gateway.example".to_owned(),
+                reprobe_interval_ms: 86_400_000,
+                team_email: None,
+            },
         }
         .services();
         let evidence = Arc::new(MemoryJournal::default());
@@ -214,6 +221,9 @@ impl Gateway {
             timeout: Duration::from_secs(5),
             open_rankings: OpenRankings::default(),
         };
+        let faults = Arc::new(MemoryFaults::default());
+        let fault_desk =
+            FaultDesk { faults: faults.clone(), store: kept.store.clone(), vault: vault.clone(), clock: clock.clone() };
         let memory = KeyedWrites { store: kept.store.clone(), vault, timer: timer.clone() };
         let caller = Arc::new(Caller::beside(&searcher, evidence.clone(), memory));
         let streams = Streams {
@@ -235,6 +245,7 @@ impl Gateway {
             bookkeeping: Arc::new(bookkeeping),
             health: health.clone(),
             evidence: evidence.clone(),
+            faults: Arc::new(fault_desk),
             issuers: Arc::default(),
             metrics: Arc::new(FixedMetrics(METRICS)),
             limits,
@@ -250,6 +261,7 @@ impl Gateway {
             onboarding,
             kept,
             evidence,
+            faults,
             health,
             books,
             document: Value::Null,

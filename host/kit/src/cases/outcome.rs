@@ -173,7 +173,7 @@ pub(super) fn refused_request(error: &ContractError) -> String {
 }
 
 pub(super) fn describe_fault(fault: &ContractFault) -> String {
-    format!("the contract failed with {}: {fault}", fault.code())
+    format!("the contract failed with {}: {}", fault.code(), fault.explain())
 }
 
 fn list_found(violations: impl IntoIterator<Item = Violation>) -> Vec<Found> {

@@ -107,7 +107,7 @@ fn check_response(exchange: Exchange<'_>) -> CheckedResponse {
 fn check_completion(report: &str, quoted: Option<&str>) -> Result<CheckedCompletion, ContractError> {
     let report: Value = serde_json::from_str(report).unwrap();
     match report.get("minutes") {
-        None => Err(ContractFault::Trap("unreachable".to_owned()).into()),
+        None => Err(ContractFault::trap("unreachable").into()),
         Some(Value::Bool(_)) => Err(refusal("INVALID_REQUEST", [violation("/minutes", "WRONG_TYPE")])),
         // Minutes are told against a quote alone, and many are a finding.
         Some(minutes) => Ok(CheckedCompletion {

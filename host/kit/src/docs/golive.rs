@@ -14,13 +14,18 @@ pub(super) fn section(page: &mut Markdown, descriptor: &Descriptor) {
          field or break another rule that counts towards suspension.",
     );
     let row = |requirement: &Requirement| {
-        [format!("`{}`", requirement.code), requirement.text.clone(), how(&requirement.check, descriptor)]
+        [format!("`{}`", requirement.code), requirement.text.clone(), how(requirement, descriptor)]
     };
     page.table(["Code", "What must hold", "Checked"], &descriptor.go_live.iter().map(row).collect::<Vec<_>>());
 }
 
-/// How a requirement is checked, in words.
-pub(crate) fn how(check: &RequirementCheck, descriptor: &Descriptor) -> String {
+/// How a requirement is checked, in words, and for how long a person's word holds.
+pub(crate) fn how(requirement: &Requirement, descriptor: &Descriptor) -> String {
+    let again = requirement.valid_days.map(|days| format!(", again every {days} days"));
+    format!("{}{}", how_once(&requirement.check, descriptor), again.unwrap_or_default())
+}
+
+fn how_once(check: &RequirementCheck, descriptor: &Descriptor) -> String {
     match check {
         RequirementCheck::AtLeast(depth) => format!("among the options of all samples: {}", count_words(depth)),
         RequirementCheck::Covers(coverage) => format!(

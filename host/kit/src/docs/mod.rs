@@ -176,6 +176,12 @@ fn one_tool(page: &mut Markdown, descriptor: &Descriptor, tool: &Tool, sample: O
          and `expires_at`, until when the options stay bookable. Each option is identified by `{}`, once in an answer.",
         shape.options_key, shape.max_options, shape.id_key
     ));
+    if let Some(pointer) = &shape.price_pointer {
+        page.paragraph(&format!(
+            "What one order costs is `{pointer}`, in INR. It is compared with `pricing` of your manifest: outside that range the \
+             option is shown all the same, and `PRICE_OUT_OF_RANGE` is found."
+        ));
+    }
     if let Some(code) = &shape.empty_code {
         page.paragraph(&format!("Where a sound request matches nothing: `{code}`."));
     }

@@ -13,11 +13,12 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use intent_gateway_domain::error::ContractFault;
+use intent_gateway_domain::faults::{Call, Input};
 use intent_gateway_domain::ports::Contract;
 use intent_gateway_sandbox::{LoadError, LoadedContract};
 use serde::Serialize;
 
-pub use input::{Answer, Call, Input};
+use crate::call;
 
 /// One input out of so many is run twice and the answers are compared.
 const REPEATED_EVERY: u8 = 4;
@@ -25,6 +26,8 @@ const REPEATED_EVERY: u8 = 4;
 const FAILURES_MAX: usize = 10;
 /// An answer that changes from one call to the next.
 const NONDETERMINISTIC: &str = "NOT_DETERMINISTIC";
+const TWO_ANSWERS: &str = "the same input got two different answers; let an answer follow from the arguments alone, not from \
+                           state, addresses or the order of a hash map";
 
 /// What brought the contract down.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -73,17 +76,17 @@ pub(crate) type Corpus = BTreeMap<String, Vec<Input>>;
 pub(crate) async fn corpus(contract: &LoadedContract) -> Result<Corpus, LoadError> {
     let mut corpus = Corpus::new();
     for example in contract.examples().await? {
-        let input = Input::of_example(&example.call());
+        let input = call::read_example(&example.call());
         corpus.entry(input.call.entry()).or_default().push(input);
     }
     let descriptor = contract.descriptor();
     for tool in &descriptor.tools {
         let (name, empty) = (|| tool.name.clone(), || "{}".to_owned());
         let request = Call::CheckRequest { tool: name(), arguments: empty() };
-        corpus.entry(request.entry()).or_insert_with(|| vec![Input::new(request)]);
+        corpus.entry(request.entry()).or_insert_with(|| vec![call::put_in_example(request)]);
         if tool.name != descriptor.search.tool {
             let answer = Call::CheckResponse { tool: name(), arguments: empty(), payload: empty(), quoted: None };
-            corpus.entry(answer.entry()).or_insert_with(|| vec![Input::new(answer)]);
+            corpus.entry(answer.entry()).or_insert_with(|| vec![call::put_in_example(answer)]);
         }
     }
     Ok(corpus)
@@ -107,7 +110,7 @@ async fn rounds(contract: &dyn Contract, corpus: &Corpus, seed: u64, go_on: impl
                 return report;
             }
             let Some(seed_input) = rng.choice(inputs) else { continue };
-            let input = seed_input.mutate(&mut rng);
+            let input = input::spoil(seed_input, &mut rng);
             let execution = report.executions;
             report.executions += 1;
             *report.by_entry.entry(entry.clone()).or_default() += 1;
@@ -124,14 +127,14 @@ async fn rounds(contract: &dyn Contract, corpus: &Corpus, seed: u64, go_on: impl
 
 /// Code and message, where the input brings the contract down.
 async fn trial(contract: &dyn Contract, input: &Input, twice: bool) -> Option<(String, String)> {
-    let fault = |fault: &ContractFault| Some((fault.code().to_owned(), fault.to_string()));
-    match input.run(contract).await {
+    let fault = |fault: &ContractFault| Some((fault.code().to_owned(), fault.explain()));
+    match call::run(input, contract).await {
         // Time is the one limit that a busy machine can break in the contract's stead; it gets a second chance.
-        Err(ContractFault::DeadlineExceeded(_)) => input.run(contract).await.err().as_ref().and_then(fault),
+        Err(ContractFault::DeadlineExceeded(_)) => call::run(input, contract).await.err().as_ref().and_then(fault),
         Err(other) => fault(&other),
-        Ok(answer) if twice => match input.run(contract).await {
+        Ok(answer) if twice => match call::run(input, contract).await {
             Ok(again) if format!("{again:?}") == format!("{answer:?}") => None,
-            Ok(_) => Some((NONDETERMINISTIC.to_owned(), "the same input got two different answers".to_owned())),
+            Ok(_) => Some((NONDETERMINISTIC.to_owned(), TWO_ANSWERS.to_owned())),
             Err(other) => fault(&other),
         },
         Ok(_) => None,
@@ -144,6 +147,7 @@ mod tests {
 
     use futures_util::FutureExt as _;
     use intent_gateway_domain::contract::{CheckedCompletion, Classification, Evaluation};
+    use intent_gateway_domain::faults::Answer;
     use intent_gateway_testing::contract::{ScriptedContract, refusal};
 
     use super::*;
@@ -161,7 +165,7 @@ mod tests {
             .on_check_request(move |_, _, arguments| {
                 assert!(arguments.len() <= intent_gateway_domain::limits::REQUEST_BODY_MAX_BYTES);
                 let is_beyond = arguments.contains("1e400");
-                Err(if is_beyond { ContractFault::Trap("unreachable".to_owned()).into() } else { refused() })
+                Err(if is_beyond { ContractFault::trap("unreachable").into() } else { refused() })
             })
             .on_evaluate(|_, _, _| Ok(Evaluation::default()))
             .on_check_response(move |_, _| {
@@ -191,12 +195,12 @@ mod tests {
             Call::CheckRequest { tool: text("search_tea"), arguments: text(r#"{"leaf":"green","cups":2}"#) },
             Call::Evaluate {
                 request: text("{}"),
-                payloads: vec![Answer { declared: Default::default(), options: vec![text(r#"{"offer_id":"o"}"#)] }],
+                payloads: vec![Answer::new(Default::default(), vec![text(r#"{"offer_id":"o"}"#)])],
             },
             Call::CheckResponse { tool: text("order_tea"), arguments: text("{}"), payload: text("{}"), quoted: None },
             Call::CheckCompletion { report: text(r#"{"status":"completed"}"#), quoted: None },
         ];
-        calls.into_iter().map(|call| (call.entry(), vec![Input::new(call)])).collect()
+        calls.into_iter().map(|call| (call.entry(), vec![call::put_in_example(call)])).collect()
     }
 
     /// Inputs of a test: enough to hit upon every weakness.
@@ -209,7 +213,8 @@ mod tests {
     #[test]
     fn what_brings_a_contract_down_is_found_with_its_input() {
         let report = fuzzed(7);
-        let found: Vec<_> = report.failures.iter().map(|one| (one.input.call.function(), one.code.as_str())).collect();
+        let found: Vec<_> =
+            report.failures.iter().map(|one| (one.input.call.function().as_str(), one.code.as_str())).collect();
         for expected in [
             ("check-request", "CONTRACT_TRAP"),
             ("check-completion", "CONTRACT_DEADLINE"),
@@ -218,6 +223,8 @@ mod tests {
         ] {
             assert!(found.contains(&expected), "{expected:?} is not among {found:?}");
         }
+        let unsteady = report.failures.iter().find(|one| one.code == "NOT_DETERMINISTIC").expect("found");
+        assert!(unsteady.message.contains("from the arguments alone"), "{}", unsteady.message);
         assert_eq!(found.len(), 4, "once each, and not for a call that is late once: {found:?}");
         let trap = report.failures.iter().find(|one| one.code == "CONTRACT_TRAP").expect("found");
         assert!(serde_json::to_string(&trap.input).expect("JSON").contains("1e400"));

@@ -300,7 +300,7 @@ async fn check(
 
 fn not_routed() -> Violation {
     let message = "No ranking of this request that is kept has shown an option of the partner, so there is nothing to \
-                   compare the report with.";
+                   compare the report with. `request_id` is that of the search, not of the call that booked.";
     Violation { pointer: "/request_id".to_owned(), code: REQUEST_NOT_ROUTED.to_owned(), message: message.to_owned() }
 }
 

@@ -166,14 +166,23 @@ impl SignatureError {
         }
     }
 
-    /// What a caller is told: the same wherever the code is the same.
+    /// What a caller is told: the same for all that may come from somebody without the key. Whose signature is right but for
+    /// its time learns the usual cause of that, too.
     #[must_use]
     pub fn public_message(self) -> &'static str {
         match self {
             Self::Missing(_) | Self::Malformed(_) | Self::Wrong => "The signature is not accepted.",
+            Self::OutOfWindow { signed_at, now } if is_in_seconds(signed_at, now) => {
+                "The timestamp is in seconds; it must be in milliseconds."
+            }
             Self::OutOfWindow { .. } => "The timestamp is more than five minutes away from the platform's clock.",
         }
     }
+}
+
+/// Whether a time would be near the other one, had it been meant in seconds.
+fn is_in_seconds(signed_at: Timestamp, now: Timestamp) -> bool {
+    signed_at.as_ms().saturating_mul(1_000).abs_diff(now.as_ms()) <= WINDOW_MS
 }
 
 impl Keys {
@@ -350,6 +359,9 @@ mod tests {
             assert_eq!(refused, Err(SignatureError::OutOfWindow { signed_at: Timestamp::from_ms(far), now: NOW }));
             assert_eq!(refused.map_err(SignatureError::code), Err("TIMESTAMP_OUT_OF_WINDOW"));
         }
+        let told = |ms: u64| at(ms).expect_err("out of the window").public_message();
+        assert!(told(NOW_MS / 1_000).contains("in seconds"));
+        assert!(!told(NOW_MS - WINDOW_MS - 1).contains("in seconds"));
         // That it is stale is not told to who cannot sign.
         let stale = (NOW_MS - WINDOW_MS - 1).to_string();
         let foreign = signer("foreign").sign(NOW_MS - WINDOW_MS - 1, b"{}");

@@ -57,7 +57,7 @@ impl CorporateEmail {
         if text.len() > ADDRESS_MAX_BYTES || local.len() > LOCAL_PART_MAX_BYTES {
             return Err(InvalidEmail::TooLong);
         }
-        if !is_well_formed(text) {
+        if !is_email_address(text) {
             return Err(InvalidEmail::Malformed);
         }
         let address = Self(text.to_ascii_lowercase());
@@ -77,7 +77,8 @@ impl CorporateEmail {
 
 /// Whether a text is an address that any mail server takes. Narrower than the grammar: no quoted local part, no
 /// comment, no address literal, ASCII only, a domain with a dot and letters behind the last one.
-pub(super) fn is_well_formed(text: &str) -> bool {
+#[must_use]
+pub fn is_email_address(text: &str) -> bool {
     let options = Options::default().with_required_tld().without_domain_literal().without_display_text();
     if text.len() > ADDRESS_MAX_BYTES || EmailAddress::parse_with_options(text, options).is_err() {
         return false;
@@ -198,7 +199,7 @@ mod tests {
         assert!(domains.len() >= 200);
         assert_eq!(FREE_MAIL.len(), domains.len(), "each domain once");
         for domain in domains {
-            assert!(is_well_formed(&format!("x@{domain}")), "{domain}");
+            assert!(is_email_address(&format!("x@{domain}")), "{domain}");
             assert_eq!(domain, domain.to_ascii_lowercase());
             let parent = domain.split_once('.').is_some_and(|(_, parent)| is_free_mail(parent));
             assert!(!parent, "{domain} is covered by its parent");

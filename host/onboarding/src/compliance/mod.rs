@@ -18,6 +18,7 @@ pub use checklist::{ChecklistItem, PrivacyCheck, checklist};
 pub(crate) use document::clean_file_name;
 pub use document::{DOCUMENT_MAX_BYTES, DOCUMENTS_MAX, DocumentKind, FILE_NAME_MAX_CHARS, MediaType};
 pub(crate) use email::CorporateEmail;
+pub use email::is_email_address;
 pub use licence::{Licence, LicenceKind};
 pub(crate) use profile::is_phone;
 pub use profile::{GrievanceOfficer, LegalEntityType, Profile};

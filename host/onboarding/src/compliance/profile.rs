@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::email::is_well_formed;
+use super::email::is_email_address;
 use super::gstin::{Gstin, PanHolder};
 use super::licence::{Licence, LicenceKind, parse_date};
 use intent_gateway_domain::contract::Violation;
@@ -114,11 +114,11 @@ impl Profile {
         let mut found = Self::check_members(legal_name, gstin, licences, Some(&self.privacy_policy_url));
         for (index, Licence { kind, number, valid_until }) in self.licences.iter().enumerate().take(LICENCES_MAX) {
             let inside = Licence::check_members(Some(*kind), Some(number), valid_until.as_deref());
-            found.extend(inside.into_iter().map(|violation| within(&format!("/licences/{index}"), violation)));
+            found.extend(inside.into_iter().map(|violation| violation.within(&format!("/licences/{index}"))));
         }
         if let Some(GrievanceOfficer { name, email, phone }) = &self.grievance_officer {
             let inside = GrievanceOfficer::check_members(Some(name), Some(email), Some(phone));
-            found.extend(inside.into_iter().map(|violation| within("/grievance_officer", violation)));
+            found.extend(inside.into_iter().map(|violation| violation.within("/grievance_officer")));
         }
         found
     }
@@ -176,7 +176,7 @@ impl GrievanceOfficer {
         if let Some(written) = written {
             name("/name", "grievance_officer.name", written, &mut found);
         }
-        if let Some(email) = email.filter(|email| !is_well_formed(email)) {
+        if let Some(email) = email.filter(|email| !is_email_address(email)) {
             let message = format!("grievance_officer.email is no e-mail address: {}", quote(email));
             found.push("/email", code::BAD_FORMAT, message);
         }
@@ -186,10 +186,6 @@ impl GrievanceOfficer {
         }
         found.into_vec()
     }
-}
-
-fn within(at: &str, violation: Violation) -> Violation {
-    Violation { pointer: format!("{at}{}", violation.pointer), ..violation }
 }
 
 fn name(at: &str, member: &str, written: &str, found: &mut Violations) {

@@ -163,7 +163,8 @@ fn compare(
     }
     if schema.get("additionalProperties") == Some(&Value::Bool(false)) {
         for name in sent.keys().filter(|name| !properties.contains(name.as_str())) {
-            let message = format!("{label}: inputSchema refuses `{name}`, which the platform may send");
+            let message =
+                format!("{label}: inputSchema refuses `{name}`, which the platform may send: such a call fails");
             warnings.push(child(at, "additionalProperties"), REFUSES_PROPERTY, message);
         }
     }

@@ -37,7 +37,10 @@ pub(super) fn judge(position: usize, value: &Value, expected: &Expected<'_>, war
     // A `null` is what some languages write for an absent member.
     let platform = tool.get("_meta").and_then(|meta| meta.get("platform")).filter(|platform| !platform.is_null());
     match platform {
-        None => check.ignore(IgnoredReason::NoPlatformBlock, "it has no _meta.platform"),
+        None => check.ignore(
+            IgnoredReason::NoPlatformBlock,
+            "it has no _meta.platform; a tool that serves an intent names its `intent` and `domain` there",
+        ),
         Some(Value::Object(block)) => check.with_block(tool, block, expected, warnings),
         Some(other) => {
             let message = format!("_meta.platform must be an object, found {}", kind(other));
@@ -115,7 +118,11 @@ impl ToolCheck {
             let shown = quote(intent);
             return match expected.catalogue.live(intent) {
                 Some(_) => self.ignore(IgnoredReason::IntentNotListed, &format!("the manifest does not list {shown}")),
-                None => self.ignore(IgnoredReason::UnknownIntent, &format!("there is no intent {shown}")),
+                None => {
+                    let meant = expected.catalogue.resolve(intent);
+                    let hint = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
+                    self.ignore(IgnoredReason::UnknownIntent, &format!("there is no intent {shown}{hint}"))
+                }
             };
         };
         let name = self.name.clone().unwrap_or_default();

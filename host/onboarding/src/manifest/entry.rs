@@ -12,6 +12,7 @@ use super::{
     Currency, Entry, Flag, FlagCode, LiveIntent, PLACE_MAX_CHARS, Pricing, SERVICE_AREA_MAX, VERSION_MAX_CHARS,
 };
 use intent_gateway_domain::id::IntentId;
+use intent_gateway_domain::money::compare_amounts;
 use intent_gateway_domain::platform_code::INVALID_INTENT;
 use intent_gateway_domain::pointer::child;
 use intent_gateway_domain::violations::{code, kind, longer_than, quote};
@@ -158,7 +159,11 @@ impl<'a> EntryCheck<'a> {
                     format_args!("there is no intent {shown}; did you mean {meant}?"),
                 );
             }
-            None => self.refuse("intent", INVALID_INTENT, format_args!("there is no intent {shown}")),
+            None => self.refuse(
+                "intent",
+                INVALID_INTENT,
+                format_args!("there is no intent {shown}; GET /api/v1/intents lists those that there are"),
+            ),
         }
         None
     }
@@ -206,7 +211,7 @@ impl<'a> EntryCheck<'a> {
             self.unread.insert("pricing".to_owned(), Value::Object(unknown));
         }
         let (min, max) = (min?, max?);
-        if order(min, max) == Ordering::Greater {
+        if compare_amounts(min, max).is_gt() {
             let message = format_args!("pricing.min ({min}) exceeds pricing.max ({max})");
             self.refuse("pricing/min", MIN_ABOVE_MAX, message);
             return None;
@@ -218,7 +223,7 @@ impl<'a> EntryCheck<'a> {
         let member = format!("pricing/{bound}");
         match pricing.get(bound) {
             None => self.refuse(&member, code::REQUIRED, format_args!("pricing.{bound} is missing")),
-            Some(Value::Number(number)) if order(number, &Number::from(0)) == Ordering::Less => {
+            Some(Value::Number(number)) if compare_amounts(number, &Number::from(0)).is_lt() => {
                 self.refuse(&member, code::OUT_OF_RANGE, format_args!("pricing.{bound} ({number}) is below 0"));
             }
             Some(Value::Number(number)) => return Some(number),
@@ -347,15 +352,6 @@ impl<'a> EntryCheck<'a> {
 /// Reads a semantic version, with or without a leading `v`.
 pub(super) fn parse_version(written: &str) -> Option<Version> {
     Version::parse(written.strip_prefix('v').unwrap_or(written)).ok()
-}
-
-/// Orders two JSON numbers by their value: exactly where both are integers, as floats otherwise.
-fn order(left: &Number, right: &Number) -> Ordering {
-    if let (Some(left), Some(right)) = (left.as_i128(), right.as_i128()) {
-        return left.cmp(&right);
-    }
-    // JSON has neither NaN nor infinities, and -0 equals 0.
-    left.as_f64().partial_cmp(&right.as_f64()).unwrap_or(Ordering::Equal)
 }
 
 /// Whether a text reads like a place: the whole country, a postal code, or a name in English letters. Which

@@ -314,6 +314,23 @@ fn a_resubmitted_manifest_does_not_cost_traffic_until_it_is_decided() {
 }
 
 #[test]
+fn prices_are_held_against_the_range_of_the_approved_manifest() {
+    let world = World::new();
+    let account = world.live();
+    let mut dearer = manifest(true);
+    dearer["intents"][0]["pricing"]["max"] = json!(1200.5);
+    block_on(world.onboarding.submissions.submit(&account, &dearer, &actor("partner"))).expect("accepted");
+    let holds = |price: &str| {
+        let stored = block_on(crate::live::stored_partners(&*world.store, world.now())).expect("readable");
+        let range = stored.live[0].listings[0].prices.clone().expect("stated");
+        range.holds(&serde_json::from_str(price).expect("a number"))
+    };
+    assert!(holds("100") && holds("900") && !holds("99") && !holds("1200"));
+    world.approve(&account);
+    assert!(holds("1200.5") && !holds("1200.51"));
+}
+
+#[test]
 fn an_intent_that_is_to_be_dropped_serves_until_that_is_decided() {
     let world = World::new();
     let account = world.live();

@@ -1,6 +1,7 @@
 //! Each step of onboarding taken, refused and raced, over a store that keeps the port's promises.
 
 mod accounts;
+mod confirmations;
 mod connections;
 mod credentials;
 mod docs;

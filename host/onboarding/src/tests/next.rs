@@ -17,6 +17,7 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::golive::{GoLiveItem, ItemState};
 use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::limits::DAY_MS;
 
 const OTHER: &str = "test.find_others";
 /// When steps are worked out.
@@ -120,10 +121,20 @@ fn want_document(it: &mut Overview, uploaded: &[DocumentKind]) {
     it.checklist.push(WantedItem::of(&item, uploaded));
 }
 
+/// The one confirmation is so many days old.
+fn confirm(it: &mut Overview, days: u64, routed_until_ms: Option<Timestamp>) {
+    let held = &mut it.connection.as_mut().expect("there").confirmations;
+    let held = held.get_mut(&intent(INTENT)).and_then(|held| held.get_mut("CERTIFICATE_SEEN")).expect("held");
+    (held.at_ms, held.routed_until_ms) = (NOW.minus_ms(days * DAY_MS), routed_until_ms);
+}
+
+/// Both have to do with it: the partner shows how it is now, the team looks.
+const AGAIN: [&str; 2] = ["CONFIRM_AGAIN partner test.find_things", "CONFIRM_AGAIN platform test.find_things"];
+
 type Change = fn(&mut Overview);
 
 /// Each state is a change of an account that lacks nothing, with the steps that follow.
-const STATES: [(&str, Change, &[&str]); 33] = [
+const STATES: [(&str, Change, &[&str]); 38] = [
     ("live", |_| {}, &[]),
     ("without a profile", |it| it.account.profile = None, &["PROFILE partner profile"]),
     ("without credentials", |it| it.credentials = None, &["CREDENTIALS partner credentials"]),
@@ -284,6 +295,25 @@ const STATES: [(&str, Change, &[&str]); 33] = [
         },
         &["RETEST platform test.find_things"],
     ),
+    ("a confirmation holds", |it| confirm(it, 59, None), &[]),
+    ("a confirmation ends soon", |it| confirm(it, 60, None), &AGAIN),
+    ("a confirmation has ended", |it| confirm(it, 90, Some(NOW.plus_ms(1))), &AGAIN),
+    (
+        "a confirmation ends soon, not switched on",
+        |it| {
+            it.connection.as_mut().expect("there").state = ConnectionState::Sandbox;
+            confirm(it, 60, None);
+        },
+        &[AGAIN[0], AGAIN[1], "SWITCH_ON platform -"],
+    ),
+    (
+        "a confirmation has ended, not switched on",
+        |it| {
+            it.connection.as_mut().expect("there").state = ConnectionState::Sandbox;
+            confirm(it, 90, None);
+        },
+        &AGAIN,
+    ),
     ("live, never passed a test", |it| fail_test(it, ItemState::Failed), &["TEST partner test.find_things"]),
     (
         "nothing at all",
@@ -338,6 +368,12 @@ fn a_date_and_a_reason_are_said() {
         "{routed}"
     );
     let over = text(|it| fail_retest(it, NOW));
+    assert!(over.contains("since 01 January 2026, 00:00 UTC no request"), "{over}");
+    let soon = text(|it| confirm(it, 60, None));
+    assert!(soon.contains("holds until 31 January 2026, 00:00 UTC and not after: CERTIFICATE_SEEN."), "{soon}");
+    let ended = text(|it| confirm(it, 90, Some(NOW.plus_ms(DAY_MS))));
+    assert!(ended.contains("(CERTIFICATE_SEEN); requests are routed until 02 January 2026, 00:00 UTC"), "{ended}");
+    let over = text(|it| confirm(it, 120, Some(NOW)));
     assert!(over.contains("since 01 January 2026, 00:00 UTC no request"), "{over}");
     let reason = "forbidden fields";
     block_on(world.onboarding.connections.suspend(&account, reason, &actor("admin"))).expect("suspended");

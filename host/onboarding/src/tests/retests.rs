@@ -14,43 +14,44 @@ use intent_gateway_domain::mail::Mail;
 
 impl World {
     /// From here on, the partner answers searches, or fails them.
-    fn answer(&self, well: bool) {
+    pub(super) fn answer(&self, well: bool) {
         self.outside.calls.reply_otherwise(move |_, _| match well {
             true => json!({"things": [{"thing_id": "t1"}]}).into(),
             false => CallFailure::Timeout(30_000).into(),
         });
     }
 
-    fn retest(&self, account: &PartnerId, confirmed: &[Confirmation]) -> GoLiveReport {
+    pub(super) fn retest(&self, account: &PartnerId, confirmed: &[Confirmation]) -> GoLiveReport {
         let intent = IntentId::parse(INTENT).expect("well formed");
         let order = TestOrder { intent, requests: vec!["{}".to_owned()], confirmed: confirmed.to_vec() };
         block_on(self.onboarding.tests.run(account, &order, &actor("admin"))).expect("tested")
     }
 
     /// What a gateway does again and again.
-    fn look(&self) {
+    pub(super) fn look(&self) {
         if self.onboarding.live.is_due() {
             block_on(self.onboarding.live.refresh()).expect("readable");
             block_on(self.onboarding.tests.tell_ended_retests()).expect("told");
+            block_on(self.onboarding.tests.tell_ending_confirmations()).expect("told");
             // The record of who was told is a change like any other.
             block_on(self.onboarding.live.refresh()).expect("readable");
         }
     }
 
-    fn connection(&self, account: &PartnerId) -> Connection {
+    pub(super) fn connection(&self, account: &PartnerId) -> Connection {
         block_on(self.onboarding.connections.get(account)).expect("there")
     }
 
-    fn audited(&self, action: &str) -> usize {
+    pub(super) fn audited(&self, action: &str) -> usize {
         self.actions().iter().filter(|done| *done == action).count()
     }
 }
 
-fn seen() -> Vec<Confirmation> {
+pub(super) fn confirm_certificate() -> Vec<Confirmation> {
     vec![Confirmation { code: "CERTIFICATE_SEEN".to_owned(), note: "seen".to_owned() }]
 }
 
-fn about<'a>(mails: &'a [Mail], subject: &str) -> Vec<&'a Mail> {
+pub(super) fn about<'a>(mails: &'a [Mail], subject: &str) -> Vec<&'a Mail> {
     mails.iter().filter(|mail| mail.subject.contains(subject)).collect()
 }
 
@@ -61,7 +62,7 @@ fn a_failed_retest_leaves_time_and_is_told() {
     world.mails();
     world.answer(false);
     let start = world.now();
-    assert!(!world.retest(&account, &seen()).passed());
+    assert!(!world.retest(&account, &confirm_certificate()).passed());
     assert_eq!(world.routed().len(), 1, "it is routed on");
     let failed = world.connection(&account).failed_retests.values().next().cloned().expect("noted");
     assert_eq!((failed.at_ms, failed.routed_until_ms), (start, start.plus_ms(RETEST_GRACE_MS)));
@@ -74,7 +75,7 @@ fn a_failed_retest_leaves_time_and_is_told() {
 
     // Failing again gives no more time, and is told once.
     world.pass_ms(RETEST_GRACE_MS - 1);
-    world.retest(&account, &seen());
+    world.retest(&account, &confirm_certificate());
     assert!(world.mails().is_empty());
     world.look();
     assert_eq!(world.routed().len(), 1);
@@ -90,7 +91,7 @@ fn a_failed_retest_leaves_time_and_is_told() {
     assert_eq!(block_on(world.onboarding.tests.tell_ended_retests()).expect("read"), 0, "told once");
 
     world.answer(true);
-    assert!(world.retest(&account, &seen()).passed());
+    assert!(world.retest(&account, &confirm_certificate()).passed());
     assert_eq!(world.routed().len(), 1, "mended");
     assert!(world.connection(&account).failed_retests.is_empty());
 }
@@ -102,7 +103,7 @@ fn what_only_waits_for_people_is_mended_by_their_word() {
     assert!(!world.retest(&account, &[]).passed(), "nobody has looked at the certificate this time");
     assert_eq!(world.routed().len(), 1);
     let intent = IntentId::parse(INTENT).expect("well formed");
-    let order = TestOrder { intent, requests: vec![], confirmed: seen() };
+    let order = TestOrder { intent, requests: vec![], confirmed: confirm_certificate() };
     assert!(block_on(world.onboarding.tests.run(&account, &order, &actor("admin"))).expect("confirmed").passed());
     assert!(world.connection(&account).failed_retests.is_empty());
     world.pass_ms(RETEST_GRACE_MS);
@@ -115,7 +116,7 @@ fn every_gateway_sees_the_end_though_it_was_down_when_it_came() {
     let world = World::new();
     let account = world.live();
     world.answer(false);
-    world.retest(&account, &seen());
+    world.retest(&account, &confirm_certificate());
     world.pass_ms(RETEST_GRACE_MS);
     let another = world.another_gateway();
     assert_eq!(block_on(another.refresh()).expect("readable"), 0, "an index built later leaves it out");
@@ -132,7 +133,7 @@ fn nobody_is_told_of_an_intent_that_it_has_dropped() {
     let world = World::new();
     let account = world.live();
     world.answer(false);
-    world.retest(&account, &seen());
+    world.retest(&account, &confirm_certificate());
     let mut other = manifest(true);
     other["intents"][0]["intent"] = json!("test.find_others");
     block_on(world.onboarding.submissions.submit(&account, &other, &actor("partner"))).expect("accepted");
@@ -149,13 +150,13 @@ fn only_what_was_routed_is_given_time() {
     let world = World::new();
     let account = world.ready();
     world.answer(false);
-    world.retest(&account, &seen());
+    world.retest(&account, &confirm_certificate());
     assert!(world.connection(&account).failed_retests.is_empty(), "it is not live yet");
     world.answer(true);
-    world.retest(&account, &seen());
+    world.retest(&account, &confirm_certificate());
     block_on(world.onboarding.connections.switch_on(&account, &actor("admin"))).expect("switched on");
     world.answer(false);
-    world.retest(&account, &seen());
+    world.retest(&account, &confirm_certificate());
     assert_eq!(world.connection(&account).failed_retests.len(), 1);
     block_on(world.onboarding.connections.register(&account, &endpoint("b"), &actor("partner"))).expect("taken");
     assert!(world.connection(&account).failed_retests.is_empty(), "another server is tested from the beginning");

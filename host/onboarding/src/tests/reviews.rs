@@ -17,7 +17,7 @@ impl World {
         block_on(self.onboarding.reviews.list(list)).expect("readable").into_iter().map(|review| review.id).collect()
     }
 
-    fn decide(&self, review: &str, verdict: ReviewVerdict, confirm: bool) -> Result<(), OnboardingError> {
+    pub(super) fn decide(&self, review: &str, verdict: ReviewVerdict, confirm: bool) -> Result<(), OnboardingError> {
         let view = block_on(self.onboarding.reviews.get(review)).expect("there");
         let by_hand = view.checklist.iter().filter(|item| confirm && item.state == CheckState::ByHand);
         let confirmed = by_hand.map(|item| item.code.to_string()).collect();

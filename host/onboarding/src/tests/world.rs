@@ -37,6 +37,9 @@ use intent_gateway_testing::store::MemoryStore;
 use super::results::Tallies;
 
 pub(super) const INTENT: &str = "test.find_things";
+/// For how long a confirmation of the tests' one requirement holds.
+pub(super) const VALID_DAYS: u32 = 90;
+pub(super) const TEAM: &str = "team@gateway.example";
 pub(super) const START: Timestamp = Timestamp::from_ms(1_767_225_600_000);
 
 /// What the world outside does; a test changes it as it goes.
@@ -58,6 +61,7 @@ fn contracts() -> Arc<Catalogue> {
         code: "CERTIFICATE_SEEN".to_owned(),
         text: "The certificate was looked at.".to_owned(),
         check: RequirementCheck::ByHand,
+        valid_days: Some(VALID_DAYS),
     }];
     let intent = IntentId::parse("test.find_others").expect("well formed");
     let mut other = Descriptor { intent, cues: vec!["other".to_owned()], ..descriptor("1.0.0") };
@@ -135,6 +139,7 @@ impl World {
             settings: Settings {
                 base_url: "https://gateway.example".to_owned(),
                 reprobe_interval_ms: 24 * 60 * 60 * 1_000,
+                team_email: Some(TEAM.to_owned()),
             },
         }
         .services();

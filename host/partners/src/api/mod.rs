@@ -14,16 +14,16 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, Header
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use intent_gateway_domain::endpoint::{Endpoint, RenderError, RequestError, Scope, Template, ToolMapping};
+use intent_gateway_domain::endpoint::{ApiAnswer, Endpoint, RequestError, ToolMapping};
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::error_text::ErrorText;
 use intent_gateway_domain::limits::PARTNER_BODY_MAX_BYTES;
 use intent_gateway_domain::not_json;
 use intent_gateway_domain::partner::Partner;
+use intent_gateway_domain::partner_error::protocol;
 use intent_gateway_domain::ports::{ToolAnswer, ToolCall};
 use serde_json::Value;
 
-use crate::answer::protocol;
 use crate::carried;
 use crate::challenge::auth_failure;
 use crate::exchange::{hear, note_error, read_body, release};
@@ -47,13 +47,21 @@ pub(crate) async fn call(
     let arguments: Value = serde_json::from_str(call.arguments)
         .map_err(|_| CallFailure::Payload("the arguments of the call are no JSON".to_owned()))?;
     let api = Api { wire, policy, bearer, carried: carried::headers(call.trace), error_text: call.error_text };
-    match (&partner.endpoint, tool) {
+    let answer = match (&partner.endpoint, tool) {
         (Endpoint::Rest { base_url, .. }, ToolMapping::Rest(tool)) => {
-            rest::call(&api, base_url, tool, &arguments).await
+            rest::send(&api, base_url, tool, &arguments).await
         }
-        (Endpoint::Graphql { url }, ToolMapping::Graphql(tool)) => graphql::call(&api, url, tool, &arguments).await,
+        (Endpoint::Graphql { url }, ToolMapping::Graphql(tool)) => {
+            let body = tool.request(&arguments).map_err(|error| unsendable(&error))?;
+            graphql::send(&api, url, &body).await
+        }
         _ => Err(unmapped()),
+    }?;
+    if let Some(failure) = tool.failure(&answer) {
+        api.note_error(&answer);
+        return Err(failure);
     }
+    Ok(tool.payload(&arguments, &answer)?.into())
 }
 
 /// An API and the means to reach it.
@@ -66,16 +74,6 @@ pub(crate) struct Api<'a> {
     pub(crate) carried: Vec<(HeaderName, HeaderValue)>,
     /// Where the words go that the API sends in place of an answer.
     pub(crate) error_text: Option<&'a ErrorText>,
-}
-
-/// An answer that was read to its end.
-pub(crate) struct ApiAnswer {
-    pub(crate) status: StatusCode,
-    /// The body, where it is JSON; null where there is none.
-    pub(crate) body: Option<Value>,
-    pub(crate) retry_after_ms: Option<u64>,
-    /// What an answer of 401 or 403 stands for.
-    refused: Option<CallFailure>,
 }
 
 impl Api<'_> {
@@ -117,28 +115,15 @@ impl Api<'_> {
             return Err(protocol("a compressed answer, which was not asked for"));
         }
         let is_refusal = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-        let refused = is_refusal.then(|| auth_failure(status, response.headers()));
+        let sign_in = is_refusal.then(|| auth_failure(status, response.headers()));
         let body = body(response, status, self.error_text).await?;
-        Ok(ApiAnswer { status, body, retry_after_ms, refused })
+        Ok(ApiAnswer { status: status.as_u16(), body, retry_after_ms, sign_in })
     }
-}
 
-impl ApiAnswer {
     /// Takes down what the API wrote, where its answer turns out to be an error.
-    fn note_error(&self, error_text: Option<&ErrorText>) {
-        if let Some(body) = self.body.as_ref().filter(|body| !body.is_null()) {
-            note_error(error_text, self.status, body.to_string().as_bytes());
-        }
-    }
-
-    /// The failure that the status alone stands for; the same as of an MCP server.
-    pub(crate) fn status_failure(&self) -> CallFailure {
-        if let Some(refused) = &self.refused {
-            return refused.clone();
-        }
-        match self.status {
-            StatusCode::TOO_MANY_REQUESTS => CallFailure::RateLimited { retry_after_ms: self.retry_after_ms },
-            status => CallFailure::HttpStatus(status.as_u16()),
+    fn note_error(&self, answer: &ApiAnswer) {
+        if let Some(body) = answer.body.as_ref().filter(|body| !body.is_null()) {
+            note_error(self.error_text, answer.status, body.to_string().as_bytes());
         }
     }
 }
@@ -192,17 +177,6 @@ fn no_json(essence: &str, bytes: &[u8], error: &serde_json::Error) -> CallFailur
 /// `application/json`, and everything that is JSON underneath (RFC 6839, 3.1).
 fn is_json(essence: &str) -> bool {
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
-}
-
-/// The payload that a mapping makes of an answer. An item that it can make nothing of costs that item.
-fn payload(response: &Template, scope: &Scope<'_>) -> Result<ToolAnswer, CallFailure> {
-    let (payload, unmapped) = response.render_items(scope).map_err(fail_rendering)?;
-    Ok(ToolAnswer { text: payload.unwrap_or(Value::Null).to_string(), unmapped })
-}
-
-/// The payload cannot be made: a place of the answer is missing, or of a kind that the mapping does not take.
-fn fail_rendering(error: RenderError) -> CallFailure {
-    CallFailure::Payload(error.to_string())
 }
 
 /// The request cannot be made: its mapping takes an argument for granted, or for something that can be sent.

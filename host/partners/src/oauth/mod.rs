@@ -18,10 +18,10 @@ mod token;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use intent_gateway_domain::partner_error::clean;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_linking::{Authorizer, Client, Grant, LinkFailure, Provider};
 
-use crate::answer::clean;
 use crate::client::PartnerClient;
 use token::Exchanged;
 

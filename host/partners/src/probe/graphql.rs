@@ -3,9 +3,10 @@
 
 use graphql_parser::query::{Definition, OperationDefinition, Type, VariableDefinition};
 use http::header::HeaderValue;
-use intent_gateway_domain::endpoint::{GraphqlTool, ToolMapping};
+use intent_gateway_domain::endpoint::{ApiAnswer, GraphqlTool, ToolMapping};
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::limits::PROBE_CALL_TIMEOUT;
+use intent_gateway_domain::partner_error::{clean, protocol};
 use intent_gateway_domain::probe::{ProbeRequest, Step};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -13,8 +14,7 @@ use tokio::time::Instant;
 use super::schema::{INTROSPECTION, Schema};
 use super::wrapped::{Operation, Problems, tools};
 use super::{Fault, ProbeEnded, Probing, millis};
-use crate::answer::{clean, protocol};
-use crate::api::{Api, ApiAnswer, graphql};
+use crate::api::{Api, graphql};
 use crate::client::PartnerClient;
 
 const TYPENAME: &str = "{ __typename }";
@@ -80,17 +80,17 @@ async fn ask(api: &Api<'_>, url: &str, document: &str) -> Result<ApiAnswer, Faul
 }
 
 fn answers(answered: &ApiAnswer) -> Result<&Value, Fault> {
-    if let Some(error) = graphql::first_error(answered) {
-        if !answered.status.is_success() && answered.status.as_u16() != 400 {
+    if let Some(error) = answered.first_error() {
+        if !answered.is_success() && answered.status != 400 {
             return Err(answered.status_failure().into());
         }
         let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
         return Err(protocol(&format!("the API answers with an error: {message}")).into());
     }
-    if !answered.status.is_success() {
+    if !answered.is_success() {
         return Err(answered.status_failure().into());
     }
-    Ok(graphql::data(answered)?)
+    Ok(answered.data()?)
 }
 
 /// Compares one tool with the schema, where that is known. What comes back is what a later probe compares.

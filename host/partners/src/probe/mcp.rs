@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use http::header::HeaderValue;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::limits::PROBE_CALL_TIMEOUT;
+use intent_gateway_domain::partner_error::{clean, protocol};
 use intent_gateway_domain::probe::{
     Lifecycle, PROBE_CAPABILITIES_MAX_BYTES, PROBE_PAGES_MAX, PROBE_TEXT_MAX_CHARS, PROBE_TOOLS_MAX,
     PROBE_TOOLS_MAX_BYTES, ServerInfo, SessionMode, Step,
@@ -13,7 +14,6 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{Fault, ProbeEnded, Probing, millis};
-use crate::answer::{clean, protocol};
 use crate::client::PartnerClient;
 use crate::messenger::Opening;
 use crate::mirror::Mirror;
@@ -41,7 +41,7 @@ impl PartnerClient {
         let opened = match (outcome, described) {
             // What is missing in the partner's own words says more than that rmcp could not read them.
             (Err(CallFailure::Protocol(_)), Err(fault)) => Err(fault),
-            (Err(failure), _) => Err(failure.into()),
+            (Err(failure), _) => Err(explain(failure)),
             (Ok(session), Err(fault)) => {
                 session.close().await;
                 Err(fault)
@@ -54,6 +54,19 @@ impl PartnerClient {
         session.close().await;
         listed
     }
+}
+
+/// Why a session could not be opened, and what is behind it most often.
+fn explain(failure: CallFailure) -> Fault {
+    let hint = match failure {
+        CallFailure::HttpStatus(404 | 405) => "is the path of the endpoint right? Most SDKs serve at /mcp",
+        CallFailure::Redirect(_) => {
+            "register the address that it leads to, with or without a / at its end as it is there"
+        }
+        _ => return failure.into(),
+    };
+    let Fault { code, message } = failure.into();
+    Fault { code, message: format!("{message}; {hint}") }
 }
 
 impl Probing {

@@ -14,11 +14,11 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::partner_error::clean;
 use intent_gateway_domain::ports::PartnerProbe;
 use intent_gateway_domain::probe::{PROBE_NOTES_MAX, ProbeFailure, ProbeRecord, ProbeRequest, ProbeStep, Step};
 use tokio::time::Instant;
 
-use crate::answer::clean;
 use crate::client::PartnerClient;
 use crate::wire::bearer;
 

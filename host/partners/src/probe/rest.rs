@@ -11,13 +11,13 @@ use http::header::HeaderValue;
 use intent_gateway_domain::endpoint::{RestTool, Template, ToolMapping};
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::limits::PROBE_CALL_TIMEOUT;
+use intent_gateway_domain::partner_error::{clean, protocol};
 use intent_gateway_domain::probe::{PROBE_TEXT_MAX_CHARS, ProbeRequest, ServerInfo, Step};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::wrapped::{Operation, Problems, tools};
 use super::{Fault, ProbeEnded, Probing, millis};
-use crate::answer::{clean, protocol};
 use crate::api::Api;
 use crate::client::PartnerClient;
 
@@ -91,7 +91,7 @@ impl PartnerClient {
         };
         let uri = api.policy.endpoint(openapi_url)?;
         let answered = api.exchange(api.request(Method::GET, uri, "application/json", None)).await?;
-        if !answered.status.is_success() {
+        if !answered.is_success() {
             return Err(answered.status_failure().into());
         }
         let document = answered.body.filter(Value::is_object);

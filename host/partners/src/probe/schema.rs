@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Probing;
 use super::wrapped::Problems;
-use crate::answer::clean;
+use intent_gateway_domain::partner_error::clean;
 
 /// Asks for what an operation is compared with; texts for people are left out.
 pub(super) const INTROSPECTION: &str = "query Schema { __schema { queryType { name } mutationType { name } \

@@ -13,6 +13,7 @@ use intent_gateway_domain::contract::{Refusal, Tool, Violation};
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::pointer::child;
+use intent_gateway_domain::violations::quote;
 
 /// The arguments name something else than the reference.
 const NOT_THE_REFERENCE: &str = "NOT_THE_REFERENCE";
@@ -47,7 +48,8 @@ pub(super) fn arguments(arguments: &str, tool: &Tool, binding: &Binding) -> Resu
     if !is_named {
         let pointer = binding.member.as_deref().filter(|member| object.contains_key(*member));
         let pointer = pointer.map_or_else(String::new, |member| child("", member));
-        return Err(refusal(&pointer, NOT_THE_REFERENCE, "the arguments must name what the reference is about"));
+        let message = format!("the arguments must name what the reference is about, {}", quote(&binding.identifier));
+        return Err(refusal(&pointer, NOT_THE_REFERENCE, &message));
     }
     // As the caller wrote them: numbers keep their digits.
     Ok(arguments.to_owned())

@@ -1,5 +1,5 @@
 //! The go-live check: whether a partner meets what an intent's contract asks for before real users reach it (spec 2,
-//! "Go-live requirements"; the contract declares them, see [`Requirement`]).
+//! "Go-live requirements"; the contract declares them, see [`Requirement`](intent_gateway_domain::contract::Requirement)).
 //!
 //! Sample requests, which people choose, are searched with at this one partner, exactly as a user's would be. What
 //! can be seen in the answers is judged here; the rest people look into and confirm. Whether the partner has all
@@ -20,7 +20,7 @@ use futures_util::future::BoxFuture;
 use crate::reference::ReferenceSealer;
 use crate::search::{OpenRankings, SearchError, Searcher};
 use intent_gateway_domain::clock::{Clock, Timestamp};
-use intent_gateway_domain::contract::{Descriptor, Need, Requirement, RequirementCheck};
+use intent_gateway_domain::contract::Need;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::error_text::ErrorText;
@@ -77,8 +77,10 @@ impl GoLiveRunner {
         check_samples(requests)?;
         check_confirmations(confirmed, |code| {
             let requirement = descriptor.go_live.iter().find(|requirement| requirement.code == code);
-            requirement
-                .map_or_else(|| PLATFORM_CODES.contains(&code).then_some(false), |one| Some(by_hand(one, descriptor)))
+            requirement.map_or_else(
+                || PLATFORM_CODES.contains(&code).then_some(false),
+                |one| Some(one.check.is_for_people(&descriptor.search.tool)),
+            )
         })?;
         let now = self.clock.now();
         let found = Arc::new(Found::default());
@@ -138,15 +140,6 @@ impl GoLiveRunner {
             timeout: self.timeout,
             open_rankings: OpenRankings::default(),
         }
-    }
-}
-
-/// Whether a requirement is for people to confirm.
-fn by_hand(requirement: &Requirement, descriptor: &Descriptor) -> bool {
-    match &requirement.check {
-        RequirementCheck::ByHand => true,
-        RequirementCheck::WithinLatency(tool) => *tool != descriptor.search.tool,
-        RequirementCheck::AtLeast(_) | RequirementCheck::Covers(_) | RequirementCheck::Handles(_) => false,
     }
 }
 

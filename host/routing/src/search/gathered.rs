@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 
 use super::DroppedChoice;
 use super::asking::PartnerAnswer;
+use super::price::PriceRule;
 use intent_gateway_domain::contract::{
     Axes, Descriptor, DroppedOption, Evaluation, OptionFinding, RankedOption, SearchShape, Violation,
 };
@@ -68,7 +69,7 @@ impl GatheredAnswers {
         let (mut numbered, mut withheld) = (Vec::new(), Vec::new());
         let payload = answer.result.as_ref().ok();
         if payload.is_some() {
-            withheld.extend(answer.unmapped.iter().map(|item| unmapped(&answer.partner, item)));
+            withheld.extend(answer.unmapped.iter().map(|item| drop_unmapped(&answer.partner, item)));
         }
         for (position, option) in payload.iter().flat_map(|payload| payload.options.iter().enumerate()) {
             let breaches = payload.and_then(|payload| payload.breaches.options.get(&position));
@@ -137,15 +138,25 @@ impl GatheredAnswers {
         withheld.chain(by_contract).collect()
     }
 
-    /// The contract's findings on options that stay.
-    pub(super) fn notes(&self, evaluation: &Evaluation) -> Vec<OptionNote> {
-        let note = |OptionFinding { number, violation }: &OptionFinding| {
-            let (answer, position) = self.find(*number)?;
+    /// The findings on options that stay: the contract's, then those on prices.
+    pub(super) fn notes(&self, evaluation: &Evaluation, descriptor: &Descriptor) -> Vec<OptionNote> {
+        let by_contract = evaluation.findings.iter().filter_map(|OptionFinding { number, violation }| {
             let ranked = evaluation.ranked.iter().find(|ranked| ranked.number == *number);
-            let (partner, option_id) = (answer.partner.clone(), ranked.map(|ranked| ranked.id.clone()));
-            Some(OptionNote { partner, position, option_id, violation: violation.clone() })
-        };
-        evaluation.findings.iter().filter_map(note).collect()
+            self.note(*number, ranked.map(|ranked| ranked.id.clone()), violation.clone())
+        });
+        let on_prices = evaluation.ranked.iter().filter_map(|ranked| {
+            let (answer, position) = self.find(ranked.number)?;
+            let listing = answer.partner.listing(descriptor.intent.as_str());
+            let rule = PriceRule::of(descriptor.search.price_pointer.as_deref(), listing)?;
+            let violation = rule.judge(answer.result.as_ref().ok()?.options.get(position)?)?;
+            self.note(ranked.number, Some(ranked.id.clone()), violation)
+        });
+        by_contract.chain(on_prices).collect()
+    }
+
+    fn note(&self, number: u32, option_id: Option<String>, violation: Violation) -> Option<OptionNote> {
+        let (answer, position) = self.find(number)?;
+        Some(OptionNote { partner: answer.partner.clone(), position, option_id, violation })
     }
 
     /// An option as its partner wrote it.
@@ -162,7 +173,7 @@ impl GatheredAnswers {
 }
 
 /// An item of a wrapped API's answer that became no option; its position is the one in the API's own array.
-fn unmapped(partner: &Arc<Partner>, UnmappedItem { position, reason }: &UnmappedItem) -> DroppedChoice {
+fn drop_unmapped(partner: &Arc<Partner>, UnmappedItem { position, reason }: &UnmappedItem) -> DroppedChoice {
     let violation = Violation { pointer: String::new(), code: "ITEM_NOT_MAPPED".to_owned(), message: reason.clone() };
     DroppedChoice {
         partner: partner.clone(),

@@ -13,6 +13,7 @@ mod open_rankings;
 mod outcome;
 mod pace;
 mod prepare;
+mod price;
 mod progressive;
 mod ranking;
 

@@ -40,7 +40,7 @@ impl Searcher {
     ) -> SearchOutcome {
         let (descriptor, context) = (search.descriptor(), &search.context);
         let start = Instant::now();
-        let notes = if is_complete { gathered.notes(&evaluation) } else { Vec::new() };
+        let notes = if is_complete { gathered.notes(&evaluation, descriptor) } else { Vec::new() };
         let Evaluation { ranked, dropped, .. } = evaluation;
         let dropped = gathered.dropped(dropped);
         if is_complete {

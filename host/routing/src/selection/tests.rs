@@ -26,6 +26,7 @@ fn listing(intent: &str, area: &[&str], availability: &str) -> Listing {
         service_area: area.iter().map(ToString::to_string).collect(),
         availability: availability.to_owned(),
         declared: Axes::UNDECLARED,
+        prices: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! A whole search over fakes: what routing does whatever contract and partners do.
 
 mod outcome;
+mod prices;
 mod progressive;
 mod receipts;
 mod support;

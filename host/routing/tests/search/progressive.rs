@@ -189,8 +189,8 @@ fn a_contract_that_fails_ends_it_and_one_that_is_busy_is_asked_again() {
         progress.answers("anna");
         progress
     };
-    let mut progress = failing(ContractFault::Trap("as told".to_owned()));
-    assert!(matches!(progress.poll(), Poll::Ready(Some(Err(SearchError::Contract(ContractFault::Trap(_)))))));
+    let mut progress = failing(ContractFault::trap("as told"));
+    assert!(matches!(progress.poll(), Poll::Ready(Some(Err(SearchError::Contract(ContractFault::Trap { .. }))))));
     assert!(matches!(progress.poll(), Poll::Ready(None)));
 
     let mut progress = failing(ContractFault::Busy(1));

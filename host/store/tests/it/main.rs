@@ -8,6 +8,7 @@ mod books;
 mod crash;
 mod desk;
 mod evidence;
+mod faults;
 mod ledger;
 mod mail;
 mod opening;

@@ -1,8 +1,15 @@
 //! `#[derive(Shape)]`.
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned as _;
 use syn::{Data, DeriveInput, Error, Expr, Field, Fields, GenericParam, Lit, LitStr, Meta, Result, Type};
+
+/// Bounds of which the first may not lie above the second: no value would ever pass.
+const RANGES: [(&str, &str); 3] = [("min", "max"), ("min_len", "max_len"), ("min_items", "max_items")];
+/// The end of the message on a bound that would have no effect.
+const WHAT_TAKES_WHAT: &str = "`min` and `max` are for numbers, `one_of` for integers, `equals` and lengths for strings, \
+                               numbers of items for arrays";
 
 /// What the attributes of one field say.
 struct Member<'f> {
@@ -10,8 +17,16 @@ struct Member<'f> {
     ty: &'f Type,
     name: String,
     doc: String,
-    /// Initialisers of the `Bounds` that differ from none.
-    bounds: Vec<TokenStream>,
+    /// The bounds that differ from none.
+    bounds: Vec<Bound>,
+}
+
+/// One bound as it was written.
+struct Bound {
+    name: String,
+    value: TokenStream,
+    /// Of its name: what is wrong with it is told there.
+    span: Span,
 }
 
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
@@ -79,10 +94,14 @@ fn member(field: &Field) -> Result<Member<'_>> {
                     let list = value.parse::<Expr>()?;
                     quote!(&#list)
                 }
-                _ => return Err(meta.error("unknown bound; the derive's documentation lists them")),
+                _ => {
+                    return Err(meta.error(
+                        "unknown bound; there are rename, min, max, one_of, equals, len, min_len, max_len, items, \
+                         min_items, max_items",
+                    ));
+                }
             };
-            let slot = format_ident!("{key}");
-            member.bounds.push(quote!(#slot: ::core::option::Option::Some(#bound)));
+            member.bounds.push(Bound { name: key, value: bound, span: meta.path.span() });
             Ok(())
         })?;
     }
@@ -90,6 +109,26 @@ fn member(field: &Field) -> Result<Member<'_>> {
         return Err(Error::new_spanned(ident, "partners read the doc comment of each field: write one"));
     }
     Ok(member)
+}
+
+/// Items that do not compile where a lower bound lies above the upper one. Bounds may be constants, so only the compiler
+/// knows their values.
+fn check_ranges<'m>(member: &'m Member<'_>) -> impl Iterator<Item = TokenStream> + 'm {
+    let find = |name: &str| member.bounds.iter().find(|bound| bound.name == name);
+    RANGES.iter().filter_map(move |(lower, upper)| {
+        let (least, most) = (find(lower)?, find(upper)?);
+        let message = format!(
+            "the member `{}` has `{lower}` above `{upper}`, so no value would pass; change one of the two",
+            member.name
+        );
+        let (least, most) = (&least.value, &most.value);
+        Some(quote_spanned! { find(lower)?.span =>
+            const _: () = {
+                let (lower, upper) = (#least, #most);
+                ::core::assert!(lower <= upper, #message);
+            };
+        })
+    })
 }
 
 /// The doc comment in one line.
@@ -123,7 +162,21 @@ fn implementation(input: &DeriveInput, members: &[Member<'_>], lifetime: Option<
     let locals: Vec<_> = (0..members.len()).map(|index| format_ident!("member_{index}")).collect();
     let descs = members.iter().map(|member| {
         let Member { ty, name, doc, bounds, .. } = member;
+        let first = bounds.first().map(|bound| bound.span);
+        let set = bounds.iter().map(|Bound { name, value, .. }| {
+            let slot = format_ident!("{name}");
+            quote!(#slot: ::core::option::Option::Some(#value))
+        });
         // With every bound given, the update syntax would be needless.
+        let mut bounds = quote!(::contract_sdk::shape::Bounds { #(#set,)* ..::contract_sdk::shape::Bounds::NONE });
+        if let Some(span) = first {
+            let message = format!("the member `{name}` has a bound that its type does not take; {WHAT_TAKES_WHAT}");
+            bounds = quote_spanned! { span =>
+                ::contract_sdk::shape::Bounds::beside(
+                    #bounds, <#ty as ::contract_sdk::shape::Described>::DESC, #message,
+                )
+            };
+        }
         quote! {
             ::contract_sdk::shape::FieldDesc {
                 name: #name,
@@ -131,12 +184,14 @@ fn implementation(input: &DeriveInput, members: &[Member<'_>], lifetime: Option<
                 required: !<#ty as ::contract_sdk::shape::Described>::OPTIONAL,
                 absence_ruled: <#ty as ::contract_sdk::shape::Described>::ABSENCE_RULED,
                 value: <#ty as ::contract_sdk::shape::Described>::DESC,
-                bounds: ::contract_sdk::shape::Bounds { #(#bounds,)* ..::contract_sdk::shape::Bounds::NONE },
+                bounds: #bounds,
             }
         }
     });
+    let ranges = members.iter().flat_map(check_ranges);
     quote! {
         const _: () = {
+            #(#ranges)*
             #[expect(unreachable_pub, reason = "an associated type of a public trait cannot be private")]
             #[derive(Default)]
             pub struct #partial {
@@ -215,5 +270,42 @@ fn implementation(input: &DeriveInput, members: &[Member<'_>], lifetime: Option<
                 }
             }
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::expand;
+
+    fn squeezed(text: &str) -> String {
+        text.split_whitespace().collect()
+    }
+
+    /// What is made of a struct with one field, without blanks.
+    fn made(bounds: &str) -> String {
+        let text = format!("struct Tea {{ /// Degrees.\n #[shape({bounds})] heat: i64 }}");
+        squeezed(&expand(&syn::parse_str(&text).expect("a struct")).expect("a shape").to_string())
+    }
+
+    #[test]
+    fn a_lower_bound_above_the_upper_one_does_not_compile() {
+        for (bounds, values, lower, upper) in [
+            ("min = 5, max = 3", "((5)asf64,(3)asf64)", "min", "max"),
+            ("max_len = MOST, min_len = 4", "(4,MOST)", "min_len", "max_len"),
+            ("min_items = 2, max_items = 1", "(2,1)", "min_items", "max_items"),
+        ] {
+            let told = format!("the member `heat` has `{lower}` above `{upper}`, so no value would pass");
+            let made = made(bounds);
+            let told = squeezed(&told);
+            let wanted = format!("const_:()={{let(lower,upper)={values};::core::assert!(lower<=upper,\"{told}");
+            assert!(made.contains(&wanted), "{wanted}\n{made}");
+        }
+        // Whether a type takes a bound, the SDK knows; it is asked with the member's name.
+        let asked = made("min = 5");
+        let wanted = squeezed("<i64 as ::contract_sdk::shape::Described>::DESC,\"the member `heat` has a bound");
+        assert!(asked.contains(&wanted), "{asked}");
+        for alone in ["min = 5", "max = 3", "min = 5, max_len = 3", "len = 4"] {
+            assert!(!made(alone).contains("assert!"), "{alone}");
+        }
     }
 }

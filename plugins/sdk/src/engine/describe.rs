@@ -56,6 +56,7 @@ fn search<I: Intent>() -> SearchShape {
         tool: I::SEARCH.policy.name.to_owned(),
         options_key: I::SEARCH.options_key.to_owned(),
         id_key: I::SEARCH.id_key.to_owned(),
+        price_pointer: I::SEARCH.price_pointer.map(str::to_owned),
         max_options: I::SEARCH.max_options,
         empty_code: I::SEARCH.empty_code.map(str::to_owned),
         gone_code: I::SEARCH.gone_code.map(str::to_owned),
@@ -177,7 +178,7 @@ fn requirement(row: &policy::Requirement) -> Requirement {
         GoLiveCheck::WithinLatency(tool) => RequirementCheck::WithinLatency(tool.to_owned()),
         GoLiveCheck::ByHand => RequirementCheck::ByHand,
     };
-    Requirement { code: row.code.to_owned(), text: row.text.to_owned(), check }
+    Requirement { code: row.code.to_owned(), text: row.text.to_owned(), check, valid_days: row.valid_days }
 }
 
 fn minimum(row: &policy::Minimum) -> Minimum {

@@ -124,7 +124,7 @@ pub struct FieldDesc {
     pub bounds: Bounds,
 }
 
-/// Bounds beside a field. All are inclusive; those that do not fit the field's type have no effect.
+/// Bounds beside a field. All are inclusive; those that do not fit the field's type fail the build.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     pub min: Option<f64>,
@@ -160,9 +160,77 @@ impl Bounds {
         max_items: None,
     };
 
+    /// The same bounds, beside a value of a type that takes all of them. Part of `#[derive(Shape)]`.
+    ///
+    /// # Panics
+    /// With the message, where one of them would have no effect; in a constant, that fails the build.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn beside(self, value: ValueDesc, message: &'static str) -> Self {
+        if !self.fit(&value.kind) {
+            panic!("{}", message);
+        }
+        self
+    }
+
+    /// Whether a type takes all bounds that are set. Those of an array, but for its number of entries, are of its entries.
+    const fn fit(&self, kind: &Kind) -> bool {
+        let ranges = self.min.is_some() || self.max.is_some();
+        let entries = self.items.is_some() || self.min_items.is_some() || self.max_items.is_some();
+        match kind {
+            Kind::Array(entry) => {
+                let of_entries = Self { items: None, min_items: None, max_items: None, ..*self };
+                of_entries.fit(&entry.kind)
+            }
+            Kind::Integer => !entries && !self.bounds_text(),
+            Kind::Number => !entries && !self.bounds_text() && self.one_of.is_none(),
+            Kind::Text(_) => !entries && !ranges && self.one_of.is_none(),
+            _ => !entries && !ranges && !self.bounds_text() && self.one_of.is_none(),
+        }
+    }
+
     /// Whether any bound on the length of a text is set.
     #[inline]
     pub(crate) const fn bounds_text(&self) -> bool {
         self.len.is_some() || self.min_len.is_some() || self.max_len.is_some() || self.equals.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_type_takes_its_own_bounds() {
+        const INTEGERS: ValueDesc = ValueDesc::of(Kind::Integer);
+        let none = Bounds::NONE;
+        let range = Bounds { min: Some(1.0), ..none };
+        let choice = Bounds { one_of: Some(&[1, 2]), ..none };
+        let length = Bounds { max_len: Some(3), ..none };
+        let entries = Bounds { min_items: Some(1), ..none };
+        let both = Bounds { max: Some(9.0), ..entries };
+        for (kind, takes) in [
+            (Kind::Integer, [true, true, false, false, false]),
+            (Kind::Number, [true, false, false, false, false]),
+            (Kind::Text(TextFormat::Any), [false, false, true, false, false]),
+            (Kind::Array(&INTEGERS), [true, true, false, true, true]),
+            (Kind::Boolean, [false; 5]),
+            (Kind::Object(&[]), [false; 5]),
+        ] {
+            assert_eq!(
+                [range, choice, length, entries, both].map(|bounds| bounds.fit(&kind)),
+                takes,
+                "{}",
+                kind.label()
+            );
+            assert!(none.fit(&kind), "{}", kind.label());
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "`heat` has a bound")]
+    fn a_bound_that_has_no_effect_is_told() {
+        let range = Bounds { min: Some(1.0), ..Bounds::NONE };
+        let _ = range.beside(ValueDesc::of(Kind::Boolean), "`heat` has a bound");
     }
 }

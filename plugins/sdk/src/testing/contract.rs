@@ -48,6 +48,11 @@ fn request<I: Intent>(found: &mut Vec<String>) {
     if !requires(&item, I::SEARCH.id_key.trim_start_matches('/')) {
         found.push(format!("The option declares no required {:?}, which names it.", I::SEARCH.id_key));
     }
+    if let Some(pointer) = I::SEARCH.price_pointer
+        && !pointer.strip_prefix('/').is_some_and(|path| requires(&item, path))
+    {
+        found.push(format!("The option declares no required {pointer:?}, which is to be its price."));
+    }
 }
 
 fn tools<I: Intent>(found: &mut Vec<String>) {

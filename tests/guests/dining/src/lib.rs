@@ -193,6 +193,7 @@ const SEARCH: Search = Search {
     policy: policy("search_tables", ToolRole::Search, "Finds up to 15 tables."),
     options_key: "tables",
     id_key: "table_id",
+    price_pointer: None,
     max_options: 15,
     empty_code: None,
     gone_code: Some("TABLE_GONE"),

@@ -11,6 +11,7 @@ use std::mem::ManuallyDrop;
 wit_bindgen::generate!({ path: "../../../wit", world: "intent-contract" });
 
 use exports::intent_gateway::contract::contract::*;
+use intent_gateway::contract::faults;
 
 /// Version and mode, to be overwritten: `@@hostile-guest@@<version>;<mode>;` padded with blanks.
 #[used]
@@ -42,6 +43,7 @@ impl Guest for Hostile {
         let (version, mode) = settings();
         match mode {
             "describe-traps" => panic!("as asked"),
+            "describe-tells" => tell_and_trap("the table of leaves is empty"),
             "describe-spins" => spin(),
             _ => {}
         }
@@ -57,6 +59,7 @@ impl Guest for Hostile {
                 tool: "search_things".to_owned(),
                 options_key: if bad { "" } else { "things" }.to_owned(),
                 id_key: "thing_id".to_owned(),
+                price_pointer: bad.then(|| "thing_inr".to_owned()),
                 max_options: if bad { 0 } else { 15 },
                 empty_code: None,
                 gone_code: None,
@@ -88,6 +91,9 @@ impl Guest for Hostile {
     }
 
     fn classify(utterance: String, _locale: String) -> Classification {
+        if utterance.contains("telling") {
+            tell_and_trap("no tea\nis left");
+        }
         let also = if utterance.contains("unpaired") { vec!["test.unpaired".to_owned()] } else { Vec::new() };
         let score = if utterance.contains("thing") { 1.0 } else { 0.0 };
         Classification {
@@ -116,10 +122,25 @@ impl Guest for Hostile {
     }
 
     fn evaluate(_context: Context, request: String, payloads: Vec<Payload>) -> Result<Evaluation, Refusal> {
-        let request = misdeed(&request);
+        let whole = request;
+        let request = misdeed(&whole);
         match request {
             "spin" => spin(),
+            "repeat" => tell_and_trap(&whole),
             "trap" => panic!("as asked"),
+            "tell" => tell_and_trap("no tea\nis left"),
+            "tell twice" => {
+                faults::report("the first", None);
+                tell_and_trap("the second")
+            }
+            "tell at length" => tell_and_trap(&"☂".repeat(MIB / 3)),
+            "tell without end" => tell_and_trap(&"x".repeat(8 * MIB)),
+            "tell in control characters" => {
+                faults::report("\u{1b}[2Jgone\r\u{202e}\0", Some("\u{7}src\n"));
+                trap()
+            }
+            "tell in bad utf8" => tell_in_bad_utf8(),
+            "tell and answer" => faults::report("all is well", None),
             "memory" => hoard(),
             "stack" => return Ok(evaluation(&payloads, deep(u32::MAX).to_string())),
             "giant" => return Ok(evaluation(&payloads, "x".repeat(2 * MIB))),
@@ -199,6 +220,11 @@ impl Guest for Hostile {
         match mode {
             "example-fails" => examples[2].expect.order.reverse(),
             "example-missing" => examples.truncate(3),
+            "example-tells" => {
+                if let ExampleCall::Evaluate(search) = &mut examples[2].call {
+                    search.request = "tell".to_owned();
+                }
+            }
             "example-traps" => {
                 if let ExampleCall::Evaluate(search) = &mut examples[2].call {
                     search.request = "trap".to_owned();
@@ -233,7 +259,7 @@ fn tools(bad: bool) -> Vec<Tool> {
 /// A requirement on a tool that there is not.
 fn go_live() -> Requirement {
     let check = RequirementCheck::WithinLatency("search_nothing".to_owned());
-    Requirement { code: "LATENCY".to_owned(), text: "It is quick.".to_owned(), check }
+    Requirement { code: "LATENCY".to_owned(), text: "It is quick.".to_owned(), check, valid_days: None }
 }
 
 fn ranking(bad: bool) -> Ranking {
@@ -325,6 +351,25 @@ fn tamper(misdeed: &str, evaluation: &mut Evaluation) {
         }
         _ => {}
     }
+}
+
+/// A trap without a panic.
+fn trap() -> ! {
+    std::process::abort()
+}
+
+/// Says why before it traps, as the SDK's panic hook does.
+fn tell_and_trap(message: &str) -> ! {
+    faults::report(message, Some("src/tea.rs:7:9"));
+    trap()
+}
+
+#[expect(unsafe_code, reason = "only unsafe code makes a string that is no UTF-8")]
+fn tell_in_bad_utf8() -> ! {
+    let bytes = std::hint::black_box([0xff, 0xfe]);
+    // SAFETY: broken on purpose; nothing here reads it as text before the host does.
+    faults::report(unsafe { str::from_utf8_unchecked(&bytes) }, None);
+    trap()
 }
 
 fn spin() -> ! {

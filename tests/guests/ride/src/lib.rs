@@ -42,6 +42,7 @@ impl Guest for Ride {
                 tool: "get_ride_estimates".to_owned(),
                 options_key: "rides".to_owned(),
                 id_key: "ride_id".to_owned(),
+                price_pointer: None,
                 max_options: 15,
                 empty_code: None,
                 gone_code: None,

@@ -67,3 +67,45 @@ async fn changed_tools_are_quarantined_until_they_are_accepted() {
     let accepted = team(&gateway, &mcp_admin(&partner, "accept-drift"), reason).await;
     assert_eq!(accepted.json()["quarantine"], json!({}));
 }
+
+#[tokio::test]
+async fn what_was_confirmed_is_shown_with_its_end_and_confirmed_anew() {
+    const DAY_MS: u64 = 86_400_000;
+    let gateway = Gateway::new().await;
+    let partner = Partner::sign_up(&gateway).await;
+    go_live(&partner).await;
+    // The partner's own token does not live that long.
+    let account = format!("/api/v1/business/tier1/accounts/{}", partner.id);
+    let held =
+        async || team_get(&gateway, &account).await["connection"]["confirmations"][INTENT]["LICENCE_SEEN"].clone();
+    let first = held().await;
+    assert_eq!((&first["at"], &first["valid_until"]), (&json!("2027-01-15T08:00:00Z"), &json!("2028-01-15T08:00:00Z")));
+    assert_eq!((&first["by"]["subject"], &first["routed_until"]), (&json!("tester"), &json!(null)));
+
+    gateway.clock.advance(336 * DAY_MS);
+    gateway.onboarding.tests.tell_ending_confirmations().await.expect("told");
+    let overview = team_get(&gateway, &account).await;
+    let again = json!([["CONFIRM_AGAIN", "partner", INTENT], ["CONFIRM_AGAIN", "platform", INTENT]]);
+    let steps = overview["next"].as_array().expect("steps").iter();
+    let steps: Vec<_> = steps.map(|step| json!([step["code"], step["who"], step["intent"]])).collect();
+    assert_eq!(json!(steps), again);
+    let open = team_get(&gateway, "/api/v1/admin/reviews?status=open").await;
+    let review = &open["reviews"][0];
+    assert_eq!((&review["subject"]["kind"], &review["subject"]["intents"]), (&json!("renewal"), &json!([INTENT])));
+    assert_eq!(review["due_at"], "2028-01-15T08:00:00Z");
+    let id = review["id"].as_str().expect("an id");
+    let shown = team_get(&gateway, &format!("/api/v1/admin/reviews/{id}")).await;
+    let item = &shown["checklist"][0];
+    assert_eq!((&item["code"], &item["state"]), (&json!("LICENCE_SEEN"), &json!("by_hand")));
+
+    let unknown = json!({ "intent": INTENT, "confirmed": [{ "code": "NO_SUCH", "note": "Seen." }] });
+    let refusal = team(&gateway, &mcp_admin(&partner, "test"), unknown).await;
+    assert_eq!(refusal.refusal(), refused(400, "INVALID_REQUEST"));
+    let anew = json!({ "intent": INTENT, "confirmed": [{ "code": "LICENCE_SEEN", "note": "This year's." }] });
+    let report = team(&gateway, &mcp_admin(&partner, "test"), anew).await;
+    assert_eq!((report.status, &report.json()["passed"]), (StatusCode::OK, &json!(true)));
+    assert_eq!(held().await["valid_until"], "2028-12-16T08:00:00Z");
+    assert_eq!(team_get(&gateway, &account).await["next"], json!([]));
+    let open = team_get(&gateway, "/api/v1/admin/reviews?status=open").await;
+    assert_eq!(open["reviews"], json!([]));
+}

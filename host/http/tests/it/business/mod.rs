@@ -138,7 +138,8 @@ fn mcp_admin(partner: &Partner<'_>, step: &str) -> String {
 }
 
 async fn test(partner: &Partner<'_>) -> Value {
-    let order = json!({ "intent": INTENT, "requests": [{ "request_id": "s-1" }] });
+    let confirmed = json!([{ "code": "LICENCE_SEEN", "note": "Seen." }]);
+    let order = json!({ "intent": INTENT, "requests": [{ "request_id": "s-1" }], "confirmed": confirmed });
     let answer = team(partner.gateway, &mcp_admin(partner, "test"), order).await;
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.json());
     answer.json()

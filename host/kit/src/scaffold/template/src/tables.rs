@@ -35,6 +35,7 @@ pub const SEARCH: Search = Search {
     },
     options_key: "offers",
     id_key: "offer_id",
+    price_pointer: Some("/total_inr"),
     max_options: 15,
     empty_code: Some("NO_OFFERS"),
     gone_code: Some("OFFER_GONE"),

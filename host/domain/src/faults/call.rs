@@ -1,0 +1,299 @@
+//! One call of a contract: which function, with which arguments. Borrowed while it is made, owned where it is kept or read
+//! from a file.
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+use crate::contract::{Axes, CallContext, Candidate, Exchange, Payload};
+
+/// The functions of a contract that a request can lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ContractFunction))]
+#[serde(rename_all = "kebab-case")]
+pub enum Function {
+    /// Judges an utterance.
+    Classify,
+    /// Judges the arguments of a tool.
+    CheckRequest,
+    /// Ranks the options of all answers.
+    Evaluate,
+    /// Judges the answer of a tool that is no search.
+    CheckResponse,
+    /// Judges a completion report.
+    CheckCompletion,
+}
+
+impl Function {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Classify, Self::CheckRequest, Self::Evaluate, Self::CheckResponse, Self::CheckCompletion];
+
+    /// The interface's name of the function.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Classify => "classify",
+            Self::CheckRequest => "check-request",
+            Self::Evaluate => "evaluate",
+            Self::CheckResponse => "check-response",
+            Self::CheckCompletion => "check-completion",
+        }
+    }
+
+    /// The function of a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == name)
+    }
+}
+
+/// A call as it is made.
+#[derive(Clone, Copy, Debug)]
+pub enum CallRef<'a> {
+    /// An utterance and its locale.
+    Classify(&'a str, &'a str),
+    /// A tool and its arguments.
+    CheckRequest(&'a CallContext, &'a str, &'a str),
+    /// A request, and the options of all answers.
+    Evaluate(&'a CallContext, &'a str, &'a [Payload<'a>]),
+    /// An answer of a tool.
+    CheckResponse(&'a CallContext, Exchange<'a>),
+    /// A report, and the option that was booked.
+    CheckCompletion(&'a CallContext, &'a str, Option<&'a str>),
+}
+
+impl CallRef<'_> {
+    /// The function that is called.
+    #[must_use]
+    pub fn function(&self) -> Function {
+        match self {
+            Self::Classify(..) => Function::Classify,
+            Self::CheckRequest(..) => Function::CheckRequest,
+            Self::Evaluate(..) => Function::Evaluate,
+            Self::CheckResponse(..) => Function::CheckResponse,
+            Self::CheckCompletion(..) => Function::CheckCompletion,
+        }
+    }
+
+    /// What the function is told of the world outside.
+    #[must_use]
+    pub fn context(&self) -> Option<&CallContext> {
+        match self {
+            Self::Classify(..) => None,
+            Self::CheckRequest(context, ..)
+            | Self::Evaluate(context, ..)
+            | Self::CheckResponse(context, _)
+            | Self::CheckCompletion(context, ..) => Some(context),
+        }
+    }
+
+    /// The call with everything that it was given.
+    #[must_use]
+    pub fn to_input(&self) -> Input {
+        let text = |text: &str| text.to_owned();
+        let call = match *self {
+            Self::Classify(utterance, locale) => Call::Classify { utterance: text(utterance), locale: text(locale) },
+            Self::CheckRequest(_, tool, arguments) => {
+                Call::CheckRequest { tool: text(tool), arguments: text(arguments) }
+            }
+            Self::Evaluate(_, request, payloads) => {
+                Call::Evaluate { request: text(request), payloads: payloads.iter().map(Answer::of).collect() }
+            }
+            Self::CheckResponse(_, Exchange { tool, arguments, payload, quoted }) => Call::CheckResponse {
+                tool: text(tool),
+                arguments: text(arguments),
+                payload: text(payload),
+                quoted: quoted.map(text),
+            },
+            Self::CheckCompletion(_, report, quoted) => {
+                Call::CheckCompletion { report: text(report), quoted: quoted.map(text) }
+            }
+        };
+        let (request_id, now) = match self.context() {
+            Some(CallContext { request_id, now }) => (request_id.clone(), *now),
+            None => (String::new(), Timestamp::EPOCH),
+        };
+        Input { request_id, now_ms: now.as_ms(), call }
+    }
+}
+
+/// A call with its arguments, as it is kept, and written to a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ContractInput))]
+pub struct Input {
+    /// Identifier of the request; empty where the function is told none.
+    pub request_id: String,
+    /// The time that the contract is told, milliseconds since the Unix epoch; 0 where it is told none.
+    pub now_ms: u64,
+    /// The function and its arguments.
+    #[serde(flatten)]
+    pub call: Call,
+}
+
+/// A function with its arguments. All documents are JSON text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ContractCall))]
+#[serde(tag = "function", rename_all = "kebab-case")]
+pub enum Call {
+    /// Judges an utterance.
+    Classify {
+        /// In the user's words.
+        utterance: String,
+        /// BCP 47 tag.
+        locale: String,
+    },
+    /// Judges the arguments of a tool.
+    CheckRequest {
+        tool: String,
+        /// Its arguments.
+        arguments: String,
+    },
+    /// Ranks the options of all answers.
+    Evaluate {
+        /// The request.
+        request: String,
+        /// The answers.
+        payloads: Vec<Answer>,
+    },
+    /// Judges the answer of a tool that is no search.
+    CheckResponse {
+        tool: String,
+        /// The arguments that were sent.
+        arguments: String,
+        /// The answer.
+        payload: String,
+        /// The option that the call concerns.
+        quoted: Option<String>,
+    },
+    /// Judges a completion report.
+    CheckCompletion {
+        /// The report.
+        report: String,
+        /// The option that was booked.
+        quoted: Option<String>,
+    },
+}
+
+/// The options of one partner.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ContractAnswer))]
+pub struct Answer {
+    /// The signals that the partner declares.
+    pub declared: Axes,
+    /// The options.
+    pub options: Vec<String>,
+    /// The number of each option; absent where the options of all answers are numbered through from 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schema(required = false))]
+    pub numbers: Vec<u32>,
+}
+
+impl Answer {
+    /// Options that are numbered through with those of all other answers.
+    #[must_use]
+    pub fn new(declared: Axes, options: Vec<String>) -> Self {
+        Self { declared, options, numbers: Vec::new() }
+    }
+
+    fn of(payload: &Payload<'_>) -> Self {
+        let (numbers, options) = payload.candidates.iter().map(|one| (one.number, one.json.to_owned())).unzip();
+        Self { declared: payload.declared, options, numbers }
+    }
+
+    /// Answers as a contract takes them. Where one of them does not number each of its options, all are numbered through.
+    #[must_use]
+    pub fn payloads(answers: &[Self]) -> Vec<Payload<'_>> {
+        if answers.iter().all(|answer| answer.numbers.len() == answer.options.len()) {
+            return answers.iter().map(Self::numbered).collect();
+        }
+        Payload::numbered(answers.iter().map(|answer| (answer.declared, answer.options.as_slice())))
+    }
+
+    fn numbered(&self) -> Payload<'_> {
+        let numbered = self.numbers.iter().zip(&self.options);
+        let candidates = numbered.map(|(number, json)| Candidate { number: *number, json }).collect();
+        Payload { declared: self.declared, candidates }
+    }
+}
+
+impl Call {
+    /// The function that is called.
+    #[must_use]
+    pub fn function(&self) -> Function {
+        match self {
+            Self::Classify { .. } => Function::Classify,
+            Self::CheckRequest { .. } => Function::CheckRequest,
+            Self::Evaluate { .. } => Function::Evaluate,
+            Self::CheckResponse { .. } => Function::CheckResponse,
+            Self::CheckCompletion { .. } => Function::CheckCompletion,
+        }
+    }
+
+    /// The function, and the tool where it has one.
+    #[must_use]
+    pub fn entry(&self) -> String {
+        let function = self.function().as_str();
+        match self {
+            Self::CheckRequest { tool, .. } | Self::CheckResponse { tool, .. } => format!("{function} {tool}"),
+            _ => function.to_owned(),
+        }
+    }
+
+    /// Bytes of all documents that go in.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let quoted_bytes = |quoted: &Option<String>| quoted.as_ref().map_or(0, String::len);
+        match self {
+            Self::Classify { utterance, .. } => utterance.len(),
+            Self::CheckRequest { arguments, .. } => arguments.len(),
+            Self::Evaluate { request, payloads } => {
+                let options = payloads.iter().flat_map(|answer| &answer.options);
+                request.len() + options.map(String::len).sum::<usize>()
+            }
+            Self::CheckResponse { arguments, payload, quoted, .. } => {
+                arguments.len() + payload.len() + quoted_bytes(quoted)
+            }
+            Self::CheckCompletion { report, quoted } => report.len() + quoted_bytes(quoted),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_read_as_it_was_written() {
+        let context = CallContext { request_id: "r-1".to_owned(), now: Timestamp::from_ms(7) };
+        let candidate = |number, json| Candidate { number, json };
+        let declared = Axes { time: 0.1 + 0.2, ..Axes::UNDECLARED };
+        let payloads = [
+            Payload { declared, candidates: vec![candidate(4, "{\"a\": 1.50}"), candidate(2, "\"☂\"")] },
+            Payload { declared: Axes::UNDECLARED, candidates: Vec::new() },
+        ];
+        let exchange = Exchange { tool: "book", arguments: "{}", payload: "[]", quoted: Some("{}") };
+        let calls = [
+            CallRef::Classify("fix my car", "en-IN"),
+            CallRef::CheckRequest(&context, "search", "{}"),
+            CallRef::Evaluate(&context, "{}", &payloads),
+            CallRef::CheckResponse(&context, exchange),
+            CallRef::CheckCompletion(&context, "{}", None),
+        ];
+        for (call, function) in calls.iter().zip(Function::ALL) {
+            let input = call.to_input();
+            let json = serde_json::to_string(&input).expect("JSON");
+            assert_eq!(serde_json::from_str::<Input>(&json).expect("an input"), input);
+            assert_eq!((call.function(), input.call.function()), (function, function));
+            assert_eq!(Function::parse(function.as_str()), Some(function));
+            assert!(json.contains(&format!("\"function\":\"{}\"", function.as_str())), "{json}");
+        }
+        assert_eq!(calls.map(|call| call.to_input().call.bytes()), [10, 2, 18, 6, 2]);
+        let Input { call: Call::Evaluate { payloads: answers, .. }, .. } = calls[2].to_input() else { panic!() };
+        let numbers = |payloads: Vec<Payload<'_>>| -> Vec<Vec<u32>> {
+            payloads.iter().map(|payload| payload.candidates.iter().map(|one| one.number).collect()).collect()
+        };
+        assert_eq!(numbers(Answer::payloads(&answers)), [vec![4, 2], vec![]]);
+        let plain: Vec<_> = answers.into_iter().map(|answer| Answer::new(answer.declared, answer.options)).collect();
+        assert_eq!(numbers(Answer::payloads(&plain)), [vec![0, 1], vec![]]);
+    }
+}

@@ -1,0 +1,1 @@
+-- SQLite compares names by their bytes already.
