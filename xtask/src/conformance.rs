@@ -12,8 +12,8 @@ use anyhow::{Context as _, bail, ensure};
 use serde::Deserialize;
 use test_servers::tools::{MCP_NODE_PROJECT, mcp_node};
 
-use crate::command::{cargo, output, root, run, step};
-use crate::gateway::binary;
+use crate::command::{output, root, run, step};
+use crate::gateway::{self, binary};
 use crate::tools;
 
 /// What is expected, from the project's root.
@@ -61,7 +61,7 @@ enum Outcome {
 pub(crate) fn run_all() -> anyhow::Result<()> {
     tools::install_mcp_node()?;
     step("MCP conformance");
-    run(cargo().args(["build", "--locked", "--quiet", "--package", CLIENT]))?;
+    run(gateway::build_command("debug").arg("--quiet"))?;
     let text = std::fs::read_to_string(root().join(EXPECTED)).with_context(|| format!("cannot read {EXPECTED}"))?;
     let expected: Expectations = toml::from_str(&text).with_context(|| format!("{EXPECTED} is not as it should be"))?;
     expected.check()?;

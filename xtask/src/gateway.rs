@@ -43,13 +43,17 @@ pub(crate) fn build(profile: &str) -> anyhow::Result<()> {
     run(&mut build_command(profile))
 }
 
-/// The command that builds them.
+/// The command that builds them. For the demo and the tests it is all programs of the workspace, as in the documents: then
+/// dependencies have the features that the tests ask for, and are compiled once for all.
 pub(crate) fn build_command(profile: &str) -> Command {
     let mut build = cargo();
-    build.args(["build", "--locked", "--package", "intent-gateway"]);
-    build.args(["--package", "partner-rust", "--package", "partner-canned", "--package", "signing-sample"]);
+    build.args(["build", "--locked"]);
     if profile == "release" {
-        build.arg("--release");
+        build.args(["--release", "--package", "intent-gateway", "--package", "partner-rust"]);
+        build.args(["--package", "partner-canned", "--package", "signing-sample"]);
+    } else {
+        // But for this program, which runs.
+        build.args(["--workspace", "--bins", "--exclude", "xtask"]);
     }
     build
 }

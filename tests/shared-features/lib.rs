@@ -1,0 +1,1 @@
+//! Nothing but a list of dependencies; its manifest says what for.
