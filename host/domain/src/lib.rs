@@ -22,6 +22,7 @@ pub mod findings;
 pub mod golive;
 pub mod health;
 pub mod id;
+pub mod json_schema;
 pub mod limits;
 pub mod mail;
 pub mod money;

@@ -1,30 +1,20 @@
 //! Looking up members in the JSON Schemas that a contract declares. It judges no document: it only says what a schema
 //! names, and says nothing where a schema leaves open what there may be.
 
+use intent_gateway_domain::json_schema::{self, Entries, Named, find, items, properties};
 use intent_gateway_domain::pointer::child;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
-/// Keywords beside `properties` by which a schema may have members that it does not list.
-const OPENING: [&str; 8] =
-    ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas"];
+/// Members that are listed of one schema, at most, and how deep; one that refers to itself would have no end.
+const MEMBERS_MAX: usize = 4_096;
+const DEPTH_MAX: usize = 16;
 /// Bounds of which the first may not lie above the second: no value would ever pass.
 const RANGES: [(&str, &str); 4] =
     [("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"), ("minProperties", "maxProperties")];
 
 /// A schema of a descriptor.
 pub(crate) struct Schema(Value);
-
-/// What a schema says of a place.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Place<'s> {
-    /// There it is, with the schema of its own.
-    Found(&'s Value),
-    /// There is no such member; these are at the last object on the way.
-    Missing(Vec<&'s str>),
-    /// The schema does not say.
-    Open,
-}
 
 /// A member that a schema names, at any depth.
 #[derive(Debug)]
@@ -43,37 +33,23 @@ impl Schema {
 
     /// Names of the members of the document itself; none where the schema leaves them open.
     pub(crate) fn names(&self) -> Option<Vec<&str>> {
-        properties(&self.0).map(names)
+        json_schema::names(&self.0)
     }
 
-    /// Follows names from the document down. Arrays are passed through, with or without the index of an entry.
-    pub(crate) fn find(&self, steps: impl Iterator<Item = String>) -> Place<'_> {
-        let mut here = &self.0;
-        for step in steps {
-            while let Some(entry) = here.get("items").filter(|_| here.get("properties").is_none()) {
-                here = entry;
-                if step.parse::<usize>().is_ok() {
-                    break;
-                }
-            }
-            if step.parse::<usize>().is_ok() {
-                continue;
-            }
-            let Some(members) = properties(here) else {
-                return if is_plain(here) { Place::Missing(Vec::new()) } else { Place::Open };
-            };
-            match members.get(&step) {
-                Some(member) => here = member,
-                None => return Place::Missing(names(members)),
-            }
+    /// The names that are known where a place fails; none where it is there, or may be. Arrays are passed through, with
+    /// or without the index of an entry.
+    pub(crate) fn missing(&self, place: impl Iterator<Item = String>) -> Option<Vec<&str>> {
+        let names: Vec<String> = place.collect();
+        match find(&self.0, &names, Entries::Each) {
+            Named::Somewhere(_) | Named::Open => None,
+            Named::Nowhere { known, .. } => Some(known),
         }
-        Place::Found(here)
     }
 
     /// Every member that is named, outer ones first.
     pub(crate) fn members(&self) -> Vec<Member<'_>> {
         let mut found = Vec::new();
-        gather(&self.0, "", &mut found);
+        gather(&self.0, &self.0, "", 0, &mut found);
         found
     }
 
@@ -99,37 +75,15 @@ impl Schema {
     }
 }
 
-/// The members of an object, where the schema lists all of them.
-fn properties(schema: &Value) -> Option<&Map<String, Value>> {
-    let is_open = OPENING.iter().any(|keyword| schema.get(keyword).is_some())
-        || schema.get("additionalProperties").is_some_and(Value::is_object);
-    schema.get("properties").and_then(Value::as_object).filter(|_| !is_open)
-}
-
-/// Whether a schema is of values that have no members at all.
-fn is_plain(schema: &Value) -> bool {
-    let is_scalar = |name: &Value| name.as_str().is_some_and(|name| !matches!(name, "object" | "array"));
-    match schema.get("type") {
-        Some(Value::Array(types)) => types.iter().all(is_scalar),
-        Some(one) => is_scalar(one),
-        None => false,
-    }
-}
-
-fn names(members: &Map<String, Value>) -> Vec<&str> {
-    members.keys().map(String::as_str).collect()
-}
-
-fn gather<'s>(schema: &'s Value, at: &str, found: &mut Vec<Member<'s>>) {
-    for (name, member) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+fn gather<'s>(schema: &'s Value, root: &'s Value, at: &str, depth: usize, found: &mut Vec<Member<'s>>) {
+    let members = properties(schema, root).into_iter().chain(items(schema, root).map(|entry| ("*", entry)));
+    for (name, member) in members {
+        if depth >= DEPTH_MAX || found.len() >= MEMBERS_MAX {
+            return;
+        }
         let pointer = child(at, name);
         found.push(Member { name, pointer: pointer.clone(), schema: member });
-        gather(member, &pointer, found);
-    }
-    if let Some(entry) = schema.get("items") {
-        let pointer = child(at, "*");
-        found.push(Member { name: "*", pointer: pointer.clone(), schema: entry });
-        gather(entry, &pointer, found);
+        gather(member, root, &pointer, depth + 1, found);
     }
 }
 
@@ -149,22 +103,25 @@ mod tests {
             "pot": {"type": "object", "properties": {"ml": {"type": "integer"}, "lid": {"type": ["boolean", "null"]}}},
             "cups": {"type": "array", "items": {"type": "object", "properties": {"ml": {"type": "integer"}}}},
             "free": {"type": "object"},
-            "named": {"$ref": "#/$defs/named", "properties": {"a": {}}},
+            "named": {"$ref": "https://example.com/named", "properties": {"a": {}}},
+            "spare": {"$ref": "#/properties/cups/items"},
+            "lids": {"type": "array", "items": {"type": "object", "properties": {"a": {}}, "patternProperties": {}}},
         }}))
     }
 
     #[test]
     fn places_are_found_through_objects_and_arrays() {
         let tea = tea();
-        let find = |pointer: &str| tea.find(steps(pointer));
-        for there in ["", "/pot", "/pot/ml", "/cups", "/cups/0", "/cups/0/ml", "/cups/ml"] {
-            assert!(matches!(find(there), Place::Found(_)), "{there}");
+        let missing = |pointer: &str| tea.missing(steps(pointer));
+        for there in ["", "/pot", "/pot/ml", "/cups", "/cups/0", "/cups/0/ml", "/cups/ml", "/spare/ml", "/lids/0"] {
+            assert_eq!(missing(there), None, "{there}");
         }
-        assert_eq!(find("/pan"), Place::Missing(vec!["cups", "free", "named", "pot"]));
-        assert_eq!(find("/cups/0/size"), Place::Missing(vec!["ml"]));
-        assert_eq!(find("/pot/lid/handle"), Place::Missing(vec![]));
-        for open in ["/free/what", "/named/b"] {
-            assert_eq!(find(open), Place::Open, "{open}");
+        assert_eq!(missing("/pan"), Some(vec!["cups", "free", "lids", "named", "pot", "spare"]));
+        assert_eq!(missing("/cups/0/size"), Some(vec!["ml"]));
+        assert_eq!(missing("/spare/lid"), Some(vec!["ml"]));
+        assert_eq!(missing("/pot/lid/handle"), Some(vec![]));
+        for open in ["/free/what", "/named/b", "/lids/0/b"] {
+            assert_eq!(missing(open), None, "{open}");
         }
     }
 
@@ -174,8 +131,26 @@ mod tests {
         let pointers: Vec<_> = tea.members().into_iter().map(|member| member.pointer).collect();
         assert_eq!(
             pointers,
-            ["/cups", "/cups/*", "/cups/*/ml", "/free", "/named", "/named/a", "/pot", "/pot/lid", "/pot/ml"]
+            [
+                "/cups",
+                "/cups/*",
+                "/cups/*/ml",
+                "/free",
+                "/lids",
+                "/lids/*",
+                "/lids/*/a",
+                "/named",
+                "/named/a",
+                "/pot",
+                "/pot/lid",
+                "/pot/ml",
+                "/spare",
+                "/spare/ml",
+            ]
         );
+        // One that holds itself ends all the same.
+        let endless = schema(&json!({"properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}}}));
+        assert_eq!(endless.members().len(), MEMBERS_MAX);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use intent_gateway_domain::pointer::steps;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::schema::{Place, Schema};
+use crate::schema::Schema;
 
 /// Members that a message names; more help nobody.
 const NAMED_MAX: usize = 20;
@@ -156,7 +156,7 @@ fn is_known_status(status: u16) -> bool {
 fn places(descriptor: &Descriptor, request: &Schema, option: &Schema) -> Vec<String> {
     let mut found = Vec::new();
     let mut look = |what: &str, pointer: &str, schema: &Schema, document: &str| {
-        if let Place::Missing(there) = schema.find(steps(pointer)) {
+        if let Some(there) = schema.missing(steps(pointer)) {
             found.push(format!("{what} is `{pointer}`, where {document} has nothing{}", tell_there(&there)));
         }
     };
@@ -216,7 +216,7 @@ fn sources(slot: &CardSlot, option: &Schema, words: &Words) -> Vec<String> {
     let mut found = Vec::new();
     for word in texts.filter(|word| is_member_name(word)) {
         if word.contains('.') {
-            if let Place::Missing(there) = option.find(word.split('.').map(str::to_owned)) {
+            if let Some(there) = option.missing(word.split('.').map(str::to_owned)) {
                 found.push(told(word, &there));
             }
         } else if (word.contains('_') || word == source) && !words.0.contains(word) {

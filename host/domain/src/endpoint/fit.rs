@@ -6,9 +6,9 @@
 use serde_json::Value;
 
 use super::mapping::{ApiMapping, ErrorMap, ToolMapping};
-use super::schema::{Named, find, properties, required};
 use super::template::{Node, Template};
 use crate::contract::{Descriptor, Violation};
+use crate::json_schema::{Entries, Named, find, items, properties, required};
 use crate::nearest::nearest;
 use crate::platform_code::PlatformCode;
 use crate::pointer::{child, steps};
@@ -155,7 +155,7 @@ fn compare_arguments(mapping: &ToolMapping, tool: &ToolShape, at: &str, found: &
     for (template_at, template) in mapping.located_templates(at) {
         for place in template.argument_places(&template_at) {
             let names: Vec<String> = steps(place.pointer).collect();
-            let Named::Nowhere { step, known } = find(&schema, &names) else { continue };
+            let Named::Nowhere { step, known } = find(&schema, &names, Entries::ByIndex) else { continue };
             let meant = nearest(&names[step], known).map(|near| {
                 let mut names = names.clone();
                 near.clone_into(&mut names[step]);
@@ -238,7 +238,7 @@ fn compare_node(part: Part<'_>, schema: &Value, root: &Value, at: &str, found: &
             }
         }
     }
-    if let Some(items) = super::schema::items(schema, root) {
+    if let Some(items) = items(schema, root) {
         for (item, item_at) in part.items(at) {
             compare_node(item, items, root, &item_at, found);
         }

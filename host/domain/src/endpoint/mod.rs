@@ -16,7 +16,6 @@ mod fit;
 mod fit_tests;
 mod mapping;
 mod request;
-mod schema;
 mod template;
 #[cfg(test)]
 mod tests;

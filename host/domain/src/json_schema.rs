@@ -1,4 +1,4 @@
-//! As much of JSON Schema as a mapping is compared with: which members there are, which are required. What a schema says in
+//! What a JSON Schema names: which members there are, which are required. It judges no document. What a schema says in
 //! another way than by `properties`, `items`, `$ref` within itself and `allOf`, `anyOf`, `oneOf` leaves everything open.
 
 use serde_json::Value;
@@ -8,37 +8,82 @@ const REFERENCES_MAX: usize = 16;
 /// How deep combinations are looked into; they multiply.
 const DEPTH_MAX: usize = 4;
 
+/// Keywords by which objects may have members that are not listed.
+const OPENING: [&str; 4] = ["$dynamicRef", "if", "patternProperties", "dependentSchemas"];
+
 /// Where names lead to in documents of a schema.
-pub(super) enum Named<'a> {
-    /// To something that the schema knows, or leaves open.
-    Somewhere,
+#[derive(Debug, PartialEq)]
+pub enum Named<'a> {
+    /// To a value, which has this schema.
+    Somewhere(&'a Value),
+    /// The schema does not say.
+    Open,
     /// To nothing: the step that fails, and the names that are known in its place.
-    Nowhere { step: usize, known: Vec<&'a str> },
+    Nowhere {
+        /// Its number, from 0.
+        step: usize,
+        /// None where values of this place have no members.
+        known: Vec<&'a str>,
+    },
+}
+
+/// How names lead through arrays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entries {
+    /// By the index of an entry.
+    ByIndex,
+    /// An index may be there or not: `/cups/ml` is the member of each of the cups.
+    Each,
 }
 
 /// Follows names from the root of a schema.
-pub(super) fn find<'a>(root: &'a Value, names: &[String]) -> Named<'a> {
+#[must_use]
+pub fn find<'a>(root: &'a Value, names: &[String], entries: Entries) -> Named<'a> {
     let mut schema = root;
     for (step, name) in names.iter().enumerate() {
-        if let Some(items) = items(schema, root) {
-            if name.parse::<usize>().is_err() {
+        let is_index = name.parse::<usize>().is_ok();
+        if is_index && let Some(items) = items(schema, root) {
+            schema = items;
+            continue;
+        }
+        while let Some(items) = items(schema, root) {
+            if entries == Entries::ByIndex {
                 return Named::Nowhere { step, known: Vec::new() };
             }
             schema = items;
-            continue;
         }
         let known = properties(schema, root);
         match known.iter().find(|(known, _)| known == name) {
             Some((_, found)) => schema = found,
-            None if known.is_empty() && !is_scalar(schema, root) => return Named::Somewhere,
+            None if is_open(schema, root) => return Named::Open,
             None => return Named::Nowhere { step, known: known.into_iter().map(|(name, _)| name).collect() },
         }
     }
-    Named::Somewhere
+    Named::Somewhere(schema)
+}
+
+/// Whether values of a schema may have members that it does not list.
+fn is_open(schema: &Value, root: &Value) -> bool {
+    let (mut has_opening, mut has_members) = (false, false);
+    visit(schema, root, 0, &mut |part| {
+        has_members |= part.get("properties").is_some();
+        has_opening |= OPENING.iter().any(|keyword| part.get(keyword).is_some())
+            || part.get("additionalProperties").is_some_and(Value::is_object)
+            // One that leads out of the document.
+            || part.get("$ref").is_some();
+    });
+    has_opening || !has_members && !is_scalar(schema, root)
+}
+
+/// The names of the members that documents of a schema may have; none where it leaves them open.
+#[must_use]
+pub fn names(root: &Value) -> Option<Vec<&str>> {
+    (!is_open(root, root)).then(|| properties(root, root).into_iter().map(|(name, _)| name).collect())
 }
 
 /// The members that objects of a schema may have, with their schemas.
-pub(super) fn properties<'a>(schema: &'a Value, root: &'a Value) -> Vec<(&'a str, &'a Value)> {
+#[must_use]
+pub fn properties<'a>(schema: &'a Value, root: &'a Value) -> Vec<(&'a str, &'a Value)> {
     let mut found = Vec::new();
     visit(schema, root, 0, &mut |part| {
         let members = part.get("properties").and_then(Value::as_object);
@@ -48,7 +93,8 @@ pub(super) fn properties<'a>(schema: &'a Value, root: &'a Value) -> Vec<(&'a str
 }
 
 /// The members that objects of a schema must have. Of alternatives, none is a must.
-pub(super) fn required<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a str> {
+#[must_use]
+pub fn required<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a str> {
     let mut found = Vec::new();
     let mut parts = vec![(schema, 0)];
     while let Some((part, depth)) = parts.pop() {
@@ -64,7 +110,8 @@ pub(super) fn required<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a str> {
 }
 
 /// The schema of the items of arrays of a schema.
-pub(super) fn items<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
+#[must_use]
+pub fn items<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
     let mut found = None;
     visit(schema, root, 0, &mut |part| found = found.or_else(|| part.get("items")));
     found
