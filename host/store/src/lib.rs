@@ -24,6 +24,7 @@ mod migrate;
 mod postgres;
 mod records;
 mod restore;
+mod retry;
 mod sqlite;
 mod tables;
 mod value;

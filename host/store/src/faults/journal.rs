@@ -21,14 +21,12 @@ use super::NewFault;
 use super::burst::{Bursts, Counted, Ticket};
 use crate::batching;
 use crate::records::SqlStore;
+use crate::retry::write_again;
 
 /// Faults that wait, at most; each with its input.
 const QUEUE_MAX: usize = 64;
 /// How often what was counted is added to what is kept.
 const COUNT_EVERY: Duration = Duration::from_secs(5);
-/// How often a fault is tried to be kept, and how long after a failure it is tried again.
-const TRIES: u32 = 3;
-const TRY_AGAIN: Duration = Duration::from_millis(500);
 
 /// Where faults of contracts are handed in. Dropped, it writes what it has taken and ends.
 pub struct FaultJournal {
@@ -185,16 +183,5 @@ async fn write(store: Arc<SqlStore>, vault: Arc<Vault>, queued: QueuedFault) -> 
             Err(error) => tracing::warn!(%error, "the input of a fault is not kept"),
         }
     }
-    for tried in 1..=TRIES {
-        match store.keep_fault(fault.clone()).await {
-            Ok(number) => return Some(number),
-            Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, tried, "a fault of a contract was not kept");
-            }
-        }
-        if tried < TRIES {
-            tokio::time::sleep(TRY_AGAIN).await;
-        }
-    }
-    None
+    write_again("a fault of a contract", || store.keep_fault(fault.clone())).await
 }

@@ -31,6 +31,7 @@ use crate::batching;
 use crate::error::EngineError;
 use crate::evidence::EvidencePage;
 use crate::records::SqlStore;
+use crate::retry::write_again;
 use load::Load;
 
 /// Findings and receipts that wait, at most.
@@ -44,9 +45,6 @@ const BATCH_MAX: usize = 256;
 const BATCH_MAX_BYTES: usize = 1024 * 1024;
 /// How long to gather after the first of a batch has come.
 const GATHER: Duration = Duration::from_millis(20);
-/// How often a batch is tried, and how long after a failure it is tried again.
-const TRIES: u32 = 4;
-const TRY_AGAIN: Duration = Duration::from_millis(500);
 
 /// Where findings and receipts are handed in. Dropped, it writes what it has taken and ends.
 pub struct Journal {
@@ -209,18 +207,7 @@ async fn write(keep: &dyn Keep, batch: Vec<QueuedItem>) -> u64 {
         return count;
     };
     let page = Arc::new(page);
-    for tried in 1..=TRIES {
-        match keep.keep(Arc::clone(&page)).await {
-            Ok(()) => return refused,
-            Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, tried, "a batch of the journal was not kept");
-            }
-        }
-        if tried < TRIES {
-            tokio::time::sleep(TRY_AGAIN).await;
-        }
-    }
-    count
+    write_again("a batch of the journal", || keep.keep(Arc::clone(&page))).await.map_or(count, |()| refused)
 }
 
 /// A batch as a page, and how many of it are in no form to be kept.

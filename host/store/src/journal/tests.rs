@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, mpsc};
 
 use super::*;
+use crate::retry::TRIES;
 
 /// A store that tells how much is on each page, waits for leave, and fails as often as it is told.
 struct Told {
