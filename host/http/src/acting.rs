@@ -1,5 +1,6 @@
 //! For which account a request acts, who acts, and which part of a list it asks for.
 
+use std::num::TryFromIntError;
 use std::sync::Arc;
 
 use axum::extract::rejection::QueryRejection;
@@ -116,6 +117,30 @@ impl Page {
     pub(crate) fn next(&self, found: usize, last: Option<String>) -> Option<String> {
         last.filter(|_| found >= self.limit as usize)
     }
+}
+
+/// The number of a record that a page begins behind. The store keeps numbers as signed ones.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(try_from = "u64")]
+pub(crate) struct RecordNumber(u64);
+
+impl RecordNumber {
+    pub(crate) fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl TryFrom<u64> for RecordNumber {
+    type Error = TryFromIntError;
+
+    fn try_from(number: u64) -> Result<Self, TryFromIntError> {
+        i64::try_from(number).map(|_| Self(number))
+    }
+}
+
+/// What to ask the next page of numbered records with; none when this was the last.
+pub(crate) fn next_number<T>(found: &[T], limit: u32, number: impl Fn(&T) -> u64) -> Option<u64> {
+    found.last().filter(|_| found.len() >= limit as usize).map(number)
 }
 
 /// The size of a page.

@@ -15,7 +15,7 @@ use intent_gateway_outbound::health::PartnerView;
 use serde::Deserialize;
 
 use crate::App;
-use crate::acting::size;
+use crate::acting::{RecordNumber, next_number, size};
 use crate::error::{Code, Refusal};
 use crate::wire;
 
@@ -30,7 +30,7 @@ const NAME_MAX_CHARS: usize = 200;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FindingsQuery {
-    before: Option<u64>,
+    before: Option<RecordNumber>,
     limit: Option<u32>,
     severity: Option<String>,
     source: Option<String>,
@@ -46,13 +46,12 @@ pub(crate) async fn page(
 ) -> Result<Response, Refusal> {
     let Query(FindingsQuery { before, limit, severity, source, intent, code }) = query.map_err(|_| refused())?;
     let is_too_long = |name: &Option<String>| name.as_ref().is_some_and(|name| name.chars().count() > NAME_MAX_CHARS);
-    // Numbers are kept as signed ones.
-    if before.is_some_and(|before| i64::try_from(before).is_err()) || is_too_long(&intent) || is_too_long(&code) {
+    if is_too_long(&intent) || is_too_long(&code) {
         return Err(refused());
     }
     let query = FindingQuery {
         partner: partner.as_str(),
-        before,
+        before: before.map(RecordNumber::get),
         limit: size(limit)?,
         severity: known(severity, "severity", Severity::ALL.map(Severity::as_str), Severity::parse)?,
         source: known(source, "source", Source::ALL.map(Source::as_str), Source::parse)?,
@@ -60,7 +59,7 @@ pub(crate) async fn page(
         code: code.as_deref(),
     };
     let findings = app.evidence.findings(query).await.map_err(OnboardingError::from)?;
-    let next = findings.last().filter(|_| findings.len() >= query.limit as usize).map(|finding| finding.number);
+    let next = next_number(&findings, query.limit, |finding| finding.number);
     let bytes = wire::SMALL_BYTES + findings.len() * FINDING_BYTES;
     let findings = findings.into_iter().map(Finding::from).collect();
     wire::json(StatusCode::OK, &PartnerFindings { partner: partner.to_string(), findings, next }, bytes)

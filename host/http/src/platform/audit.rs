@@ -13,7 +13,7 @@ use intent_gateway_onboarding::OnboardingError;
 use serde::Deserialize;
 
 use crate::App;
-use crate::acting::size;
+use crate::acting::{RecordNumber, next_number, size};
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::wire;
 
@@ -25,7 +25,7 @@ const FOLLOWED_AT_ONCE: u32 = 1_000;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AuditQuery {
-    after: Option<u64>,
+    after: Option<RecordNumber>,
     limit: Option<u32>,
     subject: Option<String>,
 }
@@ -51,18 +51,14 @@ pub(super) async fn list_entries(
     let refused =
         || Refusal::new(Code::InvalidRequest).message("The query parameters are `after`, `limit`, `subject`.");
     let Query(AuditQuery { after, limit, subject }) = query.map_err(|_| refused())?;
-    let (after, limit) = (after.unwrap_or(0), size(limit)?);
-    // Sequence numbers are kept as signed ones.
-    if i64::try_from(after).is_err() {
-        return Err(refused());
-    }
+    let (after, limit) = (after.map_or(0, RecordNumber::get), size(limit)?);
     let is_known = |subject: &String| PartnerId::parse(subject).is_ok() || IntentId::parse(subject).is_ok();
     if !subject.iter().all(is_known) {
         return Err(refused().message("`subject` is the identifier of an account, or an intent."));
     }
     let subject = subject.as_deref();
     let entries = app.store.audit(subject, after, limit).await.map_err(OnboardingError::from)?;
-    let next = entries.last().filter(|_| entries.len() >= limit as usize).map(|entry| entry.seq);
+    let next = next_number(&entries, limit, |entry| entry.seq);
     let bytes = entries.len() * ENTRY_BYTES;
     let body = AuditPage { entries: entries.into_iter().map(AuditEntryBody::from).collect(), next };
     wire::json(StatusCode::OK, &body, bytes)

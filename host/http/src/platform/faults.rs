@@ -18,7 +18,7 @@ use intent_gateway_routing::faults::FaultError;
 use serde::Deserialize;
 
 use crate::App;
-use crate::acting::{Team, size};
+use crate::acting::{RecordNumber, Team, next_number, size};
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::wire;
 
@@ -28,7 +28,7 @@ const FAULT_BYTES: usize = 1024;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FaultsQuery {
-    before: Option<u64>,
+    before: Option<RecordNumber>,
     limit: Option<u32>,
 }
 
@@ -52,18 +52,13 @@ pub(super) async fn list_faults(
     Path(intent): Path<String>,
     query: Result<Query<FaultsQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
-    let refused = || {
+    let Query(FaultsQuery { before, limit }) = query.map_err(|_| {
         Refusal::new(Code::InvalidRequest).message("The query parameters are `before` and `limit`, each at most once.")
-    };
-    let Query(FaultsQuery { before, limit }) = query.map_err(|_| refused())?;
-    // Numbers are kept as signed ones.
-    if before.is_some_and(|before| i64::try_from(before).is_err()) {
-        return Err(refused());
-    }
+    })?;
     let intent = own_name(&app, &intent)?;
-    let limit = size(limit)?;
+    let (before, limit) = (before.map(RecordNumber::get), size(limit)?);
     let faults = app.faults.list(FaultQuery { intent: &intent, before, limit }).await.map_err(OnboardingError::from)?;
-    let next = faults.last().filter(|_| faults.len() >= limit as usize).map(|fault| fault.number);
+    let next = next_number(&faults, limit, |fault| fault.number);
     let bytes = wire::SMALL_BYTES + faults.len() * FAULT_BYTES;
     let faults = faults.into_iter().map(ContractFault::from).collect();
     wire::json(StatusCode::OK, &ContractFaults { intent: intent.to_string(), faults, next }, bytes)

@@ -16,7 +16,7 @@ use intent_gateway_ledger::bookkeeping::{Amendment, BookkeepingError, Mark};
 use serde::Deserialize;
 
 use crate::App;
-use crate::acting::{Team, no_account, size};
+use crate::acting::{RecordNumber, Team, next_number, no_account, size};
 use crate::body::Json;
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::statements::answer::{self, FormatQuery, StatementQuery};
@@ -94,7 +94,7 @@ pub(super) async fn trial_balance(State(app): State<Arc<App>>) -> Result<Respons
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EntriesQuery {
-    after: Option<u64>,
+    after: Option<RecordNumber>,
     limit: Option<u32>,
 }
 
@@ -115,15 +115,11 @@ pub(super) async fn list_entries(
     State(app): State<Arc<App>>,
     query: Result<Query<EntriesQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
-    let refused = || Refusal::new(Code::InvalidRequest).message("The query parameters are `after` and `limit`.");
-    let Query(EntriesQuery { after, limit }) = query.map_err(|_| refused())?;
-    let (after, limit) = (after.unwrap_or(0), size(limit)?);
-    // Numbers are kept as signed ones.
-    if i64::try_from(after).is_err() {
-        return Err(refused());
-    }
+    let Query(EntriesQuery { after, limit }) = query
+        .map_err(|_| Refusal::new(Code::InvalidRequest).message("The query parameters are `after` and `limit`."))?;
+    let (after, limit) = (after.map_or(0, RecordNumber::get), size(limit)?);
     let entries = app.bookkeeping.books.entries(after, limit).await.map_err(BookkeepingError::from)?;
-    let next = entries.last().filter(|_| entries.len() >= limit as usize).map(|entry| entry.number);
+    let next = next_number(&entries, limit, |entry| entry.number);
     let bytes = entries.len() * ENTRY_BYTES;
     let body = EntryPage { entries: entries.into_iter().map(EntryBody::from).collect(), next };
     wire::json(StatusCode::OK, &body, bytes)

@@ -14,7 +14,7 @@ use crate::support::{Answer, Ask, Gateway, INTENT, NOW_MS, refused};
 
 const FAULTS: &str = "/api/v1/admin/intents/test.find_things/faults";
 
-fn kept(number: u64) -> KeptFault {
+fn fault_of(number: u64) -> KeptFault {
     KeptFault {
         number,
         at: Timestamp::from_ms(NOW_MS),
@@ -34,7 +34,7 @@ fn kept(number: u64) -> KeptFault {
     }
 }
 
-fn sealed(fault: &KeptFault) -> Sealed {
+fn seal_example(fault: &KeptFault) -> Sealed {
     let context = CallContext { request_id: "r-1".to_owned(), now: Timestamp::from_ms(NOW_MS) };
     let input = CallRef::CheckRequest(&context, "find_things", "{\"name\":\"Asha\"}").to_input();
     let json = serde_json::to_vec(&input).expect("JSON");
@@ -45,13 +45,13 @@ fn sealed(fault: &KeptFault) -> Sealed {
 async fn gateway() -> Gateway {
     let gateway = Gateway::new().await;
     for number in 1..=4 {
-        let fault = kept(number);
-        let input = sealed(&fault);
+        let fault = fault_of(number);
+        let input = seal_example(&fault);
         gateway.faults.keep(fault, Some(input));
     }
-    gateway.faults.keep(KeptFault { has_input: false, told: None, request_id: None, ..kept(5) }, None);
+    gateway.faults.keep(KeptFault { has_input: false, told: None, request_id: None, ..fault_of(5) }, None);
     let other = IntentId::parse("test.other").expect("well formed");
-    gateway.faults.keep(KeptFault { intent: other, has_input: false, ..kept(6) }, None);
+    gateway.faults.keep(KeptFault { intent: other, has_input: false, ..fault_of(6) }, None);
     gateway
 }
 
@@ -147,8 +147,8 @@ async fn nobody_but_the_platform_team_sees_a_fault() {
 async fn an_input_that_does_not_open_is_not_told() {
     let gateway = Gateway::new().await;
     // Sealed for another fault.
-    let of_another = sealed(&KeptFault { at: Timestamp::from_ms(1), ..kept(1) });
-    gateway.faults.keep(kept(1), Some(of_another));
+    let of_another = seal_example(&KeptFault { at: Timestamp::from_ms(1), ..fault_of(1) });
+    gateway.faults.keep(fault_of(1), Some(of_another));
     let answer = get(&gateway, &format!("{FAULTS}/1")).await;
     assert_eq!(answer.refusal(), refused(500, "INTERNAL_ERROR"));
     assert_eq!(reads(&gateway).await, Vec::<Value>::new());
