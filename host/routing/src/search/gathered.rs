@@ -144,14 +144,25 @@ impl GatheredAnswers {
             let ranked = evaluation.ranked.iter().find(|ranked| ranked.number == *number);
             self.note(*number, ranked.map(|ranked| ranked.id.clone()), violation.clone())
         });
+        let rules = self.price_rules(descriptor);
         let on_prices = evaluation.ranked.iter().filter_map(|ranked| {
-            let (answer, position) = self.find(ranked.number)?;
-            let listing = answer.partner.listing(descriptor.intent.as_str());
-            let rule = PriceRule::of(descriptor.search.price_pointer.as_deref(), listing)?;
-            let violation = rule.judge(answer.result.as_ref().ok()?.options.get(position)?)?;
+            let Origin { place, position } = self.origin(ranked.number)?;
+            let rule = rules.get(&place)?;
+            let violation =
+                rule.judge(self.answers.get(&place)?.answer.result.as_ref().ok()?.options.get(position)?)?;
             self.note(ranked.number, Some(ranked.id.clone()), violation)
         });
         by_contract.chain(on_prices).collect()
+    }
+
+    /// What the prices of each answer are compared with, by place.
+    fn price_rules<'a>(&'a self, descriptor: &'a Descriptor) -> BTreeMap<usize, PriceRule<'a>> {
+        let Some(pointer) = descriptor.search.price_pointer.as_deref() else { return BTreeMap::new() };
+        let rule = |(place, sorted): (&usize, &'a SortedAnswer)| {
+            let listing = sorted.answer.partner.listing(descriptor.intent.as_str())?;
+            PriceRule::of(pointer, listing).map(|rule| (*place, rule))
+        };
+        self.answers.iter().filter_map(rule).collect()
     }
 
     fn note(&self, number: u32, option_id: Option<String>, violation: Violation) -> Option<OptionNote> {
@@ -167,8 +178,12 @@ impl GatheredAnswers {
 
     /// The answer that a number's option stands in, and its position there.
     fn find(&self, number: u32) -> Option<(&PartnerAnswer, usize)> {
-        let Origin { place, position } = *self.origins.get(usize::try_from(number).ok()?)?;
+        let Origin { place, position } = self.origin(number)?;
         self.answers.get(&place).map(|sorted| (&sorted.answer, position))
+    }
+
+    fn origin(&self, number: u32) -> Option<Origin> {
+        self.origins.get(usize::try_from(number).ok()?).copied()
     }
 }
 

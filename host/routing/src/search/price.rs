@@ -15,7 +15,6 @@ use intent_gateway_domain::pointer;
 const PRICE_OUT_OF_RANGE: &str = "PRICE_OUT_OF_RANGE";
 
 /// What a partner's prices are compared with.
-#[derive(Clone, Copy)]
 pub(super) struct PriceRule<'a> {
     /// Where an option has its price.
     at: &'a str,
@@ -23,13 +22,13 @@ pub(super) struct PriceRule<'a> {
 }
 
 impl<'a> PriceRule<'a> {
-    /// None where there is nothing to compare, or to compare with.
-    pub(super) fn of(pointer: Option<&'a str>, listing: Option<&'a Listing>) -> Option<Self> {
-        Some(Self { at: pointer?, range: listing?.prices.as_ref()? })
+    /// None where the manifest states no range.
+    pub(super) fn of(at: &'a str, listing: &'a Listing) -> Option<Self> {
+        listing.prices.as_ref().map(|range| Self { at, range })
     }
 
     /// What is wrong with an option's price. Whether it must have one at all, its contract says.
-    pub(super) fn judge(self, option: &RawValue) -> Option<Violation> {
+    pub(super) fn judge(&self, option: &RawValue) -> Option<Violation> {
         let Self { at, range } = self;
         let price: Number = serde_json::from_str(pointer::find_in(option, at)?.get()).ok()?;
         if range.holds(&price) {
@@ -37,7 +36,7 @@ impl<'a> PriceRule<'a> {
         }
         let PriceRange { min, max } = range;
         Some(Violation {
-            pointer: at.to_owned(),
+            pointer: (*at).to_owned(),
             code: PRICE_OUT_OF_RANGE.to_owned(),
             message: format!("{price} INR lies outside the range of the manifest, {min} to {max} INR an order"),
         })
