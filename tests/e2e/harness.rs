@@ -12,7 +12,11 @@ use tempfile::TempDir;
 use crate::loaded;
 
 /// How long a change may take to be seen.
-const SETTLE_MAX: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_secs(30);
+/// How long an answer may take, longer than any deadline that a gateway of the tests keeps.
+const ANSWER_MAX: Duration = Duration::from_secs(120);
+/// How often is looked whether it has come.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Every client of a test has the same address, so the bound on clients must not count.
 const OPEN_REQUESTS_PER_MINUTE: u32 = 1_000_000;
@@ -57,11 +61,12 @@ impl Server {
 
     /// Sends SIGTERM and waits; whether it ended with success.
     pub(crate) fn stop(self) -> bool {
-        match self.inner.stop() {
-            Ok(()) => true,
-            Err(test_servers::ServerError::StoppedBadly { .. }) => false,
-            Err(error) => panic!("{error}"),
-        }
+        has_stopped(self.inner.stop())
+    }
+
+    /// Waits for one that was told to stop; whether it ended with success.
+    pub(crate) fn wait(self) -> bool {
+        has_stopped(self.inner.wait())
     }
 
     /// The process's identifier.
@@ -95,6 +100,14 @@ impl Server {
     /// Number of open file descriptors of the process.
     pub(crate) fn open_files(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/fd", self.inner.id())).expect("Linux tells").count()
+    }
+}
+
+fn has_stopped(stopped: Result<(), test_servers::ServerError>) -> bool {
+    match stopped {
+        Ok(()) => true,
+        Err(test_servers::ServerError::StoppedBadly { .. }) => false,
+        Err(error) => panic!("{error}"),
     }
 }
 
@@ -181,7 +194,7 @@ impl Gateway {
         command.arg("serve").arg("--config").arg(&config);
         let server = Server::start(&mut command, &folder.path().join("gateway.log"));
         let (orchestrator, admin) = (token(&config, &["--role", "orchestrator"]), token(&config, &["--role", "admin"]));
-        Self { server, folder, client: reqwest::Client::new(), orchestrator, admin }
+        Self { server, folder, client: client(), orchestrator, admin }
     }
 
     /// Stops the process and starts another one on the same folder.
@@ -327,16 +340,29 @@ impl Gateway {
 
     /// Waits until a version of the AC contract is live.
     pub(crate) async fn wait_for_version(&self, version: &str) {
-        let deadline = Instant::now() + SETTLE_MAX;
-        loop {
+        eventually(&format!("{version} is not live"), self, async || {
             let versions = self.admin_get("/contracts").await;
             let versions = versions["contracts"].as_array().expect("a list");
-            if versions.iter().any(|one| one["version"] == version && one["live"] == true) {
-                return;
-            }
-            assert!(Instant::now() < deadline, "{version} is not live: {}", self.log());
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            versions.iter().any(|one| one["version"] == version && one["live"] == true).then_some(())
+        })
+        .await;
+    }
+}
+
+/// A client of a gateway or of a partner. One that never answers fails the test, and does not hold it for ever.
+pub(crate) fn client() -> reqwest::Client {
+    reqwest::Client::builder().timeout(ANSWER_MAX).build().expect("a client")
+}
+
+/// Looks again and again until there is what is looked for; `missing` says what is not there in time.
+pub(crate) async fn eventually<T>(missing: &str, gateway: &Gateway, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + SOON;
+    loop {
+        if let Some(found) = look().await {
+            return found;
         }
+        assert!(Instant::now() < deadline, "{missing}: {}", gateway.log());
+        tokio::time::sleep(LOOK).await;
     }
 }
 

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Gateway, GatewayOptions, ac_contract, built, request};
+use crate::harness::{Answer, Gateway, GatewayOptions, ac_contract, built, eventually, request};
 use crate::scripted::{Behaviour, Scripted};
 
 /// Marker before the settings in the hostile guest's data, and the length of both.
@@ -152,16 +152,13 @@ async fn what_a_contract_says_of_its_fault_reaches_the_team_and_nobody_else() {
         assert!(!answer.body.to_string().contains(PHONE), "{}", answer.body);
     }
     // Repetitions are counted a few seconds later.
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    let fault = loop {
+    let faults = eventually("three times are not counted", &gateway, async || {
         let faults = gateway.admin_get("/intents/test.hostile/faults").await["faults"].clone();
-        if faults[0]["times"] == 3 {
-            assert_eq!(faults.as_array().map(Vec::len), Some(1), "one burst is one fault: {faults}");
-            break faults[0].clone();
-        }
-        assert!(std::time::Instant::now() < deadline, "{faults}");
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    };
+        (faults[0]["times"] == 3).then_some(faults)
+    })
+    .await;
+    assert_eq!(faults.as_array().map(Vec::len), Some(1), "one burst is one fault: {faults}");
+    let fault = &faults[0];
     assert_eq!((&fault["function"], &fault["request_id"]), (&json!("evaluate"), &json!("r-1")));
     assert_eq!(fault["place"], "src/tea.rs:7:9");
     assert!(fault["message"].as_str().is_some_and(|message| message.contains(PHONE)), "{fault}");
@@ -188,9 +185,9 @@ async fn a_version_that_keeps_failing_makes_room_for_the_last_good_one() {
     for _ in 0..5 {
         assert_eq!(gateway.post(path, &body("trap")).await.status, 502);
     }
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
-    while gateway.post(path, &body("nothing")).await.body["contract"]["version"] != "1.0.0" {
-        assert!(std::time::Instant::now() < deadline, "{}", gateway.log());
-    }
+    eventually("1.0.0 does not serve", &gateway, async || {
+        (gateway.post(path, &body("nothing")).await.body["contract"]["version"] == "1.0.0").then_some(())
+    })
+    .await;
     assert_eq!(gateway.admin_get("/contracts/failures").await["failures"][0]["code"], "TAKEN_OUT");
 }

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use intent_gateway_domain::contract::{Axes, Descriptor};
 use intent_gateway_domain::id::IntentId;
@@ -24,7 +24,7 @@ use intent_gateway_testing::partners::ScriptedPartners;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
-use crate::harness::{Gateway, GatewayOptions, ac_contract, built, request, root, safety_first_contract};
+use crate::harness::{Gateway, GatewayOptions, ac_contract, built, eventually, request, root, safety_first_contract};
 use crate::scripted::Scripted;
 use crate::search::honest_slots;
 
@@ -32,8 +32,6 @@ use crate::search::honest_slots;
 const NOW_MS: u64 = 1_777_819_500_000;
 /// Among how many partners a sample's options are dealt out.
 const PARTNERS: usize = 3;
-/// How long a receipt may take into the store.
-const KEPT_MAX: Duration = Duration::from_secs(30);
 
 fn sample(package: &str, name: &str) -> Value {
     let path = root().join("plugins").join(package).join("samples").join(name);
@@ -141,19 +139,15 @@ fn command(gateway: &Gateway, arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 /// The receipts of a request, as soon as there are so many.
-async fn kept(gateway: &Gateway, request_id: &str, count: usize) -> Vec<String> {
-    let deadline = Instant::now() + KEPT_MAX;
-    loop {
+async fn receipts_of(gateway: &Gateway, request_id: &str, count: usize) -> Vec<String> {
+    eventually(&format!("{count} receipts are not kept"), gateway, async || {
         let path = format!("/api/v1/admin/receipts?request_id={request_id}");
         let answer = gateway.call("GET", &path, Some(gateway.admin_token()), None).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         let receipts: Vec<String> = serde_json::from_value(answer.body["receipts"].clone()).expect("a list");
-        if receipts.len() >= count {
-            return receipts;
-        }
-        assert!(Instant::now() < deadline, "{count} receipts are not kept: {}", gateway.log());
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+        (receipts.len() >= count).then_some(receipts)
+    })
+    .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -168,7 +162,7 @@ async fn a_ranking_replays_under_its_own_version_whatever_is_live() {
     body["request_id"] = json!("asked-once");
     let first = gateway.found(&body).await;
     let id = first["receipt"].as_str().expect("an identifier").to_owned();
-    assert_eq!(kept(&gateway, "asked-once", 1).await, [id.as_str()]);
+    assert_eq!(receipts_of(&gateway, "asked-once", 1).await, [id.as_str()]);
 
     // An orchestrator has the identifier and no more.
     let path = format!("/api/v1/admin/receipts/{id}");
@@ -180,7 +174,7 @@ async fn a_ranking_replays_under_its_own_version_whatever_is_live() {
     let second = gateway.found(&body).await;
     assert_ne!(first["contract"], second["contract"]);
     let both = [second["receipt"].as_str().expect("an identifier"), &id];
-    assert_eq!(kept(&gateway, "asked-once", 2).await, both, "newest first");
+    assert_eq!(receipts_of(&gateway, "asked-once", 2).await, both, "newest first");
 
     for _ in 0..2 {
         for (id, ranking) in [(both[0], &second), (both[1], &first)] {

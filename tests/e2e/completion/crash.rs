@@ -257,7 +257,7 @@ async fn a_gateway_that_is_told_to_stop_has_acknowledged_all_that_it_has_booked(
     let keys = REPORTERS.map(key_of);
     let partners: Vec<(&str, &str)> = REPORTERS.into_iter().zip(keys.iter().map(String::as_str)).collect();
     let known = Load::new(&server, &partners).until(Server::terminate, "stopped", ACKNOWLEDGED_MIN[1]).await;
-    drop(server);
+    assert!(server.wait(), "a clean stop");
     assert_eq!(subject.lost(&known).await, Ok(Vec::new()));
     // What was on its way when the gateway stopped taking any more was either answered or never taken.
     let kept = Kept::of(subject.folder.path(), Some(&subject.store)).await;

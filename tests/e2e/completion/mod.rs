@@ -28,7 +28,7 @@ use intent_gateway_ledger::{Books as _, Entry};
 use intent_gateway_store::{Location, SqlStore};
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, PartnerEntry, root};
+use crate::harness::{Answer, PartnerEntry, client, root};
 
 /// How long a receipt of a ranking, which is kept a moment after the answer, may take.
 const SOON: Duration = Duration::from_secs(20);
@@ -97,7 +97,7 @@ pub(crate) struct Reporter {
 impl Reporter {
     pub(crate) fn new(base_url: &str, partner: &str, key: &str) -> Self {
         let signer = Signer::new(&Secret::new(key));
-        Self { url: endpoint(base_url, partner), signer, client: reqwest::Client::new() }
+        Self { url: endpoint(base_url, partner), signer, client: client() }
     }
 
     /// Signs now, and sends.

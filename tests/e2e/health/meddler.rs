@@ -11,6 +11,8 @@ use axum::response::{IntoResponse as _, Response};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
+use crate::harness::client;
+
 /// Largest message passed on, bytes.
 const MESSAGE_MAX_BYTES: usize = 4 * 1024 * 1024;
 
@@ -44,7 +46,7 @@ impl Meddler {
     pub(super) async fn before(partner: &str) -> Self {
         let state = Arc::new(Meddling {
             partner: partner.to_owned(),
-            client: reqwest::Client::new(),
+            client: client(),
             mischief: AtomicU8::new(Mischief::None as u8),
             calls: AtomicUsize::new(0),
         });

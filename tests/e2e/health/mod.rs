@@ -5,30 +5,12 @@ mod meddler;
 
 use std::collections::BTreeSet;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use self::meddler::{Meddler, Mischief};
-use crate::harness::{Gateway, GatewayOptions, PartnerEntry, ac_contract, built, request, rust_partner};
+use crate::harness::{Gateway, GatewayOptions, PartnerEntry, ac_contract, built, eventually, request, rust_partner};
 use crate::onboarding::{Business, Platform, replica, stores};
-
-/// How long a change may take to be seen.
-const SOON: Duration = Duration::from_secs(20);
-/// How often is looked whether it has come.
-const LOOK: Duration = Duration::from_millis(50);
-
-/// Looks again and again until something holds.
-async fn eventually<T>(what: &str, gateway: &Gateway, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + SOON;
-    loop {
-        if let Some(found) = look().await {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "{what}: {}", gateway.log());
-        tokio::time::sleep(LOOK).await;
-    }
-}
 
 /// A search that no other search is like.
 async fn search(gateway: &Gateway, number: usize) -> Value {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::harness::{request, root};
+use crate::harness::{client, request, root};
 
 /// What the partner asks of a token.
 const SCOPE: &str = "book";
@@ -51,7 +51,7 @@ impl SignInPartner {
         let state = Arc::new(Desk {
             url: url.clone(),
             issuer: issuer.to_owned(),
-            client: reqwest::Client::new(),
+            client: client(),
             slot: slot(),
             sessions: Mutex::default(),
             tokens: Mutex::default(),

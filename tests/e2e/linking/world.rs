@@ -8,7 +8,7 @@ use test_servers::tools::{linking_provider, mcp_node};
 use super::browser::{Browser, Consent, Page};
 use super::partner::SignInPartner;
 use crate::calls::booking;
-use crate::harness::{Answer, Gateway, GatewayOptions, PartnerEntry, Server, ac_contract, request};
+use crate::harness::{Answer, Gateway, GatewayOptions, PartnerEntry, Server, ac_contract, client, request};
 
 /// What the gateway is called; a browser of these tests knows where it really is.
 pub(super) const HTTPS: &str = "https://gateway.example";
@@ -64,7 +64,7 @@ impl World {
              [auth]\nmaster_key = {MASTER_KEY:?}\nsigning_key = {SIGNING_KEY:?}\n{store}"
         );
         let gateway = gateway(&partner, &settings);
-        let world = Self { gateway, partner, provider, named, client: reqwest::Client::new(), settings };
+        let world = Self { gateway, partner, provider, named, client: client(), settings };
         world.tell("gateway", &world.gateway.server.url).await;
         world
     }

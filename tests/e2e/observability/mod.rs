@@ -16,7 +16,7 @@ use self::collector::{Collector, Span};
 use self::recorder::Recorder;
 use self::series::Series;
 use crate::calls::booking;
-use crate::harness::{Gateway, GatewayOptions, PartnerEntry, Server, ac_contract, request, rust_partner};
+use crate::harness::{Gateway, GatewayOptions, PartnerEntry, Server, ac_contract, client, request, rust_partner};
 
 const SEARCH: &str = "/api/v1/intents/auto.book_ac_service/search";
 const CREATE: &str = "/api/v1/intents/auto.book_ac_service/tools/create_ac_service_booking";
@@ -46,7 +46,7 @@ impl Observed {
             contracts: vec![ac_contract()],
             extra: extra.to_owned(),
         });
-        Self { gateway, recorder, client: reqwest::Client::new(), _partner: partner, _folder: folder }
+        Self { gateway, recorder, client: client(), _partner: partner, _folder: folder }
     }
 
     async fn post(&self, path: &str, headers: &[(&str, &str)], body: &Value) -> (HeaderMap, Value) {

@@ -1,12 +1,11 @@
 use std::path::Path;
-use std::time::Instant;
 
 use serde_json::{Value, json};
 use test_servers::postgres::Postgres;
 use test_servers::secrets;
 
-use super::{Business, INTENT, LOOK, MASTER_KEY, Platform, SIGNING_KEY, SOON, manifest, stores};
-use crate::harness::{request, rust_partner};
+use super::{Business, INTENT, MASTER_KEY, Platform, SIGNING_KEY, manifest, stores};
+use crate::harness::{eventually, request, rust_partner};
 
 /// Searches with each kind of air conditioning, twice each: enough to read a 95th percentile from.
 fn samples() -> Vec<Value> {
@@ -86,8 +85,7 @@ async fn prices_are_held_against_the_manifest(platform: &Platform, business: &Bu
     outside.sort_unstable();
 
     let path = format!("{}/findings?source=search", business.path("accounts"));
-    let deadline = Instant::now() + SOON;
-    loop {
+    eventually(&format!("these prices are not noted: {outside:?}"), &platform.gateway, async || {
         let shown = platform.get(&path, &business.token).await.body;
         let noted =
             shown["findings"].as_array().expect("a list").iter().filter(|finding| {
@@ -95,12 +93,9 @@ async fn prices_are_held_against_the_manifest(platform: &Platform, business: &Bu
             });
         let mut sent: Vec<&str> = noted.filter_map(|finding| finding["excerpt"].as_str()).collect();
         sent.sort_unstable();
-        if sent == outside {
-            return;
-        }
-        assert!(Instant::now() < deadline, "expected {outside:?}: {shown}");
-        tokio::time::sleep(LOOK).await;
-    }
+        (sent == outside).then_some(())
+    })
+    .await;
 }
 
 /// `cluster` is where the store's own server keeps its files.

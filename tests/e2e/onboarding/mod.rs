@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use test_servers::postgres::Postgres;
 use test_servers::smtp::{SmtpOptions, SmtpServer};
 
-use crate::harness::{Answer, Gateway, GatewayOptions, ac_contract};
+use crate::harness::{Answer, Gateway, GatewayOptions, ac_contract, eventually};
 
 pub(crate) const INTENT: &str = "auto.book_ac_service";
 /// How long a mail or a change of who is routed may take.
@@ -62,31 +62,23 @@ impl Platform {
 
     /// Waits for a mail to an address, the `nth` of all, and returns its text.
     pub(crate) async fn mail(&self, to: &str, nth: usize) -> String {
-        let deadline = Instant::now() + SOON;
-        loop {
-            let mails = self.smtp.mails().expect("readable");
-            let mut to_them = mails.iter().filter(|mail| mail.recipients.iter().any(|recipient| recipient == to));
-            if let Some(mail) = to_them.nth(nth) {
-                return mail.text.clone();
-            }
-            assert!(Instant::now() < deadline, "no mail {nth} to {to}; log: {}", self.gateway.log());
-            tokio::time::sleep(LOOK).await;
-        }
+        eventually(&format!("no mail {nth} to {to}"), &self.gateway, async || {
+            let mails = self.smtp.mails().expect("readable").into_iter();
+            let mut to_them = mails.filter(|mail| mail.recipients.iter().any(|recipient| recipient == to));
+            to_them.nth(nth).map(|mail| mail.text)
+        })
+        .await
     }
 
     /// The texts of all mails to somebody that say something, once there are so many.
     pub(crate) async fn mails_saying(&self, to: &str, said: &str, count: usize) -> Vec<String> {
-        let deadline = Instant::now() + SOON;
-        loop {
+        eventually(&format!("no {count} mails to {to} say `{said}`"), &self.gateway, async || {
             let mails = self.smtp.mails().expect("readable").into_iter();
             let to_them = mails.filter(|mail| mail.recipients.iter().any(|recipient| recipient == to));
             let found: Vec<String> = to_them.map(|mail| mail.text).filter(|text| text.contains(said)).collect();
-            if found.len() >= count {
-                return found;
-            }
-            assert!(Instant::now() < deadline, "no mail to {to} says `{said}`; log: {}", self.gateway.log());
-            tokio::time::sleep(LOOK).await;
-        }
+            (found.len() >= count).then_some(found)
+        })
+        .await
     }
 
     pub(crate) async fn post(&self, path: &str, token: &str, body: Value) -> Answer {

@@ -124,23 +124,30 @@ impl Server {
     ///
     /// # Errors
     /// [`ServerError`] when it does not stop in time, or not with success.
-    pub fn stop(mut self) -> Result<(), ServerError> {
-        let name = self.name.clone();
-        let process = |what| {
-            let name = name.clone();
-            move |cause| ServerError::Process { name, what, cause }
-        };
+    pub fn stop(self) -> Result<(), ServerError> {
         let asked = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
-        asked.map_err(process("asked to stop"))?;
+        asked.map_err(|cause| self.process_error("asked to stop", cause))?;
+        self.wait()
+    }
+
+    /// Waits until a server that was asked to stop has.
+    ///
+    /// # Errors
+    /// [`ServerError`] when it does not stop in time, or not with success.
+    pub fn wait(mut self) -> Result<(), ServerError> {
         let deadline = Instant::now() + STOP_MAX;
         while Instant::now() < deadline {
-            match self.child.try_wait().map_err(process("waited for"))? {
+            match self.child.try_wait().map_err(|cause| self.process_error("waited for", cause))? {
                 Some(status) if status.success() => return Ok(()),
-                Some(status) => return Err(ServerError::StoppedBadly { name, status }),
+                Some(status) => return Err(ServerError::StoppedBadly { name: self.name.clone(), status }),
                 None => std::thread::park_timeout(STOP_POLL),
             }
         }
-        Err(ServerError::Stuck(name))
+        Err(ServerError::Stuck(self.name.clone()))
+    }
+
+    fn process_error(&self, what: &'static str, cause: std::io::Error) -> ServerError {
+        ServerError::Process { name: self.name.clone(), what, cause }
     }
 }
 

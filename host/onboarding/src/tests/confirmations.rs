@@ -2,10 +2,9 @@
 //! the time that was given is over.
 
 use futures_executor::block_on;
-use serde_json::json;
 
 use super::retests::{about, confirm_certificate};
-use super::world::{INTENT, START, TEAM, VALID_DAYS, World, actor, endpoint, failed_probe, manifest};
+use super::world::{INTENT, START, TEAM, VALID_DAYS, World, actor, endpoint, failed_probe};
 use crate::confirmations::{Stage, TOLD_MAX};
 use crate::records::{Account, Connection, HeldConfirmation, Manifests, Review, ReviewStatus, ReviewSubject};
 use crate::{OnboardingError, ReviewVerdict, TestOrder};
@@ -294,9 +293,7 @@ fn what_has_ended_is_not_switched_on() {
 fn nobody_is_told_of_what_it_has_dropped() {
     let world = World::new();
     let account = world.live();
-    let mut other = manifest(true);
-    other["intents"][0]["intent"] = json!("test.find_others");
-    block_on(world.onboarding.submissions.submit(&account, &other, &actor("partner"))).expect("accepted");
+    world.submit_without_intent(&account);
     world.approve(&account);
     world.mails();
     world.pass_ms(60 * DAY_MS);

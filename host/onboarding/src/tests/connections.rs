@@ -334,9 +334,7 @@ fn prices_are_held_against_the_range_of_the_approved_manifest() {
 fn an_intent_that_is_to_be_dropped_serves_until_that_is_decided() {
     let world = World::new();
     let account = world.live();
-    let mut other = manifest(true);
-    other["intents"][0]["intent"] = json!("test.find_others");
-    block_on(world.onboarding.submissions.submit(&account, &other, &actor("partner"))).expect("accepted");
+    world.submit_without_intent(&account);
     let connection = world.probe(&account);
     assert!(connection.quarantine.is_empty(), "its tools have not changed");
     assert_eq!(world.routed()[account.as_str()], [INTENT]);
@@ -399,9 +397,7 @@ fn who_is_not_routed_any_more_stays_known_as_long_as_its_server_is() {
 fn an_intent_that_the_manifest_lists_no_more_stays_known() {
     let world = World::new();
     let account = world.live();
-    let mut other = manifest(true);
-    other["intents"][0]["intent"] = json!("test.find_others");
-    block_on(world.onboarding.submissions.submit(&account, &other, &actor("partner"))).expect("accepted");
+    world.submit_without_intent(&account);
     world.approve(&account);
     assert!(world.routed().is_empty());
     assert_eq!(world.known(&account), [INTENT]);

@@ -3,7 +3,7 @@
 use futures_executor::block_on;
 use serde_json::json;
 
-use super::world::{INTENT, World, actor, endpoint, manifest};
+use super::world::{INTENT, World, actor, endpoint};
 use crate::TestOrder;
 use crate::records::Connection;
 use intent_gateway_domain::error::CallFailure;
@@ -134,9 +134,7 @@ fn nobody_is_told_of_an_intent_that_it_has_dropped() {
     let account = world.live();
     world.answer(false);
     world.retest(&account, &confirm_certificate());
-    let mut other = manifest(true);
-    other["intents"][0]["intent"] = json!("test.find_others");
-    block_on(world.onboarding.submissions.submit(&account, &other, &actor("partner"))).expect("accepted");
+    world.submit_without_intent(&account);
     world.approve(&account);
     world.mails();
     world.pass_ms(RETEST_GRACE_MS);

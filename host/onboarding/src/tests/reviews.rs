@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use futures_executor::block_on;
+use serde_json::json;
 
 use super::world::{World, actor, manifest};
 use crate::compliance::CheckState;
@@ -31,6 +32,13 @@ impl World {
             .expect("sound");
         let review = block_on(self.onboarding.submissions.get(account)).expect("there").review.expect("under review");
         self.decide(&review, ReviewVerdict::Approve, true).expect("approved");
+    }
+
+    /// Submits a manifest that has another intent in the place of the one that is there.
+    pub(super) fn submit_without_intent(&self, account: &PartnerId) {
+        let mut other = manifest(true);
+        other["intents"][0]["intent"] = json!("test.find_others");
+        block_on(self.onboarding.submissions.submit(account, &other, &actor("partner"))).expect("accepted");
     }
 
     fn status(&self, account: &PartnerId) -> Status {
