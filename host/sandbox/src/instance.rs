@@ -36,7 +36,7 @@ impl Guest {
     /// What it said before it trapped: by `faults`, or on standard error, where a language's runtime writes it.
     fn told(&self) -> Option<Box<Told>> {
         self.told.clone().or_else(|| {
-            let written = self.wasi.as_ref()?.written();
+            let written = self.wasi.as_ref()?.stderr_bytes();
             let told = Told::new(&String::from_utf8_lossy(&written), None);
             (!told.message.is_empty()).then(|| Box::new(told))
         })

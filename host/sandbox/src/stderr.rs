@@ -20,7 +20,7 @@ pub(crate) struct Stderr(Arc<Mutex<Vec<u8>>>);
 
 impl Stderr {
     /// What is kept.
-    pub(crate) fn written(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -78,10 +78,10 @@ mod tests {
         let stderr = Stderr::default();
         stderr.keep(b"first ");
         stderr.keep(b"second");
-        assert_eq!(stderr.written(), b"first second");
+        assert_eq!(stderr.bytes(), b"first second");
         stderr.keep(&[b'x'; 100_000]);
         stderr.keep(b"end");
-        let written = stderr.written();
+        let written = stderr.bytes();
         assert!(written.len() == KEPT_MAX_BYTES && written.ends_with(b"xend"));
     }
 }

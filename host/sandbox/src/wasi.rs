@@ -74,8 +74,8 @@ impl Wasi {
     }
 
     /// The end of what the guest wrote to standard error.
-    pub(crate) fn written(&self) -> Vec<u8> {
-        self.stderr.written()
+    pub(crate) fn stderr_bytes(&self) -> Vec<u8> {
+        self.stderr.bytes()
     }
 
     pub(crate) fn view(&mut self) -> WasiCtxView<'_> {

@@ -50,7 +50,7 @@ pub(super) fn save(
     if ask.json {
         print_json(&json!({"file": output, "has_input": input.is_some()}))?;
     } else {
-        print(&saved(&output, &fault, input.is_some()));
+        print(&tell_saved(&output, &fault, input.is_some()));
     }
     Ok(Verdict::Clean)
 }
@@ -59,7 +59,7 @@ fn path(intent: &IntentId) -> String {
     format!("/api/v1/admin/intents/{intent}/faults")
 }
 
-fn saved(output: &Path, fault: &ContractFault, has_input: bool) -> String {
+fn tell_saved(output: &Path, fault: &ContractFault, has_input: bool) -> String {
     let (file, size) = (output.display(), fault.input_bytes);
     if has_input {
         format!("{file}: the fault and its input; `intent-gateway plugin replay {file}` makes the call again")
@@ -129,7 +129,7 @@ mod tests {
         fault
     }
 
-    fn shown(faults: &[Value], next: Option<u64>) -> String {
+    fn table(faults: &[Value], next: Option<u64>) -> String {
         let page = json!({"intent": "auto.fix", "faults": faults, "next": next});
         show(&serde_json::from_value(page).expect("a page"), Palette::PLAIN)
     }
@@ -147,7 +147,7 @@ mod tests {
             ("fault", json!("the contract ran past its deadline of 200 ms")),
             ("others", json!(4)),
         ]);
-        let text = shown(&[fault(&[]), silent], Some(16));
+        let text = table(&[fault(&[]), silent], Some(16));
         let lines: Vec<String> = text.lines().map(words).collect();
         assert_eq!(
             lines,
@@ -161,16 +161,16 @@ mod tests {
                 "more: --before 16",
             ]
         );
-        let long = shown(&[fault(&[("message", json!("☂".repeat(2_000)))])], None);
+        let long = table(&[fault(&[("message", json!("☂".repeat(2_000)))])], None);
         assert!(long.ends_with(&format!(" {}…", "☂".repeat(MESSAGE_SHOWN_CHARS))), "{long}");
-        assert_eq!(shown(&[], None), "no call of auto.fix failed that is kept");
+        assert_eq!(table(&[], None), "no call of auto.fix failed that is kept");
     }
 
     #[test]
     fn a_file_says_what_can_be_done_with_it() {
         let fault: ContractFault = serde_json::from_value(fault(&[])).expect("a fault");
         let path = Path::new("fault-17.json");
-        assert!(saved(path, &fault, true).contains("`intent-gateway plugin replay fault-17.json`"));
-        assert!(saved(path, &fault, false).contains("its input of 80 bytes was too large"));
+        assert!(tell_saved(path, &fault, true).contains("`intent-gateway plugin replay fault-17.json`"));
+        assert!(tell_saved(path, &fault, false).contains("its input of 80 bytes was too large"));
     }
 }

@@ -204,12 +204,12 @@ impl Answer {
     #[must_use]
     pub fn payloads(answers: &[Self]) -> Vec<Payload<'_>> {
         if answers.iter().all(|answer| answer.numbers.len() == answer.options.len()) {
-            return answers.iter().map(Self::numbered).collect();
+            return answers.iter().map(Self::to_payload).collect();
         }
         Payload::numbered(answers.iter().map(|answer| (answer.declared, answer.options.as_slice())))
     }
 
-    fn numbered(&self) -> Payload<'_> {
+    fn to_payload(&self) -> Payload<'_> {
         let numbered = self.numbers.iter().zip(&self.options);
         let candidates = numbered.map(|(number, json)| Candidate { number: *number, json }).collect();
         Payload { declared: self.declared, candidates }

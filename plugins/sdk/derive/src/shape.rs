@@ -277,14 +277,14 @@ fn implementation(input: &DeriveInput, members: &[Member<'_>], lifetime: Option<
 mod tests {
     use super::expand;
 
-    fn squeezed(text: &str) -> String {
+    fn remove_spaces(text: &str) -> String {
         text.split_whitespace().collect()
     }
 
     /// What is made of a struct with one field, without blanks.
     fn made(bounds: &str) -> String {
         let text = format!("struct Tea {{ /// Degrees.\n #[shape({bounds})] heat: i64 }}");
-        squeezed(&expand(&syn::parse_str(&text).expect("a struct")).expect("a shape").to_string())
+        remove_spaces(&expand(&syn::parse_str(&text).expect("a struct")).expect("a shape").to_string())
     }
 
     #[test]
@@ -296,13 +296,13 @@ mod tests {
         ] {
             let told = format!("the member `heat` has `{lower}` above `{upper}`, so no value would pass");
             let made = made(bounds);
-            let told = squeezed(&told);
+            let told = remove_spaces(&told);
             let wanted = format!("const_:()={{let(lower,upper)={values};::core::assert!(lower<=upper,\"{told}");
             assert!(made.contains(&wanted), "{wanted}\n{made}");
         }
         // Whether a type takes a bound, the SDK knows; it is asked with the member's name.
         let asked = made("min = 5");
-        let wanted = squeezed("<i64 as ::contract_sdk::shape::Described>::DESC,\"the member `heat` has a bound");
+        let wanted = remove_spaces("<i64 as ::contract_sdk::shape::Described>::DESC,\"the member `heat` has a bound");
         assert!(asked.contains(&wanted), "{asked}");
         for alone in ["min = 5", "max = 3", "min = 5, max_len = 3", "len = 4"] {
             assert!(!made(alone).contains("assert!"), "{alone}");

@@ -4,14 +4,14 @@ use super::keep_wishes;
 use crate::classify::words::words;
 
 /// The words that are kept.
-fn kept(utterance: &str) -> String {
+fn wishes(utterance: &str) -> String {
     words(&keep_wishes(utterance)).collect::<Vec<_>>().join(" ")
 }
 
 #[track_caller]
 fn assert_left_out(utterances: &[&str]) {
     for utterance in utterances {
-        assert_eq!(kept(utterance), "", "{utterance}");
+        assert_eq!(wishes(utterance), "", "{utterance}");
     }
 }
 
@@ -25,7 +25,7 @@ fn assert_kept(utterances: &[&str]) {
 #[track_caller]
 fn assert_keeps(utterances: &[(&str, &str)]) {
     for (utterance, rest) in utterances {
-        assert_eq!(kept(utterance), *rest, "{utterance}");
+        assert_eq!(wishes(utterance), *rest, "{utterance}");
     }
 }
 
