@@ -17,7 +17,7 @@ use std::process::ExitCode;
 /// What a search allocates on one thread is freed on another, by the journal. The C library's allocator takes a lock
 /// then, and under load threads waited for it (`docs/benchmarks.md`).
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     intent_gateway_cli::run(serve::run)
