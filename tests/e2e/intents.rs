@@ -1,5 +1,7 @@
 //! Motor insurance and yoga classes over HTTP, beside car AC in one gateway: the same way of a search, other contracts.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, GatewayOptions, PartnerEntry, ac_contract, built, root};
@@ -190,4 +192,34 @@ async fn yoga_classes_are_judged_class_by_class() {
     let error = &refused.body["error"];
     assert_eq!((refused.status, &error["code"]), (400, &json!("INVALID_REQUEST")), "{}", refused.body);
     assert_eq!(error["violations"][0]["pointer"], "/yoga_intent/min_instructor_skill");
+}
+
+/// A page without what is not there in both: the sample of an option, which only the component brings.
+fn without_samples(page: &str) -> String {
+    let mut inside = false;
+    let lines = page.lines().filter(|line| {
+        let fence = line.starts_with("```");
+        inside ^= fence;
+        !inside && !fence
+    });
+    lines.filter(|line| !line.is_empty() && *line != "### Sample answer").map(|line| format!("{line}\n")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_of_a_live_contract_is_that_of_its_component() {
+    let (gateway, _partner) = YOGA.gateway(Vec::new()).await;
+    for (intent, package) in [(INSURANCE.intent, INSURANCE.package), (YOGA.intent, YOGA.package)] {
+        let page = |arguments: &[&str]| {
+            let mut command = Command::new(built("debug/intent-gateway"));
+            command.args(arguments).env("INTENT_GATEWAY_TOKEN", gateway.orchestrator_token());
+            let output = command.output().expect("it runs");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).expect("UTF-8")
+        };
+        let live = page(&["contract", "docs", intent, "--gateway", &gateway.server.url]);
+        let component = built(&format!("contracts/{package}.wasm"));
+        let of_file = page(&["plugin", "docs", component.to_str().expect("UTF-8")]);
+        assert!(live.starts_with("# ") && live.lines().count() > 100, "{live}");
+        assert_eq!(without_samples(&live), without_samples(&of_file));
+    }
 }

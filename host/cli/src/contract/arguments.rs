@@ -60,6 +60,10 @@ pub(crate) enum ContractCommand {
         intent-gateway contract failures auto.book_ac_service --save 17 && intent-gateway plugin replay fault-17.json"
     )]
     Failures(FailuresArgs),
+    /// Print what a partner implements to serve a live intent, as a page in Markdown. Partners may ask for it, too
+    #[command(after_help = "Examples:\n  intent-gateway contract docs auto.book_ac_service\n  \
+        intent-gateway contract docs auto.book_ac_service > ac-service.md")]
+    Docs(IntentArgs),
 }
 
 #[derive(Args, Debug)]

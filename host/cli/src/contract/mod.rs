@@ -18,9 +18,11 @@ use std::process::ExitCode;
 use anyhow::{Context as _, anyhow};
 use http::Method;
 use intent_gateway_api::contracts::{LoadFailures, LoadedVersion, LoadedVersions};
+use intent_gateway_domain::contract::Descriptor;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
-use serde_json::json;
+use intent_gateway_kit::docs;
+use serde_json::{Value, json};
 
 pub(crate) use self::arguments::ContractCommand;
 use self::arguments::{ContractArgs, FailuresArgs, IntentArgs, ListArgs, LoadArgs, StatusArgs};
@@ -47,6 +49,7 @@ pub(crate) fn run(command: &ContractCommand) -> ExitCode {
         ContractCommand::Retire(arguments) => retire(arguments),
         ContractCommand::Status(arguments) => status(arguments),
         ContractCommand::Failures(arguments) => failures(arguments),
+        ContractCommand::Docs(arguments) => document(arguments),
     })
 }
 
@@ -130,6 +133,19 @@ fn retire(arguments: &IntentArgs) -> Result<Verdict, CommandError> {
         print(&format!(
             "{intent} is out of service; its versions stay loaded, and `contract activate` brings one back"
         ));
+    }
+    Ok(Verdict::Clean)
+}
+
+fn document(arguments: &IntentArgs) -> Result<Verdict, CommandError> {
+    let IntentArgs { intent, ask } = arguments;
+    let path = format!("/api/v1/intents/{intent}");
+    let gateway = ask.open()?;
+    if ask.json {
+        print_json(&gateway.get::<Value>(&path).map_err(fail)?)?;
+    } else {
+        let descriptor: Descriptor = gateway.get(&path).map_err(fail)?;
+        print(docs::page(&descriptor, None).trim_end());
     }
     Ok(Verdict::Clean)
 }

@@ -7,7 +7,7 @@ use super::{Axes, Axis};
 use crate::pointer::child;
 
 /// What a tool does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolRole {
@@ -30,7 +30,7 @@ pub enum ToolRole {
 }
 
 /// Latency targets in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct LatencyTargets {
     /// Median.
@@ -43,7 +43,7 @@ pub struct LatencyTargets {
 }
 
 /// How often a failed call may be tried again; zero means never.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RetryPolicy {
     /// After a 429 or RATE_LIMITED.
@@ -53,7 +53,7 @@ pub struct RetryPolicy {
 }
 
 /// One tool that a partner must implement.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Tool {
     /// snake_case verb_noun.
@@ -87,7 +87,7 @@ pub struct Tool {
 }
 
 /// How a search payload is taken apart.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SearchShape {
     /// Name of the search tool.
@@ -131,7 +131,7 @@ pub struct Vocabulary {
 }
 
 /// When a forbidden field is a breach.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Breach {
@@ -144,7 +144,7 @@ pub enum Breach {
 }
 
 /// A field that may appear in no answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ForbiddenField {
     /// The key.
@@ -156,7 +156,7 @@ pub struct ForbiddenField {
 }
 
 /// The document that a rule judges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Judged {
@@ -171,7 +171,7 @@ pub enum Judged {
 }
 
 /// What breaking a rule leads to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Consequence {
@@ -188,7 +188,7 @@ pub enum Consequence {
 }
 
 /// A rule between members of a document, or between documents.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Rule {
     /// Code of the violation that a breach gives.
@@ -202,7 +202,7 @@ pub struct Rule {
 }
 
 /// How the waits between two tries grow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Backoff {
@@ -213,7 +213,7 @@ pub enum Backoff {
 }
 
 /// How a code may be retried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ErrorRetry {
     /// How often.
@@ -225,7 +225,7 @@ pub struct ErrorRetry {
 }
 
 /// One row of an intent's error table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PlatformError {
     /// The code.
@@ -240,7 +240,7 @@ pub struct PlatformError {
 }
 
 /// How one field of a card is filled, in words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CardSlot {
     /// Key in the card.
@@ -250,7 +250,7 @@ pub struct CardSlot {
 }
 
 /// The widget that shows the options.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Widget {
     /// Widget type to render today.
@@ -263,7 +263,7 @@ pub struct Widget {
 }
 
 /// What a completion report may say.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Completion {
     /// Allowed statuses.
@@ -276,7 +276,7 @@ pub struct Completion {
 }
 
 /// One ranking signal.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Signal {
     /// The axis it belongs to.
@@ -288,7 +288,7 @@ pub struct Signal {
 }
 
 /// What a user's band does to the weight of its axis.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Band {
     /// The axis.
@@ -300,7 +300,7 @@ pub struct Band {
 }
 
 /// How options are ranked.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Ranking {
     /// Domain weights; they sum to 1.
@@ -316,7 +316,7 @@ pub struct Ranking {
 }
 
 /// How long other data of a partner may be kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DataLifetime {
     /// What.
@@ -326,7 +326,7 @@ pub struct DataLifetime {
 }
 
 /// How many different things the options of all sample searches together must hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Minimum {
     /// What is counted, in the plural.
@@ -338,7 +338,7 @@ pub struct Minimum {
 }
 
 /// A span of time into which options must fall to be counted together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Window {
     /// JSON Pointer into an option to its instant.
@@ -348,7 +348,7 @@ pub struct Window {
 }
 
 /// What a catalogue must hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Depth {
     /// All of these at once.
@@ -359,7 +359,7 @@ pub struct Depth {
 }
 
 /// Each value of a vocabulary must be asked for by a sample search that finds an option.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Coverage {
     /// JSON Pointer into the arguments of the search.
@@ -369,7 +369,7 @@ pub struct Coverage {
 }
 
 /// What makes a request one of a kind.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RequestTest {
@@ -382,7 +382,7 @@ pub enum RequestTest {
 }
 
 /// A kind of request that partners must be able to serve.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Occasion {
     /// A few words that name it.
@@ -394,7 +394,7 @@ pub struct Occasion {
 }
 
 /// What must be handled, and how.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Handling {
     /// Each must be asked for by a sample search that finds an option.
@@ -404,7 +404,7 @@ pub struct Handling {
 }
 
 /// How a requirement is checked. What can be seen in an answer is seen in those to sample requests.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RequirementCheck {
@@ -433,7 +433,7 @@ impl RequirementCheck {
 }
 
 /// One thing that must hold before a partner's traffic may go live.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Requirement {
     /// Stable code in UPPER_SNAKE_CASE.
@@ -448,7 +448,7 @@ pub struct Requirement {
 }
 
 /// Everything that a contract declares.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Descriptor {
     /// `<domain>.<name>`.

@@ -49,7 +49,8 @@ async fn sample(contract: &LoadedContract) -> Result<Option<Value>, LoadError> {
 }
 
 /// The page of a descriptor, with a sample option where there is one.
-fn page(descriptor: &Descriptor, sample: Option<&Value>) -> String {
+#[must_use]
+pub fn page(descriptor: &Descriptor, sample: Option<&Value>) -> String {
     let mut page = Markdown::default();
     page.line(&format!("# {}: `{}` {}", descriptor.title, descriptor.intent, descriptor.version));
     page.paragraph(&descriptor.summary);
