@@ -200,6 +200,9 @@ impl Connections {
                     account,
                     json!({"intents": routed}),
                 ));
+                let owner = self.keeper.require::<Account>(account.as_str(), "account").await?.value;
+                let text = notices::live(&owner.business_name, routed.iter().cloned());
+                change.mail.push(self.keeper.mail(&owner.email, "Your connection is live", text)?);
                 Ok(Proposal::new(change, SwitchOn { connection: kept.value, routed }))
             })
             .await?;

@@ -23,8 +23,9 @@ use intent_gateway_domain::id::IntentId;
 /// Violations, or items of a report, that one sentence names.
 const NAMED_MAX: usize = 3;
 /// Every code of a step, in the order in which steps come.
-pub const STEP_CODES: [&str; 18] = [
+pub const STEP_CODES: [&str; 19] = [
     "PROFILE",
+    "LICENCE_ENDED",
     "CREDENTIALS",
     "WEBHOOK",
     "MANIFEST",
@@ -84,7 +85,7 @@ fn paper(name: &'static str) -> About<'static> {
 /// All steps that are left, in their order.
 pub(crate) fn next_steps(overview: &Overview, now: Timestamp) -> Vec<NextStep> {
     let mut steps = Steps { account: overview.account.id.as_str(), steps: Vec::new() };
-    steps.papers(overview);
+    steps.papers(overview, now);
     steps.manifest(overview);
     match &overview.connection {
         None => steps.push("CONNECTION", Turn::Partner, paper("endpoint"), |account| {
@@ -122,12 +123,23 @@ impl Steps<'_> {
         self.steps.push(NextStep { code: code.into(), who: who.into(), intent, paper, text: text(self.account) });
     }
 
-    fn papers(&mut self, overview: &Overview) {
+    fn papers(&mut self, overview: &Overview, now: Timestamp) {
         if overview.account.profile.is_none() {
             self.push("PROFILE", Turn::Partner, paper("profile"), |account| {
                 format!(
                     "Give the business's profile (legal entity, tax number, licences, privacy policy): \
                      PUT /api/v1/business/tier1/accounts/{account}/profile."
+                )
+            });
+        }
+        let licences = overview.account.profile.iter().flat_map(|profile| &profile.licences);
+        for (licence, end) in licences.filter_map(|licence| Some((licence, licence.ended_on(now)?))) {
+            self.push("LICENCE_ENDED", Turn::Partner, paper("profile"), |account| {
+                format!(
+                    "The licence {} ({}) ended on {end}. Send the profile with the one that holds now: \
+                     PUT /api/v1/business/tier1/accounts/{account}/profile.",
+                    licence.number,
+                    licence.kind.as_str()
                 )
             });
         }

@@ -1,10 +1,12 @@
-//! What partners are told by mail of strikes, suspensions and changed tools: what was seen, where, what was sent, and what
-//! ends it. Texts alone; when they are sent is for the steps that they belong to.
+//! What partners are told by mail of probes, tests, going live, strikes, suspensions and changed tools: what was seen,
+//! where, what was sent, and what ends it. Texts alone; when they are sent is for the steps that they belong to.
 
 use std::collections::BTreeMap;
 
 use crate::descriptors::{Drift, DriftKind};
+use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::findings::{Finding, cut};
+use intent_gateway_domain::golive::{GoLiveItem, GoLiveReport, ItemState};
 use intent_gateway_domain::health::{STRIKE_WINDOW_MS, STRIKES_OUT};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 
@@ -12,6 +14,69 @@ use intent_gateway_domain::id::{IntentId, PartnerId};
 const TEXT_SHOWN_MAX_CHARS: usize = 300;
 /// Days in which strikes count together.
 const WINDOW_DAYS: u64 = STRIKE_WINDOW_MS / (24 * 60 * 60 * 1_000);
+
+/// Where the partner sees what is left to do.
+const STATUS: &str = "`intent-gateway partner status` shows it whole, and what is to be done next.";
+
+/// The mail about a connection that requests are routed to from now on.
+pub(crate) fn live(name: &str, intents: impl Iterator<Item = IntentId>) -> String {
+    let intents: String = intents.map(|intent| format!("- {intent}\n")).collect();
+    format!(
+        "Hello {name},\n\nyour connection is live: requests of these intents are routed to you from now on.\n\n{intents}\n\
+         `intent-gateway partner findings` shows what is found wrong with what you answer, and `intent-gateway partner \
+         status` whether anything is to be done.\n"
+    )
+}
+
+/// The mail about a probe that failed before the connection was live; `failures` are not none.
+pub(crate) fn failed_probe(name: &str, failures: &[Violation]) -> String {
+    let failures: String =
+        failures.iter().map(|failure| format!("- {}: {}\n", short(&failure.code), short(&failure.message))).collect();
+    format!(
+        "Hello {name},\n\nthe platform team has looked at your server, and it cannot be used yet.\n\n{failures}\n\
+         Mend what failed and ask the platform team to probe again. {STATUS}\n"
+    )
+}
+
+/// The mail about a test that an intent did not pass before it was routed.
+pub(crate) fn failed_test(name: &str, intent: &IntentId, report: &GoLiveReport) -> String {
+    format!(
+        "Hello {name},\n\nthe platform team has tested your connection for {intent}, and the test did not pass.\n{}\n\
+         Mend what failed and ask the platform team to test again. {STATUS}\n",
+        test_items(report)
+    )
+}
+
+/// The mail about a repeated test that a live intent did not pass; `until` says how long it is routed all the same.
+pub(crate) fn failed_retest(name: &str, intent: &IntentId, report: &GoLiveReport, until: &str) -> String {
+    format!(
+        "Hello {name},\n\nthe test of your live connection for {intent} was repeated and did not pass. Requests are still \
+         routed to you until {until}. After that they are not, until the test passes.\n{}\n\
+         Mend what failed and ask the platform team to test again. {STATUS}\n",
+        test_items(report)
+    )
+}
+
+/// The items of a test that did not pass, and those that wait for a person.
+fn test_items(report: &GoLiveReport) -> String {
+    let lists =
+        [(ItemState::Failed, "What failed:"), (ItemState::ByHand, "What the platform team still has to look at:")];
+    let mut text = String::new();
+    for (state, heading) in lists {
+        let items: String = of_state(report, state)
+            .map(|item| format!("- {} [{}]: {}\n", short(&item.text), item.code, short(&item.detail)))
+            .collect();
+        if !items.is_empty() {
+            text.push_str(&format!("\n{heading}\n{items}"));
+        }
+    }
+    text
+}
+
+/// The items of a report that stand so.
+pub(crate) fn of_state(report: &GoLiveReport, state: ItemState) -> impl Iterator<Item = &GoLiveItem> {
+    report.items.iter().filter(move |item| item.state == state)
+}
 
 /// A strike that a partner is told of, and how many incidents of its rule there are by now.
 pub(crate) struct StrikeNotice<'a> {

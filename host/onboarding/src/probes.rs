@@ -123,7 +123,8 @@ impl Probes {
 
     /// Puts a probe into the connection. Before going live, a probe that passed pins the tools; afterwards they are
     /// compared with what was pinned, and an intent whose tools have changed is quarantined for review. A tool whose
-    /// description alone is another is a note.
+    /// description alone is another is a note. Of a failed one before going live, the partner is told, unless it was told
+    /// just that after the probe before.
     async fn take_probe(
         &self,
         connection: &mut Connection,
@@ -153,6 +154,12 @@ impl Probes {
                 connection.quarantine.clear();
                 self.keeper.supersede(connection.drift_review.take().as_deref(), change).await?;
             }
+        }
+        let told = connection.probe.as_ref().map(|before| before.failures.as_slice()).unwrap_or_default();
+        if !live && !probed.passed && probed.failures != told {
+            let owner = self.keeper.require::<Account>(connection.account.as_str(), "account").await?.value;
+            let text = notices::failed_probe(&owner.business_name, &probed.failures);
+            change.mail.push(self.keeper.mail(&owner.email, "A probe of your connection failed", text)?);
         }
         connection.probe = Some(probed);
         connection.date_confirmations(&*self.contracts);

@@ -7,19 +7,18 @@
 //!
 //! Not here: the first tests of an intent, before which it is not routed at all.
 
-use std::fmt::Write as _;
-
 use serde_json::json;
 
 use super::golive_tests::GoLiveTests;
 use super::keeper::RecordKeeper;
+use super::notices::{self, of_state};
 use super::records::{Account, Connection, FailedRetest, Manifests};
 use super::{OnboardingError, text};
 use crate::connection::ConnectionState;
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::error::chain;
-use intent_gateway_domain::golive::{GoLiveItem, GoLiveReport, ItemState};
+use intent_gateway_domain::golive::{GoLiveReport, ItemState};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::limits::RETEST_GRACE_MS;
 use intent_gateway_domain::steps::Proposal;
@@ -81,7 +80,8 @@ impl Connection {
 }
 
 impl GoLiveTests {
-    /// Keeps a report within a change. Of a live intent that fails, the change also tells the partner.
+    /// Keeps a report within a change. Of a test that fails, the change also tells the partner: of a live intent until when it
+    /// is routed, of another one unless it was told just that after the test before.
     pub(super) async fn take_report(
         &self,
         connection: &mut Connection,
@@ -92,9 +92,19 @@ impl GoLiveTests {
     ) -> Result<(), OnboardingError> {
         let (keeper, account, now) = (&self.keeper, connection.account.clone(), self.keeper.now());
         let routed = connection.state == ConnectionState::Live && keeper.is_routable(connection, intent, now).await?;
-        let Some(until) = connection.keep_report(intent, report.clone(), routed, now) else { return Ok(()) };
+        let told = connection.tests.get(intent).map(failed_items);
+        let until = connection.keep_report(intent, report.clone(), routed, now);
+        let failed = failed_items(&report);
+        if until.is_none() && (routed || failed.is_empty() || told.as_ref() == Some(&failed)) {
+            return Ok(());
+        }
         let owner = keeper.require::<Account>(account.as_str(), "account").await?.value;
-        let text = failed_mail(&owner, intent, &report, until);
+        let Some(until) = until else {
+            let text = notices::failed_test(&owner.business_name, intent, &report);
+            change.mail.push(keeper.mail(&owner.email, "A test of your connection did not pass", text)?);
+            return Ok(());
+        };
+        let text = notices::failed_retest(&owner.business_name, intent, &report, &text::date_and_time(until));
         change.mail.push(keeper.mail(&owner.email, "A test of your live connection did not pass", text)?);
         let codes = |state| of_state(&report, state).map(|item| item.code.as_str()).collect::<Vec<_>>();
         let detail = json!({
@@ -192,28 +202,9 @@ impl RecordKeeper {
     }
 }
 
-fn of_state(report: &GoLiveReport, state: ItemState) -> impl Iterator<Item = &GoLiveItem> {
-    report.items.iter().filter(move |item| item.state == state)
-}
-
-fn failed_mail(owner: &Account, intent: &IntentId, report: &GoLiveReport, until: Timestamp) -> String {
-    let until = text::date_and_time(until);
-    let mut mail = format!(
-        "Hello {},\n\nthe test of your live connection for {intent} was repeated and did not pass. Requests are still routed \
-         to you until {until}. After that they are not, until the test passes.\n",
-        owner.business_name
-    );
-    let lists =
-        [(ItemState::Failed, "What failed:"), (ItemState::ByHand, "What the platform team still has to look at:")];
-    for (state, heading) in lists {
-        for (number, item) in of_state(report, state).enumerate() {
-            let heading = if number == 0 { format!("\n{heading}\n") } else { String::new() };
-            // Writing into a String never fails.
-            let _ = writeln!(mail, "{heading}- {} [{}]: {}", item.text, item.code, item.detail);
-        }
-    }
-    mail.push_str("\nMend what failed and ask the platform team to test again. `intent-gateway partner status` shows the whole report.\n");
-    mail
+/// What failed of a test, code and detail.
+fn failed_items(report: &GoLiveReport) -> Vec<(String, String)> {
+    of_state(report, ItemState::Failed).map(|item| (item.code.clone(), item.detail.clone())).collect()
 }
 
 fn ended_mail(owner: &Account, ended: &[IntentId]) -> String {

@@ -3,18 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use jiff::civil::Date;
-use jiff::tz::{Offset, TimeZone};
 use serde::{Deserialize, Serialize};
 
 use super::gstin::Gstin;
-use super::licence::{Evidence, Licence, LicenceKind, REQUIREMENTS, Requirement, parse_date};
+use super::licence::{Evidence, Licence, LicenceKind, REQUIREMENTS, Requirement};
 use super::profile::Profile;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::error::chain;
 
-/// Indian Standard Time, UTC+05:30, in seconds: the day on which a licence ends is a day there.
-const IST_OFFSET_SECONDS: i32 = 19_800;
 /// What is said of what is not in the profile.
 const MISSING: &str = "missing in the profile";
 
@@ -82,9 +78,8 @@ pub fn checklist<'a>(
         item("TAX_NUMBER", "Tax registration number (GSTIN).", tax_number),
         privacy_policy(&profile.privacy_policy_url, privacy),
     ];
-    let today = day_in_india(now);
     let asked = REQUIREMENTS.iter().filter(|requirement| domains.contains(requirement.domain));
-    items.extend(asked.map(|requirement| judge(requirement, profile, today)));
+    items.extend(asked.map(|requirement| judge(requirement, profile, now)));
     items
 }
 
@@ -116,9 +111,9 @@ fn privacy_policy(url: &str, check: Option<&PrivacyCheck>) -> ChecklistItem {
     item(PRIVACY_POLICY, "Privacy policy, published and live.", found)
 }
 
-fn judge(requirement: &Requirement, profile: &Profile, today: Option<Date>) -> ChecklistItem {
+fn judge(requirement: &Requirement, profile: &Profile, now: Timestamp) -> ChecklistItem {
     let found = match requirement.evidence {
-        Evidence::Licence(kinds) => licence(kinds, &profile.licences, today),
+        Evidence::Licence(kinds) => licence(kinds, &profile.licences, now),
         Evidence::GrievanceOfficer => match &profile.grievance_officer {
             Some(officer) => (CheckState::ByHand, format!("{} is named; write to {}", officer.name, officer.email)),
             None => (CheckState::Failed, MISSING.to_owned()),
@@ -128,7 +123,7 @@ fn judge(requirement: &Requirement, profile: &Profile, today: Option<Date>) -> C
 }
 
 /// The best that can be said of any licence of these kinds.
-fn licence(kinds: &[LicenceKind], held: &[Licence], today: Option<Date>) -> (CheckState, String) {
+fn licence(kinds: &[LicenceKind], held: &[Licence], now: Timestamp) -> (CheckState, String) {
     let of_kind = held.iter().filter(|licence| kinds.contains(&licence.kind));
     let mut failed = (CheckState::Failed, MISSING.to_owned());
     let mut by_hand = None;
@@ -136,8 +131,8 @@ fn licence(kinds: &[LicenceKind], held: &[Licence], today: Option<Date>) -> (Che
         let number = &licence.number;
         if let Some(fault) = licence.kind.fault_of(number) {
             failed.1 = fault.to_owned();
-        } else if licence.valid_until.as_deref().and_then(parse_date).is_some_and(|end| today > Some(end)) {
-            failed.1 = format!("{number} has expired");
+        } else if let Some(end) = licence.ended_on(now) {
+            failed.1 = format!("{number} ended on {end}");
         } else if licence.kind.has_known_structure() {
             return (CheckState::Passed, format!("{number} is well-formed"));
         } else {
@@ -145,12 +140,6 @@ fn licence(kinds: &[LicenceKind], held: &[Licence], today: Option<Date>) -> (Che
         }
     }
     by_hand.unwrap_or(failed)
-}
-
-/// The day in India at an instant.
-fn day_in_india(now: Timestamp) -> Option<Date> {
-    let offset = Offset::from_seconds(IST_OFFSET_SECONDS).ok()?;
-    Some(TimeZone::fixed(offset).to_datetime(now.to_jiff()?).date())
 }
 
 #[cfg(test)]

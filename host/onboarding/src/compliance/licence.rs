@@ -1,10 +1,14 @@
 //! Licences and certificates, and which of them the domains ask for.
 
 use jiff::civil::Date;
+use jiff::tz::{Offset, TimeZone};
 use serde::{Deserialize, Serialize};
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::violations::longer_than;
 
+/// Indian Standard Time, UTC+05:30, in seconds: the day on which a licence ends is a day there.
+const IST_OFFSET_SECONDS: i32 = 19_800;
 /// Characters of a licence number.
 const NUMBER_MAX_CHARS: usize = 60;
 /// Fewest characters of one whose structure is not known.
@@ -26,6 +30,19 @@ pub struct Licence {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(required = false))]
     pub valid_until: Option<String>,
+}
+
+impl Licence {
+    /// Its last day, where one is stated and has passed in India.
+    pub(crate) fn ended_on(&self, now: Timestamp) -> Option<Date> {
+        self.valid_until.as_deref().and_then(parse_date).filter(|end| day_in_india(now) > Some(*end))
+    }
+}
+
+/// The day in India at an instant.
+fn day_in_india(now: Timestamp) -> Option<Date> {
+    let offset = Offset::from_seconds(IST_OFFSET_SECONDS).ok()?;
+    Some(TimeZone::fixed(offset).to_datetime(now.to_jiff()?).date())
 }
 
 /// The kinds of licences that some domain asks for.

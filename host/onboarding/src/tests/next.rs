@@ -6,7 +6,7 @@ use futures_executor::block_on;
 use serde_json::json;
 
 use super::world::{INTENT, World, actor, manifest};
-use crate::compliance::{CheckState, ChecklistItem, DocumentKind, WantedItem};
+use crate::compliance::{CheckState, ChecklistItem, DocumentKind, Licence, LicenceKind, WantedItem};
 use crate::connection::ConnectionState;
 use crate::descriptors::Drift;
 use crate::manifest::Status;
@@ -59,6 +59,13 @@ fn status(it: &mut Overview, status: Status) {
     let manifests = it.manifests.as_mut().expect("there");
     manifests.latest.status = status;
     manifests.approved = None;
+}
+
+/// At [`NOW`] it is the first of January 2026 in India, too.
+fn hold_licence(it: &mut Overview, last_day: &str) {
+    let licence =
+        Licence { kind: LicenceKind::Shop, number: "MH/2020/17".to_owned(), valid_until: Some(last_day.to_owned()) };
+    it.account.profile.as_mut().expect("there").licences.push(licence);
 }
 
 /// The latest manifest lists another intent besides.
@@ -134,9 +141,11 @@ const AGAIN: [&str; 2] = ["CONFIRM_AGAIN partner test.find_things", "CONFIRM_AGA
 type Change = fn(&mut Overview);
 
 /// Each state is a change of an account that lacks nothing, with the steps that follow.
-const STATES: [(&str, Change, &[&str]); 38] = [
+const STATES: [(&str, Change, &[&str]); 40] = [
     ("live", |_| {}, &[]),
     ("without a profile", |it| it.account.profile = None, &["PROFILE partner profile"]),
+    ("with a licence on its last day", |it| hold_licence(it, "2026-01-01"), &[]),
+    ("with a licence that has ended", |it| hold_licence(it, "2025-12-31"), &["LICENCE_ENDED partner profile"]),
     ("without credentials", |it| it.credentials = None, &["CREDENTIALS partner credentials"]),
     ("without a webhook", |it| it.webhook = None, &["WEBHOOK partner webhook"]),
     (

@@ -3,7 +3,7 @@
 use futures_executor::block_on;
 use serde_json::json;
 
-use super::world::{INTENT, World, actor, endpoint};
+use super::world::{INTENT, World, actor, endpoint, failed_probe};
 use crate::TestOrder;
 use crate::records::Connection;
 use intent_gateway_domain::error::CallFailure;
@@ -94,6 +94,46 @@ fn a_failed_retest_leaves_time_and_is_told() {
     assert!(world.retest(&account, &confirm_certificate()).passed());
     assert_eq!(world.routed().len(), 1, "mended");
     assert!(world.connection(&account).failed_retests.is_empty());
+}
+
+#[test]
+fn before_going_live_what_failed_is_told_once() {
+    let world = World::new();
+    let account = world.ready();
+    world.mails();
+    let probe = || drop(block_on(world.onboarding.probes.run(&account, &actor("admin"))).expect("probed"));
+
+    world.outside.server.fail(failed_probe());
+    probe();
+    probe();
+    let mails = world.mails();
+    let [mail] = &mails[..] else { panic!("one mail, found {mails:?}") };
+    assert_eq!(mail.subject, "A probe of your connection failed");
+    for part in ["PARTNER_UNREACHABLE: not reachable", "ask the platform team to probe again", "partner status"] {
+        assert!(mail.text.contains(part), "{part}: {}", mail.text);
+    }
+    world.outside.server.recover();
+    probe();
+    assert!(world.mails().is_empty(), "of one that passed nothing is told");
+
+    world.answer(false);
+    world.retest(&account, &confirm_certificate());
+    world.retest(&account, &confirm_certificate());
+    let mails = world.mails();
+    let [mail] = &mails[..] else { panic!("one mail, found {mails:?}") };
+    assert_eq!(mail.subject, "A test of your connection did not pass");
+    for part in [INTENT, "[SAMPLES_ANSWERED]", "test again"] {
+        assert!(mail.text.contains(part), "{part}: {}", mail.text);
+    }
+    world.answer(true);
+    world.retest(&account, &[]);
+    assert!(world.mails().is_empty(), "what waits for the team alone is not told");
+
+    world.retest(&account, &confirm_certificate());
+    block_on(world.onboarding.connections.switch_on(&account, &actor("admin"))).expect("switched on");
+    let mails = world.mails();
+    let [mail] = &mails[..] else { panic!("one mail, found {mails:?}") };
+    assert!(mail.subject == "Your connection is live" && mail.text.contains(&format!("- {INTENT}\n")), "{mail:?}");
 }
 
 #[test]
