@@ -1,5 +1,6 @@
 //! Running other programs, with errors that say which and how it ended.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -48,9 +49,20 @@ pub(crate) fn exists(program: &str) -> bool {
 
 /// The cargo that runs this tool.
 pub(crate) fn cargo() -> Command {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = own_command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root());
     cargo
+}
+
+/// A command without what cargo says of this package to the programs that it runs. Build scripts such as ring's look at
+/// these variables, so what is built with them is built anew without them, and the other way round.
+pub(crate) fn own_command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    let of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_package)) {
+        command.env_remove(name);
+    }
+    command
 }
 
 fn show_command(command: &Command) -> String {

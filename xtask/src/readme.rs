@@ -1,11 +1,9 @@
 //! Runs documents as they stand, so that they stay true: every `sh` block below one heading is one part of one shell
 //! script.
 
-use std::process::Command;
-
 use anyhow::{Context as _, ensure};
 
-use crate::command::{output, root, step};
+use crate::command::{output, own_command, root, step};
 
 /// A document whose commands are run.
 struct Document {
@@ -69,7 +67,7 @@ fn run(document: &Document) -> anyhow::Result<()> {
     // One target folder for all, or a crate that a document makes would compile the SDK and its tools anew.
     let target = root().join("target");
     // Answers are long; they are shown only if something goes wrong.
-    let mut bash = Command::new("bash");
+    let mut bash = own_command("bash");
     let printed = output(bash.current_dir(root()).env("CARGO_TARGET_DIR", target).arg("-c").arg(script));
     let printed = printed.with_context(|| format!("{name} does not work"))?;
     eprintln!("   it works; it printed {} characters", printed.len());
