@@ -19,7 +19,7 @@ const PROFILE: &str = "guest";
 const PROFILE_SETTINGS: [&str; 7] = [
     "inherits=\"release\"",
     "opt-level=3",
-    "lto=\"fat\"",
+    "lto=\"off\"",
     "codegen-units=1",
     "panic=\"abort\"",
     "strip=true",
@@ -88,6 +88,9 @@ impl Compiler {
         }
         // The manifest, not the package's name: the name could be that of a dependency too.
         command.arg("--manifest-path").arg(package.folder.join("Cargo.toml"));
+        // Said here and not in the manifest: a contract that another one depends on would be made as a module there, too, and
+        // each would overwrite the other's.
+        command.args(["--lib", "--crate-type", "cdylib"]);
         run_cargo(command.arg("--target-dir").arg(target_dir), explain)?;
         Ok(target_dir.join(TARGET).join(PROFILE).join(&package.module).with_extension("wasm"))
     }
@@ -97,7 +100,7 @@ impl Compiler {
         let mut command = match self {
             Self::Active => {
                 let mut command = active_cargo();
-                command.arg("build");
+                command.arg("rustc");
                 command
             }
             Self::Debian => {
@@ -110,7 +113,7 @@ impl Compiler {
                     .env("RUSTC", DEBIAN_RUSTC)
                     .env("RUSTC_BOOTSTRAP", "1")
                     .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker)
-                    .args(["build", "-Zbuild-std=std,panic_abort"]);
+                    .args(["rustc", "-Zbuild-std=std,panic_abort"]);
                 command
             }
         };

@@ -66,8 +66,8 @@ pub enum ToolchainError {
     /// The manifest describes no package, for example only a workspace.
     #[error("{} describes no package", .0.display())]
     NoPackage(PathBuf),
-    /// The crate makes no WebAssembly module.
-    #[error("{0} is no cdylib; its Cargo.toml needs `[lib]` with `crate-type = [\"cdylib\", \"rlib\"]`")]
+    /// The crate has no library.
+    #[error("{0} has no library; a contract is one: give it a `src/lib.rs`")]
     NoModule(String),
     /// Its constant data and its stack do not fit the memory that an instance starts with. Bytes that are needed.
     #[error(

@@ -43,7 +43,7 @@ impl Package {
     /// The crate whose `Cargo.toml` is in this folder.
     ///
     /// # Errors
-    /// [`ToolchainError`] when there is none, or it makes no WebAssembly module.
+    /// [`ToolchainError`] when there is none, or it has no library.
     pub fn of(folder: &Path) -> Result<Self, ToolchainError> {
         let no_crate = || ToolchainError::NoCrate(folder.to_owned());
         let folder = folder.canonicalize().map_err(|_| no_crate())?;
@@ -58,7 +58,8 @@ impl Package {
             serde_json::from_str(&json).map_err(|cause| ToolchainError::Metadata { folder: folder.clone(), cause })?;
         let described = metadata.packages.into_iter().find(|package| package.manifest_path == manifest);
         let described = described.ok_or_else(|| ToolchainError::NoPackage(manifest))?;
-        let is_module = |target: &&Target| target.crate_types.iter().any(|kind| kind == "cdylib");
+        let is_module =
+            |target: &&Target| target.crate_types.iter().any(|kind| matches!(kind.as_str(), "lib" | "rlib" | "cdylib"));
         let module = described.targets.iter().find(is_module).map(|target| target.name.replace('-', "_"));
         let module = module.ok_or_else(|| ToolchainError::NoModule(described.name.clone()))?;
         Ok(Self { name: described.name, folder, module, target_dir: metadata.target_directory })
@@ -81,8 +82,11 @@ mod tests {
         let package = "[workspace]\n[package]\nname = \"tea-house\"\nedition = \"2024\"\n";
         assert!(matches!(Package::of(folder.path()), Err(ToolchainError::NoCrate(_))));
         manifest(folder.path(), package);
+        std::fs::rename(folder.path().join("src/lib.rs"), folder.path().join("src/main.rs")).expect("renamed");
         assert!(matches!(Package::of(folder.path()), Err(ToolchainError::NoModule(name)) if name == "tea-house"));
         manifest(folder.path(), &format!("{package}[lib]\ncrate-type = [\"cdylib\", \"rlib\"]\n"));
+        assert_eq!(Package::of(folder.path()).expect("a crate that makes its module itself").module, "tea_house");
+        manifest(folder.path(), package);
         let package = Package::of(folder.path()).expect("a contract's crate");
         assert_eq!((package.name.as_str(), package.module.as_str()), ("tea-house", "tea_house"));
         assert_eq!(package.folder, folder.path().canonicalize().expect("there"));
