@@ -157,6 +157,7 @@ impl Wire {
                     Some(kind) => format!("the answer is {kind}, expected JSON or an event stream"),
                     None => format!("an answer of content type `{found}`"),
                 };
+                hear(response, wanted.error_text).await;
                 return Err(protocol(&said).into());
             }
         };
@@ -319,7 +320,7 @@ async fn error_answer(
     }
 }
 
-/// Reads an answer that is no success for whoever wants to know what the partner wrote; for nobody else it is let go.
+/// Reads what came in place of an answer, for whoever wants to know what the partner wrote; for nobody else it is let go.
 pub(crate) async fn hear(response: Response<Incoming>, error_text: Option<&ErrorText>) {
     if error_text.is_none() {
         return release(response.into_body());
@@ -329,7 +330,7 @@ pub(crate) async fn hear(response: Response<Incoming>, error_text: Option<&Error
     note_error(error_text, status.as_u16(), &body);
 }
 
-/// Takes down an answer that is no success.
+/// Takes down what came in place of an answer.
 pub(crate) fn note_error(error_text: Option<&ErrorText>, status: u16, body: &[u8]) {
     if let Some(error_text) = error_text {
         error_text.note(&format!("HTTP {status}\n{}", String::from_utf8_lossy(body)));

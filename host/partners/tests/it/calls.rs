@@ -340,6 +340,7 @@ async fn what_a_partner_writes_in_place_of_an_answer_is_for_who_listens() {
             "HTTP 429\n{\"retry\": \"tomorrow\"}".to_owned(),
         ),
         (401, "text/plain", "wrong key".to_owned(), "HTTP 401\nwrong key".to_owned()),
+        (200, "text/html", "<h1>back soon</h1>".to_owned(), "HTTP 200\n<h1>back soon</h1>".to_owned()),
         (
             200,
             "application/json",
