@@ -105,18 +105,20 @@ impl Background {
         tasks.spawn("sweep", move || sweep(sweeper.clone()));
         let results = onboarding.results;
         tasks.spawn("delivered results", move || review_inflation(results.clone()));
-        let log = store.clone();
-        tasks.spawn("contract events", move || contract_events::follow(sandbox.clone(), log.clone()));
-        let evidence = store.clone();
+        let (evidence, log) = (store.clone(), store.clone());
         tasks.spawn("evidence", move || forget(clock.clone(), evidence.clone(), keep_ms));
         let (desk, journal) = (onboarding.strikes.clone(), health_journal.clone());
         tasks.spawn("strikes", move || {
             let watch = strikes.take().unwrap_or_default();
             health::follow_strikes(desk.clone(), store.clone(), health.clone(), watch, journal.clone())
         });
+        // Not cut off when they are told to stop: they end by themselves, once what came before the end is written.
+        let stopping = stop.clone();
+        tasks.set.spawn(restart_on_panic("contract events", wait, move || {
+            contract_events::follow(sandbox.clone(), log.clone(), stopping.clone())
+        }));
         let changes = Arc::new(Mutex::new(changes));
         let (desk, stopping) = (onboarding.strikes, stop.clone());
-        // Not cut off when it is told to stop: it ends by itself, once what came before the end is written.
         tasks.set.spawn(restart_on_panic("health changes", wait, move || {
             health::write(changes.clone(), health_journal.clone(), desk.clone(), stopping.clone())
         }));
