@@ -110,7 +110,8 @@ export function api(desk: Desk, options: ApiOptions) {
     } catch (error) {
       // Anything else is a fault of this program, which yoga keeps to itself.
       if (!(error instanceof Refusal)) throw error;
-      throw new GraphQLError(error.message, { extensions: { code: PROBLEMS[error.code] ?? 'OUT_OF_ORDER' } });
+      const code: PlatformCode = error.code;
+      throw new GraphQLError(error.message, { extensions: { code: PROBLEMS[code] ?? 'OUT_OF_ORDER' } });
     }
   };
   const signedIn = (request: Request) => {

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 
-import { checkArguments, type Catalogue } from './catalogue.ts';
+import { checkArguments, descriptors, type Catalogue, type Descriptor } from './catalogue.ts';
 import { localText, quotes, type Quote, type SearchRequest } from './quote.ts';
 import { Refusal } from './refusal.ts';
 
@@ -73,6 +73,14 @@ export class Desk {
 
   constructor(catalogue: Catalogue) {
     this.catalogue = catalogue;
+  }
+
+  get name(): string {
+    return this.catalogue.business.name;
+  }
+
+  get tools(): Descriptor[] {
+    return descriptors(this.catalogue.platform);
   }
 
   /** Answers one tool call at the time `nowMs`. */

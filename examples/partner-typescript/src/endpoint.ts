@@ -15,12 +15,11 @@ import {
   ListToolsRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 
-import { descriptors } from './catalogue.ts';
-import type { Desk } from './desk.ts';
+import type { Descriptor } from './catalogue.ts';
 import { INVALID_AUTH_NUMBER, Refusal } from './refusal.ts';
 
 const VERSION = '0.1.0';
-/** The largest request body, in bytes. A search is about 1 KB. */
+/** The largest request body, in bytes. A search is about 3 KB at most. */
 const MAX_BODY_BYTES = 64 * 1024;
 /** Connections at a time; more wait in the system's queue. */
 const MAX_CONNECTIONS = 500;
@@ -35,6 +34,15 @@ const OPEN_METHODS = new Set(['initialize', 'ping', 'server/discover', 'tools/li
 /** Notifications carry nothing worth guarding, and a client sends one before its first call. */
 const OPEN_METHOD_PREFIX = 'notifications/';
 const LOOPBACK = new Set(['127.0.0.1', 'localhost', '::1', '[::1]']);
+
+/** A business with its tools, whatever its intent. */
+export interface Served {
+  /** The company's name, for the platform's logs. */
+  readonly name: string;
+  readonly tools: Descriptor[];
+  /** Answers one tool call, or throws a Refusal. */
+  answer(tool: string, args: unknown, nowMs: number): unknown;
+}
 
 /** How the endpoint answers. */
 export interface Options {
@@ -54,10 +62,10 @@ interface Session {
 }
 
 /** The partner's HTTP server, not yet listening. `closeSessions` ends what keeps it from stopping. */
-export function httpServer(desk: Desk, options: Options): { server: HttpServer; closeSessions: () => void } {
+export function httpServer(served: Served, options: Options): { server: HttpServer; closeSessions: () => void } {
   const sessions = new Map<string, Session>();
   const server = createServer((request, response) => {
-    serve(desk, options, sessions, request, response).catch(() => {
+    serve(served, options, sessions, request, response).catch(() => {
       // What went wrong is the transport's: the caller learns no more than that.
       if (!response.headersSent) answerError(response, 500, null, -32603, 'internal error');
       else response.destroy();
@@ -73,7 +81,7 @@ export function httpServer(desk: Desk, options: Options): { server: HttpServer; 
 }
 
 async function serve(
-  desk: Desk,
+  served: Served,
   options: Options,
   sessions: Map<string, Session>,
   request: IncomingMessage,
@@ -95,16 +103,16 @@ async function serve(
     response.setHeader('WWW-Authenticate', 'Bearer');
     return answerError(response, 401, idOf(message), INVALID_AUTH_NUMBER, refusal.message, refusal.data());
   }
-  if (!options.sessions) return serveOnce(desk, options, request, response, message);
+  if (!options.sessions) return serveOnce(served, options, request, response, message);
   const open = sessionOf(sessions, request);
   if (open !== undefined) return open.transport.handleRequest(request, response, message);
   if (!isInitializeRequest(message)) return noSession(request, response, idOf(message));
-  await openSession(desk, options, sessions, request, response, message);
+  await openSession(served, options, sessions, request, response, message);
 }
 
 /** Stateless: a server and a transport for this one request. */
 async function serveOnce(
-  desk: Desk,
+  served: Served,
   options: Options,
   request: IncomingMessage,
   response: ServerResponse,
@@ -114,14 +122,14 @@ async function serveOnce(
     sessionIdGenerator: undefined,
     enableJsonResponse: options.jsonResponse,
   });
-  const server = mcpServer(desk, options.delayMs);
+  const server = mcpServer(served, options.delayMs);
   response.on('close', () => void server.close());
   await server.connect(transport);
   await transport.handleRequest(request, response, message);
 }
 
 async function openSession(
-  desk: Desk,
+  served: Served,
   options: Options,
   sessions: Map<string, Session>,
   request: IncomingMessage,
@@ -138,7 +146,7 @@ async function openSession(
     enableJsonResponse: options.jsonResponse,
     onsessioninitialized: (id) => void sessions.set(id, { transport, usedMs: Date.now() }),
   });
-  const server = mcpServer(desk, options.delayMs);
+  const server = mcpServer(served, options.delayMs);
   server.onclose = () => {
     if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
   };
@@ -175,16 +183,15 @@ function noSession(request: IncomingMessage, response: ServerResponse, id: strin
   answerError(response, named ? 404 : 400, id, -32600, named ? 'no such session' : 'initialize first');
 }
 
-/** The three tools of one business. */
-function mcpServer(desk: Desk, delayMs: number): Server {
-  const { name } = desk.catalogue.business;
+/** The tools of one business. */
+function mcpServer(served: Served, delayMs: number): Server {
+  const { name, tools } = served;
   const server = new Server({ name, version: VERSION }, { capabilities: { tools: { listChanged: true } } });
-  const tools = descriptors(desk.catalogue.platform);
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
     await sleep(delayMs);
     try {
-      const payload = desk.answer(params.name, params.arguments ?? {}, Date.now());
+      const payload = served.answer(params.name, params.arguments ?? {}, Date.now());
       return { content: [{ type: 'text', text: JSON.stringify(payload) }] };
     } catch (error) {
       const refusal = error instanceof Refusal ? error : internal(params.name, error);
@@ -199,7 +206,7 @@ function mcpServer(desk: Desk, delayMs: number): Server {
 }
 
 /** A fault of this program: the detail goes to the log, the caller gets the code alone. */
-function internal(tool: string, error: unknown): Refusal {
+function internal(tool: string, error: unknown): Refusal<string> {
   process.stderr.write(`${tool} failed: ${error instanceof Error ? error.stack : String(error)}\n`);
   return new Refusal('INTERNAL_ERROR', 'internal error');
 }

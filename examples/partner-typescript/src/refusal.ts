@@ -14,13 +14,13 @@ export type PlatformCode =
 /** JSON-RPC number of INVALID_AUTH, the only code that this server sends as a JSON-RPC error. */
 export const INVALID_AUTH_NUMBER = -32000;
 
-/** One refused call. */
-export class Refusal extends Error {
-  readonly code: PlatformCode;
+/** One refused call, under a code of an intent. */
+export class Refusal<Code extends string = PlatformCode> extends Error {
+  readonly code: Code;
   /** The argument at fault, as a dotted path. */
   readonly field: string | undefined;
 
-  constructor(code: PlatformCode, message: string, field?: string) {
+  constructor(code: Code, message: string, field?: string) {
     super(message);
     this.code = code;
     this.field = field;
