@@ -91,7 +91,7 @@ fn example_partners() -> anyhow::Result<()> {
             anyhow::bail!("CI needs Node and npm for {partner}");
         }
     }
-    for (partner, module) in [("partner-python", "mcp"), ("partner-rest", "fastapi")] {
+    for (partner, module) in [("partner-python", "mcp"), ("partner-rest", "fastapi"), ("partner-insurance", "mcp")] {
         if let Some(python) = gateway::install_python(partner, module)? {
             let home = root().join("examples").join(partner);
             run(Command::new(python).current_dir(home).args(["-m", "unittest", "--quiet"]))?;
