@@ -204,6 +204,16 @@ impl RpcError {
         (-32_099..=-32_020).contains(&self.code)
     }
 
+    /// Whether a server that was called without a session wants one: it handed none out when it was opened, and has been
+    /// restarted with sessions since. There is no code for that. The official SDKs and servers built on them answer 400 with
+    /// one of these two codes, and name the session or the initialization.
+    pub(crate) fn asks_for_session(&self) -> bool {
+        let message = self.message.to_lowercase();
+        matches!(self.code, -32_600 | -32_000)
+            && self.detail().code.is_none()
+            && ["session", "initiali"].iter().any(|word| message.contains(word))
+    }
+
     /// The failure that the error stands for (spec 1, Errors).
     pub(crate) fn failure(&self, retry_after_ms: Option<u64>) -> CallFailure {
         let detail = self.detail();

@@ -307,7 +307,9 @@ async fn error_answer(
         return plain();
     };
     let bad_request = status == StatusCode::BAD_REQUEST;
-    if error.is_specific() {
+    if bad_request && !target.sessionless && target.session.is_none() && error.asks_for_session() {
+        ExchangeFailure::SessionLost.into()
+    } else if error.is_specific() {
         error.failure(retry_after_ms).into()
     } else if bad_request && target.session.is_some() && error.code == BAD_SESSION_CODE {
         ExchangeFailure::SessionLost.into()

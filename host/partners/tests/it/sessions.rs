@@ -140,6 +140,44 @@ async fn a_lost_session_is_renewed_once_within_the_call() {
 }
 
 #[tokio::test]
+async fn a_partner_that_begins_to_hand_out_sessions_is_opened_anew() {
+    // As the official SDKs for Python and TypeScript say it, and the templates.
+    for (code, message, renewed) in [
+        (-32600, "Bad Request: Missing session ID", true),
+        (-32000, "Bad Request: Server not initialized", true),
+        (-32600, "initialize first", true),
+        (-32600, "the vehicle is missing", false),
+    ] {
+        let wants_session = Arc::new(AtomicUsize::new(0));
+        let server = Server::scripted({
+            let wants_session = Arc::clone(&wants_session);
+            move |seen| {
+                let wants_session = wants_session.load(Ordering::SeqCst) > 0;
+                async move {
+                    match seen.rpc() {
+                        "tools/call" if wants_session && seen.header("mcp-session-id") != Some("s") => {
+                            let error = json!({"code": code, "message": message});
+                            let answer = json!({"jsonrpc": "2.0", "id": seen.message["id"], "error": error});
+                            let mut response = json_response(&answer);
+                            *response.status_mut() = http::StatusCode::BAD_REQUEST;
+                            response
+                        }
+                        "tools/call" => json_response(&result(&seen, "{}")),
+                        _ => lifecycle(&seen, wants_session.then_some("s")),
+                    }
+                }
+            }
+        })
+        .await;
+        let (client, partner) = (client(), partner("p", &server.url));
+        assert!(call(&client, &partner).await.is_ok());
+        wants_session.store(1, Ordering::SeqCst);
+        assert_eq!(call(&client, &partner).await.is_ok(), renewed, "{message}");
+        assert_eq!(server.state().count("initialize"), if renewed { 2 } else { 1 }, "{message}");
+    }
+}
+
+#[tokio::test]
 async fn a_partner_that_loses_every_session_is_given_up() {
     let server = Server::scripted(|seen| async move {
         match seen.rpc() {
