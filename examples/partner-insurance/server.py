@@ -20,8 +20,7 @@ import uvicorn
 import broker  # noqa: F401  (makes the `partner` package importable)
 from broker.catalogue import CATALOGUE_FILE, Catalogue, CatalogueError
 from broker.desk import Desk
-from broker.endpoint import mcp_server
-from partner.endpoint import application
+from partner.endpoint import application, mcp_server
 
 # How long open answers may take to finish after a stop signal, in seconds.
 SHUTDOWN_GRACE_S = 5

@@ -13,7 +13,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from broker import refusal
-from broker.catalogue import Catalogue, check_arguments
+from broker.catalogue import Catalogue, check_arguments, descriptors
 from broker.quotes import Quote, quotes
 from broker.refusal import Refusal
 
@@ -69,6 +69,16 @@ class Desk:
             "issue_policy": self._issue,
             "cancel_or_freelook": self._cancel,
         }
+
+    @property
+    def name(self) -> str:
+        """The company's name, for the platform's logs."""
+        return str(self.catalogue.business["name"])
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """The tools as `tools/list` shows them."""
+        return descriptors(self.catalogue.platform)
 
     def answer(self, tool: str, arguments: dict[str, Any], now: datetime) -> dict[str, Any]:
         """Answers one tool call at the time `now`."""

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from partner import refusal
-from partner.catalogue import Catalogue, check_arguments
+from partner.catalogue import Catalogue, check_arguments, descriptors
 from partner.quote import Quote, quotes
 from partner.refusal import Refusal
 
@@ -54,6 +54,16 @@ class Desk:
             "create_ac_service_booking": self._create,
             "cancel_ac_service_booking": self._cancel,
         }
+
+    @property
+    def name(self) -> str:
+        """The company's name, for the platform's logs."""
+        return str(self.catalogue.business["name"])
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """The tools as `tools/list` shows them."""
+        return descriptors(self.catalogue.platform)
 
     def answer(self, tool: str, arguments: dict[str, Any], now: datetime) -> dict[str, Any]:
         """Answers one tool call at the time `now`."""

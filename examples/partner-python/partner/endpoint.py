@@ -10,7 +10,7 @@ import hmac
 import json
 import logging
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 import mcp_types as types
@@ -20,8 +20,6 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from partner import refusal
-from partner.catalogue import descriptors
-from partner.desk import Desk
 from partner.refusal import Refusal
 
 logger = logging.getLogger("partner")
@@ -39,6 +37,19 @@ OPEN_METHODS = frozenset({"initialize", "ping", "server/discover", "tools/list"}
 OPEN_METHOD_PREFIX = "notifications/"
 
 
+class Served(Protocol):
+    """A business with its tools, whatever its intent."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def tools(self) -> list[dict[str, Any]]: ...
+
+    def answer(self, tool: str, arguments: dict[str, Any], now: datetime) -> dict[str, Any]:
+        """Answers one tool call, or raises a Refusal."""
+
+
 class PartnerServer(Server[Any]):
     """The SDK's server with the capability flag that the platform expects (spec 1)."""
 
@@ -52,16 +63,16 @@ class PartnerServer(Server[Any]):
         return super().create_initialization_options(options, experimental_capabilities, **more)
 
 
-def mcp_server(desk: Desk, delay_s: float) -> PartnerServer:
-    """The three tools of one business; each call is answered after `delay_s` seconds."""
-    tools = [types.Tool.model_validate(tool) for tool in descriptors(desk.catalogue.platform)]
+def mcp_server(desk: Served, delay_s: float) -> PartnerServer:
+    """The tools of one business; each call is answered after `delay_s` seconds."""
+    tools = [types.Tool.model_validate(tool) for tool in desk.tools]
 
     async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=tools)
 
     async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         await anyio.sleep(delay_s)
-        # Arguments hold a phone number and an address: neither is logged.
+        # Arguments hold personal data: nothing of it is logged.
         try:
             payload = answer_call(desk, params)
         except Refusal as refused:
@@ -76,14 +87,14 @@ def mcp_server(desk: Desk, delay_s: float) -> PartnerServer:
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
     return PartnerServer(
-        desk.catalogue.business["name"],
+        desk.name,
         version=VERSION,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
 
 
-def answer_call(desk: Desk, params: types.CallToolRequestParams) -> dict[str, Any]:
+def answer_call(desk: Served, params: types.CallToolRequestParams) -> dict[str, Any]:
     """The desk's answer. A fault of this program goes to the log; the caller gets the code alone."""
     try:
         return desk.answer(params.name, params.arguments or {}, datetime.now(timezone.utc))
