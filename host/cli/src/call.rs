@@ -9,8 +9,9 @@ use clap::Args;
 use http::Method;
 use intent_gateway_api::tool::ToolRequest;
 use intent_gateway_domain::contract::Violation;
-use intent_gateway_domain::id::{IntentId, UserId};
+use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::limits::REQUEST_BODY_MAX_BYTES;
+use intent_gateway_domain::user::Pseudonym;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -41,7 +42,7 @@ pub(crate) struct CallArgs {
     intent: Option<IntentId>,
     /// The user of the search that gave the reference, where it named one.
     #[arg(long, value_name = "ID", value_parser = parse_user)]
-    user: Option<UserId>,
+    user: Option<Pseudonym>,
     #[command(flatten)]
     ask: AskArgs,
 }

@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::user::Orchestrator;
 use intent_gateway_http::TRUSTED_PROXIES_MAX;
 use intent_gateway_http::auth::KEY_MIN_BYTES;
 use intent_gateway_http::server::{HEADER_MIN_BYTES, ServerConfig};
@@ -204,6 +205,31 @@ pub struct AuthSection {
     pub audience: String,
     /// Whose tokens are accepted besides.
     pub issuers: Vec<IssuerEntry>,
+    /// Whose users those are that were kept under a pseudonym alone.
+    pub(crate) unassigned_users: Option<OrchestratorEntry>,
+}
+
+/// An orchestrator, by the claims of its token.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct OrchestratorEntry {
+    /// Issuer of its tokens; the gateway's own where it is absent.
+    #[serde(default = "own_issuer")]
+    issuer: String,
+    /// Subject of its tokens.
+    orchestrator: String,
+}
+
+fn own_issuer() -> String {
+    intent_gateway_http::auth::ISSUER.to_owned()
+}
+
+impl AuthSection {
+    /// The orchestrator to whose users belongs what was kept under a pseudonym alone.
+    pub fn unassigned_users_of(&self) -> Option<Orchestrator> {
+        let OrchestratorEntry { issuer, orchestrator } = self.unassigned_users.clone()?;
+        Some(Orchestrator::new(issuer, orchestrator).with_unassigned())
+    }
 }
 
 impl Default for AuthSection {
@@ -216,6 +242,7 @@ impl Default for AuthSection {
             previous_master_keys: Vec::new(),
             audience: "intent-gateway".to_owned(),
             issuers: Vec::new(),
+            unassigned_users: None,
         }
     }
 }

@@ -321,6 +321,10 @@ fn a_wrong_value_is_told_with_its_place_in_the_file() {
             "`auth.previous_signing_keys.1` (g.toml:3:2): invalid type: integer `3`, expected a string",
         ),
         (
+            "[auth.unassigned_users]\nissuer = \"https://id.example\"",
+            "`auth.unassigned_users` (g.toml:1:7): missing field `orchestrator`",
+        ),
+        (
             "# é\n[[auth.issuers]]\nissuer = 3",
             "`auth.issuers.0.issuer` (g.toml:3:1): invalid type: integer `3`, expected a string",
         ),

@@ -128,39 +128,6 @@ impl<'de> Deserialize<'de> for PartnerId {
     }
 }
 
-/// A user as the orchestrator names them: its own pseudonym, which says nothing to anybody else.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct UserId(Arc<str>);
-
-/// The text is no identifier of a user.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a user's identifier is 1 to {USER_ID_MAX_CHARS} visible ASCII characters")]
-pub struct InvalidUserId;
-
-/// Longest identifier of a user, characters.
-pub(crate) const USER_ID_MAX_CHARS: usize = 128;
-
-impl UserId {
-    /// Checks the form.
-    ///
-    /// # Errors
-    /// [`InvalidUserId`] when the text is empty, too long or holds other characters.
-    pub fn parse(text: &str) -> Result<Self, InvalidUserId> {
-        let fits = (1..=USER_ID_MAX_CHARS).contains(&text.len());
-        if fits && text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            Ok(Self(text.into()))
-        } else {
-            Err(InvalidUserId)
-        }
-    }
-
-    /// The identifier as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

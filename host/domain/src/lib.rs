@@ -48,6 +48,7 @@ pub mod succession;
 pub mod supervise;
 pub mod telemetry;
 pub mod trace;
+pub mod user;
 pub mod vault;
 pub mod versions;
 pub mod violations;

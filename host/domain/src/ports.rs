@@ -22,7 +22,7 @@ use crate::error_text::ErrorText;
 use crate::faults::{FaultNote, FaultQuery, KeptFault};
 use crate::findings::{Finding, FindingQuery, KeptFinding, RuleCount};
 use crate::health::HealthEvent;
-use crate::id::{IntentId, PartnerId, UserId};
+use crate::id::{IntentId, PartnerId};
 use crate::mail::{Mail, MailError};
 use crate::partner::Partner;
 use crate::probe::{FetchedPage, ProbeRecord, ProbeRequest};
@@ -31,6 +31,7 @@ use crate::receipt::Receipt;
 use crate::secret::Secret;
 use crate::store::StoreError;
 use crate::trace::Trace;
+use crate::user::User;
 use crate::vault::Sealed;
 use crate::versions::{ContractAdminError, LoadFailure, LoadOrder, Loaded, LoadedVersion};
 
@@ -384,11 +385,7 @@ pub trait UserTokens: Send + Sync {
     ///
     /// # Errors
     /// When nobody can say: the store or the authorization server cannot be reached. The call is then not made.
-    fn token<'a>(
-        &'a self,
-        partner: &'a Partner,
-        user: &'a UserId,
-    ) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>>;
+    fn token<'a>(&'a self, partner: &'a Partner, user: &'a User) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>>;
 
     /// The partner did not accept a token that was given out: the one that has replaced it, by refreshing if need be.
     ///
@@ -397,13 +394,13 @@ pub trait UserTokens: Send + Sync {
     fn replace_token<'a>(
         &'a self,
         partner: &'a Partner,
-        user: &'a UserId,
+        user: &'a User,
         refused: &'a Secret,
     ) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>>;
 
     /// Where the user links the account: an address for the user's browser, good for a short while. None where linking is
     /// not set up here.
-    fn link(&self, partner: &PartnerId, user: &UserId, challenge: Option<&str>) -> Option<String>;
+    fn link(&self, partner: &PartnerId, user: &User, challenge: Option<&str>) -> Option<String>;
 }
 
 /// Nobody has linked anything.
@@ -411,20 +408,20 @@ pub trait UserTokens: Send + Sync {
 pub struct Unlinked;
 
 impl UserTokens for Unlinked {
-    fn token<'a>(&'a self, _: &'a Partner, _: &'a UserId) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>> {
+    fn token<'a>(&'a self, _: &'a Partner, _: &'a User) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>> {
         Box::pin(std::future::ready(Ok(None)))
     }
 
     fn replace_token<'a>(
         &'a self,
         _: &'a Partner,
-        _: &'a UserId,
+        _: &'a User,
         _: &'a Secret,
     ) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>> {
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    fn link(&self, _: &PartnerId, _: &UserId, _: Option<&str>) -> Option<String> {
+    fn link(&self, _: &PartnerId, _: &User, _: Option<&str>) -> Option<String> {
         None
     }
 }

@@ -227,6 +227,7 @@ async fn parts(
         evidence: store.clone(),
         faults: Arc::new(fault_desk(&store, &keys, &clock)),
         issuers: Arc::new(issuer_keys::issuers(config, &clock)?),
+        unassigned_users_of: config.auth.unassigned_users_of(),
         tokens: Arc::new(keys.tokens(&config.auth.audience, clock.clone())?),
         metrics: telemetry.exposition(),
         limits: config.server.limits(),

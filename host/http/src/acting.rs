@@ -6,14 +6,18 @@ use std::sync::Arc;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequestParts, Query, RawPathParams};
 use http::request::Parts;
+use http::{HeaderMap, HeaderName};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::trace::Trace;
+use intent_gateway_domain::user::{Asker, Orchestrator, Pseudonym, User};
 use serde::Deserialize;
 
 use crate::App;
 use crate::audience::ACCOUNT;
-use crate::auth::Caller;
+use crate::auth::{Caller, ISSUER};
 use crate::error::{Code, Refusal};
+use crate::request_id::RequestId;
 
 /// Records of one page where the caller names no number.
 const PAGE_DEFAULT: u32 = 100;
@@ -56,10 +60,64 @@ impl FromRequestParts<Arc<App>> for Team {
     }
 }
 
+/// Names the user for whom something is asked: the orchestrator's own pseudonym.
+const USER: HeaderName = HeaderName::from_static("x-user-id");
+
+/// The orchestrator that asks, and the user whom it names. An admin may ask in its own name.
+pub(crate) struct Asking {
+    pub(crate) asker: Asker,
+    /// What the request is called, and what it belongs to.
+    pub(crate) request_id: RequestId,
+    pub(crate) trace: Arc<Trace>,
+}
+
+impl FromRequestParts<Arc<App>> for Asking {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Refusal> {
+        let Caller { subject, issuer, .. } = layered::<Caller>(parts)?;
+        let issuer = issuer.unwrap_or_else(|| ISSUER.into());
+        let orchestrator = Orchestrator::new(issuer, subject.as_str());
+        let heir = app.unassigned_users_of.as_ref().filter(|heir| heir.is(&orchestrator));
+        let orchestrator = heir.cloned().unwrap_or(orchestrator);
+        let asker = Asker::new(orchestrator, pseudonym(&parts.headers)?.as_ref());
+        Ok(Self { asker, request_id: layered(parts)?, trace: layered(parts)? })
+    }
+}
+
+/// The user for whom something is asked; nothing there is anybody else's.
+pub(crate) struct AskingUser(pub(crate) User);
+
+impl FromRequestParts<Arc<App>> for AskingUser {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Refusal> {
+        let Asking { asker, .. } = Asking::from_request_parts(parts, app).await?;
+        let user = asker.user;
+        user.map(Self).ok_or_else(|| Refusal::new(Code::InvalidRequest).message("`x-user-id` must name the user."))
+    }
+}
+
+/// The pseudonym that the header names.
+fn pseudonym(headers: &HeaderMap) -> Result<Option<Pseudonym>, Refusal> {
+    let mut values = headers.get_all(USER).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let text = value.to_str().ok().filter(|_| values.next().is_none());
+    text.and_then(|text| Pseudonym::parse(text).ok()).map(Some).ok_or_else(|| {
+        Refusal::new(Code::InvalidRequest)
+            .message("`x-user-id` must stand once, with 1 to 128 visible ASCII characters.")
+    })
+}
+
+/// What the layers around the route have found out.
+fn layered<T: Clone + Send + Sync + 'static>(parts: &Parts) -> Result<T, Refusal> {
+    let found = parts.extensions.get::<T>().cloned();
+    found.ok_or_else(|| Refusal::new(Code::InternalError).internal("a route without its layers"))
+}
+
 /// The caller as the audit log names it.
 fn actor(parts: &Parts) -> Result<Actor, Refusal> {
-    let caller = parts.extensions.get::<Caller>();
-    let caller = caller.ok_or_else(|| Refusal::new(Code::InternalError).internal("a route without a guard"))?;
+    let caller: Caller = layered(parts)?;
     Ok(Actor { role: caller.role.as_str().to_owned(), subject: caller.name() })
 }
 

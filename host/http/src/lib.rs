@@ -39,6 +39,7 @@ use bytes::Bytes;
 use intent_gateway_domain::ports::{ContractAdmin, Evidence};
 use intent_gateway_domain::store::Store;
 use intent_gateway_domain::telemetry::Exposition;
+use intent_gateway_domain::user::Orchestrator;
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_linking::Linking;
@@ -118,6 +119,8 @@ pub struct AppState {
     pub tokens: Arc<Tokens>,
     /// Whose tokens are accepted besides.
     pub issuers: Arc<Issuers>,
+    /// The orchestrator to whose users belongs what was kept under a pseudonym alone.
+    pub unassigned_users_of: Option<Orchestrator>,
     /// What was counted.
     pub metrics: Arc<dyn Exposition>,
     /// Answers that come in pieces.
@@ -142,6 +145,7 @@ pub(crate) struct App {
     pub(crate) evidence: Arc<dyn Evidence>,
     pub(crate) faults: Arc<FaultDesk>,
     pub(crate) tokens: Arc<Tokens>,
+    pub(crate) unassigned_users_of: Option<Orchestrator>,
     pub(crate) metrics: Arc<dyn Exposition>,
     pub(crate) streams: streams::Open,
     pub(crate) limits: Limits,
@@ -204,6 +208,7 @@ pub fn router(state: AppState) -> Router {
         evidence: state.evidence,
         faults: state.faults,
         tokens: state.tokens,
+        unassigned_users_of: state.unassigned_users_of,
         metrics: state.metrics,
         streams: state.streams.into(),
         limits: state.limits,

@@ -10,19 +10,17 @@ use intent_gateway_api::classification::ClassifyRequest;
 use intent_gateway_api::intents::{IntentDetail, IntentList, IntentSummary};
 use intent_gateway_api::search::SearchAnswer;
 use intent_gateway_domain::classify::{Classified, classify as classify_utterance};
-use intent_gateway_domain::trace::Trace;
 use intent_gateway_routing::search::SearchRequest;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
+use crate::acting::Asking;
 use crate::body::{Json, JsonText};
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::naming::NamedIntent;
-use crate::request_id::RequestId;
 use crate::server::Reading;
 use crate::streams;
-use crate::tools;
 use crate::wire;
 
 /// About what an intent takes in the list, bytes.
@@ -124,18 +122,16 @@ async fn classify(
 async fn search(
     State(app): State<Arc<App>>,
     Path(intent): Path<String>,
-    Extension(request_id): Extension<RequestId>,
-    Extension(trace): Extension<Arc<Trace>>,
     reading: Option<Extension<Reading>>,
     headers: HeaderMap,
+    Asking { asker, request_id, trace }: Asking,
     JsonText(body): JsonText,
 ) -> Result<Response, Refusal> {
-    let user = tools::user(&headers)?;
     let intent = NamedIntent::of(&app, intent);
     let request = SearchRequest {
         intent: &intent.name,
         body: &intent.document(&body),
-        user: user.as_ref(),
+        asker: &asker,
         fallback_request_id: request_id.as_str().to_owned(),
         trace: Some(trace),
     };

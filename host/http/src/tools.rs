@@ -2,48 +2,29 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use http::{HeaderMap, HeaderName, StatusCode};
+use http::StatusCode;
 use intent_gateway_api::tool::{ToolAnswer, ToolRequest};
-use intent_gateway_domain::id::UserId;
-use intent_gateway_domain::trace::Trace;
 use intent_gateway_routing::calling::CallRequest;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
+use crate::acting::Asking;
 use crate::body::Json;
-use crate::error::{Code, ErrorBody, Refusal};
+use crate::error::{ErrorBody, Refusal};
 use crate::naming::NamedIntent;
-use crate::request_id::RequestId;
 use crate::wire;
-
-/// Names the user for whom something is searched or called: the orchestrator's own pseudonym.
-const USER: HeaderName = HeaderName::from_static("x-user-id");
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default().routes(routes!(call_tool))
 }
 
-/// The user that a request is for.
-///
-/// # Errors
-/// `INVALID_REQUEST` when the header is there and names nobody.
-pub(crate) fn user(headers: &HeaderMap) -> Result<Option<UserId>, Refusal> {
-    let mut values = headers.get_all(USER).iter();
-    let Some(value) = values.next() else { return Ok(None) };
-    let text = value.to_str().ok().filter(|_| values.next().is_none());
-    text.and_then(|text| UserId::parse(text).ok()).map(Some).ok_or_else(|| {
-        Refusal::new(Code::InvalidRequest)
-            .message("`x-user-id` must stand once, with 1 to 128 visible ASCII characters.")
-    })
-}
-
 /// Calls a tool of an intent that is no search: books, follows, cancels.
 ///
-/// The reference says which partner is called and about what; it is bound to the user that `x-user-id` named in the search.
+/// The reference says which partner is called and about what; it is bound to the orchestrator that searched, and to the user
+/// that `x-user-id` named then.
 /// An altered, foreign or expired one is refused before anybody is called.
 #[utoipa::path(
     post, path = "/api/v1/intents/{intent}/tools/{tool}", tag = "orchestrator",
@@ -73,19 +54,16 @@ pub(crate) fn user(headers: &HeaderMap) -> Result<Option<UserId>, Refusal> {
 async fn call_tool(
     State(app): State<Arc<App>>,
     Path((intent, tool)): Path<(String, String)>,
-    Extension(request_id): Extension<RequestId>,
-    Extension(trace): Extension<Arc<Trace>>,
-    headers: HeaderMap,
+    Asking { asker, request_id, trace }: Asking,
     Json(request): Json<ToolRequest>,
 ) -> Result<Response, Refusal> {
-    let user = user(&headers)?;
     let intent = NamedIntent::of(&app, intent);
     let call = CallRequest {
         intent: &intent.name,
         tool: &tool,
         reference: &request.reference,
         arguments: &intent.document(request.arguments.get()),
-        user: user.as_ref(),
+        asker: &asker,
         fallback_request_id: request_id.as_str(),
         trace: Some(&trace),
         listener: None,

@@ -9,9 +9,10 @@ use super::{LinkError, LinkFailure, Linking};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::error::chain;
-use intent_gateway_domain::id::{PartnerId, UserId};
+use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::{Change, List, load, page};
+use intent_gateway_domain::user::User;
 
 /// Links of one user that are listed.
 pub(crate) const LINKS_LISTED_MAX: usize = 200;
@@ -48,7 +49,7 @@ impl Linking {
     ///
     /// # Errors
     /// [`LinkError::Store`].
-    pub async fn links(&self, user: &UserId) -> Result<Vec<LinkView>, LinkError> {
+    pub async fn links(&self, user: &User) -> Result<Vec<LinkView>, LinkError> {
         let LinkingSetup { store, vault, .. } = self.parts();
         let mut views: Vec<LinkView> = Vec::new();
         for mark in user_marks(vault, user) {
@@ -71,7 +72,7 @@ impl Linking {
     ///
     /// # Errors
     /// [`LinkError::NotLinked`] when there is none; [`LinkError::Store`].
-    pub async fn unlink(&self, partner: &PartnerId, user: &UserId, actor: &Actor) -> Result<Revocation, LinkError> {
+    pub async fn unlink(&self, partner: &PartnerId, user: &User, actor: &Actor) -> Result<Revocation, LinkError> {
         let owners = Owner::all(&self.parts().vault, partner, user);
         let (linking, actor) = (self.clone(), actor.clone());
         self.to_its_end(async move { linking.forget(&owners, &actor).await }.boxed()).await

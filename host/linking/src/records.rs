@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::{AuthMethod, Client, Provider};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::id::{PartnerId, UserId};
+use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::store::{Kind, Record};
+use intent_gateway_domain::user::User;
 use intent_gateway_domain::vault::{Mark, NoEntropy, OpenError, Sealed, Vault};
 
 /// What a user's mark is made for.
@@ -25,8 +26,8 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    /// Under every master key, the current one first.
-    pub(super) fn all(vault: &Vault, partner: &PartnerId, user: &UserId) -> Vec<Self> {
+    /// Under every master key, the current one first; what was kept under the pseudonym alone comes last.
+    pub(super) fn all(vault: &Vault, partner: &PartnerId, user: &User) -> Vec<Self> {
         let owner = |user| Self { user, partner: partner.clone() };
         user_marks(vault, user).into_iter().map(owner).collect()
     }
@@ -42,13 +43,15 @@ impl Owner {
 }
 
 /// The user's mark under the current master key.
-pub(super) fn user_mark(vault: &Vault, user: &UserId) -> String {
-    vault.mark(USER, user.as_str()).as_str().to_owned()
+pub(super) fn user_mark(vault: &Vault, user: &User) -> String {
+    vault.mark(USER, user.key()).as_str().to_owned()
 }
 
-/// The user's marks under every master key, the current one first.
-pub(super) fn user_marks(vault: &Vault, user: &UserId) -> Vec<String> {
-    vault.marks(USER, user.as_str()).iter().map(|mark| mark.as_str().to_owned()).collect()
+/// The user's marks under every master key, the current one first; those of the pseudonym alone come last, where what was
+/// kept under it belongs to this user.
+pub(super) fn user_marks(vault: &Vault, user: &User) -> Vec<String> {
+    let marks = user.keys().flat_map(|key| vault.marks(USER, key));
+    marks.map(|mark| mark.as_str().to_owned()).collect()
 }
 
 /// What pending links are kept under that began with this state, under every master key, the current one first.

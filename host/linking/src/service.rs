@@ -13,10 +13,11 @@ use super::ticket::Ticket;
 use super::{Authorizer, Client, LinkError};
 use intent_gateway_domain::audit::{Actor, AuditDraft};
 use intent_gateway_domain::clock::{Clock, Timestamp};
-use intent_gateway_domain::id::{PartnerId, UserId};
+use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::ports::{PartnerDirectory, Timer};
 use intent_gateway_domain::steps::{self, Proposal};
 use intent_gateway_domain::store::{Change, Store, StoreError, Versioned, load};
+use intent_gateway_domain::user::User;
 use intent_gateway_domain::vault::{NoEntropy, Vault};
 
 /// Where browsers come back to, below the base address.
@@ -146,7 +147,7 @@ impl Linking {
     ///
     /// # Errors
     /// [`NoEntropy`] when the machine gives no random bytes.
-    pub fn offer(&self, partner: &PartnerId, user: &UserId, challenge: Option<&str>) -> Result<LinkOffer, NoEntropy> {
+    pub fn offer(&self, partner: &PartnerId, user: &User, challenge: Option<&str>) -> Result<LinkOffer, NoEntropy> {
         let LinkingSetup { vault, settings, .. } = self.parts();
         let ticket = Ticket::new(partner, user_mark(vault, user), challenge, self.now());
         let url = format!("{}{LINK_PATH}{}", settings.base_url, ticket.seal(vault)?);

@@ -9,11 +9,12 @@ use super::records::{Link, LinkSecrets, Owner};
 use super::service::LinkingSetup;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::error::{CallFailure, chain};
-use intent_gateway_domain::id::{PartnerId, UserId};
+use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::UserTokens;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::store::Versioned;
+use intent_gateway_domain::user::User;
 
 /// A token that is refused so soon after it was obtained is not replaced, milliseconds: the next one would be refused as
 /// well, and every call would ask for another.
@@ -22,7 +23,7 @@ const REFUSED_AGAIN_MS: u64 = 5_000;
 const REPLACEMENTS_MAX: u32 = 2;
 
 impl Linking {
-    async fn current(&self, partner: &Partner, user: &UserId) -> Result<Option<Secret>, CallFailure> {
+    async fn current(&self, partner: &Partner, user: &User) -> Result<Option<Secret>, CallFailure> {
         let owners = Owner::all(&self.parts().vault, &partner.id, user);
         let (key, endpoint, now) = (owners[0].key(), partner.endpoint.url(), self.now());
         if let Some(access) = self.inner.cache.get(&key, endpoint, now) {
@@ -50,7 +51,7 @@ impl Linking {
     async fn in_place_of(
         &self,
         partner: &Partner,
-        user: &UserId,
+        user: &User,
         refused: &Secret,
     ) -> Result<Option<Secret>, CallFailure> {
         let owners = Owner::all(&self.parts().vault, &partner.id, user);
@@ -111,24 +112,20 @@ pub(super) fn fail_unknown(error: impl std::error::Error) -> CallFailure {
 }
 
 impl UserTokens for Linking {
-    fn token<'a>(
-        &'a self,
-        partner: &'a Partner,
-        user: &'a UserId,
-    ) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>> {
+    fn token<'a>(&'a self, partner: &'a Partner, user: &'a User) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>> {
         self.current(partner, user).boxed()
     }
 
     fn replace_token<'a>(
         &'a self,
         partner: &'a Partner,
-        user: &'a UserId,
+        user: &'a User,
         refused: &'a Secret,
     ) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>> {
         self.in_place_of(partner, user, refused).boxed()
     }
 
-    fn link(&self, partner: &PartnerId, user: &UserId, challenge: Option<&str>) -> Option<String> {
+    fn link(&self, partner: &PartnerId, user: &User, challenge: Option<&str>) -> Option<String> {
         match self.offer(partner, user, challenge) {
             Ok(offer) => Some(offer.url),
             Err(error) => {

@@ -25,7 +25,7 @@ use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::contract::{CallContext, Descriptor, Tool};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::CallFailure;
-use intent_gateway_domain::id::{IntentId, PartnerId, UserId};
+use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::{
@@ -33,6 +33,7 @@ use intent_gateway_domain::ports::{
 };
 use intent_gateway_domain::progress::Progress;
 use intent_gateway_domain::trace::Trace;
+use intent_gateway_domain::user::User;
 
 /// Calls to partners.
 pub struct Outbound {
@@ -93,7 +94,7 @@ pub struct OutboundCall {
     /// What is sent.
     pub arguments: Arc<PreparedArguments>,
     /// For whom.
-    pub user: Option<UserId>,
+    pub user: Option<User>,
     /// All tries and waits must be over within this time, at most [`TOOL_CALL_TIMEOUT`].
     pub within: Duration,
     /// Whether the call repeats one that was made before: no new wish of the user.
@@ -208,7 +209,7 @@ impl Outbound {
 
     /// Where a user signs in at a partner that has asked for it.
     #[must_use]
-    pub fn sign_in_link(&self, partner: &PartnerId, user: Option<&UserId>, failure: &CallFailure) -> Option<String> {
+    pub fn sign_in_link(&self, partner: &PartnerId, user: Option<&User>, failure: &CallFailure) -> Option<String> {
         let challenge = match SignInNeed::of(failure) {
             SignInNeed::Other(challenge) => challenge,
             SignInNeed::Wider(challenge) => Some(challenge),

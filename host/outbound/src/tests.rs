@@ -19,6 +19,7 @@ use intent_gateway_testing::contract::{PassiveContract, descriptor};
 use intent_gateway_testing::directory::partner;
 use intent_gateway_testing::health::RecordedHealth;
 use intent_gateway_testing::partners::{RecordedCall, Reply, ScriptedPartners};
+use intent_gateway_testing::users;
 
 const NOW: Timestamp = Timestamp::from_ms(1_767_225_600_000);
 const WITHIN: Duration = Duration::from_secs(30);
@@ -58,7 +59,7 @@ impl Server {
 struct Tokens(Mutex<VecDeque<&'static str>>);
 
 impl UserTokens for Tokens {
-    fn token<'a>(&'a self, _: &'a Partner, _: &'a UserId) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>> {
+    fn token<'a>(&'a self, _: &'a Partner, _: &'a User) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>> {
         let first = self.0.lock().expect("whole").front().map(|token| Secret::new(*token));
         ready(Ok(first)).boxed()
     }
@@ -66,7 +67,7 @@ impl UserTokens for Tokens {
     fn replace_token<'a>(
         &'a self,
         _: &'a Partner,
-        _: &'a UserId,
+        _: &'a User,
         refused: &'a Secret,
     ) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>> {
         let mut tokens = self.0.lock().expect("whole");
@@ -74,8 +75,8 @@ impl UserTokens for Tokens {
         ready(Ok(tokens.front().map(|token| Secret::new(*token)))).boxed()
     }
 
-    fn link(&self, partner: &PartnerId, user: &UserId, challenge: Option<&str>) -> Option<String> {
-        Some(format!("{partner}/{}/{}", user.as_str(), challenge.unwrap_or("-")))
+    fn link(&self, partner: &PartnerId, user: &User, challenge: Option<&str>) -> Option<String> {
+        Some(format!("{partner}/{}/{}", user.key(), challenge.unwrap_or("-")))
     }
 }
 
@@ -154,7 +155,7 @@ impl Bench {
             partner: Arc::new(partner("alpha", &[])),
             tool: Arc::from(tool),
             arguments: Arc::new(PreparedArguments::new(arguments, self.contract.0.tool(tool).expect("there"))),
-            user: user.map(|user| UserId::parse(user).expect("sound")),
+            user: user.map(users::user),
             within: WITHIN,
             is_repeat: false,
             trace: None,
@@ -302,8 +303,11 @@ fn a_token_goes_only_where_it_is_wanted() {
     let failure = bench.call("cancel_thing", "{}", None).expect_err("nobody signs in");
     assert_eq!(bench.tokens()[4..], [None]);
     let partner = PartnerId::parse("alpha").expect("sound");
-    let ann = UserId::parse("ann").expect("sound");
-    assert_eq!(bench.outbound.sign_in_link(&partner, Some(&ann), &failure).as_deref(), Some("alpha/ann/Bearer"));
+    let ann = users::user("ann");
+    assert_eq!(
+        bench.outbound.sign_in_link(&partner, Some(&ann), &failure).as_deref(),
+        Some(r#"alpha/["test-issuer","assistant","ann"]/Bearer"#)
+    );
     assert_eq!(bench.outbound.sign_in_link(&partner, None, &failure), None);
     assert_eq!(bench.outbound.sign_in_link(&partner, Some(&ann), &CallFailure::Busy), None);
 

@@ -11,23 +11,27 @@ use sha2::Sha256;
 
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::id::UserId;
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::user::Asker;
 use intent_gateway_domain::vault::{hex, padded};
 
-/// Bytes of a user's digest that a reference holds.
-const USER_MARK_BYTES: usize = 16;
+/// Bytes of an asker's digest that a reference holds.
+const MARK_BYTES: usize = 16;
 
-/// For whom something was found or booked: a digest of the identifier, for references travel.
+/// By whom and for whom something was found or booked: a digest, for references travel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct UserMark(String);
+pub struct AskerMark(String);
 
-impl UserMark {
-    /// The mark of a user.
+impl AskerMark {
+    /// The mark of an asker.
     #[must_use]
-    pub fn of(user: &UserId) -> Self {
-        Self(hex(&Digest::of(user.as_str().as_bytes()).as_bytes()[..USER_MARK_BYTES]))
+    pub fn of(asker: &Asker) -> Self {
+        Self::of_text(asker.key())
+    }
+
+    fn of_text(text: &str) -> Self {
+        Self(hex(&Digest::of(text.as_bytes()).as_bytes()[..MARK_BYTES]))
     }
 }
 
@@ -54,9 +58,10 @@ pub struct OptionReference {
     /// The ranking's receipt, where one is kept.
     #[serde(rename = "r", skip_serializing_if = "Option::is_none")]
     pub receipt: Option<String>,
-    /// The user who searched, where one was named.
+    /// Who searched, and for whom. References from before orchestrators were told apart hold a mark of the user's pseudonym
+    /// alone, or none.
     #[serde(rename = "u", skip_serializing_if = "Option::is_none")]
-    pub user: Option<UserMark>,
+    pub asker: Option<AskerMark>,
     /// The partner's token, where it gave one with the time that it is good for.
     #[serde(rename = "t", skip_serializing_if = "Option::is_none")]
     pub result_token: Option<String>,
@@ -82,9 +87,9 @@ pub struct BookingReference {
     /// The member of the answer that held it, for example `booking_id`: later calls name it alike.
     #[serde(rename = "m", skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
-    /// The user it was made for, where one was named.
+    /// By whom and for whom it was made, likewise.
     #[serde(rename = "u", skip_serializing_if = "Option::is_none")]
-    pub user: Option<UserMark>,
+    pub asker: Option<AskerMark>,
     /// The option that was booked: its ranking's receipt and its number there.
     #[serde(rename = "r", skip_serializing_if = "Option::is_none")]
     pub option: Option<(String, u32)>,
@@ -120,10 +125,19 @@ impl Reference {
         }
     }
 
-    pub(crate) fn user(&self) -> Option<&UserMark> {
-        match self {
-            Self::Option(option) => option.user.as_ref(),
-            Self::Booking(booking) => booking.user.as_ref(),
+    /// Whether it was made for this asker.
+    pub(crate) fn is_of(&self, asker: &Asker) -> bool {
+        let made_for = match self {
+            Self::Option(option) => option.asker.as_ref(),
+            Self::Booking(booking) => booking.asker.as_ref(),
+        };
+        if made_for == Some(&AskerMark::of(asker)) {
+            return true;
+        }
+        match (asker.unassigned(), made_for) {
+            (None, _) => false,
+            (Some(""), made_for) => made_for.is_none(),
+            (Some(pseudonym), made_for) => made_for == Some(&AskerMark::of_text(pseudonym)),
         }
     }
 }
@@ -205,6 +219,8 @@ fn open<T: DeserializeOwned>(keyed: &Hmac<Sha256>, sealed: &str) -> Result<T, In
 #[cfg(test)]
 mod tests {
     use super::*;
+    use intent_gateway_domain::user::{Orchestrator, Pseudonym};
+    use intent_gateway_testing::users::{asker, orchestrator};
 
     fn reference() -> OptionReference {
         OptionReference {
@@ -215,17 +231,17 @@ mod tests {
             option_id: "slot-1".to_owned(),
             number: 3,
             receipt: Some("rank_1".to_owned()),
-            user: Some(UserMark::of(&UserId::parse("user-1").expect("sound"))),
+            asker: Some(AskerMark::of(&asker("user-1"))),
             result_token: Some("t".to_owned()),
             expires_at_ms: Timestamp::from_ms(1),
         }
     }
 
     fn booking() -> BookingReference {
-        let OptionReference { partner, intent, contract, user, .. } = reference();
+        let OptionReference { partner, intent, contract, asker, .. } = reference();
         let (booking_id, option) = ("BK-1".to_owned(), Some(("rank_1".to_owned(), 3)));
         let member = Some("booking_id".to_owned());
-        BookingReference { partner, intent, contract, booking_id, member, user, option }
+        BookingReference { partner, intent, contract, booking_id, member, asker, option }
     }
 
     #[test]
@@ -246,6 +262,31 @@ mod tests {
             }
         }
         assert_eq!(sealer.open(""), Err(InvalidReference));
+    }
+
+    #[test]
+    fn a_reference_is_for_one_asker_and_one_from_before_for_the_heir_alone() {
+        let made_for = |mark| Reference::Option(OptionReference { asker: mark, ..reference() });
+        let of = |orchestrator, name: Option<&str>| {
+            Asker::new(orchestrator, name.map(|name| Pseudonym::parse(name).expect("sound")).as_ref())
+        };
+        let heir = || orchestrator().with_unassigned();
+        let other = || Orchestrator::new("test-issuer", "another");
+        let now = made_for(Some(AskerMark::of(&asker("user-1"))));
+        assert!(now.is_of(&asker("user-1")) && now.is_of(&of(heir(), Some("user-1"))));
+        for stranger in [of(other(), Some("user-1")), asker("user-2"), of(heir(), None), of(orchestrator(), None)] {
+            assert!(!now.is_of(&stranger), "{stranger:?}");
+        }
+        let before = made_for(Some(AskerMark::of_text("user-1")));
+        assert!(before.is_of(&of(heir(), Some("user-1"))));
+        for stranger in [asker("user-1"), of(other(), Some("user-1")), of(heir(), Some("user-2")), of(heir(), None)] {
+            assert!(!before.is_of(&stranger), "{stranger:?}");
+        }
+        let for_nobody = made_for(None);
+        assert!(for_nobody.is_of(&of(heir(), None)));
+        for stranger in [of(heir(), Some("user-1")), of(orchestrator(), None), asker("user-1")] {
+            assert!(!for_nobody.is_of(&stranger), "{stranger:?}");
+        }
     }
 
     #[test]

@@ -20,3 +20,4 @@ pub mod partners;
 pub mod probe;
 pub mod store;
 pub mod telemetry;
+pub mod users;

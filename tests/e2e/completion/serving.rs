@@ -198,6 +198,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         evidence: store,
         faults: Arc::new(faults),
         issuers: Arc::default(),
+        unassigned_users_of: None,
         metrics: Arc::new(FixedMetrics("")),
         tokens: Arc::new(Tokens::new(&[Secret::new(SIGNING_KEY)], "tests", clock).expect("a usable key")),
         limits: Limits {

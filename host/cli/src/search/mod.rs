@@ -18,8 +18,9 @@ use std::process::ExitCode;
 use anyhow::anyhow;
 use clap::Args;
 use http::Method;
-use intent_gateway_domain::id::{IntentId, UserId};
+use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::limits::REQUEST_BODY_MAX_BYTES;
+use intent_gateway_domain::user::Pseudonym;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -39,7 +40,7 @@ pub(crate) struct SearchArgs {
     request: RequestArgs,
     /// On behalf of this user, by your own pseudonym; references are then good for this user alone.
     #[arg(long, value_name = "ID", value_parser = parse_user)]
-    user: Option<UserId>,
+    user: Option<Pseudonym>,
     /// Show so many of the options, best first.
     #[arg(long, value_name = "N", default_value_t = 5)]
     top: usize,
@@ -66,8 +67,8 @@ pub(crate) fn parse_intent(text: &str) -> Result<IntentId, String> {
     IntentId::parse(text).map_err(|error| error.to_string())
 }
 
-pub(crate) fn parse_user(text: &str) -> Result<UserId, String> {
-    UserId::parse(text).map_err(|error| error.to_string())
+pub(crate) fn parse_user(text: &str) -> Result<Pseudonym, String> {
+    Pseudonym::parse(text).map_err(|error| error.to_string())
 }
 
 /// Runs the command to its exit code.

@@ -4,18 +4,17 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use intent_gateway_api::links::{LinkBody, LinkList, LinkOffered, LinkRemoved, LinkRequest};
-use intent_gateway_domain::id::{PartnerId, UserId};
+use intent_gateway_domain::id::PartnerId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
-use crate::acting::Team;
+use crate::acting::{AskingUser, Team};
 use crate::admin::is_known;
 use crate::body::Json;
 use crate::error::{Code, ErrorBody, Refusal};
-use crate::tools::user;
 use crate::wire;
 
 /// About what a link takes in a list, bytes.
@@ -23,11 +22,6 @@ const LINK_BYTES: usize = 512;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default().routes(routes!(list_links, offer_link)).routes(routes!(remove_link))
-}
-
-/// The user that `x-user-id` names; nothing here is anybody else's.
-fn require_user(headers: &HeaderMap) -> Result<UserId, Refusal> {
-    user(headers)?.ok_or_else(|| Refusal::new(Code::InvalidRequest).message("`x-user-id` must name the user."))
 }
 
 /// Lists the accounts that a user has linked at partners.
@@ -42,8 +36,8 @@ fn require_user(headers: &HeaderMap) -> Result<UserId, Refusal> {
         (status = 400, description = "`INVALID_REQUEST`: the header", body = ErrorBody),
     )
 )]
-async fn list_links(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Refusal> {
-    let views = app.linking.links(&require_user(&headers)?).await?;
+async fn list_links(State(app): State<Arc<App>>, AskingUser(user): AskingUser) -> Result<Response, Refusal> {
+    let views = app.linking.links(&user).await?;
     let links: Vec<LinkBody> = views.into_iter().map(LinkBody::from).collect();
     let capacity = links.len() * LINK_BYTES;
     wire::json(StatusCode::OK, &LinkList { links }, capacity + wire::SMALL_BYTES)
@@ -70,10 +64,9 @@ async fn list_links(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<R
 )]
 async fn offer_link(
     State(app): State<Arc<App>>,
-    headers: HeaderMap,
+    AskingUser(user): AskingUser,
     Json(LinkRequest { partner, intent }): Json<LinkRequest>,
 ) -> Result<Response, Refusal> {
-    let user = require_user(&headers)?;
     let served = PartnerId::parse(&partner).ok().and_then(|id| app.searcher.directory.find(&id));
     let served = served.filter(|served| intent.is_none_or(|intent| served.listing(&intent).is_some()));
     let Some(served) = served else {
@@ -106,10 +99,9 @@ async fn offer_link(
 async fn remove_link(
     State(app): State<Arc<App>>,
     Path(partner): Path<String>,
-    headers: HeaderMap,
+    AskingUser(user): AskingUser,
     Team(actor): Team,
 ) -> Result<Response, Refusal> {
-    let user = require_user(&headers)?;
     let partner = PartnerId::parse(&partner)
         .map_err(|_| Refusal::new(Code::NotFound).message("The user has linked no account there."))?;
     let revocation = app.linking.unlink(&partner, &user, &actor).await?;

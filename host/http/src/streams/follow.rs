@@ -9,7 +9,6 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderName};
 use intent_gateway_api::tool::{ToolAnswer, ToolRequest};
-use intent_gateway_domain::trace::Trace;
 use intent_gateway_routing::calling::CallError;
 use intent_gateway_routing::following::{Delivery, End, Event, EventId, FollowError, Subject};
 use intent_gateway_routing::pinned::PinnedFailure;
@@ -22,12 +21,12 @@ use super::body::EventBody;
 use super::event::{self, Ending};
 use super::respond;
 use crate::App;
+use crate::acting::Asking;
 use crate::body::Json;
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::naming::NamedIntent;
 use crate::request_id::RequestId;
 use crate::server::Reading;
-use crate::tools;
 
 /// Names the last event that a reader has seen.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -91,17 +90,15 @@ struct Progress<'a> {
 async fn follow_tool(
     State(app): State<Arc<App>>,
     Path((intent, tool)): Path<(String, String)>,
-    Extension(request_id): Extension<RequestId>,
-    Extension(trace): Extension<Arc<Trace>>,
     reading: Option<Extension<Reading>>,
     headers: HeaderMap,
+    Asking { asker, request_id, trace }: Asking,
     Json(request): Json<ToolRequest>,
 ) -> Result<Response, Refusal> {
-    let user = tools::user(&headers)?;
     let place = app.streams.place()?;
     let named = NamedIntent::of(&app, intent);
     let subject = Subject {
-        user,
+        asker,
         reference: request.reference,
         arguments: named.raw_document(&request.arguments),
         fallback_request_id: request_id.as_str().to_owned(),

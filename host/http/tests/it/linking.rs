@@ -158,6 +158,20 @@ async fn an_account_is_offered_linked_listed_and_unlinked() {
 }
 
 #[tokio::test]
+async fn a_pseudonym_means_another_user_to_each_orchestrator() {
+    let gateway = Gateway::new().await;
+    let (cookie, back) = begun(&gateway, &offered(&gateway, "good").await).await;
+    assert_page(&gateway.call(Ask::get(&back).header("cookie", &cookie)).await, 200, "is linked");
+    let token = format!("Bearer {}", gateway.token_of(Role::Orchestrator, "another"));
+    let of_another = |ask: Ask| ask.header("authorization", &token).header("x-user-id", "asha");
+    let listed = gateway.call(of_another(Ask::get("/api/v1/links"))).await;
+    assert_eq!(listed.json()["links"], json!([]));
+    let removed = gateway.call(of_another(Ask::new(http::Method::DELETE, "/api/v1/links/good"))).await;
+    assert_eq!(removed.refusal(), refused(404, "NOT_FOUND"));
+    assert_eq!(links(&gateway).await.as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
 async fn refusals_are_pages_for_users_and_json_for_programs() {
     let gateway = Gateway::new().await;
     assert_page(&gateway.call(Ask::get("/link/none")).await, 400, "Code LINK_INVALID");

@@ -247,6 +247,7 @@ impl Gateway {
             evidence: evidence.clone(),
             faults: Arc::new(fault_desk),
             issuers: Arc::default(),
+            unassigned_users_of: None,
             metrics: Arc::new(FixedMetrics(METRICS)),
             limits,
             draining: draining.clone(),

@@ -19,7 +19,6 @@ use super::{Background, Linking, LinkingSetup, Settings};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::error::CallFailure;
-use intent_gateway_domain::id::UserId;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::Timer;
 use intent_gateway_domain::secret::Secret;
@@ -28,6 +27,7 @@ use intent_gateway_routing::selection::Directory;
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::entropy::vault;
 use intent_gateway_testing::store::MemoryStore;
+use intent_gateway_testing::users::user;
 
 const START: Timestamp = Timestamp::from_ms(1_767_225_600_000);
 const BASE_URL: &str = "https://gateway.example";
@@ -94,10 +94,6 @@ fn partner(id: &str) -> Partner {
         endpoint: Endpoint::mcp(format!("https://mcp.{id}.example/mcp")),
         ..intent_gateway_testing::directory::partner(id, &[])
     }
-}
-
-fn user(name: &str) -> UserId {
-    UserId::parse(name).expect("sound")
 }
 
 impl World {

@@ -4,11 +4,16 @@ use futures_executor::block_on;
 use intent_gateway_domain::ports::UserTokens as _;
 
 use super::*;
+use crate::LinkError;
 use crate::LinkFailure;
+use crate::records::{Link, Owner};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::store::{Change, Store as _, Versioned, load};
+use intent_gateway_domain::user::{Orchestrator, Pseudonym, User};
 use intent_gateway_domain::vault::Vault;
 use intent_gateway_testing::entropy::Counting;
+use intent_gateway_testing::users::orchestrator;
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -295,6 +300,46 @@ fn who_unlinks_during_a_renewal_leaves_nothing_behind() {
     let revoked = world.server.state().revoked.clone();
     assert_eq!(revoked.len(), 4, "both tokens that were kept, and both that came too late: {revoked:?}");
     assert_ne!(revoked[0], revoked[2]);
+}
+
+/// Puts the link of a user where it was kept while users were told apart by their pseudonyms alone.
+fn keep_as_before(world: &World, name: &str) {
+    let owner = &Owner::all(&world.vault, &world.partner.id, &user(name))[0];
+    let linked = block_on(load::<Link>(&*world.store, &owner.key())).expect("read").expect("linked");
+    let secrets = linked.value.open(&world.vault).expect("opens");
+    let mark = world.vault.mark("linked-user", name).as_str().to_owned();
+    let mut before = Link { user: mark, ..linked.value.clone() };
+    before.seal(&world.vault, &secrets).expect("entropy");
+    let mut change = Change::default();
+    change.delete(&linked);
+    change.put(&Versioned::new(before));
+    block_on(world.store.commit(change)).expect("kept");
+}
+
+#[test]
+fn links_of_pseudonyms_alone_belong_to_one_orchestrators_users() {
+    let world = World::new();
+    let first = world.linked(&world.linking());
+    keep_as_before(&world, "asha");
+    let name = Pseudonym::parse("asha").expect("sound");
+    let heir = User::new(&orchestrator().with_unassigned(), &name);
+    let stranger = User::new(&Orchestrator::new("test-issuer", "another"), &name);
+    let linking = world.linking();
+    let token = |user: &User| block_on(linking.token(&world.partner, user)).expect("told");
+    for nobody in [&stranger, &user("asha")] {
+        assert!(token(nobody).is_none());
+        assert!(block_on(linking.links(nobody)).expect("listed").is_empty());
+        let actor = Actor { role: "orchestrator".to_owned(), subject: "x".to_owned() };
+        let unlinked = block_on(linking.unlink(&world.partner.id, nobody, &actor));
+        assert!(matches!(unlinked, Err(LinkError::NotLinked)), "{unlinked:?}");
+    }
+    assert_eq!(token(&heir).expect("linked").expose(), first);
+    assert_eq!(block_on(linking.links(&heir)).expect("listed").len(), 1);
+    // With its next token it moves to its owner.
+    world.clock.advance(HOUR_MS);
+    let second = token(&heir).expect("renewed").expose().to_owned();
+    assert_ne!(second, first);
+    assert_eq!(world.token(&world.linking(), "asha"), Ok(Some(second)), "without the setting");
 }
 
 #[test]

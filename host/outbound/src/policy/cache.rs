@@ -20,8 +20,9 @@ use intent_gateway_domain::contract::{Tool, ToolRole};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::expiring_map::{Expires, ExpiringMap};
-use intent_gateway_domain::id::{PartnerId, UserId};
+use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::single_flight::{Began, SingleFlight};
+use intent_gateway_domain::user::User;
 
 /// No answer is served again after this time, whatever its intent says, seconds.
 pub(crate) const CACHE_MAX_SECONDS: u32 = 60;
@@ -49,13 +50,13 @@ impl Question {
         intent: &str,
         tool: &Tool,
         arguments: Digest,
-        signed_in: Option<&UserId>,
+        signed_in: Option<&User>,
     ) -> Option<Self> {
         if !matches!(tool.role, ToolRole::Search | ToolRole::GetDetail) {
             return None;
         }
         let seconds = tool.cache_seconds.filter(|seconds| *seconds > 0)?.min(CACHE_MAX_SECONDS);
-        let (kind, user) = signed_in.map_or(("anybody", ""), |user| ("user", user.as_str()));
+        let (kind, user) = signed_in.map_or(("anybody", ""), |user| ("user", user.key()));
         let key = key_of(&[partner.as_str(), intent, &tool.name, &arguments.to_string(), kind, user]);
         Some(Self { key, keep_ms: u64::from(seconds) * 1_000 })
     }

@@ -18,7 +18,7 @@
 //! ([`Effect::None`]): its key is free for better arguments. But a refusal of what goes out again tells nothing of the
 //! call before, which may be why it was refused: that attempt stays.
 //!
-//! A key belongs to one partner, intent, tool and user. Not here: keeping the record. Its revision decides between two
+//! A key belongs to one partner, intent, tool, orchestrator and user. Not here: keeping the record. Its revision decides between two
 //! processes that begin at once, as for any record.
 
 use std::fmt;
@@ -32,9 +32,10 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Descriptor, Tool, ToolRole};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::CallFailure;
-use intent_gateway_domain::id::{PartnerId, UserId};
+use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::limits::{REQUEST_ID_MAX_CHARS, TOOL_CALL_TIMEOUT};
 use intent_gateway_domain::store::{Kind, Record};
+use intent_gateway_domain::user::Asker;
 use intent_gateway_domain::vault::Sealed;
 
 /// How long an attempt is kept, milliseconds: 24 hours from its beginning.
@@ -50,6 +51,8 @@ pub const KEY_MAX_CHARS: usize = REQUEST_ID_MAX_CHARS;
 pub struct KeyedWrite {
     /// What the attempt is kept under.
     id: Digest,
+    /// What one from before may be kept under that belongs to the same asker.
+    former_id: Option<Digest>,
     partner: PartnerId,
     intent: String,
     tool: String,
@@ -70,7 +73,7 @@ pub enum KeyError {
 /// What is kept of a write under its key.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Its key as a record: a digest of partner, intent, tool, user and the named key, none of which it gives away.
+    /// Its key as a record: a digest of partner, intent, tool, asker and the named key, none of which it gives away.
     pub id: Digest,
     /// Who was called.
     pub partner: PartnerId,
@@ -146,16 +149,18 @@ impl KeyedWrite {
         intent: &str,
         tool: &Tool,
         arguments: &str,
-        user: Option<&UserId>,
+        asker: &Asker,
     ) -> Result<Option<Self>, KeyError> {
         let reads = matches!(tool.role, ToolRole::Search | ToolRole::GetDetail | ToolRole::Track);
         let Some(name) = tool.idempotency_key.as_ref().filter(|_| !reads) else { return Ok(None) };
         let arguments = Arguments::read(arguments)?;
         let Some(value) = arguments.get(name) else { return Ok(None) };
         let key = key_text(value).ok_or_else(|| KeyError::Key(name.clone()))?;
-        let (kind, user) = user.map_or(("anybody", ""), |user| ("user", user.as_str()));
+        let id = |kind, of| key_of(&[partner.as_str(), intent, &tool.name, kind, of, &key]);
+        let former_kind = if asker.user.is_some() { "user" } else { "anybody" };
         Ok(Some(Self {
-            id: key_of(&[partner.as_str(), intent, &tool.name, kind, user, &key]),
+            id: id("asker", asker.key()),
+            former_id: asker.unassigned().map(|of| id(former_kind, of)),
             partner: partner.clone(),
             intent: intent.to_owned(),
             tool: tool.name.clone(),
@@ -167,6 +172,12 @@ impl KeyedWrite {
     #[must_use]
     pub fn id(&self) -> Digest {
         self.id
+    }
+
+    /// What an attempt from before may be kept under, where its user was named by a pseudonym alone.
+    #[must_use]
+    pub fn former_id(&self) -> Option<Digest> {
+        self.former_id
     }
 
     /// Decides by what is kept under [`id`](Self::id).

@@ -27,7 +27,7 @@ impl Caller {
             partner: call.partner.clone(),
             tool: Arc::from(call.request.tool),
             arguments: Arc::new(PreparedArguments::new(call.arguments.get(), call.tool()?)),
-            user: call.request.user.cloned(),
+            user: call.request.asker.user.clone(),
             within: Duration::from_millis(left_ms),
             is_repeat: again,
             trace: call.request.trace.cloned(),
@@ -62,7 +62,7 @@ impl Caller {
         let order = format!("{} {}", call.request.tool, call.binding.identifier);
         loop {
             let now = self.clock.now();
-            match self.tracker.ask(&call.partner.id, &order, call.request.user, now) {
+            match self.tracker.ask(&call.partner.id, &order, call.request.asker, now) {
                 TrackDecision::Serve(answer) => return Ok(JudgedAnswer::clone(&answer)),
                 TrackDecision::Call(permit) => return self.call_in_turn(call, permit).await,
                 TrackDecision::Wait(wait_ms) if wait_ms > ASK_AGAIN_MS || now.plus_ms(wait_ms) > call.deadline => {

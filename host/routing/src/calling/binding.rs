@@ -8,7 +8,6 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::CallError;
-use crate::reference::UserMark;
 use intent_gateway_domain::contract::{Refusal, Tool, Violation};
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
@@ -26,7 +25,6 @@ pub(super) struct Binding {
     pub(super) member: Option<String>,
     /// Receipt and number of the option that was quoted.
     pub(super) option: Option<(String, u32)>,
-    pub(super) user: Option<UserMark>,
     /// Whether it is about an option, and not about what was made of one.
     pub(super) is_option: bool,
 }

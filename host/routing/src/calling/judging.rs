@@ -99,7 +99,7 @@ impl Caller {
             self.record(call, Severity::Note, note, None);
         }
         let code = error::public_code(&failure);
-        let link = self.outbound.sign_in_link(&call.partner.id, call.request.user, &failure);
+        let link = self.outbound.sign_in_link(&call.partner.id, call.request.asker.user.as_ref(), &failure);
         CallError::Partner { code, failure, link }
     }
 

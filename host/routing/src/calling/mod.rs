@@ -30,11 +30,10 @@ pub use once::forget_attempts;
 
 use self::prepare::PreparedCall;
 use crate::pinned::{PinnedContract, PinnedFailure};
-use crate::reference::{BookingReference, Reference, ReferenceSealer};
+use crate::reference::{AskerMark, BookingReference, Reference, ReferenceSealer};
 use crate::search::{OpenRankings, Searcher};
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::contract::{ToolRole, Violation};
-use intent_gateway_domain::id::UserId;
 use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::{Contracts, Evidence, Journal, PartnerDirectory, Timer};
@@ -42,6 +41,7 @@ use intent_gateway_domain::progress::Listener;
 use intent_gateway_domain::store::Store;
 use intent_gateway_domain::telemetry::{self, Stage};
 use intent_gateway_domain::trace::Trace;
+use intent_gateway_domain::user::Asker;
 use intent_gateway_domain::vault::Vault;
 use intent_gateway_outbound::Outbound;
 use intent_gateway_outbound::policy::idempotency::KeyedWrite;
@@ -93,8 +93,8 @@ pub struct CallRequest<'a> {
     pub reference: &'a str,
     /// The tool's arguments, a JSON object.
     pub arguments: &'a str,
-    /// For whom.
-    pub user: Option<&'a UserId>,
+    /// Who asks, and for whom.
+    pub asker: &'a Asker,
     /// Used when the arguments bring no `request_id`.
     pub fallback_request_id: &'a str,
     /// What the call belongs to.
@@ -192,7 +192,7 @@ impl Caller {
     ) -> Result<CallOutcome, CallError> {
         let call = self.prepare(contract, reference, request).await?;
         let tool = call.tool()?;
-        let keyed = KeyedWrite::read(&call.partner.id, request.intent, tool, call.arguments.get(), request.user)
+        let keyed = KeyedWrite::read(&call.partner.id, request.intent, tool, call.arguments.get(), request.asker)
             .map_err(|error| error::of_key(&error, tool))?;
         let answer = match (keyed, &call.expired) {
             (Some(keyed), _) => self.call_once(&call, &keyed).await?,
@@ -217,7 +217,7 @@ impl Caller {
             contract: call.contract.digest(),
             member: binding::member_of(payload, booking_id),
             booking_id: booking_id.to_owned(),
-            user: call.binding.user.clone(),
+            asker: Some(AskerMark::of(call.request.asker)),
             option: call.binding.option.clone(),
         })
     }

@@ -20,7 +20,7 @@ use intent_gateway_domain::error::chain;
 use intent_gateway_domain::findings::Severity;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::steps::{self, Contended, Proposal};
-use intent_gateway_domain::store::{Change, List, Record as _, Store, StoreError, Versioned, load, page};
+use intent_gateway_domain::store::{Change, List, Record, Store, StoreError, Versioned, load, page};
 use intent_gateway_outbound::policy::idempotency::{Attempt, Effect, KeyedWrite, Ruling, SealedAnswer};
 
 /// How soon it is looked again whether the same write has ended, milliseconds.
@@ -50,7 +50,13 @@ enum Begin {
     /// The same is under way, for so many milliseconds at most.
     UnderWay(u64),
     /// The same was done, with this answer.
-    Done(SealedAnswer),
+    Done(KeptAnswer),
+}
+
+/// What an attempt was answered with, and the key that it was sealed for.
+struct KeptAnswer {
+    key: String,
+    sealed: SealedAnswer,
 }
 
 impl From<StoreError> for CallError {
@@ -77,7 +83,7 @@ impl Caller {
         loop {
             match self.begin(write, expired).await? {
                 Begin::GoesOut { attempt, again } => return self.carry_out(call, attempt, again).await,
-                Begin::Done(answer) => return self.repeat(call, write, &answer, expired.is_some()).await,
+                Begin::Done(answer) => return self.repeat(call, &answer, expired.is_some()).await,
                 Begin::UnderWay(left_ms) => {
                     if self.clock.now().plus_ms(LOOK_AGAIN_MS) > call.deadline {
                         return Err(CallError::UnderWay { wait_ms: left_ms });
@@ -93,12 +99,21 @@ impl Caller {
         let store = &*self.memory.store;
         steps::run(store, async || {
             let kept = load::<Attempt>(store, &write.id().to_string()).await?;
-            let (revision, kept) = kept.map_or((0, None), |kept| (kept.revision, Some(kept.value)));
+            let (revision, kept) = match (kept, write.former_id()) {
+                (Some(kept), _) => (kept.revision, Some(kept.value)),
+                (None, None) => (0, None),
+                // It decides, and what follows it is kept under the present key.
+                (None, Some(former)) => (0, load::<Attempt>(store, &former.to_string()).await?.map(|kept| kept.value)),
+            };
             let now = self.clock.now();
             let again = match (write.judge(kept.as_ref(), now), expired) {
                 (Ruling::Conflict, _) => return Err(CallError::KeyUsed),
                 (Ruling::UnderWay(left_ms), _) => return Ok(Proposal::nothing(Begin::UnderWay(left_ms))),
-                (Ruling::Done(answer), _) => return Ok(Proposal::nothing(Begin::Done(answer.clone()))),
+                (Ruling::Done(answer), _) => {
+                    let key = kept.as_ref().map_or_else(|| write.id().to_string(), Record::key);
+                    let answer = KeptAnswer { key, sealed: answer.clone() };
+                    return Ok(Proposal::nothing(Begin::Done(answer)));
+                }
                 (Ruling::GoesOut { .. }, Some(expired)) => return Err(expired.clone()),
                 (Ruling::GoesOut { again }, None) => again,
             };
@@ -144,11 +159,10 @@ impl Caller {
     async fn repeat(
         &self,
         call: &PreparedCall<'_>,
-        write: &KeyedWrite,
-        answer: &SealedAnswer,
+        answer: &KeptAnswer,
         is_over: bool,
     ) -> Result<JudgedAnswer, CallError> {
-        let first = self.open_answer(write, answer)?;
+        let first = self.open_answer(answer)?;
         if is_over {
             return Ok(first);
         }
@@ -189,8 +203,8 @@ impl Caller {
         self.memory.vault.seal(&attempt.key(), &Secret::new(text)).ok().map(SealedAnswer)
     }
 
-    fn open_answer(&self, write: &KeyedWrite, answer: &SealedAnswer) -> Result<JudgedAnswer, CallError> {
-        let text = self.memory.vault.open(&write.id().to_string(), &answer.0);
+    fn open_answer(&self, answer: &KeptAnswer) -> Result<JudgedAnswer, CallError> {
+        let text = self.memory.vault.open(&answer.key, &answer.sealed.0);
         let text = text.map_err(|error| CallError::Store(chain(&error)))?;
         let StoredAnswer { payload, booking, advisory, by } =
             serde_json::from_str(text.expose()).map_err(|error| CallError::Store(chain(&error)))?;

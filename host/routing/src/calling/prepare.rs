@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::binding::{self, Binding};
 use super::{CallError, CallRequest, Caller};
 use crate::pinned::PinnedContract;
-use crate::reference::{BookingReference, OptionReference, Reference, UserMark};
+use crate::reference::{BookingReference, OptionReference, Reference};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{CallContext, Descriptor, PreparedRequest, Tool, ToolRole, Violation};
 use intent_gateway_domain::id::PartnerId;
@@ -45,13 +45,12 @@ impl Caller {
     /// loaded, or the reference is not good for this request. None where nobody knows the intent.
     pub(super) fn pin(&self, request: &CallRequest<'_>) -> Option<(PinnedContract, Option<Reference>)> {
         let live = self.contracts.live(request.intent)?;
-        let user = request.user.map(UserMark::of);
-        // What is another intent's or another user's is as good as made up: nothing more is told.
+        // What is another intent's or another asker's is as good as made up: nothing more is told.
         let reference = self
             .references
             .open(request.reference)
             .ok()
-            .filter(|reference| reference.intent() == request.intent && reference.user() == user.as_ref());
+            .filter(|reference| reference.intent() == request.intent && reference.is_of(request.asker));
         let contract = reference.as_ref().and_then(|reference| self.contracts.find_loaded(reference.contract()));
         Some((PinnedContract(contract.unwrap_or(live)), reference))
     }
@@ -134,16 +133,15 @@ fn expiry(reference: &Reference, descriptor: &Descriptor, now: Timestamp) -> Opt
 /// What a call by a reference is bound to.
 fn bind(reference: Reference, descriptor: &Descriptor) -> Binding {
     match reference {
-        Reference::Option(OptionReference { partner, option_id, number, receipt, user, .. }) => Binding {
+        Reference::Option(OptionReference { partner, option_id, number, receipt, .. }) => Binding {
             partner,
             identifier: option_id,
             member: descriptor.search.id_key.rsplit('/').next().map(str::to_owned),
             option: receipt.map(|receipt| (receipt, number)),
-            user,
             is_option: true,
         },
-        Reference::Booking(BookingReference { partner, booking_id, member, user, option, .. }) => {
-            Binding { partner, identifier: booking_id, member, option, user, is_option: false }
+        Reference::Booking(BookingReference { partner, booking_id, member, option, .. }) => {
+            Binding { partner, identifier: booking_id, member, option, is_option: false }
         }
     }
 }

@@ -45,9 +45,9 @@ use crate::calling::CallError;
 use crate::pinned::PinnedFailure;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_domain::id::UserId;
 use intent_gateway_domain::ports::Timer;
 use intent_gateway_domain::trace::Trace;
+use intent_gateway_domain::user::Asker;
 use intent_gateway_outbound::policy::arguments::Arguments;
 
 /// Orders that are followed at a time, those included that are still kept for somebody who may come back.
@@ -78,8 +78,8 @@ pub struct Subject {
     pub reference: String,
     /// The tool's arguments, a JSON object.
     pub arguments: String,
-    /// For whom.
-    pub user: Option<UserId>,
+    /// Who asks, and for whom.
+    pub asker: Asker,
     /// Used when the arguments bring no `request_id`.
     pub fallback_request_id: String,
     /// What the calls belong to.
@@ -94,8 +94,7 @@ impl Subject {
             Ok(arguments) => arguments.without("request_id").digest(),
             Err(_) => Digest::of(self.arguments.as_bytes()),
         };
-        let user = self.user.as_ref().map(UserId::as_str);
-        let parts = (&self.intent, &self.tool, &self.reference, user, arguments.to_string());
+        let parts = (&self.intent, &self.tool, &self.reference, self.asker.key(), arguments.to_string());
         Digest::of(format!("{parts:?}").as_bytes())
     }
 }

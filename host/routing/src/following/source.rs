@@ -28,7 +28,7 @@ impl Subject {
             tool: &self.tool,
             reference: &self.reference,
             arguments: &self.arguments,
-            user: self.user.as_ref(),
+            asker: &self.asker,
             fallback_request_id: &self.fallback_request_id,
             trace: self.trace.as_ref(),
             listener: None,

@@ -19,6 +19,7 @@ use intent_gateway_outbound::policy::pace::track::BETWEEN_CALLS_MS;
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract::{ScriptedContract, descriptor};
 use intent_gateway_testing::directory::partner;
+use intent_gateway_testing::users::{UNNAMED, asker};
 
 const START_MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000;
@@ -181,7 +182,7 @@ fn subject() -> Subject {
         tool: "track_ride".to_owned(),
         reference: "bkg_1".to_owned(),
         arguments: r#"{"request_id":"r1"}"#.to_owned(),
-        user: Some(UserId::parse("ann").expect("sound")),
+        asker: asker("ann"),
         fallback_request_id: "r0".to_owned(),
         trace: None,
     }
@@ -242,8 +243,8 @@ fn followers_of_one_order_share_its_calls_and_others_do_not() {
     assert_eq!(texts(&mut second), [r#"update {"at":1}"#], "who joins begins with the newest answer");
     assert_eq!(world.calls().len(), 1);
     let others = [
-        Subject { user: Some(UserId::parse("bob").expect("sound")), ..subject() },
-        Subject { user: None, ..subject() },
+        Subject { asker: asker("bob"), ..subject() },
+        Subject { asker: UNNAMED.clone(), ..subject() },
         Subject { reference: "bkg_2".to_owned(), ..subject() },
         Subject { arguments: r#"{"detail":true}"#.to_owned(), ..subject() },
         Subject { tool: "track_driver".to_owned(), ..subject() },

@@ -40,7 +40,7 @@ impl Searcher {
             partner: partner.clone(),
             tool: search.tool.clone(),
             arguments: search.outgoing.clone(),
-            user: search.user.clone(),
+            user: search.asker.user.clone(),
             within: self.timeout,
             is_repeat: false,
             trace: search.trace.clone(),
@@ -68,7 +68,7 @@ impl Searcher {
                 error = %ForLog(failure),
                 "a partner's answer is missing from a search"
             );
-            self.outbound.sign_in_link(&partner.id, search.user.as_ref(), failure)
+            self.outbound.sign_in_link(&partner.id, search.asker.user.as_ref(), failure)
         });
         PartnerAnswer { partner, result, excerpts, unmapped, link, elapsed: start.elapsed() }
     }

@@ -36,10 +36,10 @@ use self::gathered::GatheredAnswers;
 use crate::pinned::{PinnedContract, PinnedFailure};
 use crate::reference::ReferenceSealer;
 use intent_gateway_domain::clock::Clock;
-use intent_gateway_domain::id::UserId;
 use intent_gateway_domain::ports::{Contracts, Journal, PartnerDirectory};
 use intent_gateway_domain::telemetry;
 use intent_gateway_domain::trace::Trace;
+use intent_gateway_domain::user::{Asker, Orchestrator};
 use intent_gateway_outbound::Outbound;
 
 /// Runs searches over the ports.
@@ -62,14 +62,17 @@ pub struct Searcher {
     pub open_rankings: OpenRankings,
 }
 
+/// Who searches where nobody has asked, as in a go-live test. No issuer has this name, so no token does.
+const PLATFORM: &str = "the platform itself";
+
 /// What is searched, and for whom.
 #[derive(Clone, Debug)]
 pub struct SearchRequest<'a> {
     pub intent: &'a str,
     /// The orchestrator's body, JSON text.
     pub body: &'a str,
-    /// The user, to whom the references of the options are bound.
-    pub user: Option<&'a UserId>,
+    /// Who asks and for whom, to whom the references of the options are bound.
+    pub asker: &'a Asker,
     /// Used when the body brings no `request_id`.
     pub fallback_request_id: String,
     /// What the calls to partners belong to.
@@ -77,7 +80,7 @@ pub struct SearchRequest<'a> {
 }
 
 impl Searcher {
-    /// Runs one search for nobody in particular. `fallback_request_id` is used when the body brings none.
+    /// Runs one search of the platform's own. Nobody can book by its references. `fallback_request_id` is used when the body brings none.
     ///
     /// # Errors
     /// As [`search_for`](Self::search_for).
@@ -87,7 +90,8 @@ impl Searcher {
         body: &str,
         fallback_request_id: String,
     ) -> Result<SearchOutcome, PinnedFailure<SearchError>> {
-        self.search_for(SearchRequest { intent, body, user: None, fallback_request_id, trace: None }).await
+        let asker = Asker::new(Orchestrator::new(PLATFORM, PLATFORM), None);
+        self.search_for(SearchRequest { intent, body, asker: &asker, fallback_request_id, trace: None }).await
     }
 
     /// Runs one search.

@@ -10,12 +10,13 @@ use super::{SearchError, SearchRequest, Searcher};
 use crate::pinned::PinnedContract;
 use intent_gateway_domain::contract::{CallContext, Descriptor, PreparedRequest, Refusal, Violation};
 use intent_gateway_domain::error::ContractFault;
-use intent_gateway_domain::id::{IntentId, UserId};
+use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::{LeftOut, Selection};
 use intent_gateway_domain::telemetry::{self, Stage};
 use intent_gateway_domain::trace::Trace;
+use intent_gateway_domain::user::Asker;
 use intent_gateway_outbound::PreparedArguments;
 
 /// A search whose request has passed.
@@ -28,7 +29,7 @@ pub(super) struct PreparedSearch {
     pub(super) left_out_more: usize,
     pub(super) outgoing: Arc<PreparedArguments>,
     pub(super) tool: Arc<str>,
-    pub(super) user: Option<UserId>,
+    pub(super) asker: Asker,
     pub(super) trace: Option<Arc<Trace>>,
 }
 
@@ -45,7 +46,7 @@ impl Searcher {
         contract: &PinnedContract,
         request: SearchRequest<'_>,
     ) -> Result<(PreparedSearch, Vec<Arc<Partner>>), SearchError> {
-        let SearchRequest { intent, body, user, fallback_request_id, trace } = request;
+        let SearchRequest { intent, body, asker, fallback_request_id, trace } = request;
         let descriptor = contract.descriptor();
         let start = Instant::now();
         let now = self.clock.now();
@@ -63,7 +64,6 @@ impl Searcher {
             SearchError::Contract(ContractFault::InvalidOutput("a descriptor without its search tool".to_owned()))
         })?;
         let (outgoing, tool) = (Arc::new(PreparedArguments::new(arguments.get(), tool)), Arc::from(tool.name.as_str()));
-        let user = user.cloned();
         let prepared = PreparedSearch {
             context,
             arguments,
@@ -72,7 +72,7 @@ impl Searcher {
             left_out_more,
             outgoing,
             tool,
-            user,
+            asker: asker.clone(),
             trace,
             contract: contract.clone(),
         };

@@ -7,7 +7,7 @@ use super::gathered::{GatheredAnswers, RankedOrigin};
 use super::outcome::empty_code;
 use super::prepare::PreparedSearch;
 use super::{PartnerOutcome, RankedChoice, SearchError, SearchOutcome, Searcher};
-use crate::reference::{OptionReference, UserMark};
+use crate::reference::{AskerMark, OptionReference};
 use intent_gateway_domain::contract::{Evaluation, Payload};
 use intent_gateway_domain::receipt::{self, Receipt, ReceiptDrop, ReceiptPayload, ReceiptScore};
 use intent_gateway_domain::telemetry::{self, Stage};
@@ -46,8 +46,8 @@ impl Searcher {
         if is_complete {
             self.record(context, descriptor, gathered, &notes, &dropped);
         }
-        let user = search.user.as_ref().map(UserMark::of);
-        let choice = |ranked| self.choice(search, ranked, receipt, user.as_ref());
+        let asker = AskerMark::of(&search.asker);
+        let choice = |ranked| self.choice(search, ranked, receipt, &asker);
         let options: Vec<RankedChoice> = gathered.ranked(ranked).map(choice).collect();
         let left_out =
             search.left_out.iter().map(|(partner, reason)| PartnerOutcome::left_out(partner.clone(), *reason));
@@ -74,7 +74,7 @@ impl Searcher {
         search: &PreparedSearch,
         RankedOrigin { ranked, answer, option }: RankedOrigin<'_>,
         receipt: Option<&str>,
-        user: Option<&UserMark>,
+        asker: &AskerMark,
     ) -> RankedChoice {
         let (now, payload) = (search.context.now, answer.result.as_ref().ok());
         let token = payload.and_then(|payload| payload.token.as_ref());
@@ -87,7 +87,7 @@ impl Searcher {
             option_id: ranked.id.clone(),
             number: ranked.number,
             receipt: receipt.map(str::to_owned),
-            user: user.cloned(),
+            asker: Some(asker.clone()),
             result_token: token.map(|token| token.result_token.clone()),
             expires_at_ms: bookable_until,
         });

@@ -15,7 +15,7 @@ use intent_gateway_testing::contract::{ContractCall, ScriptedContract, platform}
 use intent_gateway_testing::directory::partner;
 use serde_json::{Value, json};
 
-use crate::support::{Deviation, INTENT, NOW_MS, World, ids, sealer, things};
+use crate::support::{Deviation, INTENT, NOW_MS, World, ids, request, sealer, things};
 
 #[test]
 fn partners_are_merged_and_each_has_its_outcome() {
@@ -127,7 +127,7 @@ fn a_reference_carries_what_a_booking_needs() {
         assert_eq!(reference.partner, choice.partner.id.as_str());
         assert_eq!((reference.contract, &*reference.request_id), (outcome.contract.0.digest(), "made-up"));
         assert_eq!((reference.receipt.as_ref(), reference.number), (outcome.receipt.as_ref(), choice.ranked.number));
-        assert_eq!(reference.user, None);
+        assert!(reference.asker.is_some());
         assert_eq!(reference.result_token.is_some(), choice.ranked.id != "bare");
         let (minutes, bookable) = match &*choice.ranked.id {
             "new" => (10, true),
@@ -144,7 +144,7 @@ fn a_reference_carries_what_a_booking_needs() {
 fn what_commits_to_nothing_can_be_booked_and_is_noted_against_the_partner() {
     let world = World::of(&[("alpha", Ok(json!([{"id": "bare"}])))]);
     let searcher = world.searcher();
-    let outcome = block_on(searcher.search(INTENT, "{}", "made-up".into())).expect("searched");
+    let outcome = block_on(searcher.search_for(request())).expect("searched");
     assert_eq!(world.journal.found(), [(Severity::Note, "NO_COMMITMENT".to_owned())]);
     let PartnerStatus::Answered { notes, .. } = &outcome.partners[0].status else { panic!("{outcome:?}") };
     assert!(notes[0].message.contains("15 minutes"), "{}", notes[0].message);

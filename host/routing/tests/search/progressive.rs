@@ -12,13 +12,12 @@ use intent_gateway_domain::ports::PartnerDirectory as _;
 use intent_gateway_routing::reference::{OptionReference, Reference};
 use intent_gateway_routing::replay::replay;
 use intent_gateway_routing::search::{
-    NO_PARTNER_ANSWERED, RANKINGS_MAX, RankedChoice, SearchError, SearchOutcome, SearchRequest, Searcher, Snapshot,
-    Snapshots,
+    NO_PARTNER_ANSWERED, RANKINGS_MAX, RankedChoice, SearchError, SearchOutcome, Searcher, Snapshot, Snapshots,
 };
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::support::{Deviation, INTENT, World, ids, sealer, things};
+use crate::support::{Deviation, World, ids, request, sealer, things};
 use intent_gateway_domain::clock::Clock as _;
 
 /// A search whose partners are all held back until the test releases them.
@@ -32,15 +31,8 @@ impl Progress {
     fn of(world: World) -> Self {
         let partners = world.directory.all();
         partners.iter().for_each(|partner| world.partners.hold(partner.id.as_str()));
-        let request = SearchRequest {
-            intent: INTENT,
-            body: "{}",
-            user: None,
-            fallback_request_id: "made-up".to_owned(),
-            trace: None,
-        };
         let searcher = Arc::new(world.searcher());
-        let snapshots = block_on(searcher.clone().search_progressively(request, world.clock.clone()));
+        let snapshots = block_on(searcher.clone().search_progressively(request(), world.clock.clone()));
         Self { snapshots: snapshots.expect("begun"), world, searcher }
     }
 

@@ -10,7 +10,7 @@ use intent_gateway_domain::secret::Secret;
 use intent_gateway_outbound::Outbound;
 use intent_gateway_routing::calling::{CallRequest, Caller, KeyedWrites};
 use intent_gateway_routing::reference::ReferenceSealer;
-use intent_gateway_routing::search::{OpenRankings, SearchError, SearchOutcome, Searcher};
+use intent_gateway_routing::search::{OpenRankings, SearchError, SearchOutcome, SearchRequest, Searcher};
 use intent_gateway_testing::catalogue::Catalogue;
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract::{
@@ -21,6 +21,7 @@ use intent_gateway_testing::entropy::vault;
 use intent_gateway_testing::journal::MemoryJournal;
 use intent_gateway_testing::partners::ScriptedPartners;
 use intent_gateway_testing::store::MemoryStore;
+use intent_gateway_testing::users::UNNAMED;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
@@ -114,6 +115,12 @@ pub(crate) struct World {
     pub(crate) clock: Arc<TestClock>,
 }
 
+/// A search of an orchestrator that names nobody.
+pub(crate) fn request() -> SearchRequest<'static> {
+    let fallback_request_id = "made-up".to_owned();
+    SearchRequest { intent: INTENT, body: "{}", asker: &UNNAMED, fallback_request_id, trace: None }
+}
+
 impl World {
     /// Partners and what each of them answers.
     pub(crate) fn of(answers: &[(&str, Answer)]) -> Self {
@@ -153,7 +160,8 @@ impl World {
     }
 
     pub(crate) fn search(&self, body: &Value) -> Result<SearchOutcome, SearchError> {
-        let outcome = block_on(self.searcher().search(INTENT, &body.to_string(), "made-up".into()));
+        let body = body.to_string();
+        let outcome = block_on(self.searcher().search_for(SearchRequest { body: &body, ..request() }));
         outcome.map_err(|failed| failed.error)
     }
 
@@ -171,7 +179,7 @@ impl World {
             tool: BOOK,
             reference,
             arguments: "{}",
-            user: None,
+            asker: &UNNAMED,
             fallback_request_id: "made-up",
             trace: None,
             listener: None,

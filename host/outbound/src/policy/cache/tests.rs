@@ -114,7 +114,7 @@ fn tool(role: ToolRole, cache_seconds: Option<u32>) -> Tool {
 
 fn question_of(tool: &Tool, partner: &str, intent: &str, arguments: &str, user: Option<&str>) -> Option<Question> {
     let partner = PartnerId::parse(partner).expect("well formed");
-    let user = user.map(|user| UserId::parse(user).expect("well formed"));
+    let user = user.map(intent_gateway_testing::users::user);
     Question::of(&partner, intent, tool, Arguments::read(arguments).ok()?.digest(), user.as_ref())
 }
 

@@ -1,9 +1,11 @@
 use proptest::prelude::*;
 
 use super::*;
+use intent_gateway_domain::user::{Orchestrator, Pseudonym};
 use intent_gateway_domain::vault::Sealed;
 use intent_gateway_testing::contract as test_support;
 use intent_gateway_testing::contract::{descriptor, platform, row};
+use intent_gateway_testing::users::{UNNAMED, asker};
 
 const START: Timestamp = Timestamp::from_ms(1_000_000_000);
 const CALL_MS: u64 = 30_000 + SETTLING_MS;
@@ -20,7 +22,7 @@ fn tool(name: &str, role: ToolRole, key: Option<&str>) -> Tool {
 
 fn read(arguments: &str) -> Result<Option<KeyedWrite>, KeyError> {
     let create = tool("create_thing", ToolRole::Create, Some("request_id"));
-    KeyedWrite::read(&partner("one"), "a.b", &create, arguments, None)
+    KeyedWrite::read(&partner("one"), "a.b", &create, arguments, &UNNAMED)
 }
 
 fn write(arguments: &str) -> KeyedWrite {
@@ -38,7 +40,8 @@ fn answer() -> SealedAnswer {
 #[test]
 fn which_calls_have_a_key() {
     let read = |role, key, arguments| {
-        KeyedWrite::read(&partner("one"), "a.b", &tool("some_tool", role, key), arguments, None).expect("well formed")
+        KeyedWrite::read(&partner("one"), "a.b", &tool("some_tool", role, key), arguments, &UNNAMED)
+            .expect("well formed")
     };
     for role in [ToolRole::Create, ToolRole::Modify, ToolRole::Cancel, ToolRole::Rate, ToolRole::Utility] {
         assert!(read(role, Some("k"), r#"{"k":"1"}"#).is_some(), "{role:?}");
@@ -66,24 +69,26 @@ fn which_keys_are_taken() {
 }
 
 #[test]
-fn a_key_belongs_to_one_partner_intent_tool_and_user() {
-    let (create, other) =
+fn a_key_belongs_to_one_partner_intent_tool_orchestrator_and_user() {
+    let (create, cancel) =
         (tool("create_thing", ToolRole::Create, Some("k")), tool("cancel_thing", ToolRole::Cancel, Some("k")));
-    let (ann, bob) = (UserId::parse("ann").expect("well formed"), UserId::parse("bob").expect("well formed"));
+    let (ann, bob) = (asker("ann"), asker("bob"));
+    let other = Asker::new(Orchestrator::new("test-issuer", "another"), Some(&Pseudonym::parse("ann").expect("sound")));
     let id = |name, intent, tool: &Tool, user| {
         let write = KeyedWrite::read(&partner(name), intent, tool, r#"{"k":"1"}"#, user);
         write.expect("well formed").expect("a key").id()
     };
     let ids = [
-        id("one", "a.b", &create, None),
-        id("two", "a.b", &create, None),
-        id("one", "a.c", &create, None),
-        id("one", "a.b", &other, None),
-        id("one", "a.b", &create, Some(&ann)),
-        id("one", "a.b", &create, Some(&bob)),
+        id("one", "a.b", &create, &UNNAMED),
+        id("two", "a.b", &create, &UNNAMED),
+        id("one", "a.c", &create, &UNNAMED),
+        id("one", "a.b", &cancel, &UNNAMED),
+        id("one", "a.b", &create, &ann),
+        id("one", "a.b", &create, &bob),
+        id("one", "a.b", &create, &other),
     ];
     assert_eq!(ids.iter().collect::<std::collections::BTreeSet<_>>().len(), ids.len());
-    assert_eq!(id("one", "a.b", &create, Some(&ann)), ids[4]);
+    assert_eq!(id("one", "a.b", &create, &ann), ids[4]);
 }
 
 #[test]

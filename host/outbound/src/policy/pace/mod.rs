@@ -24,7 +24,8 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Tool, ToolRole};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::expiring_map::{ExpiringMap, Full};
-use intent_gateway_domain::id::{PartnerId, UserId};
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::user::User;
 
 /// Searches of one user at one partner per second.
 pub(crate) const SEARCHES_PER_SECOND: u32 = 1;
@@ -51,7 +52,7 @@ pub struct PacedCall<'a> {
     pub intent: &'a str,
     pub tool: &'a Tool,
     /// For whom; absent where no user is named.
-    pub user: Option<&'a UserId>,
+    pub user: Option<&'a User>,
     /// Whether it repeats a call that was admitted before.
     pub is_repeat: bool,
 }
@@ -209,7 +210,7 @@ fn partner_rate(call: &PacedCall<'_>) -> Option<(Digest, Limit)> {
 
 /// The limit of the user for tools of this role, where there is one.
 fn user_rate(call: &PacedCall<'_>) -> Option<(Digest, Limit)> {
-    let user = call.user.filter(|_| !call.is_repeat)?.as_str();
+    let user = call.user.filter(|_| !call.is_repeat)?.key();
     let partner = call.partner.as_str();
     match call.tool.role {
         ToolRole::Search => {

@@ -2,15 +2,12 @@ use proptest::prelude::*;
 
 use super::*;
 use intent_gateway_testing::contract as test_support;
+use intent_gateway_testing::users::user;
 
 const START: Timestamp = Timestamp::from_ms(1_000_000);
 
 fn partner(name: &str) -> PartnerId {
     PartnerId::parse(name).expect("well formed")
-}
-
-fn user(name: &str) -> UserId {
-    UserId::parse(name).expect("well formed")
 }
 
 fn tool(role: ToolRole, rate_per_minute: u32) -> Tool {
@@ -31,7 +28,7 @@ fn admit(pace: &Pace, call: &PacedCall<'_>, now: Timestamp) -> Decision {
 }
 
 /// A call for one user or none at one partner, in the same intent.
-fn call<'a>(partner: &'a PartnerId, tool: &'a Tool, user: Option<&'a UserId>) -> PacedCall<'a> {
+fn call<'a>(partner: &'a PartnerId, tool: &'a Tool, user: Option<&'a User>) -> PacedCall<'a> {
     PacedCall { partner, intent: "test.find_things", tool, user, is_repeat: false }
 }
 

@@ -11,7 +11,8 @@ use super::super::key_of;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::expiring_map::{Expires, ExpiringMap};
-use intent_gateway_domain::id::{PartnerId, UserId};
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::user::Asker;
 
 /// Time between the beginnings of two calls for one order, milliseconds.
 pub const BETWEEN_CALLS_MS: u64 = 5_000;
@@ -57,7 +58,7 @@ struct Order<T> {
 
 struct Last<T> {
     answer: Arc<T>,
-    user: Option<UserId>,
+    asker: Asker,
     at: Timestamp,
     bytes: usize,
 }
@@ -68,7 +69,7 @@ struct Last<T> {
 pub struct TrackPermit<T> {
     tracker: Tracker<T>,
     order: Digest,
-    user: Option<UserId>,
+    asker: Asker,
 }
 
 impl<T> Default for Tracker<T> {
@@ -91,8 +92,8 @@ impl<T> fmt::Debug for TrackPermit<T> {
 }
 
 impl<T> Tracker<T> {
-    /// What to do for a user who asks about an order at a partner.
-    pub fn ask(&self, partner: &PartnerId, booking: &str, user: Option<&UserId>, now: Timestamp) -> TrackDecision<T> {
+    /// What to do for whoever asks about an order at a partner.
+    pub fn ask(&self, partner: &PartnerId, booking: &str, asker: &Asker, now: Timestamp) -> TrackDecision<T> {
         let order = key_of(&[partner.as_str(), booking]);
         let mut orders = self.orders();
         if let Err(full) = orders.room_for(&order, now) {
@@ -102,7 +103,7 @@ impl<T> Tracker<T> {
             // After a clock was set back, what lies ahead is long past.
             let since_ms = if now < state.called_at { BETWEEN_CALLS_MS } else { now.ms_since(state.called_at) };
             if state.under_way || since_ms < BETWEEN_CALLS_MS {
-                return match state.last.as_ref().filter(|last| last.serves(user, now)) {
+                return match state.last.as_ref().filter(|last| last.serves(asker, now)) {
                     Some(last) => TrackDecision::Serve(Arc::clone(&last.answer)),
                     None if state.under_way => TrackDecision::Wait(ASK_AGAIN_MS),
                     None => TrackDecision::Wait(BETWEEN_CALLS_MS - since_ms),
@@ -112,7 +113,7 @@ impl<T> Tracker<T> {
         let new = || Order { called_at: now, under_way: true, last: None };
         orders.change_or_insert(order, now, new, |state| (state.called_at, state.under_way) = (now, true));
         drop(orders);
-        TrackDecision::Call(TrackPermit { tracker: self.clone(), order, user: user.cloned() })
+        TrackDecision::Call(TrackPermit { tracker: self.clone(), order, asker: asker.clone() })
     }
 
     /// States are whole after every step, so one that a panic interrupted can be used.
@@ -127,7 +128,7 @@ impl<T> TrackPermit<T> {
         let mut orders = self.tracker.orders();
         orders.change(&self.order, |state| state.last = None);
         if orders.bytes().saturating_add(bytes) <= ANSWERS_MAX_BYTES {
-            let last = Last { answer, user: self.user.clone(), at: now, bytes };
+            let last = Last { answer, asker: self.asker.clone(), at: now, bytes };
             orders.change(&self.order, |state| state.last = Some(last));
         }
     }
@@ -140,8 +141,8 @@ impl<T> Drop for TrackPermit<T> {
 }
 
 impl<T> Last<T> {
-    fn serves(&self, user: Option<&UserId>, now: Timestamp) -> bool {
-        self.user.as_ref() == user && self.at <= now && now.ms_since(self.at) < SERVED_MAX_AGE_MS
+    fn serves(&self, asker: &Asker, now: Timestamp) -> bool {
+        self.asker == *asker && self.at <= now && now.ms_since(self.at) < SERVED_MAX_AGE_MS
     }
 }
 
@@ -164,6 +165,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use intent_gateway_testing::users::{UNNAMED, asker};
 
     const START: Timestamp = Timestamp::from_ms(1_000_000);
 
@@ -171,12 +173,12 @@ mod tests {
         PartnerId::parse("one").expect("well formed")
     }
 
-    fn ann() -> UserId {
-        UserId::parse("ann").expect("well formed")
+    fn ann() -> Asker {
+        asker("ann")
     }
 
     fn ask(tracker: &Tracker<u64>, booking: &str, at_ms: u64) -> TrackDecision<u64> {
-        tracker.ask(&partner(), booking, Some(&ann()), START.plus_ms(at_ms))
+        tracker.ask(&partner(), booking, &ann(), START.plus_ms(at_ms))
     }
 
     fn permit(track: TrackDecision<u64>) -> TrackPermit<u64> {
@@ -219,11 +221,11 @@ mod tests {
     fn an_answer_is_its_users_alone_and_never_old() {
         let tracker = Tracker::default();
         permit(ask(&tracker, "b1", 0)).keep_answer(Arc::new(7), 1, START);
-        let bob = UserId::parse("bob").expect("well formed");
-        assert_eq!(waits(tracker.ask(&partner(), "b1", Some(&bob), START.plus_ms(1_000))), 4_000);
-        assert_eq!(waits(tracker.ask(&partner(), "b1", None, START.plus_ms(1_000))), 4_000);
+        let bob = asker("bob");
+        assert_eq!(waits(tracker.ask(&partner(), "b1", &bob, START.plus_ms(1_000))), 4_000);
+        assert_eq!(waits(tracker.ask(&partner(), "b1", &UNNAMED, START.plus_ms(1_000))), 4_000);
         let other = PartnerId::parse("other").expect("well formed");
-        assert!(matches!(tracker.ask(&other, "b1", Some(&ann()), START), TrackDecision::Call(_)));
+        assert!(matches!(tracker.ask(&other, "b1", &ann(), START), TrackDecision::Call(_)));
         let _under_way = permit(ask(&tracker, "b1", SERVED_MAX_AGE_MS));
         assert_eq!(waits(ask(&tracker, "b1", SERVED_MAX_AGE_MS)), ASK_AGAIN_MS);
     }
@@ -239,7 +241,7 @@ mod tests {
         drop(slow);
         drop(permit(ask(&tracker, "b1", 20_000)));
         // A clock that was set back holds nobody.
-        assert!(matches!(tracker.ask(&partner(), "b1", None, Timestamp::from_ms(5)), TrackDecision::Call(_)));
+        assert!(matches!(tracker.ask(&partner(), "b1", &UNNAMED, Timestamp::from_ms(5)), TrackDecision::Call(_)));
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod unrouted;
 use std::sync::Arc;
 
 use crate::calling::{CallError, CallOutcome, CallRequest, Caller, KeyedWrites, forget_attempts};
-use crate::reference::{OptionReference, Reference, ReferenceSealer, UserMark};
+use crate::reference::{AskerMark, OptionReference, Reference, ReferenceSealer};
 use crate::search::OpenRankings;
 use futures_executor::block_on;
 use intent_gateway_domain::clock::Clock as _;
@@ -18,12 +18,13 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::endpoint::UnmappedItem;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::findings::{Severity, Source};
-use intent_gateway_domain::id::{IntentId, PartnerId, UserId};
+use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
 use intent_gateway_domain::ports::{Contract as _, Journal as _, ToolAnswer};
 use intent_gateway_domain::receipt::{Receipt, ReceiptCandidate, ReceiptPayload, ReceiptScore};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::store::{Change, Store as _, Versioned};
+use intent_gateway_domain::user::Asker;
 use intent_gateway_outbound::Outbound;
 use intent_gateway_outbound::policy::idempotency::KeyedWrite;
 use intent_gateway_outbound::policy::pace::track::Tracker;
@@ -37,6 +38,7 @@ use intent_gateway_testing::entropy::vault;
 use intent_gateway_testing::journal::MemoryJournal;
 use intent_gateway_testing::partners::{Reply, ScriptedPartners};
 use intent_gateway_testing::store::MemoryStore;
+use intent_gateway_testing::users::{UNNAMED, asker};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -139,10 +141,6 @@ fn sealer() -> ReferenceSealer {
     ReferenceSealer::new(&Secret::new("test key"))
 }
 
-fn user() -> UserId {
-    UserId::parse("user-1").expect("sound")
-}
-
 impl World {
     /// One in which nothing is waited for.
     fn new() -> Self {
@@ -187,26 +185,26 @@ impl World {
             option_id: "thing-1".to_owned(),
             number: 2,
             receipt: Some("rank_1".to_owned()),
-            user: Some(UserMark::of(&user())),
+            asker: Some(AskerMark::of(&asker("user-1"))),
             result_token: Some("token".to_owned()),
             expires_at_ms: START.plus_ms(1),
         }
     }
 
     fn call(&self, tool: &str, reference: &str, arguments: &Value) -> Result<CallOutcome, CallError> {
-        self.call_as(Some(&user()), INTENT, tool, reference, arguments)
+        self.call_as(&asker("user-1"), INTENT, tool, reference, arguments)
     }
 
     fn call_as(
         &self,
-        user: Option<&UserId>,
+        asker: &Asker,
         intent: &str,
         tool: &str,
         reference: &str,
         arguments: &Value,
     ) -> Result<CallOutcome, CallError> {
         let arguments = arguments.to_string();
-        let request = CallRequest { intent, arguments: &arguments, user, ..request(tool, reference) };
+        let request = CallRequest { intent, arguments: &arguments, asker, ..request(tool, reference) };
         block_on(self.caller.call(request)).map_err(|failed| failed.error)
     }
 
@@ -242,7 +240,7 @@ fn request<'a>(tool: &'a str, reference: &'a str) -> CallRequest<'a> {
         tool,
         reference,
         arguments: "{}",
-        user: None,
+        asker: &UNNAMED,
         fallback_request_id: "made-up",
         trace: None,
         listener: None,
@@ -262,7 +260,10 @@ fn a_call_goes_to_the_partner_of_its_reference_and_gives_one_in_turn() {
     assert_eq!(world.quoted(), [Some(r#"{"number":2}"#.to_owned())]);
     let Ok(Reference::Booking(booking)) = sealer().open(&called.reference.expect("one")) else { panic!("no booking") };
     assert_eq!((&*booking.booking_id, booking.member.as_deref()), ("BK-1", Some("booking_id")));
-    assert_eq!((booking.user, booking.option), (Some(UserMark::of(&user())), Some(("rank_1".to_owned(), 2))));
+    assert_eq!(
+        (booking.asker, booking.option),
+        (Some(AskerMark::of(&asker("user-1"))), Some(("rank_1".to_owned(), 2)))
+    );
 }
 
 #[test]
@@ -280,19 +281,18 @@ fn what_a_reference_does_not_open_reaches_no_partner() {
     assert_eq!(book("opt_x.y"), CallError::InvalidReference);
     assert_eq!(book(&ReferenceSealer::new(&Secret::new("other")).seal(&good)), CallError::InvalidReference);
     assert_eq!(book(&seal(&|reference| reference.intent = "test.other".to_owned())), CallError::InvalidReference);
-    assert_eq!(book(&seal(&|reference| reference.user = None)), CallError::InvalidReference);
+    assert_eq!(book(&seal(&|reference| reference.asker = None)), CallError::InvalidReference);
     assert_eq!(
         book(&seal(&|reference| reference.expires_at_ms = START)),
         CallError::Expired(Some("THING_GONE".into()))
     );
     let nobody = book(&seal(&|reference| reference.partner = "gamma".to_owned()));
     assert!(matches!(nobody, CallError::PartnerGone(_)), "{nobody:?}");
-    let stranger = UserId::parse("user-2").expect("sound");
-    for user in [None, Some(&stranger)] {
-        let refused = code(world.call_as(user, INTENT, BOOK, &sound, &json!({})));
+    for stranger in [&UNNAMED, &asker("user-2")] {
+        let refused = code(world.call_as(stranger, INTENT, BOOK, &sound, &json!({})));
         assert_eq!(refused, CallError::InvalidReference);
     }
-    let unknown = code(world.call_as(Some(&user()), "test.other", BOOK, &sound, &json!({})));
+    let unknown = code(world.call_as(&asker("user-1"), "test.other", BOOK, &sound, &json!({})));
     assert_eq!(unknown, CallError::InvalidIntent("test.other".to_owned()));
     for tool in ["search_things", "fly"] {
         assert_eq!(code(world.call(tool, &sound, &json!({}))), CallError::UnknownTool(tool.to_owned()));

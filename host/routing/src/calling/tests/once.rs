@@ -2,7 +2,10 @@
 
 use super::*;
 use intent_gateway_domain::error::NotCalled;
-use intent_gateway_outbound::policy::idempotency::KEPT_MS;
+use intent_gateway_domain::store::{Record as _, load};
+use intent_gateway_domain::user::Pseudonym;
+use intent_gateway_outbound::policy::idempotency::{Attempt, KEPT_MS, SealedAnswer, State};
+use intent_gateway_testing::users::orchestrator;
 
 /// Books under a key.
 fn book(world: &World, key: &str, note: &str) -> Result<CallOutcome, CallError> {
@@ -93,7 +96,7 @@ fn an_attempt_of_another_process_is_waited_for_and_then_made_again() {
         let contract = with_booking_tools();
         let arguments = json!({"note": "a", "request_id": "k-1", "thing_id": "thing-1"}).to_string();
         let (tool, partner) = (contract.tool(KEYED).expect("there"), PartnerId::parse("alpha").expect("sound"));
-        KeyedWrite::read(&partner, INTENT, tool, &arguments, Some(&user())).expect("sound").expect("a key")
+        KeyedWrite::read(&partner, INTENT, tool, &arguments, &asker("user-1")).expect("sound").expect("a key")
     };
     let mut change = Change::default();
     change.put(&Versioned::new(write.begin(None, START)));
@@ -110,6 +113,39 @@ fn an_attempt_of_another_process_is_waited_for_and_then_made_again() {
     let arguments = json!({"request_id": "k-1", "note": "a"});
     payload(world.call(KEYED, &sealer().seal(&reference), &arguments));
     assert_eq!(world.was_called(), 1);
+}
+
+#[test]
+fn a_write_of_a_pseudonym_alone_belongs_to_one_orchestrators_user() {
+    let world = World::new();
+    payload(book(&world, "k-1", "a"));
+    // As it was kept while users were told apart by their pseudonyms alone.
+    let name = Pseudonym::parse("user-1").expect("sound");
+    let heir = Asker::new(orchestrator().with_unassigned(), Some(&name));
+    let contract = with_booking_tools();
+    let (tool, alpha) = (contract.tool(KEYED).expect("there"), PartnerId::parse("alpha").expect("sound"));
+    let arguments = json!({"note": "a", "request_id": "k-1", "thing_id": "thing-1"}).to_string();
+    let write = KeyedWrite::read(&alpha, INTENT, tool, &arguments, &heir).expect("sound").expect("a key");
+    let now = block_on(load::<Attempt>(&*world.store, &write.id().to_string())).expect("read").expect("kept");
+    let mut before = now.value.clone();
+    before.id = write.former_id().expect("one");
+    let State::Done(sealed) = &before.state else { panic!("not done") };
+    let answer = vault().open(&now.value.key(), &sealed.0).expect("opens");
+    let sealed = SealedAnswer(vault().seal(&before.key(), &answer).expect("entropy"));
+    let mut change = Change::default();
+    change.delete(&now);
+    change.put(&Versioned::new(before.succeed(sealed)));
+    block_on(world.store.commit(change)).expect("kept");
+
+    world.answers(json!({"booking_id": "BK-2"}));
+    let arguments = json!({"request_id": "k-1", "note": "a"});
+    let reference = sealer().seal(&world.reference());
+    let repeated = payload(world.call_as(&heir, INTENT, KEYED, &reference, &arguments));
+    assert_eq!(repeated["booking_id"], "BK-1", "what was acknowledged stays");
+    let another = json!({"request_id": "k-1", "note": "b"});
+    assert_eq!(world.call_as(&heir, INTENT, KEYED, &reference, &another).err(), Some(CallError::KeyUsed));
+    let own = payload(book(&world, "k-1", "b"));
+    assert_eq!(own["booking_id"], "BK-2", "nobody else has made it");
 }
 
 #[test]

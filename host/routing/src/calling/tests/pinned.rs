@@ -53,7 +53,7 @@ fn whether_a_failure_passes_is_asked_of_the_contract_that_was_called_under() {
         tool: TRACK.to_owned(),
         reference,
         arguments: "{}".to_owned(),
-        user: Some(user()),
+        asker: asker("user-1"),
         fallback_request_id: "made-up".to_owned(),
         trace: None,
     };
@@ -78,8 +78,8 @@ fn a_failure_names_the_contract_that_it_was_judged_under() {
         catalogue.activate(next.clone());
         platform("THING_GONE").into()
     });
-    let user = user();
-    let request = CallRequest { user: Some(&user), ..request(BOOK, &reference) };
+    let user = asker("user-1");
+    let request = CallRequest { asker: &user, ..request(BOOK, &reference) };
     let failed = block_on(world.caller.call(request)).expect_err("gone");
     assert_eq!(
         failed.descriptor().and_then(|descriptor| descriptor.error("THING_GONE")).expect("listed").http_status,

@@ -25,7 +25,7 @@ impl World {
 #[test]
 fn words_are_scanned_as_answers_are_and_the_token_is_kept_back() {
     let world = World::still();
-    let (reference, user, heard) = (world.book(), user(), RecordedProgress::default());
+    let (reference, user, heard) = (world.book(), asker("user-1"), RecordedProgress::default());
     let hear = |params: &str| heard.hear(params);
     let deep = format!(r#"{{"progressToken":1,"deep":{}{}}}"#, "[".repeat(100), "]".repeat(100));
     world.talks(&[
@@ -34,7 +34,7 @@ fn words_are_scanned_as_answers_are_and_the_token_is_kept_back() {
         r#"{"progressToken":1,"kickback_amount":2}"#.to_owned(),
         deep,
     ]);
-    let request = CallRequest { user: Some(&user), listener: Some(Listener::new(&hear)), ..request(TRACK, &reference) };
+    let request = CallRequest { asker: &user, listener: Some(Listener::new(&hear)), ..request(TRACK, &reference) };
     let mut call = pin!(world.caller.call(request));
     assert!(call.as_mut().poll(&mut Context::from_waker(noop_waker_ref())).is_pending());
     assert_eq!(heard.messages(), [r#"{"progress":0.10}"#]);
@@ -44,14 +44,14 @@ fn words_are_scanned_as_answers_are_and_the_token_is_kept_back() {
 #[test]
 fn a_call_that_is_listened_to_gives_its_turn_back_in_time() {
     let world = World::still();
-    let (reference, user, heard) = (world.book(), user(), RecordedProgress::default());
+    let (reference, user, heard) = (world.book(), asker("user-1"), RecordedProgress::default());
     let hear = |params: &str| heard.hear(params);
     world.talks(&[]);
     let alpha = PartnerId::parse("alpha").expect("sound");
-    let request = CallRequest { user: Some(&user), listener: Some(Listener::new(&hear)), ..request(TRACK, &reference) };
+    let request = CallRequest { asker: &user, listener: Some(Listener::new(&hear)), ..request(TRACK, &reference) };
     let mut call = pin!(world.caller.call(request));
     let mut context = Context::from_waker(noop_waker_ref());
-    let others = || world.caller.tracker.ask(&alpha, "track_thing BK-1", Some(&user), world.clock.now());
+    let others = || world.caller.tracker.ask(&alpha, "track_thing BK-1", &user, world.clock.now());
     assert!(call.as_mut().poll(&mut context).is_pending());
     world.clock.advance(BETWEEN_CALLS_MS - 1);
     assert!(call.as_mut().poll(&mut context).is_pending());
@@ -64,10 +64,10 @@ fn a_call_that_is_listened_to_gives_its_turn_back_in_time() {
 #[test]
 fn what_may_be_followed_is_told_without_a_call() {
     let world = World::still();
-    let (reference, user) = (world.book(), user());
+    let (reference, user) = (world.book(), asker("user-1"));
     let before = world.was_called();
-    let may_for = |user: &UserId, tool, reference: &str| {
-        let request = CallRequest { user: Some(user), ..request(tool, reference) };
+    let may_for = |asker: &Asker, tool, reference: &str| {
+        let request = CallRequest { asker, ..request(tool, reference) };
         block_on(world.caller.may_follow(request)).map_err(|failed| failed.error)
     };
     let may = |tool, reference: &str| may_for(&user, tool, reference);
@@ -76,7 +76,7 @@ fn what_may_be_followed_is_told_without_a_call() {
     assert_eq!(may(TRACK, "bkg_x.y"), Err(CallError::InvalidReference));
     let expired = OptionReference { expires_at_ms: START, ..world.reference() };
     assert!(matches!(may(TRACK, &sealer().seal(&expired)), Err(CallError::Expired(_))));
-    let stranger = UserId::parse("stranger").expect("sound");
+    let stranger = asker("stranger");
     assert_eq!(may_for(&stranger, TRACK, &reference), Err(CallError::InvalidReference));
     assert_eq!(world.was_called(), before);
 }
