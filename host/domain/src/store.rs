@@ -44,11 +44,15 @@ pub enum Kind {
     Documents,
     /// What stands in them, sealed; one record a document. Key: the document's own.
     DocumentContents,
+    /// What users have ordered. Key: the order; names: see [`Order`](crate::order::Order); status: how far it is.
+    Orders,
+    /// The options that were ordered, as the searches returned them. Key: the order.
+    OrderedOptions,
 }
 
 impl Kind {
     /// All of them, in the order of a backup.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Accounts,
         Self::EmailCodes,
         Self::Credentials,
@@ -62,6 +66,8 @@ impl Kind {
         Self::Attempts,
         Self::Documents,
         Self::DocumentContents,
+        Self::Orders,
+        Self::OrderedOptions,
     ];
 
     /// Name of the table, and of the kind in a backup.
@@ -81,7 +87,15 @@ impl Kind {
             Self::Attempts => "attempts",
             Self::Documents => "documents",
             Self::DocumentContents => "document_contents",
+            Self::Orders => "orders",
+            Self::OrderedOptions => "ordered_options",
         }
+    }
+
+    /// Whether such records have names that they share.
+    #[must_use]
+    pub fn has_names(self) -> bool {
+        matches!(self, Self::Orders)
     }
 
     /// Whether a change of such a record concerns how requests are routed or reports are judged, so that every
@@ -105,6 +119,8 @@ pub struct Document {
     pub status: Option<String>,
     /// JSON text.
     pub body: String,
+    /// Names to add under which it can be found, with others of its kind. They go with the record. Empty in what is read.
+    pub names: Vec<String>,
 }
 
 impl fmt::Debug for Document {
@@ -130,7 +146,15 @@ pub trait Record: Serialize + DeserializeOwned {
     fn status(&self) -> Option<&'static str> {
         None
     }
+
+    /// Names that it shares with others of its kind, each at most [`NAME_MAX_BYTES`] long. One that it had before stays.
+    fn names(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
+
+/// Bytes of a name, at most.
+pub const NAME_MAX_BYTES: usize = 512;
 
 /// A record with the revision that it was read at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -224,6 +248,7 @@ impl Change {
             lookup: value.lookup(),
             status: value.status().map(str::to_owned),
             body,
+            names: value.names(),
         };
         self.writes.push(Write::Put(R::KIND, document));
     }
@@ -247,6 +272,16 @@ pub struct List<'a> {
     pub status: Option<&'a str>,
     /// Only those whose key is greater.
     pub after: Option<&'a str>,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// Which of the records of one name a list holds, by key in descending order.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'a> {
+    pub name: &'a str,
+    /// Only those whose key is less.
+    pub before: Option<&'a str>,
     /// At most so many.
     pub limit: u32,
 }
@@ -279,6 +314,9 @@ pub trait Store: Send + Sync {
 
     /// Records in order of their keys.
     fn list<'a>(&'a self, kind: Kind, list: List<'a>) -> BoxFuture<'a, Result<Vec<Document>, StoreError>>;
+
+    /// Records of one name, from the greatest key down.
+    fn named<'a>(&'a self, kind: Kind, named: Named<'a>) -> BoxFuture<'a, Result<Vec<Document>, StoreError>>;
 
     /// Carries out a change: whole, durably, and in force for every later read, or not at all.
     fn commit(&self, change: Change) -> BoxFuture<'_, Result<(), StoreError>>;
@@ -332,6 +370,14 @@ pub async fn lookup<R: Record>(store: &dyn Store, lookup: &str) -> Result<Option
 /// As [`load`].
 pub async fn page<R: Record>(store: &dyn Store, list: List<'_>) -> Result<Vec<Versioned<R>>, StoreError> {
     store.list(R::KIND, list).await?.into_iter().map(parse).collect()
+}
+
+/// Reads records of one name.
+///
+/// # Errors
+/// As [`load`].
+pub async fn named<R: Record>(store: &dyn Store, named: Named<'_>) -> Result<Vec<Versioned<R>>, StoreError> {
+    store.named(R::KIND, named).await?.into_iter().map(parse).collect()
 }
 
 /// Records read at once by [`all`].

@@ -237,7 +237,7 @@ pub fn padded(key: [u8; 32]) -> hmac::digest::Key<Hmac<Sha256>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::sync::atomic::{AtomicU8, Ordering};
 
     use super::*;
@@ -253,7 +253,7 @@ mod tests {
         }
     }
 
-    fn vault(current: &str, previous: &[&str]) -> Vault {
+    pub(crate) fn vault(current: &str, previous: &[&str]) -> Vault {
         let previous: Vec<Secret> = previous.iter().map(|key| Secret::new(*key)).collect();
         Vault::new(&Secret::new(current), &previous, Arc::new(Counting::default()))
     }

@@ -149,7 +149,7 @@ macro_rules! records {
 }
 
 /// All tables, in the order of the file.
-pub(crate) const TABLES: [Table; 21] = [
+pub(crate) const TABLES: [Table; 24] = [
     records!("accounts"),
     records!("email_codes"),
     records!("credentials"),
@@ -163,6 +163,14 @@ pub(crate) const TABLES: [Table; 21] = [
     records!("attempts"),
     records!("documents"),
     Table { rows_at_once: FILES_PAGE, ..records!("document_contents") },
+    records!("orders"),
+    records!("ordered_options"),
+    table!(
+        "record_names",
+        key ["kind", "name", "key"] page "$1, $2, $3", "$4",
+        ["kind", "name", "key"],
+        ["$1, $2, $3"],
+    ),
     table!("counters", ["name", "value"], ["$1, $2"], numbers: [1]),
     table!("mail", ["id", "sealed", "not_before_ms", "tries"], ["$1, $2, $3, $4"], numbers: [2, 3]),
     table!(

@@ -77,7 +77,7 @@ impl<Q: Send + 'static, A: Send + 'static> Queue<Q, A> {
         if let Some(task) = task
             && let Err(error) = task.await
         {
-            tracing::error!(%error, queue = self.name, "a queue of the desk ended badly");
+            tracing::error!(%error, queue = self.name, "a queue ended badly");
         }
     }
 }
@@ -148,8 +148,8 @@ async fn answer<Q, A>(name: &'static str, work: &Work<Q, A>, batch: Vec<Submissi
             tracing::error!(
                 error = &error as &dyn std::error::Error,
                 queue = name,
-                reports = replies.len(),
-                "a batch of the desk failed"
+                submissions = replies.len(),
+                "a batch failed"
             );
             let error = Arc::new(error);
             for reply in replies {

@@ -12,6 +12,7 @@
 
 mod backup;
 mod batching;
+mod changes;
 mod desk;
 mod engine;
 mod error;

@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -73,6 +73,12 @@ const STEPS: [Step; 9] = [
         both: include_str!("../migrations/V9__faults.sql"),
         sqlite: include_str!("../migrations/V9__faults.sqlite.sql"),
         postgres: include_str!("../migrations/V9__faults.postgres.sql"),
+    },
+    Step {
+        name: "V10__orders",
+        both: include_str!("../migrations/V10__orders.sql"),
+        sqlite: include_str!("../migrations/V10__orders.sqlite.sql"),
+        postgres: include_str!("../migrations/V10__orders.postgres.sql"),
     },
 ];
 

@@ -8,9 +8,10 @@ use intent_gateway_domain::audit::{AuditDraft, AuditEntry, ChainCheck};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::store::{
-    Change, ClaimedMail, Document, Kind, List, MailFate, OutgoingMail, Store, StoreError, Write,
+    Change, ClaimedMail, Document, Kind, List, MailFate, NAME_MAX_BYTES, Named, OutgoingMail, Store, StoreError, Write,
 };
 
+use crate::changes::Changes;
 use crate::engine::{Engine, Patience, Tx};
 use crate::error::{BackupError, EngineError, OpenError};
 use crate::location::Location;
@@ -22,12 +23,15 @@ use crate::{migrate, tables};
 const PAGE_MAX: u32 = 1_000;
 /// Bytes of one record. The largest ones hold all that a probe saw of a partner.
 pub(crate) const DOCUMENT_MAX_BYTES: usize = 16 * 1024 * 1024;
+/// A text that is greater than every key, by bytes.
+const AFTER_ALL_KEYS: &str = "\u{10ffff}";
 /// Writes, entries and mails of one change.
 const CHANGE_PARTS_MAX: usize = 1_000;
 
 /// A database that is open, migrated and watched.
 pub struct SqlStore {
     pub(crate) engine: Engine,
+    changes: Changes,
     watch: Watch,
 }
 
@@ -47,12 +51,14 @@ impl SqlStore {
         migrate::run(&engine).await?;
         engine.warn_of_loss().await?;
         let watch = Watch::start(engine.clone()).await?;
-        Ok(Self { engine, watch })
+        Ok(Self { changes: Changes::open(engine.clone()), engine, watch })
     }
 
     /// Closes the database in good order. Dropping is as safe and leaves the tidying to the next who opens it.
     pub async fn close(self) {
-        let Self { engine, watch } = self;
+        let Self { engine, changes, watch } = self;
+        changes.close().await;
+        drop(changes);
         watch.stop().await;
         engine.close().await;
     }
@@ -93,17 +99,7 @@ impl SqlStore {
 
     async fn carry_out(&self, change: Change) -> Result<(), StoreError> {
         check(&change)?;
-        let watched = change.is_watched();
-        let mut tx = self.engine.write().await.map_err(EngineError::into_store)?;
-        let count = match apply(&mut tx, change, watched).await {
-            Ok(count) => count,
-            Err(error) => {
-                tx.rollback().await;
-                return Err(error);
-            }
-        };
-        tx.commit().await.map_err(EngineError::into_store)?;
-        if let Some(count) = count {
+        if let Some(count) = self.changes.submit(change).await? {
             self.moved_to(count);
         }
         Ok(())
@@ -175,6 +171,15 @@ impl Store for SqlStore {
         .boxed()
     }
 
+    fn named<'a>(&'a self, kind: Kind, named: Named<'a>) -> BoxFuture<'a, Result<Vec<Document>, StoreError>> {
+        async move {
+            let Named { name, before, limit } = named;
+            let values = vec![name.into(), before.unwrap_or(AFTER_ALL_KEYS).into(), limit.min(PAGE_MAX).into()];
+            self.rows(tables::of(kind).named, values, tables::document).await
+        }
+        .boxed()
+    }
+
     fn commit(&self, change: Change) -> BoxFuture<'_, Result<(), StoreError>> {
         self.carry_out(change).boxed()
     }
@@ -241,11 +246,22 @@ fn check(change: &Change) -> Result<(), StoreError> {
     if writes.iter().any(|write| body(write) > DOCUMENT_MAX_BYTES) {
         return too_large("a record is too large");
     }
+    let names = |write: &Write| match write {
+        Write::Put(kind, document) => {
+            let fits = |name: &String| kind.has_names() && name.len() <= NAME_MAX_BYTES;
+            document.names.len() <= CHANGE_PARTS_MAX && document.names.iter().all(fits)
+        }
+        Write::Delete(..) => true,
+    };
+    if !writes.iter().all(names) {
+        return too_large("a record has a name that cannot be kept");
+    }
     Ok(())
 }
 
 /// Carries out a change within a transaction; the counter, if the change is watched.
-async fn apply(tx: &mut Tx, change: Change, watched: bool) -> Result<Option<u64>, StoreError> {
+pub(crate) async fn apply(tx: &mut Tx, change: Change) -> Result<Option<u64>, StoreError> {
+    let watched = change.is_watched();
     let Change { writes, audit, mail } = change;
     for write in writes {
         let (kind, done) = match write {

@@ -15,6 +15,7 @@ pub(crate) struct Statements {
     pub(crate) by_lookup: &'static str,
     pub(crate) page: &'static str,
     pub(crate) page_of_status: &'static str,
+    pub(crate) named: &'static str,
     pub(crate) insert: &'static str,
     pub(crate) update: &'static str,
     pub(crate) delete: &'static str,
@@ -34,6 +35,13 @@ macro_rules! statements {
                 "SELECT key, revision, lookup, status, body FROM ",
                 $table,
                 " WHERE status = $3 AND key > $1 ORDER BY key LIMIT $2"
+            ),
+            named: concat!(
+                "SELECT kept.key, revision, lookup, status, body FROM record_names AS names JOIN ",
+                $table,
+                " AS kept ON kept.key = names.key WHERE kind = '",
+                $table,
+                "' AND name = $1 AND names.key < $2 ORDER BY names.key DESC LIMIT $3"
             ),
             insert: concat!(
                 "INSERT INTO ",
@@ -68,8 +76,13 @@ pub(crate) fn of(kind: Kind) -> &'static Statements {
         Kind::Attempts => statements!("attempts"),
         Kind::Documents => statements!("documents"),
         Kind::DocumentContents => statements!("document_contents"),
+        Kind::Orders => statements!("orders"),
+        Kind::OrderedOptions => statements!("ordered_options"),
     }
 }
+
+const ADD_NAME: &str = "INSERT INTO record_names (kind, name, key) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+const REMOVE_NAMES: &str = "DELETE FROM record_names WHERE kind = $1 AND key = $2";
 
 /// A record out of its row.
 pub(crate) fn document(row: &Row) -> Result<Document, EngineError> {
@@ -79,12 +92,15 @@ pub(crate) fn document(row: &Row) -> Result<Document, EngineError> {
         lookup: row.optional_text(2)?,
         status: row.optional_text(3)?,
         body: row.text(4)?,
+        names: Vec::new(),
     })
 }
 
 /// Keeps a record at the revision after the expected one; false when it is at another.
 pub(crate) async fn put(tx: &mut Tx, kind: Kind, document: Document) -> Result<bool, EngineError> {
-    let Document { key, revision, lookup, status, body } = document;
+    let Document { key, revision, lookup, status, body, names } = document;
+    let named = names.into_iter().map(|name| vec![kind.name().into(), name.into(), key.as_str().into()]);
+    let named: Vec<Vec<Value>> = named.collect();
     let (lookup, status) = (Value::Text(lookup), Value::Text(status));
     let rows = if revision == 0 {
         tx.execute(of(kind).insert, vec![key.into(), lookup, status, body.into()]).await?
@@ -92,15 +108,23 @@ pub(crate) async fn put(tx: &mut Tx, kind: Kind, document: Document) -> Result<b
         let values = vec![key.into(), Value::number(revision)?, lookup, status, body.into()];
         tx.execute(of(kind).update, values).await?
     };
+    if rows == 1 {
+        for values in named {
+            tx.execute(ADD_NAME, values).await?;
+        }
+    }
     Ok(rows == 1)
 }
 
 /// Removes a record; false when it is at another revision.
 pub(crate) async fn delete(tx: &mut Tx, kind: Kind, key: String, revision: u64) -> Result<bool, EngineError> {
     let revision = Value::number(revision)?;
-    let rows = tx.execute(of(kind).delete, vec![key.into(), revision.clone()]).await?;
+    let rows = tx.execute(of(kind).delete, vec![key.as_str().into(), revision.clone()]).await?;
     if rows != 1 {
         return Ok(false);
+    }
+    if kind.has_names() {
+        tx.execute(REMOVE_NAMES, vec![kind.name().into(), key.into()]).await?;
     }
     let sql = "INSERT INTO counters (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE \
                SET value = excluded.value WHERE excluded.value > counters.value";
@@ -194,10 +218,11 @@ mod tests {
     #[test]
     fn each_kind_has_its_own_table() {
         for kind in Kind::ALL {
-            let Statements { by_key, by_lookup, page, page_of_status, insert, update, delete } = of(kind);
-            for sql in [by_key, by_lookup, page, page_of_status, insert, update, delete] {
+            let Statements { by_key, by_lookup, page, page_of_status, named, insert, update, delete } = of(kind);
+            for sql in [by_key, by_lookup, page, page_of_status, named, insert, update, delete] {
                 assert!(sql.contains(&format!(" {} ", kind.name())), "{sql}");
             }
+            assert!(named.contains(&format!("kind = '{}'", kind.name())), "{named}");
             assert!(insert.contains(&format!("'removed/{}'", kind.name())), "{insert}");
         }
     }

@@ -1,7 +1,7 @@
 //! A store in memory that keeps the port's promises: revisions, lookups that are unique, all or nothing. It passes the
 //! suite of the real one (`host/store/tests/it`), all but what concerns a file or a server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
 use std::sync::{Mutex, MutexGuard};
 use std::task::{Poll, Waker};
@@ -11,7 +11,7 @@ use futures_util::future::{BoxFuture, ready};
 use intent_gateway_domain::audit::{self, AuditEntry};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::store::{
-    Change, ClaimedMail, Document, Kind, List, MailFate, OutgoingMail, Store, StoreError, Write,
+    Change, ClaimedMail, Document, Kind, List, MailFate, NAME_MAX_BYTES, Named, OutgoingMail, Store, StoreError, Write,
 };
 
 /// Rows of one answer, whatever the caller asks for.
@@ -24,6 +24,8 @@ const CHANGE_PARTS_MAX: usize = 1_000;
 #[derive(Clone, Default)]
 struct StoreState {
     records: BTreeMap<(Kind, String), Document>,
+    /// Kind, name, key.
+    names: BTreeSet<(Kind, String, String)>,
     /// The highest revision at which a record of a kind was removed.
     removed: BTreeMap<Kind, u64>,
     audit: Vec<AuditEntry>,
@@ -147,8 +149,12 @@ fn check(change: &Change) -> Result<(), StoreError> {
     }
     for write in writes {
         match write {
-            Write::Put(_, document) => {
-                let Document { key, lookup, status, body, .. } = document;
+            Write::Put(kind, document) => {
+                let Document { key, lookup, status, body, names, .. } = document;
+                if names.iter().any(|name| !kind.has_names() || name.len() > NAME_MAX_BYTES) {
+                    return Err(failed("a record has a name that cannot be kept"));
+                }
+                names.iter().try_for_each(|name| check_text(name))?;
                 if body.len() > DOCUMENT_MAX_BYTES {
                     return Err(failed("a record is too large"));
                 }
@@ -183,11 +189,15 @@ fn put(kept: &mut StoreState, write: Write) -> Result<(), StoreError> {
                 return Err(StoreError::Conflict(kind));
             }
             let revision = if expected == 0 { *removed + 1 } else { expected + 1 };
-            kept.records.insert(at, Document { revision, ..document });
+            kept.names.extend(document.names.into_iter().map(|name| (kind, name, at.1.clone())));
+            kept.records.insert(at, Document { revision, names: Vec::new(), ..document });
         }
         // What is not there cannot be removed.
         Write::Delete(..) if kept.records.remove(&at).is_none() => return Err(StoreError::Conflict(kind)),
-        Write::Delete(..) => *removed = expected.max(*removed),
+        Write::Delete(..) => {
+            *removed = expected.max(*removed);
+            kept.names.retain(|(of, _, key)| (of, key) != (&at.0, &at.1));
+        }
     }
     Ok(())
 }
@@ -219,6 +229,17 @@ impl Store for MemoryStore {
             };
             let found = kept.records.iter().filter(is_asked).map(|(_, document)| document.clone());
             Ok(found.take(list.limit.min(PAGE_MAX) as usize).collect())
+        })
+    }
+
+    fn named<'a>(&'a self, kind: Kind, named: Named<'a>) -> BoxFuture<'a, Result<Vec<Document>, StoreError>> {
+        self.read(|kept| {
+            let Named { name, before, limit } = named;
+            [Some(name), before].into_iter().flatten().try_for_each(check_text)?;
+            let of_name = kept.names.iter().rev().filter(|(of, its, _)| *of == kind && its == name);
+            let keys = of_name.map(|(_, _, key)| key).filter(|key| before.is_none_or(|before| key.as_str() < before));
+            let found = keys.filter_map(|key| kept.records.get(&(kind, key.clone())).cloned());
+            Ok(found.take(limit.min(PAGE_MAX) as usize).collect())
         })
     }
 

@@ -4,6 +4,7 @@
 
 mod calls;
 mod descriptor;
+mod order;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,7 @@ use crate::platform_code::PlatformCode;
 
 pub use calls::*;
 pub use descriptor::*;
+pub use order::*;
 
 /// One breach of one rule at one place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

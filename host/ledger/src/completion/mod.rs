@@ -5,7 +5,6 @@
 //! the members of one intent and its rules (contracts), what is booked ([`ledger`](crate)), storing, HTTP.
 
 mod amounts;
-mod closing;
 mod content;
 pub mod intake;
 pub mod keyring;
@@ -23,6 +22,7 @@ pub use amounts::{AMOUNT_MAX, Amounts};
 use content::Members;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{CheckedCompletion, Refusal, Violation};
+use intent_gateway_domain::datetime;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -293,7 +293,7 @@ impl<'a> Fields<'a, '_> {
 
     fn closed_at(&mut self) -> Option<Timestamp> {
         let text = self.text("closed_at", CLOSED_AT_MAX_CHARS)?;
-        let expected = match closing::instant_ms(&text).map(u64::try_from) {
+        let expected = match datetime::instant_ms(&text).map(u64::try_from) {
             Some(Ok(ms)) => return Some(Timestamp::from_ms(ms)),
             Some(Err(_)) => (code::OUT_OF_RANGE, "a time after 1970"),
             None => (code::BAD_FORMAT, "a datetime with `T` and an offset, for example 2026-05-04T10:00:00+05:30"),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::store::{Change, Document, Kind, List, OutgoingMail, Store as _, Write};
+use intent_gateway_domain::store::{Change, Document, Kind, List, Named, OutgoingMail, Store as _, Write};
 use intent_gateway_store::{BackupError, SqlStore};
 use test_servers::postgres::Postgres;
 
@@ -24,6 +24,7 @@ async fn fill(store: &SqlStore) {
             let document = Document {
                 lookup: Some(format!("lookup {number} ☂")),
                 status: (number % 2 == 0).then(|| "live".to_owned()),
+                names: if kind.has_names() { vec![format!("name {}", number % 7)] } else { Vec::new() },
                 ..record(&format!("key_{number:02} \"{at}\""))
             };
             change.writes.push(Write::Put(kind, document));
@@ -43,9 +44,13 @@ async fn contents(store: &SqlStore) -> String {
     let mut all = String::new();
     for kind in Kind::ALL {
         for document in store.list(kind, List { status: None, after: None, limit: 1_000 }).await.unwrap() {
-            let Document { key, revision, lookup, status, body } = document;
+            let Document { key, revision, lookup, status, body, names: _ } = document;
             all.push_str(&format!("{} {key} {revision} {lookup:?} {status:?} {body}\n", kind.name()));
         }
+    }
+    for name in (0..7).map(|name| format!("name {name}")) {
+        let named = store.named(Kind::Orders, Named { name: &name, before: None, limit: 100 }).await.unwrap();
+        all.push_str(&format!("{name} {:?}\n", named.into_iter().map(|document| document.key).collect::<Vec<_>>()));
     }
     all.push_str(&format!("{:?}\n", store.audit(None, 0, 1_000).await.unwrap()));
     all

@@ -91,7 +91,8 @@ async fn a_database_of_an_older_gateway_is_brought_up_to_date(database: Database
     // As the first release left it.
     let functions = if database.file().is_none() { "DROP FUNCTION ledger_refuse, ledger_follow;" } else { "" };
     let older = format!(
-        "DROP TABLE contract_faults; DROP TABLE document_contents; DROP TABLE documents; DROP TABLE attempts; DROP TABLE link_clients; DROP TABLE pending_links; DROP TABLE links; \
+        "DROP TABLE record_names; DROP TABLE ordered_options; DROP TABLE orders; \
+         DROP TABLE contract_faults; DROP TABLE document_contents; DROP TABLE documents; DROP TABLE attempts; DROP TABLE link_clients; DROP TABLE pending_links; DROP TABLE links; \
          DROP TABLE receipt_parts; DROP TABLE receipts; DROP TABLE findings; DROP TABLE ledger; {functions} \
          DELETE FROM counters WHERE name IN ('findings', 'receipts', 'contract_faults'); \
          DELETE FROM refinery_schema_history WHERE version > 1"

@@ -1,7 +1,10 @@
 //! Records: what is read is what was kept, and a change holds whole or not at all.
 
+use futures_util::future::join_all;
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::store::{Change, Document, Kind, List, OutgoingMail, StoreError, Write};
+use intent_gateway_domain::store::{
+    Change, Document, Kind, List, NAME_MAX_BYTES, Named, OutgoingMail, Store, StoreError, Write,
+};
 
 use crate::support::{Place, delete, entry, is_conflict, on_every_store, put, record, revision};
 
@@ -14,6 +17,8 @@ on_every_store!(
     lists_are_ordered_by_bytes_filtered_and_paged,
     any_text_is_kept_but_what_no_engine_can,
     what_is_too_large_is_refused,
+    records_share_names_and_take_them_along,
+    changes_at_once_hold_each_for_itself,
 );
 
 async fn every_kind_is_kept_and_found(place: impl Place) {
@@ -38,6 +43,73 @@ async fn every_kind_is_kept_and_found(place: impl Place) {
         store.commit(delete(kind, "ptr_1", 2)).await.expect("it is removed");
         assert_eq!(store.get(kind, "ptr_1").await.unwrap(), None);
     }
+}
+
+async fn keys_of(store: &dyn Store, name: &str, before: Option<&str>, limit: u32) -> Vec<String> {
+    let found = store.named(Kind::Orders, Named { name, before, limit }).await.expect("found");
+    found.into_iter().map(|document| document.key).collect()
+}
+
+async fn records_share_names_and_take_them_along(place: impl Place) {
+    let store = place.store().await;
+    let kind = Kind::Orders;
+    let named = |key: &str, names: &[&str]| Document {
+        names: names.iter().map(|name| (*name).to_owned()).collect(),
+        ..record(key)
+    };
+    for key in ["ord_1", "ord_2", "ord_3"] {
+        store.commit(put(kind, named(key, &["of all", key, key]))).await.expect("kept");
+    }
+    assert_eq!(keys_of(&*store, "of all", None, 10).await, ["ord_3", "ord_2", "ord_1"]);
+    assert_eq!(keys_of(&*store, "of all", None, 2).await, ["ord_3", "ord_2"]);
+    assert_eq!(keys_of(&*store, "of all", Some("ord_3"), 2).await, ["ord_2", "ord_1"]);
+    assert_eq!(keys_of(&*store, "ord_2", None, 10).await, ["ord_2"]);
+    assert!(keys_of(&*store, "of nobody", None, 10).await.is_empty());
+    // A later name is added, and those that it had stay.
+    store.commit(put(kind, Document { revision: 1, ..named("ord_1", &["late"]) })).await.expect("kept");
+    assert_eq!(keys_of(&*store, "late", None, 10).await, ["ord_1"]);
+    assert_eq!(keys_of(&*store, "of all", Some("ord_2"), 10).await, ["ord_1"]);
+    // What is refused names nothing, and what is removed takes its names along.
+    let stale = store.commit(put(kind, named("ord_2", &["refused"]))).await;
+    assert!(is_conflict(&stale, kind));
+    assert!(keys_of(&*store, "refused", None, 10).await.is_empty());
+    store.commit(delete(kind, "ord_1", 2)).await.expect("removed");
+    assert!(keys_of(&*store, "late", None, 10).await.is_empty());
+    assert_eq!(keys_of(&*store, "of all", None, 10).await, ["ord_3", "ord_2"]);
+    let found = store.named(kind, Named { name: "ord_2", before: None, limit: 1 }).await.expect("found");
+    assert_eq!(found, store.get(kind, "ord_2").await.expect("read").into_iter().collect::<Vec<_>>());
+    // Names are bounded, and of orders alone.
+    let long = "x".repeat(NAME_MAX_BYTES + 1);
+    for (kind, name) in [(kind, &*long), (Kind::Accounts, "short")] {
+        let refused = store.commit(put(kind, named("x", &[name]))).await;
+        assert!(matches!(refused, Err(StoreError::Engine(..))), "{name}");
+    }
+}
+
+async fn changes_at_once_hold_each_for_itself(place: impl Place) {
+    let store = place.store().await;
+    let kind = Kind::Attempts;
+    store.commit(put(kind, record("taken"))).await.expect("kept");
+    let change = |number: u32| {
+        let mut change = put(kind, record(&format!("key_{number:03}")));
+        change.audit.push(entry(&format!("subject_{number:03}")));
+        // Every third one meets a conflict, after it has written something.
+        if number.is_multiple_of(3) {
+            change.writes.push(Write::Put(kind, record("taken")));
+        }
+        change
+    };
+    let outcomes = join_all((0..200).map(|number| store.commit(change(number)))).await;
+    for (number, outcome) in (0_u32..).zip(&outcomes) {
+        let held = store.get(kind, &format!("key_{number:03}")).await.expect("read").is_some();
+        let logged = store.audit(Some(&format!("subject_{number:03}")), 0, 10).await.expect("read").len();
+        let expected = !number.is_multiple_of(3);
+        assert_eq!((held, logged), (expected, usize::from(expected)), "{number}");
+        assert_eq!(is_conflict(outcome, kind), !expected, "{number}: {outcome:?}");
+    }
+    // Of many that want the same, one gets it.
+    let same = join_all((0..50).map(|_| store.commit(put(kind, record("wanted"))))).await;
+    assert_eq!(same.iter().filter(|outcome| outcome.is_ok()).count(), 1);
 }
 
 async fn a_stale_revision_is_a_conflict(place: impl Place) {

@@ -255,7 +255,14 @@ pub(crate) use on_both_engines;
 
 /// A record that is not kept yet.
 pub(crate) fn record(key: &str) -> Document {
-    Document { key: key.to_owned(), revision: 0, lookup: None, status: None, body: json!({"key": key}).to_string() }
+    Document {
+        key: key.to_owned(),
+        revision: 0,
+        lookup: None,
+        status: None,
+        body: json!({"key": key}).to_string(),
+        names: Vec::new(),
+    }
 }
 
 /// A change of one record.

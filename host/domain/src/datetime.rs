@@ -1,13 +1,20 @@
-//! When an order closed: the datetimes that the contracts' SDK accepts, no more and no less.
+//! Datetimes and dates in what partners write: those that the contracts' SDK accepts, no more and no less.
 //!
 //! `2026-05-04T10:00:00+05:30`, with or without seconds and a fraction of them (a point or a comma, up to nine digits),
 //! the offset as `Z`, `+hh:mm` or `+hhmm`. jiff's own parser is wider (a blank for the `T`, leap seconds, zone names).
 
-use jiff::civil::DateTime;
+use jiff::ToSpan as _;
+use jiff::civil::{Date, DateTime};
 use jiff::tz::Offset;
 
+use crate::clock::Timestamp;
+
+/// Indian Standard Time, seconds ahead of UTC.
+const IST_SECONDS: i32 = (5 * 60 + 30) * 60;
+
 /// Milliseconds since the epoch, finer fractions cut off; `None` where the text is no such datetime.
-pub(super) fn instant_ms(text: &str) -> Option<i64> {
+#[must_use]
+pub fn instant_ms(text: &str) -> Option<i64> {
     let (year, rest) = number::<4>(text)?;
     let (month, rest) = number::<2>(rest.strip_prefix('-')?)?;
     let (day, rest) = number::<2>(rest.strip_prefix('-')?)?;
@@ -26,6 +33,28 @@ pub(super) fn instant_ms(text: &str) -> Option<i64> {
     let local =
         DateTime::new(year, small(month)?, small(day)?, small(hour)?, small(minute)?, small(second)?, 0).ok()?;
     Some(offset.to_timestamp(local).ok()?.as_millisecond() + i64::from(fraction_ms))
+}
+
+/// The end of what a text names: a datetime itself, or the end of a day in India where it is a date. `None` where it is
+/// neither, or lies before 1970.
+#[must_use]
+pub fn end_of(text: &str) -> Option<Timestamp> {
+    let ms = match instant_ms(text) {
+        Some(ms) => ms,
+        None => end_of_day_ms(text)?,
+    };
+    u64::try_from(ms).ok().map(Timestamp::from_ms)
+}
+
+/// `2026-05-04`, and nothing after it.
+fn end_of_day_ms(text: &str) -> Option<i64> {
+    let (year, rest) = number::<4>(text)?;
+    let (month, rest) = number::<2>(rest.strip_prefix('-')?)?;
+    let (day, rest) = number::<2>(rest.strip_prefix('-')?)?;
+    let small = |value: i16| i8::try_from(value).ok();
+    let date = Date::new(year, small(month)?, small(day)?).ok().filter(|_| rest.is_empty())?;
+    let next = date.checked_add(1.day()).ok()?.at(0, 0, 0, 0);
+    Some(Offset::from_seconds(IST_SECONDS).ok()?.to_timestamp(next).ok()?.as_millisecond())
 }
 
 /// Exactly so many digits, and what comes after them.

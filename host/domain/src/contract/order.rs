@@ -1,0 +1,204 @@
+//! The way of an order, as a contract declares it, and the order as a contract sees it.
+//!
+//! Not here: an order itself, and what the host makes of a declared way ([`crate::order`]).
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+
+/// What the user has, or owes, in a state of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Milestone {
+    /// The partner has promised what was ordered.
+    Confirmed,
+    /// The partner knows who the customer is, as the law asks.
+    Verified,
+    /// The user has paid, or has to.
+    Paid,
+    /// The partner has begun to deliver.
+    TakenIn,
+}
+
+/// A state of an order that a tool leads to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct OrderState {
+    /// snake_case.
+    pub name: String,
+    /// What it means, for people.
+    pub meaning: String,
+    /// No tool leads on from here, and nobody waits for a report.
+    pub closed: bool,
+    /// What the user has, or owes.
+    pub milestones: Vec<Milestone>,
+}
+
+/// Where a value stands that an order keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum OrderSource {
+    /// The option that was ordered.
+    Option,
+    /// The arguments of the call.
+    Arguments,
+    /// The partner's answer.
+    Answer,
+}
+
+/// A value that an order keeps, for later calls and for its report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct KeptValue {
+    /// snake_case.
+    pub name: String,
+    /// In which document.
+    pub source: OrderSource,
+    /// JSON Pointer there.
+    pub pointer: String,
+    /// The partner knows the order by it; later arguments of this name must be it.
+    pub identifies: bool,
+}
+
+/// Whether a call opens an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Opening {
+    /// It needs one that is open.
+    Never,
+    /// Each call under a key of its own opens one.
+    Always,
+    /// It opens one where the user has no open order of the same option.
+    First,
+}
+
+/// What a call is refused with that comes out of its turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct OrderRefusal {
+    /// In these states; `none` where there is no order.
+    pub states: Vec<String>,
+    /// A code of the intent's error table.
+    pub code: String,
+    /// Why, and what to do.
+    pub text: String,
+}
+
+/// Until when a call is made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct OrderDeadline {
+    /// Name of the kept value: a datetime, or a date that must not be over in India.
+    pub kept: String,
+    /// A code of the intent's error table.
+    pub code: String,
+    /// Why.
+    pub text: String,
+}
+
+/// Where an answer that passed leads to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct OrderOutcome {
+    /// States before the call, `pending` where it opened the order; empty: any.
+    pub from: Vec<String>,
+    /// JSON Pointer into the answer to a text; null where any answer leads there.
+    #[cfg_attr(feature = "schema", schema(required))]
+    pub pointer: Option<String>,
+    /// The values of that text that lead there.
+    pub values: Vec<String>,
+    /// A declared state.
+    pub state: String,
+}
+
+/// What one tool does to an order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct OrderStep {
+    /// Name of the tool.
+    pub tool: String,
+    /// Whether it opens an order.
+    pub opening: Opening,
+    /// The states in which it may be called.
+    pub states: Vec<String>,
+    /// What it is refused with in others; `INVALID_REQUEST` where none fits.
+    pub refusals: Vec<OrderRefusal>,
+    /// Until when it may be called.
+    pub deadlines: Vec<OrderDeadline>,
+    /// What is kept once the answer passed.
+    pub keeps: Vec<KeptValue>,
+    /// Where an answer leads to: the first one that fits.
+    pub outcomes: Vec<OrderOutcome>,
+}
+
+/// How orders of an intent go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct OrderWay {
+    /// The states that tools lead to.
+    pub states: Vec<OrderState>,
+    /// What each tool does.
+    pub steps: Vec<OrderStep>,
+    /// Name of the kept value that says what the user pays in all, INR; null where the option's price says it.
+    #[cfg_attr(feature = "schema", schema(required))]
+    pub amount: Option<String>,
+    /// Name of the kept value after which a report is due.
+    #[cfg_attr(feature = "schema", schema(required))]
+    pub due_after: Option<String>,
+}
+
+impl OrderWay {
+    /// The step of a tool.
+    #[must_use]
+    pub fn step(&self, tool: &str) -> Option<&OrderStep> {
+        self.steps.iter().find(|step| step.tool == tool)
+    }
+
+    /// A declared state.
+    #[must_use]
+    pub fn state(&self, name: &str) -> Option<&OrderState> {
+        self.states.iter().find(|state| state.name == name)
+    }
+}
+
+/// A call that the partner has answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct AnsweredCall {
+    /// The tool.
+    pub tool: String,
+    /// When the answer came, milliseconds since the epoch.
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub at_ms: Timestamp,
+}
+
+/// An order, as a contract sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderView {
+    pub state: String,
+    pub opened_at: Timestamp,
+    /// The kept values by their names, a JSON object.
+    pub kept: String,
+    /// Calls of steps whose answers passed, each once, in their order.
+    pub answered: Vec<AnsweredCall>,
+}
+
+/// What a call or a completion report is about, as far as it is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct About<'a> {
+    /// The option concerned, JSON text.
+    pub quoted: Option<&'a str>,
+    /// The order, where there is one.
+    pub order: Option<&'a OrderView>,
+}
+
+impl<'a> About<'a> {
+    /// An option that nothing is known to have been ordered of.
+    #[must_use]
+    pub fn option(quoted: Option<&'a str>) -> Self {
+        Self { quoted, order: None }
+    }
+}

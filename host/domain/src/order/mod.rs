@@ -1,0 +1,345 @@
+//! Orders: one record from the shown option to the commission.
+//!
+//! A tool that the contract declares to open orders opens one, as `pending`, before its partner is called. Its answer, a
+//! repeat under the same key, or a completion report settles it. Which tool may be called when, what is kept of the answers
+//! and which states there are, the contract declares ([`OrderWay`](crate::contract::OrderWay)); the rules that follow from it
+//! stand here, the same for every intent: [`turn`] says whether a tool may be called, [`progress`] what an answer changes.
+//!
+//! An order holds no name and nothing of a user's arguments but what the contract keeps of them. Whose it is, a mark says.
+//!
+//! Not here: calls (`routing`), reports (`ledger`), and where orders are kept ([`Store`](crate::store::Store)).
+
+pub mod progress;
+pub mod turn;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::clock::Timestamp;
+use crate::contract::{AnsweredCall, OrderView};
+use crate::digest::Digest;
+use crate::id::{IntentId, PartnerId};
+use crate::limits::TOOL_CALL_TIMEOUT;
+use crate::store::{Kind, Record};
+use crate::user::Asker;
+use crate::vault::{Mark, NoEntropy, Vault, hex, random};
+
+/// The state until the answer to the call that opens an order is known.
+pub const PENDING: &str = "pending";
+/// The state of an order whose opening call certainly did nothing.
+pub const FAILED: &str = "failed";
+/// What stands for the state where there is no order.
+pub const NO_ORDER: &str = "none";
+/// Events that an order keeps of its history, at most: the first ones and the latest.
+const HISTORY_MAX: usize = 64;
+/// Of those, the first ones.
+const HISTORY_FIRST: usize = 8;
+/// Identifiers that an order keeps, at most.
+const IDENTIFIERS_MAX: usize = 32;
+/// Characters of an identifier, at most; a longer one is not kept.
+const IDENTIFIER_MAX_CHARS: usize = 256;
+/// Random bytes of an order's identifier.
+const ID_RANDOM_BYTES: usize = 8;
+/// What the marks of askers and of orchestrators are made for.
+const ASKER: &str = "order-asker";
+const ORCHESTRATOR: &str = "order-orchestrator";
+
+/// An order's identifier: `ord_` and 28 hexadecimal digits. One that was opened later is the greater, but for the clocks of
+/// two gateways.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct OrderId(String);
+
+impl OrderId {
+    /// A new one.
+    ///
+    /// # Errors
+    /// [`NoEntropy`] when the machine gives no random bytes.
+    pub fn new(vault: &Vault, now: Timestamp) -> Result<Self, NoEntropy> {
+        let random: [u8; ID_RANDOM_BYTES] = random(vault.entropy())?;
+        Ok(Self(format!("ord_{:012x}{}", now.as_ms() & 0xffff_ffff_ffff, hex(&random))))
+    }
+
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for OrderId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Whose an order is. The order names nobody.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// The orchestrator with the user whom it named, or with none.
+    pub asker: Mark,
+    /// The orchestrator alone.
+    pub orchestrator: Mark,
+}
+
+impl Owner {
+    /// Of what this asker orders.
+    #[must_use]
+    pub fn of(vault: &Vault, asker: &Asker) -> Self {
+        Self {
+            asker: vault.mark(ASKER, asker.key()),
+            orchestrator: vault.mark(ORCHESTRATOR, &asker.orchestrator.key()),
+        }
+    }
+
+    /// The marks by which this asker's orders may be found, one for each master key, the current one first.
+    #[must_use]
+    pub fn marks(vault: &Vault, asker: &Asker) -> Vec<Mark> {
+        vault.marks(ASKER, asker.key())
+    }
+}
+
+/// The option that was ordered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrderedFrom {
+    /// The option's own identifier.
+    pub option_id: String,
+    /// Receipt of the ranking that showed it, where one is kept.
+    pub receipt: Option<String>,
+    /// Its number there.
+    pub number: u32,
+    /// The search's request identifier.
+    pub request_id: String,
+}
+
+/// What happened to an order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Happening {
+    /// A tool is called.
+    Called { tool: String, request_id: String },
+    /// Its answer passed, and left the order in this state.
+    Answered { tool: String, state: String },
+    /// The call certainly did nothing.
+    Failed { tool: String, code: String },
+    /// Nobody knows whether the partner did it.
+    Unknown { tool: String, code: String },
+    /// A completion report closed it.
+    Reported { status: String, receipt: String },
+}
+
+/// One event of an order's history.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrderEvent {
+    /// The gateway's time, milliseconds since the epoch.
+    pub at_ms: Timestamp,
+    #[serde(flatten)]
+    pub what: Happening,
+}
+
+/// The report that closed an order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClosingReport {
+    /// When it was booked, milliseconds since the epoch.
+    pub at_ms: Timestamp,
+    /// The partner's identifier in it.
+    pub external_id: String,
+    /// The reported status; also the order's state from then on.
+    pub status: String,
+    /// Receipt of the ledger's entry.
+    pub receipt: String,
+}
+
+/// One order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    pub id: OrderId,
+    pub partner: PartnerId,
+    pub intent: IntentId,
+    /// Digest of the contract under which it was opened, by which it is judged to its end.
+    pub contract: Digest,
+    pub owner: Owner,
+    /// What was ordered.
+    pub from: OrderedFrom,
+    /// Request identifier of the call that opened it.
+    pub request_id: String,
+    /// Milliseconds since the epoch.
+    pub opened_at_ms: Timestamp,
+    /// [`PENDING`], [`FAILED`], a state of the contract's, or the status of the report that closed it.
+    pub state: String,
+    /// Whether a tool or a report can still change it.
+    pub is_open: bool,
+    /// What the contract keeps, by name.
+    pub kept: BTreeMap<String, Value>,
+    /// Everything that the partner has called it by.
+    pub identifiers: BTreeSet<String>,
+    /// The tools that were answered, each once.
+    pub answered: Vec<AnsweredCall>,
+    /// The first events and the latest.
+    pub history: Vec<OrderEvent>,
+    /// The report that closed it.
+    pub report: Option<ClosingReport>,
+}
+
+impl Order {
+    /// An order that is about to be placed.
+    #[must_use]
+    pub fn open(opening: Opened, now: Timestamp) -> Self {
+        let Opened { id, partner, intent, contract, owner, from, request_id } = opening;
+        Self {
+            id,
+            partner,
+            intent,
+            contract,
+            owner,
+            from,
+            request_id,
+            opened_at_ms: now,
+            state: PENDING.to_owned(),
+            is_open: true,
+            kept: BTreeMap::new(),
+            identifiers: BTreeSet::new(),
+            answered: Vec::new(),
+            history: Vec::new(),
+            report: None,
+        }
+    }
+
+    /// As a contract sees it.
+    #[must_use]
+    pub fn view(&self) -> OrderView {
+        OrderView {
+            state: self.state.clone(),
+            opened_at: self.opened_at_ms,
+            kept: serde_json::to_string(&self.kept).unwrap_or_else(|_| "{}".to_owned()),
+            answered: self.answered.clone(),
+        }
+    }
+
+    /// Whether nobody knows if the partner has it: the call that opened it has no answer, and can have none any more.
+    #[must_use]
+    pub fn is_in_doubt(&self, now: Timestamp) -> bool {
+        let longest_ms = u64::try_from(TOOL_CALL_TIMEOUT.as_millis()).unwrap_or(u64::MAX);
+        let latest = self.history.last();
+        self.state == PENDING
+            && latest.is_none_or(|event| {
+                matches!(event.what, Happening::Unknown { .. }) || now.ms_since(event.at_ms) > longest_ms
+            })
+    }
+
+    /// Takes down what has happened.
+    fn note(&mut self, at: Timestamp, what: Happening) {
+        if self.history.len() >= HISTORY_MAX {
+            self.history.remove(HISTORY_FIRST);
+        }
+        self.history.push(OrderEvent { at_ms: at, what });
+    }
+}
+
+/// What is known of an order when it is opened.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    pub id: OrderId,
+    pub partner: PartnerId,
+    pub intent: IntentId,
+    pub contract: Digest,
+    pub owner: Owner,
+    pub from: OrderedFrom,
+    /// Request identifier of the call that opens it.
+    pub request_id: String,
+}
+
+/// Names by which orders are found ([`Store::named`](crate::store::Store::named)).
+pub mod name {
+    use super::{Digest, IntentId, Mark, OrderedFrom, PartnerId};
+
+    /// Of everything that an asker has ordered.
+    #[must_use]
+    pub fn of_asker(asker: &Mark) -> String {
+        format!("asker/{}", asker.as_str())
+    }
+
+    /// Of everything that an orchestrator has ordered.
+    #[must_use]
+    pub fn of_orchestrator(orchestrator: &Mark) -> String {
+        format!("orchestrator/{}", orchestrator.as_str())
+    }
+
+    /// Of everything that was ordered at a partner.
+    #[must_use]
+    pub fn of_partner(partner: &PartnerId) -> String {
+        format!("partner/{partner}")
+    }
+
+    /// Of what an asker has ordered of one option.
+    #[must_use]
+    pub fn of_option(asker: &Mark, partner: &PartnerId, from: &OrderedFrom) -> String {
+        let OrderedFrom { option_id, request_id, .. } = from;
+        digest("option", &[asker.as_str(), partner.as_str(), request_id, option_id])
+    }
+
+    /// Of what a partner calls so.
+    #[must_use]
+    pub fn of_identifier(partner: &PartnerId, intent: &IntentId, identifier: &str) -> String {
+        digest("identifier", &[partner.as_str(), intent.as_str(), identifier])
+    }
+
+    /// Of what was ordered at a partner under a request, or of what was found under it.
+    #[must_use]
+    pub fn of_request(partner: &PartnerId, intent: &IntentId, request_id: &str) -> String {
+        digest("request", &[partner.as_str(), intent.as_str(), request_id])
+    }
+
+    /// Names are bounded; what partners and callers write is not.
+    fn digest(kind: &str, parts: &[&str]) -> String {
+        let parts = serde_json::to_string(parts).expect("texts always serialise");
+        format!("{kind}/{}", Digest::of(parts.as_bytes()))
+    }
+}
+
+impl Record for Order {
+    const KIND: Kind = Kind::Orders;
+
+    fn key(&self) -> String {
+        self.id.as_str().to_owned()
+    }
+
+    fn status(&self) -> Option<&'static str> {
+        Some(if self.is_open { "open" } else { "closed" })
+    }
+
+    fn names(&self) -> Vec<String> {
+        let Self { partner, intent, owner, from, request_id, .. } = self;
+        let requests = [request_id, &from.request_id].map(|request_id| name::of_request(partner, intent, request_id));
+        let fixed = [
+            name::of_asker(&owner.asker),
+            name::of_orchestrator(&owner.orchestrator),
+            name::of_partner(partner),
+            name::of_option(&owner.asker, partner, from),
+        ];
+        let identifiers = self.identifiers.iter().map(|identifier| name::of_identifier(partner, intent, identifier));
+        fixed.into_iter().chain(requests).chain(identifiers).collect()
+    }
+}
+
+/// The option that was ordered, as the search returned it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OrderedOption {
+    pub order: OrderId,
+    /// A JSON value.
+    pub option: Box<RawValue>,
+}
+
+impl Record for OrderedOption {
+    const KIND: Kind = Kind::OrderedOptions;
+
+    fn key(&self) -> String {
+        self.order.as_str().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests;

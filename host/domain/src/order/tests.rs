@@ -1,0 +1,343 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::progress::AnsweredStep;
+use super::turn::{OUT_OF_TURN, TOO_LATE, Turn, check};
+use super::*;
+use crate::contract::{
+    KeptValue, Opening, OrderDeadline, OrderOutcome, OrderRefusal, OrderSource, OrderState, OrderStep, OrderWay,
+};
+use crate::datetime;
+use crate::user::{Asker, Orchestrator, Pseudonym};
+
+fn vault() -> Vault {
+    crate::vault::tests::vault("master key", &[])
+}
+
+/// The start of a slot, and the time at which everything else happens.
+const SLOT: &str = "2026-11-24T10:00:00+05:30";
+const NOW: Timestamp = Timestamp::from_ms(1_763_900_000_000);
+
+fn state(name: &str, closed: bool) -> OrderState {
+    OrderState { name: name.to_owned(), meaning: String::new(), closed, milestones: Vec::new() }
+}
+
+fn kept(name: &str, source: OrderSource, at: &str, identifies: bool) -> KeptValue {
+    KeptValue { name: name.to_owned(), source, pointer: at.to_owned(), identifies }
+}
+
+fn step(tool: &str, opening: Opening, states: &[&str], to: &str) -> OrderStep {
+    OrderStep {
+        tool: tool.to_owned(),
+        opening,
+        states: states.iter().map(|state| (*state).to_owned()).collect(),
+        refusals: Vec::new(),
+        deadlines: Vec::new(),
+        keeps: Vec::new(),
+        outcomes: vec![OrderOutcome { from: Vec::new(), pointer: None, values: Vec::new(), state: to.to_owned() }],
+    }
+}
+
+/// Book, check, change and cancel.
+fn way() -> OrderWay {
+    let mut book = step("book", Opening::Always, &[], "booked");
+    book.keeps = vec![
+        kept("booking_id", OrderSource::Answer, "/booking_id", true),
+        kept("start", OrderSource::Option, "/start", false),
+        kept("note", OrderSource::Arguments, "/note", false),
+    ];
+    let mut verify = step("verify", Opening::First, &["checking", "checked"], "checked");
+    let by_status = |value: &str, to: &str| OrderOutcome {
+        from: Vec::new(),
+        pointer: Some("/status".to_owned()),
+        values: vec![value.to_owned()],
+        state: to.to_owned(),
+    };
+    verify.outcomes = vec![by_status("yes", "checked"), by_status("later", "checking")];
+    let mut inspect = step("inspect", Opening::First, &["checking", "checked"], "checking");
+    inspect.outcomes[0].from = vec![PENDING.to_owned()];
+    let mut cancel = step("cancel", Opening::Never, &["booked", "checked"], "cancelled");
+    cancel.deadlines = vec![OrderDeadline {
+        kept: "start".to_owned(),
+        code: "THING_GONE".to_owned(),
+        text: "It has begun.".to_owned(),
+    }];
+    cancel.refusals = vec![OrderRefusal {
+        states: vec![NO_ORDER.to_owned(), "checking".to_owned()],
+        code: "CHECK_FIRST".to_owned(),
+        text: "Have it checked first.".to_owned(),
+    }];
+    let states = [("booked", false), ("checking", false), ("checked", false), ("cancelled", true)];
+    OrderWay {
+        states: states.map(|(name, closed)| state(name, closed)).into(),
+        steps: vec![book, verify, inspect, cancel],
+        amount: None,
+        due_after: None,
+    }
+}
+
+fn asker(name: &str) -> Asker {
+    let pseudonym = Pseudonym::parse(name).expect("sound");
+    Asker::new(Orchestrator::new("issuer", "assistant"), Some(&pseudonym))
+}
+
+fn order() -> Order {
+    let vault = vault();
+    Order::open(
+        Opened {
+            id: OrderId::new(&vault, NOW).expect("entropy"),
+            partner: PartnerId::parse("coolcar").expect("sound"),
+            intent: IntentId::parse("test.find_things").expect("sound"),
+            contract: Digest::of(b"contract"),
+            owner: Owner::of(&vault, &asker("ann")),
+            from: OrderedFrom {
+                option_id: "o-1".to_owned(),
+                receipt: Some("rank_1".to_owned()),
+                number: 2,
+                request_id: "search-1".to_owned(),
+            },
+            request_id: "booking-1".to_owned(),
+        },
+        NOW,
+    )
+}
+
+/// A tool is called, and answers.
+fn answer(order: &mut Order, tool: &str, answer: &Value) -> bool {
+    let way = way();
+    let (option, arguments) = (json!({ "start": SLOT }).to_string(), json!({"note": "by the gate"}).to_string());
+    let answer = answer.to_string();
+    let call = AnsweredStep { option: Some(&option), arguments: &arguments, answer: &answer };
+    order.begin(tool, "call-1", NOW);
+    order.take_answer(&way, way.step(tool).expect("declared"), call, NOW.plus_ms(5))
+}
+
+fn booked() -> Order {
+    let mut order = order();
+    assert!(answer(&mut order, "book", &json!({"booking_id": "BK-1"})));
+    order
+}
+
+fn may(tool: &str, order: Option<&Order>, now: Timestamp) -> Result<Turn, (String, String)> {
+    let way = way();
+    check(way.step(tool).expect("declared"), order, now)
+        .map_err(|refusal| (refusal.code, refusal.violations[0].code.clone()))
+}
+
+fn refused(code: &str, violation: &str) -> Result<Turn, (String, String)> {
+    Err((code.to_owned(), violation.to_owned()))
+}
+
+#[test]
+fn an_answer_keeps_what_is_declared_and_leads_on() {
+    let order = booked();
+    assert_eq!((order.state.as_str(), order.is_open), ("booked", true));
+    let expected = json!({"booking_id": "BK-1", "start": SLOT, "note": "by the gate"});
+    assert_eq!(json!(order.kept), expected);
+    assert_eq!(order.identifiers.iter().collect::<Vec<_>>(), ["BK-1"]);
+    let tools: Vec<&str> = order.answered.iter().map(|call| call.tool.as_str()).collect();
+    assert_eq!(tools, ["book"]);
+    let view = order.view();
+    assert_eq!((view.state.as_str(), view.opened_at), ("booked", NOW));
+    assert_eq!(serde_json::from_str::<Value>(&view.kept).expect("JSON"), expected);
+}
+
+#[test]
+fn the_same_answer_again_changes_nothing_and_another_is_taken() {
+    let mut order = booked();
+    let before = order.state.clone();
+    assert!(!answer(&mut order, "book", &json!({"booking_id": "BK-1"})));
+    assert_eq!(order.state, before);
+    assert_eq!(order.answered.len(), 1);
+    // A partner that gives it another identifier is known by both.
+    assert!(answer(&mut order, "book", &json!({"booking_id": "BK-2"})));
+    assert_eq!(order.identifiers.iter().collect::<Vec<_>>(), ["BK-1", "BK-2"]);
+    assert_eq!(order.kept["booking_id"], "BK-2");
+}
+
+#[test]
+fn outcomes_go_by_state_and_by_text() {
+    let mut order = order();
+    assert!(answer(&mut order, "inspect", &json!({})));
+    assert_eq!(order.state, "checking");
+    assert!(answer(&mut order, "verify", &json!({"status": "yes"})));
+    assert_eq!(order.state, "checked");
+    assert!(answer(&mut order, "inspect", &json!({})) || order.state == "checked");
+    assert_eq!(order.state, "checked", "an inspection later on leads nowhere else");
+    assert!(answer(&mut order, "verify", &json!({"status": "later"})));
+    assert_eq!(order.state, "checking");
+    answer(&mut order, "verify", &json!({"status": 1}));
+    assert_eq!(order.state, "checking", "no outcome fits");
+}
+
+#[test]
+fn what_cannot_be_kept_is_not() {
+    let mut order = order();
+    let long = "x".repeat(IDENTIFIER_MAX_CHARS + 1);
+    answer(&mut order, "book", &json!({ "booking_id": long }));
+    assert!(order.identifiers.is_empty(), "too long for an identifier");
+    answer(&mut order, "book", &json!({ "booking_id": "x".repeat(3_000) }));
+    assert_eq!(order.kept["booking_id"], long, "too long to be kept");
+    answer(&mut order, "book", &json!({ "booking_id": null }));
+    assert_eq!(order.kept["booking_id"], long, "null is no value");
+    for number in 0..100 {
+        answer(&mut order, "book", &json!({ "booking_id": format!("BK-{number}") }));
+    }
+    assert_eq!(order.identifiers.len(), IDENTIFIERS_MAX);
+    assert_eq!(order.history.len(), HISTORY_MAX);
+    assert_eq!(order.history[0].what, Happening::Called { tool: "book".to_owned(), request_id: "call-1".to_owned() });
+}
+
+#[test]
+fn a_call_that_did_nothing_ends_a_new_order_and_no_other() {
+    let mut new = order();
+    new.begin("book", "r", NOW);
+    new.take_failure("book", "SLOT_GONE", NOW);
+    assert_eq!((new.state.as_str(), new.is_open), (FAILED, false));
+    let mut order = booked();
+    order.begin("cancel", "r", NOW);
+    order.take_failure("cancel", "INTERNAL_ERROR", NOW);
+    assert_eq!((order.state.as_str(), order.is_open), ("booked", true));
+}
+
+#[test]
+fn an_order_is_in_doubt_once_nobody_can_answer_for_it() {
+    let mut order = order();
+    order.begin("book", "r", NOW);
+    let longest_ms = u64::try_from(TOOL_CALL_TIMEOUT.as_millis()).expect("short");
+    assert!(!order.is_in_doubt(NOW.plus_ms(longest_ms)));
+    assert!(order.is_in_doubt(NOW.plus_ms(longest_ms + 1)), "its process is gone");
+    order.take_doubt("book", "PARTNER_TIMEOUT", NOW);
+    assert!(order.is_in_doubt(NOW));
+    assert!(answer(&mut order, "book", &json!({"booking_id": "BK-1"})));
+    assert!(!order.is_in_doubt(NOW.plus_ms(longest_ms * 2)));
+}
+
+#[test]
+fn a_report_closes_an_order_in_whatever_state() {
+    for mut order in [order(), booked()] {
+        let report = ClosingReport {
+            at_ms: NOW,
+            external_id: "BK-7".to_owned(),
+            status: "completed".to_owned(),
+            receipt: "rcpt_1".to_owned(),
+        };
+        order.close(report.clone());
+        assert_eq!((order.state.as_str(), order.is_open, order.report.as_ref()), ("completed", false, Some(&report)));
+        assert!(order.identifiers.contains("BK-7"));
+        // What a tool answers after that is kept, and leads nowhere.
+        answer(&mut order, "cancel", &json!({}));
+        assert_eq!((order.state.as_str(), order.is_open), ("completed", false));
+        assert_eq!(may("cancel", Some(&order), NOW), refused("INVALID_REQUEST", OUT_OF_TURN));
+    }
+}
+
+#[test]
+fn whose_turn_it_is() {
+    let (new, booked) = (order(), booked());
+    assert_eq!(may("book", None, NOW), Ok(Turn::Opens));
+    assert_eq!(may("verify", None, NOW), Ok(Turn::Opens));
+    assert_eq!(may("cancel", None, NOW), refused("CHECK_FIRST", OUT_OF_TURN));
+    assert_eq!(may("cancel", Some(&booked), NOW), Ok(Turn::GoesOn));
+    for (tool, order) in [("cancel", &new), ("verify", &new), ("verify", &booked), ("book", &booked)] {
+        assert_eq!(may(tool, Some(order), NOW), refused("INVALID_REQUEST", OUT_OF_TURN), "{tool} {}", order.state);
+    }
+    let mut checking = order();
+    answer(&mut checking, "verify", &json!({"status": "later"}));
+    assert_eq!(may("cancel", Some(&checking), NOW), refused("CHECK_FIRST", OUT_OF_TURN));
+    assert_eq!(may("verify", Some(&checking), NOW), Ok(Turn::GoesOn));
+}
+
+#[test]
+fn deadlines_are_instants_or_whole_days_in_india() {
+    let at = |text: &str| datetime::end_of(text).expect("a time");
+    let mut order = booked();
+    assert_eq!(may("cancel", Some(&order), at(SLOT).minus_ms(1)), Ok(Turn::GoesOn));
+    assert_eq!(may("cancel", Some(&order), at(SLOT)), refused("THING_GONE", TOO_LATE));
+    order.kept.insert("start".to_owned(), json!("2026-11-24"));
+    let midnight = at("2026-11-25T00:00:00+05:30");
+    assert_eq!(may("cancel", Some(&order), midnight.minus_ms(1)), Ok(Turn::GoesOn));
+    assert_eq!(may("cancel", Some(&order), midnight), refused("THING_GONE", TOO_LATE));
+    for unreadable in [json!("soon"), json!(17), json!(null)] {
+        order.kept.insert("start".to_owned(), unreadable);
+        assert_eq!(may("cancel", Some(&order), midnight), Ok(Turn::GoesOn));
+    }
+}
+
+#[test]
+fn an_order_is_found_by_all_its_names_and_holds_none_of_its_user() {
+    let vault = vault();
+    let order = booked();
+    let names = order.names();
+    let (partner, intent) = (&order.partner, &order.intent);
+    let asker_mark = Owner::marks(&vault, &asker("ann")).remove(0);
+    for expected in [
+        name::of_asker(&asker_mark),
+        name::of_orchestrator(&order.owner.orchestrator),
+        name::of_partner(partner),
+        name::of_option(&asker_mark, partner, &order.from),
+        name::of_identifier(partner, intent, "BK-1"),
+        name::of_request(partner, intent, "search-1"),
+        name::of_request(partner, intent, "booking-1"),
+    ] {
+        assert!(names.contains(&expected), "{expected}");
+    }
+    let stranger = Owner::marks(&vault, &asker("bob")).remove(0);
+    assert!(!names.contains(&name::of_asker(&stranger)));
+    let kept = serde_json::to_string(&order).expect("JSON");
+    assert!(!kept.contains("ann") && !kept.contains("assistant"), "{kept}");
+    assert_eq!(serde_json::from_str::<Order>(&kept).expect("reads"), order);
+}
+
+#[test]
+fn later_orders_have_greater_identifiers() {
+    let vault = vault();
+    let id = |ms| OrderId::new(&vault, NOW.plus_ms(ms)).expect("entropy");
+    assert!(id(0) < id(1) && id(1) < id(1_000_000));
+    assert_ne!(id(0), id(0));
+    assert_eq!(id(0).as_str().len(), 4 + 12 + 16);
+}
+
+proptest! {
+    /// Whatever is called and answered, an order is in a state of its own, a declared one, or that of its report; a closed one
+    /// stays closed; and no tool has its turn where its step does not allow it.
+    #[test]
+    fn no_walk_leaves_the_declared_states(walk in prop::collection::vec((0..5_usize, 0..3_usize), 0..40)) {
+        let (tools, way) = (["book", "verify", "inspect", "cancel"], way());
+        let mut orders: BTreeMap<usize, Order> = BTreeMap::new();
+        for (which, how) in walk {
+            if which == 4 {
+                let report = ClosingReport {
+                    at_ms: NOW, external_id: "BK-1".to_owned(), status: "completed".to_owned(), receipt: "r".to_owned(),
+                };
+                orders.entry(0).or_insert_with(order).close(report);
+                continue;
+            }
+            let step = way.step(tools[which]).expect("declared");
+            let known = orders.get(&0);
+            let turn = check(step, known, NOW);
+            match (&turn, known) {
+                (Ok(Turn::Opens), known) => prop_assert!(known.is_none()),
+                (Ok(Turn::GoesOn), Some(known)) => prop_assert!(known.is_open && step.states.contains(&known.state)),
+                (Ok(Turn::GoesOn), None) => prop_assert!(false),
+                (Err(_), _) => continue,
+            }
+            let order = orders.entry(0).or_insert_with(order);
+            let was_open = order.is_open;
+            match how {
+                0 => { answer(order, tools[which], &json!({"booking_id": "BK-1", "status": "yes"})); }
+                1 => { order.begin(tools[which], "r", NOW); order.take_failure(tools[which], "X", NOW); }
+                _ => { order.begin(tools[which], "r", NOW); order.take_doubt(tools[which], "X", NOW); }
+            }
+            let known = way.state(&order.state);
+            let own = [PENDING, FAILED, "completed"].contains(&order.state.as_str());
+            prop_assert!(known.is_some() || own, "{}", order.state);
+            prop_assert!(was_open || !order.is_open);
+            if let Some(known) = known {
+                prop_assert_eq!(order.is_open, !known.closed);
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! How changes of records get into one transaction with others: a durable transaction costs the same for one and for many.
+//!
+//! What comes while a batch is written makes the next one. Each change of a batch holds whole or not at all, by a savepoint
+//! of its own; one that meets a conflict costs the others nothing.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use intent_gateway_domain::store::{Change, StoreError};
+use intent_gateway_ledger::DeskError;
+use tokio_util::sync::CancellationToken;
+
+use crate::batching::{Queue, Rules};
+use crate::engine::{Engine, Tx};
+use crate::error::EngineError;
+use crate::records::apply;
+
+/// Changes of one transaction, at most. Others wait for the lock meanwhile.
+const BATCH_MAX: usize = 64;
+/// Changes that wait, at most.
+const QUEUE_MAX: usize = 4_096;
+
+const RULES: Rules = Rules { name: "changes", queue_max: QUEUE_MAX, batch_max: BATCH_MAX, lingers: false };
+
+/// What became of a change: the number of watched changes so far where it is one, or why it does not hold.
+type Outcome = Result<Option<u64>, StoreError>;
+
+/// Where changes are handed in. Dropped, it finishes what it has taken.
+pub(crate) struct Changes {
+    queue: Queue<Change, Outcome>,
+    closing: CancellationToken,
+}
+
+impl Changes {
+    /// Opens the queue, on the runtime that this is called from.
+    pub(crate) fn open(engine: Engine) -> Self {
+        let closing = CancellationToken::new();
+        let work = move |changes| {
+            let engine = engine.clone();
+            async move { carry_out(&engine, changes).await }.boxed()
+        };
+        Self { queue: Queue::open(RULES, closing.clone(), Box::new(work)), closing }
+    }
+
+    /// Carries out a change, whole or not at all. Once it was taken it is carried out, whether or not this is waited for.
+    pub(crate) async fn submit(&self, change: Change) -> Outcome {
+        self.queue.submit(change).await.unwrap_or_else(|error| Err(into_store(error)))
+    }
+
+    /// Takes no more, and returns once all that was taken has its answer.
+    pub(crate) async fn close(&self) {
+        self.closing.cancel();
+        self.queue.finish().await;
+    }
+}
+
+fn into_store(error: DeskError) -> StoreError {
+    match error {
+        DeskError::Full => StoreError::Busy,
+        DeskError::Closed => StoreError::Engine("the store is closed".to_owned(), None),
+        DeskError::Store(cause) => match &*cause {
+            StoreError::Busy => StoreError::Busy,
+            _ => StoreError::Engine("the batch of the change failed".to_owned(), Some(Box::new(SharedError(cause)))),
+        },
+    }
+}
+
+/// A failure that all changes of a batch share.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct SharedError(#[source] Arc<StoreError>);
+
+/// Carries out a batch in one transaction.
+async fn carry_out(engine: &Engine, changes: Vec<Change>) -> Result<Vec<Outcome>, StoreError> {
+    let mut tx = engine.write().await.map_err(EngineError::into_store)?;
+    match apply_all(&mut tx, changes).await {
+        Ok(outcomes) if outcomes.iter().any(Result::is_ok) => {
+            tx.commit().await.map_err(EngineError::into_store)?;
+            Ok(outcomes)
+        }
+        Ok(outcomes) => {
+            tx.rollback().await;
+            Ok(outcomes)
+        }
+        Err(error) => {
+            tx.rollback().await;
+            Err(error.into_store())
+        }
+    }
+}
+
+async fn apply_all(tx: &mut Tx, changes: Vec<Change>) -> Result<Vec<Outcome>, EngineError> {
+    // One alone is rolled back with its transaction.
+    let is_alone = changes.len() == 1;
+    let mut outcomes = Vec::with_capacity(changes.len());
+    for change in changes {
+        if !is_alone {
+            tx.batch("SAVEPOINT change").await?;
+        }
+        let outcome = apply(tx, change).await;
+        if !is_alone {
+            tx.batch(if outcome.is_ok() { "RELEASE SAVEPOINT change" } else { UNDO }).await?;
+        }
+        outcomes.push(outcome);
+    }
+    Ok(outcomes)
+}
+
+const UNDO: &str = "ROLLBACK TO SAVEPOINT change; RELEASE SAVEPOINT change";
