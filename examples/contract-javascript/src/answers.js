@@ -8,12 +8,12 @@ import { Refusal, Violations, quoted as shown } from "./kit/violations.js";
 import { refuseIfAny, soundOr, unknownTool } from "./requests.js";
 import { BOOK_ARGUMENTS, MAX_OPTION_CHARS, PUC_BOOKING, PUC_CENTRE, REPORT, STATUSES } from "./shapes.js";
 
-export function checkResponse(_context, { tool, arguments: argumentsJson, payload, quoted }) {
+export function checkResponse(_context, { tool, arguments: argumentsJson, payload, about }) {
   if (tool !== BOOK_TOOL) throw unknownTool(tool);
   const { value: asked } = soundOr(INTERNAL_ERROR, BOOK_ARGUMENTS, argumentsJson);
   const { value: booking } = soundOr(INTERNAL_ERROR, PUC_BOOKING, payload);
   const findings = new Violations();
-  const refused = bookingRules(asked, booking, quotedCentre(quoted, findings), findings);
+  const refused = bookingRules(asked, booking, quotedCentre(about.quoted, findings), findings);
   if (refused.length > 0) throw new Refusal(INTERNAL_ERROR, refused);
   return { reference: booking.booking_id, advisory: null, findings: findings.list() };
 }
@@ -47,11 +47,11 @@ function quotedCentre(json, findings) {
   return null;
 }
 
-export function checkCompletion(_context, reportJson, quoted) {
+export function checkCompletion(_context, reportJson, about) {
   const { value: report, document } = soundOr(INVALID_REQUEST, REPORT, reportJson);
   refuseIfAny(reportRules(report));
   const findings = new Violations();
-  const centre = quotedCentre(quoted, findings);
+  const centre = quotedCentre(about.quoted, findings);
   const { paise } = paiseOf(document.digits("/amount_inr", report.amount_inr));
   const above = centre !== null && paise > centre.price.total_inr * 100;
   const message = `The NET revenue is more than the ${centre?.price.total_inr} INR that the user was quoted.`;
@@ -65,6 +65,7 @@ export function checkCompletion(_context, reportJson, quoted) {
     // The report tells when the order closed, not when the test began.
     lateMinutes: null,
     findings: findings.list(),
+    strikes: [],
   };
 }
 

@@ -114,6 +114,30 @@ const GO_LIVE = [
   requirement("AUTHORISATION_SEEN", "The state's authorisation of each centre has been seen.", "by-hand"),
 ];
 
+/** A booking is an order until the centre reports what came of it; there is no tool that moves or cancels one. */
+const ORDER = {
+  states: [
+    { name: "booked", meaning: "The centre expects the vehicle.", closed: false, milestones: ["confirmed"] },
+  ],
+  steps: [
+    {
+      tool: BOOK_TOOL,
+      opening: "always",
+      states: [],
+      refusals: [],
+      deadlines: [],
+      keeps: [
+        { name: "booking_id", source: "answer", pointer: "/booking_id", identifies: true },
+        { name: "scheduled_start", source: "answer", pointer: "/scheduled_start", identifies: false },
+        { name: "total_inr", source: "answer", pointer: "/total_inr", identifies: false },
+      ],
+      outcomes: [{ from: [], pointer: null, values: [], state: "booked" }],
+    },
+  ],
+  amount: "total_inr",
+  dueAfter: "scheduled_start",
+};
+
 const RANKING = {
   weights: WEIGHTS,
   declaredShare: DECLARED_SHARE,
@@ -147,6 +171,7 @@ export const DESCRIPTOR = {
   errors: ERRORS,
   widget: WIDGET,
   completion: { statuses: STATUSES, chargedStatuses: STATUSES.slice(0, 1), schema: schema(REPORT) },
+  order: ORDER,
   dataLifetimes: [{ data: "authorisation of a centre", seconds: DAY_SECONDS }],
   goLive: GO_LIVE,
   cues: CUES,

@@ -90,8 +90,11 @@ const example = (name, tag, val, expect) => ({ name, call: { tag, val }, expect 
 
 const classification = (name, utterance, expect) => example(name, "classify", utterance, expect);
 
+const NOTHING = { quoted: null, order: null };
+const QUOTED = { quoted: JSON.stringify(CENTRE_SAMPLE), order: null };
+
 const request = (name, tool, base, changes, expect) =>
-  example(name, "check-request", { tool, arguments: JSON.stringify(changed(base, changes)) }, expect);
+  example(name, "check-request", { tool, arguments: JSON.stringify(changed(base, changes)), about: NOTHING }, expect);
 
 const search = (name, requestChanges, options, expect) => {
   const candidates = options.map((option, number) => ({ number, json: JSON.stringify(option) }));
@@ -102,12 +105,12 @@ const search = (name, requestChanges, options, expect) => {
 
 const answer = (name, changes, expect) => {
   const [asked, payload] = [JSON.stringify(BOOK_SAMPLE), JSON.stringify(changed(BOOKING_SAMPLE, changes))];
-  const exchange = { tool: BOOK_TOOL, arguments: asked, payload, quoted: JSON.stringify(CENTRE_SAMPLE) };
+  const exchange = { tool: BOOK_TOOL, arguments: asked, payload, about: QUOTED };
   return example(name, "check-response", exchange, expect);
 };
 
 const report = (name, changes, expect, text = JSON.stringify(changed(REPORT_SAMPLE, changes))) =>
-  example(name, "check-completion", { report: text, quoted: JSON.stringify(CENTRE_SAMPLE) }, expect);
+  example(name, "check-completion", { report: text, about: QUOTED }, expect);
 
 const centre = (id, changes = {}) => changed(CENTRE_SAMPLE, { "/centre_id": id, ...changes });
 

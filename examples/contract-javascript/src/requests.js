@@ -27,7 +27,8 @@ export function unknownTool(tool) {
   return new Refusal(INVALID_REQUEST, [violation]);
 }
 
-export function checkRequest({ requestId }, tool, json) {
+/** What a booking is about changes nothing: whether the tool's turn has come, the host sees. */
+export function checkRequest({ requestId }, tool, json, _about) {
   if (tool === SEARCH_TOOL) return checkSearch(requestId, json);
   if (tool === BOOK_TOOL) return checkBooking(json);
   throw unknownTool(tool);

@@ -9,7 +9,7 @@ import {
 } from "../src/examples.js";
 import { judge } from "../src/kit/shape.js";
 import { BOOK_ARGUMENTS, PUC_BOOKING, PUC_CENTRE, REPORT, REQUEST } from "../src/shapes.js";
-import { CONTEXT, holds, outcome } from "./run.js";
+import { CONTEXT, aboutQuote, holds, outcome } from "./run.js";
 
 const UNDECLARED = { time: 0.5, taste: 0.5, budget: 0.5, safety: 0.5 };
 const REQUEST_JSON = JSON.stringify(REQUEST_SAMPLE);
@@ -243,7 +243,7 @@ describe("the edges of rules", () => {
 });
 
 describe("check-completion", () => {
-  const check = (changes) => contract.checkCompletion(CONTEXT, JSON.stringify(changed(REPORT_SAMPLE, changes)), null);
+  const check = (changes) => contract.checkCompletion(CONTEXT, JSON.stringify(changed(REPORT_SAMPLE, changes)), aboutQuote(null));
   test("amounts become paise, and only a completed check is charged", () => {
     assert.deepEqual([check({}).amountPaise, check({}).charged], [8550, true]);
     const cancelled = check({ "/status": "cancelled", "/test_result": null, "/certificate_number": null });
@@ -252,7 +252,7 @@ describe("check-completion", () => {
   test("lateness is stated as unknown, with and without a quote", () => {
     const report = JSON.stringify(REPORT_SAMPLE);
     for (const quoted of [null, JSON.stringify(CENTRE_SAMPLE)]) {
-      const passed = contract.checkCompletion(CONTEXT, report, quoted);
+      const passed = contract.checkCompletion(CONTEXT, report, aboutQuote(quoted));
       assert.ok(Object.hasOwn(passed, "lateMinutes") && passed.lateMinutes === null);
     }
   });
@@ -270,10 +270,10 @@ describe("check-completion", () => {
   }
   test("revenue up to the whole price is no finding", () => {
     const report = JSON.stringify(changed(REPORT_SAMPLE, { "/amount_inr": 118 }));
-    assert.deepEqual(contract.checkCompletion(CONTEXT, report, JSON.stringify(CENTRE_SAMPLE)).findings, []);
+    assert.deepEqual(contract.checkCompletion(CONTEXT, report, aboutQuote(JSON.stringify(CENTRE_SAMPLE))).findings, []);
   });
   test("a quoted option that cannot be read is a finding", () => {
-    const { findings } = contract.checkCompletion(CONTEXT, JSON.stringify(REPORT_SAMPLE), "{}");
+    const { findings } = contract.checkCompletion(CONTEXT, JSON.stringify(REPORT_SAMPLE), aboutQuote("{}"));
     assert.deepEqual(findings.map(({ code }) => code), ["QUOTE_UNREADABLE"]);
   });
 });

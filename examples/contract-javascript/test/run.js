@@ -10,11 +10,14 @@ export const CONTEXT = { requestId: "example", nowMs: 1_767_225_600_000 };
 
 const codesOf = (violations) => violations.map(({ code }) => code);
 
+/** What a call is about that belongs to no order. */
+export const aboutQuote = (quoted) => ({ quoted, order: null });
+
 /** How each function of an example is called, and which codes and order come out. */
 const CALLS = {
   classify: (utterance) => ({ accepted: contract.classify(utterance, "en-IN").score >= 0.5 }),
-  "check-request": ({ tool, arguments: json }) => ({
-    codes: codesOf(contract.checkRequest(CONTEXT, tool, json).notes),
+  "check-request": ({ tool, arguments: json, about }) => ({
+    codes: codesOf(contract.checkRequest(CONTEXT, tool, json, about).notes),
   }),
   evaluate: ({ request, payloads }) => {
     const { ranked, dropped, findings } = contract.evaluate(CONTEXT, request, payloads);
@@ -22,9 +25,10 @@ const CALLS = {
     return { codes: codesOf(violations), order: ranked.map(({ id }) => id) };
   },
   "check-response": (exchange) => ({ codes: codesOf(contract.checkResponse(CONTEXT, exchange).findings) }),
-  "check-completion": ({ report, quoted }) => ({
-    codes: codesOf(contract.checkCompletion(CONTEXT, report, quoted).findings),
-  }),
+  "check-completion": ({ report, about }) => {
+    const { findings, strikes } = contract.checkCompletion(CONTEXT, report, about);
+    return { codes: codesOf([...findings, ...strikes]) };
+  },
 };
 
 /** The outcome of a call, a refusal included. What is no refusal is a fault and goes on up. */

@@ -12,8 +12,8 @@ use serde_json::value::RawValue;
 use crate::audit::Actor;
 use crate::clock::Timestamp;
 use crate::contract::{
-    CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Need, Payload,
-    PreparedRequest, SearchSample,
+    About, CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Need,
+    Payload, PreparedRequest, SearchSample,
 };
 use crate::digest::Digest;
 use crate::endpoint::{Endpoint, MappedPayload, UnmappedItem};
@@ -50,12 +50,13 @@ pub trait Contract: Send + Sync {
         locale: &'a str,
     ) -> BoxFuture<'a, Result<Classification, ContractFault>>;
 
-    /// Judges the arguments of a tool, JSON text.
+    /// Judges the arguments of a tool, JSON text. A search is about nothing yet.
     fn check_request<'a>(
         &'a self,
         context: &'a CallContext,
         tool: &'a str,
         arguments: &'a str,
+        about: About<'a>,
     ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>>;
 
     /// Validates, filters, scores and ranks all options.
@@ -73,12 +74,12 @@ pub trait Contract: Send + Sync {
         exchange: Exchange<'a>,
     ) -> BoxFuture<'a, Result<CheckedResponse, ContractError>>;
 
-    /// Judges a completion report.
+    /// Judges a completion report against what it is about.
     fn check_completion<'a>(
         &'a self,
         context: &'a CallContext,
         report: &'a str,
-        quoted: Option<&'a str>,
+        about: About<'a>,
     ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>>;
 
     /// A search out of the contract's own examples; nothing where it shows none.

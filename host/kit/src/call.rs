@@ -24,14 +24,15 @@ pub(crate) fn put_in_example(call: Call) -> Input {
 
 /// What an example calls.
 pub(crate) fn read_example(call: &ExampleCall<'_>) -> Input {
-    let owned = |text: Option<&str>| text.map(str::to_owned);
     put_in_example(match call {
         ExampleCall::Classify(utterance) => {
             Call::Classify { utterance: (*utterance).to_owned(), locale: LOCALE.to_owned() }
         }
-        ExampleCall::CheckRequest { tool, arguments } => {
-            Call::CheckRequest { tool: (*tool).to_owned(), arguments: (*arguments).to_owned() }
-        }
+        ExampleCall::CheckRequest { tool, arguments, about } => Call::CheckRequest {
+            tool: (*tool).to_owned(),
+            arguments: (*arguments).to_owned(),
+            about: about.to_subject(),
+        },
         ExampleCall::Evaluate { request, payloads } => {
             let answers = payloads.iter().map(|payload| {
                 let options = payload.candidates.iter().map(|candidate| candidate.json.to_owned());
@@ -43,10 +44,10 @@ pub(crate) fn read_example(call: &ExampleCall<'_>) -> Input {
             tool: exchange.tool.to_owned(),
             arguments: exchange.arguments.to_owned(),
             payload: exchange.payload.to_owned(),
-            quoted: owned(exchange.quoted),
+            about: exchange.about.to_subject(),
         },
-        ExampleCall::CheckCompletion { report, quoted } => {
-            Call::CheckCompletion { report: (*report).to_owned(), quoted: owned(*quoted) }
+        ExampleCall::CheckCompletion { report, about } => {
+            Call::CheckCompletion { report: (*report).to_owned(), about: about.to_subject() }
         }
     })
 }
@@ -58,18 +59,18 @@ pub(crate) async fn run(input: &Input, contract: &dyn Contract) -> Result<CallOu
         Call::Classify { utterance, locale } => {
             contract.classify(utterance, locale).await.map(CallOutcome::Classification)
         }
-        Call::CheckRequest { tool, arguments } => {
-            judge(contract.check_request(&context, tool, arguments).await, CallOutcome::Request)
+        Call::CheckRequest { tool, arguments, about } => {
+            judge(contract.check_request(&context, tool, arguments, about.about()).await, CallOutcome::Request)
         }
         Call::Evaluate { request, payloads } => {
             judge(contract.evaluate(&context, request, &Answer::payloads(payloads)).await, CallOutcome::Evaluation)
         }
-        Call::CheckResponse { tool, arguments, payload, quoted } => {
-            let exchange = Exchange { tool, arguments, payload, quoted: quoted.as_deref() };
+        Call::CheckResponse { tool, arguments, payload, about } => {
+            let exchange = Exchange { tool, arguments, payload, about: about.about() };
             judge(contract.check_response(&context, exchange).await, CallOutcome::Response)
         }
-        Call::CheckCompletion { report, quoted } => {
-            judge(contract.check_completion(&context, report, quoted.as_deref()).await, CallOutcome::Completion)
+        Call::CheckCompletion { report, about } => {
+            judge(contract.check_completion(&context, report, about.about()).await, CallOutcome::Completion)
         }
     }
 }
@@ -115,7 +116,8 @@ impl CallOutcome {
             }
             Self::Response(one) => text(&one.reference) + text(&one.advisory) + violations(&one.findings),
             Self::Completion(one) => {
-                one.external_id.len() + one.request_id.len() + one.status.len() + violations(&one.findings)
+                let texts = one.external_id.len() + one.request_id.len() + one.status.len();
+                texts + violations(&one.findings) + violations(&one.strikes)
             }
             Self::Refused(refusal) => refusal.code.len() + violations(&refusal.violations),
         }

@@ -108,6 +108,7 @@ pub(crate) fn descriptor() -> Descriptor {
             }})),
         },
         aliases: Vec::new(),
+        order: None,
         data_lifetimes: vec![DataLifetime { data: "menus".to_owned(), seconds: 3_600 }],
         go_live: go_live(),
         cues: vec!["tea".to_owned()],

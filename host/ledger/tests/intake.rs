@@ -36,7 +36,7 @@ const REFUSED_NOTE: &str = "no good";
 /// A contract that finds a mismatch wherever what was quoted is not what `done` says.
 fn played(version: &str) -> Arc<ScriptedContract> {
     let contract = ScriptedContract::new(descriptor(version)).with_digest(Digest::of(version.as_bytes()));
-    Arc::new(contract.on_check_completion(|_, report, quoted| judge(report, quoted)))
+    Arc::new(contract.on_check_completion(|_, report, about| judge(report, about.quoted)))
 }
 
 fn judge(report: &str, quoted: Option<&str>) -> Result<CheckedCompletion, ContractError> {
@@ -64,6 +64,7 @@ fn judge(report: &str, quoted: Option<&str>) -> Result<CheckedCompletion, Contra
         charged: report["status"] == "completed",
         late_minutes: Some(7),
         findings,
+        strikes: Vec::new(),
     })
 }
 
@@ -332,9 +333,9 @@ fn a_report_is_the_same_by_whichever_name_of_its_intent() {
     let mut declared = descriptor("1.1.0");
     declared.aliases = vec![IntentId::parse("other.find_things").expect("sound")];
     let contract = ScriptedContract::new(declared).with_digest(Digest::of(b"1.1.0"));
-    world.contracts.activate(Arc::new(contract.on_check_completion(|_, report, quoted| {
+    world.contracts.activate(Arc::new(contract.on_check_completion(|_, report, about| {
         assert!(!report.contains("other.find_things"), "no contract meets an alias");
-        judge(report, quoted)
+        judge(report, about.quoted)
     })));
     let first = world.send(&with("intent", json!("other.find_things"))).expect("taken");
     let entry = world.entries().pop().expect("booked");

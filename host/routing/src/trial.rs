@@ -13,7 +13,7 @@ use crate::forbidden::ForbiddenFields;
 use crate::search::{DroppedChoice, JudgedSearch, judge_answer};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{
-    CallContext, CheckedResponse, Descriptor, Exchange, RankedOption, Refusal, Violation,
+    About, CallContext, CheckedResponse, Descriptor, Exchange, RankedOption, Refusal, Violation,
 };
 use intent_gateway_domain::endpoint::{
     ApiAnswer, ApiMapping, Endpoint, Mappings, RequestError, RestRequest, ToolMapping,
@@ -108,7 +108,7 @@ pub async fn run(
     }
     let tool = trial.mapping.tool(trial.tool).ok_or_else(|| unknown("the mapping"))?;
     let context = CallContext { request_id, now };
-    let arguments = contract.check_request(&context, trial.tool, trial.arguments).await?.arguments;
+    let arguments = contract.check_request(&context, trial.tool, trial.arguments, About::default()).await?.arguments;
     let sent: Value = serde_json::from_str(arguments.get()).unwrap_or_default();
     let request = match tool {
         ToolMapping::Rest(tool) => tool.request(&sent).map(TriedRequest::Rest),
@@ -179,7 +179,7 @@ async fn judge(
         report.failure = Some(CallFailure::Forbidden(breach.pointer));
         return Ok(());
     }
-    let exchange = Exchange { tool, arguments: report.arguments.get(), payload: &answer.text, quoted: None };
+    let exchange = Exchange { tool, arguments: report.arguments.get(), payload: &answer.text, about: About::default() };
     match contract.check_response(context, exchange).await {
         Ok(CheckedResponse { findings, .. }) => report.notes = findings,
         Err(ContractError::Refused(refusal)) => report.refused = Some(refusal),

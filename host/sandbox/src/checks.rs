@@ -138,5 +138,5 @@ pub(crate) fn completion(completion: &CheckedCompletion, descriptor: &Descriptor
     if completion.external_id.is_empty() {
         return Err(broken("an empty external identifier"));
     }
-    each_violation(completion.findings.iter())
+    each_violation(completion.findings.iter().chain(&completion.strikes))
 }

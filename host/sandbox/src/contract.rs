@@ -3,7 +3,7 @@
 
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::contract::{
-    CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
+    About, CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
     PreparedRequest, Refusal, SearchSample,
 };
 use intent_gateway_domain::digest::Digest;
@@ -106,9 +106,11 @@ impl LoadedContract {
         context: &CallContext,
         tool: &str,
         arguments: &str,
+        about: About<'_>,
     ) -> Result<PreparedRequest, ContractError> {
         let export = &self.component.exports.check_request;
-        let parameters = (convert::context(context), tool, arguments);
+        let answered = convert::answered(about);
+        let parameters = (convert::context(context), tool, arguments, convert::subject(about, &answered));
         let (answer,) = self.component.call::<_, (Answer<wit::PreparedRequest>,)>(lane, export, parameters).await?;
         let prepared = convert::check_prepared(pass(answer)?)?;
         checks::check_prepared(&prepared)?;
@@ -139,7 +141,8 @@ impl LoadedContract {
         exchange: Exchange<'_>,
     ) -> Result<CheckedResponse, ContractError> {
         let export = &self.component.exports.check_response;
-        let parameters = (convert::context(context), convert::exchange(exchange));
+        let answered = convert::answered(exchange.about);
+        let parameters = (convert::context(context), convert::exchange(exchange, &answered));
         let (answer,) = self.component.call::<_, (Answer<wit::CheckedResponse>,)>(lane, export, parameters).await?;
         let response = convert::response(pass(answer)?);
         checks::response(&response, &self.descriptor)?;
@@ -151,10 +154,11 @@ impl LoadedContract {
         lane: Lane,
         context: &CallContext,
         report: &str,
-        quoted: Option<&str>,
+        about: About<'_>,
     ) -> Result<CheckedCompletion, ContractError> {
         let export = &self.component.exports.check_completion;
-        let parameters = (convert::context(context), report, quoted);
+        let answered = convert::answered(about);
+        let parameters = (convert::context(context), report, convert::subject(about, &answered));
         let (answer,) = self.component.call::<_, (Answer<wit::CheckedCompletion>,)>(lane, export, parameters).await?;
         let completion = convert::completion(pass(answer)?);
         checks::completion(&completion, &self.descriptor)?;
@@ -197,8 +201,9 @@ impl Contract for LoadedContract {
         context: &'a CallContext,
         tool: &'a str,
         arguments: &'a str,
+        about: About<'a>,
     ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
-        Box::pin(self.check_request_in(Lane::Serving, context, tool, arguments))
+        Box::pin(self.check_request_in(Lane::Serving, context, tool, arguments, about))
     }
 
     fn evaluate<'a>(
@@ -222,9 +227,9 @@ impl Contract for LoadedContract {
         &'a self,
         context: &'a CallContext,
         report: &'a str,
-        quoted: Option<&'a str>,
+        about: About<'a>,
     ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
-        Box::pin(self.check_completion_in(Lane::Serving, context, report, quoted))
+        Box::pin(self.check_completion_in(Lane::Serving, context, report, about))
     }
 
     fn sample(&self) -> BoxFuture<'_, Result<Option<SearchSample>, ContractFault>> {

@@ -1,6 +1,7 @@
 //! From the component's types to the domain's, and back. Values that break a promise of the interface are
 //! found in `checks`; here is only what a type cannot hold: JSON text that is none.
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract as domain;
 use intent_gateway_domain::error::ContractFault;
 use serde_json::value::RawValue;
@@ -20,13 +21,52 @@ pub(crate) fn context(context: &domain::CallContext) -> wit::Context<'_> {
     wit::Context { request_id: &context.request_id, now_ms: context.now.as_ms() }
 }
 
-pub(crate) fn exchange(exchange: domain::Exchange<'_>) -> wit::ExchangeParam<'_> {
+/// The answered calls of the order that a call is about; [`subject`] and [`exchange`] borrow them.
+pub(crate) fn answered(about: domain::About<'_>) -> Vec<wit::AnsweredCallParam<'_>> {
+    let answered = about.order.map_or(&[][..], |order| order.answered.as_slice());
+    answered.iter().map(|call| wit::AnsweredCallParam { tool: &call.tool, at_ms: call.at_ms.as_ms() }).collect()
+}
+
+/// What a call is about; `answered` is what [`answered`] made of it.
+pub(crate) fn subject<'a>(
+    about: domain::About<'a>,
+    answered: &'a [wit::AnsweredCallParam<'a>],
+) -> wit::SubjectParam<'a> {
+    let order = about.order.map(|order| wit::OrderViewParam {
+        state: &order.state,
+        opened_at_ms: order.opened_at.as_ms(),
+        kept: &order.kept,
+        answered,
+    });
+    wit::SubjectParam { quoted: about.quoted, order }
+}
+
+/// A call and its answer; `answered` is what [`answered`] made of what it is about.
+pub(crate) fn exchange<'a>(
+    exchange: domain::Exchange<'a>,
+    answered: &'a [wit::AnsweredCallParam<'a>],
+) -> wit::ExchangeParam<'a> {
     wit::ExchangeParam {
         tool: exchange.tool,
         arguments: exchange.arguments,
         payload: exchange.payload,
-        quoted: exchange.quoted,
+        about: subject(exchange.about, answered),
     }
+}
+
+/// What an example is about, as the domain keeps it.
+pub(crate) fn kept_subject(about: &wit::SubjectResult) -> domain::Subject {
+    let order = about.order.as_ref().map(|order| domain::OrderView {
+        state: order.state.clone(),
+        opened_at: Timestamp::from_ms(order.opened_at_ms),
+        kept: order.kept.clone(),
+        answered: order
+            .answered
+            .iter()
+            .map(|call| domain::AnsweredCall { tool: call.tool.clone(), at_ms: Timestamp::from_ms(call.at_ms) })
+            .collect(),
+    });
+    domain::Subject { quoted: about.quoted.clone(), order }
 }
 
 /// The candidates of all payloads, in order; `payloads` cuts them up again.
@@ -137,5 +177,6 @@ pub(crate) fn completion(completion: wit::CheckedCompletion) -> domain::CheckedC
         charged: completion.charged,
         late_minutes: completion.late_minutes,
         findings: violations(completion.findings),
+        strikes: violations(completion.strikes),
     }
 }

@@ -12,6 +12,7 @@ use crate::bindings as wit;
 use crate::convert;
 use crate::golive;
 use crate::instance::shorten;
+use crate::way;
 
 /// How far a sum of weights may lie from 1: the rounding of some dozens of additions.
 const WEIGHT_SUM_TOLERANCE: f64 = 1e-9;
@@ -50,6 +51,7 @@ pub(crate) fn checked(descriptor: wit::Descriptor) -> Result<domain::Descriptor,
     for other in descriptor.pairs.iter().chain(&descriptor.elsewhere) {
         problems.unless(IntentId::parse(other).is_ok(), || format!("`{other}` is no intent identifier"));
     }
+    let order = descriptor.order.as_ref().map(|order| way::checked(order, &way::Names::of(&descriptor), &mut problems));
     let go_live = golive::checked(&descriptor.go_live, &golive::Names::of(&descriptor), &mut problems);
     let tools = descriptor.tools.into_iter().filter_map(|tool| convert_tool(tool, &mut problems)).collect();
     let completion = convert_completion(descriptor.completion, &mut problems);
@@ -71,6 +73,7 @@ pub(crate) fn checked(descriptor: wit::Descriptor) -> Result<domain::Descriptor,
             errors: descriptor.errors.into_iter().map(convert_error).collect(),
             widget: convert_widget(descriptor.widget),
             completion,
+            order,
             data_lifetimes: descriptor.data_lifetimes.into_iter().map(convert_lifetime).collect(),
             go_live,
             cues: descriptor.cues,
@@ -111,7 +114,7 @@ impl Problems {
         }
     }
 
-    fn unique<'a>(&mut self, what: &str, names: impl Iterator<Item = &'a String>) {
+    pub(crate) fn unique<'a>(&mut self, what: &str, names: impl Iterator<Item = &'a String>) {
         let mut seen = HashSet::new();
         for name in names {
             self.unless(!name.is_empty(), || format!("a {what} has an empty name"));

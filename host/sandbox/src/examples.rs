@@ -4,7 +4,9 @@ use std::fmt;
 use std::time::Duration;
 
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::contract::{CallContext, Candidate, Exchange, Payload, SearchSample, Violation};
+use intent_gateway_domain::contract::{
+    About, CallContext, Candidate, Exchange, Payload, SearchSample, Subject, Violation,
+};
 use intent_gateway_domain::error::{ContractError, ContractFault};
 
 use crate::bindings as wit;
@@ -31,7 +33,10 @@ const FOUND_TOLD_MAX: usize = 20;
 const FUNCTIONS: [&str; 5] = ["classify", "check-request", "evaluate", "check-response", "check-completion"];
 
 /// A case that a contract brings with it, for authors' tools.
-pub struct Example(wit::Example);
+pub struct Example {
+    stated: wit::Example,
+    about: Subject,
+}
 
 /// What an example calls, with its arguments.
 #[derive(Clone, Debug)]
@@ -43,6 +48,8 @@ pub enum ExampleCall<'a> {
         tool: &'a str,
         /// Its arguments, JSON text.
         arguments: &'a str,
+        /// What the call is about.
+        about: About<'a>,
     },
     /// Ranks the options of all answers.
     Evaluate {
@@ -57,34 +64,41 @@ pub enum ExampleCall<'a> {
     CheckCompletion {
         /// The report, JSON text.
         report: &'a str,
-        /// The option that was booked, JSON text.
-        quoted: Option<&'a str>,
+        /// What it is about.
+        about: About<'a>,
     },
 }
 
 impl Example {
     pub(crate) fn new(example: wit::Example) -> Self {
-        Self(example)
+        let about = match &example.call {
+            wit::ExampleCall::CheckRequest(call) => convert::kept_subject(&call.about),
+            wit::ExampleCall::CheckResponse(call) => convert::kept_subject(&call.about),
+            wit::ExampleCall::CheckCompletion(call) => convert::kept_subject(&call.about),
+            wit::ExampleCall::Classify(_) | wit::ExampleCall::Evaluate(_) => Subject::default(),
+        };
+        Self { stated: example, about }
     }
 
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.0.name
+        &self.stated.name
     }
 
     /// Whether it is expected to pass.
     #[must_use]
     pub fn is_accepted(&self) -> bool {
-        self.0.expect.accepted
+        self.stated.expect.accepted
     }
 
     /// What it calls.
     #[must_use]
     pub fn call(&self) -> ExampleCall<'_> {
-        match &self.0.call {
+        let about = self.about.about();
+        match &self.stated.call {
             wit::ExampleCall::Classify(utterance) => ExampleCall::Classify(utterance),
             wit::ExampleCall::CheckRequest(example) => {
-                ExampleCall::CheckRequest { tool: &example.tool, arguments: &example.arguments }
+                ExampleCall::CheckRequest { tool: &example.tool, arguments: &example.arguments, about }
             }
             wit::ExampleCall::Evaluate(example) => ExampleCall::Evaluate {
                 request: &example.request,
@@ -94,17 +108,17 @@ impl Example {
                 tool: &example.tool,
                 arguments: &example.arguments,
                 payload: &example.payload,
-                quoted: example.quoted.as_deref(),
+                about,
             }),
             wit::ExampleCall::CheckCompletion(example) => {
-                ExampleCall::CheckCompletion { report: &example.report, quoted: example.quoted.as_deref() }
+                ExampleCall::CheckCompletion { report: &example.report, about }
             }
         }
     }
 
     /// Index of the function it calls.
     fn function(&self) -> usize {
-        match self.0.call {
+        match self.stated.call {
             wit::ExampleCall::Classify(_) => 0,
             wit::ExampleCall::CheckRequest(_) => 1,
             wit::ExampleCall::Evaluate(_) => 2,
@@ -116,7 +130,7 @@ impl Example {
 
 impl fmt::Debug for Example {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Example").field("name", &self.0.name).finish_non_exhaustive()
+        f.debug_struct("Example").field("name", &self.stated.name).finish_non_exhaustive()
     }
 }
 
@@ -141,11 +155,11 @@ pub(crate) async fn run(contract: &LoadedContract, examples: Vec<Example>) -> Re
 
 /// The first search of the examples of which every option passes, as far as the examples say.
 pub(crate) fn sample(examples: &[Example]) -> Option<SearchSample> {
-    let search = |example: &Example| match &example.0.call {
+    let search = |example: &Example| match &example.stated.call {
         wit::ExampleCall::Evaluate(search) if example.is_accepted() => {
             let options = search.payloads.iter().flat_map(|payload| &payload.candidates);
             let options: Vec<String> = options.map(|candidate| candidate.json.clone()).collect();
-            let passed = !options.is_empty() && example.0.expect.order.len() == options.len();
+            let passed = !options.is_empty() && example.stated.expect.order.len() == options.len();
             passed.then(|| SearchSample { request: search.request.clone(), options })
         }
         _ => None,
@@ -155,9 +169,9 @@ pub(crate) fn sample(examples: &[Example]) -> Option<SearchSample> {
 
 /// Runs one example.
 pub(crate) async fn one(contract: &LoadedContract, example: &Example) -> Result<(), LoadError> {
-    let expected = &example.0.expect;
+    let expected = &example.stated.expect;
     let failed = |got: String| LoadError::ExampleFailed {
-        name: example.0.name.clone(),
+        name: example.stated.name.clone(),
         expected: Wording { accepted: expected.accepted, codes: &expected.codes, order: &expected.order }.to_string(),
         got,
     };
@@ -230,8 +244,8 @@ async fn outcome(contract: &LoadedContract, call: ExampleCall<'_>) -> Result<Exa
             let classification = contract.classify_in(lane, utterance, LOCALE).await?;
             Ok(ExampleOutcome { accepted: classification.score >= CLAIMED_FROM, ..ExampleOutcome::default() })
         }
-        ExampleCall::CheckRequest { tool, arguments } => {
-            let checked = contract.check_request_in(lane, &context, tool, arguments).await;
+        ExampleCall::CheckRequest { tool, arguments, about } => {
+            let checked = contract.check_request_in(lane, &context, tool, arguments, about).await;
             ExampleOutcome::of(checked.map(|prepared| ExampleOutcome::passed(&prepared.notes)))
         }
         ExampleCall::Evaluate { request, payloads } => {
@@ -251,9 +265,11 @@ async fn outcome(contract: &LoadedContract, call: ExampleCall<'_>) -> Result<Exa
                 outcome
             }))
         }
-        ExampleCall::CheckCompletion { report, quoted } => {
-            let checked = contract.check_completion_in(lane, &context, report, quoted).await;
-            ExampleOutcome::of(checked.map(|completion| ExampleOutcome::passed(&completion.findings)))
+        ExampleCall::CheckCompletion { report, about } => {
+            let checked = contract.check_completion_in(lane, &context, report, about).await;
+            ExampleOutcome::of(
+                checked.map(|completion| ExampleOutcome::passed(completion.findings.iter().chain(&completion.strikes))),
+            )
         }
     }
 }

@@ -37,6 +37,7 @@ mod sandbox;
 mod stderr;
 mod wasi;
 mod watch;
+mod way;
 
 pub use cache::CompiledCache;
 pub use config::{InvalidConfig, SandboxConfig};

@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 use intent_gateway_domain::alias;
 use intent_gateway_domain::classify::CueIndex;
 use intent_gateway_domain::contract::{
-    CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
+    About, CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
     PreparedRequest, SearchSample,
 };
 use intent_gateway_domain::digest::Digest;
@@ -178,11 +178,12 @@ impl Contract for Version {
         context: &'a CallContext,
         tool: &'a str,
         arguments: &'a str,
+        about: About<'a>,
     ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
         Box::pin(async move {
             self.count_outcome(
-                CallRef::CheckRequest(context, tool, arguments),
-                self.contract.check_request_in(Lane::Serving, context, tool, arguments).await,
+                CallRef::CheckRequest(context, tool, arguments, about),
+                self.contract.check_request_in(Lane::Serving, context, tool, arguments, about).await,
             )
         })
     }
@@ -218,12 +219,12 @@ impl Contract for Version {
         &'a self,
         context: &'a CallContext,
         report: &'a str,
-        quoted: Option<&'a str>,
+        about: About<'a>,
     ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
         Box::pin(async move {
             self.count_outcome(
-                CallRef::CheckCompletion(context, report, quoted),
-                self.contract.check_completion_in(Lane::Serving, context, report, quoted).await,
+                CallRef::CheckCompletion(context, report, about),
+                self.contract.check_completion_in(Lane::Serving, context, report, about).await,
             )
         })
     }

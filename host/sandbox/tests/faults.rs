@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::SystemClock;
+use intent_gateway_domain::contract::About;
 use intent_gateway_domain::error::{ContractError, ContractFault, chain};
 use intent_gateway_domain::faults::{Answer, Call, FaultNote, Function, Input, MESSAGE_MAX_CHARS};
 use intent_gateway_domain::ports::{Contract, ContractAdmin as _, Contracts as _, FaultLog};
@@ -114,7 +115,7 @@ async fn faults_of_a_loaded_version_are_noted_with_their_calls() {
     fault_of(&*contract, "tell").await;
     contract.classify("a nan thing", "en-IN").await.expect_err("it lies");
     contract.evaluate(&context(), "{}", &payloads()).await.expect("it serves");
-    let refused = contract.check_request(&context(), "search_things", "refuse").await;
+    let refused = contract.check_request(&context(), "search_things", "refuse", About::default()).await;
     assert!(matches!(refused, Err(ContractError::Refused(_))));
 
     let noted = std::mem::take(&mut *notes.0.lock().expect("no test panics in it"));

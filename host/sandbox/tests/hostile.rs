@@ -5,6 +5,7 @@ mod support;
 
 use std::time::{Duration, Instant};
 
+use intent_gateway_domain::contract::{About, Exchange};
 use intent_gateway_domain::error::{ContractError, ContractFault};
 use intent_gateway_domain::ports::Contract;
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
@@ -127,27 +128,22 @@ async fn the_other_functions_are_held_to_their_word_too() {
         assert!(invalid(&fault), "{utterance}: {fault:?}");
     }
     for arguments in ["bad arguments", "refuse without violations", "refuse with a bad code"] {
-        match contract.check_request(&context(), "search_things", arguments).await {
+        match contract.check_request(&context(), "search_things", arguments, About::default()).await {
             Err(ContractError::Fault(fault)) if invalid(&fault) => {}
             other => panic!("{arguments}: {other:?}"),
         }
     }
-    match contract.check_request(&context(), "search_things", "refuse").await {
+    match contract.check_request(&context(), "search_things", "refuse", About::default()).await {
         Err(ContractError::Refused(refusal)) => assert_eq!(refusal.violations[0].code, "INVALID_THING"),
         other => panic!("{other:?}"),
     }
     for report in ["unlisted", "uncharged", "negative"] {
-        match contract.check_completion(&context(), report, None).await {
+        match contract.check_completion(&context(), report, About::default()).await {
             Err(ContractError::Fault(fault)) if invalid(&fault) => {}
             other => panic!("{report}: {other:?}"),
         }
     }
-    let exchange = |payload| intent_gateway_domain::contract::Exchange {
-        tool: "book_thing",
-        arguments: "{}",
-        payload,
-        quoted: None,
-    };
+    let exchange = |payload| Exchange { tool: "book_thing", arguments: "{}", payload, about: About::default() };
     let advised = contract.check_response(&context(), exchange("advise")).await.expect("listed advice passes");
     assert_eq!(advised.advisory.as_deref(), Some("FEE_DUE"));
     match contract.check_response(&context(), exchange("advise wrongly")).await {

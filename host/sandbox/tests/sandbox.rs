@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::SystemClock;
+use intent_gateway_domain::contract::About;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::ContractError;
 use intent_gateway_domain::ports::{Contract, ContractAdmin, Contracts};
@@ -511,7 +512,7 @@ async fn a_version_that_keeps_failing_is_taken_out() {
     fail(2).await;
     assert!(failing.evaluate(&context(), "{}", &payloads()).await.is_ok());
     fail(2).await;
-    let refused = failing.check_request(&context(), "search_things", "refuse").await;
+    let refused = failing.check_request(&context(), "search_things", "refuse", About::default()).await;
     assert!(matches!(refused, Err(ContractError::Refused(_))));
     // Whatever was reported by now has been worked on when this change has been made.
     activate(&sandbox, failing.digest()).await.expect("it is live already");

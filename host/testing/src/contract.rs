@@ -65,6 +65,7 @@ pub fn descriptor(version: &str) -> Descriptor {
         widget: Widget { widget_type: "generic_listings".to_owned(), preferred: None, slots: Vec::new() },
         completion: Completion { statuses: vec![], charged_statuses: vec![], schema: raw("{}") },
         aliases: Vec::new(),
+        order: None,
         data_lifetimes: Vec::new(),
         go_live: Vec::new(),
         cues: vec!["thing".to_owned()],
@@ -94,6 +95,7 @@ impl Contract for PassiveContract {
         _: &'a CallContext,
         _: &'a str,
         _: &'a str,
+        _: About<'a>,
     ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>> {
         unreachable!("no request is checked here")
     }
@@ -119,7 +121,7 @@ impl Contract for PassiveContract {
         &'a self,
         _: &'a CallContext,
         _: &'a str,
-        _: Option<&'a str>,
+        _: About<'a>,
     ) -> BoxFuture<'a, Result<CheckedCompletion, ContractError>> {
         unreachable!("nothing is reported here")
     }
@@ -135,9 +137,7 @@ type OnEvaluate = Box<
 type OnCheckResponse =
     Box<dyn for<'a> Fn(&'a CallContext, Exchange<'a>) -> Later<'a, CheckedResponse, ContractError> + Send + Sync>;
 type OnCheckCompletion = Box<
-    dyn for<'a> Fn(&'a CallContext, &'a str, Option<&'a str>) -> Later<'a, CheckedCompletion, ContractError>
-        + Send
-        + Sync,
+    dyn for<'a> Fn(&'a CallContext, &'a str, About<'a>) -> Later<'a, CheckedCompletion, ContractError> + Send + Sync,
 >;
 
 /// A contract that does what its test has scripted, and remembers each call. A function without a script panics when it is
@@ -157,11 +157,34 @@ pub struct ScriptedContract {
 /// One call of a [`ScriptedContract`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContractCall {
-    Classify { utterance: String, locale: String },
-    CheckRequest { context: CallContext, tool: String, arguments: String },
-    Evaluate { context: CallContext, request: String, options: Vec<String> },
-    CheckResponse { context: CallContext, tool: String, payload: String, quoted: Option<String> },
-    CheckCompletion { context: CallContext, report: String, quoted: Option<String> },
+    Classify {
+        utterance: String,
+        locale: String,
+    },
+    CheckRequest {
+        context: CallContext,
+        tool: String,
+        arguments: String,
+        order: Option<OrderView>,
+    },
+    Evaluate {
+        context: CallContext,
+        request: String,
+        options: Vec<String>,
+    },
+    CheckResponse {
+        context: CallContext,
+        tool: String,
+        payload: String,
+        quoted: Option<String>,
+        order: Option<OrderView>,
+    },
+    CheckCompletion {
+        context: CallContext,
+        report: String,
+        quoted: Option<String>,
+        order: Option<OrderView>,
+    },
 }
 
 impl ScriptedContract {
@@ -243,17 +266,14 @@ impl ScriptedContract {
         Self { on_check_response: Some(script), ..self }
     }
 
-    /// The script gets the context, the report and the option that was quoted.
+    /// The script gets the context, the report and what it is about.
     #[must_use]
     pub fn on_check_completion(
         self,
-        script: impl Fn(&CallContext, &str, Option<&str>) -> Result<CheckedCompletion, ContractError>
-        + Send
-        + Sync
-        + 'static,
+        script: impl Fn(&CallContext, &str, About<'_>) -> Result<CheckedCompletion, ContractError> + Send + Sync + 'static,
     ) -> Self {
         let script: OnCheckCompletion =
-            Box::new(move |context, report, quoted| ready(script(context, report, quoted)).boxed());
+            Box::new(move |context, report, about| ready(script(context, report, about)).boxed());
         Self { on_check_completion: Some(script), ..self }
     }
 
@@ -305,11 +325,15 @@ impl Contract for ScriptedContract {
         context: &'a CallContext,
         tool: &'a str,
         arguments: &'a str,
+        about: About<'a>,
     ) -> Later<'a, PreparedRequest, ContractError> {
         let Some(script) = &self.on_check_request else { self.unexpected("check_request") };
-        let (context_seen, tool_seen) = (context.clone(), tool.to_owned());
-        let arguments_seen = arguments.to_owned();
-        self.record(ContractCall::CheckRequest { context: context_seen, tool: tool_seen, arguments: arguments_seen });
+        self.record(ContractCall::CheckRequest {
+            context: context.clone(),
+            tool: tool.to_owned(),
+            arguments: arguments.to_owned(),
+            order: about.order.cloned(),
+        });
         script(context, tool, arguments)
     }
 
@@ -335,7 +359,8 @@ impl Contract for ScriptedContract {
             context: context.clone(),
             tool: exchange.tool.to_owned(),
             payload: exchange.payload.to_owned(),
-            quoted: exchange.quoted.map(str::to_owned),
+            quoted: exchange.about.quoted.map(str::to_owned),
+            order: exchange.about.order.cloned(),
         });
         script(context, exchange)
     }
@@ -344,15 +369,16 @@ impl Contract for ScriptedContract {
         &'a self,
         context: &'a CallContext,
         report: &'a str,
-        quoted: Option<&'a str>,
+        about: About<'a>,
     ) -> Later<'a, CheckedCompletion, ContractError> {
         let Some(script) = &self.on_check_completion else { self.unexpected("check_completion") };
         self.record(ContractCall::CheckCompletion {
             context: context.clone(),
             report: report.to_owned(),
-            quoted: quoted.map(str::to_owned),
+            quoted: about.quoted.map(str::to_owned),
+            order: about.order.cloned(),
         });
-        script(context, report, quoted)
+        script(context, report, about)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::request::{AcIssue, Vehicle};
 use crate::slot::{AcServiceSlot, ServiceScopeCode};
 use crate::{AcService, tables};
 use contract_sdk::shape::{DateTime, Inr, Phone, Text};
-use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, Vocabulary};
+use contract_sdk::{AnswerRules, Shape, Subject, Tool, ToolPolicy, Vocabulary};
 
 pub struct CreateBooking;
 
@@ -70,7 +70,7 @@ impl Tool for CreateBooking {
     fn answer_rules(
         arguments: &CreateArguments<'_>,
         booking: &AcServiceBooking<'_>,
-        quoted: Option<&AcServiceSlot<'_>>,
+        subject: &Subject<'_, AcServiceSlot<'_>>,
         rules: &mut AnswerRules,
     ) {
         let scope = booking.service_scope_confirmed;
@@ -87,7 +87,7 @@ impl Tool for CreateBooking {
             "/doorstep_arranged",
             format_args!("{} is done at a workshop, so doorstep_arranged must be false.", scope.value()),
         );
-        let Some(quoted) = quoted else {
+        let Some(quoted) = subject.quoted else {
             return;
         };
         let price = &quoted.estimated_price;
@@ -158,7 +158,7 @@ impl Tool for CancelBooking {
     fn answer_rules(
         arguments: &CancelArguments<'_>,
         result: &CancellationResult<'_>,
-        _: Option<&AcServiceSlot<'_>>,
+        _: &Subject<'_, AcServiceSlot<'_>>,
         rules: &mut AnswerRules,
     ) {
         rules.refuse_other(

@@ -17,7 +17,7 @@ use crate::rules::PRICE_TOLERANCE_INR;
 use crate::slot::{AcServiceSlot, EstimatedPrice, ServiceScopeCode};
 use contract_sdk::common::CommonReport;
 use contract_sdk::shape::Inr;
-use contract_sdk::{Report, ReportRules, Shape, Vocabulary};
+use contract_sdk::{Report, ReportRules, Shape, Subject, Vocabulary};
 
 /// Paise of a rupee.
 const PAISE: i128 = 100;
@@ -35,10 +35,10 @@ pub struct AcServiceReport {
 /// Lateness is never said: the report has no time at which the work began.
 pub(crate) fn report_rules(
     report: &Report<'_, AcServiceReport>,
-    quoted: Option<&AcServiceSlot<'_>>,
+    subject: &Subject<'_, AcServiceSlot<'_>>,
     rules: &mut ReportRules,
 ) {
-    let Some(quoted) = quoted else {
+    let Some(quoted) = subject.quoted else {
         return;
     };
     let (scope, performed) = (quoted.service_scope.code, report.extra.service_scope_performed);

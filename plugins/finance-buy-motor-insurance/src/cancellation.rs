@@ -7,7 +7,7 @@ use crate::dates::local_day;
 use crate::quote::MotorQuote;
 use crate::{MotorInsurance, tables};
 use contract_sdk::shape::{Date, DateTime, Inr, Text};
-use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, Vocabulary};
+use contract_sdk::{AnswerRules, Shape, Subject, Tool, ToolPolicy, Vocabulary};
 
 pub struct CancelOrFreelook;
 
@@ -58,7 +58,7 @@ impl Tool for CancelOrFreelook {
     fn answer_rules(
         arguments: &CancelArguments<'_>,
         result: &CancellationResult<'_>,
-        _: Option<&MotorQuote<'_>>,
+        _: &Subject<'_, MotorQuote<'_>>,
         rules: &mut AnswerRules,
     ) {
         rules.refuse_other(

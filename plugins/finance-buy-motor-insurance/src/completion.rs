@@ -9,7 +9,7 @@ use crate::cover::PolicyType;
 use crate::quote::{MotorQuote, PremiumBreakdown};
 use crate::quote_rules::PREMIUM_TOLERANCE_INR;
 use contract_sdk::shape::{Inr, Text};
-use contract_sdk::{Report, ReportRules, Shape, Vocabulary};
+use contract_sdk::{Report, ReportRules, Shape, Subject, Vocabulary};
 
 /// Paise of a rupee.
 const PAISE: i64 = 100;
@@ -33,9 +33,10 @@ pub struct MotorInsuranceReport<'a> {
 
 pub(crate) fn report_rules(
     report: &Report<'_, MotorInsuranceReport<'_>>,
-    quoted: Option<&MotorQuote<'_>>,
+    subject: &Subject<'_, MotorQuote<'_>>,
     rules: &mut ReportRules,
 ) {
+    let quoted = subject.quoted;
     let (amount, passed_through) = (report.common.amount_inr.paise, report.common.pass_through_inr.paise);
     let quoted_premium = quoted.map(|quote| without_tax(&quote.premium_breakdown).saturating_mul(PAISE));
     let is_premium = |premium: i64| premium > 0 && amount >= premium;

@@ -5,7 +5,7 @@
 use crate::quote::MotorQuote;
 use crate::{MotorInsurance, tables};
 use contract_sdk::shape::{DateTime, Nullable, Phone, Text};
-use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, Vocabulary};
+use contract_sdk::{AnswerRules, Shape, Subject, Tool, ToolPolicy, Vocabulary};
 
 pub struct ScheduleInspection;
 
@@ -62,7 +62,7 @@ impl Tool for ScheduleInspection {
     fn answer_rules(
         arguments: &InspectionArguments<'_>,
         result: &InspectionResult<'_>,
-        _: Option<&MotorQuote<'_>>,
+        _: &Subject<'_, MotorQuote<'_>>,
         rules: &mut AnswerRules,
     ) {
         rules.refuse_other(&result.quote_id, &arguments.quote_id, "/quote_id", "the quote to inspect for");

@@ -12,7 +12,7 @@ use crate::quote::MotorQuote;
 use crate::quote_rules::PREMIUM_TOLERANCE_INR;
 use crate::{MotorInsurance, tables};
 use contract_sdk::shape::{Date, HttpsUrl, Inr, Nullable, Phone, Text};
-use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, Vocabulary};
+use contract_sdk::{AnswerRules, Shape, Subject, Tool, ToolPolicy, Vocabulary};
 
 /// Years that a bundle may have.
 const BUNDLE_YEARS: [i64; 2] = [3, 5];
@@ -76,14 +76,14 @@ impl Tool for IssuePolicy {
     fn answer_rules(
         _: &IssueArguments<'_>,
         policy: &IssuedPolicy<'_>,
-        quoted: Option<&MotorQuote<'_>>,
+        subject: &Subject<'_, MotorQuote<'_>>,
         rules: &mut AnswerRules,
     ) {
         let (start, end) = (policy.policy_start_date, policy.policy_end_date);
         rules.refuse_if(end <= start, "DATE_ORDER", "/policy_end_date", "The policy must end after it starts.");
-        check_bundle(policy, quoted, rules);
+        check_bundle(policy, subject.quoted, rules);
         check_free_look(policy, rules);
-        if let Some(quote) = quoted {
+        if let Some(quote) = subject.quoted {
             compare_with_quote(policy, quote, rules);
         }
     }

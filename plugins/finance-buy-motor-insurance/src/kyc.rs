@@ -6,7 +6,7 @@
 use crate::quote::MotorQuote;
 use crate::{MotorInsurance, tables};
 use contract_sdk::shape::{DateTime, Nullable, Text};
-use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, Vocabulary};
+use contract_sdk::{AnswerRules, Shape, Subject, Tool, ToolPolicy, Vocabulary};
 
 pub struct ConfirmQuoteAndKyc;
 
@@ -55,11 +55,11 @@ impl Tool for ConfirmQuoteAndKyc {
     fn answer_rules(
         arguments: &ConfirmArguments<'_>,
         result: &KycResult<'_>,
-        quoted: Option<&MotorQuote<'_>>,
+        subject: &Subject<'_, MotorQuote<'_>>,
         rules: &mut AnswerRules,
     ) {
         rules.refuse_other(&result.quote_id, &arguments.quote_id, "/quote_id", "the quote that was to be locked");
-        rules.advise_if(quoted.is_some_and(|quote| quote.inspection_required), "INSPECTION_REQUIRED");
+        rules.advise_if(subject.quoted.is_some_and(|quote| quote.inspection_required), "INSPECTION_REQUIRED");
     }
 
     fn reference<'r>(result: &'r KycResult<'_>) -> Option<&'r str> {

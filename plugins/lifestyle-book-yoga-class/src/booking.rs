@@ -8,7 +8,7 @@ use crate::judge::Index;
 use crate::option::{Offer, YogaClassOption, YogaSlotOption};
 use crate::{YogaClass, findings, tables};
 use contract_sdk::shape::{DateTime, Inr, Text};
-use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy, code};
+use contract_sdk::{AnswerRules, Shape, Subject, Tool, ToolPolicy, code};
 
 pub struct GetProviderDetail;
 
@@ -30,7 +30,7 @@ impl Tool for GetProviderDetail {
     fn answer_rules(
         arguments: &DetailArguments<'_>,
         option: &YogaClassOption<'_>,
-        _: Option<&Offer<'_>>,
+        _: &Subject<'_, Offer<'_>>,
         rules: &mut AnswerRules,
     ) {
         rules.refuse_other(
@@ -78,7 +78,7 @@ impl Tool for GetAvailableSlots {
     fn answer_rules(
         arguments: &SlotsArguments<'_>,
         list: &SlotList<'_>,
-        quoted: Option<&Offer<'_>>,
+        subject: &Subject<'_, Offer<'_>>,
         rules: &mut AnswerRules,
     ) {
         let asked = |wanted: &Option<Text<'_>>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
@@ -96,7 +96,7 @@ impl Tool for GetAvailableSlots {
                 "Expected slots of the instructor that was asked for, and no other.",
             );
         }
-        if let Some(Offer { option, .. }) = quoted {
+        if let Some(Offer { option, .. }) = subject.quoted {
             find_unknown(option, list, rules);
         }
     }
@@ -191,7 +191,7 @@ impl Tool for CancelBooking {
     fn answer_rules(
         arguments: &CancelArguments<'_>,
         refund: &RefundInfo<'_>,
-        _: Option<&Offer<'_>>,
+        _: &Subject<'_, Offer<'_>>,
         rules: &mut AnswerRules,
     ) {
         if let Some(found) = &refund.booking_ref {

@@ -11,7 +11,7 @@ use crate::option::{Offer, YogaClassOption, YogaSlotOption};
 use crate::vocabulary::{PassKind, Prop};
 use contract_sdk::common::CommonReport;
 use contract_sdk::shape::{DateTime, Inr, Text};
-use contract_sdk::{Report, ReportRules, Shape};
+use contract_sdk::{Report, ReportRules, Shape, Subject};
 use std::borrow::Cow;
 
 /// How an order can end (spec 3, "States and transitions").
@@ -71,7 +71,7 @@ pub struct YogaClassReport<'a> {
 /// one took place and its slot is known.
 pub(crate) fn report_rules(
     report: &Report<'_, YogaClassReport<'_>>,
-    quoted: Option<&Offer<'_>>,
+    subject: &Subject<'_, Offer<'_>>,
     rules: &mut ReportRules,
 ) {
     let Report { common, extra } = report;
@@ -83,7 +83,7 @@ pub(crate) fn report_rules(
         "/ended_at",
         "The class must end after it starts.",
     );
-    if let Some(Offer { option, .. }) = quoted {
+    if let Some(Offer { option, .. }) = subject.quoted {
         compare_with_quote(extra, option, rules);
         // What is kept of an order that ended otherwise, nobody has told in advance; nor another studio's prices.
         if *common.status == *COMPLETED && *extra.yoga_studio_id == *option.yoga_studio.identity.id {

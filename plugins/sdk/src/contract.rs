@@ -1,10 +1,11 @@
 //! What an author writes: an [`Intent`], its [`Tool`]s, and, for a variant, a [`Contract`].
 
-use crate::bindings::{Axes, Example, Exchange, Need, Refusal, Violation};
+use crate::bindings::{self, Axes, Context, Example, Exchange, Need, Refusal, Violation};
 use crate::code;
 use crate::completion::Report;
 use crate::engine::refusal;
 use crate::lexicon::Lexicon;
+use crate::order::{Order, OrderWay, Subject};
 use crate::policy::{About, ErrorRow, Forbidden, Lifetime, Requirement, RuleRow, Search, ToolPolicy, WidgetTable};
 use crate::ranking::{Ranking, UserBands};
 use crate::rules::{AnswerRules, ItemRules, ReportRules, RequestRules};
@@ -70,6 +71,8 @@ pub trait Intent: Sized + 'static {
     const STATUSES: &'static [&'static str] = &["completed"];
     /// The statuses on which commission is charged.
     const CHARGED: &'static [&'static str] = &["completed"];
+    /// How orders go. None where no tool orders anything.
+    const ORDER: Option<OrderWay> = None;
     const LIFETIMES: &'static [Lifetime] = &[];
     /// What must hold before a partner's traffic may go live, beyond the tools.
     const GO_LIVE: &'static [Requirement] = &[];
@@ -90,10 +93,10 @@ pub trait Intent: Sized + 'static {
     /// Maps an option to its card.
     fn card<'i>(item: &'i Self::Item<'_>) -> Self::Card<'i>;
 
-    /// Rules between the members of a report, and between the report and the option that was booked.
+    /// Rules between the members of a report, and between the report and what was booked.
     fn report_rules(
         _report: &Report<'_, Self::ReportExtra<'_>>,
-        _quoted: Option<&Self::Item<'_>>,
+        _subject: &Subject<'_, Self::Item<'_>>,
         _rules: &mut ReportRules,
     ) {
     }
@@ -144,14 +147,19 @@ pub trait Tool: 'static {
 
     const POLICY: ToolPolicy;
 
-    /// Rules between the arguments.
-    fn argument_rules(_arguments: &Self::Arguments<'_>, _rules: &mut RequestRules) {}
+    /// Rules between the arguments, and between them and what they are about.
+    fn argument_rules(
+        _arguments: &Self::Arguments<'_>,
+        _subject: &Subject<'_, Item<'_, Self::Intent>>,
+        _rules: &mut RequestRules,
+    ) {
+    }
 
-    /// Rules between the answer, the arguments and the option that was quoted.
+    /// Rules between the answer, the arguments and what the call was about, as it was before the call.
     fn answer_rules(
         _arguments: &Self::Arguments<'_>,
         _answer: &Self::Answer<'_>,
-        _quoted: Option<&Item<'_, Self::Intent>>,
+        _subject: &Subject<'_, Item<'_, Self::Intent>>,
         _rules: &mut AnswerRules,
     ) {
     }
@@ -166,8 +174,8 @@ pub struct ToolEntry {
     pub(crate) policy: ToolPolicy,
     pub(crate) arguments: ValueDesc,
     pub(crate) answer: ValueDesc,
-    pub(crate) check_arguments: fn(&str) -> Result<Vec<Violation>, Refusal>,
-    pub(crate) check_answer: fn(&Exchange) -> Result<JudgedAnswer, Refusal>,
+    pub(crate) check_arguments: fn(&Context, &str, &bindings::Subject) -> Result<Vec<Violation>, Refusal>,
+    pub(crate) check_answer: fn(&Context, &Exchange) -> Result<JudgedAnswer, Refusal>,
 }
 
 /// What came of an answer that passed.
@@ -194,12 +202,18 @@ impl ToolEntry {
     }
 }
 
-/// The notes, or what is wrong with the arguments.
-fn check_arguments<T: Tool>(json: &str) -> Result<Vec<Violation>, Refusal> {
+/// The notes, or what is wrong with the arguments. Nothing is compared with a quoted option that cannot be read; the
+/// caller can do nothing about it, so it is told with the answer.
+fn check_arguments<T: Tool>(
+    context: &Context,
+    json: &str,
+    about: &bindings::Subject,
+) -> Result<Vec<Violation>, Refusal> {
     let arguments: T::Arguments<'_> =
         read_document(json).map_err(|violations| refusal(code::INVALID_REQUEST, violations))?;
     let mut rules = RequestRules::new();
-    T::argument_rules(&arguments, &mut rules);
+    let quoted = read_quoted::<T::Intent>(about);
+    T::argument_rules(&arguments, &subject(context, about, &quoted), &mut rules);
     if rules.refusals.is_empty() {
         Ok(rules.notes.into_list())
     } else {
@@ -207,13 +221,13 @@ fn check_arguments<T: Tool>(json: &str) -> Result<Vec<Violation>, Refusal> {
     }
 }
 
-fn check_answer<T: Tool>(exchange: &Exchange) -> Result<JudgedAnswer, Refusal> {
+fn check_answer<T: Tool>(context: &Context, exchange: &Exchange) -> Result<JudgedAnswer, Refusal> {
     let broken = |violations| refusal(code::INTERNAL_ERROR, violations);
     let arguments: T::Arguments<'_> = read_document(&exchange.arguments).map_err(broken)?;
     let answer: T::Answer<'_> = read_document(&exchange.payload).map_err(broken)?;
     let mut rules = AnswerRules::new();
-    let quoted = read_quoted::<T::Intent>(exchange.quoted.as_deref());
-    T::answer_rules(&arguments, &answer, quoted.as_ref().ok().and_then(Option::as_ref), &mut rules);
+    let quoted = read_quoted::<T::Intent>(&exchange.about);
+    T::answer_rules(&arguments, &answer, &subject(context, &exchange.about, &quoted), &mut rules);
     if !rules.refusals.is_empty() {
         return Err(rules.refusals.into_refusal(code::INTERNAL_ERROR));
     }
@@ -224,8 +238,8 @@ fn check_answer<T: Tool>(exchange: &Exchange) -> Result<JudgedAnswer, Refusal> {
 
 /// The quoted option. It passed when it was ranked; should it not any more, because the contract has
 /// changed since, that is a finding and nothing is compared with it.
-pub(crate) fn read_quoted<I: Intent>(json: Option<&str>) -> Result<Option<I::Item<'_>>, Violation> {
-    let Some(json) = json else {
+pub(crate) fn read_quoted<I: Intent>(about: &bindings::Subject) -> Result<Option<I::Item<'_>>, Violation> {
+    let Some(json) = about.quoted.as_deref() else {
         return Ok(None);
     };
     read_document(json).map(Some).map_err(|violations: Vec<Violation>| {
@@ -236,4 +250,17 @@ pub(crate) fn read_quoted<I: Intent>(json: Option<&str>) -> Result<Option<I::Ite
             message: format!("The quoted option could not be read, so nothing was compared with it: {why}"),
         }
     })
+}
+
+/// What the author's rules are told of what a call is about; `quoted` is what [`read_quoted`] made of it.
+pub(crate) fn subject<'s, T>(
+    context: &Context,
+    about: &'s bindings::Subject,
+    quoted: &'s Result<Option<T>, Violation>,
+) -> Subject<'s, T> {
+    Subject {
+        quoted: quoted.as_ref().ok().and_then(Option::as_ref),
+        order: about.order.as_ref().map(Order::of),
+        now_ms: context.now_ms,
+    }
 }

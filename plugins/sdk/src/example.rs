@@ -8,8 +8,8 @@
 //! ```
 
 use crate::bindings::{
-    Axes, Candidate, CompletionExample, Example, ExampleCall, Exchange, Expectation, Payload, RequestExample,
-    SearchExample,
+    AnsweredCall, Axes, Candidate, CompletionExample, Example, ExampleCall, Exchange, Expectation, OrderView, Payload,
+    RequestExample, SearchExample, Subject,
 };
 use serde_json::Value;
 
@@ -71,6 +71,29 @@ pub struct Case {
 }
 
 impl Case {
+    /// It is about this option.
+    pub fn quoting(mut self, option: impl Into<String>) -> Self {
+        self.about().quoted = Some(option.into());
+        self
+    }
+
+    /// It belongs to this order.
+    pub fn in_order(mut self, order: OrderView) -> Self {
+        self.about().order = Some(order);
+        self
+    }
+
+    fn about(&mut self) -> &mut Subject {
+        match &mut self.call {
+            ExampleCall::CheckRequest(RequestExample { about, .. })
+            | ExampleCall::CheckResponse(Exchange { about, .. })
+            | ExampleCall::CheckCompletion(CompletionExample { about, .. }) => about,
+            ExampleCall::Classify(_) | ExampleCall::Evaluate(_) => {
+                panic!("{:?} is about no option and no order", self.name)
+            }
+        }
+    }
+
     /// It passes.
     pub fn accepts(self) -> Example {
         self.expect(true, &[], &[])
@@ -101,6 +124,18 @@ impl Case {
     }
 }
 
+/// An order in this state, opened when examples run, that keeps the members of a JSON object. Answered calls are a tool
+/// and a time in milliseconds since the Unix epoch.
+pub fn order(state: &str, kept: impl Into<String>, answered: &[(&str, u64)]) -> OrderView {
+    let answered = answered.iter().map(|(tool, at_ms)| AnsweredCall { tool: (*tool).to_owned(), at_ms: *at_ms });
+    OrderView { state: state.to_owned(), opened_at_ms: NOW_MS, kept: kept.into(), answered: answered.collect() }
+}
+
+/// What a call is about that belongs to no order.
+pub fn quote(quoted: Option<String>) -> Subject {
+    Subject { quoted, order: None }
+}
+
 /// An utterance.
 pub fn classify(name: &'static str, utterance: &str) -> Case {
     Case { name, call: ExampleCall::Classify(utterance.to_owned()) }
@@ -108,7 +143,7 @@ pub fn classify(name: &'static str, utterance: &str) -> Case {
 
 /// Arguments of a tool.
 pub fn request(name: &'static str, tool: &str, arguments: impl Into<String>) -> Case {
-    let call = RequestExample { tool: tool.to_owned(), arguments: arguments.into() };
+    let call = RequestExample { tool: tool.to_owned(), arguments: arguments.into(), about: quote(None) };
     Case { name, call: ExampleCall::CheckRequest(call) }
 }
 
@@ -128,13 +163,14 @@ pub fn exchange(
     payload: impl Into<String>,
     quoted: Option<String>,
 ) -> Case {
-    let call = Exchange { tool: tool.to_owned(), arguments: arguments.into(), payload: payload.into(), quoted };
+    let (arguments, payload) = (arguments.into(), payload.into());
+    let call = Exchange { tool: tool.to_owned(), arguments, payload, about: quote(quoted) };
     Case { name, call: ExampleCall::CheckResponse(call) }
 }
 
 /// A completion report.
 pub fn completion(name: &'static str, report: impl Into<String>, quoted: Option<String>) -> Case {
-    let call = CompletionExample { report: report.into(), quoted };
+    let call = CompletionExample { report: report.into(), about: quote(quoted) };
     Case { name, call: ExampleCall::CheckCompletion(call) }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::bindings::{
     CheckedCompletion, CheckedResponse, Classification, Context, Descriptor, Evaluation, Example, Exchange, Guest,
-    Payload, PreparedRequest, Refusal,
+    Payload, PreparedRequest, Refusal, Subject,
 };
 use crate::contract::Contract;
 use crate::engine;
@@ -30,9 +30,14 @@ impl<C: Contract> Guest for Component<C> {
         engine::classify::<C>(&utterance, &locale)
     }
 
-    fn check_request(context: Context, tool: String, arguments: String) -> Result<PreparedRequest, Refusal> {
+    fn check_request(
+        context: Context,
+        tool: String,
+        arguments: String,
+        about: Subject,
+    ) -> Result<PreparedRequest, Refusal> {
         enter();
-        engine::check_request::<C>(&context, &tool, arguments)
+        engine::check_request::<C>(&context, &tool, arguments, &about)
     }
 
     fn evaluate(context: Context, request: String, payloads: Vec<Payload>) -> Result<Evaluation, Refusal> {
@@ -45,13 +50,9 @@ impl<C: Contract> Guest for Component<C> {
         engine::check_response::<C>(&context, &exchange)
     }
 
-    fn check_completion(
-        context: Context,
-        report: String,
-        quoted: Option<String>,
-    ) -> Result<CheckedCompletion, Refusal> {
+    fn check_completion(context: Context, report: String, about: Subject) -> Result<CheckedCompletion, Refusal> {
         enter();
-        engine::check_completion::<C>(&context, &report, quoted.as_deref())
+        engine::check_completion::<C>(&context, &report, &about)
     }
 
     fn examples() -> Vec<Example> {

@@ -19,6 +19,7 @@
 //! | a ranking | constant tables, checked while building | [`Signals`], [`Weights`], [`Ranking`], [`Span`] |
 //! | which utterances are meant | a [`lexicon::Lexicon`] | [`lexicon`] |
 //! | a tool that is no search | a type that implements [`Tool`] | [`Tool`], [`ToolPolicy`] |
+//! | the way of an order, from the booking to the report | a constant table | [`order`], [`OrderWay`], [`Subject`] |
 //! | what the host asks of a request and an option | [`SearchRequest`], [`SearchItem`] | the same |
 //! | the intent as a whole | [`contract!`], which names the parts | [`contract!`], [`Intent`] |
 //! | another version or ranking of it | a type that implements [`Contract`] | [`Contract`] |
@@ -293,6 +294,7 @@ pub mod export;
 mod faults;
 pub mod json;
 pub mod lexicon;
+pub mod order;
 mod pointer;
 mod policy;
 mod ranking;
@@ -306,6 +308,9 @@ mod violations;
 pub use completion::Report;
 pub use contract::{Contract, Intent, Item, SearchItem, SearchRequest, Tool, ToolEntry};
 pub use contract_sdk_derive::{Shape, Vocabulary, contract};
+pub use order::{
+    KeptValue, Order, OrderDeadline, OrderOutcome, OrderRefusal, OrderState, OrderStep, OrderWay, Subject,
+};
 pub use policy::{
     About, ErrorRow, Forbidden, GoLiveCheck, Lifetime, Minimum, Occasion, RequestTest, Requirement, Retry, RuleRow,
     Search, Slot, ToolPolicy, WidgetTable, Window,

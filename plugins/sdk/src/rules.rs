@@ -176,6 +176,7 @@ impl AnswerRules {
 pub struct ReportRules {
     pub(crate) refusals: Refusals,
     pub(crate) findings: Violations,
+    pub(crate) strikes: Violations,
     pub(crate) late_minutes: Option<i32>,
 }
 
@@ -194,6 +195,12 @@ impl ReportRules {
     #[inline]
     pub fn finding_if(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
         self.findings.add_if(broken, pointer, code, message);
+    }
+
+    /// Marks the report for review, and counts towards the partner's suspension; it is accepted and posted.
+    #[inline]
+    pub fn strike_if(&mut self, broken: bool, code: &'static str, pointer: impl Display, message: impl Display) {
+        self.strikes.add_if(broken, pointer, code, message);
     }
 
     /// Says by how many minutes the service began later than was quoted; below zero, by how many it began earlier.

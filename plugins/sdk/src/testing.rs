@@ -11,8 +11,8 @@ pub mod properties;
 
 pub use breakage::{Accepted, Breakage, list_accepted, list_breakages};
 pub use calls::{
-    Pairs, assert_drops, assert_finds, assert_passes, assert_refused, assert_strikes, check_completion, check_request,
-    check_response, context, evaluate, expected, pairs,
+    Pairs, assert_drops, assert_finds, assert_passes, assert_refused, assert_strikes, check_completion,
+    check_completion_about, check_request, check_request_about, check_response, context, evaluate, expected, pairs,
 };
 pub use contract::{problems, run};
 

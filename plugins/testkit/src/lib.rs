@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{
-    Axes, CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
-    PreparedRequest,
+    About, Axes, CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange,
+    Payload, PreparedRequest,
 };
 use intent_gateway_domain::error::{ContractError, ContractFault};
 use intent_gateway_domain::ports::Contract;
@@ -139,12 +139,17 @@ impl Harness {
         self.runtime.block_on(self.contract.classify(utterance, LOCALE))
     }
 
-    /// Judges the arguments of a tool.
+    /// Judges the arguments of a tool. A search is about nothing.
     ///
     /// # Errors
     /// The refusal, or the fault of the contract.
-    pub fn check_request(&self, tool: &str, arguments: &str) -> Result<PreparedRequest, ContractError> {
-        self.runtime.block_on(self.contract.check_request(&self.context, tool, arguments))
+    pub fn check_request(
+        &self,
+        tool: &str,
+        arguments: &str,
+        about: About<'_>,
+    ) -> Result<PreparedRequest, ContractError> {
+        self.runtime.block_on(self.contract.check_request(&self.context, tool, arguments, about))
     }
 
     /// Ranks the options of all answers. They are numbered from 0 in their order.
@@ -167,8 +172,8 @@ impl Harness {
     ///
     /// # Errors
     /// The refusal, or the fault of the contract.
-    pub fn check_completion(&self, report: &str, quoted: Option<&str>) -> Result<CheckedCompletion, ContractError> {
-        self.runtime.block_on(self.contract.check_completion(&self.context, report, quoted))
+    pub fn check_completion(&self, report: &str, about: About<'_>) -> Result<CheckedCompletion, ContractError> {
+        self.runtime.block_on(self.contract.check_completion(&self.context, report, about))
     }
 
     /// Asserts that the ranking does not depend on which partner answered first, nor on the order in which a

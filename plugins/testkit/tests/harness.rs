@@ -1,7 +1,7 @@
 //! The harness over the hostile guest: what passes passes, and what a contract must not do is told.
 
 use contract_testkit::{Answer, Harness, HarnessError, assert_found, assert_ranked, assert_refused};
-use intent_gateway_domain::contract::Axes;
+use intent_gateway_domain::contract::{About, Axes};
 use intent_gateway_domain::error::{ContractError, ContractFault};
 
 const GUEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/hostile-guests/hostile-guest.wasm");
@@ -20,10 +20,10 @@ fn every_function_can_be_called() {
     harness.run_examples().expect("its examples hold");
     assert_eq!(harness.descriptor().intent.as_str(), "test.hostile");
     assert!(harness.classify("a thing").expect("it answers").score >= 0.5);
-    assert_refused(&harness.check_request("search_things", "refuse"), &[("/thing", "INVALID_THING")]);
-    assert!(harness.check_request("search_things", "{}").is_ok());
+    assert_refused(&harness.check_request("search_things", "refuse", About::default()), &[("/thing", "INVALID_THING")]);
+    assert!(harness.check_request("search_things", "{}", About::default()).is_ok());
     assert_ranked(&harness.evaluate("{}", &answers()).expect("it ranks"), &["a", "b", "c"]);
-    assert!(harness.check_completion("{}", None).is_ok());
+    assert!(harness.check_completion("{}", About::default()).is_ok());
     let fault = harness.evaluate("trap", &answers()).expect_err("it traps");
     assert!(matches!(fault, ContractError::Fault(ContractFault::Trap { .. })));
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::contract::{Axes, CallContext};
+use intent_gateway_domain::contract::{About, Axes, CallContext};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::Rate;
@@ -86,7 +86,8 @@ async fn judging(report: &str, quoted: &str) {
         tokio::task::block_in_place(|| {
             let handle = tokio::runtime::Handle::current();
             measure(|| {
-                let checked = handle.block_on(contract.check_completion(&context, black_box(report), quoted));
+                let checked =
+                    handle.block_on(contract.check_completion(&context, black_box(report), About::option(quoted)));
                 assert!(checked.expect("the report is sound").findings.is_empty());
             })
         })

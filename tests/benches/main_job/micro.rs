@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use contract_sdk::bindings as wit;
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::contract::{Axes, CallContext, Candidate, Payload};
+use intent_gateway_domain::contract::{About, Axes, CallContext, Candidate, Payload};
 use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_routing::forbidden::ForbiddenFields;
 use intent_gateway_routing::payload;
@@ -55,7 +55,7 @@ async fn parts(engine: &Engine, subject: &Subject) {
     let component = subject.component();
     let contract = LoadedContract::compile(engine, &component).await.expect("the contract loads");
     let context = CallContext { request_id: "bench".to_owned(), now: Timestamp::from_ms(1_767_225_600_000) };
-    let request = contract.check_request(&context, subject.tool, &subject.request()).await;
+    let request = contract.check_request(&context, subject.tool, &subject.request(), About::default()).await;
     let request = request.expect("the sample is sound").arguments;
 
     println!(
@@ -174,7 +174,9 @@ fn check_request(subject: &Subject, contract: &LoadedContract, context: &CallCon
     tokio::task::block_in_place(|| {
         let handle = tokio::runtime::Handle::current();
         measure(|| {
-            black_box(handle.block_on(contract.check_request(context, tool, &request)).expect("checked"));
+            black_box(
+                handle.block_on(contract.check_request(context, tool, &request, About::default())).expect("checked"),
+            );
         })
     })
 }

@@ -5,7 +5,7 @@
 //! ends are not tried.
 
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::contract::{CallContext, Refusal};
+use intent_gateway_domain::contract::{About, CallContext, Refusal};
 use intent_gateway_domain::error::ContractError;
 use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_ledger::completion::Report;
@@ -129,7 +129,7 @@ impl Judges {
         let text = report.to_string().replace("\"here\"", value);
         let of_core = Report::parse(text.as_bytes());
         let context = CallContext { request_id: "r-1".to_owned(), now: Timestamp::from_ms(1_800_000_000_000) };
-        let of_contract = self.runtime.block_on(self.contract.check_completion(&context, &text, None));
+        let of_contract = self.runtime.block_on(self.contract.check_completion(&context, &text, About::default()));
         match (of_core, of_contract) {
             // What the ledger books and what the contract has judged are one amount.
             (Ok(report), Ok(checked)) => match report.confirm(&checked) {

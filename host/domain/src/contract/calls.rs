@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{Axes, Violation};
+use super::{About, Axes, Violation};
 
 /// Another intent that an utterance points to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -149,8 +149,8 @@ pub struct Exchange<'a> {
     pub arguments: &'a str,
     /// The partner's payload.
     pub payload: &'a str,
-    /// The option concerned, as the search returned it.
-    pub quoted: Option<&'a str>,
+    /// What the call is about, as it was before it.
+    pub about: About<'a>,
 }
 
 /// An answer that passed.
@@ -182,4 +182,6 @@ pub struct CheckedCompletion {
     pub late_minutes: Option<i32>,
     /// Accepted, but marked for review.
     pub findings: Vec<Violation>,
+    /// Likewise, and counted towards suspension.
+    pub strikes: Vec<Violation>,
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Axes, Axis};
+use super::{Axes, Axis, OrderWay};
 use crate::pointer::child;
 
 /// What a tool does.
@@ -487,6 +487,9 @@ pub struct Descriptor {
     pub widget: Widget,
     /// What a completion report may say.
     pub completion: Completion,
+    /// How orders go; null where no tool orders anything.
+    #[cfg_attr(feature = "schema", schema(required))]
+    pub order: Option<OrderWay>,
     /// How long other data of a partner may be kept.
     pub data_lifetimes: Vec<DataLifetime>,
     /// What must hold before a partner's traffic may go live.

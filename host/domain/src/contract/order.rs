@@ -176,9 +176,13 @@ pub struct AnsweredCall {
 }
 
 /// An order, as a contract sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct OrderView {
+    /// `pending`, `failed`, a declared state, or the status of a report.
     pub state: String,
+    /// Milliseconds since the epoch.
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub opened_at: Timestamp,
     /// The kept values by their names, a JSON object.
     pub kept: String,
@@ -200,5 +204,40 @@ impl<'a> About<'a> {
     #[must_use]
     pub fn option(quoted: Option<&'a str>) -> Self {
         Self { quoted, order: None }
+    }
+
+    /// The same with everything that it borrows, to be kept.
+    #[must_use]
+    pub fn to_subject(self) -> Subject {
+        Subject { quoted: self.quoted.map(str::to_owned), order: self.order.cloned() }
+    }
+}
+
+/// [`About`] that is kept, or read from a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ContractSubject))]
+pub struct Subject {
+    /// The option concerned, JSON text.
+    pub quoted: Option<String>,
+    /// The order, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<OrderView>,
+}
+
+impl Subject {
+    /// What a contract is given of it.
+    #[must_use]
+    pub fn about(&self) -> About<'_> {
+        About { quoted: self.quoted.as_deref(), order: self.order.as_ref() }
+    }
+
+    /// Bytes of all texts in it.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let order = self.order.as_ref().map_or(0, |order| {
+            let answered: usize = order.answered.iter().map(|call| call.tool.len()).sum();
+            order.state.len() + order.kept.len() + answered
+        });
+        order + self.quoted.as_ref().map_or(0, String::len)
     }
 }

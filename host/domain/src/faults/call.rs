@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
-use crate::contract::{Axes, CallContext, Candidate, Exchange, Payload};
+use crate::contract::{About, Axes, CallContext, Candidate, Exchange, Payload, Subject};
 
 /// The functions of a contract that a request can lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,14 +52,14 @@ impl Function {
 pub enum CallRef<'a> {
     /// An utterance and its locale.
     Classify(&'a str, &'a str),
-    /// A tool and its arguments.
-    CheckRequest(&'a CallContext, &'a str, &'a str),
+    /// A tool, its arguments, and what they are about.
+    CheckRequest(&'a CallContext, &'a str, &'a str, About<'a>),
     /// A request, and the options of all answers.
     Evaluate(&'a CallContext, &'a str, &'a [Payload<'a>]),
     /// An answer of a tool.
     CheckResponse(&'a CallContext, Exchange<'a>),
-    /// A report, and the option that was booked.
-    CheckCompletion(&'a CallContext, &'a str, Option<&'a str>),
+    /// A report, and what it is about.
+    CheckCompletion(&'a CallContext, &'a str, About<'a>),
 }
 
 impl CallRef<'_> {
@@ -93,20 +93,20 @@ impl CallRef<'_> {
         let text = |text: &str| text.to_owned();
         let call = match *self {
             Self::Classify(utterance, locale) => Call::Classify { utterance: text(utterance), locale: text(locale) },
-            Self::CheckRequest(_, tool, arguments) => {
-                Call::CheckRequest { tool: text(tool), arguments: text(arguments) }
+            Self::CheckRequest(_, tool, arguments, about) => {
+                Call::CheckRequest { tool: text(tool), arguments: text(arguments), about: about.to_subject() }
             }
             Self::Evaluate(_, request, payloads) => {
                 Call::Evaluate { request: text(request), payloads: payloads.iter().map(Answer::of).collect() }
             }
-            Self::CheckResponse(_, Exchange { tool, arguments, payload, quoted }) => Call::CheckResponse {
+            Self::CheckResponse(_, Exchange { tool, arguments, payload, about }) => Call::CheckResponse {
                 tool: text(tool),
                 arguments: text(arguments),
                 payload: text(payload),
-                quoted: quoted.map(text),
+                about: about.to_subject(),
             },
-            Self::CheckCompletion(_, report, quoted) => {
-                Call::CheckCompletion { report: text(report), quoted: quoted.map(text) }
+            Self::CheckCompletion(_, report, about) => {
+                Call::CheckCompletion { report: text(report), about: about.to_subject() }
             }
         };
         let (request_id, now) = match self.context() {
@@ -147,6 +147,9 @@ pub enum Call {
         tool: String,
         /// Its arguments.
         arguments: String,
+        /// What the call is about.
+        #[serde(flatten)]
+        about: Subject,
     },
     /// Ranks the options of all answers.
     Evaluate {
@@ -162,15 +165,17 @@ pub enum Call {
         arguments: String,
         /// The answer.
         payload: String,
-        /// The option that the call concerns.
-        quoted: Option<String>,
+        /// What the call is about.
+        #[serde(flatten)]
+        about: Subject,
     },
     /// Judges a completion report.
     CheckCompletion {
         /// The report.
         report: String,
-        /// The option that was booked.
-        quoted: Option<String>,
+        /// What the report is about.
+        #[serde(flatten)]
+        about: Subject,
     },
 }
 
@@ -242,18 +247,15 @@ impl Call {
     /// Bytes of all documents that go in.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let quoted_bytes = |quoted: &Option<String>| quoted.as_ref().map_or(0, String::len);
         match self {
             Self::Classify { utterance, .. } => utterance.len(),
-            Self::CheckRequest { arguments, .. } => arguments.len(),
+            Self::CheckRequest { arguments, about, .. } => arguments.len() + about.bytes(),
             Self::Evaluate { request, payloads } => {
                 let options = payloads.iter().flat_map(|answer| &answer.options);
                 request.len() + options.map(String::len).sum::<usize>()
             }
-            Self::CheckResponse { arguments, payload, quoted, .. } => {
-                arguments.len() + payload.len() + quoted_bytes(quoted)
-            }
-            Self::CheckCompletion { report, quoted } => report.len() + quoted_bytes(quoted),
+            Self::CheckResponse { arguments, payload, about, .. } => arguments.len() + payload.len() + about.bytes(),
+            Self::CheckCompletion { report, about } => report.len() + about.bytes(),
         }
     }
 }
@@ -261,6 +263,7 @@ impl Call {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::{AnsweredCall, OrderView};
 
     #[test]
     fn a_call_is_read_as_it_was_written() {
@@ -271,13 +274,20 @@ mod tests {
             Payload { declared, candidates: vec![candidate(4, "{\"a\": 1.50}"), candidate(2, "\"☂\"")] },
             Payload { declared: Axes::UNDECLARED, candidates: Vec::new() },
         ];
-        let exchange = Exchange { tool: "book", arguments: "{}", payload: "[]", quoted: Some("{}") };
+        let order = OrderView {
+            state: "booked".to_owned(),
+            opened_at: Timestamp::from_ms(5),
+            kept: r#"{"id":"B-1"}"#.to_owned(),
+            answered: vec![AnsweredCall { tool: "book".to_owned(), at_ms: Timestamp::from_ms(6) }],
+        };
+        let about = About { quoted: Some("{}"), order: Some(&order) };
+        let exchange = Exchange { tool: "book", arguments: "{}", payload: "[]", about };
         let calls = [
             CallRef::Classify("fix my car", "en-IN"),
-            CallRef::CheckRequest(&context, "search", "{}"),
+            CallRef::CheckRequest(&context, "search", "{}", About::default()),
             CallRef::Evaluate(&context, "{}", &payloads),
             CallRef::CheckResponse(&context, exchange),
-            CallRef::CheckCompletion(&context, "{}", None),
+            CallRef::CheckCompletion(&context, "{}", About::option(Some("{}"))),
         ];
         for (call, function) in calls.iter().zip(Function::ALL) {
             let input = call.to_input();
@@ -287,7 +297,7 @@ mod tests {
             assert_eq!(Function::parse(function.as_str()), Some(function));
             assert!(json.contains(&format!("\"function\":\"{}\"", function.as_str())), "{json}");
         }
-        assert_eq!(calls.map(|call| call.to_input().call.bytes()), [10, 2, 18, 6, 2]);
+        assert_eq!(calls.map(|call| call.to_input().call.bytes()), [10, 2, 18, 28, 4]);
         let Input { call: Call::Evaluate { payloads: answers, .. }, .. } = calls[2].to_input() else { panic!() };
         let numbers = |payloads: Vec<Payload<'_>>| -> Vec<Vec<u32>> {
             payloads.iter().map(|payload| payload.candidates.iter().map(|one| one.number).collect()).collect()

@@ -59,6 +59,7 @@ fn descriptor() -> Descriptor {
             ..base.completion
         },
         aliases: vec![IntentId::parse("other.seek_things").expect("well formed")],
+        order: None,
         data_lifetimes: vec![DataLifetime { data: "certificates".to_owned(), seconds: 3_600 }],
         go_live: vec![
             Requirement {

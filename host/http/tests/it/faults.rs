@@ -1,7 +1,7 @@
 //! Faults of contracts: listed page by page, opened with an entry in the audit log, and for the platform team alone.
 
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::contract::CallContext;
+use intent_gateway_domain::contract::{About, CallContext};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::faults::{CallRef, Function, KeptFault, Told, seal_input};
 use intent_gateway_domain::id::IntentId;
@@ -36,7 +36,7 @@ fn fault_of(number: u64) -> KeptFault {
 
 fn seal_example(fault: &KeptFault) -> Sealed {
     let context = CallContext { request_id: "r-1".to_owned(), now: Timestamp::from_ms(NOW_MS) };
-    let input = CallRef::CheckRequest(&context, "find_things", "{\"name\":\"Asha\"}").to_input();
+    let input = CallRef::CheckRequest(&context, "find_things", "{\"name\":\"Asha\"}", About::default()).to_input();
     let json = serde_json::to_vec(&input).expect("JSON");
     seal_input(&vault(), &fault.intent, fault.contract, fault.at, &json).expect("it is sealed")
 }

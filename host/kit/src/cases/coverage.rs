@@ -111,6 +111,7 @@ fn breaches<'f>(file: &'f CaseFile) -> Vec<RuleKey<'f>> {
         let codes = rule.refused.iter().filter(|_| alone || !rule.strike).map(|(_, code)| named(code, refused));
         found.extend(codes);
         found.extend(rule.findings.iter().map(|(_, code)| named(code, Consequence::Finding)));
+        found.extend(rule.strikes.iter().map(|(_, code)| named(code, Consequence::Strike)));
         found.extend(rule.notes.iter().map(|(_, code)| named(code, Consequence::Note)));
     }
     found

@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
+use intent_gateway_domain::clock::Timestamp;
+use intent_gateway_domain::contract::{AnsweredCall, OrderView, Subject};
 use intent_gateway_domain::pointer::unescape;
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::format::{CaseFile, Changes};
+use super::format::{AnsweredSample, CaseFile, Changes, OrderSample};
 use super::{CasesError, read_json};
 
 /// The documents that the cases of one file start from; `null` where the file names none.
@@ -15,6 +18,7 @@ pub(super) struct Documents {
     pub(super) request: Value,
     pub(super) arguments: Value,
     pub(super) quoted: Option<Value>,
+    pub(super) order: Option<Value>,
 }
 
 impl Documents {
@@ -29,8 +33,44 @@ impl Documents {
             request: read(&file.request)?.unwrap_or_default(),
             arguments: read(&file.arguments)?.unwrap_or_default(),
             quoted: read(&file.quoted)?,
+            order: file.order.clone(),
         })
     }
+}
+
+impl Documents {
+    /// What the calls of the file are about.
+    ///
+    /// # Errors
+    /// In words, when the order is not of the format.
+    pub(super) fn subject(&self) -> Result<Subject, String> {
+        let order = self.order.as_ref().map(read_order).transpose()?;
+        Ok(Subject { quoted: self.quoted.as_ref().map(Value::to_string), order })
+    }
+}
+
+fn read_order(order: &Value) -> Result<OrderView, String> {
+    let sample = OrderSample::deserialize(order).map_err(|error| format!("the order is not of the format: {error}"))?;
+    let answered = sample.answered.into_iter().map(|AnsweredSample { tool, at }| {
+        let at_ms = read_instant(&at).ok_or_else(|| format!("`{tool}` was answered at `{at}`, {NO_INSTANT}"))?;
+        Ok(AnsweredCall { tool, at_ms })
+    });
+    Ok(OrderView {
+        state: sample.state,
+        opened_at: read_instant(&sample.opened_at)
+            .ok_or_else(|| format!("the order was opened at `{}`, {NO_INSTANT}", sample.opened_at))?,
+        kept: Value::Object(sample.kept).to_string(),
+        answered: answered.collect::<Result<_, String>>()?,
+    })
+}
+
+/// What is told of a text that should be an instant.
+pub(super) const NO_INSTANT: &str = "expected an ISO 8601 datetime with offset";
+
+/// An ISO 8601 datetime with an offset, not before 1970.
+pub(super) fn read_instant(text: &str) -> Option<Timestamp> {
+    let instant: jiff::Timestamp = text.parse().ok()?;
+    u64::try_from(instant.as_millisecond()).ok().map(Timestamp::from_ms)
 }
 
 /// A sample by its file name, or a part of one: `payload.json#/slots/0`.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Values by JSON Pointer. The value `{"$remove": true}` takes the place out.
 pub(super) type Changes = BTreeMap<String, Value>;
@@ -38,8 +38,10 @@ pub(super) struct CaseFile {
     pub(super) request: Option<String>,
     /// `check-response`: the arguments that were sent.
     pub(super) arguments: Option<String>,
-    /// `check-response`, `check-completion`: the option concerned.
+    /// The option concerned, wherever a call is about one.
     pub(super) quoted: Option<String>,
+    /// The order that the call is about, as [`OrderSample`] has it.
+    pub(super) order: Option<Value>,
     #[serde(default)]
     pub(super) fields: BTreeMap<String, Row>,
     #[serde(default)]
@@ -94,6 +96,9 @@ pub(super) struct Rule {
     pub(super) arguments: Changes,
     #[serde(default)]
     pub(super) quoted: Changes,
+    /// Changes to the order.
+    #[serde(default)]
+    pub(super) order: Changes,
     /// The time that the contract is told, ISO 8601 with offset.
     pub(super) now: Option<String>,
     /// Nothing at all is found.
@@ -108,11 +113,34 @@ pub(super) struct Rule {
     pub(super) advisory: Option<String>,
     #[serde(default)]
     pub(super) strike: bool,
+    /// `check-completion`: findings that count towards suspension.
+    #[serde(default)]
+    pub(super) strikes: Vec<Found>,
     /// The code of the refusal itself, where it matters.
     pub(super) code: Option<String>,
     /// `check-completion`: what is said of lateness, in minutes, where it matters; `null` where nothing may be said.
     #[serde(default, deserialize_with = "stated")]
     pub(super) late_minutes: Option<Option<i32>>,
+}
+
+/// An order as a case file states it. Instants are ISO 8601 with an offset.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OrderSample {
+    pub(super) state: String,
+    pub(super) opened_at: String,
+    #[serde(default)]
+    pub(super) kept: Map<String, Value>,
+    #[serde(default)]
+    pub(super) answered: Vec<AnsweredSample>,
+}
+
+/// A call that the partner has answered.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AnsweredSample {
+    pub(super) tool: String,
+    pub(super) at: String,
 }
 
 /// A member that is there, even as `null`.
@@ -138,6 +166,9 @@ impl CaseFile {
     pub(super) fn check(&self) -> Result<(), String> {
         let needs = |what: &str, there: bool| if there { Ok(()) } else { Err(format!("`{what}` is missing")) };
         match self.call {
+            Call::Classify | Call::Evaluate if self.order.is_some() || self.quoted.is_some() => {
+                return Err("`quoted` and `order` need a call that is about an order".to_owned());
+            }
             Call::Classify => {}
             Call::CheckRequest | Call::CheckCompletion => needs("sample", self.sample.is_some())?,
             Call::Evaluate => {
@@ -185,8 +216,12 @@ impl Rule {
         if self.late_minutes.is_some() && (call != Call::CheckCompletion || !self.refused.is_empty()) {
             return Err("`late_minutes` needs the call `check-completion` and a report that passes".to_owned());
         }
+        if !self.strikes.is_empty() && (call != Call::CheckCompletion || !self.refused.is_empty()) {
+            return Err("`strikes` need the call `check-completion` and a report that passes".to_owned());
+        }
         let finds =
-            !(self.refused.is_empty() && self.findings.is_empty() && self.notes.is_empty()) || self.advisory.is_some();
+            !(self.refused.is_empty() && self.findings.is_empty() && self.notes.is_empty() && self.strikes.is_empty())
+                || self.advisory.is_some();
         if finds == self.accepted {
             return Err("expected `accepted: true`, or what is found, and not both".to_owned());
         }

@@ -19,6 +19,8 @@ pub(super) struct CallFindings {
     pub(super) notes: Vec<Found>,
     pub(super) advisory: Option<String>,
     pub(super) strike: bool,
+    /// Findings of a report that count towards suspension.
+    pub(super) strikes: Vec<Found>,
     /// What is said of lateness, in minutes. `None` where a case does not ask, and where nothing was judged that
     /// could say it.
     pub(super) late_minutes: Option<Option<i32>>,
@@ -46,6 +48,7 @@ impl CallFindings {
             && same(&self.notes, &expected.notes)
             && self.advisory == expected.advisory
             && self.strike == expected.strike
+            && same(&self.strikes, &expected.strikes)
             && (expected.code.is_none() || self.code == expected.code)
             && (expected.late_minutes.is_none() || self.late_minutes == expected.late_minutes)
     }
@@ -60,6 +63,7 @@ impl From<&Rule> for CallFindings {
             notes: rule.notes.clone(),
             advisory: rule.advisory.clone(),
             strike: rule.strike,
+            strikes: rule.strikes.clone(),
             late_minutes: rule.late_minutes,
         }
     }
@@ -73,6 +77,7 @@ impl fmt::Display for CallFindings {
         };
         list("refused:", &self.refused);
         list("finding:", &self.findings);
+        list("strike:", &self.strikes);
         list("note:", &self.notes);
         parts.extend(self.code.iter().map(|code| format!("refusal {code}")));
         parts.extend(self.advisory.iter().map(|code| format!("advisory {code}")));
@@ -103,29 +108,29 @@ pub(super) async fn call(
     let search = &contract.descriptor().search.tool;
     let tool = file.tool.as_deref().unwrap_or(search);
     let sample = documents.sample.to_string();
-    let quoted = documents.quoted.as_ref().map(ToString::to_string);
+    let subject = documents.subject()?;
+    let about = subject.about();
     let judged = match file.call {
         Call::CheckRequest => contract
-            .check_request(context, tool, &sample)
+            .check_request(context, tool, &sample, about)
             .await
             .map(|passed| CallFindings { notes: list_found(passed.notes), ..CallFindings::default() }),
         Call::Evaluate => return evaluate(contract, context, &documents.request.to_string(), &sample).await,
         Call::CheckResponse => {
             let arguments = documents.arguments.to_string();
-            let exchange = Exchange { tool, arguments: &arguments, payload: &sample, quoted: quoted.as_deref() };
+            let exchange = Exchange { tool, arguments: &arguments, payload: &sample, about };
             contract.check_response(context, exchange).await.map(|passed| CallFindings {
                 findings: list_found(passed.findings),
                 advisory: passed.advisory,
                 ..CallFindings::default()
             })
         }
-        Call::CheckCompletion => {
-            contract.check_completion(context, &sample, quoted.as_deref()).await.map(|passed| CallFindings {
-                findings: list_found(passed.findings),
-                late_minutes: Some(passed.late_minutes),
-                ..CallFindings::default()
-            })
-        }
+        Call::CheckCompletion => contract.check_completion(context, &sample, about).await.map(|passed| CallFindings {
+            findings: list_found(passed.findings),
+            strikes: list_found(passed.strikes),
+            late_minutes: Some(passed.late_minutes),
+            ..CallFindings::default()
+        }),
         Call::Classify => return Err("utterances have no document".to_owned()),
     };
     match judged {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Suite;
-use super::document::{Documents, change, remove, set};
+use super::document::{Documents, NO_INSTANT, change, read_instant, remove, set};
 use super::format::{CaseFile, Order, Row, Rule};
 use super::outcome::{CallFindings, call, describe_fault, refused_request};
 
@@ -137,6 +137,9 @@ impl Trial<'_> {
             if !rule.quoted.is_empty() {
                 change(documents.quoted.as_mut().ok_or("the file names no `quoted`")?, &rule.quoted)?;
             }
+            if !rule.order.is_empty() {
+                change(documents.order.as_mut().ok_or("the file states no `order`")?, &rule.order)?;
+            }
             Ok(documents)
         };
         let documents = changed();
@@ -251,15 +254,11 @@ impl Trial<'_> {
 }
 
 fn context(now: Option<&str>) -> Result<CallContext, String> {
-    let ms = match now {
-        None => NOW_MS,
-        Some(text) => text
-            .parse::<jiff::Timestamp>()
-            .ok()
-            .and_then(|instant| u64::try_from(instant.as_millisecond()).ok())
-            .ok_or_else(|| format!("`now` is `{text}`; expected an ISO 8601 datetime with offset"))?,
+    let now = match now {
+        None => Timestamp::from_ms(NOW_MS),
+        Some(text) => read_instant(text).ok_or_else(|| format!("`now` is `{text}`; {NO_INSTANT}"))?,
     };
-    Ok(CallContext { request_id: REQUEST_ID.to_owned(), now: Timestamp::from_ms(ms) })
+    Ok(CallContext { request_id: REQUEST_ID.to_owned(), now })
 }
 
 fn case_name(pointer: &str, value: &Value) -> String {

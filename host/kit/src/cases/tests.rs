@@ -2,8 +2,9 @@
 
 use futures_util::FutureExt as _;
 use intent_gateway_domain::contract::{
-    CallContext, CheckedCompletion, CheckedResponse, Classification, Consequence, Descriptor, DroppedOption,
-    Evaluation, Exchange, Judged, OptionFinding, Payload, PointerElsewhere, PreparedRequest, Rule, Violation,
+    About, CallContext, CheckedCompletion, CheckedResponse, Classification, Consequence, Descriptor, DroppedOption,
+    Evaluation, Exchange, Judged, OptionFinding, OrderView, Payload, PointerElsewhere, PreparedRequest, Rule,
+    Violation,
 };
 use intent_gateway_domain::error::{ContractError, ContractFault};
 use intent_gateway_testing::contract::{ScriptedContract, candidates, ranked, refusal, violation};
@@ -99,12 +100,12 @@ fn evaluate(payloads: &[Payload<'_>]) -> Evaluation {
 
 fn check_response(exchange: Exchange<'_>) -> CheckedResponse {
     let advisory = (exchange.arguments != exchange.payload).then(|| "ODD".to_owned());
-    let differs = exchange.quoted.is_some_and(|quoted| quoted != exchange.payload);
+    let differs = exchange.about.quoted.is_some_and(|quoted| quoted != exchange.payload);
     let findings = differs.then(|| violation("", "OTHER_OFFER")).into_iter().collect();
     CheckedResponse { reference: None, advisory, findings }
 }
 
-fn check_completion(report: &str, quoted: Option<&str>) -> Result<CheckedCompletion, ContractError> {
+fn check_completion(report: &str, about: About<'_>) -> Result<CheckedCompletion, ContractError> {
     let report: Value = serde_json::from_str(report).unwrap();
     match report.get("minutes") {
         None => Err(ContractFault::trap("unreachable").into()),
@@ -116,10 +117,19 @@ fn check_completion(report: &str, quoted: Option<&str>) -> Result<CheckedComplet
             status: "completed".to_owned(),
             amount_paise: 0,
             charged: true,
-            late_minutes: quoted.and(minutes.as_i64()).and_then(|minutes| minutes.try_into().ok()),
+            late_minutes: about.quoted.and(minutes.as_i64()).and_then(|minutes| minutes.try_into().ok()),
             findings: if *minutes == json!(99) { vec![violation("/minutes", "LATE")] } else { Vec::new() },
+            strikes: strikes(about.order),
         }),
     }
+}
+
+/// One where the order kept something else than an offer, and one where a call was answered before it was opened.
+fn strikes(order: Option<&OrderView>) -> Vec<Violation> {
+    let Some(order) = order else { return Vec::new() };
+    let other = (order.kept != r#"{"id":"a"}"#).then(|| violation("", "OTHER_ORDER"));
+    let early = order.answered.iter().any(|call| call.at_ms < order.opened_at);
+    other.into_iter().chain(early.then(|| violation("", "TOO_EARLY"))).collect()
 }
 
 fn contract() -> ScriptedContract {
@@ -128,7 +138,7 @@ fn contract() -> ScriptedContract {
         .on_check_request(|context, _, arguments| check_request(context, arguments))
         .on_evaluate(|_, _, payloads| Ok(evaluate(payloads)))
         .on_check_response(|_, exchange| Ok(check_response(exchange)))
-        .on_check_completion(|_, report, quoted| check_completion(report, quoted))
+        .on_check_completion(|_, report, about| check_completion(report, about))
 }
 
 /// A folder with one case file and a sample of each kind.

@@ -1,7 +1,7 @@
 //! A call with something wrong in it.
 
 use fastrand::Rng;
-use intent_gateway_domain::contract::Axes;
+use intent_gateway_domain::contract::{Axes, Subject};
 use intent_gateway_domain::faults::{Answer, Call, Input};
 
 use super::mutate;
@@ -24,26 +24,29 @@ pub(super) fn spoil(input: &Input, rng: &mut Rng) -> Input {
                 *locale = mutate::plain(locale, rng);
             }
         }
-        Call::CheckRequest { tool, arguments } => {
-            *arguments = mutate::document(arguments, rng);
+        Call::CheckRequest { tool, arguments, about } => {
+            match (rng.u8(0..4), about.order.is_some() || about.quoted.is_some()) {
+                (0, true) => odd_subject(about, rng),
+                _ => *arguments = mutate::document(arguments, rng),
+            }
             if rng.u8(0..32) == 0 {
                 *tool = mutate::plain(tool, rng);
             }
         }
         Call::Evaluate { request, payloads } => search(request, payloads, rng),
-        Call::CheckResponse { tool, arguments, payload, quoted } => {
+        Call::CheckResponse { tool, arguments, payload, about } => {
             match rng.u8(0..4) {
                 0 => *arguments = mutate::document(arguments, rng),
-                1 => odd_quote(quoted, rng),
+                1 => odd_subject(about, rng),
                 _ => *payload = mutate::document(payload, rng),
             }
             if rng.u8(0..32) == 0 {
                 *tool = mutate::plain(tool, rng);
             }
         }
-        Call::CheckCompletion { report, quoted } => {
+        Call::CheckCompletion { report, about } => {
             if rng.u8(0..4) == 0 {
-                odd_quote(quoted, rng);
+                odd_subject(about, rng);
             } else {
                 *report = mutate::document(report, rng);
             }
@@ -78,6 +81,19 @@ fn search(request: &mut String, payloads: &mut Vec<Answer>, rng: &mut Rng) {
                 *option = mutate::document(option, rng);
             }
         }
+    }
+}
+
+/// Another option or another order; the order is the host's, yet what it keeps are the partner's words.
+fn odd_subject(about: &mut Subject, rng: &mut Rng) {
+    match about.order.as_mut() {
+        Some(order) if rng.bool() => match rng.u8(0..4) {
+            0 => about.order = None,
+            1 => order.answered.clear(),
+            2 => order.state = mutate::plain(&order.state, rng),
+            _ => order.kept = mutate::document(&order.kept, rng),
+        },
+        _ => odd_quote(&mut about.quoted, rng),
     }
 }
 

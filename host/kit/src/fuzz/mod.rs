@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
+use intent_gateway_domain::contract::Subject;
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::faults::{Call, Input};
 use intent_gateway_domain::ports::Contract;
@@ -82,10 +83,11 @@ pub(crate) async fn corpus(contract: &LoadedContract) -> Result<Corpus, LoadErro
     let descriptor = contract.descriptor();
     for tool in &descriptor.tools {
         let (name, empty) = (|| tool.name.clone(), || "{}".to_owned());
-        let request = Call::CheckRequest { tool: name(), arguments: empty() };
+        let request = Call::CheckRequest { tool: name(), arguments: empty(), about: Subject::default() };
         corpus.entry(request.entry()).or_insert_with(|| vec![call::put_in_example(request)]);
         if tool.name != descriptor.search.tool {
-            let answer = Call::CheckResponse { tool: name(), arguments: empty(), payload: empty(), quoted: None };
+            let about = Subject::default();
+            let answer = Call::CheckResponse { tool: name(), arguments: empty(), payload: empty(), about };
             corpus.entry(answer.entry()).or_insert_with(|| vec![call::put_in_example(answer)]);
         }
     }
@@ -173,7 +175,7 @@ mod tests {
                 let is_late = late.fetch_add(1, Ordering::Relaxed) == 0;
                 Err(if is_late { ContractFault::DeadlineExceeded(200).into() } else { refused() })
             })
-            .on_check_completion(move |_, _, quoted| {
+            .on_check_completion(move |_, _, about| {
                 // The count shows in the lateness alone: that member is compared as well.
                 let counted = |_| CheckedCompletion {
                     external_id: "order".to_owned(),
@@ -183,8 +185,9 @@ mod tests {
                     charged: true,
                     late_minutes: i32::try_from(quotes.fetch_add(1, Ordering::Relaxed)).ok(),
                     findings: Vec::new(),
+                    strikes: Vec::new(),
                 };
-                quoted.map(counted).ok_or_else(|| ContractFault::DeadlineExceeded(200).into())
+                about.quoted.map(counted).ok_or_else(|| ContractFault::DeadlineExceeded(200).into())
             })
     }
 
@@ -192,13 +195,22 @@ mod tests {
         let text = str::to_owned;
         let calls = [
             Call::Classify { utterance: text("a pot of tea"), locale: text("en-IN") },
-            Call::CheckRequest { tool: text("search_tea"), arguments: text(r#"{"leaf":"green","cups":2}"#) },
+            Call::CheckRequest {
+                tool: text("search_tea"),
+                arguments: text(r#"{"leaf":"green","cups":2}"#),
+                about: Subject::default(),
+            },
             Call::Evaluate {
                 request: text("{}"),
                 payloads: vec![Answer::new(Default::default(), vec![text(r#"{"offer_id":"o"}"#)])],
             },
-            Call::CheckResponse { tool: text("order_tea"), arguments: text("{}"), payload: text("{}"), quoted: None },
-            Call::CheckCompletion { report: text(r#"{"status":"completed"}"#), quoted: None },
+            Call::CheckResponse {
+                tool: text("order_tea"),
+                arguments: text("{}"),
+                payload: text("{}"),
+                about: Subject::default(),
+            },
+            Call::CheckCompletion { report: text(r#"{"status":"completed"}"#), about: Subject::default() },
         ];
         calls.into_iter().map(|call| (call.entry(), vec![call::put_in_example(call)])).collect()
     }

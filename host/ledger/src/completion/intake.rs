@@ -20,7 +20,7 @@ use crate::{
 };
 use intent_gateway_domain::alias;
 use intent_gateway_domain::clock::{Clock, Timestamp};
-use intent_gateway_domain::contract::{CallContext, CheckedCompletion, Refusal, Violation};
+use intent_gateway_domain::contract::{About, CallContext, CheckedCompletion, Refusal, Violation};
 use intent_gateway_domain::error::{ContractError, ContractFault};
 use intent_gateway_domain::findings::{Finding, Severity, Source, excerpt};
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -124,7 +124,7 @@ pub struct Delivery<'a> {
 /// What the contract said.
 struct Judgement {
     verdict: JudgedReport,
-    findings: Vec<Violation>,
+    findings: Vec<(Severity, Violation)>,
 }
 
 impl Intake {
@@ -179,7 +179,7 @@ impl Intake {
         let text = std::str::from_utf8(body).unwrap_or_default();
         let Judgement { verdict, findings } = self.judge(&report, text, &quoted, now).await?;
         let posting = post(&report, partner, verdict, now);
-        let findings = findings.into_iter().map(|violation| finding(&report, partner, violation, text, now)).collect();
+        let findings = findings.into_iter().map(|found| finding(&report, partner, found, text, now)).collect();
         match self.desk.book(Booking::new(posting, findings)?).await? {
             Booked::First(entry) => {
                 telemetry::completion(entry.posting.intent.as_str(), "booked");
@@ -214,7 +214,7 @@ impl Intake {
         };
         let Some((contract, _)) = self.judge_of(&intent, &quoted) else { return IntakeError::Refused(refusal) };
         let context = CallContext { request_id: request_id.unwrap_or_default(), now };
-        match contract.check_completion(&context, text, None).await {
+        match contract.check_completion(&context, text, About::default()).await {
             Err(ContractError::Refused(Refusal { violations, .. })) => {
                 for violation in violations {
                     let known =
@@ -250,12 +250,14 @@ impl Intake {
         let context = CallContext { request_id: report.request_id.clone(), now };
         let checked = best_fit(&*contract, &context, text, quoted).await?;
         report.confirm(&checked)?;
-        let CheckedCompletion { charged, late_minutes, findings: found, .. } = checked;
+        let CheckedCompletion { charged, late_minutes, findings: found, strikes, .. } = checked;
         let mut findings = report.findings(now);
         if quoted.is_empty() {
             findings.push(not_routed());
         }
         findings.extend(found);
+        let noted = findings.into_iter().map(|violation| (Severity::Note, violation));
+        let findings = noted.chain(strikes.into_iter().map(|violation| (Severity::Strike, violation))).collect();
         let judged_by = Judge { version: contract.descriptor().version.clone(), stand_in };
         Ok(Judgement { verdict: JudgedReport { charged, judged_by, late_minutes, rate: self.rate }, findings })
     }
@@ -272,8 +274,8 @@ async fn best_fit(
     let mut best: Option<CheckedCompletion> = None;
     for option in quoted.iter().flat_map(|quoted| &quoted.options) {
         let checked = check(contract, context, report, Some(option.get())).await?;
-        let fits = checked.findings.is_empty();
-        if best.as_ref().is_none_or(|best| checked.findings.len() < best.findings.len()) {
+        let fits = breaches(&checked) == 0;
+        if best.as_ref().is_none_or(|best| breaches(&checked) < breaches(best)) {
             best = Some(checked);
         }
         if fits {
@@ -286,13 +288,17 @@ async fn best_fit(
     }
 }
 
+fn breaches(checked: &CheckedCompletion) -> usize {
+    checked.findings.len() + checked.strikes.len()
+}
+
 async fn check(
     contract: &dyn Contract,
     context: &CallContext,
     report: &str,
     quoted: Option<&str>,
 ) -> Result<CheckedCompletion, IntakeError> {
-    contract.check_completion(context, report, quoted).await.map_err(|error| match error {
+    contract.check_completion(context, report, About::option(quoted)).await.map_err(|error| match error {
         ContractError::Refused(refusal) => IntakeError::Refused(refusal),
         ContractError::Fault(fault) => IntakeError::Contract(fault),
     })
@@ -305,7 +311,13 @@ fn not_routed() -> Violation {
 }
 
 /// Something found in a report that is booked; `text` is the report.
-fn finding(report: &Report, partner: &PartnerId, violation: Violation, text: &str, at_ms: Timestamp) -> Finding {
+fn finding(
+    report: &Report,
+    partner: &PartnerId,
+    (severity, violation): (Severity, Violation),
+    text: &str,
+    at_ms: Timestamp,
+) -> Finding {
     Finding {
         at_ms,
         partner: partner.clone(),
@@ -315,7 +327,7 @@ fn finding(report: &Report, partner: &PartnerId, violation: Violation, text: &st
         option_place: None,
         option_id: None,
         external_id: Some(report.external_id.clone()),
-        severity: Severity::Note,
+        severity,
         excerpt: excerpt(text, &violation.pointer),
         violation,
     }

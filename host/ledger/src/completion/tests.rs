@@ -265,6 +265,7 @@ fn a_contract_that_read_something_else_is_at_fault() {
         charged: true,
         late_minutes: None,
         findings: Vec::new(),
+        strikes: Vec::new(),
     };
     assert_eq!(read.confirm(&checked), Ok(()));
     let others: [fn(&mut CheckedCompletion); 4] = [

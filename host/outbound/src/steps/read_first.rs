@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::{Outgoing, Step};
 use crate::{OrderLookup, OutboundCall, PartnerAnswer, PreparedArguments};
-use intent_gateway_domain::contract::{Exchange, Tool};
+use intent_gateway_domain::contract::{About, Exchange, Tool};
 use intent_gateway_domain::error::CallFailure;
 
 /// What the partner's orders say.
@@ -31,7 +31,8 @@ pub(super) async fn read_orders(write: &Outgoing<'_>, next: &dyn Step) -> Result
         return Ok(Orders::Unclear);
     };
     let arguments = shared_members(&call.arguments.text, reader);
-    let Ok(prepared) = call.contract.check_request(&call.context, &reader.name, &arguments).await else {
+    let Ok(prepared) = call.contract.check_request(&call.context, &reader.name, &arguments, About::default()).await
+    else {
         return Ok(Orders::Unclear);
     };
     let text: Box<str> = prepared.arguments.get().into();
@@ -40,8 +41,12 @@ pub(super) async fn read_orders(write: &Outgoing<'_>, next: &dyn Step) -> Result
     let read = OutboundCall { tool: lookup.tool.clone(), arguments, ..OutboundCall::clone(call) };
     let outgoing = Outgoing { call: Arc::new(read), ..write.clone().unheard() };
     let Ok(answer) = next.call(outgoing).await else { return Ok(Orders::Unclear) };
-    let exchange =
-        Exchange { tool: &lookup.tool, arguments: &lookup.arguments, payload: &answer.answer.text, quoted: None };
+    let exchange = Exchange {
+        tool: &lookup.tool,
+        arguments: &lookup.arguments,
+        payload: &answer.answer.text,
+        about: About::default(),
+    };
     Ok(match call.contract.check_response(&call.context, exchange).await {
         Ok(checked) if checked.reference.is_some() => {
             Orders::Landed(PartnerAnswer { found_by: Some(lookup), ..answer })

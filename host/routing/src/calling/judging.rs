@@ -8,7 +8,7 @@ use super::prepare::PreparedCall;
 use super::{CallError, Caller, error};
 use crate::forbidden::ForbiddenFields;
 use crate::partner_error;
-use intent_gateway_domain::contract::{CheckedResponse, Exchange, Violation};
+use intent_gateway_domain::contract::{About, CheckedResponse, Exchange, Violation};
 use intent_gateway_domain::error::{CallFailure, ContractError, chain};
 use intent_gateway_domain::findings::{EXCERPT_MAX_CHARS, Finding, Severity, Source, cut, excerpt};
 use intent_gateway_domain::limits::PAYLOAD_MAX_DEPTH;
@@ -51,7 +51,7 @@ impl Caller {
             tool: by.map_or(call.request.tool, |by| &by.tool),
             arguments: by.map_or(call.arguments.get(), |by| &by.arguments),
             payload: payload.get(),
-            quoted: quoted.as_deref().map(RawValue::get),
+            about: About::option(quoted.as_deref().map(RawValue::get)),
         };
         let checked = call.contract.check_response(&call.context, exchange).await;
         telemetry::stage(Stage::Evaluate, call.descriptor(), scanned.elapsed());

@@ -10,7 +10,7 @@ use super::{CallError, CallRequest, Caller};
 use crate::pinned::PinnedContract;
 use crate::reference::{BookingReference, OptionReference, Reference};
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::contract::{CallContext, Descriptor, PreparedRequest, Tool, ToolRole, Violation};
+use intent_gateway_domain::contract::{About, CallContext, Descriptor, PreparedRequest, Tool, ToolRole, Violation};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::telemetry::{self, Stage};
@@ -76,7 +76,7 @@ impl Caller {
         let mut context = CallContext { request_id: request.fallback_request_id.to_owned(), now };
         let checked = match binding::arguments(request.arguments, tool, &binding) {
             Ok(arguments) => {
-                let checked = contract.check_request(&context, request.tool, &arguments).await;
+                let checked = contract.check_request(&context, request.tool, &arguments, About::default()).await;
                 checked.map_err(CallError::of_request)
             }
             Err(error) => Err(error),

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::{SearchError, SearchRequest, Searcher};
 use crate::pinned::PinnedContract;
-use intent_gateway_domain::contract::{CallContext, Descriptor, PreparedRequest, Refusal, Violation};
+use intent_gateway_domain::contract::{About, CallContext, Descriptor, PreparedRequest, Refusal, Violation};
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
@@ -52,7 +52,7 @@ impl Searcher {
         let now = self.clock.now();
         let mut context = CallContext { request_id: fallback_request_id, now };
         let PreparedRequest { arguments, need, notes } =
-            contract.check_request(&context, &descriptor.search.tool, body).await?;
+            contract.check_request(&context, &descriptor.search.tool, body, About::default()).await?;
         context.request_id = request_id(arguments.get())?;
         let checked = Instant::now();
         telemetry::stage(Stage::Check, descriptor, checked - start);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::contract::CallContext;
+use intent_gateway_domain::contract::{About, CallContext};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::faults::{
@@ -77,7 +77,7 @@ async fn a_fault_is_kept_as_it_was_and_its_input_sealed(database: Database) {
     let store = database.open_shared().await;
     let journal = Journal::open(&store);
     let context = CallContext { request_id: "r \u{0} 1".to_owned(), now: Timestamp::from_ms(7) };
-    let call = CallRef::CheckRequest(&context, "search", SAID_BY_THE_USER);
+    let call = CallRef::CheckRequest(&context, "search", SAID_BY_THE_USER, About::default());
     journal.note(INTENT, &trap_at(7), call);
     journal.clock.advance(1);
     journal.note("test.other", &ContractFault::DeadlineExceeded(200), CallRef::Classify("tea", "en-IN"));

@@ -52,6 +52,7 @@ const PARTS: &[Part] = &[
         "the fields that no answer may carry",
         "use tables::FORBIDDEN;",
     ),
+    optional("ORDER", Const("::core::option::Option<::contract_sdk::OrderWay>")),
     optional("LIFETIMES", Const("&'static [::contract_sdk::Lifetime]")),
     optional("GO_LIVE", Const("&'static [::contract_sdk::Requirement]")),
     required(
@@ -97,8 +98,8 @@ const PARTS: &[Part] = &[
         "report_rules",
         Function(
             "(report: &::contract_sdk::Report<'_, Self::ReportExtra<'_>>, \
-             quoted: ::core::option::Option<&Self::Item<'_>>, rules: &mut ::contract_sdk::ReportRules)",
-            "(report, quoted, rules)",
+             subject: &::contract_sdk::Subject<'_, Self::Item<'_>>, rules: &mut ::contract_sdk::ReportRules)",
+            "(report, subject, rules)",
         ),
     ),
     optional("STATUSES", Const("&'static [&'static str]")),

@@ -7,6 +7,7 @@ use crate::bindings::{
 };
 use crate::completion::Report;
 use crate::contract::{Contract, Intent};
+use crate::order;
 use crate::policy::{self, GoLiveCheck, ToolPolicy};
 use crate::ranking::{Ranking, Signal};
 use crate::schema;
@@ -40,6 +41,7 @@ pub fn describe<C: Contract>() -> Descriptor {
         errors: errors::<C::Intent>(),
         widget: widget::<C::Intent>(),
         completion: completion::<C::Intent>(),
+        order: <C::Intent as Intent>::ORDER.as_ref().map(order::describe),
         data_lifetimes: <C::Intent as Intent>::LIFETIMES
             .iter()
             .map(|row| DataLifetime { data: row.data.to_owned(), seconds: row.seconds })

@@ -2,11 +2,11 @@
 
 use super::refusal;
 use crate::bindings::{
-    CheckedCompletion, CheckedResponse, Context, Exchange, Need, PreparedRequest, Refusal, Violation,
+    CheckedCompletion, CheckedResponse, Context, Exchange, Need, PreparedRequest, Refusal, Subject, Violation,
 };
 use crate::code;
 use crate::completion::Report;
-use crate::contract::{Contract, Intent, SearchRequest, ToolEntry, read_quoted};
+use crate::contract::{Contract, Intent, SearchRequest, ToolEntry, read_quoted, subject};
 use crate::ranking::Ranking;
 use crate::rules::{ReportRules, RequestRules};
 use crate::shape::{read_document, read_text_member};
@@ -21,11 +21,12 @@ pub fn check_request<C: Contract>(
     context: &Context,
     tool: &str,
     arguments: String,
+    about: &Subject,
 ) -> Result<PreparedRequest, Refusal> {
     if tool == <C::Intent as Intent>::SEARCH.policy.name {
         return check_search::<C>(context, arguments);
     }
-    let notes = (entry::<C>(tool)?.check_arguments)(&arguments)?;
+    let notes = (entry::<C>(tool)?.check_arguments)(context, &arguments, about)?;
     Ok(PreparedRequest { arguments, need: Need::default(), notes })
 }
 
@@ -84,8 +85,8 @@ fn entry<C: Contract>(tool: &str) -> Result<&'static ToolEntry, Refusal> {
 /// # Errors
 /// `INTERNAL_ERROR` (a partner failure) with every violation of the answer, or the code of the error table that a
 /// rule named; for a tool that the intent does not have, `INVALID_REQUEST` with `UNKNOWN_TOOL`.
-pub fn check_response<C: Contract>(_: &Context, exchange: &Exchange) -> Result<CheckedResponse, Refusal> {
-    let judged = (entry::<C>(&exchange.tool)?.check_answer)(exchange)?;
+pub fn check_response<C: Contract>(context: &Context, exchange: &Exchange) -> Result<CheckedResponse, Refusal> {
+    let judged = (entry::<C>(&exchange.tool)?.check_answer)(context, exchange)?;
     Ok(CheckedResponse {
         reference: judged.reference,
         advisory: judged.advisory.map(str::to_owned),
@@ -98,9 +99,9 @@ pub fn check_response<C: Contract>(_: &Context, exchange: &Exchange) -> Result<C
 /// # Errors
 /// `INVALID_REQUEST` with every violation.
 pub fn check_completion<C: Contract>(
-    _: &Context,
+    context: &Context,
     report: &str,
-    quoted: Option<&str>,
+    about: &Subject,
 ) -> Result<CheckedCompletion, Refusal> {
     let refuse = |violations| refusal(code::INVALID_REQUEST, violations);
     let report: Report<'_, <C::Intent as Intent>::ReportExtra<'_>> = read_document(report).map_err(refuse)?;
@@ -119,8 +120,8 @@ pub fn check_completion<C: Contract>(
         "/status",
         format_args!("Found {}; expected one of: {}.", Quoted(&common.status), statuses.join(", ")),
     );
-    let quoted = read_quoted::<C::Intent>(quoted);
-    C::Intent::report_rules(&report, quoted.as_ref().ok().and_then(Option::as_ref), &mut rules);
+    let quoted = read_quoted::<C::Intent>(about);
+    C::Intent::report_rules(&report, &subject(context, about, &quoted), &mut rules);
     if !rules.refusals.is_empty() {
         return Err(rules.refusals.into_refusal(code::INVALID_REQUEST));
     }
@@ -135,6 +136,7 @@ pub fn check_completion<C: Contract>(
         charged: <C::Intent as Intent>::CHARGED.contains(&&*common.status),
         late_minutes,
         findings,
+        strikes: rules.strikes.into_list(),
     })
 }
 

@@ -17,7 +17,8 @@ mod time;
 pub use desc::{Bounds, FieldDesc, Kind, TextFormat, ValueDesc, Vocabulary, VocabularyDesc};
 pub use leaf::{Amount, False, Inr, Nullable, RawJson, RawObject, RuledNullable};
 pub use read::{
-    At, Described, Fields, Member, ObjectShape, Shape, read_document, read_object, read_text_member, read_vocabulary,
+    At, Described, Fields, Member, ObjectShape, Shape, read_document, read_number_member, read_object,
+    read_text_member, read_vocabulary,
 };
 pub use text::{HttpsUrl, LocaleTag, Phone, SemverText, Text, WebUrl};
 pub use time::{Date, DateTime};

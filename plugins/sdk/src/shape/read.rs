@@ -3,7 +3,7 @@
 use super::desc::{Bounds, FieldDesc, ValueDesc, Vocabulary};
 use crate::bindings::Violation;
 use crate::code;
-use crate::json::Parser;
+use crate::json::{Number, Parser};
 use crate::pointer::MemberStep;
 use crate::violations::{Quoted, Violations};
 use std::borrow::Cow;
@@ -218,16 +218,27 @@ pub fn read_document<'a, T: Shape<'a>>(json: &'a str) -> Result<T, Vec<Violation
 /// Reads one text out of a document that may otherwise be broken: a member by its name, or, where `place` starts with
 /// `/`, the member that this JSON Pointer leads to, through objects only.
 pub fn read_text_member<'a>(json: &'a str, place: &str) -> Option<Cow<'a, str>> {
-    let mut from = Parser::new(json);
-    let found = match place.strip_prefix('/') {
-        Some(path) => text_below(&mut from, path),
-        None => text_below(&mut from, place),
+    read_member(json, place, |from| (from.peek() == b'"').then(|| from.string()))
+}
+
+/// Reads one number out of a document, as [`read_text_member`] reads a text.
+pub fn read_number_member(json: &str, place: &str) -> Option<f64> {
+    let number = |from: &mut Parser<'_>| match from.number() {
+        Number::Int(number) => number as f64,
+        Number::Float(number) => number,
     };
+    read_member(json, place, |from| matches!(from.peek(), b'-' | b'0'..=b'9').then(|| number(from)))
+}
+
+/// Reads one value; `take` reads a value that it wants, and leaves any other to be skipped.
+fn read_member<'a, T>(json: &'a str, place: &str, take: impl Fn(&mut Parser<'a>) -> Option<T>) -> Option<T> {
+    let mut from = Parser::new(json);
+    let found = member_below(&mut from, place.strip_prefix('/').unwrap_or(place), &take);
     from.end().ok().and(found)
 }
 
-/// Reads to the end of the value at hand, and keeps the text that the path leads to.
-fn text_below<'a>(from: &mut Parser<'a>, path: &str) -> Option<Cow<'a, str>> {
+/// Reads to the end of the value at hand, and keeps the value that the path leads to.
+fn member_below<'a, T>(from: &mut Parser<'a>, path: &str, take: &impl Fn(&mut Parser<'a>) -> Option<T>) -> Option<T> {
     if from.peek() != b'{' {
         from.skip();
         return None;
@@ -244,11 +255,12 @@ fn text_below<'a>(from: &mut Parser<'a>, path: &str) -> Option<Cow<'a, str>> {
         if from.key() != key || found.is_some() {
             from.skip();
         } else if let Some(deeper) = deeper {
-            found = text_below(from, deeper);
-        } else if from.peek() == b'"' {
-            found = Some(from.string());
+            found = member_below(from, deeper, take);
         } else {
-            from.skip();
+            found = take(from);
+            if found.is_none() {
+                from.skip();
+            }
         }
     }
     found

@@ -2,7 +2,7 @@
 
 use crate::bindings::{
     Candidate, CheckedCompletion, CheckedResponse, Context, Evaluation, Exchange, Payload, PreparedRequest, Refusal,
-    Violation,
+    Subject, Violation,
 };
 use crate::contract::{Contract, Intent};
 use crate::{engine, example};
@@ -32,7 +32,20 @@ pub fn evaluate<C: Contract>(request: &Value, options: &[Value]) -> Evaluation {
 /// # Errors
 /// The contract's refusal.
 pub fn check_request<C: Contract>(tool: &str, arguments: &Value) -> Result<PreparedRequest, Refusal> {
-    engine::check_request::<C>(&context(), tool, arguments.to_string())
+    check_request_about::<C>(&context(), tool, arguments, &example::quote(None))
+}
+
+/// Judges the arguments of a tool against what they are about.
+///
+/// # Errors
+/// The contract's refusal.
+pub fn check_request_about<C: Contract>(
+    context: &Context,
+    tool: &str,
+    arguments: &Value,
+    about: &Subject,
+) -> Result<PreparedRequest, Refusal> {
+    engine::check_request::<C>(context, tool, arguments.to_string(), about)
 }
 
 /// Judges the answer of a tool that is no search.
@@ -49,7 +62,7 @@ pub fn check_response<C: Contract>(
         tool: tool.to_owned(),
         arguments: arguments.to_string(),
         payload: payload.to_string(),
-        quoted: quoted.map(Value::to_string),
+        about: example::quote(quoted.map(Value::to_string)),
     };
     engine::check_response::<C>(&context(), &exchange)
 }
@@ -59,8 +72,15 @@ pub fn check_response<C: Contract>(
 /// # Errors
 /// The contract's refusal.
 pub fn check_completion<C: Contract>(report: &Value, quoted: Option<&Value>) -> Result<CheckedCompletion, Refusal> {
-    let quoted = quoted.map(Value::to_string);
-    engine::check_completion::<C>(&context(), &report.to_string(), quoted.as_deref())
+    check_completion_about::<C>(report, &example::quote(quoted.map(Value::to_string)))
+}
+
+/// Judges a completion report against what it is about.
+///
+/// # Errors
+/// The contract's refusal.
+pub fn check_completion_about<C: Contract>(report: &Value, about: &Subject) -> Result<CheckedCompletion, Refusal> {
+    engine::check_completion::<C>(&context(), &report.to_string(), about)
 }
 
 /// Pointers and codes of violations: what tests compare.

@@ -171,8 +171,10 @@ pub fn run<C: Contract>(example: &Example) -> Result<(), String> {
     let refused = |refusal: Refusal| (false, list(&refusal.violations), Vec::new());
     let (accepted, codes, order) = match &example.call {
         ExampleCall::Classify(utterance) => (engine::classify::<C>(utterance, "en-IN").score >= 0.5, vec![], vec![]),
-        ExampleCall::CheckRequest(call) => engine::check_request::<C>(&context, &call.tool, call.arguments.clone())
-            .map_or_else(refused, |passed| (true, list(&passed.notes), vec![])),
+        ExampleCall::CheckRequest(call) => {
+            engine::check_request::<C>(&context, &call.tool, call.arguments.clone(), &call.about)
+                .map_or_else(refused, |passed| (true, list(&passed.notes), vec![]))
+        }
         ExampleCall::Evaluate(call) => {
             engine::evaluate::<C>(&context, &call.request, &call.payloads).map_or_else(refused, |passed| {
                 let mut codes: Vec<_> = passed.dropped.iter().flat_map(|dropped| list(&dropped.violations)).collect();
@@ -182,10 +184,8 @@ pub fn run<C: Contract>(example: &Example) -> Result<(), String> {
         }
         ExampleCall::CheckResponse(call) => engine::check_response::<C>(&context, call)
             .map_or_else(refused, |passed| (true, list(&passed.findings), vec![])),
-        ExampleCall::CheckCompletion(call) => {
-            engine::check_completion::<C>(&context, &call.report, call.quoted.as_deref())
-                .map_or_else(refused, |passed| (true, list(&passed.findings), vec![]))
-        }
+        ExampleCall::CheckCompletion(call) => engine::check_completion::<C>(&context, &call.report, &call.about)
+            .map_or_else(refused, |passed| (true, list(&[passed.findings, passed.strikes].concat()), vec![])),
     };
     let Expectation { accepted: expected, codes: wanted, order: wanted_order } = &example.expect;
     if accepted != *expected {

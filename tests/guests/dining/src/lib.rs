@@ -11,7 +11,7 @@ use contract_sdk::lexicon::{Claim, Lexicon};
 use contract_sdk::shape::{Inr, Text};
 use contract_sdk::{
     About, AnswerRules, AxisSignals, ErrorRow, Forbidden, ItemRules, Ranking, Search, SearchItem, SearchRequest, Shape,
-    Signals, Slot, Span, Tool, ToolEntry, ToolPolicy, UserBands, Weights, WidgetTable, code,
+    Signals, Slot, Span, Subject, Tool, ToolEntry, ToolPolicy, UserBands, Weights, WidgetTable, code,
 };
 use serde::Serialize;
 
@@ -108,7 +108,7 @@ impl Tool for BookTable {
     fn answer_rules(
         arguments: &BookTableArguments<'_>,
         booking: &TableBooking<'_>,
-        _: Option<&Table<'_>>,
+        _: &Subject<'_, Table<'_>>,
         rules: &mut AnswerRules,
     ) {
         rules.refuse_other(&booking.table_id, &arguments.table_id, "/table_id", "the table that was asked for");
@@ -147,7 +147,7 @@ impl Tool for ListOrders {
     fn answer_rules(
         arguments: &ListOrdersArguments<'_>,
         answer: &Orders<'_>,
-        _: Option<&Table<'_>>,
+        _: &Subject<'_, Table<'_>>,
         rules: &mut AnswerRules,
     ) {
         let asked = arguments.table_id.as_deref();

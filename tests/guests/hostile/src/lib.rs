@@ -18,6 +18,8 @@ use intent_gateway::contract::faults;
 static SETTINGS: [u8; 64] = *b"@@hostile-guest@@1.0.0;honest;                                  ";
 /// Length of the marker that tests look for.
 const MARKER_BYTES: usize = 17;
+/// What the examples are about.
+const NOTHING: Subject = Subject { quoted: None, order: None };
 /// One MiB.
 const MIB: usize = 1024 * 1024;
 
@@ -82,6 +84,7 @@ impl Guest for Hostile {
                 schema: if bad { "[]" } else { "{}" }.to_owned(),
             },
             aliases: if mode == "also-named" { vec!["test.other".to_owned()] } else { Vec::new() },
+            order: None,
             data_lifetimes: Vec::new(),
             go_live: if bad { vec![go_live()] } else { Vec::new() },
             cues: if bad { Vec::new() } else { vec!["thing".to_owned()] },
@@ -104,7 +107,12 @@ impl Guest for Hostile {
         }
     }
 
-    fn check_request(_context: Context, _tool: String, arguments: String) -> Result<PreparedRequest, Refusal> {
+    fn check_request(
+        _context: Context,
+        _tool: String,
+        arguments: String,
+        _about: Subject,
+    ) -> Result<PreparedRequest, Refusal> {
         match arguments.as_str() {
             "refuse" => Err(refusal(vec![violation("INVALID_THING")])),
             "refuse without violations" => Err(refusal(Vec::new())),
@@ -163,11 +171,7 @@ impl Guest for Hostile {
         Ok(CheckedResponse { reference: Some("booking-1".to_owned()), advisory, findings: Vec::new() })
     }
 
-    fn check_completion(
-        _context: Context,
-        report: String,
-        _quoted: Option<String>,
-    ) -> Result<CheckedCompletion, Refusal> {
+    fn check_completion(_context: Context, report: String, _about: Subject) -> Result<CheckedCompletion, Refusal> {
         let (status, amount_paise) = match report.as_str() {
             "unlisted" => ("sold", 100),
             "uncharged" => ("cancelled", 100),
@@ -182,6 +186,7 @@ impl Guest for Hostile {
             charged: true,
             late_minutes: None,
             findings: Vec::new(),
+            strikes: Vec::new(),
         })
     }
 
@@ -199,6 +204,7 @@ impl Guest for Hostile {
                 ExampleCall::CheckRequest(RequestExample {
                     tool: "search_things".to_owned(),
                     arguments: "{}".to_owned(),
+                    about: NOTHING,
                 }),
             ),
             example("options are ranked", ExampleCall::Evaluate(search_example())),
@@ -208,12 +214,12 @@ impl Guest for Hostile {
                     tool: "book_thing".to_owned(),
                     arguments: "{}".to_owned(),
                     payload: "{}".to_owned(),
-                    quoted: None,
+                    about: NOTHING,
                 }),
             ),
             example(
                 "a report passes",
-                ExampleCall::CheckCompletion(CompletionExample { report: "{}".to_owned(), quoted: None }),
+                ExampleCall::CheckCompletion(CompletionExample { report: "{}".to_owned(), about: NOTHING }),
             ),
         ];
         examples[2].expect.order = vec!["first".to_owned(), "second".to_owned()];

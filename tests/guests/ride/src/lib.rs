@@ -11,6 +11,9 @@ use exports::intent_gateway::contract::contract::*;
 
 struct Ride;
 
+/// What the examples are about.
+const NOTHING: Subject = Subject { quoted: None, order: None };
+
 /// The text of a member of a JSON object, where it is a text without escapes. Enough for the documents of the tests.
 fn text_of<'a>(json: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = json.split_once(&format!("\"{name}\""))?;
@@ -69,6 +72,7 @@ impl Guest for Ride {
                 schema: "{}".to_owned(),
             },
             aliases: Vec::new(),
+            order: None,
             data_lifetimes: Vec::new(),
             go_live: Vec::new(),
             cues: vec!["ride".to_owned()],
@@ -82,7 +86,12 @@ impl Guest for Ride {
         Classification { score, evidence: vec!["ride".to_owned()], elsewhere: Vec::new(), also: Vec::new() }
     }
 
-    fn check_request(context: Context, _tool: String, arguments: String) -> Result<PreparedRequest, Refusal> {
+    fn check_request(
+        context: Context,
+        _tool: String,
+        arguments: String,
+        _about: Subject,
+    ) -> Result<PreparedRequest, Refusal> {
         if !arguments.starts_with('{') || text_of(&arguments, "refuse").is_some() {
             return Err(refusal("/refuse", "REFUSED"));
         }
@@ -118,11 +127,7 @@ impl Guest for Ride {
         Ok(CheckedResponse { reference: ride, advisory: None, findings: Vec::new() })
     }
 
-    fn check_completion(
-        _context: Context,
-        _report: String,
-        _quoted: Option<String>,
-    ) -> Result<CheckedCompletion, Refusal> {
+    fn check_completion(_context: Context, _report: String, _about: Subject) -> Result<CheckedCompletion, Refusal> {
         Ok(CheckedCompletion {
             external_id: "ride-1".to_owned(),
             request_id: "request-1".to_owned(),
@@ -131,6 +136,7 @@ impl Guest for Ride {
             charged: true,
             late_minutes: None,
             findings: Vec::new(),
+            strikes: Vec::new(),
         })
     }
 
@@ -140,7 +146,8 @@ impl Guest for Ride {
             call,
             expect: Expectation { accepted: true, codes: Vec::new(), order: Vec::new() },
         };
-        let request = RequestExample { tool: "get_ride_estimates".to_owned(), arguments: "{}".to_owned() };
+        let request =
+            RequestExample { tool: "get_ride_estimates".to_owned(), arguments: "{}".to_owned(), about: NOTHING };
         let candidate = Candidate { number: 1, json: r#"{"ride_id":"a","fare":"9"}"#.to_owned() };
         let declared = Axes { time: 0.5, taste: 0.5, budget: 0.5, safety: 0.5 };
         let payloads = vec![Payload { declared, candidates: vec![candidate] }];
@@ -148,9 +155,9 @@ impl Guest for Ride {
             tool: "track_ride".to_owned(),
             arguments: "{}".to_owned(),
             payload: r#"{"status":"on_the_way"}"#.to_owned(),
-            quoted: None,
+            about: NOTHING,
         };
-        let report = CompletionExample { report: "{}".to_owned(), quoted: None };
+        let report = CompletionExample { report: "{}".to_owned(), about: NOTHING };
         vec![
             example("a ride is claimed", ExampleCall::Classify("I need a ride".to_owned())),
             example("a request passes", ExampleCall::CheckRequest(request)),

@@ -4,7 +4,7 @@ use crate::{{type}};
 use crate::option::Offer;
 use crate::tables;
 use contract_sdk::shape::{DateTime, Inr, Phone, Text};
-use contract_sdk::{AnswerRules, Shape, Tool, ToolPolicy};
+use contract_sdk::{AnswerRules, Shape, Subject, Tool, ToolPolicy};
 
 /// The tool that books.
 pub struct CreateBooking;
@@ -42,11 +42,11 @@ impl Tool for CreateBooking {
     fn answer_rules(
         arguments: &Arguments<'_>,
         booking: &Booking<'_>,
-        quoted: Option<&Offer<'_>>,
+        subject: &Subject<'_, Offer<'_>>,
         rules: &mut AnswerRules,
     ) {
         rules.refuse_other(&booking.offer_id, &arguments.offer_id, "/offer_id", "the offer that was asked for");
-        let Some(quoted) = quoted else {
+        let Some(quoted) = subject.quoted else {
             return;
         };
         let (Inr(offered), Inr(booked)) = (quoted.total_inr, booking.total_inr);

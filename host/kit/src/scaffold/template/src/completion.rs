@@ -3,7 +3,7 @@
 use crate::option::Offer;
 use crate::request::Kind;
 use contract_sdk::shape::DateTime;
-use contract_sdk::{Report, ReportRules, Shape, Vocabulary};
+use contract_sdk::{Report, ReportRules, Shape, Subject, Vocabulary};
 
 /// Members of a report beyond the common ones.
 #[derive(Debug, Shape)]
@@ -16,8 +16,8 @@ pub struct Extra {
 
 /// What was offered must be what was given; where it is not, the report is accepted and reviewed. How late the service
 /// started is told against the offer.
-pub(crate) fn report_rules(report: &Report<'_, Extra>, quoted: Option<&Offer<'_>>, rules: &mut ReportRules) {
-    let Some(quoted) = quoted else {
+pub(crate) fn report_rules(report: &Report<'_, Extra>, subject: &Subject<'_, Offer<'_>>, rules: &mut ReportRules) {
+    let Some(quoted) = subject.quoted else {
         return;
     };
     let given = &report.extra;
