@@ -1,7 +1,7 @@
 //! Calls of tools that are no searches.
 
 use intent_gateway_domain::contract::Violation;
-use intent_gateway_routing::calling::CallOutcome;
+use intent_gateway_routing::calling::{CallOutcome, OrderStanding};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -33,6 +33,22 @@ impl Body for ToolRequest {
     }
 }
 
+/// The order that a call has opened or gone on with.
+#[derive(Serialize, ToSchema)]
+pub struct OrderBrief<'a> {
+    /// Its identifier.
+    #[schema(example = "ord_019ab4c8f2000f1e2d3c4b5a6978")]
+    id: &'a str,
+    /// `pending`, or a state that the intent's contract declares (`order.states`).
+    state: &'a str,
+}
+
+impl<'a> From<&'a OrderStanding> for OrderBrief<'a> {
+    fn from(order: &'a OrderStanding) -> Self {
+        Self { id: order.id.as_str(), state: &order.state }
+    }
+}
+
 /// An answer that passed.
 #[derive(Serialize, ToSchema)]
 pub struct ToolAnswer<'a> {
@@ -56,6 +72,9 @@ pub struct ToolAnswer<'a> {
     /// The answer as the partner wrote it.
     #[schema(value_type = Object)]
     payload: &'a RawValue,
+    /// The order; null where the tool is no step of one.
+    #[schema(required)]
+    order: Option<OrderBrief<'a>>,
     /// Advice on the arguments that refuses nothing.
     notes: &'a [Violation],
     /// How long the partner took, milliseconds.
@@ -66,7 +85,8 @@ impl<'a> ToolAnswer<'a> {
     /// What came of a call.
     #[must_use]
     pub fn of(intent: &'a str, tool: &'a str, called: &'a CallOutcome) -> Self {
-        let CallOutcome { request_id, contract, partner, payload, reference, advisory, by, notes, elapsed } = called;
+        let CallOutcome { request_id, contract, partner, payload, reference, advisory, by, order, notes, elapsed } =
+            called;
         Self {
             request_id,
             intent,
@@ -76,6 +96,7 @@ impl<'a> ToolAnswer<'a> {
             reference: reference.as_deref(),
             advisory: advisory.as_deref(),
             payload,
+            order: order.as_ref().map(OrderBrief::from),
             notes,
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
         }

@@ -11,6 +11,7 @@ use sha2::Sha256;
 
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::order::OrderId;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::user::Asker;
 use intent_gateway_domain::vault::{hex, padded};
@@ -68,6 +69,9 @@ pub struct OptionReference {
     /// How long it can be booked, milliseconds since the epoch.
     #[serde(rename = "e")]
     pub expires_at_ms: Timestamp,
+    /// When the search was, likewise; absent in references from before it was told.
+    #[serde(rename = "s", skip_serializing_if = "Option::is_none")]
+    pub searched_at_ms: Option<Timestamp>,
 }
 
 /// What a reference to a booking is bound to: anything that a call has made and a later one is about.
@@ -93,6 +97,9 @@ pub struct BookingReference {
     /// The option that was booked: its ranking's receipt and its number there.
     #[serde(rename = "r", skip_serializing_if = "Option::is_none")]
     pub option: Option<(String, u32)>,
+    /// The order that it belongs to; absent where its intent has none, or it was made before there were orders.
+    #[serde(rename = "w", skip_serializing_if = "Option::is_none")]
+    pub order: Option<OrderId>,
 }
 
 /// The text is no reference that this gateway issued.
@@ -122,6 +129,14 @@ impl Reference {
         match self {
             Self::Option(option) => option.contract,
             Self::Booking(booking) => booking.contract,
+        }
+    }
+
+    /// When the option was found.
+    pub(crate) fn searched_at(&self) -> Option<Timestamp> {
+        match self {
+            Self::Option(option) => option.searched_at_ms,
+            Self::Booking(_) => None,
         }
     }
 
@@ -234,6 +249,7 @@ mod tests {
             asker: Some(AskerMark::of(&asker("user-1"))),
             result_token: Some("t".to_owned()),
             expires_at_ms: Timestamp::from_ms(1),
+            searched_at_ms: Some(Timestamp::from_ms(0)),
         }
     }
 
@@ -241,7 +257,7 @@ mod tests {
         let OptionReference { partner, intent, contract, asker, .. } = reference();
         let (booking_id, option) = ("BK-1".to_owned(), Some(("rank_1".to_owned(), 3)));
         let member = Some("booking_id".to_owned());
-        BookingReference { partner, intent, contract, booking_id, member, asker, option }
+        BookingReference { partner, intent, contract, booking_id, member, asker, option, order: None }
     }
 
     #[test]

@@ -226,7 +226,8 @@ impl Order {
         let latest = self.history.last();
         self.state == PENDING
             && latest.is_none_or(|event| {
-                matches!(event.what, Happening::Unknown { .. }) || now.ms_since(event.at_ms) > longest_ms
+                let is_under_way = matches!(event.what, Happening::Called { .. });
+                !is_under_way || now.ms_since(event.at_ms) > longest_ms
             })
     }
 

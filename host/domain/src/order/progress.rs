@@ -54,10 +54,12 @@ impl Order {
         has_changed
     }
 
-    /// A call certainly did nothing: an order that it was to open is not one.
+    /// A call certainly did nothing: an order that it was to open is not one. Of a call before it, that tells nothing: that one
+    /// may be why it was refused.
     pub fn take_failure(&mut self, tool: &str, code: &str, now: Timestamp) {
+        let calls = self.history.iter().filter(|event| matches!(event.what, Happening::Called { .. })).count();
         self.note(now, Happening::Failed { tool: tool.to_owned(), code: code.to_owned() });
-        if self.state == PENDING {
+        if self.state == PENDING && calls <= 1 {
             FAILED.clone_into(&mut self.state);
             self.is_open = false;
         }

@@ -196,6 +196,13 @@ fn a_call_that_did_nothing_ends_a_new_order_and_no_other() {
     new.begin("book", "r", NOW);
     new.take_failure("book", "SLOT_GONE", NOW);
     assert_eq!((new.state.as_str(), new.is_open), (FAILED, false));
+    // A refusal of what goes out again tells nothing of the call before.
+    let mut again = order();
+    again.begin("book", "r", NOW);
+    again.take_doubt("book", "PARTNER_TIMEOUT", NOW);
+    again.begin("book", "r", NOW);
+    again.take_failure("book", "SLOT_GONE", NOW);
+    assert_eq!((again.state.as_str(), again.is_open, again.is_in_doubt(NOW)), (PENDING, true, true));
     let mut order = booked();
     order.begin("cancel", "r", NOW);
     order.take_failure("cancel", "INTERNAL_ERROR", NOW);

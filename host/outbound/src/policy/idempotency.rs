@@ -34,6 +34,7 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::limits::{REQUEST_ID_MAX_CHARS, TOOL_CALL_TIMEOUT};
+use intent_gateway_domain::order::OrderId;
 use intent_gateway_domain::store::{Kind, Record};
 use intent_gateway_domain::user::Asker;
 use intent_gateway_domain::vault::Sealed;
@@ -85,6 +86,9 @@ pub struct Attempt {
     pub(crate) began_at_ms: Timestamp,
     /// Whether a call before the latest one may have done it.
     pub(crate) may_have_landed: bool,
+    /// The order that it opens or goes on with.
+    #[serde(default)]
+    pub order: Option<OrderId>,
     /// How far it has come.
     pub state: State,
 }
@@ -209,6 +213,7 @@ impl KeyedWrite {
             body: self.body,
             began_at_ms: first.map_or(now, |first| first.began_at_ms),
             may_have_landed: first.is_some(),
+            order: first.and_then(|first| first.order.clone()),
             state: State::Pending(now),
         }
     }

@@ -53,7 +53,7 @@ impl Caller {
             let sent = excerpt(payload.get(), &violation.pointer);
             self.record(call, Severity::Note, violation, sent);
         }
-        Ok(JudgedAnswer { payload, booking: checked.reference, advisory: checked.advisory, by, elapsed })
+        Ok(JudgedAnswer { payload, booking: checked.reference, advisory: checked.advisory, by, order: None, elapsed })
     }
 
     /// Calls a track tool at the pace that an order bears; in between, the last answer is served.

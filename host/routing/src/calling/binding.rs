@@ -29,12 +29,35 @@ pub(super) struct Binding {
     pub(super) is_option: bool,
 }
 
-/// The arguments, with the identifier filled in where the tool takes it and the caller left it out.
-pub(super) fn arguments(arguments: &str, tool: &Tool, binding: &Binding) -> Result<String, CallError> {
+/// The arguments, with the identifiers filled in that the tool takes and the caller left out: those of the order, or that of the
+/// reference.
+pub(super) fn arguments(
+    arguments: &str,
+    tool: &Tool,
+    binding: &Binding,
+    identifiers: &BTreeMap<String, String>,
+) -> Result<String, CallError> {
     let mut object = match serde_json::from_str(arguments) {
         Ok(Value::Object(object)) => object,
         Ok(_) | Err(_) => return Err(refusal("", "WRONG_TYPE", "expected an object with the tool's arguments")),
     };
+    let (mut is_of_the_order, mut is_filled_in) = (false, false);
+    for (member, identifier) in identifiers.iter().filter(|(member, _)| has_property(tool, member)) {
+        is_of_the_order = true;
+        match object.get(member) {
+            None => {
+                object.insert(member.clone(), Value::String(identifier.clone()));
+                is_filled_in = true;
+            }
+            Some(named) if named.as_str() == Some(identifier) => {}
+            Some(_) => return Err(other_than(&child("", member), identifier)),
+        }
+    }
+    match (is_of_the_order, is_filled_in) {
+        (true, true) => return Ok(Value::Object(object).to_string()),
+        (true, false) => return Ok(arguments.to_owned()),
+        (false, _) => {}
+    }
     let is_named = match binding.member.as_deref().filter(|member| has_property(tool, member)) {
         Some(member) if !object.contains_key(member) => {
             object.insert(member.to_owned(), Value::String(binding.identifier.clone()));
@@ -46,11 +69,15 @@ pub(super) fn arguments(arguments: &str, tool: &Tool, binding: &Binding) -> Resu
     if !is_named {
         let pointer = binding.member.as_deref().filter(|member| object.contains_key(*member));
         let pointer = pointer.map_or_else(String::new, |member| child("", member));
-        let message = format!("the arguments must name what the reference is about, {}", quote(&binding.identifier));
-        return Err(refusal(&pointer, NOT_THE_REFERENCE, &message));
+        return Err(other_than(&pointer, &binding.identifier));
     }
     // As the caller wrote them: numbers keep their digits.
     Ok(arguments.to_owned())
+}
+
+fn other_than(pointer: &str, identifier: &str) -> CallError {
+    let message = format!("the arguments must name what the reference is about, {}", quote(identifier));
+    refusal(pointer, NOT_THE_REFERENCE, &message)
 }
 
 /// The member of an answer that holds an identifier.

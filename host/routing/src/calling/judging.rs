@@ -9,7 +9,7 @@ use super::{CallError, Caller, error};
 use crate::forbidden::ForbiddenFields;
 use crate::partner_error;
 use intent_gateway_domain::contract::{About, CheckedResponse, Exchange, Violation};
-use intent_gateway_domain::error::{CallFailure, ContractError, chain};
+use intent_gateway_domain::error::{CallFailure, ContractError};
 use intent_gateway_domain::findings::{EXCERPT_MAX_CHARS, Finding, Severity, Source, cut, excerpt};
 use intent_gateway_domain::limits::PAYLOAD_MAX_DEPTH;
 use intent_gateway_domain::not_json;
@@ -46,12 +46,12 @@ impl Caller {
         }
         let scanned = Instant::now();
         telemetry::partner_stage(Stage::Scan, call.descriptor(), &call.partner.id, scanned - start);
-        let quoted = self.quoted_option(call).await;
+        let view = call.part.view();
         let exchange = Exchange {
             tool: by.map_or(call.request.tool, |by| &by.tool),
             arguments: by.map_or(call.arguments.get(), |by| &by.arguments),
             payload: payload.get(),
-            about: About::option(quoted.as_deref().map(RawValue::get)),
+            about: About { quoted: call.quoted.as_deref().map(RawValue::get), order: view.as_ref() },
         };
         let checked = call.contract.check_response(&call.context, exchange).await;
         telemetry::stage(Stage::Evaluate, call.descriptor(), scanned.elapsed());
@@ -65,21 +65,6 @@ impl Caller {
                 Err(CallError::Answer(refusal))
             }
             Err(ContractError::Fault(fault)) => Err(CallError::Contract(fault)),
-        }
-    }
-
-    /// The option that the call is about, as the search returned it, where that is still known.
-    async fn quoted_option(&self, call: &PreparedCall<'_>) -> Option<Box<RawValue>> {
-        let (receipt, number) = call.binding.option.as_ref()?;
-        if let Some(option) = self.open_rankings.option(receipt, &call.partner.id, *number) {
-            return Some(option);
-        }
-        match self.evidence.option(receipt, &call.partner.id, *number).await {
-            Ok(option) => option,
-            Err(error) => {
-                tracing::warn!(error = %chain(&error), "an answer is judged without what was quoted");
-                None
-            }
         }
     }
 

@@ -14,8 +14,10 @@ mod binding;
 mod error;
 mod judging;
 mod once;
+mod ordering;
 mod prepare;
 mod progress;
+mod quoted;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +29,7 @@ use serde_json::value::RawValue;
 pub use error::CallError;
 pub(crate) use judging::first_breach;
 pub use once::forget_attempts;
+pub use ordering::OrderStanding;
 
 use self::prepare::PreparedCall;
 use crate::pinned::{PinnedContract, PinnedFailure};
@@ -121,6 +124,8 @@ pub struct CallOutcome {
     /// The tool that answered, where it is another than the one that was called: after a failure, the partner's orders were
     /// read, and the order was there.
     pub by: Option<Arc<str>>,
+    /// The order that the call has opened or gone on with, where its intent has orders.
+    pub order: Option<OrderStanding>,
     /// Advice on the arguments.
     pub notes: Vec<Violation>,
     /// How long the partner took.
@@ -136,6 +141,8 @@ pub struct JudgedAnswer {
     advisory: Option<String>,
     /// The tool that answered, where it is another than the one that was called.
     by: Option<Arc<str>>,
+    /// The order, once it is settled.
+    order: Option<OrderStanding>,
     elapsed: Duration,
 }
 
@@ -198,28 +205,36 @@ impl Caller {
             (Some(keyed), _) => self.call_once(&call, &keyed).await?,
             (None, Some(expired)) => return Err(expired.clone()),
             (None, None) if tool.role == ToolRole::Track => self.track(&call).await?,
+            (None, None) if call.part.is_step() => self.call_in_order(&call).await?,
             (None, None) => self.make(&call, false).await?,
         };
         let start = Instant::now();
-        let reference = answer.booking.as_ref().map(|booking| self.refer_to(&call, booking, answer.payload.get()));
+        let reference = self.refer_to(&call, &answer);
         telemetry::stage(Stage::Respond, call.descriptor(), start.elapsed());
         let PreparedCall { contract, context, partner, notes, .. } = call;
-        let JudgedAnswer { payload, advisory, by, elapsed, .. } = answer;
+        let JudgedAnswer { payload, advisory, by, order, elapsed, .. } = answer;
         let request_id = context.request_id;
-        Ok(CallOutcome { request_id, contract, partner, payload, reference, advisory, by, notes, elapsed })
+        Ok(CallOutcome { request_id, contract, partner, payload, reference, advisory, by, order, notes, elapsed })
     }
 
-    /// A reference to what a call has made.
-    fn refer_to(&self, call: &PreparedCall<'_>, booking_id: &str, payload: &str) -> String {
-        self.references.seal_booking(&BookingReference {
+    /// A reference to what a call has made, or to its order. An answer that names nothing is about what the call was about.
+    fn refer_to(&self, call: &PreparedCall<'_>, answer: &JudgedAnswer) -> Option<String> {
+        let order = answer.order.as_ref().map(|order| order.id.clone());
+        let (booking_id, member) = match (&answer.booking, &order) {
+            (Some(booking), _) => (booking.clone(), binding::member_of(answer.payload.get(), booking)),
+            (None, Some(_)) => (call.binding.identifier.clone(), call.binding.member.clone()),
+            (None, None) => return None,
+        };
+        Some(self.references.seal_booking(&BookingReference {
             partner: call.partner.id.to_string(),
             intent: call.request.intent.to_owned(),
             contract: call.contract.digest(),
-            member: binding::member_of(payload, booking_id),
-            booking_id: booking_id.to_owned(),
+            member,
+            booking_id,
             asker: Some(AskerMark::of(call.request.asker)),
             option: call.binding.option.clone(),
-        })
+            order,
+        }))
     }
 }
 

@@ -18,6 +18,7 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::findings::Severity;
+use intent_gateway_domain::order::OrderId;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::steps::{self, Contended, Proposal};
 use intent_gateway_domain::store::{Change, List, Record, Store, StoreError, Versioned, load, page};
@@ -57,6 +58,8 @@ enum Begin {
 struct KeptAnswer {
     key: String,
     sealed: SealedAnswer,
+    /// The order that it has opened or gone on with.
+    order: Option<OrderId>,
 }
 
 impl From<StoreError> for CallError {
@@ -81,7 +84,7 @@ impl Caller {
         let expired = call.expired.as_ref();
         // Ends: every wait brings the deadline of the call nearer.
         loop {
-            match self.begin(write, expired).await? {
+            match self.begin(call, write).await? {
                 Begin::GoesOut { attempt, again } => return self.carry_out(call, attempt, again).await,
                 Begin::Done(answer) => return self.repeat(call, &answer, expired.is_some()).await,
                 Begin::UnderWay(left_ms) => {
@@ -95,8 +98,8 @@ impl Caller {
     }
 
     /// Decides by what is kept under the key, and keeps the attempt that goes out.
-    async fn begin(&self, write: &KeyedWrite, expired: Option<&CallError>) -> Result<Begin, CallError> {
-        let store = &*self.memory.store;
+    async fn begin(&self, call: &PreparedCall<'_>, write: &KeyedWrite) -> Result<Begin, CallError> {
+        let (store, expired) = (&*self.memory.store, call.expired.as_ref());
         steps::run(store, async || {
             let kept = load::<Attempt>(store, &write.id().to_string()).await?;
             let (revision, kept) = match (kept, write.former_id()) {
@@ -111,14 +114,20 @@ impl Caller {
                 (Ruling::UnderWay(left_ms), _) => return Ok(Proposal::nothing(Begin::UnderWay(left_ms))),
                 (Ruling::Done(answer), _) => {
                     let key = kept.as_ref().map_or_else(|| write.id().to_string(), Record::key);
-                    let answer = KeptAnswer { key, sealed: answer.clone() };
+                    let order = kept.as_ref().and_then(|kept| kept.order.clone());
+                    let answer = KeptAnswer { key, sealed: answer.clone(), order };
                     return Ok(Proposal::nothing(Begin::Done(answer)));
                 }
                 (Ruling::GoesOut { .. }, Some(expired)) => return Err(expired.clone()),
                 (Ruling::GoesOut { again }, None) => again,
             };
-            let attempt = Versioned { revision, value: write.begin(kept.as_ref(), now) };
+            if !again {
+                call.part.check_turn()?;
+            }
+            let mut value = write.begin(kept.as_ref(), now);
             let mut change = Change::default();
+            value.order = self.begin_order(call, value.order.as_ref(), &mut change).await?;
+            let attempt = Versioned { revision, value };
             change.put(&attempt);
             Ok(Proposal::new(change, Begin::GoesOut { attempt, again }))
         })
@@ -143,16 +152,13 @@ impl Caller {
             // The partner has answered, and may have done it, whatever is thought of its answer.
             Err(_) => attempt.fail(Effect::Possible),
         };
-        let mut change = Change::default();
-        match ended {
-            Some(value) => change.put(&Versioned { revision, value }),
-            None => change.delete(&Versioned { revision, value: begun.value }),
-        }
-        if let Err(error) = self.memory.store.commit(change).await {
-            // It stands as under way, and is made again under its key when that time is over.
-            tracing::error!(error = %chain(&error), tool = call.request.tool, "the end of a write could not be kept");
-        }
-        outcome
+        let order = begun.value.order.clone();
+        let end = |change: &mut Change| match &ended {
+            Some(value) => change.put(&Versioned { revision, value: value.clone() }),
+            None => change.delete(&Versioned { revision, value: begun.value.clone() }),
+        };
+        // Where it cannot be kept, the write stands as under way, and is made again under its key when that time is over.
+        self.settle(call, order.as_ref(), outcome, end).await
     }
 
     /// Tells of a write that was done: its current status where the partner can be asked, else what it answered then.
@@ -162,12 +168,12 @@ impl Caller {
         answer: &KeptAnswer,
         is_over: bool,
     ) -> Result<JudgedAnswer, CallError> {
-        let first = self.open_answer(answer)?;
+        let first = JudgedAnswer { order: self.standing(answer.order.as_ref()).await?, ..self.open_answer(answer)? };
         if is_over {
             return Ok(first);
         }
         match self.make(call, true).await {
-            Ok(now) if now.booking == first.booking => Ok(now),
+            Ok(now) if now.booking == first.booking => self.settle(call, answer.order.as_ref(), Ok(now), |_| ()).await,
             Ok(_) => {
                 let message = "asked again under a key, the partner named another booking".to_owned();
                 let violation = Violation { pointer: String::new(), code: ANOTHER_BOOKING.to_owned(), message };
@@ -208,7 +214,7 @@ impl Caller {
         let text = text.map_err(|error| CallError::Store(chain(&error)))?;
         let StoredAnswer { payload, booking, advisory, by } =
             serde_json::from_str(text.expose()).map_err(|error| CallError::Store(chain(&error)))?;
-        Ok(JudgedAnswer { payload, booking, advisory, by: by.map(Arc::from), elapsed: Duration::ZERO })
+        Ok(JudgedAnswer { payload, booking, advisory, by: by.map(Arc::from), order: None, elapsed: Duration::ZERO })
     }
 }
 

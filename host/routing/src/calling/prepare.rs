@@ -6,6 +6,7 @@ use std::time::Instant;
 use serde_json::value::RawValue;
 
 use super::binding::{self, Binding};
+use super::ordering::Part;
 use super::{CallError, CallRequest, Caller};
 use crate::pinned::PinnedContract;
 use crate::reference::{BookingReference, OptionReference, Reference};
@@ -28,6 +29,10 @@ pub(super) struct PreparedCall<'a> {
     pub(super) deadline: Timestamp,
     /// Set when the option's time is over: what was booked of it in time may still be asked for under its key.
     pub(super) expired: Option<CallError>,
+    /// What it has to do with an order.
+    pub(super) part: Part,
+    /// The option concerned, where it is still known.
+    pub(super) quoted: Option<Box<RawValue>>,
 }
 
 impl PreparedCall<'_> {
@@ -65,26 +70,33 @@ impl Caller {
         let start = Instant::now();
         let now = self.clock.now();
         let reference = reference.ok_or(CallError::InvalidReference)?;
-        let expired = expiry(&reference, contract.descriptor(), now);
-        let binding = bind(reference, contract.descriptor());
         let tool = find_tool(contract.descriptor(), request.tool)?;
+        let part = self.part(&contract, &reference, &request, now).await?;
+        // An order outlives the option that it was made from.
+        let expired = expiry(&reference, contract.descriptor(), now).filter(|_| part.order().is_none());
+        let searched_at = reference.searched_at();
+        let binding = bind(reference, contract.descriptor());
         let expired = match expired {
             Some(expired) if tool.idempotency_key.is_none() => return Err(expired),
             expired => expired,
         };
         let partner = self.partner(&binding.partner, request.intent, tool.role)?;
         let mut context = CallContext { request_id: request.fallback_request_id.to_owned(), now };
-        let checked = match binding::arguments(request.arguments, tool, &binding) {
+        let quoted = self.quoted_option(&binding, &partner.id, part.order(), searched_at).await;
+        let view = part.view();
+        let about = About { quoted: quoted.as_deref().map(RawValue::get), order: view.as_ref() };
+        let checked = match binding::arguments(request.arguments, tool, &binding, &part.identifiers()) {
             Ok(arguments) => {
-                let checked = contract.check_request(&context, request.tool, &arguments, About::default()).await;
+                let checked = contract.check_request(&context, request.tool, &arguments, about).await;
                 checked.map_err(CallError::of_request)
             }
             Err(error) => Err(error),
         };
-        // Arguments for an option that cannot be had are not worth complaining of.
+        // Arguments for an option that cannot be had, or of a tool that has not its turn, are not worth complaining of.
         let PreparedRequest { arguments, notes, .. } = match (checked, &expired) {
             (Err(_), Some(expired)) => return Err(expired.clone()),
-            (checked, _) => checked?,
+            (Err(error), None) => return Err(part.check_turn().err().unwrap_or(error)),
+            (Ok(prepared), _) => prepared,
         };
         if let Some(request_id) = binding::request_id(arguments.get())? {
             context.request_id = request_id;
@@ -92,7 +104,19 @@ impl Caller {
         telemetry::stage(Stage::Check, contract.descriptor(), start.elapsed());
         let within_ms = u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX);
         let deadline = now.plus_ms(within_ms);
-        Ok(PreparedCall { contract, context, request, partner, binding, arguments, notes, deadline, expired })
+        Ok(PreparedCall {
+            contract,
+            context,
+            request,
+            partner,
+            binding,
+            arguments,
+            notes,
+            deadline,
+            expired,
+            part,
+            quoted,
+        })
     }
 
     /// The partner, if requests of the intent are still routed to it. What was booked may be followed and cancelled as long

@@ -32,7 +32,7 @@ pub(super) struct Driver {
 
 /// How a call came out.
 enum Call {
-    Done(Result<CallOutcome, PinnedFailure<CallError>>),
+    Done(Box<Result<CallOutcome, PinnedFailure<CallError>>>),
     /// Nobody was left to tell.
     Abandoned,
     /// The feed's time is over.
@@ -72,7 +72,7 @@ impl Driver {
                 }
             };
             let outcome = match self.call(Listener::new(&hear), hour).await {
-                Call::Done(outcome) => outcome,
+                Call::Done(outcome) => *outcome,
                 Call::Abandoned => continue,
                 Call::Late => return Some(End::TimeLimit),
             };
@@ -132,7 +132,7 @@ impl Driver {
         let call = self.shared.source.call(&self.subject, listener);
         let abandoned = pin!(self.abandon());
         match select(call, select(abandoned, hour)).await {
-            Either::Left((outcome, _)) => Call::Done(outcome),
+            Either::Left((outcome, _)) => Call::Done(Box::new(outcome)),
             Either::Right((Either::Left(_), _)) => Call::Abandoned,
             Either::Right((Either::Right(_), _)) => Call::Late,
         }

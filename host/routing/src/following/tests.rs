@@ -66,6 +66,7 @@ fn called(text: &str) -> CallOutcome {
         reference: None,
         advisory: None,
         by: None,
+        order: None,
         notes: Vec::new(),
         elapsed: Duration::ZERO,
     }

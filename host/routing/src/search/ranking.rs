@@ -88,6 +88,7 @@ impl Searcher {
             number: ranked.number,
             receipt: receipt.map(str::to_owned),
             asker: Some(asker.clone()),
+            searched_at_ms: Some(search.context.now),
             result_token: token.map(|token| token.result_token.clone()),
             expires_at_ms: bookable_until,
         });

@@ -1,6 +1,7 @@
 //! Calls of tools over fakes: what a reference opens, what reaches a partner, and what is made of its answer.
 
 mod once;
+mod orders;
 mod pinned;
 mod progress;
 mod unrouted;
@@ -153,7 +154,11 @@ impl World {
     }
 
     fn by(clock: Arc<TestClock>) -> Self {
-        let contract = contract(with_booking_tools());
+        Self::of(clock, with_booking_tools())
+    }
+
+    fn of(clock: Arc<TestClock>, descriptor: Descriptor) -> Self {
+        let contract = contract(descriptor);
         let partners = Arc::new(ScriptedPartners::default());
         partners.reply("alpha", json!({"booking_id": "BK-1"}));
         let (journal, store) = (Arc::new(MemoryJournal::default()), Arc::new(MemoryStore::default()));
@@ -188,6 +193,7 @@ impl World {
             asker: Some(AskerMark::of(&asker("user-1"))),
             result_token: Some("token".to_owned()),
             expires_at_ms: START.plus_ms(1),
+            searched_at_ms: None,
         }
     }
 
