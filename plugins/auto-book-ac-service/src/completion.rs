@@ -10,9 +10,12 @@
 //! Without a lock only parts are an estimate by name (`parts_estimate_inr`); labour that rises above everything that was
 //! quoted is not the price that the user was shown. The quote is in whole rupees, so a rupee more or less is rounding.
 //!
-//! Whatever deviates is a finding: the report is accepted, posted, and reviewed.
+//! Whatever deviates is a finding: the report is accepted, posted, and reviewed. One deviation is a strike besides: work that
+//! is reported as another and costlier one than was booked (spec 2, rule 5). Where the platform knows of no booking, it knows
+//! only what was shown to the user, and that is too little for a strike.
 
 use crate::booking::exceeds;
+use crate::order::CONFIRMED_SCOPE;
 use crate::rules::PRICE_TOLERANCE_INR;
 use crate::slot::{AcServiceSlot, EstimatedPrice, ServiceScopeCode};
 use contract_sdk::common::CommonReport;
@@ -31,28 +34,35 @@ pub struct AcServiceReport {
     pub warranty_card_issued: bool,
 }
 
-/// The scope that was quoted must be the one that was performed (spec 2, rule 5), and the money that of the quote.
+/// The scope that was booked must be the one that was performed (spec 2, rule 5), and the money that of the quote.
 /// Lateness is never said: the report has no time at which the work began.
 pub(crate) fn report_rules(
     report: &Report<'_, AcServiceReport>,
     subject: &Subject<'_, AcServiceSlot<'_>>,
     rules: &mut ReportRules,
 ) {
+    let performed = report.extra.service_scope_performed;
+    if let Some(booked) = booked_scope(subject) {
+        let at = "/service_scope_performed";
+        let message = format_args!("{} was booked, {} was performed.", booked.value(), performed.value());
+        rules.finding_if(booked != performed, "SCOPE_MISMATCH", at, message);
+        let costlier = performed.cost_rank() > booked.cost_rank();
+        rules.strike_if(subject.order.is_some() && costlier, "SCOPE_RELABELLED", at, message);
+    }
     let Some(quoted) = subject.quoted else {
         return;
     };
-    let (scope, performed) = (quoted.service_scope.code, report.extra.service_scope_performed);
-    rules.finding_if(
-        scope != performed,
-        "SCOPE_MISMATCH",
-        "/service_scope_performed",
-        format_args!("{} was quoted, {} was performed.", scope.value(), performed.value()),
-    );
     check_price_lock(&report.common, &quoted.estimated_price, rules);
     // What other work costs, the quote does not tell.
-    if scope == performed {
+    if quoted.service_scope.code == performed {
         check_amount(report.common.amount_inr.paise, &quoted.estimated_price, rules);
     }
+}
+
+/// The scope that the provider confirmed, or else the one that was quoted.
+fn booked_scope(subject: &Subject<'_, AcServiceSlot<'_>>) -> Option<ServiceScopeCode> {
+    let confirmed = subject.order.and_then(|order| ServiceScopeCode::from_value(&order.text(CONFIRMED_SCOPE)?));
+    confirmed.or(subject.quoted.map(|slot| slot.service_scope.code))
 }
 
 /// The amount against what can be told of it from the quote; see the top of the file.

@@ -119,6 +119,13 @@ fn reports() -> Vec<Example> {
         example::completion("a sound report", report().to_string(), Some(slot("s-1", &[]))).accepts(),
         example::completion("another scope than quoted is a finding", relabelled.to_string(), Some(slot("s-1", &[])))
             .accepts_with(&["SCOPE_MISMATCH"]),
+        example::completion("a top-up is booked, an overhaul reported", relabelled.to_string(), Some(slot("s-1", &[])))
+            .in_order(example::order(
+                "booked",
+                booking().to_string(),
+                &[("create_ac_service_booking", example::NOW_MS)],
+            ))
+            .accepts_with(&["SCOPE_MISMATCH", "SCOPE_RELABELLED"]),
         example::completion("less than the labour is a finding", free.to_string(), Some(slot("s-1", &[])))
             .accepts_with(&["AMOUNT_BELOW_QUOTE"]),
         example::completion("finer than a paisa, no status", broken.to_string(), None)

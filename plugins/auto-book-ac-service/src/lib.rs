@@ -7,6 +7,7 @@
 //! | input | [`request`] |
 //! | AcServiceSlot | [`slot`] |
 //! | create and cancel, their arguments and results | [`booking`] |
+//! | from a booking to its end: states, turns, what is kept | [`order`] |
 //! | conditional rules on options | [`rules`] |
 //! | needless overhauls | `overhaul` |
 //! | TTBS ranking | [`ranking`] |
@@ -25,6 +26,7 @@ pub mod classification;
 pub mod completion;
 mod examples;
 pub mod golive;
+pub mod order;
 mod overhaul;
 pub mod ranking;
 pub mod request;
@@ -40,6 +42,7 @@ contract_sdk::contract! {
     pub struct AcService;
 
     use tables::{ABOUT, SEARCH, TOOLS, ERRORS, FORBIDDEN, LIFETIMES};
+    use order::ORDER;
     use request::AcServiceRequest<'_> as Request;
     use slot::AcServiceSlot<'_> as Item;
     use rules::{request_rules, item_rules};

@@ -188,6 +188,24 @@ impl ServiceScopeCode {
         matches!(self, Self::BasicCheck | Self::RefrigerantTopup | Self::CabinFilterOnly)
     }
 
+    /// Where such work stands by what it costs, the dearest last. Scopes whose prices overlap share a rank, so that a higher
+    /// rank always means dearer work.
+    ///
+    /// | rank | scope | what is paid for |
+    /// |---|---|---|
+    /// | 0 | cabin_filter_only, basic_check | a filter, or a look at the system |
+    /// | 1 | leak_diagnosis, refrigerant_topup | finding a leak, or gas and the work of filling it in |
+    /// | 2 | compressor_service | the compressor taken apart, and new gas |
+    /// | 3 | full_overhaul | the whole circuit |
+    pub(crate) const fn cost_rank(self) -> u8 {
+        match self {
+            Self::CabinFilterOnly | Self::BasicCheck => 0,
+            Self::LeakDiagnosis | Self::RefrigerantTopup => 1,
+            Self::CompressorService => 2,
+            Self::FullOverhaul => 3,
+        }
+    }
+
     /// Whether such work fills or opens the refrigerant circuit, so that the type of refrigerant matters.
     pub(crate) const fn touches_refrigerant(self) -> bool {
         matches!(self, Self::RefrigerantTopup | Self::LeakDiagnosis | Self::CompressorService | Self::FullOverhaul)

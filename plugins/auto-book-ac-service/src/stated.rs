@@ -62,7 +62,18 @@ pub const RULES: &[RuleRow] = &[
         "Under a price lock the total is not above the quoted one by more than the cap.",
     ),
     RuleRow::new(Answer, Finding, "SCOPE_CHANGED", "The scope that is confirmed is the one that was quoted."),
-    RuleRow::new(Report, Finding, "SCOPE_MISMATCH", "The scope that was performed is the one that was quoted."),
+    RuleRow::new(
+        Report,
+        Finding,
+        "SCOPE_MISMATCH",
+        "The scope that was performed is the one that was confirmed or, where none was, quoted.",
+    ),
+    RuleRow::new(
+        Report,
+        Strike,
+        "SCOPE_RELABELLED",
+        "No work is reported as another and costlier one than was booked, for example a top-up as a full overhaul.",
+    ),
     RuleRow::new(
         Report,
         Finding,

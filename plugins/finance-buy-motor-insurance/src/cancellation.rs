@@ -1,13 +1,21 @@
-//! Giving a policy back: arguments, result, and the rules between them (spec 2, Insurance CancellationResult).
+//! Cancelling before issuance, and giving a policy back: arguments, result, and the rules between them (spec 2, Insurance
+//! CancellationResult).
 //!
-//! The spec does not show the arguments; required is only the policy, which identifies a repeated call. Where
-//! `freelook_ends_at` is sent as well, as the issued policy said it, the answer is judged by it.
+//! The spec does not show the arguments. Named is the policy, which identifies a repeated call, or the quote: before issuance
+//! there is no policy. The result has a `policy_id` in any case, so until there is one it may carry what the partner knows the
+//! order by.
+//!
+//! The free-look window of an order runs from the answer that issued the policy, as the gateway saw it, for as many days as
+//! that answer said, or until the day that it named if that is later. Days are those of India. Without an order the window is
+//! what the caller says in `freelook_ends_at`, and the answer alone is judged by it.
 
-use crate::dates::local_day;
+use crate::dates::{day_in_india, local_day};
+use crate::order::{FREELOOK_DAYS, FREELOOK_END, ISSUED, KYC_ID, QUOTE_ID};
 use crate::quote::MotorQuote;
 use crate::{MotorInsurance, tables};
+use contract_sdk::code::UNEXPECTED_VALUE;
 use contract_sdk::shape::{Date, DateTime, Inr, Text};
-use contract_sdk::{AnswerRules, Shape, Subject, Tool, ToolPolicy, Vocabulary};
+use contract_sdk::{AnswerRules, Order, RequestRules, Shape, Subject, Tool, ToolPolicy, Vocabulary};
 
 pub struct CancelOrFreelook;
 
@@ -15,16 +23,18 @@ pub struct CancelOrFreelook;
 pub struct CancelArguments<'a> {
     /// Identifier of the request.
     pub request_id: Option<Text<'a>>,
-    /// The policy to cancel; the same one gives the same cancellation.
-    pub policy_id: Text<'a>,
-    /// Last day of the free-look window, as the issued policy said.
+    /// The policy to cancel; the same one gives the same cancellation. Before issuance there is none.
+    pub policy_id: Option<Text<'a>>,
+    /// The quote that was to be issued.
+    pub quote_id: Option<Text<'a>>,
+    /// Last day of the free-look window, as the issued policy said; where the platform knows the order, it counts for nothing.
     pub freelook_ends_at: Option<Date>,
 }
 
 /// Insurance CancellationResult.
 #[derive(Debug, Shape)]
 pub struct CancellationResult<'a> {
-    /// The policy that was cancelled.
+    /// The policy that was cancelled; where none was issued, the quote or the check of the customer.
     pub policy_id: Text<'a>,
     /// When it was cancelled.
     pub cancelled_at: DateTime,
@@ -55,19 +65,44 @@ impl Tool for CancelOrFreelook {
 
     const POLICY: ToolPolicy = tables::CANCEL;
 
+    fn argument_rules(
+        arguments: &CancelArguments<'_>,
+        subject: &Subject<'_, MotorQuote<'_>>,
+        rules: &mut RequestRules,
+    ) {
+        rules.refuse_if(
+            arguments.policy_id.is_none() && arguments.quote_id.is_none(),
+            "REFERENCE_MISSING",
+            "/policy_id",
+            "Expected the policy or, before one is issued, its quote_id.",
+        );
+        let over =
+            subject.order.and_then(|order| freelook_end(&order)).is_some_and(|end| day_in_india(subject.now_ms) > end);
+        rules.refuse_as(
+            over,
+            "FREELOOK_WINDOW_EXPIRED",
+            "/policy_id",
+            "The free-look window has ended, and an issued policy is cancelled within it.",
+        );
+    }
+
     fn answer_rules(
         arguments: &CancelArguments<'_>,
         result: &CancellationResult<'_>,
-        _: &Subject<'_, MotorQuote<'_>>,
+        subject: &Subject<'_, MotorQuote<'_>>,
         rules: &mut AnswerRules,
     ) {
-        rules.refuse_other(
-            &result.policy_id,
-            &arguments.policy_id,
+        rules.refuse_if(
+            !is_about(&result.policy_id, arguments, subject.order.as_ref()),
+            UNEXPECTED_VALUE,
             "/policy_id",
-            "the policy that was to be cancelled",
+            "Expected the policy that was to be cancelled; where none was issued, what the order is known by.",
         );
-        let past = arguments.freelook_ends_at.is_some_and(|end| local_day(result.cancelled_at) > i64::from(end.days));
+        let end = match subject.order {
+            Some(order) => freelook_end(&order),
+            None => arguments.freelook_ends_at.map(|end| i64::from(end.days)),
+        };
+        let past = end.is_some_and(|end| local_day(result.cancelled_at) > end);
         rules.refuse_as(
             result.is_freelook_cancellation && past,
             "FREELOOK_WINDOW_EXPIRED",
@@ -78,5 +113,27 @@ impl Tool for CancelOrFreelook {
 
     fn reference<'r>(result: &'r CancellationResult<'_>) -> Option<&'r str> {
         Some(&result.policy_id)
+    }
+}
+
+/// Last day of the free-look window of an issued policy, in days since 1970-01-01. None before issuance, and where the order
+/// does not tell.
+fn freelook_end(order: &Order<'_>) -> Option<i64> {
+    if order.state() != ISSUED {
+        return None;
+    }
+    let days = order.number(FREELOOK_DAYS).map(|days| days as i64);
+    let counted = order.answered(tables::ISSUE.name).zip(days).map(|(at, days)| day_in_india(at) + days);
+    counted.max(order.date(FREELOOK_END).map(|end| i64::from(end.days)))
+}
+
+/// Whether a cancellation is that of the policy or, before one is issued, of the order.
+fn is_about(found: &str, arguments: &CancelArguments<'_>, order: Option<&Order<'_>>) -> bool {
+    let unissued = order.filter(|order| order.state() != ISSUED);
+    let kept = |name: &str| unissued.is_some_and(|order| order.text(name).is_some_and(|kept| kept == found));
+    match (&arguments.policy_id, &arguments.quote_id) {
+        (Some(policy), _) if **policy == *found => true,
+        (None, Some(quote)) if **quote == *found => true,
+        _ => kept(QUOTE_ID) || kept(KYC_ID),
     }
 }

@@ -9,10 +9,20 @@ pub(crate) fn is_years_apart(from: Date, to: Date, years: i64) -> bool {
     (years * 365 - 1..=years * 365 + years / 4 + 1).contains(&days)
 }
 
+const MS_PER_MINUTE: i64 = 60_000;
+const MINUTES_PER_DAY: i64 = 24 * 60;
+
+/// Indian Standard Time, minutes ahead of UTC.
+const INDIA_OFFSET_MINUTES: i64 = 330;
+
+/// The calendar day of an instant in India, in days since 1970-01-01. The instant is in milliseconds since the Unix epoch.
+pub(crate) fn day_in_india(epoch_ms: u64) -> i64 {
+    let minutes = i64::try_from(epoch_ms).unwrap_or(i64::MAX) / MS_PER_MINUTE;
+    (minutes + INDIA_OFFSET_MINUTES) / MINUTES_PER_DAY
+}
+
 /// The calendar day of an instant where it was written, in days since 1970-01-01.
 pub(crate) fn local_day(instant: DateTime) -> i64 {
-    const MS_PER_MINUTE: i64 = 60_000;
-    const MINUTES_PER_DAY: i64 = 24 * 60;
     (instant.ms.div_euclid(MS_PER_MINUTE) + i64::from(instant.offset_minutes)).div_euclid(MINUTES_PER_DAY)
 }
 
@@ -47,5 +57,13 @@ mod tests {
         assert_eq!(day("1970-01-02T00:30:00+05:30"), 1);
         assert_eq!(day("1970-01-01T23:30:00-05:00"), 0);
         assert_eq!(day("1970-01-01T00:00:00Z"), 0);
+    }
+
+    #[test]
+    fn a_day_in_india_begins_at_half_past_six_of_greenwich() {
+        let day = |text: &str| day_in_india(DateTime::parse(text).unwrap().epoch_ms().unwrap());
+        assert_eq!([day("1970-01-01T18:29:59.999Z"), day("1970-01-01T18:30:00Z")], [0, 1]);
+        assert_eq!([day("1970-01-02T23:59:59+05:30"), day("1970-01-03T00:00:00+05:30")], [1, 2]);
+        day_in_india(u64::MAX);
     }
 }

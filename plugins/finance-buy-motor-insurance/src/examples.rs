@@ -39,6 +39,17 @@ fn requests() -> Vec<Example> {
         example::request("a policy can be issued", ISSUE, ISSUE_ARGUMENTS).accepts(),
         example::request("an inspection can be booked", INSPECT, INSPECT_ARGUMENTS).accepts(),
         example::request("a policy can be given back", CANCEL, CANCEL_ARGUMENTS).accepts(),
+        example::request("an inspection comes before the policy", ISSUE, ISSUE_ARGUMENTS)
+            .quoting(quote("quote_1f0e3dad99908345_01", &[("/inspection_required", json!(true))]))
+            .in_order(example::order("kyc_verified", r#"{"kyc_id":"kyc_4c56ff4ce4aa"}"#, &[]))
+            .refuses(&["INSPECTION_MISSING"]),
+        example::request("the free-look window of an order ends", CANCEL, CANCEL_ARGUMENTS)
+            .in_order(example::order(
+                "issued",
+                r#"{"freelook_period_days":15,"freelook_ends_at":"2025-12-31"}"#,
+                &[("issue_policy", example::NOW_MS - 16 * 24 * 60 * 60 * 1000)],
+            ))
+            .refuses(&["FREELOOK_WINDOW_EXPIRED"]),
         example::request("issuing asks for a quote", ISSUE, r#"{"request_id":"r"}"#).refuses(&["REQUIRED"]),
     ]
 }

@@ -1,18 +1,20 @@
 //! Issuing a policy: arguments, result, and the rules between them and the quote (spec 2, IssuedPolicy).
 //!
-//! The spec does not show the arguments; required is only what identifies the call and the quote. The check of
-//! the customer and the payment are between the user and the partner.
+//! The spec does not show the arguments; required is only what identifies the call and the quote. Whether the customer was
+//! checked, the order tells ([`crate::order`]). The payment is between the user and the partner, which judges it and answers
+//! PAYMENT_FAILED; its reference may go along.
 //!
 //! The free-look window is counted from the start of cover, the only day that the answer names. A window that ends
 //! earlier than its own length from there is a finding; a longer one is to the user's advantage.
 
 use crate::cover::{AddonCode, PolicyType};
 use crate::dates::is_years_apart;
+use crate::order::INSPECTION_ID;
 use crate::quote::MotorQuote;
 use crate::quote_rules::PREMIUM_TOLERANCE_INR;
 use crate::{MotorInsurance, tables};
 use contract_sdk::shape::{Date, HttpsUrl, Inr, Nullable, Phone, Text};
-use contract_sdk::{AnswerRules, Shape, Subject, Tool, ToolPolicy, Vocabulary};
+use contract_sdk::{AnswerRules, RequestRules, Shape, Subject, Tool, ToolPolicy, Vocabulary};
 
 /// Years that a bundle may have.
 const BUNDLE_YEARS: [i64; 2] = [3, 5];
@@ -28,6 +30,8 @@ pub struct IssueArguments<'a> {
     pub request_id: Text<'a>,
     /// The quote to issue.
     pub quote_id: Text<'a>,
+    /// The user's payment, as the partner knows it.
+    pub payment_reference: Option<Text<'a>>,
 }
 
 #[derive(Debug, Shape)]
@@ -72,6 +76,18 @@ impl Tool for IssuePolicy {
     type Answer<'a> = IssuedPolicy<'a>;
 
     const POLICY: ToolPolicy = tables::ISSUE;
+
+    /// A vehicle that has to be inspected is, before its policy is issued (MotorQuote `inspection_required`). What came of the
+    /// inspection, the partner knows.
+    fn argument_rules(_: &IssueArguments<'_>, subject: &Subject<'_, MotorQuote<'_>>, rules: &mut RequestRules) {
+        let uninspected = subject.order.is_some_and(|order| order.text(INSPECTION_ID).is_none());
+        rules.refuse_if(
+            uninspected && subject.quoted.is_some_and(|quote| quote.inspection_required),
+            "INSPECTION_MISSING",
+            "/quote_id",
+            "The quote asks for an inspection first; call schedule_inspection.",
+        );
+    }
 
     fn answer_rules(
         _: &IssueArguments<'_>,

@@ -12,6 +12,7 @@
 //! | the third-party tariff | [`tariff`] |
 //! | the band of the insured value | [`insured_value`] |
 //! | published premiums of addons | [`rate_cards`] |
+//! | from a quote to its policy and back: states, turns, what is kept | [`order`] |
 //! | confirm_quote_and_kyc, KYCResult | [`kyc`] |
 //! | issue_policy, IssuedPolicy | [`issuance`] |
 //! | schedule_inspection, InspectionResult | [`inspection`] |
@@ -38,6 +39,7 @@ pub mod inspection;
 pub mod insured_value;
 pub mod issuance;
 pub mod kyc;
+pub mod order;
 pub mod quote;
 mod quote_rules;
 pub mod ranking;
@@ -56,6 +58,7 @@ contract_sdk::contract! {
     pub struct MotorInsurance;
 
     use tables::{ABOUT, SEARCH, TOOLS, ERRORS, FORBIDDEN, LIFETIMES};
+    use order::ORDER;
     use request::MotorInsuranceRequest<'_> as Request;
     use request_rules::request_rules;
     use quote::MotorQuote<'_> as Item;

@@ -44,6 +44,24 @@ pub const RULES: &[RuleRow] = &[
         "A new car has 3 years of third-party cover, a new two-wheeler 5; an electric vehicle counts as what it is.",
     ),
     RuleRow::new(
+        Request,
+        Refused,
+        "INSPECTION_MISSING",
+        "Where the quote asks for an inspection, one is booked before the policy is issued.",
+    ),
+    RuleRow::new(
+        Request,
+        Refused,
+        "REFERENCE_MISSING",
+        "Who cancels names the policy or, before one is issued, the quote.",
+    ),
+    RuleRow::new(
+        Request,
+        Refused,
+        "FREELOOK_WINDOW_EXPIRED",
+        "An issued policy is given back within its free-look window: freelook_period_days from issuance as the platform saw it, or until freelook_ends_at where that is later.",
+    ),
+    RuleRow::new(
         Judged::Option,
         Dropped,
         "RATIO_BELOW_FLOOR",

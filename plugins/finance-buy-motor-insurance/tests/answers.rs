@@ -4,9 +4,12 @@
 mod common;
 
 use common::{bundle, pair, quote, with};
-use contract_sdk::bindings::{CheckedResponse, Refusal};
+use contract_sdk::bindings::{CheckedResponse, Context, Refusal, Subject};
+use contract_sdk::example;
 use contract_sdk::sample;
-use contract_sdk::testing::{Pairs, assert_refused, check_completion, check_response, pairs};
+use contract_sdk::testing::{
+    Pairs, assert_refused, check_completion, check_request_about, check_response, context, pairs,
+};
 use finance_buy_motor_insurance::MotorInsurance;
 use serde_json::{Value, json};
 
@@ -182,6 +185,38 @@ fn giving_a_policy_back() {
     let mut unstated = arguments;
     unstated.as_object_mut().unwrap().remove("freelook_ends_at");
     assert!(cancel(&unstated, &late).is_ok());
+}
+
+#[test]
+fn a_vehicle_is_inspected_before_its_policy_is_issued() {
+    let issue = |required: bool, kept: Option<Value>| {
+        let quoted = with(quote(), &[("/inspection_required", json!(required))]).to_string();
+        let order = kept.map(|kept| example::order("kyc_verified", kept.to_string(), &[]));
+        let about = Subject { quoted: Some(quoted), order };
+        check_request_about::<MotorInsurance>(&context(), "issue_policy", &sample!("issue-arguments"), &about)
+    };
+    assert_refused(issue(true, Some(json!({}))), "INVALID_REQUEST", &[("/quote_id", "INSPECTION_MISSING")]);
+    assert!(issue(true, Some(json!({"inspection_id": "insp_1"}))).is_ok());
+    assert!(issue(false, Some(json!({}))).is_ok());
+    assert!(issue(true, None).is_ok());
+}
+
+#[test]
+fn the_free_look_window_is_that_of_the_order() {
+    const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+    // Half past five in the morning in India.
+    let issued_at = 20_000 * DAY_MS;
+    let cancel = |state: &str, day: u64| {
+        let kept = json!({"freelook_period_days": 15}).to_string();
+        let order = Some(example::order(state, kept, &[("issue_policy", issued_at)]));
+        let context = Context { now_ms: issued_at + day * DAY_MS, ..context() };
+        let about = Subject { quoted: None, order };
+        check_request_about::<MotorInsurance>(&context, "cancel_or_freelook", &sample!("cancel-arguments"), &about)
+    };
+    let code = "FREELOOK_WINDOW_EXPIRED";
+    assert!(cancel("issued", 15).is_ok());
+    assert_refused(cancel("issued", 16), code, &[("/policy_id", code)]);
+    assert!(cancel("kyc_verified", 16).is_ok());
 }
 
 #[test]
