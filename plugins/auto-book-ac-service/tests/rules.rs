@@ -2,11 +2,11 @@
 
 use auto_book_ac_service::AcService;
 use auto_book_ac_service::request::IssueCategory;
-use contract_sdk::bindings::{Candidate, CheckedResponse, Evaluation, Payload, PreparedRequest, Refusal};
+use contract_sdk::bindings::{Candidate, CheckedResponse, Evaluation, Payload, PreparedRequest, Refusal, Subject};
 use contract_sdk::example::{self, with};
 use contract_sdk::testing::{
-    self, assert_drops, assert_passes, assert_refused, assert_strikes, check_completion, check_response, expected,
-    pairs,
+    self, assert_drops, assert_passes, assert_refused, assert_strikes, check_completion, check_completion_about,
+    check_response, expected, pairs,
 };
 use contract_sdk::{Vocabulary as _, engine, sample};
 use serde_json::{Value, json};
@@ -352,7 +352,21 @@ fn completion_reports() {
     let other = with(report.clone(), &[("/service_scope_performed", json!("full_overhaul"))]);
     let passed = check(&other, Some(&slot())).unwrap();
     assert_eq!(pairs(&passed.findings), expected(&[("/service_scope_performed", "SCOPE_MISMATCH")]));
+    assert!(passed.strikes.is_empty(), "the platform knows of no booking");
     assert!(check(&other, None).unwrap().findings.is_empty());
+    let booked = |scope: &str| {
+        let kept = json!({"service_scope_confirmed": scope}).to_string();
+        let order = Some(example::order("booked", kept, &[]));
+        let about = Subject { quoted: Some(slot().to_string()), order };
+        let passed = check_completion_about::<AcService>(&other, &about).unwrap();
+        [pairs(&passed.findings), pairs(&passed.strikes)]
+    };
+    let at = "/service_scope_performed";
+    assert_eq!(
+        booked("refrigerant_topup"),
+        [expected(&[(at, "SCOPE_MISMATCH")]), expected(&[(at, "SCOPE_RELABELLED")])]
+    );
+    assert_eq!(booked("full_overhaul"), [expected(&[]), expected(&[])]);
     // Above the locked total of the quote, 3422 INR and 10 %.
     let dear = with(report.clone(), &[("/pass_through_inr", json!(1167.62))]);
     let passed = check(&dear, Some(&sample!("slot"))).unwrap();

@@ -9,7 +9,7 @@
 //! that answer said, or until the day that it named if that is later. Days are those of India. Without an order the window is
 //! what the caller says in `freelook_ends_at`, and the answer alone is judged by it.
 
-use crate::dates::{day_in_india, local_day};
+use crate::dates::day_in_india;
 use crate::order::{FREELOOK_DAYS, FREELOOK_END, ISSUED, KYC_ID, QUOTE_ID};
 use crate::quote::MotorQuote;
 use crate::{MotorInsurance, tables};
@@ -102,7 +102,7 @@ impl Tool for CancelOrFreelook {
             Some(order) => freelook_end(&order),
             None => arguments.freelook_ends_at.map(|end| i64::from(end.days)),
         };
-        let past = end.is_some_and(|end| local_day(result.cancelled_at) > end);
+        let past = end.is_some_and(|end| result.cancelled_at.local_day() > end);
         rules.refuse_as(
             result.is_freelook_cancellation && past,
             "FREELOOK_WINDOW_EXPIRED",

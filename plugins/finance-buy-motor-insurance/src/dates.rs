@@ -1,6 +1,6 @@
 //! Spans between calendar days.
 
-use contract_sdk::shape::{Date, DateTime};
+use contract_sdk::shape::Date;
 
 /// Whether two days are so many years apart, give or take a day: some count the last day of cover, some the day
 /// after it. Leap days are allowed for.
@@ -21,14 +21,10 @@ pub(crate) fn day_in_india(epoch_ms: u64) -> i64 {
     (minutes + INDIA_OFFSET_MINUTES) / MINUTES_PER_DAY
 }
 
-/// The calendar day of an instant where it was written, in days since 1970-01-01.
-pub(crate) fn local_day(instant: DateTime) -> i64 {
-    (instant.ms.div_euclid(MS_PER_MINUTE) + i64::from(instant.offset_minutes)).div_euclid(MINUTES_PER_DAY)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use contract_sdk::shape::DateTime;
 
     fn apart(from: &str, to: &str, years: i64) -> bool {
         is_years_apart(Date::parse(from).unwrap(), Date::parse(to).unwrap(), years)
@@ -49,14 +45,6 @@ mod tests {
             assert!(!apart(from, to, years + 1) && !apart(from, to, years - 1), "{from} {to}");
         }
         assert!(!apart("2026-05-04", "2027-05-02", 1) && !apart("2026-05-04", "2027-05-06", 1));
-    }
-
-    #[test]
-    fn a_day_is_that_of_its_place() {
-        let day = |text: &str| local_day(DateTime::parse(text).unwrap());
-        assert_eq!(day("1970-01-02T00:30:00+05:30"), 1);
-        assert_eq!(day("1970-01-01T23:30:00-05:00"), 0);
-        assert_eq!(day("1970-01-01T00:00:00Z"), 0);
     }
 
     #[test]

@@ -136,6 +136,9 @@ fn reports() -> Vec<Example> {
         example::completion("a sound report", report().to_string(), quoted()).accepts(),
         example::completion("another class than booked is a finding", other.to_string(), quoted())
             .accepts_with(&["CLASS_MISMATCH"]),
+        example::completion("another day than booked is a finding", report().to_string(), quoted())
+            .in_order(example::order("booked", r#"{"scheduled_for_iso":"2026-01-03T07:30:00+05:30"}"#, &[]))
+            .accepts_with(&["SLOT_MISMATCH"]),
         example::completion("an amount that is no price is a finding", free.to_string(), quoted())
             .accepts_with(&["AMOUNT_MISMATCH"]),
         example::completion("a class ends after it starts", backwards.to_string(), None).refuses(&["WINDOW_ORDER"]),

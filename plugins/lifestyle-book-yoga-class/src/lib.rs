@@ -12,6 +12,7 @@
 //! | disclosed conditions | [`conditions`] |
 //! | rules that must hold | `findings`, and where a filter says the same, `judge` |
 //! | provider tools | [`booking`] |
+//! | from a booking to its end: states, turns, what is kept | [`order`] |
 //! | completion report, its statuses | [`completion`] |
 //! | classified in and out, pairs | [`classification`] |
 //! | every rule in words, for partners | [`stated`] |
@@ -33,6 +34,7 @@ mod findings;
 pub mod golive;
 mod judge;
 pub mod option;
+pub mod order;
 pub mod ranking;
 pub mod request;
 pub mod rules;
@@ -49,6 +51,7 @@ contract_sdk::contract! {
     pub struct YogaClass;
 
     use tables::{ABOUT, SEARCH, TOOLS, ERRORS, FORBIDDEN};
+    use order::ORDER;
     use request::YogaClassRequest<'_> as Request;
     use rules::request_rules;
     use option::Offer<'_> as Item;

@@ -109,8 +109,19 @@ pub const RULES: &[RuleRow] = &[
     ),
     RuleRow::new(Report, Refused, "WINDOW_ORDER", "The class ends after it starts."),
     RuleRow::new(Report, Finding, "STUDIO_MISMATCH", "The studio is the one that was booked."),
-    RuleRow::new(Report, Finding, "CLASS_MISMATCH", "The class is one of the option that was booked."),
-    RuleRow::new(Report, Finding, "INSTRUCTOR_MISMATCH", "The instructor is one of the option that was booked."),
+    RuleRow::new(
+        Report,
+        Finding,
+        "CLASS_MISMATCH",
+        "The class is the one that was booked; without a known booking, one of the option.",
+    ),
+    RuleRow::new(
+        Report,
+        Finding,
+        "INSTRUCTOR_MISMATCH",
+        "The instructor is the one that was booked; without a known booking, one of the option.",
+    ),
+    RuleRow::new(Report, Finding, "SLOT_MISMATCH", "The class started on the day that was booked."),
     RuleRow::new(
         Report,
         Finding,

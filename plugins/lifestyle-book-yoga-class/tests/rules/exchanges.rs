@@ -1,9 +1,9 @@
 //! Requests, answers of the other tools, and completion reports.
 
-use contract_sdk::bindings::{CheckedResponse, PreparedRequest, Refusal};
-use contract_sdk::example::with;
+use contract_sdk::bindings::{CheckedResponse, PreparedRequest, Refusal, Subject};
+use contract_sdk::example::{self, with};
 use contract_sdk::sample;
-use contract_sdk::testing::{self, Pairs, assert_refused, check_completion, expected, pairs};
+use contract_sdk::testing::{self, Pairs, assert_refused, check_completion, check_completion_about, expected, pairs};
 use lifestyle_book_yoga_class::YogaClass;
 use serde_json::{Value, json};
 
@@ -190,6 +190,31 @@ fn lateness_is_told_against_the_quote() {
     let started = ["2026-05-04T07:30:00+05:30", "2026-05-04T02:12:00Z", "2026-05-04T07:25:00+05:30"];
     assert_eq!(started.map(|at| late(at, Some(&option()))), [Some(0), Some(12), Some(-5)]);
     assert_eq!(started.map(|at| late(at, None)), [None; 3]);
+}
+
+/// What was booked counts, not any class of the option.
+#[test]
+fn a_report_is_held_against_its_order() {
+    let booked = json!({
+        "yoga_studio_id": "studio_one_000001", "class_id": "class_hatha", "instructor_id": "inst_asha",
+        "scheduled_for_iso": "2026-05-04T07:20:00+05:30",
+    });
+    let found = |changes: &[(&str, Value)]| {
+        let order = example::order("booked", with(booked.clone(), changes).to_string(), &[]);
+        let about = Subject { quoted: Some(option().to_string()), order: Some(order) };
+        let passed = check_completion_about::<YogaClass>(&sample!("report"), &about).unwrap();
+        (pairs(&passed.findings), passed.late_minutes)
+    };
+    assert_eq!(found(&[]), (expected(&[]), Some(10)));
+    for (kept, pointer, code) in [
+        ("/yoga_studio_id", "/yoga_studio_id", "STUDIO_MISMATCH"),
+        ("/class_id", "/class_id", "CLASS_MISMATCH"),
+        ("/instructor_id", "/instructor_id", "INSTRUCTOR_MISMATCH"),
+    ] {
+        assert_eq!(found(&[(kept, json!("other"))]).0, expected(&[(pointer, code)]));
+    }
+    let day_before = [("/scheduled_for_iso", json!("2026-05-03T07:30:00+05:30"))];
+    assert_eq!(found(&day_before), (expected(&[("/started_at", "SLOT_MISMATCH")]), Some(1440)));
 }
 
 /// A class that did not take place has no duration; one that did, has one.

@@ -74,6 +74,15 @@ impl DateTime {
         u64::try_from(self.ms).ok()
     }
 
+    /// The calendar day where it was written, in days since 1970-01-01.
+    pub fn local_day(self) -> i64 {
+        self.local_minutes().div_euclid(MINUTES_PER_DAY)
+    }
+
+    fn local_minutes(self) -> i64 {
+        self.ms.div_euclid(MS_PER_MINUTE) + i64::from(self.offset_minutes)
+    }
+
     /// Hours from an earlier instant to this one.
     pub fn hours_since(self, earlier: Self) -> f64 {
         (self.ms - earlier.ms) as f64 / (60 * MS_PER_MINUTE) as f64
@@ -88,9 +97,8 @@ impl DateTime {
 /// For cards: the local day and time as written, `Mon 4 May, 10:00`.
 impl Display for DateTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let local_minutes = self.ms.div_euclid(MS_PER_MINUTE) + i64::from(self.offset_minutes);
-        let days = local_minutes.div_euclid(MINUTES_PER_DAY);
-        let minute = local_minutes.rem_euclid(MINUTES_PER_DAY);
+        let days = self.local_day();
+        let minute = self.local_minutes().rem_euclid(MINUTES_PER_DAY);
         let (_, month, day) = civil_from_days(days);
         let weekday = WEEKDAYS[days.rem_euclid(7) as usize];
         let month = MONTHS[month as usize - 1];
@@ -235,6 +243,14 @@ fn read_time<T: Described>(
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_day_is_that_of_its_place() {
+        let day = |text: &str| DateTime::parse(text).map(DateTime::local_day);
+        assert_eq!(day("1970-01-02T00:30:00+05:30"), Some(1));
+        assert_eq!(day("1970-01-01T23:30:00-05:00"), Some(0));
+        assert_eq!(day("1970-01-01T00:00:00Z"), Some(0));
+    }
 
     #[test]
     fn accepts_what_partners_write() {
