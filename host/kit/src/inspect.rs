@@ -1,12 +1,12 @@
 //! `plugin inspect`: what a component declares, as JSON or as a text for people.
 
-use intent_gateway_domain::contract::{Axis, Descriptor, Tool, ToolRole};
+use intent_gateway_domain::contract::{Axis, Descriptor, OrderWay, Tool, ToolRole};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_sandbox::LoadError;
 use serde::Serialize;
 
-use crate::docs::golive;
+use crate::docs::{self, golive};
 use crate::outline::Outline;
 use crate::subject::Subject;
 use crate::text::{Page, bytes, percent};
@@ -49,6 +49,9 @@ impl Inspection {
         let mut page = Page::default();
         self.identity(&mut page);
         tools(&mut page, &self.descriptor);
+        if let Some(way) = &self.descriptor.order {
+            order(&mut page, way);
+        }
         ranking(&mut page, &self.descriptor);
         words(&mut page, &self.descriptor);
         errors(&mut page, &self.descriptor);
@@ -127,6 +130,21 @@ pub(crate) fn role(role: ToolRole) -> &'static str {
 /// The axes by name, in the order of everything that lists them.
 pub(crate) const AXES: [(Axis, &str); 4] =
     [(Axis::Time, "time"), (Axis::Taste, "taste"), (Axis::Budget, "budget"), (Axis::Safety, "safety")];
+
+fn order(page: &mut Page, way: &OrderWay) {
+    page.heading("The way of an order");
+    let states = way.states.iter().map(|state| {
+        let milestones: Vec<_> = state.milestones.iter().copied().map(docs::order::milestone).collect();
+        let closed = if state.closed { "closed" } else { "" };
+        [state.name.clone(), closed.to_owned(), milestones.join(", "), state.meaning.clone()]
+    });
+    page.rows([false, false, false, false], &states.collect::<Vec<_>>());
+    let steps = way.steps.iter().map(|step| {
+        let kept: Vec<_> = step.keeps.iter().map(|kept| kept.name.as_str()).collect();
+        [step.tool.clone(), docs::order::called(step), format!("keeps {}", kept.join(", "))]
+    });
+    page.rows([false, false, false], &steps.collect::<Vec<_>>());
+}
 
 fn ranking(page: &mut Page, descriptor: &Descriptor) {
     let ranking = &descriptor.ranking;

@@ -31,3 +31,4 @@ mod tables;
 #[cfg(test)]
 mod testing;
 mod text;
+mod way;

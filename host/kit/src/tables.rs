@@ -14,6 +14,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::schema::Schema;
+use crate::way;
 
 /// Members that a message names; more help nobody.
 const NAMED_MAX: usize = 20;
@@ -37,6 +38,7 @@ pub(crate) fn problems(descriptor: &Descriptor) -> Vec<String> {
     if let Some(Tool { request_schema, response_schema, .. }) = search {
         let (request, option) = (Schema::read(request_schema), Schema::read(response_schema));
         found.extend(places(descriptor, &request, &option));
+        found.extend(way::problems(descriptor, &option));
         let words = Words::of(descriptor, &request, &option);
         found.extend(descriptor.widget.slots.iter().flat_map(|slot| sources(slot, &option, &words)));
     }
@@ -186,7 +188,7 @@ fn places(descriptor: &Descriptor, request: &Schema, option: &Schema) -> Vec<Str
 }
 
 /// What there is instead, as the end of a message.
-fn tell_there(names: &[&str]) -> String {
+pub(crate) fn tell_there(names: &[&str]) -> String {
     if names.is_empty() { String::new() } else { format!("; there are {}", list(names.iter().copied())) }
 }
 
@@ -234,7 +236,7 @@ fn is_member_name(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use intent_gateway_domain::contract::{PlatformError, RequestTest};
+    use intent_gateway_domain::contract::{OrderStep, PlatformError, RequestTest};
     use serde_json::json;
 
     use super::*;
@@ -293,6 +295,23 @@ mod tests {
         passes(|descriptor| descriptor.tools[0].latency = targets(2, 2, Some(2)));
         assert!(problem(|descriptor| descriptor.tools[1].rate_per_minute = Some(0)).contains("none is ever made"));
         passes(|descriptor| descriptor.tools[1].rate_per_minute = None);
+    }
+
+    #[test]
+    fn the_way_of_an_order_looks_where_documents_have_something() {
+        let step = |descriptor: &mut Descriptor, change: fn(&mut OrderStep)| {
+            change(&mut descriptor.order.as_mut().expect("a way").steps[0]);
+        };
+        let told = problem(|descriptor| step(descriptor, |step| step.keeps[0].pointer = "/order_id".to_owned()));
+        assert!(
+            told.starts_with("`order_tea`, the way of an order: the kept value `offer_id` is at `/order_id`"),
+            "{told}"
+        );
+        assert!(told.contains("where its answer has nothing; there are"), "{told}");
+        let told = problem(|descriptor| step(descriptor, |step| step.keeps[1].pointer = "/price".to_owned()));
+        assert!(told.contains("where an option has nothing"), "{told}");
+        let told = problem(|descriptor| step(descriptor, |step| step.outcomes[0].pointer = Some("/status".to_owned())));
+        assert!(told.contains("what leads to `brewing` is at `/status`, where its answer has nothing"), "{told}");
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use intent_gateway_domain::contract::{
     Axes, Axis, Backoff, Band, Breach, CardSlot, Completion, Consequence, Coverage, DataLifetime, Depth, Descriptor,
-    ErrorRetry, ForbiddenField, Handling, Judged, LatencyTargets, Minimum, Occasion, PlatformError, Ranking,
+    ErrorRetry, ForbiddenField, Handling, Judged, KeptValue, LatencyTargets, Milestone, Minimum, Occasion, Opening,
+    OrderDeadline, OrderOutcome, OrderRefusal, OrderSource, OrderState, OrderStep, OrderWay, PlatformError, Ranking,
     RequestTest, Requirement, RequirementCheck, RetryPolicy, Rule, SearchShape, Signal, Tool, ToolRole, Vocabulary,
     Widget, Window,
 };
@@ -37,6 +38,51 @@ fn tool(name: &str, role: ToolRole) -> Tool {
             }},
             "offer_id": {"type": "string", "minLength": 1, "description": "The partner's identifier."},
         }})),
+    }
+}
+
+/// Tea is brewed once it is ordered, and nobody has to pay before it is served.
+fn way() -> OrderWay {
+    let kept = |name: &str, source, pointer: &str, identifies| KeptValue {
+        name: name.to_owned(),
+        source,
+        pointer: pointer.to_owned(),
+        identifies,
+    };
+    let outcome = OrderOutcome {
+        from: vec!["pending".to_owned()],
+        pointer: Some("/offer_id".to_owned()),
+        values: vec!["o-1".to_owned()],
+        state: "brewing".to_owned(),
+    };
+    let refusal = OrderRefusal {
+        states: vec!["none".to_owned(), "brewing".to_owned()],
+        code: "RATE_LIMITED".to_owned(),
+        text: "The kettle is on.".to_owned(),
+    };
+    let deadline =
+        OrderDeadline { kept: "price_inr".to_owned(), code: "RATE_LIMITED".to_owned(), text: "It is cold.".to_owned() };
+    OrderWay {
+        states: vec![OrderState {
+            name: "brewing".to_owned(),
+            meaning: "The tea is brewed.".to_owned(),
+            closed: false,
+            milestones: vec![Milestone::Confirmed, Milestone::TakenIn],
+        }],
+        steps: vec![OrderStep {
+            tool: "order_tea".to_owned(),
+            opening: Opening::First,
+            states: vec!["brewing".to_owned()],
+            refusals: vec![refusal],
+            deadlines: vec![deadline],
+            keeps: vec![
+                kept("offer_id", OrderSource::Answer, "/offer_id", true),
+                kept("price_inr", OrderSource::Option, "/price_inr", false),
+            ],
+            outcomes: vec![outcome],
+        }],
+        amount: Some("price_inr".to_owned()),
+        due_after: None,
     }
 }
 
@@ -108,7 +154,7 @@ pub(crate) fn descriptor() -> Descriptor {
             }})),
         },
         aliases: Vec::new(),
-        order: None,
+        order: Some(way()),
         data_lifetimes: vec![DataLifetime { data: "menus".to_owned(), seconds: 3_600 }],
         go_live: go_live(),
         cues: vec!["tea".to_owned()],

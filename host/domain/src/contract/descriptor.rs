@@ -179,7 +179,7 @@ pub enum Consequence {
     Refused,
     /// The option is taken out.
     Dropped,
-    /// The option is taken out, and the breach counts towards suspension.
+    /// The option is taken out, or what is reported is recorded; either way the breach counts towards suspension.
     Strike,
     /// It is recorded against the partner.
     Finding,

@@ -146,6 +146,7 @@ fn suite(file: &Value) -> Result<Suite, CasesError> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("cases")).unwrap();
     std::fs::write(folder.path().join("offers.json"), r#"{"offers": [{"id": "a", "price": 50}]}"#).unwrap();
+    std::fs::write(folder.path().join("report.json"), r#"{"minutes": 0}"#).unwrap();
     std::fs::write(folder.path().join("cases/one.json"), file.to_string()).unwrap();
     Suite::read(&folder.path().join("cases"))
 }
@@ -281,6 +282,45 @@ fn lateness_of_a_report() {
 }
 
 #[test]
+fn orders_that_calls_are_about() {
+    let file = |rule: Value| {
+        json!({
+            "about": "x", "call": "check-completion", "sample": "../report.json",
+            "order": {
+                "state": "booked", "opened_at": "2026-01-01T05:30:00+05:30", "kept": {"id": "a"},
+                "answered": [{"tool": "book_offer", "at": "2026-01-01T00:00:00Z"}],
+            },
+            "rules": [rule],
+        })
+    };
+    let found = |mut rule: Value| -> Option<String> {
+        rule["name"] = json!("rule");
+        let mut wrong = tried(&file(rule)).failures.into_iter();
+        wrong.find(|failure| failure.case == "rule").map(|failure| failure.found)
+    };
+    assert_eq!(found(json!({"set": {"/minutes": 1}, "accepted": true})), None);
+    let other = json!({"set": {"/minutes": 1}, "order": {"/kept/id": "b"}, "strikes": [["", "OTHER_ORDER"]]});
+    assert_eq!(found(other.clone()), None);
+    let mut unexpected = other;
+    unexpected["strikes"] = json!([["", "TOO_EARLY"]]);
+    assert_eq!(found(unexpected).as_deref(), Some("strike: OTHER_ORDER at ``"));
+    let early = json!({"/answered/0/at": "2025-12-31T23:59:59Z"});
+    assert_eq!(found(json!({"set": {"/minutes": 1}, "order": early, "strikes": [["", "TOO_EARLY"]]})), None);
+    for (broken, told) in [
+        (json!({"/opened_at": "noon"}), "the order was opened at `noon`, expected an ISO 8601 datetime"),
+        (json!({"/answered/0/at": "noon"}), "`book_offer` was answered at `noon`, expected"),
+        (json!({"/state": 1}), "the order is not of the format: "),
+        (json!({"/typo": 1}), "the order is not of the format: unknown field `typo`"),
+    ] {
+        let found = found(json!({"set": {"/minutes": 1}, "order": broken, "accepted": true})).expect("it is told");
+        assert!(found.starts_with(told), "{found}");
+    }
+    let orderless = json!({"about": "x", "call": "check-request", "sample": "../offers.json", "rules": [
+        {"name": "rule", "order": {"/state": "booked"}, "accepted": true}]});
+    assert_eq!(tried(&orderless).failures[0].found, "the file states no `order`");
+}
+
+#[test]
 fn utterances() {
     let said = |key: &str, utterances: Value| {
         tried(&json!({"about": "x", "call": "classify", key: utterances})).failures.is_empty()
@@ -313,6 +353,12 @@ fn files_that_make_no_sense_are_refused() {
             {"name": "x", "accepted": true, "late_minutes": 1.5}]}),
         json!({"about": "x", "call": "check-completion", "sample": "../offers.json", "rules": [
             {"name": "x", "late_minutes": 1}]}),
+        json!({"about": "x", "call": "check-completion", "sample": "../offers.json", "rules": [
+            {"name": "x", "refused": [["", "X"]], "strikes": [["", "Y"]]}]}),
+        json!({"about": "x", "call": "check-request", "sample": "../offers.json", "rules": [
+            {"name": "x", "strikes": [["", "Y"]]}]}),
+        json!({"about": "x", "call": "evaluate", "sample": "../offers.json", "request": "../offers.json",
+            "order": {}, "rules": [{"name": "x", "accepted": true}]}),
         json!({"about": "x", "call": "classify"}),
         json!({"about": "x", "call": "check-request", "sample": "../offers.json", "orders": [
             {"name": "x", "options": {}, "order": []}]}),

@@ -5,6 +5,7 @@
 
 mod fields;
 pub(crate) mod golive;
+pub(crate) mod order;
 
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{
@@ -70,6 +71,7 @@ pub fn page(descriptor: &Descriptor, sample: Option<&Value>) -> String {
     for tool in &descriptor.tools {
         one_tool(&mut page, descriptor, tool, sample);
     }
+    order::section(&mut page, descriptor);
     errors(&mut page, &descriptor.errors);
     rules(&mut page, descriptor);
     forbidden(&mut page, descriptor);
@@ -233,6 +235,7 @@ fn rules(page: &mut Markdown, descriptor: &Descriptor) {
         let breach = match rule.consequence {
             Consequence::Refused => "is refused",
             Consequence::Dropped => "drops the option",
+            Consequence::Strike if rule.judged == Judged::Report => "is recorded, and counts towards suspension",
             Consequence::Strike => "drops the option and counts towards suspension",
             Consequence::Finding => "is recorded for review",
             Consequence::Note => "is noted",

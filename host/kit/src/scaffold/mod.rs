@@ -22,13 +22,14 @@ macro_rules! template {
 
 /// Everything that is written. `Cargo.toml` and `.gitignore` have other names in the template, since both would act
 /// on it.
-const FILES: [(&str, &str); 27] = template![
+const FILES: [(&str, &str); 28] = template![
     "Cargo.toml.in",
     "gitignore",
     "README.md",
     "src/lib.rs",
     "src/request.rs",
     "src/option.rs",
+    "src/order.rs",
     "src/booking.rs",
     "src/rules.rs",
     "src/ranking.rs",

@@ -7,6 +7,7 @@
 //! | input | [`request`] |
 //! | one offer | [`option`] |
 //! | booking: arguments and result | [`booking`] |
+//! | from a booking to its end: states, turns, what is kept | [`order`] |
 //! | rules | [`rules`] |
 //! | ranking | [`ranking`] |
 //! | card | [`card`] |
@@ -22,6 +23,7 @@ pub mod classification;
 pub mod completion;
 mod examples;
 pub mod option;
+pub mod order;
 pub mod ranking;
 pub mod request;
 pub mod rules;
@@ -34,6 +36,7 @@ contract_sdk::contract! {
     pub struct {{type}};
 
     use tables::{ABOUT, SEARCH, TOOLS, ERRORS, FORBIDDEN, GO_LIVE};
+    use order::ORDER;
     use request::Request<'_>;
     use option::Offer<'_> as Item;
     use rules::{RULES, request_rules, item_rules};
