@@ -5,6 +5,7 @@
 //! number twice nor charge an order twice.
 
 use futures_util::future::BoxFuture;
+use serde_json::value::RawValue;
 
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::Finding;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::money::Paise;
+use intent_gateway_domain::order::{Order, OrderId};
 use intent_gateway_domain::receipt::QuotedOptions;
 use intent_gateway_domain::store::StoreError;
 
@@ -35,6 +37,7 @@ const TEXT_MAX_BYTES: usize = 1_024;
 pub struct Booking {
     posting: Posting,
     findings: Vec<Finding>,
+    closes: Option<OrderId>,
 }
 
 /// Why a posting is no booking. None that [`post`](super::post) makes of a sound report is refused; it is checked all the
@@ -92,7 +95,19 @@ impl Booking {
             return Err(Unbookable::Text);
         }
         findings.truncate(FINDINGS_MAX);
-        Ok(Self { posting, findings })
+        Ok(Self { posting, findings, closes: None })
+    }
+
+    /// The same, which closes an order. It conflicts where another report has closed that.
+    #[must_use]
+    pub fn closing(self, order: OrderId) -> Self {
+        Self { closes: Some(order), ..self }
+    }
+
+    /// The order of the gateway's that it closes.
+    #[must_use]
+    pub fn closes(&self) -> Option<&OrderId> {
+        self.closes.as_ref()
     }
 
     /// What is booked.
@@ -107,7 +122,7 @@ impl Booking {
         (self.posting, self.findings)
     }
 
-    /// The order that it is about.
+    /// What the partner calls the order that it is about.
     #[must_use]
     pub fn order(&self) -> ReportKey {
         self.posting.order()
@@ -130,6 +145,27 @@ pub struct KnownOrder {
     /// What the partner's options were in the latest rankings of the request, newest first, at most
     /// [`RANKINGS_OF_REQUEST_MAX`](intent_gateway_domain::receipt::RANKINGS_OF_REQUEST_MAX).
     pub quoted: Vec<QuotedOptions>,
+    /// The order that the gateway has seen opened, and that the report is about.
+    pub ordered: Option<Box<ReportedOrder>>,
+}
+
+/// An order of the gateway's that a report is about.
+#[derive(Clone, Debug)]
+pub struct ReportedOrder {
+    pub order: Order,
+    /// The option that was ordered, where it is kept.
+    pub option: Option<Box<RawValue>>,
+    /// How it was found.
+    pub found_by: FoundBy,
+}
+
+/// How a report's order was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoundBy {
+    /// The partner has called it so before.
+    Identifier,
+    /// By the request alone: the newest open order at the partner that was made under it, or of what was found under it.
+    Request,
 }
 
 /// What became of a booking.
@@ -140,7 +176,8 @@ pub enum Booked {
     /// The same content was booked before, by this entry; nothing was added. What was corrected since is compared with
     /// the correction, and what was taken back is not booked again.
     Repeat(Entry),
-    /// Other content was booked before under the same key, and has this receipt; nothing was added.
+    /// Other content was booked before under the same key, or another report has closed the order; it has this receipt, and
+    /// nothing was added.
     Conflict(String),
 }
 

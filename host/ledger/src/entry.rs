@@ -11,6 +11,7 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
+use intent_gateway_domain::order::ClosingReport;
 use intent_gateway_domain::vault::hex;
 
 /// Bytes of an entry's digest that make its receipt.
@@ -127,6 +128,18 @@ impl Posting {
 }
 
 impl Entry {
+    /// The report that it books, as the order that it closes keeps it.
+    #[must_use]
+    pub fn closing_report(&self) -> ClosingReport {
+        let Posting { posted_at_ms, external_id, status, .. } = &self.posting;
+        ClosingReport {
+            at_ms: *posted_at_ms,
+            external_id: external_id.clone(),
+            status: status.clone(),
+            receipt: self.receipt_id(),
+        }
+    }
+
     /// The identifier of the receipt for the report that made this entry. It follows from the entry, so that a repeated
     /// report gets the same one, and tells nothing about the number of entries.
     #[must_use]

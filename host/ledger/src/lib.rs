@@ -30,8 +30,8 @@ mod trial;
 mod verify;
 
 pub use books::{
-    BATCH_MAX, Booked, Booking, Books, CorrectedEntries, DeskError, ENTRIES_READ_MAX, FINDINGS_MAX, KnownOrder,
-    MONTHS_READ_MAX, OrderQuery, ReportDesk, Unbookable,
+    BATCH_MAX, Booked, Booking, Books, CorrectedEntries, DeskError, ENTRIES_READ_MAX, FINDINGS_MAX, FoundBy,
+    KnownOrder, MONTHS_READ_MAX, OrderQuery, ReportDesk, ReportedOrder, Unbookable,
 };
 pub use entry::{Account, ChainCheck, Entry, EntryKind, Judge, Leg, Posting, genesis, link};
 pub use intent_gateway_domain::audit::BrokenChain;

@@ -4,27 +4,32 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use intent_gateway_domain::clock::{Clock as _, Timestamp};
-use intent_gateway_domain::contract::CheckedCompletion;
+use intent_gateway_domain::contract::{CheckedCompletion, OrderWay};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{ContractError, ContractFault};
 use intent_gateway_domain::findings::{Finding, Severity, Source};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
+use intent_gateway_domain::order::Order;
 use intent_gateway_domain::receipt::QuotedOptions;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_ledger::completion::CLOSED_IN_FUTURE;
-use intent_gateway_ledger::completion::intake::{Acknowledgement, Delivery, Intake, IntakeError, REQUEST_NOT_ROUTED};
+use intent_gateway_ledger::completion::intake::{
+    Acknowledgement, Delivery, Intake, IntakeError, ORDER_IDENTIFIER_NEW, ORDER_NOT_OPEN, ORDER_NOT_SEEN,
+    REQUEST_NOT_ROUTED,
+};
 use intent_gateway_ledger::completion::keyring::{KeyRing, STALE_AFTER_MS};
 use intent_gateway_ledger::completion::signature::{Presented, Signer, WINDOW_MS};
 use intent_gateway_ledger::{DeskError, Entry, EntryKind, Judge};
 use intent_gateway_testing::catalogue::Catalogue;
 use intent_gateway_testing::clock::TestClock;
-use intent_gateway_testing::contract::{ScriptedContract, descriptor, refusal, violation};
+use intent_gateway_testing::contract::{ContractCall, ScriptedContract, descriptor, refusal, violation};
 use intent_gateway_testing::desk::MemoryDesk;
 use intent_gateway_testing::entropy::vault;
 use intent_gateway_testing::journal::MemoryJournal;
+use intent_gateway_testing::orders::booked;
 use intent_gateway_testing::store::MemoryStore;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -456,4 +461,93 @@ fn what_cannot_be_looked_up_is_not_booked() {
     world.desk.refuse_look_ups(DeskError::Store(Arc::new(StoreError::Busy)));
     assert_eq!(code(world.send(&report().to_string())), "FAILED");
     assert_eq!((world.judged(), world.entries().len()), (0, 0));
+}
+
+/// An order of the request "req-1", booked under "booking-1" as "BK-1", of an option where gas was quoted here.
+fn order(world: &World) -> Order {
+    let order = booked("coolcar", "test.find_things", "req-1", "booking-1", &["BK-1"], NOW.minus_ms(5_000));
+    let option = RawValue::from_string(json!({"done": "gas", "where": "here"}).to_string()).expect("JSON");
+    world.desk.books.keep_order(order.clone(), Some(option));
+    order
+}
+
+/// A world whose contracts declare the way of an order.
+fn world_of_orders() -> World {
+    let world = World::new(&["1.0.0"]);
+    let mut declared = descriptor("1.1.0");
+    declared.order = Some(OrderWay { states: Vec::new(), steps: Vec::new(), amount: None, due_after: None });
+    let contract = ScriptedContract::new(declared).with_digest(Digest::of(b"1.1.0"));
+    world.contracts.activate(Arc::new(contract.on_check_completion(|_, report, about| judge(report, about.quoted))));
+    world
+}
+
+#[test]
+fn a_report_closes_its_order_and_is_judged_by_what_was_ordered() {
+    let world = world_of_orders();
+    let order = order(&world);
+    // Another option that was shown would fit as well; it is not what was ordered.
+    world.quote("1.0.0", &[json!({"done": "other", "where": "here"})]);
+    let acknowledged = world.send(&report().to_string()).expect("taken");
+    assert!(world.found().is_empty(), "{:?}", world.found());
+    let closed = world.desk.books.order(&order.id);
+    assert_eq!((closed.state.as_str(), closed.is_open), ("completed", false));
+    let report = closed.report.expect("closed by it");
+    assert_eq!((report.external_id.as_str(), &report.receipt), ("BK-1", &acknowledged.receipt_id));
+    let judged = world.versions[0].calls();
+    let [ContractCall::CheckCompletion { quoted, order: Some(seen), .. }] = &judged[..] else { panic!("{judged:?}") };
+    assert_eq!(seen.state, "booked");
+    assert!(quoted.as_deref().is_some_and(|quoted| quoted.contains("gas")));
+    // It comes again.
+    assert_eq!(world.send(&self::report().to_string()).expect("taken"), acknowledged);
+}
+
+#[test]
+fn what_fits_another_option_than_the_ordered_one_is_found_out() {
+    let world = world_of_orders();
+    order(&world);
+    world.quote("1.0.0", &[json!({"done": "other", "where": "here"})]);
+    world.send(&with("done", json!("other"))).expect("taken");
+    assert_eq!(world.found(), ["MISMATCH"]);
+}
+
+#[test]
+fn a_report_finds_its_order_by_the_request_where_the_partner_calls_it_otherwise() {
+    for request in ["req-1", "booking-1"] {
+        let world = world_of_orders();
+        let order = order(&world);
+        let mut report = report();
+        report["external_id"] = json!("another name");
+        report["request_id"] = json!(request);
+        world.send(&report.to_string()).expect("taken");
+        assert_eq!(world.found(), [ORDER_IDENTIFIER_NEW], "{request}");
+        assert!(!world.desk.books.order(&order.id).is_open);
+    }
+}
+
+#[test]
+fn an_order_is_charged_once_whatever_it_is_called() {
+    let world = world_of_orders();
+    let mut order = order(&world);
+    order.identifiers.insert("PBR-1".to_owned());
+    world.desk.books.keep_order(order, None);
+    world.send(&report().to_string()).expect("taken");
+    assert_eq!(code(world.send(&with("external_id", json!("PBR-1")))), "IDEMPOTENCY_CONFLICT");
+    assert_eq!(world.entries().len(), 1);
+    // Under its request alone it is another order's, which nobody has seen.
+    world.send(&with("external_id", json!("BK-9"))).expect("taken");
+    assert!(world.found().contains(&ORDER_NOT_SEEN.to_owned()));
+}
+
+#[test]
+fn an_order_that_was_over_and_one_that_was_never_seen_are_found_out() {
+    let world = world_of_orders();
+    let mut order = order(&world);
+    "cancelled".clone_into(&mut order.state);
+    order.is_open = false;
+    world.desk.books.keep_order(order, None);
+    world.send(&report().to_string()).expect("taken");
+    assert_eq!(world.found(), [ORDER_NOT_OPEN]);
+    let world = world_of_orders();
+    world.send(&report().to_string()).expect("taken");
+    assert_eq!(world.found(), [ORDER_NOT_SEEN, REQUEST_NOT_ROUTED]);
 }

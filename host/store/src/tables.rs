@@ -81,7 +81,8 @@ pub(crate) fn of(kind: Kind) -> &'static Statements {
     }
 }
 
-const ADD_NAME: &str = "INSERT INTO record_names (kind, name, key) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+pub(crate) const ADD_NAME: &str =
+    "INSERT INTO record_names (kind, name, key) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
 const REMOVE_NAMES: &str = "DELETE FROM record_names WHERE kind = $1 AND key = $2";
 
 /// A record out of its row.

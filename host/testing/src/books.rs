@@ -11,13 +11,15 @@ use intent_gateway_domain::delivered::{Deliveries, Tally};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::Finding;
 use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::order::{Order, OrderId, name};
 use intent_gateway_domain::receipt::{QuotedOptions, RANKINGS_OF_REQUEST_MAX};
-use intent_gateway_domain::store::StoreError;
+use intent_gateway_domain::store::{Record as _, StoreError};
 use intent_gateway_ledger::completion::ReportKey;
 use intent_gateway_ledger::{
-    BATCH_MAX, Booked, Booking, Books, CorrectedEntries, Correction, ENTRIES_READ_MAX, Entry, EntryKind, KnownOrder,
-    MONTHS_READ_MAX, Month, OrderQuery, Posting, TrialBalance, genesis, link, reverse,
+    BATCH_MAX, Booked, Booking, Books, CorrectedEntries, Correction, ENTRIES_READ_MAX, Entry, EntryKind, FoundBy,
+    KnownOrder, MONTHS_READ_MAX, Month, OrderQuery, Posting, ReportedOrder, TrialBalance, genesis, link, reverse,
 };
+use serde_json::value::RawValue;
 
 /// Every entry until the test ends. What tests do behind the back of the port, they do to the entries.
 #[derive(Default)]
@@ -25,7 +27,11 @@ pub struct MemoryBooks {
     entries: Mutex<Vec<Entry>>,
     findings: Mutex<Vec<Finding>>,
     quoted: Mutex<BTreeMap<String, Vec<QuotedOptions>>>,
+    orders: Mutex<BTreeMap<OrderId, KeptOrder>>,
 }
+
+/// An order with the option that was ordered.
+type KeptOrder = (Order, Option<Box<RawValue>>);
 
 impl MemoryBooks {
     pub fn entries_held(&self) -> MutexGuard<'_, Vec<Entry>> {
@@ -41,6 +47,44 @@ impl MemoryBooks {
     pub fn quote(&self, request_id: &str, ranking: QuotedOptions) {
         let mut quoted = self.quoted.lock().expect("no test panics in it");
         quoted.entry(request_id.to_owned()).or_default().push(ranking);
+    }
+
+    /// From here on, an order is there.
+    pub fn keep_order(&self, order: Order, option: Option<Box<RawValue>>) {
+        self.orders_held().insert(order.id.clone(), (order, option));
+    }
+
+    /// An order, as it is now.
+    ///
+    /// # Panics
+    /// When it was never kept.
+    pub fn order(&self, id: &OrderId) -> Order {
+        self.orders_held().get(id).expect("kept").0.clone()
+    }
+
+    fn orders_held(&self) -> MutexGuard<'_, BTreeMap<OrderId, KeptOrder>> {
+        self.orders.lock().expect("no test panics in it")
+    }
+
+    fn ordered(&self, OrderQuery { order, request_id }: &OrderQuery) -> Option<Box<ReportedOrder>> {
+        let ReportKey { partner, intent, external_id } = order;
+        let orders = self.orders_held();
+        let newest = |name: String, open: bool| {
+            let of_name = |(order, _): &&KeptOrder| order.names().contains(&name) && (order.is_open || !open);
+            orders.values().rev().find(of_name).cloned()
+        };
+        let (found, found_by) = match newest(name::of_identifier(partner, intent, external_id), false) {
+            Some(found) => (found, FoundBy::Identifier),
+            None => (newest(name::of_request(partner, intent, request_id), true)?, FoundBy::Request),
+        };
+        Some(Box::new(ReportedOrder { order: found.0, option: found.1, found_by }))
+    }
+
+    /// The receipt of the report that has closed the order which a booking is to close.
+    fn closed_by(&self, booking: &Booking) -> Option<String> {
+        let orders = self.orders_held();
+        let (order, _) = orders.get(booking.closes()?)?;
+        order.report.as_ref().map(|report| report.receipt.clone())
     }
 
     fn quoted_for(&self, request_id: &str) -> Vec<QuotedOptions> {
@@ -153,11 +197,18 @@ impl Books for MemoryBooks {
             match places.get(&order).map(|place| entries[*place].clone()) {
                 Some(before) if before.posting.report == booking.posting().report => Booked::Repeat(before),
                 Some(before) => Booked::Conflict(before.receipt_id()),
+                None if let Some(receipt) = self.closed_by(&booking) => Booked::Conflict(receipt),
                 None => {
+                    let closes = booking.closes().cloned();
                     let (posting, findings) = booking.into_parts();
                     places.insert(order, entries.len());
                     self.findings.lock().expect("no test panics in it").extend(findings);
-                    Booked::First(add(&mut entries, posting))
+                    let entry = add(&mut entries, posting);
+                    if let Some(id) = closes {
+                        let closed = |(order, _): &mut KeptOrder| order.close(entry.closing_report());
+                        self.orders_held().entry(id).and_modify(closed);
+                    }
+                    Booked::First(entry)
                 }
             }
         });
@@ -173,6 +224,7 @@ impl Books for MemoryBooks {
             let known = asked.into_iter().map(|asked| KnownOrder {
                 booked: places.get(&asked.order).map(|place| entries[*place].clone()),
                 quoted: self.quoted_for(&asked.request_id),
+                ordered: self.ordered(&asked),
             });
             known.collect()
         })

@@ -16,6 +16,7 @@ pub mod journal;
 pub mod json;
 pub mod linking;
 pub mod mail;
+pub mod orders;
 pub mod partners;
 pub mod probe;
 pub mod store;

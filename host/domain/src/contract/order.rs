@@ -218,6 +218,7 @@ impl<'a> About<'a> {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ContractSubject))]
 pub struct Subject {
     /// The option concerned, JSON text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quoted: Option<String>,
     /// The order, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,8 @@
 //! Takes completion reports: signature, reading, what is known of the order, the contract's judgement, the booking.
 //!
+//! A report is judged against the order that the gateway has seen opened: found by the identifier that the partner gave it, or
+//! else by the request. Without one it is compared with what was shown for the request, and that is a finding.
+//!
 //! In this order, and each step only after the one before: nothing parses a body whose signature does not hold, a report
 //! that was booked before is answered without judging it anew (another version might say otherwise), and what is
 //! acknowledged is in the ledger. A report whose common members are wrong is shown to its contract too, so that its sender
@@ -16,7 +19,8 @@ use super::keyring::{KeyRing, Stale};
 use super::signature::{Presented, SignatureError, VerifiedSignature};
 use super::{Arrival, Malformed, Report, ReportKey, refusal};
 use crate::{
-    Booked, Booking, DeskError, Entry, Judge, JudgedReport, KnownOrder, OrderQuery, ReportDesk, Unbookable, post,
+    Booked, Booking, DeskError, Entry, FoundBy, Judge, JudgedReport, KnownOrder, OrderQuery, ReportDesk, ReportedOrder,
+    Unbookable, post,
 };
 use intent_gateway_domain::alias;
 use intent_gateway_domain::clock::{Clock, Timestamp};
@@ -28,9 +32,17 @@ use intent_gateway_domain::money::{Paise, Rate};
 use intent_gateway_domain::ports::{Contract, Contracts, Journal};
 use intent_gateway_domain::receipt::QuotedOptions;
 use intent_gateway_domain::telemetry;
+use intent_gateway_domain::violations::quote;
+use serde_json::value::RawValue;
 
 /// A finding: no ranking of the request that is kept has shown an option of the partner.
 pub const REQUEST_NOT_ROUTED: &str = "REQUEST_NOT_ROUTED";
+/// A finding: the gateway has seen no order opened that the report could be about.
+pub const ORDER_NOT_SEEN: &str = "ORDER_NOT_SEEN";
+/// A finding: the partner has never called the order so; it was found by the request.
+pub const ORDER_IDENTIFIER_NEW: &str = "ORDER_IDENTIFIER_NEW";
+/// A finding: the order was over before it was reported, cancelled for example.
+pub const ORDER_NOT_OPEN: &str = "ORDER_NOT_OPEN";
 
 /// What takes reports.
 pub struct Intake {
@@ -165,7 +177,7 @@ impl Intake {
             Err(malformed) => return Err(self.refuse(malformed, partner, body, now).await),
         };
         let asked = OrderQuery { order: report.key(partner), request_id: report.request_id.clone() };
-        let KnownOrder { booked, quoted } = self.desk.look_up(asked).await?;
+        let KnownOrder { booked, quoted, ordered } = self.desk.look_up(asked).await?;
         if let Some(entry) = booked {
             return match Arrival::of(&report, Some(entry.posting.report)) {
                 Arrival::First | Arrival::Repeat => {
@@ -177,10 +189,17 @@ impl Intake {
         }
         // Report::parse has read it as UTF-8 before.
         let text = std::str::from_utf8(body).unwrap_or_default();
-        let Judgement { verdict, findings } = self.judge(&report, text, &quoted, now).await?;
+        let Judgement { verdict, findings } = match &ordered {
+            Some(ordered) => self.judge_order(&report, text, ordered, now).await?,
+            None => self.judge(&report, text, &quoted, now).await?,
+        };
         let posting = post(&report, partner, verdict, now);
         let findings = findings.into_iter().map(|found| finding(&report, partner, found, text, now)).collect();
-        match self.desk.book(Booking::new(posting, findings)?).await? {
+        let mut booking = Booking::new(posting, findings)?;
+        if let Some(ordered) = ordered {
+            booking = booking.closing(ordered.order.id);
+        }
+        match self.desk.book(booking).await? {
             Booked::First(entry) => {
                 telemetry::completion(entry.posting.intent.as_str(), "booked");
                 telemetry::note_booked(entry.number);
@@ -237,6 +256,52 @@ impl Intake {
         Some((routed.or_else(|| self.contracts.live(intent.as_str()))?, stand_in))
     }
 
+    /// Has the contract judge the report against the order that it is about: the version under which that was opened, or the
+    /// live one in its stead.
+    async fn judge_order(
+        &self,
+        report: &Report,
+        text: &str,
+        ordered: &ReportedOrder,
+        now: Timestamp,
+    ) -> Result<Judgement, IntakeError> {
+        let ReportedOrder { order, option, found_by } = ordered;
+        let opened_under = self.contracts.find_loaded(order.contract);
+        let stand_in = opened_under.is_none();
+        let contract = opened_under.or_else(|| self.contracts.live(report.intent.as_str()));
+        let contract = contract.ok_or_else(|| IntakeError::UnknownIntent(report.intent.to_string()))?;
+        let context = CallContext { request_id: report.request_id.clone(), now };
+        let view = order.view();
+        let about = About { quoted: option.as_deref().map(RawValue::get), order: Some(&view) };
+        let checked = check(&*contract, &context, text, about).await?;
+        let mut findings = report.findings(now);
+        if *found_by == FoundBy::Request {
+            findings.push(identifier_new(&report.external_id));
+        }
+        if !order.is_open {
+            findings.push(not_open(&order.state));
+        }
+        self.conclude(report, &*contract, checked, findings, stand_in)
+    }
+
+    /// What comes of a report that its contract takes.
+    fn conclude(
+        &self,
+        report: &Report,
+        contract: &dyn Contract,
+        checked: CheckedCompletion,
+        mut findings: Vec<Violation>,
+        stand_in: bool,
+    ) -> Result<Judgement, IntakeError> {
+        report.confirm(&checked)?;
+        let CheckedCompletion { charged, late_minutes, findings: found, strikes, .. } = checked;
+        findings.extend(found);
+        let noted = findings.into_iter().map(|violation| (Severity::Note, violation));
+        let findings = noted.chain(strikes.into_iter().map(|violation| (Severity::Strike, violation))).collect();
+        let judged_by = Judge { version: contract.descriptor().version.clone(), stand_in };
+        Ok(Judgement { verdict: JudgedReport { charged, judged_by, late_minutes, rate: self.rate }, findings })
+    }
+
     /// Has the contract judge the report: the version that ranked what was quoted, or the live one in its stead.
     async fn judge(
         &self,
@@ -249,17 +314,14 @@ impl Intake {
         let (contract, stand_in) = judge.ok_or_else(|| IntakeError::UnknownIntent(report.intent.to_string()))?;
         let context = CallContext { request_id: report.request_id.clone(), now };
         let checked = best_fit(&*contract, &context, text, quoted).await?;
-        report.confirm(&checked)?;
-        let CheckedCompletion { charged, late_minutes, findings: found, strikes, .. } = checked;
         let mut findings = report.findings(now);
+        if contract.descriptor().order.is_some() {
+            findings.push(not_seen());
+        }
         if quoted.is_empty() {
             findings.push(not_routed());
         }
-        findings.extend(found);
-        let noted = findings.into_iter().map(|violation| (Severity::Note, violation));
-        let findings = noted.chain(strikes.into_iter().map(|violation| (Severity::Strike, violation))).collect();
-        let judged_by = Judge { version: contract.descriptor().version.clone(), stand_in };
-        Ok(Judgement { verdict: JudgedReport { charged, judged_by, late_minutes, rate: self.rate }, findings })
+        self.conclude(report, &*contract, checked, findings, stand_in)
     }
 }
 
@@ -273,7 +335,7 @@ async fn best_fit(
 ) -> Result<CheckedCompletion, IntakeError> {
     let mut best: Option<CheckedCompletion> = None;
     for option in quoted.iter().flat_map(|quoted| &quoted.options) {
-        let checked = check(contract, context, report, Some(option.get())).await?;
+        let checked = check(contract, context, report, About::option(Some(option.get()))).await?;
         let fits = breaches(&checked) == 0;
         if best.as_ref().is_none_or(|best| breaches(&checked) < breaches(best)) {
             best = Some(checked);
@@ -284,7 +346,7 @@ async fn best_fit(
     }
     match best {
         Some(best) => Ok(best),
-        None => check(contract, context, report, None).await,
+        None => check(contract, context, report, About::default()).await,
     }
 }
 
@@ -296,9 +358,9 @@ async fn check(
     contract: &dyn Contract,
     context: &CallContext,
     report: &str,
-    quoted: Option<&str>,
+    about: About<'_>,
 ) -> Result<CheckedCompletion, IntakeError> {
-    contract.check_completion(context, report, About::option(quoted)).await.map_err(|error| match error {
+    contract.check_completion(context, report, about).await.map_err(|error| match error {
         ContractError::Refused(refusal) => IntakeError::Refused(refusal),
         ContractError::Fault(fault) => IntakeError::Contract(fault),
     })
@@ -308,6 +370,26 @@ fn not_routed() -> Violation {
     let message = "No ranking of this request that is kept has shown an option of the partner, so there is nothing to \
                    compare the report with. `request_id` is that of the search, not of the call that booked.";
     Violation { pointer: "/request_id".to_owned(), code: REQUEST_NOT_ROUTED.to_owned(), message: message.to_owned() }
+}
+
+fn not_seen() -> Violation {
+    let message = "The gateway has seen no order opened that this report could be about, so it is compared with what was shown \
+                   at best. Orders are made by the gateway's calls alone.";
+    Violation { pointer: "/external_id".to_owned(), code: ORDER_NOT_SEEN.to_owned(), message: message.to_owned() }
+}
+
+fn identifier_new(external_id: &str) -> Violation {
+    let message = format!(
+        "No answer has called the order {}; it was found by `request_id`. `external_id` is the identifier that the answer to the \
+         call gave.",
+        quote(external_id)
+    );
+    Violation { pointer: "/external_id".to_owned(), code: ORDER_IDENTIFIER_NEW.to_owned(), message }
+}
+
+fn not_open(state: &str) -> Violation {
+    let message = format!("The order was over before it was reported: it is `{state}`.");
+    Violation { pointer: "/status".to_owned(), code: ORDER_NOT_OPEN.to_owned(), message }
 }
 
 /// Something found in a report that is booked; `text` is the report.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::Finding;
+use intent_gateway_domain::order::{ClosingReport, Order, OrderId};
 use intent_gateway_ledger::completion::ReportKey;
 use intent_gateway_ledger::{Booked, Booking, Entry, link};
 
@@ -26,6 +27,8 @@ pub(super) struct BatchOutcome {
     pub(super) new: Vec<Entry>,
     /// What was found in the reports that made them.
     pub(super) findings: Vec<Finding>,
+    /// The orders that they close, as they are then.
+    pub(super) closed: Vec<Order>,
     /// An answer to each booking, in the order in which they came.
     pub(super) answers: Vec<Booked>,
 }
@@ -43,21 +46,38 @@ impl Batch {
         self.bookings.chunk_by(|one, next| one.order == next.order).filter_map(|same| Some(&same.first()?.order))
     }
 
-    /// Decides, by what was last booked for these orders and by the number and the digest of the ledger's last entry.
-    pub(super) fn decide(self, mut booked: HashMap<ReportKey, Entry>, head: (u64, Digest)) -> BatchOutcome {
+    /// The orders of the gateway's that it closes.
+    pub(super) fn closes(&self) -> impl Iterator<Item = &OrderId> {
+        self.bookings.iter().filter_map(|booking| booking.booking.closes())
+    }
+
+    /// Decides, by what was last booked for these orders, by how far the orders are that are to be closed, and by the number and
+    /// the digest of the ledger's last entry.
+    pub(super) fn decide(
+        self,
+        mut booked: HashMap<ReportKey, Entry>,
+        mut orders: HashMap<OrderId, Order>,
+        head: (u64, Digest),
+    ) -> BatchOutcome {
         let (mut number, mut hash) = head;
-        let (mut new, mut findings) = (Vec::new(), Vec::new());
+        let (mut new, mut findings, mut closed) = (Vec::new(), Vec::new(), Vec::new());
         let mut answers: Vec<(usize, Booked)> = Vec::with_capacity(self.bookings.len());
         for SortedBooking { order, came, booking } in self.bookings {
             let answer = match booked.get(&order) {
                 Some(before) if before.posting.report == booking.posting().report => Booked::Repeat(before.clone()),
                 Some(before) => Booked::Conflict(before.receipt_id()),
+                None if let Some(report) = closed_by(&booking, &orders) => Booked::Conflict(report.receipt.clone()),
                 None => {
                     number += 1;
-                    let (posting, found) = booking.into_parts();
+                    let closes = booking.closes().and_then(|id| orders.get_mut(id));
+                    let (posting, found) = booking.clone().into_parts();
                     findings.extend(found);
                     let entry = link(posting, number, hash);
                     hash = entry.hash;
+                    if let Some(order) = closes {
+                        order.close(entry.closing_report());
+                        closed.push(order.clone());
+                    }
                     new.push(entry.clone());
                     booked.insert(order, entry.clone());
                     Booked::First(entry)
@@ -66,6 +86,11 @@ impl Batch {
             answers.push((came, answer));
         }
         answers.sort_unstable_by_key(|(came, _)| *came);
-        BatchOutcome { new, findings, answers: answers.into_iter().map(|(_, answer)| answer).collect() }
+        BatchOutcome { new, findings, closed, answers: answers.into_iter().map(|(_, answer)| answer).collect() }
     }
+}
+
+/// The report that has closed the order which a booking is to close.
+fn closed_by<'o>(booking: &Booking, orders: &'o HashMap<OrderId, Order>) -> Option<&'o ClosingReport> {
+    orders.get(booking.closes()?)?.report.as_ref()
 }

@@ -7,7 +7,7 @@ use intent_gateway_domain::receipt::{QuotedOptions, RANKINGS_OF_REQUEST_MAX};
 use intent_gateway_ledger::{BATCH_MAX, KnownOrder, OrderQuery};
 
 use super::row::{self, columns};
-use super::{LAST_BOOKED, key};
+use super::{LAST_BOOKED, key, orders};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::evidence::{self, keepable_name};
@@ -75,7 +75,8 @@ fn look_up_on_sqlite(tx: &Batch<'_>, asked: &[OrderQuery]) -> Result<Vec<KnownOr
     let look_up = |asked: &OrderQuery| {
         let booked = tx.query(LAST_BOOKED, &key(&asked.order))?.first().map(row::entry).transpose()?;
         let quoted = tx.query(QUOTED, &request(asked))?;
-        Ok(KnownOrder { booked, quoted: quoted.iter().filter_map(|row| quoted_of(row, 0)).collect() })
+        let quoted = quoted.iter().filter_map(|row| quoted_of(row, 0)).collect();
+        Ok(KnownOrder { booked, quoted, ordered: orders::find_on_sqlite(tx, asked)? })
     };
     asked.iter().map(look_up).collect()
 }
@@ -91,6 +92,9 @@ async fn look_up_on_postgres(engine: &Postgres, asked: &[OrderQuery]) -> Result<
     let (booked, quoted) =
         engine.query_columns_of_two((LAST_BOOKED_OF_MANY, &orders), (QUOTED_OF_MANY, &requests)).await?;
     let mut known: HashMap<u64, KnownOrder> = HashMap::new();
+    for (place, order) in orders::find_on_postgres(engine, asked).await? {
+        known.entry(place).or_default().ordered = Some(order);
+    }
     for row in &booked {
         known.entry(row.number(row::WIDTH)?).or_default().booked = Some(row::entry(row)?);
     }

@@ -2,11 +2,13 @@
 //!
 //! A batch of bookings is one transaction: what was booked before for its orders is looked up, the rest is numbered and
 //! linked after the last entry, and added. On SQLite all of it is one job of the thread that writes; on PostgreSQL it
-//! is four round trips, whatever the size of the batch, and one more where something was found in its reports. Both hold
+//! is four round trips, whatever the size of the batch, one more where something was found in its reports, and three more where
+//! they close orders. Both hold
 //! the lock of all writers meanwhile. Look-ups hold no lock and wait for none.
 
 mod batch;
 mod known;
+mod orders;
 mod row;
 mod sums;
 
@@ -18,7 +20,7 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::delivered::{Deliveries, Tally};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::store::StoreError;
+use intent_gateway_domain::store::{Kind, StoreError};
 use intent_gateway_ledger::completion::ReportKey;
 use intent_gateway_ledger::{
     BATCH_MAX, Booked, Booking, Books, CorrectedEntries, Correction, ENTRIES_READ_MAX, Entry, EntryKind, KnownOrder,
@@ -31,6 +33,7 @@ use crate::evidence;
 use crate::postgres::Postgres;
 use crate::records::SqlStore;
 use crate::sqlite;
+use crate::tables;
 use crate::value::{Column, Row, Value};
 use batch::{Batch, BatchOutcome};
 use row::{columns, values};
@@ -216,10 +219,19 @@ fn book_on_sqlite(tx: &sqlite::Batch<'_>, batch: Batch) -> Result<Vec<Booked>, E
             booked.insert(order.clone(), row::entry(row)?);
         }
     }
+    let mut orders = HashMap::new();
+    for id in batch.closes() {
+        if let Some(row) = tx.query(tables::of(Kind::Orders).by_key, &[id.as_str().into()])?.first() {
+            orders.insert(id.clone(), orders::read(row)?);
+        }
+    }
     let head = head(tx.query(HEAD, &[])?.first())?;
-    let BatchOutcome { new, findings, answers } = batch.decide(booked, head);
+    let BatchOutcome { new, findings, closed, answers } = batch.decide(booked, orders, head);
     for entry in &new {
         tx.execute(INSERT, &values(entry, 0)?)?;
+    }
+    for order in &closed {
+        orders::close_on_sqlite(tx, order)?;
     }
     let findings: Vec<_> = findings.iter().map(evidence::finding_values).collect();
     evidence::keep_findings_on_sqlite(tx, &findings)?;
@@ -239,13 +251,15 @@ async fn book_on_postgres(engine: &Postgres, batch: Batch) -> Result<Vec<Booked>
             booked.insert(entry.posting.order(), entry);
         }
     }
-    let BatchOutcome { new, findings, answers } = batch.decide(booked, head);
+    let orders = orders::to_close_on_postgres(&mut tx, batch.closes()).await?;
+    let BatchOutcome { new, findings, closed, answers } = batch.decide(booked, orders, head);
     if new.is_empty() {
         tx.rollback().await;
         return Ok(answers);
     }
     let rows = new.iter().map(|entry| values(entry, 0)).collect::<Result<_, _>>()?;
     tx.query_columns(INSERT_MANY, &Column::of_rows(rows)?).await?;
+    orders::close_on_postgres(&mut tx, &closed).await?;
     let findings = findings.iter().map(evidence::finding_values).collect();
     evidence::keep_findings_on_postgres(&mut tx, findings).await?;
     tx.commit().await?;

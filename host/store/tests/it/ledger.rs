@@ -1,16 +1,20 @@
 //! The ledger: what is booked, what is not booked twice, and what cannot be done to it.
 
+use futures_util::future::join_all;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
-use intent_gateway_domain::store::StoreError;
+use intent_gateway_domain::order::{Order, OrderedOption};
+use intent_gateway_domain::store::{Change, Store as _, StoreError, Versioned, load};
 use intent_gateway_ledger::completion::{Amounts, Report, ReportKey};
 use intent_gateway_ledger::{
-    BATCH_MAX, Booked, Booking, Books, CorrectedEntries, Entry, EntryKind, Judge, JudgedReport, Month, OrderQuery,
-    Posting, correct, genesis, post, verify,
+    BATCH_MAX, Booked, Booking, Books, CorrectedEntries, Entry, EntryKind, FoundBy, Judge, JudgedReport, Month,
+    OrderQuery, Posting, correct, genesis, post, verify,
 };
-use intent_gateway_store::BackupError;
+use intent_gateway_store::{BackupError, SqlStore};
+use intent_gateway_testing::orders::booked;
+use serde_json::value::RawValue;
 
 use crate::support::{CheckedBooks, Database, Place, on_both_engines, on_every_store};
 
@@ -32,6 +36,8 @@ on_both_engines!(
     a_forged_entry_is_found,
     a_backup_holds_the_ledger,
     a_report_takes_no_more_than_a_kilobyte,
+    a_report_closes_its_order_with_its_entry,
+    reports_of_one_order_at_once_make_one_entry,
 );
 
 /// 2026-05-20T00:00:00Z.
@@ -60,6 +66,73 @@ pub(crate) fn charge(external_id: &str, paise: i64) -> Booking {
 
 pub(crate) fn booking(posting: Posting) -> Booking {
     Booking::new(posting, Vec::new()).expect("it can be booked")
+}
+
+/// An order of `ptr_1` that is kept, with its option.
+async fn kept_order(store: &SqlStore, identifiers: &[&str]) -> Order {
+    let request = posting("ptr_1", "x", 1, true).request_id;
+    let order = booked("ptr_1", "auto.book_ac_service", &request, "booking-1", identifiers, MAY);
+    let option = RawValue::from_string(r#"{"slot_id":"s-1"}"#.to_owned()).expect("JSON");
+    let mut change = Change::default();
+    change.put(&Versioned::new(order.clone()));
+    change.put(&Versioned::new(OrderedOption { order: order.id.clone(), option }));
+    store.commit(change).await.expect("kept");
+    order
+}
+
+async fn a_report_closes_its_order_with_its_entry(database: Database) {
+    let store = database.open().await;
+    let (one, other) = (kept_order(&store, &["BK-1", "PBR-1"]).await, kept_order(&store, &["BK-2"]).await);
+    let known = store.look_up(vec![asked("BK-1"), asked("BK-2"), asked("unheard of"), asked("PBR-1")]).await.unwrap();
+    let found: Vec<_> =
+        known.iter().map(|known| known.ordered.as_ref().map(|found| (&found.order, found.found_by))).collect();
+    let (by_name, by_request) = (FoundBy::Identifier, FoundBy::Request);
+    let newest = if one.id > other.id { &one } else { &other };
+    assert_eq!(
+        found,
+        [Some((&one, by_name)), Some((&other, by_name)), Some((newest, by_request)), Some((&one, by_name))]
+    );
+    let option = known[0].ordered.as_ref().and_then(|found| found.option.as_ref()).expect("kept");
+    assert_eq!(option.get(), r#"{"slot_id":"s-1"}"#);
+
+    let bookings = vec![charge("BK-1", 100).closing(one.id.clone()), charge("new name", 200).closing(other.id.clone())];
+    let booked = book(&store, bookings).await;
+    let [Booked::First(first), Booked::First(second)] = &booked[..] else { panic!("{booked:?}") };
+    let closed = load::<Order>(&store, one.id.as_str()).await.unwrap().expect("kept");
+    assert_eq!((closed.revision, closed.value.state.as_str(), closed.value.is_open), (2, "completed", false));
+    assert_eq!(closed.value.report.expect("closed").receipt, first.receipt_id());
+    // The name that was new is one of the order's from then on, and nothing is open under the request.
+    let known = store.look_up(vec![asked("new name"), asked("unheard of")]).await.unwrap();
+    assert_eq!(known[0].ordered.as_ref().map(|found| &found.order.id), Some(&other.id));
+    assert!(known[1].ordered.is_none());
+    // Under its other name it is not charged again; a restart changes nothing of it.
+    store.close().await;
+    let store = database.open().await;
+    let again = book(&store, vec![charge("PBR-1", 100).closing(one.id.clone())]).await;
+    assert_eq!(again, [Booked::Conflict(first.receipt_id())]);
+    assert_eq!(sound(&store).await.len(), 2);
+    assert_eq!(second.posting.external_id, "new name");
+}
+
+/// 200 reports for one order, half of them alike, through two gateways.
+async fn reports_of_one_order_at_once_make_one_entry(database: Database) {
+    let (store, other) = (database.open().await, database.open().await);
+    let order = kept_order(&store, &["BK-1", "PBR-1"]).await;
+    let booking = |number: u32| {
+        let name = if number.is_multiple_of(2) { "BK-1" } else { "PBR-1" };
+        charge(name, 100).closing(order.id.clone())
+    };
+    let send = |number: u32| {
+        let store = if number.is_multiple_of(3) { &store } else { &other };
+        store.book(vec![booking(number)])
+    };
+    let answers = join_all((0..200).map(send)).await;
+    let answers: Vec<Booked> = answers.into_iter().flat_map(|answer| answer.expect("booked")).collect();
+    assert_eq!(answers.iter().filter(|answer| matches!(answer, Booked::First(_))).count(), 1);
+    assert_eq!(sound(&store).await.len(), 1);
+    let repeats = answers.iter().filter(|answer| matches!(answer, Booked::Repeat(_))).count();
+    let conflicts = answers.iter().filter(|answer| matches!(answer, Booked::Conflict(_))).count();
+    assert_eq!((repeats, conflicts), (99, 100));
 }
 
 /// What is asked of an order of `ptr_1`.
