@@ -141,7 +141,8 @@ fn order(page: &mut Page, way: &OrderWay) {
     page.rows([false, false, false, false], &states.collect::<Vec<_>>());
     let steps = way.steps.iter().map(|step| {
         let kept: Vec<_> = step.keeps.iter().map(|kept| kept.name.as_str()).collect();
-        [step.tool.clone(), docs::order::called(step), format!("keeps {}", kept.join(", "))]
+        let kept = if kept.is_empty() { "keeps nothing".to_owned() } else { format!("keeps {}", kept.join(", ")) };
+        [step.tool.clone(), docs::order::called(step), kept]
     });
     page.rows([false, false, false], &steps.collect::<Vec<_>>());
 }

@@ -58,7 +58,7 @@ pub(crate) fn called(step: &OrderStep) -> String {
     let opens = match step.opening {
         Opening::Never => None,
         Opening::Always => Some("to open an order".to_owned()),
-        Opening::First => Some("to open an order, where none of the option is open".to_owned()),
+        Opening::First => Some("to open an order, where none of the same option is open".to_owned()),
     };
     opens.into_iter().chain(within).collect::<Vec<_>>().join("; ")
 }
