@@ -56,9 +56,19 @@ struct Answer {
     partner: String,
     reference: Option<String>,
     advisory: Option<String>,
+    /// A gateway from before there were orders names none.
+    #[serde(default)]
+    order: Option<Order>,
     payload: Value,
     notes: Vec<Violation>,
     elapsed_ms: u64,
+}
+
+/// The order that the call has opened or gone on with.
+#[derive(Debug, Deserialize)]
+struct Order {
+    id: String,
+    state: String,
 }
 
 fn parse_tool(text: &str) -> Result<String, String> {
@@ -111,13 +121,14 @@ fn intent_of(reference: &str) -> Option<IntentId> {
 }
 
 fn show(answer: &Answer, palette: Palette) -> String {
-    let Answer { request_id, intent, tool, partner, reference, advisory, payload, notes, elapsed_ms } = answer;
+    let Answer { request_id, intent, tool, partner, reference, advisory, order, payload, notes, elapsed_ms } = answer;
     let mut rows = vec![
         ("tool", format!("{tool} of {intent}")),
         ("partner", partner.clone()),
         ("request", request_id.clone()),
         ("took", format!("{elapsed_ms} ms")),
     ];
+    rows.extend(order.iter().map(|order| ("order", format!("{} ({})", order.id, order.state))));
     rows.extend(reference.iter().map(|reference| ("reference", reference.clone())));
     let mut text = pairs(&rows);
     if let Some(advisory) = advisory {
@@ -155,9 +166,15 @@ mod tests {
     fn an_answer_is_told_with_what_the_next_call_needs() {
         let answer = json!({"request_id": "r-1", "intent": "auto.fix", "tool": "book", "partner": "coolcar",
             "contract": {"version": "1.0.0", "digest": "ab".repeat(32)}, "reference": "bkg_x", "advisory": "FEE_DUE",
-            "payload": {"booking_id": "b\u{1b}1"}, "notes": [], "elapsed_ms": 12});
+            "order": {"id": "ord_1", "state": "booked"}, "payload": {"booking_id": "b\u{1b}1"}, "notes": [], "elapsed_ms": 12});
         let text = show(&serde_json::from_value(answer).expect("reads"), Palette::PLAIN);
-        for part in ["book of auto.fix", "reference  bkg_x", "advice: FEE_DUE", "\"booking_id\": \"b\\u001b1\""] {
+        for part in [
+            "book of auto.fix",
+            "order      ord_1 (booked)",
+            "reference  bkg_x",
+            "advice: FEE_DUE",
+            "\"booking_id\": \"b\\u001b1\"",
+        ] {
             assert!(text.contains(part), "{part}: {text}");
         }
     }

@@ -104,13 +104,16 @@ async fn report_on(platform: Platform, store: Option<&str>) {
     assert!(sound, "{printed}");
 }
 
-/// The findings route has the mismatch of the second order, and nothing of the first but that other reports of it were
-/// refused.
+/// The findings route has the mismatch of the second order, that neither was booked through the gateway, and nothing else of the
+/// first but that other reports of it were refused.
 async fn shown_to_the_team(platform: &Platform, partner: &str) {
     let shown = platform.gateway.admin_get(&format!("/partners/{partner}/findings")).await;
     let shown = shown["findings"].as_array().expect("a list");
     let is_booked = |finding: &&Value| finding["external_id"].is_string() && finding["severity"] != "drop";
-    let of_reports: Vec<_> = shown.iter().filter(is_booked).collect();
+    let (not_seen, of_reports): (Vec<_>, Vec<_>) =
+        shown.iter().filter(is_booked).partition(|finding| finding["violation"]["code"] == "ORDER_NOT_SEEN");
+    let not_seen: BTreeSet<_> = not_seen.iter().filter_map(|finding| finding["external_id"].as_str()).collect();
+    assert_eq!(not_seen, BTreeSet::from(["BK/1", "BK/2"]), "nothing was booked through the gateway");
     assert_eq!(of_reports.len(), 1, "{of_reports:?}");
     assert_eq!(of_reports[0]["external_id"], "BK/2");
     assert_eq!(of_reports[0]["violation"]["code"], "SCOPE_MISMATCH");
@@ -130,9 +133,8 @@ async fn in_the_ledger(kept: &Kept, partner: &str, first: &str, first_commission
         assert_eq!((posting.partner.as_str(), posting.intent.as_str()), (partner, INTENT));
         assert_eq!((posting.judged_by.version.to_string().as_str(), posting.judged_by.stand_in), ("1.0.0", false));
     }
-    assert_eq!(kept.found(partner, "BK/1").await, BTreeSet::new());
-    assert_eq!(
-        kept.found(partner, "BK/2").await,
-        BTreeSet::from([finding("/service_scope_performed", "SCOPE_MISMATCH")])
-    );
+    let not_seen = finding("/external_id", "ORDER_NOT_SEEN");
+    assert_eq!(kept.found(partner, "BK/1").await, BTreeSet::from([not_seen.clone()]));
+    let mismatch = finding("/service_scope_performed", "SCOPE_MISMATCH");
+    assert_eq!(kept.found(partner, "BK/2").await, BTreeSet::from([mismatch, not_seen]));
 }

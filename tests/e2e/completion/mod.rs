@@ -8,6 +8,7 @@ mod bad_input;
 mod crash;
 mod flow;
 mod load;
+mod ordered;
 mod parity;
 mod quoted;
 mod replicas;

@@ -12,6 +12,9 @@ use crate::scripted::{Behaviour, Scripted};
 /// A finding: nothing is known of what was quoted.
 const NOT_ROUTED: &str = "REQUEST_NOT_ROUTED";
 
+/// A finding: nothing was booked here through the gateway.
+const NOT_SEEN: (&str, &str) = ("/external_id", "ORDER_NOT_SEEN");
+
 /// An intent with its samples, and the partner that serves it.
 struct Subject {
     partner: &'static str,
@@ -149,7 +152,8 @@ async fn what_is_reported_is_compared_with_what_was_quoted() {
         let answer = subject.reporter(&gateway).report(&report).await;
         // It is accepted and booked, whatever was found.
         assert_eq!((answer.status, &answer.body["external_id"]), (200, &json!(order)), "{changes:?}: {}", answer.body);
-        let expected: BTreeSet<_> = expected.iter().map(|(pointer, code)| finding(pointer, code)).collect();
+        let expected = expected.iter().chain([&NOT_SEEN]);
+        let expected: BTreeSet<_> = expected.map(|(pointer, code)| finding(pointer, code)).collect();
         assert_eq!(kept.found(subject.partner, &order).await, expected, "{changes:?}");
 
         let shown = gateway.admin_get(&format!("/partners/{}/findings", subject.partner)).await;
@@ -197,8 +201,10 @@ async fn the_version_that_ranked_judges_and_a_later_one_stands_in_for_it() {
     let mut expected = vec![judged("first", "1.0.0", false), judged("second", "1.0.1", false)];
     expected.push(judged("third", "1.0.1", true));
     assert_eq!(judges(&kept).await, expected);
-    assert_eq!(kept.found(AC.partner, "first").await, BTreeSet::new());
-    assert_eq!(kept.found(AC.partner, "third").await, BTreeSet::from([finding("/request_id", NOT_ROUTED)]));
+    let not_seen = finding(NOT_SEEN.0, NOT_SEEN.1);
+    assert_eq!(kept.found(AC.partner, "first").await, BTreeSet::from([not_seen.clone()]));
+    let expected_of_third = BTreeSet::from([finding("/request_id", NOT_ROUTED), not_seen.clone()]);
+    assert_eq!(kept.found(AC.partner, "third").await, expected_of_third);
 
     // A gateway that never had the older one: the live one judges, by the quote that is kept.
     assert!(gateway.server.stop(), "a clean stop");
@@ -210,5 +216,5 @@ async fn the_version_that_ranked_judges_and_a_later_one_stands_in_for_it() {
     expected.extend([judged("fourth", "1.0.1", true), judged("fifth", "1.0.1", false)]);
     assert_eq!(judges(&kept).await, expected);
     let mismatch = finding("/service_scope_performed", "SCOPE_MISMATCH");
-    assert_eq!(kept.found(AC.partner, "fourth").await, BTreeSet::from([mismatch]));
+    assert_eq!(kept.found(AC.partner, "fourth").await, BTreeSet::from([mismatch, not_seen]));
 }
