@@ -231,6 +231,16 @@ impl Order {
             })
     }
 
+    /// Whether this was the last call of a step. The answer to an earlier one, repeated, says nothing new of the order.
+    #[must_use]
+    pub fn was_last_called(&self, tool: &str, request_id: &str) -> bool {
+        let last = self.history.iter().rev().find_map(|event| match &event.what {
+            Happening::Called { tool, request_id } => Some((tool.as_str(), request_id.as_str())),
+            _ => None,
+        });
+        last == Some((tool, request_id))
+    }
+
     /// Takes down what has happened.
     fn note(&mut self, at: Timestamp, what: Happening) {
         if self.history.len() >= HISTORY_MAX {

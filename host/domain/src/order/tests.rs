@@ -158,6 +158,17 @@ fn the_same_answer_again_changes_nothing_and_another_is_taken() {
 }
 
 #[test]
+fn which_call_was_the_last() {
+    let mut order = order();
+    assert!(!order.was_last_called("book", "k-1"));
+    order.begin("book", "k-1", NOW);
+    order.take_doubt("book", "X", NOW);
+    assert!(order.was_last_called("book", "k-1") && !order.was_last_called("book", "k-2"));
+    order.begin("cancel", "k-1", NOW);
+    assert!(!order.was_last_called("book", "k-1"));
+}
+
+#[test]
 fn outcomes_go_by_state_and_by_text() {
     let mut order = order();
     assert!(answer(&mut order, "inspect", &json!({})));

@@ -53,6 +53,9 @@ fn out_of_turn(step: &OrderStep, state: &str) -> Refusal {
     let tool = &step.tool;
     let message = match state {
         NO_ORDER => format!("`{tool}` goes on with an order, and there is none yet of this option."),
+        _ if step.opening == Opening::Always => {
+            format!("`{tool}` opens an order of its own: call it with the reference of an option.")
+        }
         state => format!("The order is `{state}`; `{tool}` is called where it is one of: {allowed}."),
     };
     refusal(PlatformCode::InvalidRequest.as_str(), OUT_OF_TURN, message)

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::prepare::PreparedCall;
-use super::{CallError, Caller, JudgedAnswer};
+use super::{CallError, Caller, JudgedAnswer, OrderStanding};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::error::chain;
@@ -168,12 +168,19 @@ impl Caller {
         answer: &KeptAnswer,
         is_over: bool,
     ) -> Result<JudgedAnswer, CallError> {
-        let first = JudgedAnswer { order: self.standing(answer.order.as_ref()).await?, ..self.open_answer(answer)? };
+        let order = self.order(answer.order.as_ref()).await?;
+        let is_news =
+            order.as_ref().is_some_and(|order| order.was_last_called(call.request.tool, &call.context.request_id));
+        let standing = order.as_ref().map(OrderStanding::from);
+        let first = JudgedAnswer { order: standing.clone(), ..self.open_answer(answer)? };
         if is_over {
             return Ok(first);
         }
         match self.make(call, true).await {
-            Ok(now) if now.booking == first.booking => self.settle(call, answer.order.as_ref(), Ok(now), |_| ()).await,
+            Ok(now) if now.booking == first.booking && is_news => {
+                self.settle(call, answer.order.as_ref(), Ok(now), |_| ()).await
+            }
+            Ok(now) if now.booking == first.booking => Ok(JudgedAnswer { order: standing, ..now }),
             Ok(_) => {
                 let message = "asked again under a key, the partner named another booking".to_owned();
                 let violation = Violation { pointer: String::new(), code: ANOTHER_BOOKING.to_owned(), message };

@@ -152,11 +152,10 @@ impl Caller {
         Ok(None)
     }
 
-    /// How far an order is; none where it is not kept.
-    pub(super) async fn standing(&self, order: Option<&OrderId>) -> Result<Option<OrderStanding>, CallError> {
+    /// An order, where it is kept.
+    pub(super) async fn order(&self, order: Option<&OrderId>) -> Result<Option<Order>, CallError> {
         let Some(id) = order else { return Ok(None) };
-        let kept = load::<Order>(&*self.memory.store, id.as_str()).await?;
-        Ok(kept.map(|kept| OrderStanding::from(&kept.value)))
+        Ok(load::<Order>(&*self.memory.store, id.as_str()).await?.map(|kept| kept.value))
     }
 
     /// Adds to a change that the call begins: the order that it opens, or that it goes on with `known`, the order of a call that

@@ -6,7 +6,7 @@ use intent_gateway_domain::store::{Kind, Store as _};
 use intent_gateway_ledger::Books as _;
 use intent_gateway_store::{Location, OpenError, SqlStore};
 
-use crate::ledger::{charge, sound};
+use crate::ledger::{asked, charge, sound};
 use crate::support::{Database, entry, on_both_engines, put, record, revision};
 
 on_both_engines!(
@@ -15,6 +15,7 @@ on_both_engines!(
     a_database_of_a_newer_gateway_is_refused,
     a_step_that_was_edited_is_refused,
     a_database_of_an_older_gateway_is_brought_up_to_date,
+    a_database_from_before_there_were_orders_keeps_what_it_has,
 );
 
 async fn what_was_kept_is_there_after_a_restart(database: Database) {
@@ -103,6 +104,29 @@ async fn a_database_of_an_older_gateway_is_brought_up_to_date(database: Database
     store.book(vec![charge("BK-1", 100)]).await.unwrap();
     assert_eq!(sound(&store).await.len(), 1);
     assert_eq!(revision(&store, Kind::Accounts, "ptr_1").await, Some(1));
+}
+
+async fn a_database_from_before_there_were_orders_keeps_what_it_has(database: Database) {
+    let store = database.open().await;
+    for kind in [Kind::Attempts, Kind::Links, Kind::Connections] {
+        store.commit(put(kind, record("kept"))).await.unwrap();
+    }
+    store.book(vec![charge("BK-1", 100), charge("BK-2", 200)]).await.unwrap();
+    let entries = sound(&store).await;
+    store.close().await;
+    let older = "DROP TABLE record_names; DROP TABLE ordered_options; DROP TABLE orders; \
+                 DELETE FROM refinery_schema_history WHERE version > 9";
+    database.run(older).await.unwrap();
+    let store = database.open().await;
+    for kind in [Kind::Attempts, Kind::Links, Kind::Connections] {
+        assert_eq!(revision(&store, kind, "kept").await, Some(1), "{kind:?}");
+    }
+    assert_eq!(sound(&store).await, entries);
+    // An order reported before is known by its report, and a new one finds its place.
+    let known = store.look_up(vec![asked("BK-1")]).await.unwrap();
+    assert_eq!(known[0].booked.as_ref(), Some(&entries[0]));
+    assert!(known[0].ordered.is_none());
+    store.commit(put(Kind::Orders, record("ord_1"))).await.unwrap();
 }
 
 async fn a_step_that_was_edited_is_refused(database: Database) {

@@ -24,7 +24,7 @@ fn step(tool: &str, opening: Opening, states: &[&str], to: &str) -> OrderStep {
     }
 }
 
-/// [`KEYED`] books, [`BOOK`] checks what it goes on with later, [`CANCEL`] cancels before the start.
+/// [`KEYED`] books, [`BOOK`] checks what it goes on with later, [`CANCEL`] cancels before the start, [`RATE`] changes.
 fn with_orders() -> Descriptor {
     let mut descriptor = with_booking_tools();
     let mut book = step(KEYED, Opening::Always, &[], "booked");
@@ -43,6 +43,8 @@ fn with_orders() -> Descriptor {
     }];
     cancel.refusals =
         vec![OrderRefusal { states: vec!["none".to_owned()], code: "THING_GONE".to_owned(), text: "None.".to_owned() }];
+    let mut change = step(RATE, Opening::Never, &["booked"], "booked");
+    change.keeps = vec![kept("booking_id", OrderSource::Answer, "/booking_id", true)];
     let states = [("booked", false), ("checked", false), ("cancelled", true)];
     let state = |(name, closed): (&str, bool)| OrderState {
         name: name.to_owned(),
@@ -52,7 +54,7 @@ fn with_orders() -> Descriptor {
     };
     descriptor.order = Some(OrderWay {
         states: states.map(state).into(),
-        steps: vec![book, check, cancel],
+        steps: vec![book, check, cancel, change],
         amount: None,
         due_after: None,
     });
@@ -212,6 +214,21 @@ fn an_option_stands_for_the_order_that_was_made_of_it() {
         world.call_as(&asker("user-2"), INTENT, BOOK, &sealer().seal(&reference), &json!({"thing_id": "thing-1"}));
     assert_eq!(others.err(), Some(CallError::Expired(Some("THING_GONE".to_owned()))));
     assert_eq!(orders(&world).len(), 1);
+}
+
+#[test]
+fn a_repeat_of_an_earlier_step_does_not_take_the_order_back() {
+    let world = world();
+    let booked = book(&world, "k-1").expect("booked");
+    world.answers(json!({"booking_id": "BK-2"}));
+    let changed = world.call(RATE, &booked.reference.expect("one"), &json!({"order": "BK-1"})).expect("changed");
+    let before = orders(&world);
+    assert_eq!(before[0].kept["booking_id"], "BK-2");
+    world.answers(json!({"booking_id": "BK-1"}));
+    let repeated = book(&world, "k-1").expect("told");
+    assert_eq!(repeated.order, changed.order);
+    assert_eq!(orders(&world), before);
+    assert_eq!(before[0].identifiers.iter().collect::<Vec<_>>(), ["BK-1", "BK-2"], "a report may name either");
 }
 
 #[test]
