@@ -109,11 +109,11 @@ mod tests {
         const IDLE: Duration = Duration::from_millis(50);
         let recorder = builder(IDLE).expect("there are buckets").build_recorder();
         let handle = recorder.handle();
-        let start = Instant::now();
         metrics::with_local_recorder(&recorder, || {
             metrics::histogram!("left_seconds", vec![Label::new("partner", "gone")]).record(0.003);
             assert!(handle.render().contains("left_seconds_bucket{partner=\"gone\",le=\"0.005\"} 1"));
-            // Another one is in use all the while.
+            // Another one is in use all the while, from when the first was last seen.
+            let start = Instant::now();
             while start.elapsed() < 4 * IDLE {
                 metrics::counter!("used_total").increment(1);
                 let shown = handle.render();
