@@ -238,7 +238,9 @@ impl Caller {
                 None => None,
             };
             if let Some(mut kept) = kept {
-                if self.take_outcome(call, &mut kept.value, &outcome) {
+                let before = kept.value.clone();
+                self.take_outcome(call, &mut kept.value, &outcome);
+                if kept.value != before {
                     change.put(&kept);
                 }
                 standing = Some(OrderStanding::from(&kept.value));
@@ -257,15 +259,10 @@ impl Caller {
         }
     }
 
-    /// Whether an order is another after what came of a call.
-    fn take_outcome(
-        &self,
-        call: &PreparedCall<'_>,
-        order: &mut Order,
-        outcome: &Result<JudgedAnswer, CallError>,
-    ) -> bool {
+    /// Takes down in an order how a call of it ended.
+    fn take_outcome(&self, call: &PreparedCall<'_>, order: &mut Order, outcome: &Result<JudgedAnswer, CallError>) {
         let descriptor = call.descriptor();
-        let (Part::Step(part), Some(way)) = (&call.part, &descriptor.order) else { return false };
+        let (Part::Step(part), Some(way)) = (&call.part, &descriptor.order) else { return };
         let (now, tool) = (self.clock.now(), call.request.tool);
         match outcome {
             Ok(answer) => {
@@ -274,8 +271,7 @@ impl Caller {
                     arguments: call.arguments.get(),
                     answer: answer.payload.get(),
                 };
-                let events = order.history.len();
-                order.take_answer(way, &part.step, answered, now) || order.history.len() != events
+                order.take_answer(way, &part.step, answered, now);
             }
             Err(CallError::Partner { failure, code, .. }) => {
                 let code = code.as_deref().unwrap_or_else(|| failure.code());
@@ -283,17 +279,10 @@ impl Caller {
                     Effect::None => order.take_failure(tool, code, now),
                     Effect::Possible => order.take_doubt(tool, code, now),
                 }
-                true
             }
             // The partner has answered, and may have done it, whatever is thought of its answer.
-            Err(CallError::Answer(refusal)) => {
-                order.take_doubt(tool, &refusal.code, now);
-                true
-            }
-            Err(_) => {
-                order.take_doubt(tool, "CONTRACT_FAULT", now);
-                true
-            }
+            Err(CallError::Answer(refusal)) => order.take_doubt(tool, &refusal.code, now),
+            Err(_) => order.take_doubt(tool, "CONTRACT_FAULT", now),
         }
     }
 }
