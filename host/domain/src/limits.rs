@@ -8,6 +8,9 @@ pub const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// Wait for a partner's tool call (spec 1, Limits).
 pub const TOOL_CALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// By then a call of a tool is over and its end is in the store, milliseconds: 15 seconds beyond the call itself, for what a
+/// process may need besides, and for what the clocks of two gateways may be apart.
+pub const CALL_SETTLED_MS: u64 = 45_000;
 /// Wait for each call of a probe (spec 1, Limits).
 pub const PROBE_CALL_TIMEOUT: Duration = Duration::from_secs(20);
 /// Wait for a page that is fetched to see whether it is live, redirects included.

@@ -35,6 +35,7 @@ pub fn booked(partner: &str, intent: &str, search: &str, request: &str, identifi
             request_id: search.to_owned(),
         },
         request_id: request.to_owned(),
+        is_sole: false,
     };
     let mut order = Order::open(opened, at);
     "booked".clone_into(&mut order.state);

@@ -23,7 +23,7 @@ use crate::clock::Timestamp;
 use crate::contract::{AnsweredCall, OrderView};
 use crate::digest::Digest;
 use crate::id::{IntentId, PartnerId};
-use crate::limits::TOOL_CALL_TIMEOUT;
+use crate::limits::CALL_SETTLED_MS;
 use crate::store::{Kind, Record};
 use crate::user::Asker;
 use crate::vault::{Mark, NoEntropy, Vault, hex, random};
@@ -120,7 +120,13 @@ pub struct OrderedFrom {
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Happening {
     /// A tool is called.
-    Called { tool: String, request_id: String },
+    Called {
+        tool: String,
+        request_id: String,
+        /// Where the call is kept under its key; none where it has no key.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attempt: Option<String>,
+    },
     /// Its answer passed, and left the order in this state.
     Answered { tool: String, state: String },
     /// The call certainly did nothing.
@@ -129,6 +135,16 @@ pub enum Happening {
     Unknown { tool: String, code: String },
     /// A completion report closed it.
     Reported { status: String, receipt: String },
+}
+
+impl Happening {
+    /// Whether a call of this tool is over with it.
+    fn ends(&self, called: &str) -> bool {
+        match self {
+            Self::Answered { tool, .. } | Self::Failed { tool, .. } | Self::Unknown { tool, .. } => tool == called,
+            Self::Called { .. } | Self::Reported { .. } => false,
+        }
+    }
 }
 
 /// One event of an order's history.
@@ -172,6 +188,10 @@ pub struct Order {
     pub state: String,
     /// Whether a tool or a report can still change it.
     pub is_open: bool,
+    /// While it is open, no other order is opened of its option. So it is where the contract has calls of one option share an
+    /// order; given up for good once nobody knows whether the partner has it.
+    #[serde(default)]
+    pub is_sole: bool,
     /// What the contract keeps, by name.
     pub kept: BTreeMap<String, Value>,
     /// Everything that the partner has called it by.
@@ -188,7 +208,7 @@ impl Order {
     /// An order that is about to be placed.
     #[must_use]
     pub fn open(opening: Opened, now: Timestamp) -> Self {
-        let Opened { id, partner, intent, contract, owner, from, request_id } = opening;
+        let Opened { id, partner, intent, contract, owner, from, request_id, is_sole } = opening;
         Self {
             id,
             partner,
@@ -200,6 +220,7 @@ impl Order {
             opened_at_ms: now,
             state: PENDING.to_owned(),
             is_open: true,
+            is_sole,
             kept: BTreeMap::new(),
             identifiers: BTreeSet::new(),
             answered: Vec::new(),
@@ -222,23 +243,31 @@ impl Order {
     /// Whether nobody knows if the partner has it: the call that opened it has no answer, and can have none any more.
     #[must_use]
     pub fn is_in_doubt(&self, now: Timestamp) -> bool {
-        let longest_ms = u64::try_from(TOOL_CALL_TIMEOUT.as_millis()).unwrap_or(u64::MAX);
-        let latest = self.history.last();
-        self.state == PENDING
-            && latest.is_none_or(|event| {
-                let is_under_way = matches!(event.what, Happening::Called { .. });
-                !is_under_way || now.ms_since(event.at_ms) > longest_ms
-            })
+        self.state == PENDING && self.under_way(now).is_none()
     }
 
-    /// Whether this was the last call of a step. The answer to an earlier one, repeated, says nothing new of the order.
+    /// For how long a call of it can still be under way, milliseconds; none where none is. Until then no other is made.
     #[must_use]
-    pub fn was_last_called(&self, tool: &str, request_id: &str) -> bool {
-        let last = self.history.iter().rev().find_map(|event| match &event.what {
-            Happening::Called { tool, request_id } => Some((tool.as_str(), request_id.as_str())),
-            _ => None,
-        });
-        last == Some((tool, request_id))
+    pub fn under_way(&self, now: Timestamp) -> Option<u64> {
+        let (place, event) = self.last_call()?;
+        let Happening::Called { tool: called, .. } = &event.what else { return None };
+        let has_ended = self.history[place..].iter().any(|event| event.what.ends(called));
+        let since_ms = now.ms_since(event.at_ms);
+        (!has_ended && since_ms < CALL_SETTLED_MS).then(|| CALL_SETTLED_MS - since_ms)
+    }
+
+    /// Whether the last call of a step was this one, kept under its key. The answer to an earlier one, repeated, says nothing new
+    /// of the order.
+    #[must_use]
+    pub fn was_last_called(&self, kept_under: &str) -> bool {
+        let last = self.last_call().map(|(_, event)| &event.what);
+        matches!(last, Some(Happening::Called { attempt: Some(attempt), .. }) if attempt == kept_under)
+    }
+
+    /// The last call, with its place in the history.
+    fn last_call(&self) -> Option<(usize, &OrderEvent)> {
+        let mut events = self.history.iter().enumerate().rev();
+        events.find(|(_, event)| matches!(event.what, Happening::Called { .. }))
     }
 
     /// Takes down what has happened.
@@ -261,6 +290,8 @@ pub struct Opened {
     pub from: OrderedFrom,
     /// Request identifier of the call that opens it.
     pub request_id: String,
+    /// Whether no other is opened of its option meanwhile.
+    pub is_sole: bool,
 }
 
 /// Names by which orders are found ([`Store::named`](crate::store::Store::named)).
@@ -316,6 +347,12 @@ impl Record for Order {
 
     fn key(&self) -> String {
         self.id.as_str().to_owned()
+    }
+
+    /// Two of which only one may be open have the same, so that the store takes one of them.
+    fn lookup(&self) -> Option<String> {
+        let holds = self.is_open && self.is_sole;
+        holds.then(|| name::of_option(&self.owner.asker, &self.partner, &self.from))
     }
 
     fn status(&self) -> Option<&'static str> {

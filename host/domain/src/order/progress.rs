@@ -8,6 +8,8 @@ use crate::contract::{AnsweredCall, KeptValue, OrderOutcome, OrderSource, OrderS
 use crate::pointer;
 use crate::violations::longer_than;
 
+/// Why nobody knows what a call has done: its gateway has not lived to take down its end.
+const NO_ANSWER: &str = "NO_ANSWER";
 /// Bytes of one kept value, at most; a larger one is not kept.
 const KEPT_MAX_BYTES: usize = 2 * 1024;
 
@@ -23,9 +25,10 @@ pub struct AnsweredStep<'a> {
 }
 
 impl Order {
-    /// A tool is about to be called.
-    pub fn begin(&mut self, tool: &str, request_id: &str, now: Timestamp) {
-        self.note(now, Happening::Called { tool: tool.to_owned(), request_id: request_id.to_owned() });
+    /// A tool is about to be called; `attempt` is where the call is kept under its key.
+    pub fn begin(&mut self, tool: &str, request_id: &str, attempt: Option<&str>, now: Timestamp) {
+        let (tool, request_id, attempt) = (tool.to_owned(), request_id.to_owned(), attempt.map(str::to_owned));
+        self.note(now, Happening::Called { tool, request_id, attempt });
     }
 
     /// The answer to a step passed. An answer that was overtaken, because the order was closed meanwhile, adds to what is kept
@@ -68,6 +71,18 @@ impl Order {
     /// Nobody knows what a call has done.
     pub fn take_doubt(&mut self, tool: &str, code: &str, now: Timestamp) {
         self.note(now, Happening::Unknown { tool: tool.to_owned(), code: code.to_owned() });
+        if self.state == PENDING {
+            self.is_sole = false;
+        }
+    }
+
+    /// The call that was to open it has no answer, and can have none any more.
+    pub fn give_up_waiting(&mut self, now: Timestamp) {
+        let last = self.history.iter().rev().find_map(|event| match &event.what {
+            Happening::Called { tool, .. } => Some(tool.clone()),
+            _ => None,
+        });
+        self.take_doubt(&last.unwrap_or_default(), NO_ANSWER, now);
     }
 
     /// A completion report closes it, whatever its state: the partner says that it is over, and its entry is in the ledger.

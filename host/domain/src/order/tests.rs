@@ -99,6 +99,7 @@ fn order() -> Order {
                 request_id: "search-1".to_owned(),
             },
             request_id: "booking-1".to_owned(),
+            is_sole: false,
         },
         NOW,
     )
@@ -110,7 +111,7 @@ fn answer(order: &mut Order, tool: &str, answer: &Value) -> bool {
     let (option, arguments) = (json!({ "start": SLOT }).to_string(), json!({"note": "by the gate"}).to_string());
     let answer = answer.to_string();
     let call = AnsweredStep { option: Some(&option), arguments: &arguments, answer: &answer };
-    order.begin(tool, "call-1", NOW);
+    order.begin(tool, "call-1", None, NOW);
     order.take_answer(&way, way.step(tool).expect("declared"), call, NOW.plus_ms(5))
 }
 
@@ -160,12 +161,12 @@ fn the_same_answer_again_changes_nothing_and_another_is_taken() {
 #[test]
 fn which_call_was_the_last() {
     let mut order = order();
-    assert!(!order.was_last_called("book", "k-1"));
-    order.begin("book", "k-1", NOW);
+    assert!(!order.was_last_called("k-1"));
+    order.begin("book", "r", Some("k-1"), NOW);
     order.take_doubt("book", "X", NOW);
-    assert!(order.was_last_called("book", "k-1") && !order.was_last_called("book", "k-2"));
-    order.begin("cancel", "k-1", NOW);
-    assert!(!order.was_last_called("book", "k-1"));
+    assert!(order.was_last_called("k-1") && !order.was_last_called("k-2"));
+    order.begin("cancel", "r", None, NOW);
+    assert!(!order.was_last_called("k-1"));
 }
 
 #[test]
@@ -198,24 +199,25 @@ fn what_cannot_be_kept_is_not() {
     }
     assert_eq!(order.identifiers.len(), IDENTIFIERS_MAX);
     assert_eq!(order.history.len(), HISTORY_MAX);
-    assert_eq!(order.history[0].what, Happening::Called { tool: "book".to_owned(), request_id: "call-1".to_owned() });
+    let first = Happening::Called { tool: "book".to_owned(), request_id: "call-1".to_owned(), attempt: None };
+    assert_eq!(order.history[0].what, first);
 }
 
 #[test]
 fn a_call_that_did_nothing_ends_a_new_order_and_no_other() {
     let mut new = order();
-    new.begin("book", "r", NOW);
+    new.begin("book", "r", None, NOW);
     new.take_failure("book", "SLOT_GONE", NOW);
     assert_eq!((new.state.as_str(), new.is_open), (FAILED, false));
     // A refusal of what goes out again tells nothing of the call before.
     let mut again = order();
-    again.begin("book", "r", NOW);
+    again.begin("book", "r", None, NOW);
     again.take_doubt("book", "PARTNER_TIMEOUT", NOW);
-    again.begin("book", "r", NOW);
+    again.begin("book", "r", None, NOW);
     again.take_failure("book", "SLOT_GONE", NOW);
     assert_eq!((again.state.as_str(), again.is_open, again.is_in_doubt(NOW)), (PENDING, true, true));
     let mut order = booked();
-    order.begin("cancel", "r", NOW);
+    order.begin("cancel", "r", None, NOW);
     order.take_failure("cancel", "INTERNAL_ERROR", NOW);
     assert_eq!((order.state.as_str(), order.is_open), ("booked", true));
 }
@@ -223,14 +225,50 @@ fn a_call_that_did_nothing_ends_a_new_order_and_no_other() {
 #[test]
 fn an_order_is_in_doubt_once_nobody_can_answer_for_it() {
     let mut order = order();
-    order.begin("book", "r", NOW);
-    let longest_ms = u64::try_from(TOOL_CALL_TIMEOUT.as_millis()).expect("short");
-    assert!(!order.is_in_doubt(NOW.plus_ms(longest_ms)));
-    assert!(order.is_in_doubt(NOW.plus_ms(longest_ms + 1)), "its process is gone");
+    order.begin("book", "r", None, NOW);
+    assert_eq!(order.under_way(NOW.plus_ms(1)), Some(CALL_SETTLED_MS - 1));
+    assert!(!order.is_in_doubt(NOW.plus_ms(CALL_SETTLED_MS - 1)));
+    assert!(order.is_in_doubt(NOW.plus_ms(CALL_SETTLED_MS)), "its process is gone");
     order.take_doubt("book", "PARTNER_TIMEOUT", NOW);
     assert!(order.is_in_doubt(NOW));
     assert!(answer(&mut order, "book", &json!({"booking_id": "BK-1"})));
-    assert!(!order.is_in_doubt(NOW.plus_ms(longest_ms * 2)));
+    assert!(!order.is_in_doubt(NOW.plus_ms(CALL_SETTLED_MS * 2)));
+}
+
+#[test]
+fn a_call_is_under_way_until_its_own_end() {
+    let mut order = booked();
+    order.begin("cancel", "r", None, NOW);
+    // A repeat of the booking is answered meanwhile, and a report comes.
+    order.take_doubt("book", "PARTNER_TIMEOUT", NOW);
+    order.close(ClosingReport {
+        at_ms: NOW,
+        external_id: "BK-1".to_owned(),
+        status: "completed".to_owned(),
+        receipt: "rcpt_1".to_owned(),
+    });
+    assert!(order.under_way(NOW).is_some());
+    order.take_failure("cancel", "SLOT_GONE", NOW);
+    assert_eq!(order.under_way(NOW), None);
+}
+
+#[test]
+fn a_sole_order_holds_its_option_while_it_is_open_and_not_in_doubt() {
+    let mut order = order();
+    assert_eq!(order.lookup(), None);
+    order.is_sole = true;
+    let held = order.lookup().expect("holds it");
+    assert!(order.names().contains(&held));
+    order.begin("book", "r", None, NOW);
+    assert_eq!(order.lookup().as_ref(), Some(&held));
+    let mut doubtful = order.clone();
+    doubtful.give_up_waiting(NOW);
+    assert_eq!((doubtful.lookup(), doubtful.is_in_doubt(NOW), doubtful.is_open), (None, true, true));
+    assert!(answer(&mut order, "book", &json!({"booking_id": "BK-1"})));
+    order.take_doubt("cancel", "PARTNER_TIMEOUT", NOW);
+    assert_eq!(order.lookup(), Some(held), "what is doubted is a later call");
+    assert!(answer(&mut order, "cancel", &json!({})));
+    assert_eq!(order.lookup(), None, "it is closed");
 }
 
 #[test]
@@ -346,8 +384,8 @@ proptest! {
             let was_open = order.is_open;
             match how {
                 0 => { answer(order, tools[which], &json!({"booking_id": "BK-1", "status": "yes"})); }
-                1 => { order.begin(tools[which], "r", NOW); order.take_failure(tools[which], "X", NOW); }
-                _ => { order.begin(tools[which], "r", NOW); order.take_doubt(tools[which], "X", NOW); }
+                1 => { order.begin(tools[which], "r", None, NOW); order.take_failure(tools[which], "X", NOW); }
+                _ => { order.begin(tools[which], "r", None, NOW); order.take_doubt(tools[which], "X", NOW); }
             }
             let known = way.state(&order.state);
             let own = [PENDING, FAILED, "completed"].contains(&order.state.as_str());

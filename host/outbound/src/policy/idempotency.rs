@@ -33,7 +33,7 @@ use intent_gateway_domain::contract::{Descriptor, Tool, ToolRole};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::limits::{REQUEST_ID_MAX_CHARS, TOOL_CALL_TIMEOUT};
+use intent_gateway_domain::limits::{CALL_SETTLED_MS, REQUEST_ID_MAX_CHARS};
 use intent_gateway_domain::order::OrderId;
 use intent_gateway_domain::store::{Kind, Record};
 use intent_gateway_domain::user::Asker;
@@ -41,9 +41,6 @@ use intent_gateway_domain::vault::Sealed;
 
 /// How long an attempt is kept, milliseconds: 24 hours from its beginning.
 pub const KEPT_MS: u64 = 24 * 60 * 60 * 1_000;
-/// What a process may need beyond the call itself before its end is in the store, milliseconds; and what the clocks of two
-/// replicas may be apart.
-const SETTLING_MS: u64 = 15_000;
 /// Characters of a key.
 pub const KEY_MAX_CHARS: usize = REQUEST_ID_MAX_CHARS;
 
@@ -260,9 +257,8 @@ impl fmt::Debug for Attempt {
 
 /// How long a call that began then may still be under way, milliseconds.
 fn pending_left_ms(since: Timestamp, now: Timestamp) -> u64 {
-    let longest_ms = u64::try_from(TOOL_CALL_TIMEOUT.as_millis()).unwrap_or(u64::MAX).saturating_add(SETTLING_MS);
     // The clock of the process that began it may be ahead, but nobody waits longer than a call can last.
-    longest_ms.saturating_sub(now.ms_since(since))
+    CALL_SETTLED_MS.saturating_sub(now.ms_since(since))
 }
 
 /// A text, or a whole number as text; the two cannot be mistaken for each other.

@@ -10,6 +10,7 @@
 //! Not here: HTTP.
 
 mod attempt;
+mod beginning;
 mod binding;
 mod error;
 mod judging;
@@ -18,6 +19,7 @@ mod ordering;
 mod prepare;
 mod progress;
 mod quoted;
+mod settling;
 #[cfg(test)]
 mod tests;
 
@@ -49,6 +51,11 @@ use intent_gateway_domain::vault::Vault;
 use intent_gateway_outbound::Outbound;
 use intent_gateway_outbound::policy::idempotency::KeyedWrite;
 use intent_gateway_outbound::policy::pace::track::Tracker;
+
+/// How often a call is prepared whose order others keep changing.
+const PREPARATIONS_MAX: u32 = 8;
+/// When such a call is tried again, milliseconds.
+const OVERTAKEN_WAIT_MS: u64 = 1_000;
 
 /// Calls tools over the ports.
 pub struct Caller {
@@ -197,16 +204,18 @@ impl Caller {
         reference: Option<Reference>,
         request: CallRequest<'_>,
     ) -> Result<CallOutcome, CallError> {
-        let call = self.prepare(contract, reference, request).await?;
-        let tool = call.tool()?;
-        let keyed = KeyedWrite::read(&call.partner.id, request.intent, tool, call.arguments.get(), request.asker)
-            .map_err(|error| error::of_key(&error, tool))?;
-        let answer = match (keyed, &call.expired) {
-            (Some(keyed), _) => self.call_once(&call, &keyed).await?,
-            (None, Some(expired)) => return Err(expired.clone()),
-            (None, None) if tool.role == ToolRole::Track => self.track(&call).await?,
-            (None, None) if call.part.is_step() => self.call_in_order(&call).await?,
-            (None, None) => self.make(&call, false).await?,
+        let mut call = self.prepare(contract.clone(), reference.clone(), request).await?;
+        let deadline = call.deadline;
+        let mut preparations = 1;
+        let answer = loop {
+            if let Some(answer) = self.carry(&call).await? {
+                break answer;
+            }
+            preparations += 1;
+            if preparations > PREPARATIONS_MAX {
+                return Err(CallError::UnderWay { wait_ms: OVERTAKEN_WAIT_MS });
+            }
+            call = PreparedCall { deadline, ..self.prepare(contract.clone(), reference.clone(), request).await? };
         };
         let start = Instant::now();
         let reference = self.refer_to(&call, &answer);
@@ -215,6 +224,21 @@ impl Caller {
         let JudgedAnswer { payload, advisory, by, order, elapsed, .. } = answer;
         let request_id = context.request_id;
         Ok(CallOutcome { request_id, contract, partner, payload, reference, advisory, by, order, notes, elapsed })
+    }
+
+    /// Makes a prepared call, by whatever way its tool goes. None where another call of its order has overtaken it: it is
+    /// prepared anew then.
+    async fn carry(&self, call: &PreparedCall<'_>) -> Result<Option<JudgedAnswer>, CallError> {
+        let (tool, request) = (call.tool()?, &call.request);
+        let keyed = KeyedWrite::read(&call.partner.id, request.intent, tool, call.arguments.get(), request.asker)
+            .map_err(|error| error::of_key(&error, tool))?;
+        match (keyed, &call.expired) {
+            (Some(keyed), _) => self.call_once(call, &keyed).await,
+            (None, Some(expired)) => Err(expired.clone()),
+            (None, None) if tool.role == ToolRole::Track => self.track(call).await.map(Some),
+            (None, None) if call.part.is_step() => self.call_in_order(call).await,
+            (None, None) => self.make(call, false).await.map(Some),
+        }
     }
 
     /// A reference to what a call has made, or to its order. An answer that names nothing is about what the call was about.

@@ -12,7 +12,9 @@ use futures_util::future::join;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::beginning::{Begun, Earlier};
 use super::prepare::PreparedCall;
+use super::settling::Settled;
 use super::{CallError, Caller, JudgedAnswer, OrderStanding};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
@@ -24,8 +26,6 @@ use intent_gateway_domain::steps::{self, Contended, Proposal};
 use intent_gateway_domain::store::{Change, List, Record, Store, StoreError, Versioned, load, page};
 use intent_gateway_outbound::policy::idempotency::{Attempt, Effect, KeyedWrite, Ruling, SealedAnswer};
 
-/// How soon it is looked again whether the same write has ended, milliseconds.
-const LOOK_AGAIN_MS: u64 = 250;
 /// A larger answer is not kept, bytes: the same write is then made again under its key.
 const ANSWER_MAX_BYTES: usize = 256 * 1024;
 /// A finding: asked again under a key, the partner named another booking.
@@ -52,6 +52,8 @@ enum Begin {
     UnderWay(u64),
     /// The same was done, with this answer.
     Done(KeptAnswer),
+    /// Its order is not any more as it was when the call was prepared.
+    Overtaken,
 }
 
 /// What an attempt was answered with, and the key that it was sealed for.
@@ -75,24 +77,21 @@ impl From<Contended> for CallError {
 }
 
 impl Caller {
-    /// Makes a write under its key. When the option's time is over, only what was done in time is told.
+    /// Makes a write under its key. When the option's time is over, only what was done in time is told. None where it was
+    /// overtaken.
     pub(super) async fn call_once(
         &self,
         call: &PreparedCall<'_>,
         write: &KeyedWrite,
-    ) -> Result<JudgedAnswer, CallError> {
+    ) -> Result<Option<JudgedAnswer>, CallError> {
         let expired = call.expired.as_ref();
         // Ends: every wait brings the deadline of the call nearer.
         loop {
             match self.begin(call, write).await? {
-                Begin::GoesOut { attempt, again } => return self.carry_out(call, attempt, again).await,
-                Begin::Done(answer) => return self.repeat(call, &answer, expired.is_some()).await,
-                Begin::UnderWay(left_ms) => {
-                    if self.clock.now().plus_ms(LOOK_AGAIN_MS) > call.deadline {
-                        return Err(CallError::UnderWay { wait_ms: left_ms });
-                    }
-                    self.memory.timer.wait(Duration::from_millis(LOOK_AGAIN_MS)).await;
-                }
+                Begin::GoesOut { attempt, again } => return self.carry_out(call, attempt, again).await.map(Some),
+                Begin::Done(answer) => return self.repeat(call, &answer, expired.is_some()).await.map(Some),
+                Begin::Overtaken => return Ok(None),
+                Begin::UnderWay(left_ms) => self.wait_for_another(left_ms, call.deadline).await?,
             }
         }
     }
@@ -121,12 +120,13 @@ impl Caller {
                 (Ruling::GoesOut { .. }, Some(expired)) => return Err(expired.clone()),
                 (Ruling::GoesOut { again }, None) => again,
             };
-            if !again {
-                call.part.check_turn()?;
-            }
-            let mut value = write.begin(kept.as_ref(), now);
+            let (id, mut value) = (write.id().to_string(), write.begin(kept.as_ref(), now));
+            let earlier = value.order.as_ref().map(|order| Earlier { attempt: &id, order });
             let mut change = Change::default();
-            value.order = self.begin_order(call, value.order.as_ref(), &mut change).await?;
+            let Begun::With(order) = self.begin_order(call, Some(&id), earlier, &mut change).await? else {
+                return Ok(Proposal::nothing(Begin::Overtaken));
+            };
+            value.order = order;
             let attempt = Versioned { revision, value };
             change.put(&attempt);
             Ok(Proposal::new(change, Begin::GoesOut { attempt, again }))
@@ -158,7 +158,8 @@ impl Caller {
             None => change.delete(&Versioned { revision, value: begun.value.clone() }),
         };
         // Where it cannot be kept, the write stands as under way, and is made again under its key when that time is over.
-        self.settle(call, order.as_ref(), outcome, end).await
+        let order = order.as_ref().map(|order| Settled { order, only_as_last: None });
+        self.settle(call, order, outcome, end).await
     }
 
     /// Tells of a write that was done: its current status where the partner can be asked, else what it answered then.
@@ -168,19 +169,16 @@ impl Caller {
         answer: &KeptAnswer,
         is_over: bool,
     ) -> Result<JudgedAnswer, CallError> {
-        let order = self.order(answer.order.as_ref()).await?;
-        let is_news =
-            order.as_ref().is_some_and(|order| order.was_last_called(call.request.tool, &call.context.request_id));
-        let standing = order.as_ref().map(OrderStanding::from);
+        let standing = self.order(answer.order.as_ref()).await?.as_ref().map(OrderStanding::from);
         let first = JudgedAnswer { order: standing.clone(), ..self.open_answer(answer)? };
         if is_over {
             return Ok(first);
         }
         match self.make(call, true).await {
-            Ok(now) if now.booking == first.booking && is_news => {
-                self.settle(call, answer.order.as_ref(), Ok(now), |_| ()).await
+            Ok(now) if now.booking == first.booking => {
+                let order = answer.order.as_ref().map(|order| Settled { order, only_as_last: Some(&answer.key) });
+                self.settle(call, order, Ok(now), |_| ()).await
             }
-            Ok(now) if now.booking == first.booking => Ok(JudgedAnswer { order: standing, ..now }),
             Ok(_) => {
                 let message = "asked again under a key, the partner named another booking".to_owned();
                 let violation = Violation { pointer: String::new(), code: ANOTHER_BOOKING.to_owned(), message };

@@ -71,7 +71,9 @@ impl Caller {
         let now = self.clock.now();
         let reference = reference.ok_or(CallError::InvalidReference)?;
         let tool = find_tool(contract.descriptor(), request.tool)?;
-        let part = self.part(&contract, &reference, &request, now).await?;
+        let within_ms = u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX);
+        let deadline = now.plus_ms(within_ms);
+        let part = self.part(&contract, &reference, &request, deadline).await?;
         // An order outlives the option that it was made from.
         let expired = expiry(&reference, contract.descriptor(), now).filter(|_| part.order().is_none());
         let searched_at = reference.searched_at();
@@ -102,8 +104,6 @@ impl Caller {
             context.request_id = request_id;
         }
         telemetry::stage(Stage::Check, contract.descriptor(), start.elapsed());
-        let within_ms = u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX);
-        let deadline = now.plus_ms(within_ms);
         Ok(PreparedCall {
             contract,
             context,

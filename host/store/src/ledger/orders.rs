@@ -39,8 +39,8 @@ const OPEN_OF_MANY_NAMES: &str = "SELECT found.body, option.body, place FROM UNN
 const OF_MANY_KEYS: &str = "SELECT kept.key, revision, lookup, status, body FROM UNNEST($1) AS wanted (the_key) \
                             JOIN orders AS kept ON kept.key = the_key";
 /// The revision is read and written under the lock of all writers.
-const CLOSE: &str = "UPDATE orders SET revision = revision + 1, status = $1, body = $2 WHERE key = $3";
-const CLOSE_MANY: &str = "UPDATE orders SET revision = revision + 1, status = the_status, body = the_body \
+const CLOSE: &str = "UPDATE orders SET revision = revision + 1, lookup = NULL, status = $1, body = $2 WHERE key = $3";
+const CLOSE_MANY: &str = "UPDATE orders SET revision = revision + 1, lookup = NULL, status = the_status, body = the_body \
                           FROM UNNEST($1, $2, $3) AS closing (the_status, the_body, the_key) WHERE key = the_key";
 const ADD_NAMES: &str =
     "INSERT INTO record_names (kind, name, key) SELECT * FROM UNNEST($1, $2, $3) ON CONFLICT DO NOTHING";

@@ -8,7 +8,7 @@ use intent_gateway_testing::contract::{descriptor, platform, row};
 use intent_gateway_testing::users::{UNNAMED, asker};
 
 const START: Timestamp = Timestamp::from_ms(1_000_000_000);
-const CALL_MS: u64 = 30_000 + SETTLING_MS;
+const CALL_MS: u64 = CALL_SETTLED_MS;
 
 fn partner(name: &str) -> PartnerId {
     PartnerId::parse(name).expect("well formed")

@@ -4,6 +4,7 @@ mod once;
 mod orders;
 mod pinned;
 mod progress;
+mod racing;
 mod unrouted;
 
 use std::sync::Arc;

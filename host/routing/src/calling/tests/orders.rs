@@ -24,9 +24,12 @@ fn step(tool: &str, opening: Opening, states: &[&str], to: &str) -> OrderStep {
     }
 }
 
-/// [`KEYED`] books, [`BOOK`] checks what it goes on with later, [`CANCEL`] cancels before the start, [`RATE`] changes.
-fn with_orders() -> Descriptor {
+/// [`KEYED`] books, [`BOOK`] checks what it goes on with later, [`CANCEL`] cancels before the start, [`RATE`] changes under its
+/// `stars` as the key.
+pub(super) fn with_orders() -> Descriptor {
     let mut descriptor = with_booking_tools();
+    let rate = descriptor.tools.iter_mut().find(|tool| tool.name == RATE).expect("there");
+    rate.idempotency_key = Some("stars".to_owned());
     let mut book = step(KEYED, Opening::Always, &[], "booked");
     book.keeps = vec![
         kept("booking_id", OrderSource::Answer, "/booking_id", true),
@@ -61,12 +64,12 @@ fn with_orders() -> Descriptor {
     descriptor
 }
 
-fn world() -> World {
+pub(super) fn world() -> World {
     World::of(TestClock::jumping_at(NOW), with_orders())
 }
 
 /// Every order that is kept, the one opened first at the head.
-fn orders(world: &World) -> Vec<Order> {
+pub(super) fn orders(world: &World) -> Vec<Order> {
     let list = List { status: None, after: None, limit: 100 };
     let orders = block_on(page::<Order>(&*world.store, list)).expect("read");
     orders.into_iter().map(|order| order.value).collect()
@@ -77,7 +80,7 @@ fn book(world: &World, key: &str) -> Result<CallOutcome, CallError> {
 }
 
 /// The code of a refusal, and that of its first violation.
-fn refused(outcome: Result<CallOutcome, CallError>) -> (String, String) {
+pub(super) fn refused(outcome: Result<CallOutcome, CallError>) -> (String, String) {
     let Err(CallError::Refused(refusal)) = outcome else { panic!("{outcome:?}") };
     (refusal.code, refusal.violations[0].code.clone())
 }
