@@ -1,8 +1,10 @@
 //! The ledger: entries, statements, balances, and whether all is sound.
 
 use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::limits::DAY_MS;
 use intent_gateway_domain::money::{Paise, inr};
 use intent_gateway_ledger::bookkeeping::{Mark, Outline, Soundness, fault_code, fault_entry};
+use intent_gateway_ledger::completion::test_reports::{TEST_REPORT_KEPT_MS, TestReport};
 use intent_gateway_ledger::{Account, Balances, Entry, EntryKind, Fault, Judge, Leg, Line, Totals, TrialBalance};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -77,6 +79,71 @@ impl StatementBody {
             rule: RULE.to_owned(),
             totals: *totals,
             lines: Vec::new(),
+        }
+    }
+}
+
+/// The completion reports that were taken as tests, because their sender was never live. None of them is in the ledger.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct TestReportsBody {
+    /// The partner.
+    pub partner: String,
+    /// How long each is kept, days.
+    pub kept_days: u64,
+    /// Newest first, at most 200.
+    pub reports: Vec<TestReportBody>,
+}
+
+/// A completion report that was taken as a test.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct TestReportBody {
+    /// Its receipt.
+    #[schema(example = "test_0f1e2d3c4b5a69788796a5b4")]
+    pub receipt_id: String,
+    /// When it was taken.
+    pub taken_at: String,
+    /// When the order closed.
+    pub closed_at: String,
+    /// The intent of the order.
+    pub intent: String,
+    /// The partner's identifier of the order.
+    pub external_id: String,
+    /// The request that the order is said to come from.
+    pub request_id: String,
+    /// The reported status.
+    pub status: String,
+    /// The reported amount.
+    #[serde(with = "inr")]
+    #[schema(value_type = f64)]
+    pub amount_inr: Paise,
+    /// Whether commission would be due on it.
+    pub would_be_charged: bool,
+}
+
+impl TestReportsBody {
+    /// Of what is kept of a partner.
+    #[must_use]
+    pub fn of(partner: &PartnerId, reports: Vec<TestReport>) -> Self {
+        Self {
+            partner: partner.to_string(),
+            kept_days: TEST_REPORT_KEPT_MS / DAY_MS,
+            reports: reports.into_iter().map(TestReportBody::from).collect(),
+        }
+    }
+}
+
+impl From<TestReport> for TestReportBody {
+    fn from(report: TestReport) -> Self {
+        Self {
+            receipt_id: report.receipt_id(),
+            taken_at: time(report.at_ms),
+            closed_at: time(report.closed_at_ms),
+            intent: report.intent.to_string(),
+            external_id: report.external_id,
+            request_id: report.request_id,
+            status: report.status,
+            amount_inr: report.amount,
+            would_be_charged: report.would_be_charged,
         }
     }
 }

@@ -434,6 +434,12 @@ pub trait PartnerIndex: PartnerDirectory {
     fn replace(&self, live: Vec<Arc<Partner>>, known: Vec<Arc<Partner>>);
 }
 
+/// Who is, or was, a partner that users were routed to.
+pub trait Standings: Send + Sync {
+    /// Whether a partner was ever live: it is configured, or its connection was once switched on.
+    fn was_ever_live<'a>(&'a self, partner: &'a PartnerId) -> BoxFuture<'a, Result<bool, StoreError>>;
+}
+
 /// The names under which partners have signed up.
 pub trait BusinessNames: Send + Sync {
     /// The business name of a partner; none where it has no account.

@@ -48,11 +48,13 @@ pub enum Kind {
     Orders,
     /// The options that were ordered, as the searches returned them. Key: the order.
     OrderedOptions,
+    /// Completion reports of businesses that were never live. Key: digest of what the partner calls the order; names: the partner.
+    TestReports,
 }
 
 impl Kind {
     /// All of them, in the order of a backup.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Accounts,
         Self::EmailCodes,
         Self::Credentials,
@@ -68,6 +70,7 @@ impl Kind {
         Self::DocumentContents,
         Self::Orders,
         Self::OrderedOptions,
+        Self::TestReports,
     ];
 
     /// Name of the table, and of the kind in a backup.
@@ -89,13 +92,14 @@ impl Kind {
             Self::DocumentContents => "document_contents",
             Self::Orders => "orders",
             Self::OrderedOptions => "ordered_options",
+            Self::TestReports => "test_reports",
         }
     }
 
     /// Whether such records have names that they share.
     #[must_use]
     pub fn has_names(self) -> bool {
-        matches!(self, Self::Orders)
+        matches!(self, Self::Orders | Self::TestReports)
     }
 
     /// Whether a change of such a record concerns how requests are routed or reports are judged, so that every

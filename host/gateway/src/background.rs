@@ -14,6 +14,7 @@ use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_domain::store::Store as _;
 use intent_gateway_domain::supervise::restart_on_panic;
 use intent_gateway_ledger::completion::keyring::KeyRing;
+use intent_gateway_ledger::completion::test_reports::forget_test_reports;
 use intent_gateway_linking::Linking;
 use intent_gateway_onboarding::{
     Accounts, DeliveredResults, GoLiveTests, LivePartners, Postman, Probes, Services, StrikeDesk, StrikeWatch,
@@ -290,6 +291,9 @@ async fn sweep(sweeper: Sweeper) {
         }
         if let Err(error) = forget_attempts(&*store, clock.now()).await {
             tracing::error!(error = %chain(&error), "writes whose keys are free again could not be forgotten");
+        }
+        if let Err(error) = forget_test_reports(&*store, clock.now()).await {
+            tracing::error!(error = %chain(&error), "test reports whose time is over could not be forgotten");
         }
         if let Err(error) = linking.forget_pending().await {
             tracing::error!(error = %chain(&error), "links that nobody has ended could not be forgotten");

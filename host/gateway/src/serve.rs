@@ -15,9 +15,10 @@ use intent_gateway_http::{AppState, router};
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
+use intent_gateway_ledger::completion::test_reports::TestReports;
 use intent_gateway_linking::Linking;
 use intent_gateway_mail::mailer;
-use intent_gateway_onboarding::{AccountNames, LivePartners, Ports, Services, StrikeWatch};
+use intent_gateway_onboarding::{AccountNames, ConnectionStandings, LivePartners, Ports, Services, StrikeWatch};
 use intent_gateway_outbound::health::Health;
 use intent_gateway_outbound::policy::cache::AnswerCache;
 use intent_gateway_outbound::policy::pace::Pace;
@@ -182,7 +183,7 @@ async fn parts(
         golive: Arc::new(GoLiveRunner { calls: partners.clone(), clock: clock.clone(), timeout: SAMPLE_TIMEOUT }),
         pages: partners.clone(),
         mailer: mailer(&config.mail, &config.state_dir, clock.clone()).context("mail could not be set up")?,
-        live: Arc::new(LivePartners::new(store.clone(), configured, directory.clone(), clock.clone())),
+        live: Arc::new(LivePartners::new(store.clone(), configured.clone(), directory.clone(), clock.clone())),
         keys: ring.clone(),
         books: store.clone(),
         settings: config.platform.settings(),
@@ -218,6 +219,7 @@ async fn parts(
             keys: ring.clone(),
             contracts: sandbox.clone(),
             desk: desk.clone(),
+            tests: test_reports(&configured, &store),
             journal: journal.clone(),
             clock: clock.clone(),
             rate: config.platform.rate(),
@@ -270,6 +272,13 @@ fn policies(config: &Config, health: &HealthParts, linking: &Linking, clock: &Ar
         pace: config.outbound.rate_limits.then(Pace::default),
         cache: config.outbound.search_cache.then(|| AnswerCache::new(clock.clone())),
     }
+}
+
+/// The reports of businesses that were never live.
+fn test_reports(configured: &[Arc<Partner>], store: &Arc<SqlStore>) -> TestReports {
+    let configured = configured.iter().map(|partner| partner.id.clone()).collect();
+    let standings = ConnectionStandings { store: store.clone(), configured };
+    TestReports { store: store.clone(), standings: Arc::new(standings) }
 }
 
 /// Statements, corrections and the check of the ledger.

@@ -17,6 +17,7 @@ use intent_gateway_ledger::DeskError;
 use intent_gateway_ledger::completion::REPORT_MAX_BYTES;
 use intent_gateway_ledger::completion::intake::{Acknowledgement, Delivery, IntakeError};
 use intent_gateway_ledger::completion::signature::{Presented, SIGNATURE_HEADER, TIMESTAMP_HEADER};
+use intent_gateway_ledger::completion::test_reports::TestReportError;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -37,7 +38,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
 /// Takes a completion report.
 ///
 /// Signed with HMAC-SHA256 over `<timestamp>.<raw body>` under the partner's `webhook_signing_key`. The same report may be
-/// sent again: it is booked once, and answered alike. An answer with status 200 means that it is in the ledger.
+/// sent again: it is booked once, and answered alike. An answer with status 200 means that it is in the ledger; or, where
+/// `test` is true, that the sender was never live: the report is kept as a test, and costs nothing.
 #[utoipa::path(
     post, path = "/api/v1/cpc/mcp_provider/{partner_id}", tag = "reports",
     params(
@@ -96,6 +98,16 @@ fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a [u8]> {
     Some(if values.next().is_some() { AMBIGUOUS } else { first.as_bytes() })
 }
 
+impl From<TestReportError> for Refusal {
+    fn from(error: TestReportError) -> Self {
+        let code = match &error {
+            TestReportError::Store(StoreError::Busy) | TestReportError::Contended(_) => Code::Overloaded,
+            TestReportError::Store(_) => Code::InternalError,
+        };
+        Self::new(code).internal(chain(&error))
+    }
+}
+
 impl From<IntakeError> for Refusal {
     fn from(error: IntakeError) -> Self {
         let detail = chain(&error);
@@ -118,6 +130,7 @@ impl From<IntakeError> for Refusal {
             IntakeError::Desk(DeskError::Store(error)) if !matches!(*error, StoreError::Busy) => {
                 Self::new(Code::InternalError).internal(detail)
             }
+            IntakeError::Test(error) => error.into(),
             IntakeError::Stale(_) | IntakeError::Desk(_) => Self::new(Code::Overloaded).internal(detail),
             IntakeError::Unbookable(_) | IntakeError::Unsound(_) => Self::new(Code::InternalError).internal(detail),
         }

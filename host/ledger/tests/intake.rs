@@ -22,6 +22,8 @@ use intent_gateway_ledger::completion::intake::{
 };
 use intent_gateway_ledger::completion::keyring::{KeyRing, STALE_AFTER_MS};
 use intent_gateway_ledger::completion::signature::{Presented, Signer, WINDOW_MS};
+use intent_gateway_ledger::completion::test_reports::TestReports;
+use intent_gateway_ledger::completion::test_reports::{TEST_REPORT_KEPT_MS, TEST_REPORTS_MAX, forget_test_reports};
 use intent_gateway_ledger::{DeskError, Entry, EntryKind, Judge};
 use intent_gateway_testing::catalogue::Catalogue;
 use intent_gateway_testing::clock::TestClock;
@@ -30,6 +32,7 @@ use intent_gateway_testing::desk::MemoryDesk;
 use intent_gateway_testing::entropy::vault;
 use intent_gateway_testing::journal::MemoryJournal;
 use intent_gateway_testing::orders::booked;
+use intent_gateway_testing::standings::GivenStandings;
 use intent_gateway_testing::store::MemoryStore;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -81,13 +84,14 @@ struct World {
     /// Every version that was ever loaded, in the order of the test.
     versions: Vec<Arc<ScriptedContract>>,
     watch: Arc<TestClock>,
+    standings: Arc<GivenStandings>,
 }
 
 impl World {
     fn new(versions: &[&str]) -> Self {
         let partner = PartnerId::parse("coolcar").expect("sound");
         let keys = Arc::new(KeyRing::new(Arc::new(MemoryStore::default()), vault(), [(partner, Secret::new(KEY))]));
-        let journal = Arc::new(MemoryJournal::default());
+        let (journal, standings) = (Arc::new(MemoryJournal::default()), Arc::new(GivenStandings::default()));
         let (desk, watch) = (Arc::new(MemoryDesk::default()), TestClock::at(NOW.as_ms()));
         // Of one intent, so that the last is live.
         let versions: Vec<_> = versions.iter().map(|version| played(version)).collect();
@@ -96,11 +100,12 @@ impl World {
             keys,
             contracts: contracts.clone(),
             desk: desk.clone(),
+            tests: TestReports { store: Arc::new(MemoryStore::default()), standings: standings.clone() },
             journal: journal.clone(),
             clock: watch.clone(),
             rate: Rate::DEFAULT,
         };
-        let world = Self { intake, desk, journal, contracts, versions, watch };
+        let world = Self { intake, desk, journal, contracts, versions, watch, standings };
         world.compare();
         world
     }
@@ -185,7 +190,7 @@ fn code(outcome: Result<Acknowledgement, IntakeError>) -> &'static str {
         IntakeError::Conflict(_) => "IDEMPOTENCY_CONFLICT",
         IntakeError::Contract(fault) => fault.code(),
         IntakeError::Desk(DeskError::Full) => "FULL",
-        IntakeError::Desk(_) | IntakeError::Unbookable(_) | IntakeError::Unsound(_) => "FAILED",
+        IntakeError::Desk(_) | IntakeError::Test(_) | IntakeError::Unbookable(_) | IntakeError::Unsound(_) => "FAILED",
     }
 }
 
@@ -550,4 +555,71 @@ fn an_order_that_was_over_and_one_that_was_never_seen_are_found_out() {
     let world = world_of_orders();
     world.send(&report().to_string()).expect("taken");
     assert_eq!(world.found(), [ORDER_NOT_SEEN, REQUEST_NOT_ROUTED]);
+}
+
+#[test]
+fn a_report_of_a_business_that_was_never_live_is_a_test_and_costs_nothing() {
+    let world = World::new(&["1.0.0"]);
+    world.standings.set(false);
+    world.quote("1.0.0", &[json!({"done": "paint", "where": "here"})]);
+    let first = world.send(&report().to_string()).expect("taken");
+    assert!(first.test && first.receipt_id.starts_with("test_"), "{first:?}");
+    assert_eq!((first.commission_inr, first.status.as_str()), (Paise::ZERO, "completed"));
+    let told = serde_json::to_value(&first).expect("serialises");
+    assert_eq!((&told["test"], &told["commission_inr"]), (&json!(true), &json!(0.0)));
+    // It was judged, its sender is told, and nothing is in the ledger.
+    assert_eq!(world.judged(), 1);
+    let found = world.journal.found();
+    assert_eq!(found, [(Severity::Note, "MISMATCH".to_owned())]);
+    assert_eq!((world.entries().len(), world.found().len()), (0, 0));
+    // The same again is answered alike, without judging it anew; another is a conflict.
+    assert_eq!(world.send(&report().to_string()).expect("taken"), first);
+    assert_eq!(code(world.send(&with("gst_inr", json!(1)))), "IDEMPOTENCY_CONFLICT");
+    assert_eq!(world.judged(), 1);
+    let partner = PartnerId::parse("coolcar").expect("sound");
+    let listed = world.intake.tests.list(&partner).now_or_never().expect("ready").expect("read");
+    let [kept] = &listed[..] else { panic!("one") };
+    assert_eq!((kept.receipt_id(), kept.would_be_charged), (first.receipt_id, true));
+    // Once live, the same order is real, and charged.
+    world.standings.set(true);
+    let real = world.send(&report().to_string()).expect("taken");
+    assert!(!real.test && real.receipt_id.starts_with("rcpt_"), "{real:?}");
+    assert!(serde_json::to_value(&real).expect("serialises").get("test").is_none(), "as the spec has it");
+    assert_eq!(world.entries().len(), 1);
+}
+
+#[test]
+fn a_report_of_an_order_is_real_whoever_reports_it() {
+    let world = World::new(&["1.0.0"]);
+    world.standings.set(false);
+    world.desk.books.keep_order(booked("coolcar", "test.find_things", "req-0", "req-1", &["BK-1"], NOW), None);
+    let taken = world.send(&report().to_string()).expect("taken");
+    assert!(!taken.test);
+    assert_eq!(world.entries().len(), 1);
+}
+
+#[test]
+fn tests_are_forgotten_in_time_and_the_oldest_makes_room() {
+    let world = World::new(&["1.0.0"]);
+    world.standings.set(false);
+    let ids = |world: &World| {
+        let partner = PartnerId::parse("coolcar").expect("sound");
+        let listed = world.intake.tests.list(&partner).now_or_never().expect("ready").expect("read");
+        listed.into_iter().map(|report| report.external_id).collect::<Vec<_>>()
+    };
+    for number in 0..=TEST_REPORTS_MAX {
+        world.watch.advance(1);
+        world.send(&with("external_id", json!(format!("BK-{number}")))).expect("taken");
+    }
+    let kept = ids(&world);
+    assert_eq!((kept.len(), kept[0].as_str()), (TEST_REPORTS_MAX as usize, "BK-200"));
+    assert_eq!(kept.last().map(String::as_str), Some("BK-1"), "the oldest has made room");
+    let forget = |at: Timestamp| {
+        let forgotten = forget_test_reports(&*world.intake.tests.store, at).now_or_never().expect("ready");
+        forgotten.expect("forgotten")
+    };
+    // BK-1 came two milliseconds after the beginning.
+    assert_eq!(forget(NOW.plus_ms(TEST_REPORT_KEPT_MS + 1)), 0);
+    assert_eq!(forget(NOW.plus_ms(TEST_REPORT_KEPT_MS + 2)), 1);
+    assert_eq!(ids(&world).len(), TEST_REPORTS_MAX as usize - 1);
 }

@@ -39,6 +39,9 @@ impl Connection {
             self.state = next;
             self.since_ms = now;
         }
+        if next == ConnectionState::Live {
+            self.first_live_at_ms.get_or_insert(now);
+        }
         Ok(())
     }
 
@@ -136,6 +139,7 @@ impl Connections {
                         endpoint: endpoint.clone(),
                         state: ConnectionState::Sandbox,
                         since_ms: self.keeper.now(),
+                        first_live_at_ms: None,
                         probe: None,
                         pinned: None,
                         quarantine: BTreeMap::new(),

@@ -50,7 +50,7 @@ pub use error::OnboardingError;
 pub use golive_tests::GoLiveTests;
 pub use golive_tests::TestOrder;
 pub use live::LivePartners;
-pub use names::AccountNames;
+pub use names::{AccountNames, ConnectionStandings};
 pub use next::{NextStep, STEP_CODES};
 pub use overview::Overview;
 pub use postman::Postman;

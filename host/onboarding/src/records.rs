@@ -347,6 +347,9 @@ pub struct Connection {
     pub state: ConnectionState,
     /// Since when, milliseconds since the epoch.
     pub since_ms: Timestamp,
+    /// When it first went live, milliseconds since the epoch; absent where it never did.
+    #[serde(default)]
+    pub first_live_at_ms: Option<Timestamp>,
     /// The last probe.
     pub probe: Option<Probed>,
     /// The tools as they were when they were last accepted.

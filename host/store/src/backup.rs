@@ -149,7 +149,7 @@ macro_rules! records {
 }
 
 /// All tables, in the order of the file.
-pub(crate) const TABLES: [Table; 24] = [
+pub(crate) const TABLES: [Table; 25] = [
     records!("accounts"),
     records!("email_codes"),
     records!("credentials"),
@@ -165,6 +165,7 @@ pub(crate) const TABLES: [Table; 24] = [
     Table { rows_at_once: FILES_PAGE, ..records!("document_contents") },
     records!("orders"),
     records!("ordered_options"),
+    records!("test_reports"),
     table!(
         "record_names",
         key ["kind", "name", "key"] page "$1, $2, $3", "$4",

@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -79,6 +79,12 @@ const STEPS: [Step; 10] = [
         both: include_str!("../migrations/V10__orders.sql"),
         sqlite: include_str!("../migrations/V10__orders.sqlite.sql"),
         postgres: include_str!("../migrations/V10__orders.postgres.sql"),
+    },
+    Step {
+        name: "V11__test_reports",
+        both: include_str!("../migrations/V11__test_reports.sql"),
+        sqlite: include_str!("../migrations/V11__test_reports.sqlite.sql"),
+        postgres: include_str!("../migrations/V11__test_reports.postgres.sql"),
     },
 ];
 

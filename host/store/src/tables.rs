@@ -78,6 +78,7 @@ pub(crate) fn of(kind: Kind) -> &'static Statements {
         Kind::DocumentContents => statements!("document_contents"),
         Kind::Orders => statements!("orders"),
         Kind::OrderedOptions => statements!("ordered_options"),
+        Kind::TestReports => statements!("test_reports"),
     }
 }
 

@@ -74,7 +74,7 @@ pub(crate) async fn verifying() -> Result<(), Fault> {
                 Report::parse(&body).map_err(|refusal| refusal.code.clone())?;
             let commission_inr = Rate::DEFAULT.commission(amounts.amount);
             let acknowledgement =
-                Acknowledgement { receipt_id: "rcpt_1".to_owned(), external_id, commission_inr, status };
+                Acknowledgement { receipt_id: "rcpt_1".to_owned(), external_id, commission_inr, status, test: false };
             let mut response = Response::new(Full::from(serde_json::to_vec(&acknowledgement)?));
             response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
             Ok(response)

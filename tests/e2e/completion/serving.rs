@@ -25,6 +25,7 @@ use intent_gateway_http::{AppState, Limits, router};
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
+use intent_gateway_ledger::completion::test_reports::TestReports;
 use intent_gateway_ledger::{Booked, Booking, DeskError, KnownOrder, OrderQuery, ReportDesk, genesis, link};
 use intent_gateway_linking::{Linking, LinkingSetup};
 use intent_gateway_mail::{MailConfig, mailer};
@@ -44,6 +45,7 @@ use intent_gateway_store::{Desk, Journal, Location, SqlStore};
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::entropy::NoRandomness;
 use intent_gateway_testing::linking::NoBackground;
+use intent_gateway_testing::standings::GivenStandings;
 use intent_gateway_testing::telemetry::FixedMetrics;
 use tokio_util::sync::CancellationToken;
 
@@ -151,6 +153,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         keys: ring.clone(),
         contracts: sandbox.clone(),
         desk,
+        tests: TestReports { store: store.clone(), standings: Arc::new(GivenStandings::default()) },
         journal: searcher.journal.clone(),
         clock: clock.clone(),
         rate: Rate::default(),

@@ -62,6 +62,13 @@ pub(crate) enum PartnerCommand {
         Examples:\n  intent-gateway partner findings ptr_0123456789abcdef --severity strike\n  \
         intent-gateway partner findings --source report\n  intent-gateway partner findings --summary")]
     Findings(FindingsArgs),
+    /// List the completion reports that were taken as tests, because their sender was never live.
+    #[command(
+        after_help = "They are in no ledger and cost nothing. A partner may look at itself, as with `findings`.\n\n\
+        Examples:\n  intent-gateway partner test-reports ptr_0123456789abcdef\n  \
+        intent-gateway partner test-reports --json"
+    )]
+    TestReports(StatusArgs),
     /// Take down a strike that no answer and no report shows. Three of one code within 90 days suspend the partner.
     #[command(
         after_help = "Example:\n  intent-gateway partner strike ptr_0123456789abcdef --intent auto.book_ac_service \

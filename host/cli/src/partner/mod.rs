@@ -45,6 +45,7 @@ pub(crate) fn run(command: &PartnerCommand) -> ExitCode {
         PartnerCommand::SwitchOn(arguments) => switch_on(arguments),
         PartnerCommand::Health(arguments) => health(arguments),
         PartnerCommand::Findings(arguments) => findings(arguments),
+        PartnerCommand::TestReports(arguments) => test_reports(arguments),
         PartnerCommand::Strike(arguments) => strike(arguments),
         PartnerCommand::Suspend(arguments) => change_state(arguments, "suspend"),
         PartnerCommand::Lift(arguments) => change_state(arguments, "lift"),
@@ -202,6 +203,14 @@ fn findings(arguments: &FindingsArgs) -> Result<Verdict, CommandError> {
     ];
     let chosen: String = chosen.into_iter().flatten().collect();
     tell(gateway.get(&format!("{path}?limit={limit}{chosen}")), common.json, findings::page)?;
+    Ok(Verdict::Clean)
+}
+
+fn test_reports(arguments: &StatusArgs) -> Result<Verdict, CommandError> {
+    let StatusArgs { id, common } = arguments;
+    let (gateway, id) = open_for(common, id.as_ref())?;
+    let answer = gateway.get(&format!("/api/v1/business/tier1/accounts/{id}/test-reports"));
+    tell(answer, common.json, show::test_reports)?;
     Ok(Verdict::Clean)
 }
 

@@ -41,6 +41,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(findings::summarize_own_findings))
         .routes(routes!(statements::months))
         .routes(routes!(statements::statement))
+        .routes(routes!(statements::test_reports))
         .routes(routes!(account::show_manifest, account::submit_manifest))
         .routes(routes!(account::write_phone_manifest))
         .routes(routes!(trial::try_mapping))

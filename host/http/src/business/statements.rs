@@ -1,4 +1,4 @@
-//! A partner's statements of commission: what it owes, month by month.
+//! A partner's statements of commission: what it owes, month by month; and apart from them, the reports that were tests.
 
 use std::sync::Arc;
 
@@ -6,13 +6,17 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
-use intent_gateway_api::ledger::{MonthsBody, StatementBody};
+use intent_gateway_api::ledger::{MonthsBody, StatementBody, TestReportsBody};
 
 use crate::App;
 use crate::acting::{Acting, no_account};
+use crate::admin::is_known;
 use crate::error::{ErrorBody, Refusal};
 use crate::statements::answer::{self, FormatQuery, StatementQuery};
 use crate::wire;
+
+/// About what a test report takes, bytes.
+const TEST_REPORT_BYTES: usize = 512;
 
 /// Lists the months of which there are statements with lines.
 #[utoipa::path(
@@ -59,4 +63,24 @@ pub(super) async fn statement(
     let Path((_, month)) = path.map_err(|_| no_account())?;
     let wanted = StatementQuery { partner: &acting.account, month: &month, query, headers: &headers };
     answer::statement(&app.bookkeeping, wanted).await
+}
+
+/// Lists the completion reports that were taken as tests, because the account was never live. They cost nothing, and are
+/// forgotten after 30 days.
+#[utoipa::path(
+    get, path = "/api/v1/business/tier1/accounts/{account_id}/test-reports", tag = "business",
+    params(("account_id" = String, Path, description = "The account")),
+    security(("bearer" = ["partner"]), ("bearer" = ["admin"])),
+    responses(
+        (status = 200, description = "The reports, newest first, at most 200", body = TestReportsBody),
+        (status = 404, description = "`NOT_FOUND`: no such account", body = ErrorBody),
+    )
+)]
+pub(super) async fn test_reports(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
+    if !is_known(&app, acting.account.as_str()).await? {
+        return Err(no_account());
+    }
+    let reports = app.intake.tests.list(&acting.account).await?;
+    let bytes = reports.len() * TEST_REPORT_BYTES;
+    wire::json(StatusCode::OK, &TestReportsBody::of(&acting.account, reports), bytes)
 }

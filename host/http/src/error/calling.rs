@@ -60,8 +60,10 @@ impl From<PinnedFailure<CallError>> for Refusal {
                 Self::conflict(code, "The key was used before with other arguments.")
                     .with_listed_code(descriptor, code.to_owned())
             }
-            CallError::UnderWay { wait_ms } => Self::conflict(CALL_UNDER_WAY, "The same call, or another one of its order, is under way.")
-                .retry_after(Duration::from_millis(wait_ms)),
+            CallError::UnderWay { wait_ms } => {
+                Self::conflict(CALL_UNDER_WAY, "The same call, or another one of its order, is under way.")
+                    .retry_after(Duration::from_millis(wait_ms))
+            }
             CallError::Store(_) => Self { status: StatusCode::SERVICE_UNAVAILABLE, ..Self::new(Code::InternalError) }
                 .message("What was done under the key cannot be looked up; nobody was called.")
                 .internal(detail),

@@ -1,5 +1,6 @@
 //! The surface over fakes of the domain's ports, and a client that holds every answer against the OpenAPI document.
 
+use std::collections::HashSet;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,8 +19,9 @@ use intent_gateway_http::{AppState, Limits, router};
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
+use intent_gateway_ledger::completion::test_reports::TestReports;
 use intent_gateway_linking::LinkingSetup;
-use intent_gateway_onboarding::{AccountNames, LivePartners, Ports, Services, Settings};
+use intent_gateway_onboarding::{AccountNames, ConnectionStandings, LivePartners, Ports, Services, Settings};
 use intent_gateway_outbound::Outbound;
 use intent_gateway_outbound::health::Health;
 use intent_gateway_routing::calling::{Caller, KeyedWrites};
@@ -190,6 +192,10 @@ impl Gateway {
             keys: ring.clone(),
             contracts: contracts.clone(),
             desk: MemoryDesk::closed(),
+            tests: TestReports {
+                store: kept.store.clone(),
+                standings: Arc::new(ConnectionStandings { store: kept.store.clone(), configured: HashSet::new() }),
+            },
             journal: evidence.clone(),
             clock: clock.clone(),
             rate: Rate::default(),

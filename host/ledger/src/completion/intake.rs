@@ -8,6 +8,9 @@
 //! acknowledged is in the ledger. A report whose common members are wrong is shown to its contract too, so that its sender
 //! is told everything at once; whatever the contract says, it is refused.
 //!
+//! A report about no order of the gateway's, by a partner that was never live, is a test: judged and answered like any other,
+//! and not booked ([`test_reports`](super::test_reports)).
+//!
 //! A report that its partner's key has signed and that is refused all the same is a finding of the partner's, for each
 //! thing that is wrong with it: whoever wrote the report need not be the one who reads the answer to it.
 
@@ -17,10 +20,11 @@ use serde::Serialize;
 
 use super::keyring::{KeyRing, Stale};
 use super::signature::{Presented, SignatureError, VerifiedSignature};
+use super::test_reports::{TakenTest, TestReport, TestReportError, TestReports};
 use super::{Arrival, Malformed, Report, ReportKey, refusal};
 use crate::{
-    Booked, Booking, DeskError, Entry, FoundBy, Judge, JudgedReport, KnownOrder, OrderQuery, ReportDesk, ReportedOrder,
-    Unbookable, post,
+    Booked, Booking, DeskError, Entry, FoundBy, Judge, JudgedReport, KnownOrder, OrderQuery, Posting, ReportDesk,
+    ReportedOrder, Unbookable, post,
 };
 use intent_gateway_domain::alias;
 use intent_gateway_domain::clock::{Clock, Timestamp};
@@ -52,7 +56,10 @@ pub struct Intake {
     pub contracts: Arc<dyn Contracts>,
     /// Where reports are looked up and booked.
     pub desk: Arc<dyn ReportDesk>,
-    /// Where what is wrong with refused reports goes; what was found in booked ones is kept with their entry.
+    /// Where those go that are tests.
+    pub tests: TestReports,
+    /// Where what is wrong with refused reports goes, and what was found in tests; what was found in booked ones is kept with
+    /// their entry.
     pub journal: Arc<dyn Journal>,
     /// The time.
     pub clock: Arc<dyn Clock>,
@@ -60,7 +67,7 @@ pub struct Intake {
     pub rate: Rate,
 }
 
-/// The answer to a completion report that is in the ledger.
+/// The answer to a completion report that is in the ledger, or kept as a test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ReportAcknowledgement))]
 pub struct Acknowledgement {
@@ -75,6 +82,10 @@ pub struct Acknowledgement {
     pub commission_inr: Paise,
     /// The reported status.
     pub status: String,
+    /// The report is a test, because its sender was never live: it is not in the ledger, and costs nothing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "schema", schema(required = false))]
+    pub test: bool,
 }
 
 /// Why a report was not taken. Nothing was booked.
@@ -101,6 +112,9 @@ pub enum IntakeError {
     /// The report could not be looked up or booked.
     #[error("the report could not be booked")]
     Desk(#[from] DeskError),
+    /// A test could not be looked up or kept.
+    #[error("the test report could not be kept")]
+    Test(#[from] TestReportError),
     /// The ledger cannot keep what the report says.
     #[error("the report makes no booking")]
     Unbookable(#[from] Unbookable),
@@ -117,7 +131,12 @@ impl IntakeError {
             Self::Refused(_) => "refused",
             Self::UnknownIntent(_) => "unknown_intent",
             Self::Conflict(_) => "conflict",
-            Self::Stale(_) | Self::Contract(_) | Self::Desk(_) | Self::Unbookable(_) | Self::Unsound(_) => "failed",
+            Self::Stale(_)
+            | Self::Contract(_)
+            | Self::Desk(_)
+            | Self::Test(_)
+            | Self::Unbookable(_)
+            | Self::Unsound(_) => "failed",
         }
     }
 }
@@ -187,6 +206,13 @@ impl Intake {
                 Arrival::Conflict => Err(IntakeError::Conflict(entry.receipt_id())),
             };
         }
+        let is_test = ordered.is_none() && self.tests.is_test(partner).await?;
+        if is_test && let Some(kept) = self.tests.find(&report.key(partner)).await? {
+            return match kept.report == report.content {
+                true => Ok(acknowledge_test(kept, "test_repeat")),
+                false => Err(IntakeError::Conflict(kept.receipt_id())),
+            };
+        }
         // Report::parse has read it as UTF-8 before.
         let text = std::str::from_utf8(body).unwrap_or_default();
         let Judgement { verdict, findings } = match &ordered {
@@ -194,7 +220,11 @@ impl Intake {
             None => self.judge(&report, text, &quoted, now).await?,
         };
         let posting = post(&report, partner, verdict, now);
-        let findings = findings.into_iter().map(|found| finding(&report, partner, found, text, now)).collect();
+        let findings: Vec<Finding> =
+            findings.into_iter().map(|found| finding(&report, partner, found, text, now)).collect();
+        if is_test {
+            return self.take_test(&posting, findings).await;
+        }
         let mut booking = Booking::new(posting, findings)?;
         if let Some(ordered) = ordered {
             booking = booking.closing(ordered.order.id);
@@ -210,6 +240,20 @@ impl Intake {
                 acknowledge(&entry)
             }
             Booked::Conflict(receipt) => Err(IntakeError::Conflict(receipt)),
+        }
+    }
+
+    /// Keeps a report as a test. What was found is told to its sender, and held against nobody.
+    async fn take_test(&self, posting: &Posting, findings: Vec<Finding>) -> Result<Acknowledgement, IntakeError> {
+        match self.tests.take(posting).await? {
+            TakenTest::First(report) => {
+                for found in findings {
+                    self.journal.record(Finding { severity: Severity::Note, ..found });
+                }
+                Ok(acknowledge_test(report, "test"))
+            }
+            TakenTest::Repeat(report) => Ok(acknowledge_test(report, "test_repeat")),
+            TakenTest::Conflict(receipt) => Err(IntakeError::Conflict(receipt)),
         }
     }
 
@@ -422,5 +466,18 @@ fn acknowledge(entry: &Entry) -> Result<Acknowledgement, IntakeError> {
         external_id: posting.external_id.clone(),
         commission_inr: posting.commission().ok_or(IntakeError::Unsound(entry.number))?,
         status: posting.status.clone(),
+        test: false,
     })
+}
+
+/// The answer to a test; `outcome` is as the metric says it.
+fn acknowledge_test(report: TestReport, outcome: &'static str) -> Acknowledgement {
+    telemetry::completion(report.intent.as_str(), outcome);
+    Acknowledgement {
+        receipt_id: report.receipt_id(),
+        external_id: report.external_id,
+        commission_inr: Paise::ZERO,
+        status: report.status,
+        test: true,
+    }
 }

@@ -10,6 +10,7 @@ pub mod intake;
 pub mod keyring;
 mod refusal;
 pub mod signature;
+pub mod test_reports;
 #[cfg(test)]
 mod tests;
 

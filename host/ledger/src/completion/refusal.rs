@@ -89,6 +89,7 @@ fn violations(error: &IntakeError) -> Vec<Violation> {
         | IntakeError::Stale(_)
         | IntakeError::Contract(_)
         | IntakeError::Desk(_)
+        | IntakeError::Test(_)
         | IntakeError::Unbookable(_)
         | IntakeError::Unsound(_) => Vec::new(),
     }

@@ -7,9 +7,10 @@ use super::world::{INTENT, START, World, actor, endpoint, failed_probe, manifest
 use crate::connection::{ConnectionState, NotAllowed};
 use crate::manifest::Status;
 use crate::records::{Connection, ReviewStatus, ReviewSubject};
-use crate::{DecisionOrder, OnboardingError, ReviewVerdict, TestOrder};
+use crate::{ConnectionStandings, DecisionOrder, OnboardingError, ReviewVerdict, TestOrder};
 use intent_gateway_domain::golive::Confirmation;
 use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::ports::Standings as _;
 use intent_gateway_domain::store::List;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
@@ -92,6 +93,29 @@ fn the_whole_way() {
     for action in ["connection.tested", "connection.switched_on", "connection.suspended"] {
         assert!(world.actions().iter().any(|done| done == action), "{action}");
     }
+}
+
+#[test]
+fn who_was_once_live_stays_known_as_that() {
+    let world = World::new();
+    let account = world.ready();
+    let standings = |configured: &[&PartnerId]| ConnectionStandings {
+        store: world.store.clone(),
+        configured: configured.iter().copied().cloned().collect(),
+    };
+    let was_live =
+        |configured: &[&PartnerId]| block_on(standings(configured).was_ever_live(&account)).expect("readable");
+    assert!(!was_live(&[]), "tested and approved, and never switched on");
+    assert!(was_live(&[&account]), "configured partners always are");
+    let since = world.now();
+    world.switch_on(&account).expect("switched on");
+    assert!(was_live(&[]));
+    let suspended = world.suspend(&account).expect("suspended");
+    assert_eq!(suspended.first_live_at_ms, Some(since));
+    assert!(was_live(&[]), "also while it is suspended");
+    world.lift(&account).expect("lifted");
+    world.register(&account, "b");
+    assert!(was_live(&[]), "and once it has moved");
 }
 
 #[test]

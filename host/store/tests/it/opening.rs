@@ -2,7 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use intent_gateway_domain::store::{Kind, Store as _};
+use intent_gateway_domain::audit::{Actor, AuditDraft};
+use intent_gateway_domain::clock::Timestamp;
+use intent_gateway_domain::store::{Change, Document, Kind, Store as _};
 use intent_gateway_ledger::Books as _;
 use intent_gateway_store::{Location, OpenError, SqlStore};
 
@@ -15,6 +17,7 @@ on_both_engines!(
     a_database_of_a_newer_gateway_is_refused,
     a_step_that_was_edited_is_refused,
     a_database_of_an_older_gateway_is_brought_up_to_date,
+    connections_learn_when_they_first_went_live,
     a_database_from_before_there_were_orders_keeps_what_it_has,
 );
 
@@ -92,7 +95,7 @@ async fn a_database_of_an_older_gateway_is_brought_up_to_date(database: Database
     // As the first release left it.
     let functions = if database.file().is_none() { "DROP FUNCTION ledger_refuse, ledger_follow;" } else { "" };
     let older = format!(
-        "DROP TABLE record_names; DROP TABLE ordered_options; DROP TABLE orders; \
+        "DROP TABLE test_reports; DROP TABLE record_names; DROP TABLE ordered_options; DROP TABLE orders; \
          DROP TABLE contract_faults; DROP TABLE document_contents; DROP TABLE documents; DROP TABLE attempts; DROP TABLE link_clients; DROP TABLE pending_links; DROP TABLE links; \
          DROP TABLE receipt_parts; DROP TABLE receipts; DROP TABLE findings; DROP TABLE ledger; {functions} \
          DELETE FROM counters WHERE name IN ('findings', 'receipts', 'contract_faults'); \
@@ -114,7 +117,7 @@ async fn a_database_from_before_there_were_orders_keeps_what_it_has(database: Da
     store.book(vec![charge("BK-1", 100), charge("BK-2", 200)]).await.unwrap();
     let entries = sound(&store).await;
     store.close().await;
-    let older = "DROP TABLE record_names; DROP TABLE ordered_options; DROP TABLE orders; \
+    let older = "DROP TABLE test_reports; DROP TABLE record_names; DROP TABLE ordered_options; DROP TABLE orders; \
                  DELETE FROM refinery_schema_history WHERE version > 9";
     database.run(older).await.unwrap();
     let store = database.open().await;
@@ -127,6 +130,34 @@ async fn a_database_from_before_there_were_orders_keeps_what_it_has(database: Da
     assert_eq!(known[0].booked.as_ref(), Some(&entries[0]));
     assert!(known[0].ordered.is_none());
     store.commit(put(Kind::Orders, record("ord_1"))).await.unwrap();
+}
+
+async fn connections_learn_when_they_first_went_live(database: Database) {
+    let store = database.open().await;
+    for partner in ["ptr_live", "ptr_never"] {
+        let document = Document { body: r#"{"account":"x"}"#.to_owned(), ..record(partner) };
+        store.commit(put(Kind::Connections, document)).await.unwrap();
+    }
+    let switched_on = |subject: &str, action: &str, at_ms| AuditDraft {
+        at_ms: Timestamp::from_ms(at_ms),
+        actor: Actor { role: "admin".to_owned(), subject: "ann".to_owned() },
+        action: action.to_owned(),
+        subject: subject.to_owned(),
+        detail: serde_json::json!({}),
+    };
+    let audit = vec![
+        switched_on("ptr_live", "connection.switched_on", 7),
+        switched_on("ptr_live", "connection.switched_on", 9),
+        switched_on("ptr_never", "connection.probed", 8),
+    ];
+    store.commit(Change { audit, ..Change::default() }).await.unwrap();
+    store.close().await;
+    let older = "DROP TABLE test_reports; DELETE FROM refinery_schema_history WHERE version > 10";
+    database.run(older).await.unwrap();
+    let store = database.open().await;
+    let body = async |key: &str| store.get(Kind::Connections, key).await.unwrap().expect("kept").body;
+    assert_eq!(body("ptr_live").await, r#"{"first_live_at_ms":7,"account":"x"}"#);
+    assert_eq!(body("ptr_never").await, r#"{"account":"x"}"#);
 }
 
 async fn a_step_that_was_edited_is_refused(database: Database) {
