@@ -5,7 +5,9 @@ use intent_gateway_domain::limits::DAY_MS;
 use intent_gateway_domain::money::{Paise, inr};
 use intent_gateway_ledger::bookkeeping::{Mark, Outline, Soundness, fault_code, fault_entry};
 use intent_gateway_ledger::completion::test_reports::{TEST_REPORT_KEPT_MS, TestReport};
-use intent_gateway_ledger::{Account, Balances, Entry, EntryKind, Fault, Judge, Leg, Line, Totals, TrialBalance};
+use intent_gateway_ledger::{
+    Account, Balances, Entry, EntryKind, Fault, Judge, Leg, Line, Totals, TrialBalance, UnreportedLine,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -63,6 +65,9 @@ pub struct StatementBody {
     pub rule: String,
     /// Totals of the lines.
     pub totals: Totals,
+    /// Orders whose reports were due in the month and have not come; they are in no total.
+    #[serde(default)]
+    pub unreported: Vec<UnreportedBody>,
     /// One line for each entry, in the order of the ledger.
     pub lines: Vec<LineBody>,
 }
@@ -71,14 +76,46 @@ impl StatementBody {
     /// A statement without its lines.
     #[must_use]
     pub fn head(outline: &Outline) -> Self {
-        let Outline { partner, business_name, month, totals, .. } = outline;
+        let Outline { partner, business_name, month, totals, unreported, .. } = outline;
         Self {
             partner: partner.to_string(),
             business_name: business_name.clone(),
             month: month.to_string(),
             rule: RULE.to_owned(),
             totals: *totals,
+            unreported: unreported.iter().map(UnreportedBody::from).collect(),
             lines: Vec::new(),
+        }
+    }
+}
+
+/// An order whose report has not come.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct UnreportedBody {
+    /// The gateway's identifier of the order.
+    #[schema(example = "ord_019ab4c8f2000f1e2d3c4b5a6978")]
+    pub order: String,
+    /// The partner's; null where its answers gave none.
+    #[schema(required)]
+    pub external_id: Option<String>,
+    /// The intent of the order.
+    pub intent: String,
+    /// When the report was due.
+    pub due_at: String,
+    /// The commission on what the user pays, at most what is due; null where that is not known.
+    #[serde(with = "inr::option")]
+    #[schema(required, value_type = Option<f64>)]
+    pub at_stake_inr: Option<Paise>,
+}
+
+impl From<&UnreportedLine> for UnreportedBody {
+    fn from(line: &UnreportedLine) -> Self {
+        Self {
+            order: line.order.to_string(),
+            external_id: line.external_id.clone(),
+            intent: line.intent.to_string(),
+            due_at: time(line.due_at_ms),
+            at_stake_inr: line.at_stake,
         }
     }
 }

@@ -45,6 +45,7 @@ impl PlatformSection {
         Settings {
             base_url: self.base_url.trim_end_matches('/').to_owned(),
             reprobe_interval_ms: self.reprobe_interval_hours * MS_PER_HOUR,
+            rate: self.rate(),
             team_email: self.team_email.clone(),
         }
     }

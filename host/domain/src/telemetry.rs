@@ -43,6 +43,9 @@ const HEALTH_CHANGES: &str = "intent_gateway_partner_health_changes_total";
 const HTTP_REQUEST: &str = "intent_gateway_http_request_seconds";
 const HTTP_IN_FLIGHT: &str = "intent_gateway_http_requests_in_flight";
 const LIVE_INTENTS: &str = "intent_gateway_live_intents";
+const ORDERS_OVERDUE: &str = "intent_gateway_orders_overdue";
+const ORDERS_AT_STAKE: &str = "intent_gateway_orders_overdue_commission_paise";
+const ORDERS_IN_DOUBT: &str = "intent_gateway_orders_in_doubt";
 const QUEUE_LENGTH: &str = "intent_gateway_queue_length";
 const JOURNAL_LOST: &str = "intent_gateway_journal_lost_total";
 const BUILD_INFO: &str = "intent_gateway_build_info";
@@ -72,7 +75,7 @@ pub struct Metric {
 }
 
 /// Every metric of the gateway, without those of the process.
-pub const METRICS: [Metric; 15] = [
+pub const METRICS: [Metric; 18] = [
     Metric {
         name: STAGE,
         kind: Kind::Histogram,
@@ -130,6 +133,24 @@ pub const METRICS: [Metric; 15] = [
     },
     Metric { name: HTTP_IN_FLIGHT, kind: Kind::Gauge, labels: &[], help: "Requests under way." },
     Metric { name: LIVE_INTENTS, kind: Kind::Gauge, labels: &[], help: "Intents with a live contract." },
+    Metric {
+        name: ORDERS_OVERDUE,
+        kind: Kind::Gauge,
+        labels: &[],
+        help: "Orders whose time is over and that no report has closed, at the last look of this gateway.",
+    },
+    Metric {
+        name: ORDERS_AT_STAKE,
+        kind: Kind::Gauge,
+        labels: &[],
+        help: "The commission on overdue orders, at most, in paise.",
+    },
+    Metric {
+        name: ORDERS_IN_DOUBT,
+        kind: Kind::Gauge,
+        labels: &[],
+        help: "Orders of which nobody knows whether their partner has them, at the last look of this gateway.",
+    },
     Metric { name: QUEUE_LENGTH, kind: Kind::Gauge, labels: &["queue"], help: "What waits to be kept." },
     Metric {
         name: JOURNAL_LOST,
@@ -448,6 +469,13 @@ fn method_name(method: &str) -> &'static str {
 /// Takes down how many intents are live.
 pub fn live_intents(count: usize) {
     gauge!(LIVE_INTENTS).set(precise(count));
+}
+
+/// Takes down how many orders wait for their report after their time, what is at stake, and how many are in doubt.
+pub fn orders_waiting(overdue: u64, at_stake_paise: i64, in_doubt: u64) {
+    gauge!(ORDERS_OVERDUE).set(precise(overdue));
+    gauge!(ORDERS_AT_STAKE).set(precise(at_stake_paise));
+    gauge!(ORDERS_IN_DOUBT).set(precise(in_doubt));
 }
 
 /// Takes down how much waits in a queue.

@@ -17,7 +17,8 @@ use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_ledger::completion::test_reports::forget_test_reports;
 use intent_gateway_linking::Linking;
 use intent_gateway_onboarding::{
-    Accounts, DeliveredResults, GoLiveTests, LivePartners, Postman, Probes, Services, StrikeDesk, StrikeWatch,
+    Accounts, DeliveredResults, GoLiveTests, LivePartners, LookedThrough, Postman, Probes, Services, StrikeDesk,
+    StrikeWatch, UnreportedOrders,
 };
 use intent_gateway_outbound::health::Health;
 use intent_gateway_routing::calling::forget_attempts;
@@ -38,6 +39,8 @@ const PROBE_POLL: Duration = Duration::from_secs(60);
 const SWEEP_POLL: Duration = Duration::from_secs(600);
 /// How often evidence that is too old is forgotten.
 const EVIDENCE_POLL: Duration = Duration::from_secs(3_600);
+/// How often open orders are looked through for those whose report has not come.
+const UNREPORTED_POLL: Duration = Duration::from_secs(3_600);
 /// How often what partners deliver is compared with what they declare.
 const INFLATION_POLL: Duration = Duration::from_secs(3_600);
 /// How long a change is waited for before the store is asked whether there was none: the signing keys must be known to be
@@ -104,6 +107,8 @@ impl Background {
         let probes = onboarding.probes;
         tasks.spawn("probes", move || probe(probes.clone()));
         tasks.spawn("sweep", move || sweep(sweeper.clone()));
+        let unreported = onboarding.unreported;
+        tasks.spawn("unreported orders", move || look_after(unreported.clone()));
         let results = onboarding.results;
         tasks.spawn("delivered results", move || review_inflation(results.clone()));
         let (evidence, log) = (store.clone(), store.clone());
@@ -271,6 +276,17 @@ async fn probe(probes: Arc<Probes>) {
             Err(error) => tracing::error!(error = %chain(&error), "due probes could not be made"),
         }
         tokio::time::sleep(PROBE_POLL).await;
+    }
+}
+
+async fn look_after(unreported: Arc<UnreportedOrders>) {
+    loop {
+        match unreported.look_through().await {
+            Ok(LookedThrough { noted: 0, found: 0 }) => {}
+            Ok(LookedThrough { noted, found }) => tracing::info!(noted, found, "orders were not reported in time"),
+            Err(error) => tracing::error!(error = %chain(&error), "open orders could not be looked through"),
+        }
+        tokio::time::sleep(UNREPORTED_POLL).await;
     }
 }
 

@@ -186,6 +186,7 @@ async fn parts(
         live: Arc::new(LivePartners::new(store.clone(), configured.clone(), directory.clone(), clock.clone())),
         keys: ring.clone(),
         books: store.clone(),
+        journal: journal.clone(),
         settings: config.platform.settings(),
     }
     .services();

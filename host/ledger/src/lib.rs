@@ -39,6 +39,6 @@ pub use month::{InvalidMonth, Month};
 pub(crate) use posting::CorrectionError;
 pub use posting::{Correction, JudgedReport, REASON_MAX_CHARS, correct, post, reverse};
 pub(crate) use statement::StatementError;
-pub use statement::{Line, Statement, Totals};
+pub use statement::{Line, Statement, Totals, UnreportedLine};
 pub use trial::{Balances, TrialBalance};
 pub use verify::{Fault, Verification, Verifier, verify};

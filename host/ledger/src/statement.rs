@@ -6,6 +6,7 @@ use super::{Entry, EntryKind, Month, Posting};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
+use intent_gateway_domain::order::OrderId;
 
 /// Lines of one statement.
 pub(crate) const LINES_MAX: usize = 200_000;
@@ -37,6 +38,21 @@ pub struct Line {
     /// The commission, below zero where it is taken back.
     #[serde(serialize_with = "Paise::serialize_inr")]
     pub commission_inr: Paise,
+}
+
+/// An order whose report was due in the month of a statement, and has not come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreportedLine {
+    /// The gateway's identifier of the order.
+    pub order: OrderId,
+    /// The partner's, where its answers gave one.
+    pub external_id: Option<String>,
+    /// The intent of the order.
+    pub intent: IntentId,
+    /// When the report was due, milliseconds since the epoch.
+    pub due_at_ms: Timestamp,
+    /// The commission on it, at most; none where it is not known what the user pays.
+    pub at_stake: Option<Paise>,
 }
 
 /// The totals of a statement.

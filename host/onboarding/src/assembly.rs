@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use super::keeper::RecordKeeper;
 use super::{
     Accounts, Connections, DeliveredResults, Documents, GoLiveTests, LivePartners, Postman, Probes, Reviews,
-    SandboxCredentials, Settings, StrikeDesk, Submissions, TestCalls, Webhooks,
+    SandboxCredentials, Settings, StrikeDesk, Submissions, TestCalls, UnreportedOrders, Webhooks,
 };
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::delivered::Deliveries;
 use intent_gateway_domain::golive::GoLiveCheck;
-use intent_gateway_domain::ports::{Contracts, Mailer, PageFetch, PartnerProbe};
+use intent_gateway_domain::ports::{Contracts, Journal, Mailer, PageFetch, PartnerProbe};
 use intent_gateway_domain::signing_keys::SigningKeys;
 use intent_gateway_domain::store::Store;
 use intent_gateway_domain::vault::Vault;
@@ -37,6 +37,8 @@ pub struct Ports {
     pub keys: Arc<dyn SigningKeys>,
     /// Tells what partners have reported.
     pub books: Arc<dyn Deliveries>,
+    /// Takes what is found.
+    pub journal: Arc<dyn Journal>,
     /// Who is routed.
     pub live: Arc<LivePartners>,
     /// How this gateway is configured.
@@ -70,6 +72,8 @@ pub struct Services {
     pub strikes: Arc<StrikeDesk>,
     /// What partners deliver against what they declare.
     pub results: Arc<DeliveredResults>,
+    /// Orders that are not reported in time.
+    pub unreported: Arc<UnreportedOrders>,
     /// Delivers mail.
     pub postman: Arc<Postman>,
     /// Who is routed.
@@ -80,7 +84,8 @@ impl Ports {
     /// The services, each with the ports that it uses.
     #[must_use]
     pub fn services(self) -> Services {
-        let Self { store, vault, clock, contracts, probe, golive, pages, mailer, keys, books, live, settings } = self;
+        let Self { store, vault, clock, contracts, probe, golive, pages, mailer, keys, books, journal, live, settings } =
+            self;
         let keeper = RecordKeeper { store, vault, clock };
         Services {
             accounts: Arc::new(Accounts { keeper: keeper.clone(), probe: probe.clone() }),
@@ -121,6 +126,12 @@ impl Ports {
                 contracts: contracts.clone(),
                 live: live.clone(),
                 books,
+            }),
+            unreported: Arc::new(UnreportedOrders {
+                keeper: keeper.clone(),
+                contracts: contracts.clone(),
+                journal,
+                rate: settings.rate,
             }),
             postman: Arc::new(Postman { keeper: keeper.clone(), mailer }),
             probes: Arc::new(Probes { keeper, probe, contracts, live: live.clone(), settings }),

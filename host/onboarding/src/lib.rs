@@ -37,6 +37,7 @@ mod test_calls;
 #[cfg(test)]
 pub(crate) mod tests;
 mod text;
+mod unreported;
 mod value_use;
 mod webhooks;
 
@@ -63,8 +64,11 @@ pub use submissions::Submitted;
 pub use test_calls::TestCalls;
 pub use test_calls::{IntentSample, TestCall};
 pub use text::TEXT_MAX_CHARS;
+pub use unreported::{LookedThrough, OVERDUE_LISTED_MAX, OverdueAtPartner, UnreportedOrders};
 pub use value_use::{PARTNERS_NAMED_MAX, UsedValue, ValueUse, find_value_use};
 pub use webhooks::{IssuedWebhookKey, URL_MAX_BYTES, Webhooks};
+
+use intent_gateway_domain::money::Rate;
 
 /// Settings of onboarding.
 #[derive(Clone, Debug)]
@@ -73,6 +77,8 @@ pub struct Settings {
     pub base_url: String,
     /// Time between two scheduled probes of a live connection, milliseconds.
     pub reprobe_interval_ms: u64,
+    /// The rate of the commission.
+    pub rate: Rate,
     /// Where the platform team is told by mail of confirmations that end; nowhere if absent.
     pub team_email: Option<String>,
 }

@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 
 use crate::descriptors::{Drift, DriftKind};
+use crate::text::date_and_time;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::findings::{Finding, cut};
 use intent_gateway_domain::golive::{GoLiveItem, GoLiveReport, ItemState};
 use intent_gateway_domain::health::{STRIKE_WINDOW_MS, STRIKES_OUT};
 use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::order::Order;
 
 /// Characters of each text that partners, orchestrators and contracts have named.
 const TEXT_SHOWN_MAX_CHARS: usize = 300;
@@ -25,6 +27,21 @@ pub(crate) fn live(name: &str, intents: impl Iterator<Item = IntentId>) -> Strin
         "Hello {name},\n\nyour connection is live: requests of these intents are routed to you from now on.\n\n{intents}\n\
          `intent-gateway partner findings` shows what is found wrong with what you answer, and `intent-gateway partner \
          status` whether anything is to be done.\n"
+    )
+}
+
+/// The mail about orders that wait for a report.
+pub(crate) fn unreported(name: &str, orders: &[Order]) -> String {
+    let line = |order: &Order| {
+        let named = order.identifiers.first().map_or(order.id.as_str(), String::as_str);
+        let due = order.overdue.as_ref().map(|noted| date_and_time(noted.due_at_ms)).unwrap_or_default();
+        format!("- {} ({}), over since {due}\n", short(named), order.intent)
+    };
+    let orders: String = orders.iter().map(line).collect();
+    format!(
+        "Hello {name},\n\nthe time of these orders is over, and no completion report of yours has closed them.\n\n{orders}\n\
+         Send a report for each, whatever became of it; docs/completion-reports.md says how. `intent-gateway partner overdue` \
+         lists what is waited for. What is not reported within a week becomes a finding, and stands in your statement.\n"
     )
 }
 

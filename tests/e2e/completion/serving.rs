@@ -117,6 +117,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
     let directory = Arc::new(Directory::new(Vec::new()));
     let vault = Vault::new(&Secret::new(MASTER_KEY), &[], Arc::new(NoRandomness));
     let ring = Arc::new(KeyRing::new(store.clone(), vault.clone(), keys));
+    let journal = Arc::new(Journal::open(store.clone()));
     let onboarding = Ports {
         store: store.clone(),
         vault: vault.clone(),
@@ -129,9 +130,11 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         live: Arc::new(LivePartners::new(store.clone(), Vec::new(), directory.clone(), clock.clone())),
         keys: ring.clone(),
         books: store.clone(),
+        journal: journal.clone(),
         settings: Settings {
             base_url: "https://gateway.example".to_owned(),
             reprobe_interval_ms: u64::MAX,
+            rate: Rate::default(),
             team_email: None,
         },
     }
@@ -143,7 +146,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         contracts: sandbox.clone(),
         directory: directory.clone(),
         outbound: Arc::new(Outbound::plain(partners.clone(), clock.clone())),
-        journal: Arc::new(Journal::open(store.clone())),
+        journal,
         clock: clock.clone(),
         references: ReferenceSealer::new(&Secret::new(SIGNING_KEY)),
         timeout: Duration::from_secs(5),

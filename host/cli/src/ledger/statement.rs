@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use anyhow::{Context as _, anyhow};
-use intent_gateway_api::ledger::{LineBody, MonthsBody, StatementBody};
+use intent_gateway_api::ledger::{LineBody, MonthsBody, StatementBody, UnreportedBody};
 use intent_gateway_api::name;
 use intent_gateway_domain::store::load;
 use intent_gateway_http::statements::Format;
@@ -33,7 +33,9 @@ pub(super) async fn read(store: &SqlStore, arguments: &StatementArgs) -> anyhow:
     };
     let account = load::<Account>(store, partner.as_str()).await.context("the store cannot be read")?;
     let drawn_up = bookkeeping::outline(store, partner, *month).await.context("the ledger cannot be read")?;
-    let outline = Outline { business_name: account.map(|account| account.value.business_name), ..drawn_up };
+    let unreported = bookkeeping::unreported(store, partner, *month).await.context("the orders cannot be read")?;
+    let business_name = account.map(|account| account.value.business_name);
+    let outline = Outline { business_name, unreported, ..drawn_up };
     match form(*format) {
         Some(form) => write(store, &outline, form).await,
         None => {
@@ -115,7 +117,7 @@ fn emit(text: &str) -> anyhow::Result<()> {
 }
 
 fn show_statement(statement: &StatementBody) -> String {
-    let StatementBody { partner, business_name, month, totals, lines, rule: _ } = statement;
+    let StatementBody { partner, business_name, month, totals, unreported, lines, rule: _ } = statement;
     let mut head: Vec<(&str, String)> = business_name.iter().map(|name| ("business", name.clone())).collect();
     head.extend([
         ("partner", partner.clone()),
@@ -126,18 +128,33 @@ fn show_statement(statement: &StatementBody) -> String {
         ("charged, INR", totals.charged_amount_inr.to_string()),
         ("commission, INR", totals.commission_inr.to_string()),
     ]);
+    let mut text = pairs(&head);
+    if !unreported.is_empty() {
+        let rows: Vec<[String; 4]> = unreported.iter().map(unreported_row).collect();
+        let table = table(["due", "intent", "order", "commission at most"], &rows);
+        text.push_str(&format!("\n\nnot reported, and in no total:\n{table}"));
+    }
     if lines.is_empty() {
-        return pairs(&head);
+        return text;
     }
     let rows: Vec<[String; 8]> = lines.iter().take(LINES_SHOWN_MAX).map(row).collect();
     let names = ["entry", "closed", "intent", "order", "status", "kind", "amount", "commission"];
-    let mut text = format!("{}\n\n{}", pairs(&head), table(names, &rows));
+    text.push_str(&format!("\n\n{}", table(names, &rows)));
     let in_all = totals.charges + totals.memoranda + totals.reversals;
     let left = in_all.saturating_sub(rows.len() as u64);
     if left > 0 {
         text.push_str(&format!("\nand {left} more; --format csv writes all of them"));
     }
     text
+}
+
+fn unreported_row(order: &UnreportedBody) -> [String; 4] {
+    [
+        order.due_at.clone(),
+        order.intent.clone(),
+        order.external_id.clone().unwrap_or_else(|| order.order.clone()),
+        order.at_stake_inr.map_or_else(|| "-".to_owned(), |at_stake| at_stake.to_string()),
+    ]
 }
 
 fn row(line: &LineBody) -> [String; 8] {

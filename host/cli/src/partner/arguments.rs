@@ -62,6 +62,11 @@ pub(crate) enum PartnerCommand {
         Examples:\n  intent-gateway partner findings ptr_0123456789abcdef --severity strike\n  \
         intent-gateway partner findings --source report\n  intent-gateway partner findings --summary")]
     Findings(FindingsArgs),
+    /// List a partner's orders whose time is over and that no completion report has closed.
+    #[command(after_help = "A partner may look at itself, as with `findings`.\n\n\
+        Examples:\n  intent-gateway partner overdue ptr_0123456789abcdef\n  \
+        intent-gateway partner overdue --json")]
+    Overdue(StatusArgs),
     /// List the completion reports that were taken as tests, because their sender was never live.
     #[command(
         after_help = "They are in no ledger and cost nothing. A partner may look at itself, as with `findings`.\n\n\

@@ -6,6 +6,7 @@ mod document;
 mod findings;
 mod health;
 mod reasons;
+mod reports;
 mod show;
 
 use std::path::PathBuf;
@@ -45,6 +46,7 @@ pub(crate) fn run(command: &PartnerCommand) -> ExitCode {
         PartnerCommand::SwitchOn(arguments) => switch_on(arguments),
         PartnerCommand::Health(arguments) => health(arguments),
         PartnerCommand::Findings(arguments) => findings(arguments),
+        PartnerCommand::Overdue(arguments) => overdue(arguments),
         PartnerCommand::TestReports(arguments) => test_reports(arguments),
         PartnerCommand::Strike(arguments) => strike(arguments),
         PartnerCommand::Suspend(arguments) => change_state(arguments, "suspend"),
@@ -206,11 +208,19 @@ fn findings(arguments: &FindingsArgs) -> Result<Verdict, CommandError> {
     Ok(Verdict::Clean)
 }
 
+fn overdue(arguments: &StatusArgs) -> Result<Verdict, CommandError> {
+    let StatusArgs { id, common } = arguments;
+    let (gateway, id) = open_for(common, id.as_ref())?;
+    let answer = gateway.get(&format!("/api/v1/business/tier1/accounts/{id}/overdue-orders"));
+    tell(answer, common.json, reports::overdue)?;
+    Ok(Verdict::Clean)
+}
+
 fn test_reports(arguments: &StatusArgs) -> Result<Verdict, CommandError> {
     let StatusArgs { id, common } = arguments;
     let (gateway, id) = open_for(common, id.as_ref())?;
     let answer = gateway.get(&format!("/api/v1/business/tier1/accounts/{id}/test-reports"));
-    tell(answer, common.json, show::test_reports)?;
+    tell(answer, common.json, reports::test_reports)?;
     Ok(Verdict::Clean)
 }
 

@@ -7,7 +7,6 @@ use intent_gateway_api::connection::{
     ConnectionBody, ConnectionList, HeldConfirmationBody, ProbeAnswer, ProbeBody, SwitchedOn, TestReport,
 };
 use intent_gateway_api::documents::DocumentBody;
-use intent_gateway_api::ledger::{TestReportBody, TestReportsBody};
 use intent_gateway_api::manifest::{ManifestsBody, SubmissionBody};
 use intent_gateway_api::name;
 use intent_gateway_api::review::{ReviewBody, ReviewList, ReviewSummary};
@@ -80,26 +79,6 @@ pub(super) fn connections(ConnectionList { connections, next }: &ConnectionList,
         })
         .collect();
     with_next(table(["account", "state", "since", "last probe", "endpoint"], &rows), next.as_deref())
-}
-
-/// The reports of a business that was never live.
-pub(super) fn test_reports(TestReportsBody { partner, kept_days, reports }: &TestReportsBody, _: Palette) -> String {
-    if reports.is_empty() {
-        return format!("{} has no test reports; each is kept for {kept_days} days", harmless(partner));
-    }
-    let row = |report: &TestReportBody| {
-        [
-            report.receipt_id.clone(),
-            report.taken_at.clone(),
-            report.intent.clone(),
-            report.external_id.clone(),
-            report.status.clone(),
-            report.amount_inr.to_string(),
-            if report.would_be_charged { "yes" } else { "no" }.to_owned(),
-        ]
-    };
-    let rows: Vec<[String; 7]> = reports.iter().map(row).collect();
-    table(["receipt", "taken", "intent", "order", "status", "amount INR", "would be charged"], &rows)
 }
 
 /// A list that goes on says how.

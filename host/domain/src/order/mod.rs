@@ -9,6 +9,7 @@
 //!
 //! Not here: calls (`routing`), reports (`ledger`), and where orders are kept ([`Store`](crate::store::Store)).
 
+pub mod overdue;
 pub mod progress;
 pub mod turn;
 
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use self::overdue::Overdue;
 use crate::clock::Timestamp;
 use crate::contract::{AnsweredCall, OrderView};
 use crate::digest::Digest;
@@ -32,6 +34,12 @@ use crate::vault::{Mark, NoEntropy, Vault, hex, random};
 pub const PENDING: &str = "pending";
 /// The state of an order whose opening call certainly did nothing.
 pub const FAILED: &str = "failed";
+/// Status of a record: a tool or a report can still change the order.
+pub const OPEN: &str = "open";
+/// Likewise, and its report has not come in time.
+pub const OVERDUE: &str = "overdue";
+/// Nothing changes the order any more.
+pub const CLOSED: &str = "closed";
 /// What stands for the state where there is no order.
 pub const NO_ORDER: &str = "none";
 /// Events that an order keeps of its history, at most: the first ones and the latest.
@@ -202,6 +210,9 @@ pub struct Order {
     pub history: Vec<OrderEvent>,
     /// The report that closed it.
     pub report: Option<ClosingReport>,
+    /// What was noted when no report came in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overdue: Option<Overdue>,
 }
 
 impl Order {
@@ -226,6 +237,7 @@ impl Order {
             answered: Vec::new(),
             history: Vec::new(),
             report: None,
+            overdue: None,
         }
     }
 
@@ -316,6 +328,12 @@ pub mod name {
         format!("partner/{partner}")
     }
 
+    /// Of what was ordered at a partner and not reported in time, whatever has become of it since.
+    #[must_use]
+    pub fn of_overdue(partner: &PartnerId) -> String {
+        format!("overdue/{partner}")
+    }
+
     /// Of what an asker has ordered of one option.
     #[must_use]
     pub fn of_option(asker: &Mark, partner: &PartnerId, from: &OrderedFrom) -> String {
@@ -356,7 +374,11 @@ impl Record for Order {
     }
 
     fn status(&self) -> Option<&'static str> {
-        Some(if self.is_open { "open" } else { "closed" })
+        Some(match self.is_open {
+            true if self.is_overdue() => OVERDUE,
+            true => OPEN,
+            false => CLOSED,
+        })
     }
 
     fn names(&self) -> Vec<String> {
@@ -369,7 +391,8 @@ impl Record for Order {
             name::of_option(&owner.asker, partner, from),
         ];
         let identifiers = self.identifiers.iter().map(|identifier| name::of_identifier(partner, intent, identifier));
-        fixed.into_iter().chain(requests).chain(identifiers).collect()
+        let overdue = self.overdue.as_ref().map(|_| name::of_overdue(partner));
+        fixed.into_iter().chain(requests).chain(identifiers).chain(overdue).collect()
     }
 }
 

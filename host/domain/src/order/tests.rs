@@ -271,6 +271,61 @@ fn a_sole_order_holds_its_option_while_it_is_open_and_not_in_doubt() {
     assert_eq!(order.lookup(), None, "it is closed");
 }
 
+/// A way whose bookings are reported after what they keep as `start`, or once they are paid.
+fn reported_way(due_after: Option<&str>, paid: bool) -> OrderWay {
+    let mut way = way();
+    way.due_after = due_after.map(str::to_owned);
+    if paid {
+        way.states[0].milestones = vec![crate::contract::Milestone::Paid];
+    }
+    way
+}
+
+#[test]
+fn a_report_is_due_when_delivery_ends_or_the_user_has_paid() {
+    let slot = datetime::end_of(SLOT).expect("a datetime");
+    let by_slot = reported_way(Some("start"), false);
+    assert_eq!(booked().report_due_at(&by_slot), Some(slot));
+    assert_eq!(order().report_due_at(&by_slot), None, "nobody knows whether there is anything to report");
+    // Neither declared nor kept: once it is paid, if it ever is.
+    for due_after in [None, Some("never_kept")] {
+        assert_eq!(booked().report_due_at(&reported_way(due_after, false)), None);
+        assert_eq!(booked().report_due_at(&reported_way(due_after, true)), Some(NOW.plus_ms(5)));
+    }
+    let mut cancelled = booked();
+    answer(&mut cancelled, "cancel", &json!({}));
+    assert_eq!(cancelled.report_due_at(&by_slot), None);
+    let mut reported = booked();
+    reported.close(ClosingReport {
+        at_ms: NOW,
+        external_id: "BK-1".to_owned(),
+        status: "booked".to_owned(),
+        receipt: "rcpt_1".to_owned(),
+    });
+    assert_eq!(reported.report_due_at(&by_slot), None);
+}
+
+#[test]
+fn what_is_not_reported_is_noted_after_a_day_and_found_after_seven() {
+    use super::overdue::{FOUND_AFTER_MS, REMINDED_AFTER_MS};
+    let (mut order, due) = (booked(), NOW.plus_ms(60_000));
+    let (reminded, found) = (due.plus_ms(REMINDED_AFTER_MS), due.plus_ms(FOUND_AFTER_MS));
+    assert!(!order.is_newly_overdue(due, reminded.minus_ms(1)));
+    assert!(order.is_newly_overdue(due, reminded));
+    assert_eq!((order.status(), order.is_overdue()), (Some(OPEN), false));
+    let noted = Overdue { due_at_ms: due, amount: None, at_stake: None, noted_at_ms: reminded, found_at_ms: None };
+    order.overdue = Some(noted);
+    assert!(!order.is_newly_overdue(due, found), "it was told once");
+    assert!(order.is_newly_overdue(due.plus_ms(1), found), "its time has changed since");
+    assert_eq!((order.status(), order.is_overdue()), (Some(OVERDUE), true));
+    assert!(order.names().contains(&name::of_overdue(&order.partner)));
+    assert!(!order.is_to_be_found(found.minus_ms(1)) && order.is_to_be_found(found));
+    order.overdue.as_mut().expect("noted").found_at_ms = Some(found);
+    assert!(!order.is_to_be_found(found));
+    answer(&mut order, "cancel", &json!({}));
+    assert_eq!((order.status(), order.is_overdue()), (Some(CLOSED), false));
+}
+
 #[test]
 fn a_report_closes_an_order_in_whatever_state() {
     for mut order in [order(), booked()] {

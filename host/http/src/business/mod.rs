@@ -10,6 +10,7 @@ mod credentials;
 mod documents;
 mod entry;
 mod findings;
+mod overdue;
 mod statements;
 mod trial;
 
@@ -42,6 +43,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(statements::months))
         .routes(routes!(statements::statement))
         .routes(routes!(statements::test_reports))
+        .routes(routes!(overdue::list_own_overdue))
         .routes(routes!(account::show_manifest, account::submit_manifest))
         .routes(routes!(account::write_phone_manifest))
         .routes(routes!(trial::try_mapping))

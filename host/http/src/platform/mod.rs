@@ -1,5 +1,5 @@
 //! What the platform team does for partners: reviews, probes, tests, switches on, suspends; sees how they fare in service;
-//! reads the audit log, the receipts of rankings, and the faults of contracts.
+//! reads the audit log, the receipts of rankings, the orders that are overdue, and the faults of contracts.
 //!
 //! Contracts themselves are not here; they are in [`crate::admin`].
 
@@ -10,6 +10,7 @@ mod documents;
 mod faults;
 mod health;
 mod ledger;
+mod overdue;
 mod receipts;
 mod reviews;
 
@@ -25,6 +26,7 @@ use crate::App;
 use crate::error::{Refusal, refuse_intent};
 
 pub(crate) use ledger::VERIFICATIONS_MAX;
+pub(crate) use overdue::ORDER_BYTES as OVERDUE_ORDER_BYTES;
 
 /// The intent that a body names, by its own name where it has an alias there.
 fn intent(contracts: &dyn Contracts, name: &str) -> Result<IntentId, Refusal> {
@@ -61,6 +63,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(ledger::take_back))
         .routes(routes!(ledger::correct))
         .routes(routes!(ledger::verify))
+        .routes(routes!(overdue::list_overdue))
+        .routes(routes!(overdue::summarize_overdue))
         .routes(routes!(receipts::list_receipts))
         .routes(routes!(receipts::show_receipt))
         .routes(routes!(receipts::replay_receipt))

@@ -9,7 +9,7 @@ use intent_gateway_api::ledger::RULE;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_ledger::bookkeeping::Outline;
-use intent_gateway_ledger::{EntryKind, Line, Month, Totals};
+use intent_gateway_ledger::{EntryKind, Line, Month, Totals, UnreportedLine};
 use jiff::tz::Offset;
 
 use super::RenderError;
@@ -37,6 +37,7 @@ struct Head<'a> {
     business_name: Option<&'a str>,
     month: Month,
     totals: &'a Totals,
+    unreported: &'a [UnreportedLine],
     rule: &'a str,
 }
 
@@ -47,13 +48,14 @@ struct Lines<'a> {
 }
 
 pub(super) fn head(outline: &Outline) -> Result<String, RenderError> {
-    let Outline { partner, business_name, month, totals, .. } = outline;
+    let Outline { partner, business_name, month, totals, unreported, .. } = outline;
     let head = Head {
         style: STYLE,
         partner: partner.as_str(),
         business_name: business_name.as_deref(),
         month: *month,
         totals,
+        unreported,
         rule: RULE,
     };
     Ok(head.render()?)

@@ -165,7 +165,7 @@ impl Gateway {
         };
         let vault = vault();
         let ring = Arc::new(KeyRing::new(kept.store.clone(), vault.clone(), []));
-        let books = Arc::new(MemoryBooks::default());
+        let (books, evidence) = (Arc::new(MemoryBooks::default()), Arc::new(MemoryJournal::default()));
         let directory = Arc::new(Directory::new(Vec::new()));
         let onboarding = Ports {
             store: kept.store.clone(),
@@ -179,14 +179,15 @@ impl Gateway {
             live: Arc::new(LivePartners::new(kept.store.clone(), Vec::new(), directory, clock.clone())),
             keys: ring.clone(),
             books: books.clone(),
+            journal: evidence.clone(),
             settings: Settings {
                 base_url: "https://gateway.example".to_owned(),
                 reprobe_interval_ms: 86_400_000,
+                rate: Rate::default(),
                 team_email: None,
             },
         }
         .services();
-        let evidence = Arc::new(MemoryJournal::default());
         let health = Arc::new(Health::new(1));
         let intake = Intake {
             keys: ring.clone(),

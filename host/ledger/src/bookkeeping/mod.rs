@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 pub use corrections::Amendment;
 pub use soundness::{InvalidMark, Mark, Soundness, fault_code, fault_entry, verify};
-pub use statements::{Outline, lines, outline};
+pub use statements::{Outline, UNREPORTED_MAX, lines, outline, unreported};
 
 use crate::{Books, StatementError};
 use intent_gateway_domain::clock::Clock;

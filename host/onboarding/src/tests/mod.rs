@@ -14,5 +14,6 @@ mod retests;
 mod reviews;
 mod strikes;
 mod test_calls;
+mod unreported;
 mod value_use;
 mod world;

@@ -15,11 +15,13 @@ use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Clock as _;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{
-    Classification, Descriptor, Evaluation, PointerElsewhere, Requirement, RequirementCheck, SearchSample,
+    Classification, Descriptor, Evaluation, OrderState, OrderWay, PointerElsewhere, Requirement, RequirementCheck,
+    SearchSample,
 };
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::mail::Mail;
+use intent_gateway_domain::money::Rate;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::probe::{ProbeFailure, Step};
 use intent_gateway_domain::store::{Change, Kind, Store as _, Write};
@@ -29,6 +31,7 @@ use intent_gateway_testing::catalogue::Catalogue;
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract::{ScriptedContract, accept_any_request, descriptor};
 use intent_gateway_testing::entropy::vault;
+use intent_gateway_testing::journal::MemoryJournal;
 use intent_gateway_testing::mail::{Letterbox, code_in};
 use intent_gateway_testing::partners::ScriptedPartners;
 use intent_gateway_testing::probe::{Pages, ProbedServer, shown_tool};
@@ -63,6 +66,18 @@ fn contracts() -> Arc<Catalogue> {
         check: RequirementCheck::ByHand,
         valid_days: Some(VALID_DAYS),
     }];
+    declared.search.price_pointer = Some("/price_inr".to_owned());
+    declared.order = Some(OrderWay {
+        states: vec![OrderState {
+            name: "booked".to_owned(),
+            meaning: "It is booked.".to_owned(),
+            closed: false,
+            milestones: Vec::new(),
+        }],
+        steps: Vec::new(),
+        amount: Some("total".to_owned()),
+        due_after: Some("ends".to_owned()),
+    });
     let intent = IntentId::parse("test.find_others").expect("well formed");
     let mut other = Descriptor { intent, cues: vec!["other".to_owned()], ..descriptor("1.0.0") };
     other.search.tool = "search_others".to_owned();
@@ -94,6 +109,7 @@ pub(super) struct World {
     pub(super) vault: Vault,
     pub(super) keys: Arc<KeyRing>,
     pub(super) books: Arc<Tallies>,
+    pub(super) journal: Arc<MemoryJournal>,
     pub(super) outside: Outside,
 }
 
@@ -113,7 +129,7 @@ impl World {
         outside.calls.reply_otherwise(|_, _| json!({"things": [{"thing_id": "t1"}]}).into());
         let store = Arc::new(MemoryStore::default());
         let vault = vault();
-        let books = Arc::new(Tallies::default());
+        let (books, journal) = (Arc::new(Tallies::default()), Arc::new(MemoryJournal::default()));
         let keys = Arc::new(KeyRing::new(store.clone(), vault.clone(), []));
         let onboarding = Ports {
             store: store.clone(),
@@ -130,6 +146,7 @@ impl World {
             mailer: outside.letters.clone(),
             keys: keys.clone(),
             books: books.clone(),
+            journal: journal.clone(),
             live: Arc::new(LivePartners::new(
                 store.clone(),
                 Vec::new(),
@@ -139,11 +156,12 @@ impl World {
             settings: Settings {
                 base_url: "https://gateway.example".to_owned(),
                 reprobe_interval_ms: 24 * 60 * 60 * 1_000,
+                rate: Rate::DEFAULT,
                 team_email: Some(TEAM.to_owned()),
             },
         }
         .services();
-        Self { onboarding, store, vault, keys, books, outside }
+        Self { onboarding, store, vault, keys, books, journal, outside }
     }
 
     pub(super) fn now(&self) -> Timestamp {

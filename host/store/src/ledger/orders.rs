@@ -22,7 +22,7 @@ const OF_NAME: &str = "SELECT kept.body, option.body FROM record_names AS names 
 const OPEN_OF_NAME: &str = "SELECT kept.body, option.body FROM record_names AS names \
                             JOIN orders AS kept ON kept.key = names.key \
                             LEFT JOIN ordered_options AS option ON option.key = names.key \
-                            WHERE names.kind = 'orders' AND names.name = $1 AND kept.status = 'open' \
+                            WHERE names.kind = 'orders' AND names.name = $1 AND kept.status <> 'closed' \
                             ORDER BY names.key DESC LIMIT 1";
 /// The same for many names.
 const OF_MANY_NAMES: &str = "SELECT found.body, option.body, place FROM UNNEST($1) WITH ORDINALITY AS wanted (the_name, place) \
@@ -34,7 +34,7 @@ const OPEN_OF_MANY_NAMES: &str = "SELECT found.body, option.body, place FROM UNN
                                   WITH ORDINALITY AS wanted (the_name, place) \
                                   CROSS JOIN LATERAL (SELECT kept.key, kept.body FROM record_names AS names \
                                   JOIN orders AS kept ON kept.key = names.key WHERE names.kind = 'orders' \
-                                  AND names.name = the_name AND kept.status = 'open' ORDER BY names.key DESC LIMIT 1) \
+                                  AND names.name = the_name AND kept.status <> 'closed' ORDER BY names.key DESC LIMIT 1) \
                                   AS found LEFT JOIN ordered_options AS option ON option.key = found.key";
 const OF_MANY_KEYS: &str = "SELECT kept.key, revision, lookup, status, body FROM UNNEST($1) AS wanted (the_key) \
                             JOIN orders AS kept ON kept.key = the_key";
