@@ -116,7 +116,7 @@ async fn back_up(store: &SqlStore, TransferArgs { backup, json, .. }: &TransferA
 }
 
 async fn restore(store: &SqlStore, TransferArgs { backup, json, .. }: &TransferArgs) -> anyhow::Result<()> {
-    let report = store.restore(backup).await.context("nothing was restored")?;
+    let report = store.restore(backup, SystemClock.now()).await.context("nothing was restored")?;
     tell(&report, *json, &format!("{} restored", backup.display()))
 }
 

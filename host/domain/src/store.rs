@@ -102,6 +102,12 @@ impl Kind {
         matches!(self, Self::Orders | Self::TestReports)
     }
 
+    /// Whether changes of such records are told in feeds.
+    #[must_use]
+    pub fn has_feed(self) -> bool {
+        matches!(self, Self::Orders)
+    }
+
     /// Whether a change of such a record concerns how requests are routed or reports are judged, so that every
     /// process has to look at it at once.
     #[must_use]
@@ -125,6 +131,8 @@ pub struct Document {
     pub body: String,
     /// Names to add under which it can be found, with others of its kind. They go with the record. Empty in what is read.
     pub names: Vec<String>,
+    /// The feed that tells of this change. Absent in what is read.
+    pub feed: Option<String>,
 }
 
 impl fmt::Debug for Document {
@@ -155,9 +163,14 @@ pub trait Record: Serialize + DeserializeOwned {
     fn names(&self) -> Vec<String> {
         Vec::new()
     }
+
+    /// The feed that tells of its changes, at most [`NAME_MAX_BYTES`] long.
+    fn feed(&self) -> Option<String> {
+        None
+    }
 }
 
-/// Bytes of a name, at most.
+/// Bytes of a name or of a feed's name, at most.
 pub const NAME_MAX_BYTES: usize = 512;
 
 /// A record with the revision that it was read at.
@@ -253,6 +266,7 @@ impl Change {
             status: value.status().map(str::to_owned),
             body,
             names: value.names(),
+            feed: value.feed(),
         };
         self.writes.push(Write::Put(R::KIND, document));
     }
@@ -290,6 +304,20 @@ pub struct Named<'a> {
     pub limit: u32,
 }
 
+/// What of feeds is asked for, in the order of the changes.
+#[derive(Clone, Copy, Debug)]
+pub struct Changed<'a> {
+    /// Of all of these together.
+    pub feeds: &'a [&'a str],
+    /// Only records that were changed after the change of this number.
+    pub after: u64,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// A record with the number of its latest change. Later changes, of whatever record, have greater numbers.
+pub type ChangedDocument = (u64, Document);
+
 /// The store could not do it.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -321,6 +349,14 @@ pub trait Store: Send + Sync {
 
     /// Records of one name, from the greatest key down.
     fn named<'a>(&'a self, kind: Kind, named: Named<'a>) -> BoxFuture<'a, Result<Vec<Document>, StoreError>>;
+
+    /// Records that were changed, as they are now: each once, at the place of its latest change. Whoever asks on with the number
+    /// of the last one misses no change, at whichever process it was made.
+    fn changed<'a>(
+        &'a self,
+        kind: Kind,
+        changed: Changed<'a>,
+    ) -> BoxFuture<'a, Result<Vec<ChangedDocument>, StoreError>>;
 
     /// Carries out a change: whole, durably, and in force for every later read, or not at all.
     fn commit(&self, change: Change) -> BoxFuture<'_, Result<(), StoreError>>;
@@ -382,6 +418,15 @@ pub async fn page<R: Record>(store: &dyn Store, list: List<'_>) -> Result<Vec<Ve
 /// As [`load`].
 pub async fn named<R: Record>(store: &dyn Store, named: Named<'_>) -> Result<Vec<Versioned<R>>, StoreError> {
     store.named(R::KIND, named).await?.into_iter().map(parse).collect()
+}
+
+/// Reads records that were changed, each with the number of its latest change.
+///
+/// # Errors
+/// As [`load`].
+pub async fn changed<R: Record>(store: &dyn Store, changed: Changed<'_>) -> Result<Vec<(u64, R)>, StoreError> {
+    let found = store.changed(R::KIND, changed).await?;
+    found.into_iter().map(|(number, document)| Ok((number, parse(document)?.value))).collect()
 }
 
 /// Records read at once by [`all`].

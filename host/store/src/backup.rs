@@ -172,6 +172,13 @@ pub(crate) const TABLES: [Table; 25] = [
         ["kind", "name", "key"],
         ["$1, $2, $3"],
     ),
+    table!(
+        "record_changes",
+        key ["kind", "key"] page "$1, $2", "$3",
+        ["kind", "key", "feed", "number"],
+        ["$1, $2, $3, $4"],
+        numbers: [3]
+    ),
     table!("counters", ["name", "value"], ["$1, $2"], numbers: [1]),
     table!("mail", ["id", "sealed", "not_before_ms", "tries"], ["$1, $2, $3, $4"], numbers: [2, 3]),
     table!(

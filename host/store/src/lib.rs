@@ -18,6 +18,7 @@ mod engine;
 mod error;
 mod evidence;
 mod faults;
+mod feed;
 mod journal;
 mod ledger;
 mod location;

@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -85,6 +85,12 @@ const STEPS: [Step; 11] = [
         both: include_str!("../migrations/V11__test_reports.sql"),
         sqlite: include_str!("../migrations/V11__test_reports.sqlite.sql"),
         postgres: include_str!("../migrations/V11__test_reports.postgres.sql"),
+    },
+    Step {
+        name: "V12__order_changes",
+        both: include_str!("../migrations/V12__order_changes.sql"),
+        sqlite: include_str!("../migrations/V12__order_changes.sqlite.sql"),
+        postgres: include_str!("../migrations/V12__order_changes.postgres.sql"),
     },
 ];
 

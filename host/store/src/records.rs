@@ -8,7 +8,8 @@ use intent_gateway_domain::audit::{AuditDraft, AuditEntry, ChainCheck};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::store::{
-    Change, ClaimedMail, Document, Kind, List, MailFate, NAME_MAX_BYTES, Named, OutgoingMail, Store, StoreError, Write,
+    Change, Changed, ChangedDocument, ClaimedMail, Document, Kind, List, MailFate, NAME_MAX_BYTES, Named, OutgoingMail,
+    Store, StoreError, Write,
 };
 
 use crate::changes::Changes;
@@ -17,10 +18,10 @@ use crate::error::{BackupError, EngineError, OpenError};
 use crate::location::Location;
 use crate::value::{Row, Value};
 use crate::watch::Watch;
-use crate::{migrate, tables};
+use crate::{feed, migrate, tables};
 
 /// Rows of one answer, whatever the caller asks for.
-const PAGE_MAX: u32 = 1_000;
+pub(crate) const PAGE_MAX: u32 = 1_000;
 /// Bytes of one record. The largest ones hold all that a probe saw of a partner.
 pub(crate) const DOCUMENT_MAX_BYTES: usize = 16 * 1024 * 1024;
 /// A text that is greater than every key, by bytes.
@@ -180,6 +181,14 @@ impl Store for SqlStore {
         .boxed()
     }
 
+    fn changed<'a>(
+        &'a self,
+        kind: Kind,
+        changed: Changed<'a>,
+    ) -> BoxFuture<'a, Result<Vec<ChangedDocument>, StoreError>> {
+        feed::read(&self.engine, kind, changed).map(|found| found.map_err(EngineError::into_store)).boxed()
+    }
+
     fn commit(&self, change: Change) -> BoxFuture<'_, Result<(), StoreError>> {
         self.carry_out(change).boxed()
     }
@@ -249,12 +258,15 @@ fn check(change: &Change) -> Result<(), StoreError> {
     let names = |write: &Write| match write {
         Write::Put(kind, document) => {
             let fits = |name: &String| kind.has_names() && name.len() <= NAME_MAX_BYTES;
-            document.names.len() <= CHANGE_PARTS_MAX && document.names.iter().all(fits)
+            let is_told = |feed: &String| kind.has_feed() && feed.len() <= NAME_MAX_BYTES;
+            document.names.len() <= CHANGE_PARTS_MAX
+                && document.names.iter().all(fits)
+                && document.feed.iter().all(is_told)
         }
         Write::Delete(..) => true,
     };
     if !writes.iter().all(names) {
-        return too_large("a record has a name that cannot be kept");
+        return too_large("a record has a name or a feed that cannot be kept");
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
@@ -14,17 +15,18 @@ use crate::backup::{BackupReport, End, FORMAT, FORMAT_VERSION, Header, Line, TAB
 use crate::engine::Tx;
 use crate::error::BackupError;
 use crate::records::{DOCUMENT_MAX_BYTES, SqlStore, follow_audit};
-use crate::{ledger, migrate, tables};
+use crate::{feed, ledger, migrate, tables};
 
 /// Bytes of a line: a record is JSON text within JSON text, which at worst doubles it.
 const LINE_MAX_BYTES: u64 = 2 * DOCUMENT_MAX_BYTES as u64 + 64 * 1024;
 
 impl SqlStore {
-    /// Restores a backup that was made of any database, SQLite or PostgreSQL, into this one, which must be empty.
+    /// Restores a backup that was made of any database, SQLite or PostgreSQL, into this one, which must be empty. Feeds of
+    /// changes begin anew: whoever has read of those before reads everything again.
     ///
     /// # Errors
     /// [`BackupError`]; the database is still empty then.
-    pub async fn restore(&self, from: &Path) -> Result<BackupReport, BackupError> {
+    pub async fn restore(&self, from: &Path, now: Timestamp) -> Result<BackupReport, BackupError> {
         let file = File::open(from).await.map_err(|cause| BackupError::File { path: from.to_owned(), cause })?;
         let mut input = Input { path: from, file: BufReader::new(file), digest: Sha256::new(), line: 0 };
         let mut tx = self.engine.write().await?;
@@ -35,6 +37,7 @@ impl SqlStore {
             if let Some(fault) = ledger::follow(&mut tx).await?.faults.first() {
                 return Err(BackupError::Ledger(*fault));
             }
+            feed::begin_anew(&mut tx, now).await?;
             Ok((tables::count_change(&mut tx).await?, end))
         };
         match restored.await {

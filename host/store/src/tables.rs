@@ -7,6 +7,7 @@ use intent_gateway_domain::store::{ClaimedMail, Document, Kind, OutgoingMail};
 
 use crate::engine::{Engine, Tx};
 use crate::error::EngineError;
+use crate::feed;
 use crate::value::{Row, Value};
 
 /// A kind's statements. `concat!` makes them constants, so that both engines can keep them prepared.
@@ -16,6 +17,7 @@ pub(crate) struct Statements {
     pub(crate) page: &'static str,
     pub(crate) page_of_status: &'static str,
     pub(crate) named: &'static str,
+    pub(crate) changed: &'static str,
     pub(crate) insert: &'static str,
     pub(crate) update: &'static str,
     pub(crate) delete: &'static str,
@@ -42,6 +44,13 @@ macro_rules! statements {
                 " AS kept ON kept.key = names.key WHERE kind = '",
                 $table,
                 "' AND name = $1 AND names.key < $2 ORDER BY names.key DESC LIMIT $3"
+            ),
+            changed: concat!(
+                "SELECT kept.key, revision, lookup, status, body, number FROM record_changes AS changes JOIN ",
+                $table,
+                " AS kept ON kept.key = changes.key WHERE kind = '",
+                $table,
+                "' AND feed = $1 AND number > $2 ORDER BY number LIMIT $3"
             ),
             insert: concat!(
                 "INSERT INTO ",
@@ -95,12 +104,14 @@ pub(crate) fn document(row: &Row) -> Result<Document, EngineError> {
         status: row.optional_text(3)?,
         body: row.text(4)?,
         names: Vec::new(),
+        feed: None,
     })
 }
 
 /// Keeps a record at the revision after the expected one; false when it is at another.
 pub(crate) async fn put(tx: &mut Tx, kind: Kind, document: Document) -> Result<bool, EngineError> {
-    let Document { key, revision, lookup, status, body, names } = document;
+    let Document { key, revision, lookup, status, body, names, feed } = document;
+    let told = feed.map(|feed| (key.clone(), feed));
     let named = names.into_iter().map(|name| vec![kind.name().into(), name.into(), key.as_str().into()]);
     let named: Vec<Vec<Value>> = named.collect();
     let (lookup, status) = (Value::Text(lookup), Value::Text(status));
@@ -114,6 +125,9 @@ pub(crate) async fn put(tx: &mut Tx, kind: Kind, document: Document) -> Result<b
         for values in named {
             tx.execute(ADD_NAME, values).await?;
         }
+        if let Some((key, feed)) = told {
+            feed::tell(tx, kind, key, feed).await?;
+        }
     }
     Ok(rows == 1)
 }
@@ -126,7 +140,10 @@ pub(crate) async fn delete(tx: &mut Tx, kind: Kind, key: String, revision: u64) 
         return Ok(false);
     }
     if kind.has_names() {
-        tx.execute(REMOVE_NAMES, vec![kind.name().into(), key.into()]).await?;
+        tx.execute(REMOVE_NAMES, vec![kind.name().into(), key.as_str().into()]).await?;
+    }
+    if kind.has_feed() {
+        feed::forget(tx, kind, key).await?;
     }
     let sql = "INSERT INTO counters (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE \
                SET value = excluded.value WHERE excluded.value > counters.value";
@@ -220,11 +237,14 @@ mod tests {
     #[test]
     fn each_kind_has_its_own_table() {
         for kind in Kind::ALL {
-            let Statements { by_key, by_lookup, page, page_of_status, named, insert, update, delete } = of(kind);
-            for sql in [by_key, by_lookup, page, page_of_status, named, insert, update, delete] {
+            let Statements { by_key, by_lookup, page, page_of_status, named, changed, insert, update, delete } =
+                of(kind);
+            for sql in [by_key, by_lookup, page, page_of_status, named, changed, insert, update, delete] {
                 assert!(sql.contains(&format!(" {} ", kind.name())), "{sql}");
             }
-            assert!(named.contains(&format!("kind = '{}'", kind.name())), "{named}");
+            for sql in [named, changed] {
+                assert!(sql.contains(&format!("kind = '{}'", kind.name())), "{sql}");
+            }
             assert!(insert.contains(&format!("'removed/{}'", kind.name())), "{insert}");
         }
     }

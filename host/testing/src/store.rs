@@ -11,7 +11,8 @@ use futures_util::future::{BoxFuture, ready};
 use intent_gateway_domain::audit::{self, AuditEntry};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::store::{
-    Change, ClaimedMail, Document, Kind, List, MailFate, NAME_MAX_BYTES, Named, OutgoingMail, Store, StoreError, Write,
+    Change, Changed, ChangedDocument, ClaimedMail, Document, Kind, List, MailFate, NAME_MAX_BYTES, Named, OutgoingMail,
+    Store, StoreError, Write,
 };
 
 /// Rows of one answer, whatever the caller asks for.
@@ -26,6 +27,10 @@ struct StoreState {
     records: BTreeMap<(Kind, String), Document>,
     /// Kind, name, key.
     names: BTreeSet<(Kind, String, String)>,
+    /// Where each record stands in its feed.
+    told: BTreeMap<(Kind, String), (String, u64)>,
+    /// The number of the latest change that was told.
+    last_told: u64,
     /// The highest revision at which a record of a kind was removed.
     removed: BTreeMap<Kind, u64>,
     audit: Vec<AuditEntry>,
@@ -150,10 +155,14 @@ fn check(change: &Change) -> Result<(), StoreError> {
     for write in writes {
         match write {
             Write::Put(kind, document) => {
-                let Document { key, lookup, status, body, names, .. } = document;
+                let Document { key, lookup, status, body, names, feed, .. } = document;
                 if names.iter().any(|name| !kind.has_names() || name.len() > NAME_MAX_BYTES) {
                     return Err(failed("a record has a name that cannot be kept"));
                 }
+                if feed.as_ref().is_some_and(|feed| !kind.has_feed() || feed.len() > NAME_MAX_BYTES) {
+                    return Err(failed("a record has a feed that cannot be kept"));
+                }
+                feed.iter().try_for_each(|feed| check_text(feed))?;
                 names.iter().try_for_each(|name| check_text(name))?;
                 if body.len() > DOCUMENT_MAX_BYTES {
                     return Err(failed("a record is too large"));
@@ -190,13 +199,18 @@ fn put(kept: &mut StoreState, write: Write) -> Result<(), StoreError> {
             }
             let revision = if expected == 0 { *removed + 1 } else { expected + 1 };
             kept.names.extend(document.names.into_iter().map(|name| (kind, name, at.1.clone())));
-            kept.records.insert(at, Document { revision, names: Vec::new(), ..document });
+            if let Some(feed) = document.feed {
+                kept.last_told += 1;
+                kept.told.insert(at.clone(), (feed, kept.last_told));
+            }
+            kept.records.insert(at, Document { revision, names: Vec::new(), feed: None, ..document });
         }
         // What is not there cannot be removed.
         Write::Delete(..) if kept.records.remove(&at).is_none() => return Err(StoreError::Conflict(kind)),
         Write::Delete(..) => {
             *removed = expected.max(*removed);
             kept.names.retain(|(of, _, key)| (of, key) != (&at.0, &at.1));
+            kept.told.remove(&at);
         }
     }
     Ok(())
@@ -240,6 +254,27 @@ impl Store for MemoryStore {
             let keys = of_name.map(|(_, _, key)| key).filter(|key| before.is_none_or(|before| key.as_str() < before));
             let found = keys.filter_map(|key| kept.records.get(&(kind, key.clone())).cloned());
             Ok(found.take(limit.min(PAGE_MAX) as usize).collect())
+        })
+    }
+
+    fn changed<'a>(
+        &'a self,
+        kind: Kind,
+        changed: Changed<'a>,
+    ) -> BoxFuture<'a, Result<Vec<ChangedDocument>, StoreError>> {
+        self.read(|kept| {
+            let Changed { feeds, after, limit } = changed;
+            check_number(after)?;
+            feeds.iter().try_for_each(|feed| check_text(feed))?;
+            let is_asked = |((of, _), (feed, number)): &(&(Kind, String), &(String, u64))| {
+                *of == kind && feeds.contains(&feed.as_str()) && *number > after
+            };
+            let told = kept.told.iter().filter(is_asked);
+            let mut found: Vec<_> =
+                told.filter_map(|(at, (_, number))| Some((*number, kept.records.get(at)?.clone()))).collect();
+            found.sort_unstable_by_key(|(number, _)| *number);
+            found.truncate(limit.min(PAGE_MAX) as usize);
+            Ok(found)
         })
     }
 

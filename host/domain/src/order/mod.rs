@@ -27,7 +27,7 @@ use crate::digest::Digest;
 use crate::id::{IntentId, PartnerId};
 use crate::limits::CALL_SETTLED_MS;
 use crate::store::{Kind, Record};
-use crate::user::Asker;
+use crate::user::{Asker, Orchestrator};
 use crate::vault::{Mark, NoEntropy, Vault, hex, random};
 
 /// The state until the answer to the call that opens an order is known.
@@ -107,6 +107,12 @@ impl Owner {
     #[must_use]
     pub fn marks(vault: &Vault, asker: &Asker) -> Vec<Mark> {
         vault.marks(ASKER, asker.key())
+    }
+
+    /// The marks of everything that an orchestrator orders, likewise.
+    #[must_use]
+    pub fn orchestrator_marks(vault: &Vault, orchestrator: &Orchestrator) -> Vec<Mark> {
+        vault.marks(ORCHESTRATOR, &orchestrator.key())
     }
 }
 
@@ -393,6 +399,11 @@ impl Record for Order {
         let identifiers = self.identifiers.iter().map(|identifier| name::of_identifier(partner, intent, identifier));
         let overdue = self.overdue.as_ref().map(|_| name::of_overdue(partner));
         fixed.into_iter().chain(requests).chain(identifiers).chain(overdue).collect()
+    }
+
+    /// Told to the orchestrator through which it was ordered.
+    fn feed(&self) -> Option<String> {
+        Some(self.owner.orchestrator.as_str().to_owned())
     }
 }
 

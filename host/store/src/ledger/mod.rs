@@ -2,9 +2,8 @@
 //!
 //! A batch of bookings is one transaction: what was booked before for its orders is looked up, the rest is numbered and
 //! linked after the last entry, and added. On SQLite all of it is one job of the thread that writes; on PostgreSQL it
-//! is four round trips, whatever the size of the batch, one more where something was found in its reports, and three more where
-//! they close orders. Both hold
-//! the lock of all writers meanwhile. Look-ups hold no lock and wait for none.
+//! is four round trips, whatever the size of the batch, one more where something was found in its reports, and four more where
+//! they close orders. Both hold the lock of all writers meanwhile. Look-ups hold no lock and wait for none.
 
 mod batch;
 mod known;

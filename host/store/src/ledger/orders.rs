@@ -8,6 +8,7 @@ use intent_gateway_ledger::{FoundBy, OrderQuery, ReportedOrder};
 use serde::de::DeserializeOwned;
 
 use crate::error::EngineError;
+use crate::feed;
 use crate::postgres::{Postgres, PostgresTx};
 use crate::sqlite::Batch;
 use crate::tables;
@@ -113,7 +114,10 @@ pub(super) fn close_on_sqlite(tx: &Batch<'_>, order: &Order) -> Result<(), Engin
     for name in order.names() {
         tx.execute(tables::ADD_NAME, &[Kind::Orders.name().into(), name.into(), order.id.as_str().into()])?;
     }
-    Ok(())
+    match order.feed() {
+        Some(name) => feed::tell_on_sqlite(tx, Kind::Orders, order.id.as_str(), &name),
+        None => Ok(()),
+    }
 }
 
 /// How far the orders are that reports are to close.
@@ -142,7 +146,8 @@ pub(super) async fn close_on_postgres(tx: &mut PostgresTx, closed: &[Order]) -> 
         order.names().into_iter().map(move |name| vec![Kind::Orders.name().into(), name.into(), key.clone().into()])
     };
     tx.query_columns(ADD_NAMES, &Column::of_rows(closed.iter().flat_map(named).collect())?).await?;
-    Ok(())
+    let told = |order: &Order| Some((order.id.as_str().to_owned(), order.feed()?));
+    feed::tell_on_postgres(tx, Kind::Orders, closed.iter().filter_map(told).collect()).await
 }
 
 /// What is written of a closed order: status, body, key.

@@ -7,7 +7,7 @@ use intent_gateway_domain::store::{Change, Document, Kind, List, Named, Outgoing
 use intent_gateway_store::{BackupError, SqlStore};
 use test_servers::postgres::Postgres;
 
-use crate::support::{Database, delete, entry, on_both_engines, put, record, revision};
+use crate::support::{Database, RESTORED, delete, entry, on_both_engines, put, record, revision};
 
 on_both_engines!(
     a_backup_is_restored_as_it_was,
@@ -24,6 +24,7 @@ async fn fill(store: &SqlStore) {
             let document = Document {
                 lookup: Some(format!("lookup {number} ☂")),
                 status: (number % 2 == 0).then(|| "live".to_owned()),
+                feed: kind.has_feed().then(|| format!("feed {}", number % 2)),
                 names: if kind.has_names() { vec![format!("name {}", number % 7)] } else { Vec::new() },
                 ..record(&format!("key_{number:02} \"{at}\""))
             };
@@ -44,7 +45,7 @@ async fn contents(store: &SqlStore) -> String {
     let mut all = String::new();
     for kind in Kind::ALL {
         for document in store.list(kind, List { status: None, after: None, limit: 1_000 }).await.unwrap() {
-            let Document { key, revision, lookup, status, body, names: _ } = document;
+            let Document { key, revision, lookup, status, body, names: _, feed: _ } = document;
             all.push_str(&format!("{} {key} {revision} {lookup:?} {status:?} {body}\n", kind.name()));
         }
     }
@@ -85,7 +86,7 @@ async fn a_backup_is_restored_as_it_was(database: Database) {
         let restored = other.open().await;
         let watcher = other.open().await;
         let seen = watcher.changes().await.unwrap();
-        assert_eq!(restored.restore(&file).await.unwrap(), written);
+        assert_eq!(restored.restore(&file, RESTORED).await.unwrap(), written);
         assert_eq!(contents(&restored).await, contents(&store).await);
         assert_eq!(restored.verify_audit().await.unwrap(), store.verify_audit().await.unwrap());
         let count = store.changes().await.unwrap() + 1;
@@ -106,13 +107,13 @@ async fn a_restore_wants_an_empty_database(database: Database) {
     let file = folder.path().join("gateway.backup");
     let store = database.open().await;
     store.backup(&file, Timestamp::EPOCH).await.unwrap();
-    store.restore(&file).await.expect("an empty one, and it stays empty");
+    store.restore(&file, RESTORED).await.expect("an empty one, and it stays empty");
     store.commit(put(Kind::Webhooks, record("ptr_1"))).await.unwrap();
-    let refused = store.restore(&file).await;
+    let refused = store.restore(&file, RESTORED).await;
     assert!(matches!(refused, Err(BackupError::NotEmpty("webhooks"))), "{refused:?}");
     store.commit(delete(Kind::Webhooks, "ptr_1", 1)).await.unwrap();
     store.commit(Change { audit: vec![entry("ptr_1")], ..Change::default() }).await.unwrap();
-    let refused = store.restore(&file).await;
+    let refused = store.restore(&file, RESTORED).await;
     assert!(matches!(refused, Err(BackupError::NotEmpty("audit_log"))), "{refused:?}");
 }
 
@@ -148,7 +149,7 @@ async fn a_damaged_backup_changes_nothing(database: Database) {
     for (what, text) in damaged {
         let bad = folder.path().join("damaged");
         std::fs::write(&bad, text).unwrap();
-        let refused = target.restore(&bad).await;
+        let refused = target.restore(&bad, RESTORED).await;
         assert!(matches!(refused, Err(BackupError::Damaged { .. } | BackupError::Engine(_))), "{what}: {refused:?}");
         assert_eq!(target.changes().await.unwrap(), 0, "{what}");
     }
@@ -162,10 +163,10 @@ async fn a_damaged_backup_changes_nothing(database: Database) {
         .unwrap();
     let (this, next) = (format!("\"schema_version\":{known}"), format!("\"schema_version\":{}", known + 1));
     std::fs::write(&bad, good.replacen(&this, &next, 1)).unwrap();
-    let refused = target.restore(&bad).await;
+    let refused = target.restore(&bad, RESTORED).await;
     assert!(matches!(refused, Err(BackupError::Newer { found, known: last }) if found == known + 1 && last == known));
     forged_log_is_refused(&target, &folder.path().join("forged"), &good).await;
-    target.restore(&file).await.expect("it is still empty");
+    target.restore(&file, RESTORED).await.expect("it is still empty");
 }
 
 /// A backup whose digest is right and whose audit log is not.
@@ -176,7 +177,7 @@ async fn forged_log_is_refused(target: &SqlStore, file: &Path, good: &str) {
     let mut end: serde_json::Value = serde_json::from_str(end).unwrap();
     end["sha256"] = digest.to_string().into();
     std::fs::write(file, format!("{rows}{end}\n")).unwrap();
-    let refused = target.restore(file).await;
+    let refused = target.restore(file, RESTORED).await;
     assert!(matches!(refused, Err(BackupError::Audit(_))), "{refused:?}");
 }
 

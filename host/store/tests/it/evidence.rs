@@ -19,7 +19,7 @@ use intent_gateway_store::{BackupError, Journal, SqlStore};
 use serde_json::value::RawValue;
 
 use crate::ledger::{booking, posting, sound};
-use crate::support::{Database, on_both_engines};
+use crate::support::{Database, RESTORED, on_both_engines};
 
 on_both_engines!(
     a_receipt_is_kept_as_it_was,
@@ -512,14 +512,14 @@ async fn a_backup_holds_the_evidence(database: Database) {
     assert_eq!((written.rows["findings"], written.rows["receipts"], written.rows["receipt_parts"]), (60, 60, 180));
     for other in [Some(Database::sqlite()), Database::postgres()].into_iter().flatten() {
         let restored = other.open_shared().await;
-        assert_eq!(restored.restore(&file).await.unwrap(), written);
+        assert_eq!(restored.restore(&file, RESTORED).await.unwrap(), written);
         assert_eq!(findings(&restored, "ptr_1").await, findings(&store, "ptr_1").await);
         for at in [0, 49, 59] {
             let id = format!("rank_{at}");
             assert_eq!(read(&restored, &id).await.as_ref().map(shown), read(&store, &id).await.as_ref().map(shown));
         }
         assert_eq!(quoted(&restored, "ptr_1").await[0].receipt, "rank_59");
-        assert!(matches!(restored.restore(&file).await, Err(BackupError::NotEmpty("findings"))));
+        assert!(matches!(restored.restore(&file, RESTORED).await, Err(BackupError::NotEmpty("findings"))));
         // It goes on where it was.
         keep(&restored, [receipt("rank_60", NOW.plus_ms(60))]).await;
         let again = folder.path().join("again");
@@ -531,6 +531,6 @@ async fn a_backup_holds_the_evidence(database: Database) {
     let damaged = format!("{}{}", &text[..at], text[at..].replacen("\"]}", "!\"]}", 1));
     let bad = folder.path().join("damaged");
     std::fs::write(&bad, damaged).unwrap();
-    let refused = Database::sqlite().open().await.restore(&bad).await;
+    let refused = Database::sqlite().open().await.restore(&bad, RESTORED).await;
     assert!(matches!(refused, Err(BackupError::Damaged { .. })), "{refused:?}");
 }

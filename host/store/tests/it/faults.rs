@@ -18,7 +18,7 @@ use intent_gateway_store::{FaultJournal, SqlStore};
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::entropy::{NoRandomness, vault};
 
-use crate::support::{Database, on_both_engines};
+use crate::support::{Database, RESTORED, on_both_engines};
 
 on_both_engines!(
     a_fault_is_kept_as_it_was_and_its_input_sealed,
@@ -214,7 +214,7 @@ async fn a_backup_holds_the_faults(database: Database) {
     store.backup(&file, Timestamp::EPOCH).await.expect("it is written");
     let elsewhere = Database::sqlite();
     let other = elsewhere.open_shared().await;
-    other.restore(&file).await.expect("it is read");
+    other.restore(&file, RESTORED).await.expect("it is read");
     assert_eq!(all(&other, INTENT).await, all(&store, INTENT).await);
     let number = all(&store, INTENT).await[1].number;
     assert_eq!(other.fault(number).await.expect("it reads"), store.fault(number).await.expect("it reads"));

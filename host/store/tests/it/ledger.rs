@@ -16,7 +16,7 @@ use intent_gateway_store::{BackupError, SqlStore};
 use intent_gateway_testing::orders::booked;
 use serde_json::value::RawValue;
 
-use crate::support::{CheckedBooks, Database, Place, on_both_engines, on_every_store};
+use crate::support::{CheckedBooks, Database, Place, RESTORED, on_both_engines, on_every_store};
 
 on_every_store!(
     a_booking_is_kept_as_it_was_booked,
@@ -69,7 +69,7 @@ pub(crate) fn booking(posting: Posting) -> Booking {
 }
 
 /// An order of `ptr_1` that is kept, with its option.
-async fn kept_order(store: &SqlStore, identifiers: &[&str]) -> Order {
+pub(crate) async fn kept_order(store: &SqlStore, identifiers: &[&str]) -> Order {
     let request = posting("ptr_1", "x", 1, true).request_id;
     let order = booked("ptr_1", "auto.book_ac_service", &request, "booking-1", identifiers, MAY);
     let option = RawValue::from_string(r#"{"slot_id":"s-1"}"#.to_owned()).expect("JSON");
@@ -450,9 +450,9 @@ async fn a_backup_holds_the_ledger(database: Database) {
     assert_eq!(written.rows["ledger"], 62);
     for other in [Some(Database::sqlite()), Database::postgres()].into_iter().flatten() {
         let restored = other.open().await;
-        assert_eq!(restored.restore(&file).await.unwrap(), written);
+        assert_eq!(restored.restore(&file, RESTORED).await.unwrap(), written);
         assert_eq!(sound(&restored).await, all(&store).await);
-        assert!(matches!(restored.restore(&file).await, Err(BackupError::NotEmpty("ledger"))));
+        assert!(matches!(restored.restore(&file, RESTORED).await, Err(BackupError::NotEmpty("ledger"))));
         // It goes on where it was.
         assert_eq!(book_first(&restored, charge("BK-60", 1)).await.number, 63);
     }
@@ -464,7 +464,7 @@ async fn a_backup_holds_the_ledger(database: Database) {
     end["sha256"] = Digest::of(rows.as_bytes()).to_string().into();
     std::fs::write(&file, format!("{rows}{end}\n")).unwrap();
     let other = Database::sqlite().open().await;
-    let refused = other.restore(&file).await;
+    let refused = other.restore(&file, RESTORED).await;
     assert!(matches!(refused, Err(BackupError::Ledger(_))), "{refused:?}");
     assert_eq!(other.head().await.unwrap().0, 0);
 }

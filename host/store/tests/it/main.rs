@@ -9,6 +9,7 @@ mod crash;
 mod desk;
 mod evidence;
 mod faults;
+mod feed;
 mod ledger;
 mod mail;
 mod opening;

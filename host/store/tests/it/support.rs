@@ -262,6 +262,7 @@ pub(crate) fn record(key: &str) -> Document {
         status: None,
         body: json!({"key": key}).to_string(),
         names: Vec::new(),
+        feed: None,
     }
 }
 
@@ -295,3 +296,6 @@ pub(crate) fn is_conflict(result: &Result<(), StoreError>, kind: Kind) -> bool {
 pub(crate) async fn revision(store: &dyn Store, kind: Kind, key: &str) -> Option<u64> {
     store.get(kind, key).await.expect("the store reads").map(|document| document.revision)
 }
+
+/// When a backup is restored.
+pub(crate) const RESTORED: Timestamp = Timestamp::from_ms(1_750_000_000_000);

@@ -1,0 +1,124 @@
+//! Feeds of changes: which records of a feed were changed after a change of a given number. A record stands there once, at its
+//! latest change, so that a feed is as long as it has records.
+//!
+//! All numbers come from one counter, which is moved in the transaction that changes the record. No reader ever sees a number
+//! before a smaller one, and so none misses a change when it asks on with the greatest that it has seen. That holds because
+//! both engines have one writer at a time, over all processes (`engine`): a number is taken under the lock of all writers, and
+//! the next writer gets the lock when the transaction of the one before is over and visible. SQLite takes the lock with
+//! `BEGIN IMMEDIATE`; PostgreSQL lets go of an advisory lock of a transaction after its rows have become visible, and who reads
+//! sees the state of one moment. A record that is changed again while a reader turns pages moves on to a greater number: it is
+//! read later, and never left out.
+
+use intent_gateway_domain::clock::Timestamp;
+use intent_gateway_domain::store::{Changed, ChangedDocument, Kind};
+
+use crate::engine::{Engine, Tx};
+use crate::error::EngineError;
+use crate::postgres::PostgresTx;
+use crate::records::PAGE_MAX;
+use crate::sqlite::Batch;
+use crate::tables;
+use crate::value::{Column, Row, Value};
+
+/// Numbers between two milliseconds, for feeds that begin anew: more than any store makes changes.
+const NUMBERS_OF_A_MS: i64 = 1_000_000;
+
+const COUNT: &str = "UPDATE counters SET value = value + 1 WHERE name = 'record_changes'";
+const TELL: &str = "INSERT INTO record_changes (kind, key, feed, number) \
+                    SELECT $1, $2, $3, value FROM counters WHERE name = 'record_changes' \
+                    ON CONFLICT (kind, key) DO UPDATE SET feed = excluded.feed, number = excluded.number";
+const TELL_MANY: &str = "WITH counter AS (UPDATE counters SET value = value + cardinality($1) \
+                         WHERE name = 'record_changes' RETURNING value - cardinality($1) AS taken) \
+                         INSERT INTO record_changes (kind, key, feed, number) \
+                         SELECT the_kind, the_key, the_feed, taken + place \
+                         FROM counter CROSS JOIN UNNEST($1, $2, $3) WITH ORDINALITY \
+                         AS told (the_kind, the_key, the_feed, place) \
+                         ON CONFLICT (kind, key) DO UPDATE SET feed = excluded.feed, number = excluded.number \
+                         RETURNING number";
+const FORGET: &str = "DELETE FROM record_changes WHERE kind = $1 AND key = $2";
+const RENUMBER: &str = "UPDATE record_changes SET number = number + $1 - (SELECT MIN(number) FROM record_changes)";
+const RECOUNT: &str = "UPDATE counters SET value = (SELECT COALESCE(MAX(number), $1) FROM record_changes) \
+                       WHERE name = 'record_changes'";
+
+/// Puts a record at the end of its feed.
+pub(crate) async fn tell(tx: &mut Tx, kind: Kind, key: String, feed: String) -> Result<(), EngineError> {
+    let counted = tx.execute(COUNT, Vec::new()).await?;
+    tx.execute(TELL, vec![kind.name().into(), key.into(), feed.into()]).await?;
+    require_counter(counted)
+}
+
+/// The same within a job of SQLite's writer.
+pub(crate) fn tell_on_sqlite(tx: &Batch<'_>, kind: Kind, key: &str, feed: &str) -> Result<(), EngineError> {
+    let counted = tx.execute(COUNT, [])?;
+    tx.execute(TELL, &[kind.name().into(), key.into(), feed.into()])?;
+    require_counter(u64::from(counted > 0))
+}
+
+/// The same for many records, each with its feed, in one round trip. No record comes twice.
+pub(crate) async fn tell_on_postgres(
+    tx: &mut PostgresTx,
+    kind: Kind,
+    told: Vec<(String, String)>,
+) -> Result<(), EngineError> {
+    if told.is_empty() {
+        return Ok(());
+    }
+    let rows = told.into_iter().map(|(key, feed)| vec![kind.name().into(), key.into(), feed.into()]).collect();
+    let numbers = tx.query_columns(TELL_MANY, &Column::of_rows(rows)?).await?;
+    require_counter(u64::from(!numbers.is_empty()))
+}
+
+fn require_counter(rows: u64) -> Result<(), EngineError> {
+    if rows == 0 { Err(EngineError::failed("the counter of the changes of records is gone")) } else { Ok(()) }
+}
+
+/// Takes a record out of its feed.
+pub(crate) async fn forget(tx: &mut Tx, kind: Kind, key: String) -> Result<(), EngineError> {
+    tx.execute(FORGET, vec![kind.name().into(), key.into()]).await.map(drop)
+}
+
+/// Numbers all that stands in feeds anew, greater than anything before. A store that is restored has lost what came after its
+/// backup, and would give numbers again that others have seen.
+pub(crate) async fn begin_anew(tx: &mut Tx, now: Timestamp) -> Result<(), EngineError> {
+    let first = i64::try_from(now.as_ms()).ok().and_then(|now_ms| now_ms.checked_mul(NUMBERS_OF_A_MS));
+    let first = first.ok_or_else(|| EngineError::failed("the time is too late for a number"))?;
+    tx.execute(RENUMBER, vec![first.into()]).await?;
+    tx.execute(RECOUNT, vec![first.into()]).await.and_then(require_counter)
+}
+
+/// What stands in feeds after a number. Several feeds are read in one state of the database: between two of them, a change
+/// could get a number that is less than one already read.
+pub(crate) async fn read(
+    engine: &Engine,
+    kind: Kind,
+    Changed { feeds, after, limit }: Changed<'_>,
+) -> Result<Vec<ChangedDocument>, EngineError> {
+    let limit = limit.min(PAGE_MAX);
+    let values = |feed: &str| Ok::<_, EngineError>(vec![feed.into(), Value::number(after)?, limit.into()]);
+    let sql = tables::of(kind).changed;
+    let rows = match feeds {
+        [] => Vec::new(),
+        [feed] => {
+            let values = values(feed)?;
+            values.iter().try_for_each(Value::check)?;
+            engine.query(sql, values).await?
+        }
+        feeds => {
+            let mut tx = engine.read().await?;
+            let mut rows = Vec::new();
+            for feed in feeds {
+                rows.extend(tx.query(sql, values(feed)?).await?);
+            }
+            tx.rollback().await;
+            rows
+        }
+    };
+    let mut changed = rows.iter().map(changed_document).collect::<Result<Vec<_>, _>>()?;
+    changed.sort_unstable_by_key(|(number, _)| *number);
+    changed.truncate(limit as usize);
+    Ok(changed)
+}
+
+fn changed_document(row: &Row) -> Result<ChangedDocument, EngineError> {
+    Ok((row.number(5)?, tables::document(row)?))
+}
