@@ -36,6 +36,7 @@ pub mod ledger;
 pub mod links;
 pub mod manifest;
 pub mod operations;
+pub mod orders;
 pub mod overdue;
 pub mod partners;
 pub mod read;

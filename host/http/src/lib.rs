@@ -20,6 +20,7 @@ mod naming;
 mod openapi;
 mod ops;
 mod orchestrator;
+mod orders;
 mod platform;
 mod reports;
 pub mod request_id;
@@ -47,6 +48,7 @@ use intent_gateway_onboarding::Services;
 use intent_gateway_outbound::health::Health;
 use intent_gateway_routing::calling::Caller;
 use intent_gateway_routing::faults::FaultDesk;
+use intent_gateway_routing::orders::Orders;
 use intent_gateway_routing::search::Searcher;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -135,6 +137,8 @@ pub struct AppState {
 pub(crate) struct App {
     pub(crate) searcher: Arc<Searcher>,
     pub(crate) caller: Arc<Caller>,
+    /// What the caller has placed.
+    pub(crate) orders: Orders,
     pub(crate) admin: Arc<dyn ContractAdmin>,
     pub(crate) onboarding: Services,
     pub(crate) store: Arc<dyn Store>,
@@ -181,7 +185,11 @@ pub fn router(state: AppState) -> Router {
     let (routes, mut api) = OpenApiRouter::with_openapi(openapi::base())
         .merge(audience(orchestrator::catalogue_routes(), known, request_timeout, max_in_flight))
         .merge(audience(
-            orchestrator::routes().merge(tools::routes()).merge(streams::routes()).merge(linking::routes()),
+            orchestrator::routes()
+                .merge(tools::routes())
+                .merge(orders::routes())
+                .merge(streams::routes())
+                .merge(linking::routes()),
             bearer(Role::Orchestrator),
             request_timeout,
             max_in_flight,
@@ -197,6 +205,7 @@ pub fn router(state: AppState) -> Router {
     openapi::complete(&mut api);
     let app = Arc::new(App {
         searcher: state.searcher,
+        orders: Orders::beside(&state.caller),
         caller: state.caller,
         admin: state.admin,
         onboarding: state.onboarding,

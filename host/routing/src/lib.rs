@@ -9,6 +9,7 @@ pub mod faults;
 pub mod following;
 pub mod forbidden;
 pub mod golive;
+pub mod orders;
 mod partner_error;
 pub mod payload;
 pub mod pinned;

@@ -149,7 +149,7 @@ macro_rules! records {
 }
 
 /// All tables, in the order of the file.
-pub(crate) const TABLES: [Table; 25] = [
+pub(crate) const TABLES: [Table; 26] = [
     records!("accounts"),
     records!("email_codes"),
     records!("credentials"),

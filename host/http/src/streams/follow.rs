@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
-use http::{HeaderMap, HeaderName};
+use http::HeaderMap;
 use intent_gateway_api::tool::{ToolAnswer, ToolRequest};
 use intent_gateway_routing::calling::CallError;
 use intent_gateway_routing::following::{Delivery, End, Event, EventId, FollowError, Subject};
@@ -19,7 +19,7 @@ use utoipa_axum::routes;
 
 use super::body::EventBody;
 use super::event::{self, Ending};
-use super::respond;
+use super::{LAST_EVENT_ID, respond};
 use crate::App;
 use crate::acting::Asking;
 use crate::body::Json;
@@ -27,9 +27,6 @@ use crate::error::{Code, ErrorBody, Refusal};
 use crate::naming::NamedIntent;
 use crate::request_id::RequestId;
 use crate::server::Reading;
-
-/// Names the last event that a reader has seen.
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default().routes(routes!(follow_tool))

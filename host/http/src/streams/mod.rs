@@ -1,5 +1,5 @@
-//! Answers that come in pieces, as server-sent events (WHATWG HTML, 9.2): following an order, and a search that shows what
-//! it has while it waits for the rest.
+//! Answers that come in pieces, as server-sent events (WHATWG HTML, 9.2): following an order, a search that shows what it has
+//! while it waits for the rest, and the changes of an orchestrator's orders.
 //!
 //! Nothing here piles up: an event is written when the reader takes it and not before, and a reader that takes none has its
 //! connection closed as an idle one is. What each event holds is described in `docs/streams.md`.
@@ -7,14 +7,16 @@
 mod body;
 mod event;
 mod follow;
+mod orders;
 mod search;
+mod turns;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Response;
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use intent_gateway_domain::ports::Timer;
 use intent_gateway_routing::following::Following;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -22,10 +24,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::error::{Code, Refusal};
 
 pub(crate) use self::follow::routes;
+pub(crate) use self::orders::order_changes;
 pub(crate) use self::search::search;
 
 /// Media type of event streams.
 pub(crate) const EVENTS: &str = "text/event-stream";
+/// Names the last event that a reader has seen.
+pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// What is looked at of an `Accept` header, bytes.
 const ACCEPT_MAX_BYTES: usize = 1_024;
 
@@ -33,7 +38,7 @@ const ACCEPT_MAX_BYTES: usize = 1_024;
 pub struct Streams {
     /// The orders that are followed.
     pub following: Following,
-    /// Waits between the snapshots of a search.
+    /// Waits between the snapshots of a search, and between two looks for changes of orders.
     pub timer: Arc<dyn Timer>,
     /// A stream on which nothing else was sent for so long gets a comment.
     pub heartbeat: Duration,
@@ -47,12 +52,19 @@ pub(crate) struct Open {
     timer: Arc<dyn Timer>,
     heartbeat: Duration,
     places: Arc<Semaphore>,
+    order_feeds: turns::Turns,
 }
 
 impl From<Streams> for Open {
     fn from(Streams { following, timer, heartbeat, max_open }: Streams) -> Self {
         let places = usize::try_from(max_open.get()).unwrap_or(Semaphore::MAX_PERMITS).min(Semaphore::MAX_PERMITS);
-        Self { following, timer, heartbeat, places: Arc::new(Semaphore::new(places)) }
+        Self {
+            following,
+            timer,
+            heartbeat,
+            places: Arc::new(Semaphore::new(places)),
+            order_feeds: turns::Turns::default(),
+        }
     }
 }
 

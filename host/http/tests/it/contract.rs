@@ -9,6 +9,7 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{ContractError, ContractFault};
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_testing::contract::{ScriptedContract, candidates, ranked, refusal, row, violation};
+use intent_gateway_testing::orders::with_orders;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -93,8 +94,21 @@ pub(crate) struct Gate {
 
 /// The contract, with a gate for the requests that wait.
 pub(crate) fn contract(gate: &Arc<Gate>) -> ScriptedContract {
+    of(descriptor(), gate)
+}
+
+/// The same with orders.
+pub(crate) fn ordering(gate: &Arc<Gate>) -> ScriptedContract {
+    of(with_orders(descriptor()), gate).with_digest(Digest::of(b"1.0.0")).on_check_response(|_, exchange| {
+        let payload: Value = serde_json::from_str(exchange.payload).expect("JSON");
+        let reference = payload["booking_id"].as_str().map(str::to_owned);
+        Ok(CheckedResponse { reference, advisory: None, findings: Vec::new() })
+    })
+}
+
+fn of(descriptor: Descriptor, gate: &Arc<Gate>) -> ScriptedContract {
     let gate = gate.clone();
-    ScriptedContract::new(descriptor())
+    ScriptedContract::new(descriptor)
         .with_digest(digest())
         .with_sample(SearchSample { request: "{}".to_owned(), options: vec![r#"{"thing_id":"t1"}"#.to_owned()] })
         .on_classify(|utterance, locale| Ok(classify(utterance, locale)))

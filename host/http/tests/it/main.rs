@@ -14,6 +14,7 @@ mod health;
 mod ledger;
 mod linking;
 mod listener;
+mod orders;
 mod overdue;
 mod receipts;
 mod routes;

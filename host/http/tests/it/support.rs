@@ -34,6 +34,7 @@ use intent_gateway_routing::selection::Directory;
 use intent_gateway_testing::books::MemoryBooks;
 use intent_gateway_testing::catalogue::Catalogue;
 use intent_gateway_testing::clock::TestClock;
+use intent_gateway_testing::contract::ScriptedContract;
 use intent_gateway_testing::desk::MemoryDesk;
 use intent_gateway_testing::directory::GivenPartners;
 use intent_gateway_testing::entropy::vault;
@@ -51,7 +52,7 @@ use tower::ServiceExt as _;
 
 use crate::admin::FakeAdmin;
 use crate::conform::differences;
-use crate::contract::{Gate, contract};
+use crate::contract::{Gate, contract, ordering};
 use crate::linking::{Granting, linking};
 
 pub(crate) use crate::ask::{Answer, Ask, refused};
@@ -103,10 +104,12 @@ fn partners() -> Arc<ScriptedPartners> {
     let shelves = r#"{"thing_id":"a","name":"A","shelf":"top"},{"thing_id":"b","name":"B","shelf":"low"}"#;
     let signed_up = payload(shelves);
     let partners = ScriptedPartners::default();
-    partners.reply("good", payload(&format!("{OPTION_TEXT},{others}")));
-    partners.reply_otherwise(move |call, _| match call.partner.starts_with("ptr_") {
-        true => signed_up.clone(),
-        false => CallFailure::Unreachable("connect to 10.0.0.7 refused".to_owned()).into(),
+    let good = payload(&format!("{OPTION_TEXT},{others}"));
+    partners.reply_otherwise(move |call, _| match call.partner.as_str() {
+        "good" if call.tool == "search_things" => good.clone(),
+        "good" => Reply::Text(r#"{"booking_id":"BK-1"}"#.to_owned()),
+        partner if partner.starts_with("ptr_") => signed_up.clone(),
+        _ => CallFailure::Unreachable("connect to 10.0.0.7 refused".to_owned()).into(),
     });
     Arc::new(partners)
 }
@@ -124,6 +127,8 @@ pub(crate) struct Gateway {
     pub(crate) admin: Arc<FakeAdmin>,
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) clock: Arc<TestClock>,
+    /// What streams wait by, besides that of their heartbeat.
+    pub(crate) stream_timer: Arc<TestClock>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) draining: CancellationToken,
     pub(crate) onboarding: Services,
@@ -149,11 +154,25 @@ impl Gateway {
     }
 
     pub(crate) async fn with(limits: Limits) -> Self {
+        let gate = Arc::new(Gate::default());
+        let contract = contract(&gate);
+        Self::of(limits, gate, contract).await
+    }
+
+    /// One whose contract has orders.
+    pub(crate) async fn with_orders() -> Self {
+        let gate = Arc::new(Gate::default());
+        let contract = ordering(&gate);
+        Self::of(LIMITS, gate, contract).await
+    }
+
+    async fn of(limits: Limits, gate: Arc<Gate>, contract: ScriptedContract) -> Self {
         let clock = TestClock::at(NOW_MS);
         // No route waits for a time here.
         let timer = TestClock::jumping_at(NOW_MS);
-        let gate = Arc::new(Gate::default());
-        let contracts = Catalogue::of([Arc::new(contract(&gate))]);
+        // Streams of changes wait for it, until a test moves it.
+        let stream_timer = TestClock::at(NOW_MS);
+        let contracts = Catalogue::of([Arc::new(contract)]);
         let admin = FakeAdmin::of(contracts.clone());
         let calls = partners();
         let tokens = Arc::new(Tokens::new(&[Secret::new(KEY)], AUDIENCE, clock.clone()).expect("a usable key"));
@@ -234,8 +253,8 @@ impl Gateway {
         let memory = KeyedWrites { store: kept.store.clone(), vault, timer: timer.clone() };
         let caller = Arc::new(Caller::beside(&searcher, evidence.clone(), memory));
         let streams = Streams {
-            following: Following::new(caller.clone(), clock.clone(), timer.clone()),
-            timer,
+            following: Following::new(caller.clone(), clock.clone(), timer),
+            timer: stream_timer.clone(),
             heartbeat: Duration::from_secs(15),
             max_open: NonZeroU32::MIN,
         };
@@ -264,6 +283,7 @@ impl Gateway {
             admin,
             tokens,
             clock,
+            stream_timer,
             gate,
             draining,
             onboarding,

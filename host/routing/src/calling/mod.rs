@@ -32,6 +32,8 @@ pub use error::CallError;
 pub(crate) use judging::first_breach;
 pub use once::forget_attempts;
 pub use ordering::OrderStanding;
+pub(crate) use ordering::known_identifiers;
+pub(crate) use prepare::outlasts_routing;
 
 use self::prepare::PreparedCall;
 use crate::pinned::{PinnedContract, PinnedFailure};

@@ -172,7 +172,7 @@ impl Caller {
 }
 
 /// What the partner knows an order by, under the names that its contract keeps it under.
-fn identifiers(way: &OrderWay, order: &Order) -> BTreeMap<String, String> {
+pub(crate) fn known_identifiers(way: &OrderWay, order: &Order) -> BTreeMap<String, String> {
     let declared = way.steps.iter().flat_map(|step| &step.keeps).filter(|value| value.identifies);
     let known =
         declared.filter_map(|value| Some((value.name.clone(), order.kept.get(&value.name)?.as_str()?.to_owned())));

@@ -136,7 +136,7 @@ impl Caller {
 
 /// Whether tools of a role are called though nothing new is routed to the partner: those that follow or cancel what was made
 /// before, and make nothing.
-fn outlasts_routing(role: ToolRole) -> bool {
+pub(crate) fn outlasts_routing(role: ToolRole) -> bool {
     match role {
         ToolRole::Track | ToolRole::Cancel => true,
         ToolRole::Search
