@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 use crate::contract::Violation;
-use crate::id::PartnerId;
+use crate::id::{IntentId, PartnerId};
 use crate::pointer;
 
 /// Characters of an excerpt; what is longer is cut and ends with `…`.
@@ -168,6 +168,40 @@ impl<'a> FindingQuery<'a> {
             && self.code.is_none_or(|code| finding.violation.code == code)
     }
 }
+
+/// What identifies the findings about one order.
+#[derive(Clone, Copy, Debug)]
+pub struct FindingsAbout<'a> {
+    /// At whom it was ordered.
+    pub partner: &'a PartnerId,
+    pub intent: &'a IntentId,
+    /// The search that showed what was ordered: its request identifier, and the option's.
+    pub shown: (&'a str, &'a str),
+    /// Request identifiers of the calls of the order.
+    pub calls: &'a [&'a str],
+    /// What its partner calls it.
+    pub external_ids: &'a [&'a str],
+    /// At most so many.
+    pub limit: u32,
+}
+
+impl FindingsAbout<'_> {
+    /// Whether a finding is about the order: found in the option that was ordered, in an answer to one of its calls, or in a
+    /// report of it.
+    #[must_use]
+    pub fn admits(&self, finding: &Finding) -> bool {
+        let Finding { partner, intent, request_id, source, option_id, external_id, .. } = finding;
+        let is_one_of = |known: &[&str], text: &str| known.contains(&text);
+        let shown = (request_id.as_str(), option_id.as_deref().unwrap_or_default());
+        (partner, intent.as_str()) == (self.partner, self.intent.as_str())
+            && (external_id.as_ref().is_some_and(|id| is_one_of(self.external_ids, id))
+                || (*source == Some(Source::Call) && is_one_of(self.calls, request_id))
+                || (*source == Some(Source::Search) && shown == self.shown))
+    }
+}
+
+/// Of a partner's findings, so many of the latest are looked through for those about an order.
+pub const LOOKED_THROUGH_MAX: u32 = 100_000;
 
 /// How often one rule was broken on one day.
 #[derive(Clone, Debug, PartialEq, Eq)]

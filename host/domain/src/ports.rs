@@ -20,7 +20,7 @@ use crate::endpoint::{Endpoint, MappedPayload, UnmappedItem};
 use crate::error::{CallFailure, ContractError, ContractFault, NotCalled};
 use crate::error_text::ErrorText;
 use crate::faults::{FaultNote, FaultQuery, KeptFault};
-use crate::findings::{Finding, FindingQuery, KeptFinding, RuleCount};
+use crate::findings::{Finding, FindingQuery, FindingsAbout, KeptFinding, RuleCount};
 use crate::health::HealthEvent;
 use crate::id::{IntentId, PartnerId};
 use crate::mail::{Mail, MailError};
@@ -305,6 +305,10 @@ pub trait Journal: Send + Sync {
 pub trait Evidence: Send + Sync {
     /// The findings against a partner that are asked for, newest first.
     fn findings<'a>(&'a self, query: FindingQuery<'a>) -> BoxFuture<'a, Result<Vec<KeptFinding>, StoreError>>;
+
+    /// The findings about an order, newest first, among the latest
+    /// [`LOOKED_THROUGH_MAX`](crate::findings::LOOKED_THROUGH_MAX) against its partner.
+    fn findings_about<'a>(&'a self, about: FindingsAbout<'a>) -> BoxFuture<'a, Result<Vec<KeptFinding>, StoreError>>;
 
     /// How often a partner has broken each rule on each day since a time, the latest day first; at most
     /// [`COUNTS_MAX`](crate::findings::COUNTS_MAX) rows.

@@ -304,6 +304,17 @@ pub struct Named<'a> {
     pub limit: u32,
 }
 
+/// Which records a list holds, by key in descending order.
+#[derive(Clone, Copy, Debug)]
+pub struct Newest<'a> {
+    /// Only those with this status.
+    pub status: Option<&'a str>,
+    /// Only those whose key is less.
+    pub before: Option<&'a str>,
+    /// At most so many.
+    pub limit: u32,
+}
+
 /// What of feeds is asked for, in the order of the changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Changed<'a> {
@@ -346,6 +357,9 @@ pub trait Store: Send + Sync {
 
     /// Records in order of their keys.
     fn list<'a>(&'a self, kind: Kind, list: List<'a>) -> BoxFuture<'a, Result<Vec<Document>, StoreError>>;
+
+    /// Records from the greatest key down.
+    fn newest<'a>(&'a self, kind: Kind, newest: Newest<'a>) -> BoxFuture<'a, Result<Vec<Document>, StoreError>>;
 
     /// Records of one name, from the greatest key down.
     fn named<'a>(&'a self, kind: Kind, named: Named<'a>) -> BoxFuture<'a, Result<Vec<Document>, StoreError>>;
@@ -410,6 +424,14 @@ pub async fn lookup<R: Record>(store: &dyn Store, lookup: &str) -> Result<Option
 /// As [`load`].
 pub async fn page<R: Record>(store: &dyn Store, list: List<'_>) -> Result<Vec<Versioned<R>>, StoreError> {
     store.list(R::KIND, list).await?.into_iter().map(parse).collect()
+}
+
+/// Reads records from the greatest key down.
+///
+/// # Errors
+/// As [`load`].
+pub async fn newest<R: Record>(store: &dyn Store, newest: Newest<'_>) -> Result<Vec<Versioned<R>>, StoreError> {
+    store.newest(R::KIND, newest).await?.into_iter().map(parse).collect()
 }
 
 /// Reads records of one name.

@@ -8,8 +8,8 @@ use intent_gateway_domain::audit::{AuditDraft, AuditEntry, ChainCheck};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::store::{
-    Change, Changed, ChangedDocument, ClaimedMail, Document, Kind, List, MailFate, NAME_MAX_BYTES, Named, OutgoingMail,
-    Store, StoreError, Write,
+    Change, Changed, ChangedDocument, ClaimedMail, Document, Kind, List, MailFate, NAME_MAX_BYTES, Named, Newest,
+    OutgoingMail, Store, StoreError, Write,
 };
 
 use crate::changes::Changes;
@@ -165,6 +165,22 @@ impl Store for SqlStore {
                 Some(status) => {
                     values.push(status.into());
                     tables::of(kind).page_of_status
+                }
+            };
+            self.rows(sql, values, tables::document).await
+        }
+        .boxed()
+    }
+
+    fn newest<'a>(&'a self, kind: Kind, newest: Newest<'a>) -> BoxFuture<'a, Result<Vec<Document>, StoreError>> {
+        async move {
+            let Newest { status, before, limit } = newest;
+            let mut values = vec![before.unwrap_or(AFTER_ALL_KEYS).into(), limit.min(PAGE_MAX).into()];
+            let sql = match status {
+                None => tables::of(kind).newest,
+                Some(status) => {
+                    values.push(status.into());
+                    tables::of(kind).newest_of_status
                 }
             };
             self.rows(sql, values, tables::document).await

@@ -8,7 +8,7 @@ use intent_gateway_domain::store::{ClaimedMail, Document, Kind, OutgoingMail};
 use crate::engine::{Engine, Tx};
 use crate::error::EngineError;
 use crate::feed;
-use crate::value::{Row, Value};
+use crate::value::{Column, Row, Value};
 
 /// A kind's statements. `concat!` makes them constants, so that both engines can keep them prepared.
 pub(crate) struct Statements {
@@ -16,6 +16,8 @@ pub(crate) struct Statements {
     pub(crate) by_lookup: &'static str,
     pub(crate) page: &'static str,
     pub(crate) page_of_status: &'static str,
+    pub(crate) newest: &'static str,
+    pub(crate) newest_of_status: &'static str,
     pub(crate) named: &'static str,
     pub(crate) changed: &'static str,
     pub(crate) insert: &'static str,
@@ -37,6 +39,16 @@ macro_rules! statements {
                 "SELECT key, revision, lookup, status, body FROM ",
                 $table,
                 " WHERE status = $3 AND key > $1 ORDER BY key LIMIT $2"
+            ),
+            newest: concat!(
+                "SELECT key, revision, lookup, status, body FROM ",
+                $table,
+                " WHERE key < $1 ORDER BY key DESC LIMIT $2"
+            ),
+            newest_of_status: concat!(
+                "SELECT key, revision, lookup, status, body FROM ",
+                $table,
+                " WHERE status = $3 AND key < $1 ORDER BY key DESC LIMIT $2"
             ),
             named: concat!(
                 "SELECT kept.key, revision, lookup, status, body FROM record_names AS names JOIN ",
@@ -93,6 +105,9 @@ pub(crate) fn of(kind: Kind) -> &'static Statements {
 
 pub(crate) const ADD_NAME: &str =
     "INSERT INTO record_names (kind, name, key) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+/// The same for many names.
+pub(crate) const ADD_NAMES: &str =
+    "INSERT INTO record_names (kind, name, key) SELECT * FROM UNNEST($1, $2, $3) ON CONFLICT DO NOTHING";
 const REMOVE_NAMES: &str = "DELETE FROM record_names WHERE kind = $1 AND key = $2";
 
 /// A record out of its row.
@@ -122,14 +137,29 @@ pub(crate) async fn put(tx: &mut Tx, kind: Kind, document: Document) -> Result<b
         tx.execute(of(kind).update, values).await?
     };
     if rows == 1 {
-        for values in named {
-            tx.execute(ADD_NAME, values).await?;
-        }
+        add_names(tx, named).await?;
         if let Some((key, feed)) = told {
             feed::tell(tx, kind, key, feed).await?;
         }
     }
     Ok(rows == 1)
+}
+
+/// Adds names, each a row of kind, name and key.
+async fn add_names(tx: &mut Tx, named: Vec<Vec<Value>>) -> Result<(), EngineError> {
+    named.iter().flatten().try_for_each(Value::check)?;
+    match tx {
+        // In one round trip: a record that has names has about a dozen.
+        Tx::Postgres(tx) if !named.is_empty() => {
+            tx.query_columns(ADD_NAMES, &Column::of_rows(named)?).await?;
+        }
+        tx => {
+            for values in named {
+                tx.execute(ADD_NAME, values).await?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Removes a record; false when it is at another revision.
@@ -237,9 +267,10 @@ mod tests {
     #[test]
     fn each_kind_has_its_own_table() {
         for kind in Kind::ALL {
-            let Statements { by_key, by_lookup, page, page_of_status, named, changed, insert, update, delete } =
-                of(kind);
-            for sql in [by_key, by_lookup, page, page_of_status, named, changed, insert, update, delete] {
+            let Statements { by_key, by_lookup, page, page_of_status, newest, .. } = of(kind);
+            let Statements { newest_of_status, named, changed, insert, update, delete, .. } = of(kind);
+            let lists = [page, page_of_status, newest, newest_of_status, named, changed];
+            for sql in lists.into_iter().chain([by_key, by_lookup, insert, update, delete]) {
                 assert!(sql.contains(&format!(" {} ", kind.name())), "{sql}");
             }
             for sql in [named, changed] {

@@ -8,7 +8,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::findings::{
-    COUNTS_MAX, Finding, FindingQuery, KeptFinding, RuleCount, Severity, day_number, day_start,
+    COUNTS_MAX, Finding, FindingQuery, FindingsAbout, KeptFinding, RuleCount, Severity, day_number, day_start,
 };
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::{Evidence, Journal};
@@ -84,6 +84,11 @@ impl Evidence for MemoryJournal {
         let page =
             newest_first.filter(|kept| query.admits(&kept.finding) && query.before.is_none_or(|end| kept.number < end));
         ready(page.take(query.limit as usize).collect())
+    }
+
+    fn findings_about<'a>(&'a self, about: FindingsAbout<'a>) -> BoxFuture<'a, Result<Vec<KeptFinding>, StoreError>> {
+        let found = self.numbered().rev().filter(|kept| about.admits(&kept.finding));
+        ready(found.take(about.limit as usize).collect())
     }
 
     fn counts<'a>(

@@ -11,8 +11,8 @@ use futures_util::future::{BoxFuture, ready};
 use intent_gateway_domain::audit::{self, AuditEntry};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::store::{
-    Change, Changed, ChangedDocument, ClaimedMail, Document, Kind, List, MailFate, NAME_MAX_BYTES, Named, OutgoingMail,
-    Store, StoreError, Write,
+    Change, Changed, ChangedDocument, ClaimedMail, Document, Kind, List, MailFate, NAME_MAX_BYTES, Named, Newest,
+    OutgoingMail, Store, StoreError, Write,
 };
 
 /// Rows of one answer, whatever the caller asks for.
@@ -243,6 +243,20 @@ impl Store for MemoryStore {
             };
             let found = kept.records.iter().filter(is_asked).map(|(_, document)| document.clone());
             Ok(found.take(list.limit.min(PAGE_MAX) as usize).collect())
+        })
+    }
+
+    fn newest<'a>(&'a self, kind: Kind, newest: Newest<'a>) -> BoxFuture<'a, Result<Vec<Document>, StoreError>> {
+        self.read(|kept| {
+            let Newest { status, before, limit } = newest;
+            [before, status].into_iter().flatten().try_for_each(check_text)?;
+            let is_asked = |((other, key), document): &(&(Kind, String), &Document)| {
+                *other == kind
+                    && before.is_none_or(|before| key.as_str() < before)
+                    && status.is_none_or(|status| document.status.as_deref() == Some(status))
+            };
+            let found = kept.records.iter().rev().filter(is_asked).map(|(_, document)| document.clone());
+            Ok(found.take(limit.min(PAGE_MAX) as usize).collect())
         })
     }
 

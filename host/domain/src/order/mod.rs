@@ -247,6 +247,16 @@ impl Order {
         }
     }
 
+    /// Request identifiers of its calls, as far as its history goes.
+    #[must_use]
+    pub fn calls(&self) -> Vec<&str> {
+        let called = self.history.iter().filter_map(|event| match &event.what {
+            Happening::Called { request_id, .. } => Some(request_id.as_str()),
+            _ => None,
+        });
+        called.chain([self.request_id.as_str()]).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// As a contract sees it.
     #[must_use]
     pub fn view(&self) -> OrderView {
@@ -359,6 +369,12 @@ pub mod name {
         digest("request", &[partner.as_str(), intent.as_str(), request_id])
     }
 
+    /// Of everything that anybody knows by this text: what a partner calls it, a request of it, a receipt of it.
+    #[must_use]
+    pub fn of_anything(text: &str) -> String {
+        digest("known-as", &[text])
+    }
+
     /// Names are bounded; what partners and callers write is not.
     fn digest(kind: &str, parts: &[&str]) -> String {
         let parts = serde_json::to_string(parts).expect("texts always serialise");
@@ -398,7 +414,15 @@ impl Record for Order {
         ];
         let identifiers = self.identifiers.iter().map(|identifier| name::of_identifier(partner, intent, identifier));
         let overdue = self.overdue.as_ref().map(|_| name::of_overdue(partner));
-        fixed.into_iter().chain(requests).chain(identifiers).chain(overdue).collect()
+        let report = self.report.as_ref().map(|report| &report.receipt);
+        let known_as: BTreeSet<&String> = [request_id, &from.request_id]
+            .into_iter()
+            .chain(&from.receipt)
+            .chain(report)
+            .chain(&self.identifiers)
+            .collect();
+        let known_as = known_as.into_iter().map(|text| name::of_anything(text));
+        fixed.into_iter().chain(requests).chain(identifiers).chain(overdue).chain(known_as).collect()
     }
 
     /// Told to the orchestrator through which it was ordered.

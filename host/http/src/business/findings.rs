@@ -7,9 +7,9 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use intent_gateway_api::evidence::{FindingsSummary, PartnerFindings};
 
+use super::require_known;
 use crate::App;
-use crate::acting::{Acting, no_account};
-use crate::admin::is_known;
+use crate::acting::Acting;
 use crate::error::{ErrorBody, Refusal};
 use crate::findings::{self, FindingsQuery};
 
@@ -56,8 +56,4 @@ pub(super) async fn list_own_findings(
 pub(super) async fn summarize_own_findings(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
     require_known(&app, &acting).await?;
     findings::summary(&app, &acting.account).await
-}
-
-async fn require_known(app: &App, acting: &Acting) -> Result<(), Refusal> {
-    if is_known(app, acting.account.as_str()).await? { Ok(()) } else { Err(no_account()) }
 }

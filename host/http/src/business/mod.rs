@@ -1,5 +1,5 @@
 //! What a business does for itself: signs up, gets credentials, submits its manifest, registers its endpoint, reads
-//! its statements and what was found in its answers.
+//! its statements, what was ordered at it, and what was found in its answers.
 //!
 //! Four routes take no token, for they are the way to the first one; each client may use them so many times a
 //! minute. All others are about one account, which the path names and the token must be of (an admin may act in
@@ -10,6 +10,7 @@ mod credentials;
 mod documents;
 mod entry;
 mod findings;
+mod orders;
 mod overdue;
 mod statements;
 mod trial;
@@ -20,6 +21,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::App;
+use crate::acting::{Acting, no_account};
+use crate::admin::is_known;
+use crate::error::Refusal;
 pub(crate) use documents::{CONCURRENT_UPLOADS_MAX, document_of};
 
 /// The way to the first token.
@@ -40,6 +44,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(documents::replace, documents::remove))
         .routes(routes!(findings::list_own_findings))
         .routes(routes!(findings::summarize_own_findings))
+        .routes(routes!(orders::list_own_orders))
+        .routes(routes!(orders::show_own_order))
         .routes(routes!(statements::months))
         .routes(routes!(statements::statement))
         .routes(routes!(statements::test_reports))
@@ -53,4 +59,9 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(credentials::set_webhook))
         .routes(routes!(credentials::rotate_webhook_key))
         .routes(routes!(credentials::test_call))
+}
+
+/// Refuses an account that does not exist.
+async fn require_known(app: &App, acting: &Acting) -> Result<(), Refusal> {
+    if is_known(app, acting.account.as_str()).await? { Ok(()) } else { Err(no_account()) }
 }

@@ -14,16 +14,13 @@ use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{Chosen, OrdersQuery, SUMMARY_BYTES, list, no_order, private};
+use super::{Chosen, ORDER_BYTES, OrdersQuery, SUMMARY_BYTES, list, no_order, private};
 use crate::App;
 use crate::acting::{Asking, size};
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::server::Reading;
 use crate::streams;
 use crate::wire;
-
-/// About what an order takes beside its option and the schemas of its tools, bytes.
-const ORDER_BYTES: usize = 16 * 1024;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default().routes(routes!(list_orders)).routes(routes!(order_events)).routes(routes!(show_order))

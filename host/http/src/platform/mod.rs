@@ -1,5 +1,5 @@
 //! What the platform team does for partners: reviews, probes, tests, switches on, suspends; sees how they fare in service;
-//! reads the audit log, the receipts of rankings, the orders that are overdue, and the faults of contracts.
+//! reads the audit log, orders, what is overdue of them, the receipts of rankings, and the faults of contracts.
 //!
 //! Contracts themselves are not here; they are in [`crate::admin`].
 
@@ -10,6 +10,7 @@ mod documents;
 mod faults;
 mod health;
 mod ledger;
+mod orders;
 mod overdue;
 mod receipts;
 mod reviews;
@@ -63,6 +64,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(ledger::take_back))
         .routes(routes!(ledger::correct))
         .routes(routes!(ledger::verify))
+        .routes(routes!(orders::list_orders))
+        .routes(routes!(orders::show_order))
         .routes(routes!(overdue::list_overdue))
         .routes(routes!(overdue::summarize_overdue))
         .routes(routes!(receipts::list_receipts))

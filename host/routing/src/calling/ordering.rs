@@ -117,7 +117,7 @@ impl Caller {
                 continue;
             }
             let turn = turn::check(&step, order.as_ref(), now);
-            let identifiers = order.as_ref().map(|order| identifiers(way, order)).unwrap_or_default();
+            let identifiers = order.as_ref().map(|order| known_identifiers(way, order)).unwrap_or_default();
             return Ok(Part::Step(Box::new(StepPart { step, order, turn, from, identifiers })));
         }
     }

@@ -28,8 +28,7 @@ use crate::reference::{AskerMark, BookingReference, Reference, ReferenceSealer};
 
 const INTENT: &str = "test.find_things";
 const NOW: Timestamp = Timestamp::from_ms(1_767_225_600_000);
-const ALL: OrderFilter<'static> =
-    OrderFilter { intent: None, state: None, is_open: None, in_doubt: None, before: None, limit: 100 };
+const ALL: OrderFilter<'static> = OrderFilter::ALL;
 
 struct World {
     store: Arc<MemoryStore>,

@@ -20,10 +20,15 @@ pub(super) use columns;
 /// Bytes of each text. Partners and contracts have written them; what is longer is cut.
 const TEXT_MAX_BYTES: usize = 2 * 1024;
 
+/// A text of a finding as it is kept and looked for.
+pub(super) fn keepable_text(text: &str) -> String {
+    keepable(text, TEXT_MAX_BYTES)
+}
+
 /// A finding as a row without its number. Every finding has one, for a booking must not fail for what was found.
 pub(crate) fn values(finding: &Finding) -> Vec<Value> {
-    let text = |text: &str| Value::from(keepable(text, TEXT_MAX_BYTES));
-    let optional = |text: &Option<String>| Value::Text(text.as_deref().map(|text| keepable(text, TEXT_MAX_BYTES)));
+    let text = |text: &str| Value::from(keepable_text(text));
+    let optional = |text: &Option<String>| Value::Text(text.as_deref().map(keepable_text));
     let Finding {
         at_ms,
         partner,

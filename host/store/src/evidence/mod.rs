@@ -11,7 +11,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::findings::{
-    COUNTS_MAX, DAY_MS, FindingQuery, IST_AHEAD_MS, KeptFinding, RuleCount, Severity, Source,
+    COUNTS_MAX, DAY_MS, FindingQuery, FindingsAbout, IST_AHEAD_MS, KeptFinding, LOOKED_THROUGH_MAX, RuleCount,
+    Severity, Source,
 };
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
@@ -20,7 +21,7 @@ use intent_gateway_domain::receipt::{RECEIPTS_LOOKED_THROUGH_MAX, Receipt};
 use intent_gateway_domain::store::StoreError;
 use serde_json::value::RawValue;
 
-use crate::engine::Tx;
+use crate::engine::{Engine, Tx};
 use crate::error::EngineError;
 use crate::records::SqlStore;
 use crate::value::Value;
@@ -44,6 +45,31 @@ const FINDINGS: &str = concat!(
     " FROM findings WHERE partner = $1 AND number < $2 AND ($4 = '' OR severity = $4) AND ($5 = '' OR source = $5) \
      AND ($6 = '' OR intent = $6) AND ($7 = '' OR code = $7) ORDER BY number DESC LIMIT $3"
 );
+/// Lists of texts are JSON, which each engine takes apart in its own way. By the partner's numbers: an index for what is asked
+/// of one order at a time would cost every search.
+macro_rules! findings_about {
+    ($texts:literal, $of:literal) => {
+        concat!(
+            "SELECT ",
+            finding::columns!(),
+            " FROM (SELECT ",
+            finding::columns!(),
+            " FROM findings WHERE partner = $1 ORDER BY number DESC LIMIT $2) AS latest WHERE intent = $3 AND \
+             ((source = 'search' AND request_id = $4 AND option_id = $5) \
+             OR (source = 'call' AND request_id IN (SELECT ",
+            $texts,
+            "($6",
+            $of,
+            "))) OR external_id IN (SELECT ",
+            $texts,
+            "($7",
+            $of,
+            "))) ORDER BY number DESC LIMIT $8"
+        )
+    };
+}
+const ABOUT_ON_SQLITE: &str = findings_about!("value FROM json_each", "");
+const ABOUT_ON_POSTGRES: &str = findings_about!("json_array_elements_text", "::json");
 /// Days are those of Indian Standard Time (`findings::day_number`). So many of the latest findings are looked at, so that whoever
 /// asks again and again costs no more than that.
 const COUNTS: &str = "SELECT (at_ms + $3) / $4 AS day, intent, code, severity, COUNT(*) FROM \
@@ -90,6 +116,12 @@ fn time(time: Timestamp) -> Value {
 /// A number, likewise.
 fn number(number: u64) -> Value {
     i64::try_from(number).unwrap_or(i64::MAX).into()
+}
+
+/// Texts as findings keep them, as a list in JSON.
+fn texts(texts: &[&str]) -> Value {
+    let texts: Vec<String> = texts.iter().map(|text| finding::keepable_text(text)).collect();
+    serde_json::Value::from(texts).to_string().into()
 }
 
 impl SqlStore {
@@ -147,6 +179,28 @@ impl Evidence for SqlStore {
                 keepable_name(code.unwrap_or_default()).into(),
             ];
             self.engine.query(FINDINGS, values).await?.iter().map(finding::read_kept).collect()
+        };
+        read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
+    }
+
+    fn findings_about<'a>(&'a self, about: FindingsAbout<'a>) -> BoxFuture<'a, Result<Vec<KeptFinding>, StoreError>> {
+        let FindingsAbout { partner, intent, shown: (request_id, option_id), calls, external_ids, limit } = about;
+        let read = async move {
+            let values = vec![
+                partner.as_str().into(),
+                LOOKED_THROUGH_MAX.into(),
+                intent.as_str().into(),
+                finding::keepable_text(request_id).into(),
+                finding::keepable_text(option_id).into(),
+                texts(calls),
+                texts(external_ids),
+                limit.min(READ_MAX).into(),
+            ];
+            let sql = match &self.engine {
+                Engine::Sqlite(_) => ABOUT_ON_SQLITE,
+                Engine::Postgres(_) => ABOUT_ON_POSTGRES,
+            };
+            self.engine.query(sql, values).await?.iter().map(finding::read_kept).collect()
         };
         read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
     }

@@ -43,8 +43,6 @@ const OF_MANY_KEYS: &str = "SELECT kept.key, revision, lookup, status, body FROM
 const CLOSE: &str = "UPDATE orders SET revision = revision + 1, lookup = NULL, status = $1, body = $2 WHERE key = $3";
 const CLOSE_MANY: &str = "UPDATE orders SET revision = revision + 1, lookup = NULL, status = the_status, body = the_body \
                           FROM UNNEST($1, $2, $3) AS closing (the_status, the_body, the_key) WHERE key = the_key";
-const ADD_NAMES: &str =
-    "INSERT INTO record_names (kind, name, key) SELECT * FROM UNNEST($1, $2, $3) ON CONFLICT DO NOTHING";
 
 /// The order of a row of its table.
 pub(super) fn read(row: &Row) -> Result<Order, EngineError> {
@@ -145,7 +143,7 @@ pub(super) async fn close_on_postgres(tx: &mut PostgresTx, closed: &[Order]) -> 
         let key = order.id.as_str().to_owned();
         order.names().into_iter().map(move |name| vec![Kind::Orders.name().into(), name.into(), key.clone().into()])
     };
-    tx.query_columns(ADD_NAMES, &Column::of_rows(closed.iter().flat_map(named).collect())?).await?;
+    tx.query_columns(tables::ADD_NAMES, &Column::of_rows(closed.iter().flat_map(named).collect())?).await?;
     let told = |order: &Order| Some((order.id.as_str().to_owned(), order.feed()?));
     feed::tell_on_postgres(tx, Kind::Orders, closed.iter().filter_map(told).collect()).await
 }

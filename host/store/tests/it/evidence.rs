@@ -6,7 +6,7 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, Violation};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::{
-    Finding, FindingQuery, KeptFinding, RuleCount, Severity, Source, day_number, day_start,
+    Finding, FindingQuery, FindingsAbout, KeptFinding, RuleCount, Severity, Source, day_number, day_start,
 };
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::{Evidence as _, Journal as _};
@@ -29,6 +29,7 @@ on_both_engines!(
     a_damaged_receipt_is_no_receipt,
     findings_are_read_newest_first,
     findings_are_told_apart_by_what_is_asked_for,
+    findings_about_an_order_are_found,
     findings_are_counted_by_day,
     strikes_are_read_in_the_order_in_which_they_were_kept,
     strikes_are_found_without_reading_the_rest,
@@ -280,6 +281,57 @@ async fn findings_are_told_apart_by_what_is_asked_for(database: Database) {
         assert_eq!(found, expected.into_iter().map(|at: usize| all[at].clone()).collect::<Vec<_>>(), "{query:?}");
         assert!(found.iter().all(|found| query.admits(found)), "{query:?}");
     }
+}
+
+async fn findings_about_an_order_are_found(database: Database) {
+    let store = database.open_shared().await;
+    let of = |code: &str, source, request_id: &str, option: Option<&str>, external: Option<&str>| {
+        let mut finding = finding("ptr_1", "");
+        (finding.source, finding.request_id) = (Some(source), request_id.to_owned());
+        finding.option_id = option.map(str::to_owned);
+        finding.external_id = external.map(str::to_owned);
+        finding.violation.code = code.to_owned();
+        finding
+    };
+    let mut all = vec![
+        of("SHOWN", Source::Search, "search-1", Some("slot-1"), None),
+        of("another option", Source::Search, "search-1", Some("slot-2"), None),
+        of("another search", Source::Search, "search-2", Some("slot-1"), None),
+        of("BOOKED", Source::Call, "booking-1", Some("slot-1"), None),
+        of("CANCELLED \"☂\"", Source::Call, "cancel \"☂\"", None, None),
+        of("another call", Source::Call, "booking-2", Some("slot-1"), None),
+        of("REPORTED", Source::Report, "search-1", None, Some("BK-1\0")),
+        of("another order", Source::Report, "search-1", None, Some("BK-2")),
+    ];
+    let mut foreign = of("another partner", Source::Call, "booking-1", None, Some("BK-1\0"));
+    foreign.partner = PartnerId::parse("ptr_2").expect("sound");
+    let mut elsewhere = of("another intent", Source::Call, "booking-1", None, None);
+    elsewhere.intent = "auto.wash_car".to_owned();
+    all.extend([foreign, elsewhere]);
+    let journal = Journal::open(Arc::clone(&store));
+    all.iter().for_each(|found| journal.record(found.clone()));
+    journal.close().await;
+    let (partner, intent) = (PartnerId::parse("ptr_1").expect("sound"), IntentId::parse(INTENT).expect("sound"));
+    let about = FindingsAbout {
+        partner: &partner,
+        intent: &intent,
+        shown: ("search-1", "slot-1"),
+        calls: &["booking-1", "cancel \"☂\""],
+        external_ids: &["PBR-1", "BK-1\0"],
+        limit: 10,
+    };
+    let codes = async |about| {
+        let found = store.findings_about(about).await.expect("it reads");
+        found.into_iter().map(|kept| kept.finding.violation.code).collect::<Vec<_>>()
+    };
+    let expected = ["REPORTED", "CANCELLED \"☂\"", "BOOKED", "SHOWN"];
+    assert_eq!(codes(about).await, expected);
+    assert_eq!(codes(FindingsAbout { limit: 2, ..about }).await, expected[..2]);
+    assert_eq!(codes(FindingsAbout { calls: &[], external_ids: &[], ..about }).await, ["SHOWN"]);
+    // The fakes judge by this.
+    all.reverse();
+    let admitted = all.iter().filter(|finding| about.admits(finding)).map(|finding| finding.violation.code.as_str());
+    assert_eq!(admitted.collect::<Vec<_>>(), expected);
 }
 
 async fn findings_are_counted_by_day(database: Database) {

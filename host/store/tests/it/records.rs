@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::store::{
-    Change, Document, Kind, List, NAME_MAX_BYTES, Named, OutgoingMail, Store, StoreError, Write,
+    Change, Document, Kind, List, NAME_MAX_BYTES, Named, Newest, OutgoingMail, Store, StoreError, Write,
 };
 
 use crate::support::{Place, delete, entry, is_conflict, on_every_store, put, record, revision};
@@ -217,6 +217,17 @@ async fn lists_are_ordered_by_bytes_filtered_and_paged(place: impl Place) {
     assert_eq!(list(Some("sandbox"), Some("B"), 1).await, ["a"]);
     assert_eq!(list(Some("suspended"), None, 100).await, [""; 0]);
     assert_eq!(list(None, None, 0).await, [""; 0]);
+    let newest = async |status, before, limit| {
+        let found = store.newest(kind, Newest { status, before, limit }).await.expect("it lists");
+        found.into_iter().map(|document| document.key).collect::<Vec<_>>()
+    };
+    let mut reversed = keys;
+    reversed.reverse();
+    assert_eq!(newest(None, None, 100).await, reversed);
+    assert_eq!(newest(None, Some("ab"), 3).await, ["aB", "a-b", "a"]);
+    assert_eq!(newest(Some("live"), Some("é"), 2).await, ["ab", "a-b"]);
+    assert_eq!(newest(Some("suspended"), None, 100).await, [""; 0]);
+    assert_eq!(newest(None, None, 0).await, [""; 0]);
 }
 
 async fn any_text_is_kept_but_what_no_engine_can(place: impl Place) {

@@ -1,7 +1,9 @@
-//! Orders as they are shown: to the orchestrator through which they were placed, and to nobody else who asks like it.
+//! Orders as they are shown: to the orchestrator through which they were placed, to their partner, and to the platform team.
 
 mod asked;
+mod at_partner;
 mod events;
+mod team;
 
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::order::{Order, OrderedOption};
@@ -9,8 +11,8 @@ use intent_gateway_domain::store::{Change, Store as _, Versioned, load};
 use intent_gateway_domain::user::{Asker, Orchestrator, Pseudonym};
 use intent_gateway_http::auth::{ISSUER, Role};
 use intent_gateway_testing::orders::booked_by;
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use crate::support::{Answer, Ask, Gateway, INTENT, NOW_MS};
 
@@ -41,6 +43,12 @@ pub(crate) async fn keep(gateway: &Gateway, order: &Order) {
     }
     change.put(&Versioned { revision: known.map_or(0, |known| known.revision), value: order.clone() });
     gateway.kept.store.commit(change).await.expect("kept");
+}
+
+/// The first identifier of each order of a list.
+fn ids(list: &Value) -> Vec<&str> {
+    let orders = list["orders"].as_array().expect("a list").iter();
+    orders.map(|order| order["identifiers"][0].as_str().expect("an identifier")).collect()
 }
 
 /// Asks as an orchestrator for a user.
