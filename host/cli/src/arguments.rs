@@ -16,6 +16,7 @@ use crate::contract::ContractCommand;
 use crate::findings::FindingsArgs;
 use crate::ledger::{LedgerCommand, StatementArgs};
 use crate::manifest::ManifestCommand;
+use crate::order::OrderCommand;
 use crate::partner::{PartnerCommand, ReviewCommand};
 use crate::plugin::PluginCommand;
 use crate::profile::ProfileCommand;
@@ -93,6 +94,9 @@ pub(crate) enum Command {
         intent-gateway call cancel_ac_service_booking bkg_eyJw --arguments '{\"reason\": \"found_better\"}' --user user-17"
     )]
     Call(CallArgs),
+    /// Look at orders: what was ordered, how far it is, what happened to it.
+    #[command(subcommand)]
+    Order(OrderCommand),
     /// Show what was found in a partner's answers and completion reports, newest first.
     #[command(after_help = "Example:\n  intent-gateway findings ptr_0123456789abcdef")]
     Findings(FindingsArgs),
@@ -325,6 +329,7 @@ impl Command {
             | Self::Receipt(_)
             | Self::Profile(_)
             | Self::ShellCompletions(_)
+            | Self::Order(_)
             | Self::Completion(_) => None,
         }
     }

@@ -18,6 +18,7 @@ mod files;
 mod findings;
 mod ledger;
 mod manifest;
+mod order;
 mod outcome;
 mod partner;
 mod plugin;
@@ -53,6 +54,7 @@ pub fn run(serve: impl FnOnce(Config) -> anyhow::Result<()>) -> ExitCode {
         Command::Partner(command) => partner::run(command),
         Command::Review(command) => partner::run_review(command),
         Command::Report(command) => report::run(command),
+        Command::Order(command) => order::run(command),
         Command::Receipt(command) => receipt::run(command),
         Command::Contract(command) => contract::run(command),
         Command::Classify(arguments) => classify::run(arguments),

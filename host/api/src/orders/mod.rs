@@ -131,7 +131,7 @@ impl From<&OrderEvent> for OrderHistoryEvent {
     fn from(OrderEvent { at_ms, what }: &OrderEvent) -> Self {
         let event = |what| Self { at: time(*at_ms), what, tool: None, request_id: None, state: None, code: None };
         match what.clone() {
-            Happening::Called { tool, request_id } => {
+            Happening::Called { tool, request_id, attempt: _ } => {
                 Self { tool: Some(tool), request_id: Some(request_id), ..event(OrderHappening::Called) }
             }
             Happening::Answered { tool, state } => {

@@ -208,10 +208,19 @@ fn exchange(gateway: &Gateway, client_id: &str, client_secret: &Secret) -> Resul
 /// The account that a partner's token is for. The token is not verified: that is the gateway's business, and here it
 /// only saves typing.
 pub(crate) fn account_of(token: &Secret) -> Option<PartnerId> {
-    let payload = token.expose().split('.').nth(1)?;
-    let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).ok()?).ok()?;
+    let claims = claims_of(token)?;
     let is_partner = claims.get("role").and_then(Value::as_str) == Some("partner");
     claims.get("sub").and_then(Value::as_str).filter(|_| is_partner).and_then(|sub| PartnerId::parse(sub).ok())
+}
+
+/// Whether a token is an orchestrator's, likewise.
+pub(crate) fn is_orchestrators(token: &Secret) -> bool {
+    claims_of(token).is_some_and(|claims| claims.get("role").and_then(Value::as_str) == Some("orchestrator"))
+}
+
+fn claims_of(token: &Secret) -> Option<Value> {
+    let payload = token.expose().split('.').nth(1)?;
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).ok()?).ok()
 }
 
 /// A secret of the command line or the environment.
@@ -322,8 +331,12 @@ mod tests {
         assert_eq!(account(json!({"role": "admin", "sub": "ptr_1"})), None);
         assert_eq!(account(json!({"role": "partner", "sub": "no account"})), None);
         assert_eq!(account(json!({"role": "partner"})), None);
+        let is_orchestrators = |claims: Value| is_orchestrators(&token(claims));
+        assert!(is_orchestrators(json!({"role": "orchestrator", "sub": "bot"})));
+        assert!(!is_orchestrators(json!({"role": "admin", "sub": "orchestrator"})));
         for strange in ["", "a", "a.b.c", "a.e30.c", "a.W10.c"] {
             assert_eq!(account_of(&Secret::new(strange)), None, "{strange}");
+            assert!(!super::is_orchestrators(&Secret::new(strange)), "{strange}");
         }
     }
 }

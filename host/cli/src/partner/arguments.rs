@@ -9,6 +9,7 @@ use intent_gateway_domain::id::{IntentId, PartnerId};
 
 use super::document::DocumentCommand;
 use crate::access::{GatewayArgs, parse_partner};
+use crate::order::{FilterArgs, parse_text};
 
 /// Accounts or reviews of one page that may be asked for.
 const PAGE_MAX: i64 = 500;
@@ -62,6 +63,12 @@ pub(crate) enum PartnerCommand {
         Examples:\n  intent-gateway partner findings ptr_0123456789abcdef --severity strike\n  \
         intent-gateway partner findings --source report\n  intent-gateway partner findings --summary")]
     Findings(FindingsArgs),
+    /// Show what was ordered at a partner, newest first; with --order, one order and what its report is expected to say.
+    #[command(after_help = "A partner may look at itself: with its own token, or with its credentials in \
+        INTENT_GATEWAY_CLIENT_ID and INTENT_GATEWAY_CLIENT_SECRET.\n\n\
+        Examples:\n  intent-gateway partner orders --open\n  intent-gateway partner orders --order BK-2026-0042\n  \
+        intent-gateway partner orders ptr_0123456789abcdef --in-doubt")]
+    Orders(OrdersArgs),
     /// List a partner's orders whose time is over and that no completion report has closed.
     #[command(after_help = "A partner may look at itself, as with `findings`.\n\n\
         Examples:\n  intent-gateway partner overdue ptr_0123456789abcdef\n  \
@@ -267,6 +274,20 @@ pub(crate) struct HealthArgs {
     /// At most so many.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=PAGE_MAX))]
     pub(crate) limit: u32,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct OrdersArgs {
+    /// The partner; without it, the one of a partner's token.
+    #[arg(value_name = "ID", value_parser = parse_partner)]
+    pub(crate) id: Option<PartnerId>,
+    /// Show one order: by its identifier, by any that the partner has given it, or by a request of it.
+    #[arg(long, value_name = "ORDER", value_parser = parse_text)]
+    pub(crate) order: Option<String>,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -21,13 +21,14 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use self::arguments::{
-    ApproveArgs, Common, FindingsArgs, HealthArgs, ListArgs, PartnerArgs, ReasonArgs, RejectArgs, ReviewArgs,
-    ReviewListArgs, StatusArgs, StrikeArgs, TestArgs,
+    ApproveArgs, Common, FindingsArgs, HealthArgs, ListArgs, OrdersArgs, PartnerArgs, ReasonArgs, RejectArgs,
+    ReviewArgs, ReviewListArgs, StatusArgs, StrikeArgs, TestArgs,
 };
 pub(crate) use self::arguments::{PartnerCommand, ReviewCommand};
 use crate::access;
 use crate::ask::refuse;
 use crate::client::{Gateway, GatewayError};
+use crate::order;
 use crate::outcome::{CommandError, Verdict, exit_code, fail, print_json, usage};
 use crate::print;
 use crate::terminal::Palette;
@@ -46,6 +47,7 @@ pub(crate) fn run(command: &PartnerCommand) -> ExitCode {
         PartnerCommand::SwitchOn(arguments) => switch_on(arguments),
         PartnerCommand::Health(arguments) => health(arguments),
         PartnerCommand::Findings(arguments) => findings(arguments),
+        PartnerCommand::Orders(arguments) => orders(arguments),
         PartnerCommand::Overdue(arguments) => overdue(arguments),
         PartnerCommand::TestReports(arguments) => test_reports(arguments),
         PartnerCommand::Strike(arguments) => strike(arguments),
@@ -205,6 +207,24 @@ fn findings(arguments: &FindingsArgs) -> Result<Verdict, CommandError> {
     ];
     let chosen: String = chosen.into_iter().flatten().collect();
     tell(gateway.get(&format!("{path}?limit={limit}{chosen}")), common.json, findings::page)?;
+    Ok(Verdict::Clean)
+}
+
+fn orders(arguments: &OrdersArgs) -> Result<Verdict, CommandError> {
+    let OrdersArgs { id, order: named, filter, common } = arguments;
+    let (gateway, id) = open_for(common, id.as_ref())?;
+    // As with findings: open to the team as well.
+    let path = format!("/api/v1/business/tier1/accounts/{id}/orders");
+    match named {
+        Some(named) => {
+            let answer = gateway.get(&format!("{path}/{}", order::encode(named)));
+            tell(answer, common.json, |order, _| order::show::at_partner(order)).map(drop)?;
+        }
+        None => {
+            let answer = gateway.get(&format!("{path}?{}", filter.query()));
+            tell(answer, common.json, |page, _| order::show::list(page)).map(drop)?;
+        }
+    }
     Ok(Verdict::Clean)
 }
 

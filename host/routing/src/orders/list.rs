@@ -2,7 +2,7 @@
 
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::order::{Order, Owner, name};
+use intent_gateway_domain::order::{CLOSED, OPEN, OVERDUE, Order, Owner, name};
 use intent_gateway_domain::store::{Named, Newest, StoreError, named, newest};
 use intent_gateway_domain::user::Asker;
 
