@@ -186,7 +186,7 @@ async fn what_was_kept_before_stands_in_its_feed(database: Database) {
     store.commit(put(KIND, record("of nobody"))).await.expect("kept");
     store.close().await;
     let older = "DROP TABLE record_changes; DELETE FROM counters WHERE name = 'record_changes'; \
-                 DELETE FROM refinery_schema_history WHERE version > 10";
+                 DELETE FROM refinery_schema_history WHERE version > 11";
     database.run(older).await.expect("as it was before");
     let store = database.open().await;
     let feed = orders[0].owner.orchestrator.as_str();

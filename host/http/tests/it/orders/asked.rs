@@ -96,7 +96,8 @@ async fn an_order_is_shown_whole_with_what_may_be_done() {
     assert_eq!((&shown["ranking_receipt"], &shown["report"]), (&json!("rank_1"), &Value::Null));
     let called =
         json!({"at": "2027-01-15T07:59:30Z", "what": "called", "tool": "book_thing", "request_id": "booking BK-1"});
-    assert_eq!(shown["history"], json!([called]));
+    let answered = json!({"at": "2027-01-15T07:59:30Z", "what": "answered", "tool": "book_thing", "state": "booked"});
+    assert_eq!(shown["history"], json!([called, answered]));
     let tools = shown["next"]["tools"].as_array().expect("a list");
     let names: Vec<&Value> = tools.iter().map(|tool| &tool["tool"]).collect();
     assert_eq!(names, ["change_thing", "cancel_thing", "track_thing"]);

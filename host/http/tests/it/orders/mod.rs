@@ -6,7 +6,7 @@ mod events;
 mod team;
 
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::order::{Order, OrderedOption};
+use intent_gateway_domain::order::{Happening, Order, OrderEvent, OrderedOption};
 use intent_gateway_domain::store::{Change, Store as _, Versioned, load};
 use intent_gateway_domain::user::{Asker, Orchestrator, Pseudonym};
 use intent_gateway_http::auth::{ISSUER, Role};
@@ -29,7 +29,9 @@ pub(crate) fn order(of: &Asker, identifier: &str, seconds_ago: u64) -> Order {
     let mut order = booked_by(of, "good", INTENT, requests.each_ref().map(String::as_str), &[identifier], at);
     let kept = [("booking_id", json!(identifier)), ("total_inr", json!(499.5)), ("note", json!("ring twice"))];
     order.kept = kept.map(|(name, value)| (name.to_owned(), value)).into();
-    order.begin("book_thing", &format!("booking {identifier}"), at);
+    order.begin("book_thing", &format!("booking {identifier}"), None, at);
+    let answered = Happening::Answered { tool: "book_thing".to_owned(), state: order.state.clone() };
+    order.history.push(OrderEvent { at_ms: at, what: answered });
     order
 }
 

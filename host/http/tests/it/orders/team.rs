@@ -76,7 +76,7 @@ async fn orders_are_found_by_whatever_anybody_knows_them_by() {
 async fn an_order_is_shown_with_its_receipts_and_the_findings_about_it() {
     let gateway = Gateway::with_orders().await;
     let mut kept = order(&asker("bot", Some("ann")), "BK-1", 20);
-    kept.begin("cancel_thing", "cancel BK-1", Timestamp::from_ms(NOW_MS));
+    kept.begin("cancel_thing", "cancel BK-1", None, Timestamp::from_ms(NOW_MS));
     let report = ClosingReport {
         at_ms: Timestamp::from_ms(NOW_MS),
         external_id: "BK-1".to_owned(),
@@ -109,7 +109,7 @@ async fn an_order_is_shown_with_its_receipts_and_the_findings_about_it() {
     assert_eq!((&shown["contract_version"], &shown["option_id"]), (&json!("1.2.3"), &json!("option-1")));
     assert_eq!((&shown["kept"]["note"], &shown["option"]["price_inr"]), (&json!("ring twice"), &json!(480)));
     let what: Vec<&Value> = shown["history"].as_array().expect("a list").iter().map(|event| &event["what"]).collect();
-    assert_eq!(what, ["called", "called", "reported"]);
+    assert_eq!(what, ["called", "answered", "called", "reported"]);
     let findings = shown["findings"].as_array().expect("a list");
     let codes: Vec<&Value> = findings.iter().map(|finding| &finding["violation"]["code"]).collect();
     assert_eq!(codes, ["REPORTED", "CALLED", "SHOWN"]);
