@@ -13,6 +13,7 @@ mod parity;
 mod quoted;
 mod replicas;
 mod serving;
+mod shown;
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 mod following;
 mod partner;
-mod reader;
+pub(crate) mod reader;
 mod sdk;
 mod searching;
 mod slow;

@@ -13,10 +13,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One event.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Told {
-    pub(super) id: Option<String>,
-    pub(super) event: String,
-    pub(super) data: Value,
+pub(crate) struct Told {
+    pub(crate) id: Option<String>,
+    pub(crate) event: String,
+    pub(crate) data: Value,
 }
 
 impl Told {
@@ -28,7 +28,7 @@ impl Told {
 }
 
 /// A stream that is read. Dropped, its connection is cut.
-pub(super) struct Reader {
+pub(crate) struct Reader {
     response: reqwest::Response,
     rest: Vec<u8>,
     events: VecDeque<Told>,
@@ -41,7 +41,21 @@ pub(super) struct Reader {
 impl Reader {
     /// Posts, and reads the answer, which must be a stream.
     pub(super) async fn open(gateway: &Gateway, path: &str, body: &Value, headers: &[(&str, &str)]) -> Self {
-        let response = post(gateway, path, body, headers).await;
+        Self::of(post(gateway, path, body, headers).await, gateway).await
+    }
+
+    /// Asks for the changes of orders, with a token and after an event.
+    pub(crate) async fn changes(gateway: &Gateway, token: &str, last: Option<&Told>) -> Self {
+        let url = format!("{}/api/v1/orders/events", gateway.server.url);
+        let request = reqwest::Client::new().get(url).bearer_auth(token).header("accept", "text/event-stream");
+        let request = match last.and_then(|last| last.id.as_deref()) {
+            Some(id) => request.header("last-event-id", id),
+            None => request,
+        };
+        Self::of(request.send().await.expect("the gateway answers"), gateway).await
+    }
+
+    async fn of(response: reqwest::Response, gateway: &Gateway) -> Self {
         let status = response.status();
         if status != 200 {
             panic!("{status}: {}\n{}", response.text().await.unwrap_or_default(), gateway.log());
@@ -64,7 +78,7 @@ impl Reader {
     }
 
     /// The next event; none where the stream is over.
-    pub(super) async fn next(&mut self) -> Option<Told> {
+    pub(crate) async fn next(&mut self) -> Option<Told> {
         loop {
             if let Some(told) = self.events.pop_front() {
                 return Some(told);
@@ -76,7 +90,7 @@ impl Reader {
     }
 
     /// The next event, which must be of this kind.
-    pub(super) async fn expect(&mut self, event: &str) -> Told {
+    pub(crate) async fn expect(&mut self, event: &str) -> Told {
         let told = self.next().await.expect("another event");
         assert_eq!(told.event, event, "{told:?}");
         told

@@ -240,6 +240,43 @@ fn an_orchestrator_classifies_and_searches() {
 }
 
 #[test]
+fn orders_are_asked_for_with_the_token_of_those_whom_they_concern() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let serving = Serving::start(folder.path(), &[]);
+    let asked = |arguments: &[&str]| told(&run(folder.path(), arguments));
+    write_profile(folder.path(), &serving.address, "orchestrator");
+    for arguments in [&["order", "list"][..], &["order", "list", "--user", "user-17", "--in-doubt"]] {
+        let (code, said, complaint) = asked(arguments);
+        assert_eq!((code, said.trim_end()), (Some(0), "no such order"), "{complaint}");
+    }
+    let (code, said, _) = asked(&["order", "events", "--json"]);
+    let changes: Value = serde_json::from_str(&said).expect("the gateway's own answer");
+    assert_eq!((code, &changes["events"]), (Some(0), &serde_json::json!([])));
+    let next = changes["next"].as_str().expect("a cursor");
+    let (code, said, _) = asked(&["order", "events", "--after", next]);
+    assert!(code == Some(0) && said.starts_with("nothing has changed\nfrom here on: --after "), "{said}");
+    let (code, _, complaint) = asked(&["order", "events", "--after", "made-up"]);
+    assert!(code == Some(1) && complaint.contains("leave it out to begin anew"), "{complaint}");
+    let (code, _, complaint) = asked(&["order", "show", "ord_1", "--user", "user-17"]);
+    assert!(code == Some(1) && complaint.contains("There is no such order [NOT_FOUND"), "{complaint}");
+    let (code, _, complaint) = asked(&["order", "list", "--partner", "oem"]);
+    assert!(code == Some(2) && complaint.contains("for the platform team"), "{complaint}");
+    write_profile(folder.path(), &serving.address, "admin");
+    let (code, said, _) = asked(&["order", "list", "--known-as", "BK/1 ☂", "--closed"]);
+    assert_eq!((code, said.trim_end()), (Some(0), "no such order"));
+    let (code, _, complaint) = asked(&["order", "show", "BK-1"]);
+    assert!(code == Some(1) && complaint.contains("no order is known by `BK-1`"), "{complaint}");
+    let (code, _, complaint) = asked(&["partner", "orders"]);
+    assert!(code == Some(2) && complaint.contains("name the account"), "{complaint}");
+    for wrong in
+        [&["order", "list", "--open", "--closed"][..], &["order", "list", "--limit", "0"], &["order", "show", ""]]
+    {
+        assert_eq!(asked(wrong).0, Some(2), "{wrong:?}");
+    }
+    serving.stop();
+}
+
+#[test]
 fn profiles_are_listed_without_their_secrets_and_kept_from_others() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("profiles.toml");
