@@ -83,6 +83,7 @@ fn way() -> OrderWay {
         }],
         amount: Some("price_inr".to_owned()),
         due_after: None,
+        history: vec!["price_inr".to_owned()],
     }
 }
 

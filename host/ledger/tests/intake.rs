@@ -480,7 +480,8 @@ fn order(world: &World) -> Order {
 fn world_of_orders() -> World {
     let world = World::new(&["1.0.0"]);
     let mut declared = descriptor("1.1.0");
-    declared.order = Some(OrderWay { states: Vec::new(), steps: Vec::new(), amount: None, due_after: None });
+    declared.order =
+        Some(OrderWay { states: Vec::new(), steps: Vec::new(), amount: None, due_after: None, history: Vec::new() });
     let contract = ScriptedContract::new(declared).with_digest(Digest::of(b"1.1.0"));
     world.contracts.activate(Arc::new(contract.on_check_completion(|_, report, about| judge(report, about.quoted))));
     world

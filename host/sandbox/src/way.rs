@@ -146,6 +146,7 @@ fn convert(way: &wit::OrderWay) -> OrderWay {
         steps: way.steps.iter().map(step).collect(),
         amount: way.amount.clone(),
         due_after: way.due_after.clone(),
+        history: Vec::new(),
     }
 }
 

@@ -2,7 +2,10 @@
 //!
 //! Not here: an order itself, and what the host makes of a declared way ([`crate::order`]).
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::clock::Timestamp;
 
@@ -148,6 +151,8 @@ pub struct OrderWay {
     /// Name of the kept value after which a report is due.
     #[cfg_attr(feature = "schema", schema(required))]
     pub due_after: Option<String>,
+    /// Names of kept values that a search is told of the user's past orders: attributes, and nothing that identifies an order.
+    pub history: Vec<String>,
 }
 
 impl OrderWay {
@@ -188,6 +193,20 @@ pub struct OrderView {
     pub kept: String,
     /// Calls of steps whose answers passed, each once, in their order.
     pub answered: Vec<AnsweredCall>,
+}
+
+/// An order of the user's that a completion report has closed, as a search is told of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct PastOrder {
+    /// The status of its report.
+    pub status: String,
+    /// When the report was booked, milliseconds since the epoch.
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub closed_at_ms: Timestamp,
+    /// The values that the contract names in [`OrderWay::history`], by their names; those that the order keeps.
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
+    pub attributes: BTreeMap<String, Value>,
 }
 
 /// What a call or a completion report is about, as far as it is known.

@@ -22,7 +22,7 @@ use serde_json::value::RawValue;
 
 use self::overdue::Overdue;
 use crate::clock::Timestamp;
-use crate::contract::{AnsweredCall, OrderView};
+use crate::contract::{AnsweredCall, OrderView, OrderWay, PastOrder};
 use crate::digest::Digest;
 use crate::id::{IntentId, PartnerId};
 use crate::limits::CALL_SETTLED_MS;
@@ -268,6 +268,18 @@ impl Order {
         }
     }
 
+    /// As a later search of its user is told of it; nothing where no report has closed it.
+    #[must_use]
+    pub fn past(&self, way: &OrderWay) -> Option<PastOrder> {
+        let report = self.report.as_ref()?;
+        let kept = way.history.iter().filter_map(|name| self.kept.get_key_value(name));
+        Some(PastOrder {
+            status: report.status.clone(),
+            closed_at_ms: report.at_ms,
+            attributes: kept.map(|(name, value)| (name.clone(), value.clone())).collect(),
+        })
+    }
+
     /// Whether nobody knows if the partner has it: the call that opened it has no answer, and can have none any more.
     #[must_use]
     pub fn is_in_doubt(&self, now: Timestamp) -> bool {
@@ -375,6 +387,12 @@ pub mod name {
         digest("known-as", &[text])
     }
 
+    /// Of what an asker has ordered of an intent and a report has closed.
+    #[must_use]
+    pub fn of_past(asker: &Mark, intent: &IntentId) -> String {
+        digest("past", &[asker.as_str(), intent.as_str()])
+    }
+
     /// Names are bounded; what partners and callers write is not.
     fn digest(kind: &str, parts: &[&str]) -> String {
         let parts = serde_json::to_string(parts).expect("texts always serialise");
@@ -414,6 +432,7 @@ impl Record for Order {
         ];
         let identifiers = self.identifiers.iter().map(|identifier| name::of_identifier(partner, intent, identifier));
         let overdue = self.overdue.as_ref().map(|_| name::of_overdue(partner));
+        let past = self.report.as_ref().map(|_| name::of_past(&owner.asker, intent));
         let report = self.report.as_ref().map(|report| &report.receipt);
         let known_as: BTreeSet<&String> = [request_id, &from.request_id]
             .into_iter()
@@ -422,7 +441,7 @@ impl Record for Order {
             .chain(&self.identifiers)
             .collect();
         let known_as = known_as.into_iter().map(|text| name::of_anything(text));
-        fixed.into_iter().chain(requests).chain(identifiers).chain(overdue).chain(known_as).collect()
+        fixed.into_iter().chain(requests).chain(identifiers).chain(overdue).chain(past).chain(known_as).collect()
     }
 
     /// Told to the orchestrator through which it was ordered.

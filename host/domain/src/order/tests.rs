@@ -75,6 +75,7 @@ fn way() -> OrderWay {
         steps: vec![book, verify, inspect, cancel],
         amount: None,
         due_after: None,
+        history: vec!["start".to_owned(), "note".to_owned(), "never_kept".to_owned()],
     }
 }
 
@@ -343,6 +344,29 @@ fn a_report_closes_an_order_in_whatever_state() {
         assert_eq!((order.state.as_str(), order.is_open), ("completed", false));
         assert_eq!(may("cancel", Some(&order), NOW), refused("INVALID_REQUEST", OUT_OF_TURN));
     }
+}
+
+#[test]
+fn an_order_is_past_once_a_report_has_closed_it() {
+    let vault = vault();
+    let mut order = booked();
+    let past = |user: &str, order: &Order| {
+        let mark = Owner::marks(&vault, &asker(user)).remove(0);
+        order.names().contains(&name::of_past(&mark, &order.intent))
+    };
+    assert!(order.past(&way()).is_none() && !past("ann", &order));
+    answer(&mut order, "cancel", &json!({}));
+    assert!(!order.is_open && order.past(&way()).is_none() && !past("ann", &order), "closed without a report");
+    order.close(ClosingReport {
+        at_ms: NOW.plus_ms(7),
+        external_id: "BK-1".to_owned(),
+        status: "no_show".to_owned(),
+        receipt: "rcpt_1".to_owned(),
+    });
+    assert!(past("ann", &order) && !past("bob", &order));
+    let told = order.past(&way()).expect("it is past");
+    assert_eq!((told.status.as_str(), told.closed_at_ms), ("no_show", NOW.plus_ms(7)));
+    assert_eq!(json!(told.attributes), json!({"start": SLOT, "note": "by the gate"}), "what is declared and kept");
 }
 
 #[test]

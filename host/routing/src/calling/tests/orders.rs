@@ -60,6 +60,7 @@ pub(super) fn with_orders() -> Descriptor {
         steps: vec![book, check, cancel, change],
         amount: None,
         due_after: None,
+        history: Vec::new(),
     });
     descriptor
 }
