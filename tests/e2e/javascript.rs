@@ -223,7 +223,7 @@ async fn its_examples_hold_and_a_call_fits_the_default_limits() {
         let mut fastest = Duration::MAX;
         for _ in 0..TIMED_CALLS {
             let start = Instant::now();
-            let evaluation = contract.evaluate(&context, &request, &payloads).await.expect("within the limits");
+            let evaluation = contract.evaluate(&context, &request, &payloads, &[]).await.expect("within the limits");
             fastest = fastest.min(start.elapsed());
             assert_eq!(evaluation.ranked.len(), options.len());
         }
@@ -275,7 +275,7 @@ async fn a_hostile_partner_does_not_use_up_the_call() {
         let candidates = candidates.map(|(number, json)| Candidate { number, json }).collect();
         let payloads = [Payload { declared: Axes::UNDECLARED, candidates }];
         let start = Instant::now();
-        let evaluation = contract.evaluate(&context, &request, &payloads).await.expect("within the deadline");
+        let evaluation = contract.evaluate(&context, &request, &payloads, &[]).await.expect("within the deadline");
         eprintln!("{OPTIONS} times {what}: {:?}", start.elapsed());
         assert_eq!(evaluation.dropped.len(), OPTIONS, "{what}");
         let codes: Vec<_> = evaluation.dropped[0].violations.iter().map(|violation| violation.code.as_str()).collect();

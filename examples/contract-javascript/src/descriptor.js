@@ -136,6 +136,8 @@ const ORDER = {
   ],
   amount: "total_inr",
   dueAfter: "scheduled_start",
+  // The ranking goes by nothing that the user took before.
+  history: [],
 };
 
 const RANKING = {

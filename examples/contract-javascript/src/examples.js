@@ -100,7 +100,7 @@ const search = (name, requestChanges, options, expect) => {
   const candidates = options.map((option, number) => ({ number, json: JSON.stringify(option) }));
   const payloads = [{ declared: UNDECLARED, candidates }];
   const requestJson = JSON.stringify(changed(REQUEST_SAMPLE, requestChanges));
-  return example(name, "evaluate", { request: requestJson, payloads }, expect);
+  return example(name, "evaluate", { request: requestJson, payloads, history: [] }, expect);
 };
 
 const answer = (name, changes, expect) => {

@@ -13,7 +13,7 @@ import { MAX_OPTION_CHARS, PUC_CENTRE, REQUEST } from "./shapes.js";
 /** Every field of an option is required, so an option that passed is complete. */
 const COMPLETE = 1;
 
-export function evaluate({ requestId }, requestJson, payloads) {
+export function evaluate({ requestId }, requestJson, payloads, _history) {
   const { value: request } = soundOr(INVALID_REQUEST, REQUEST, requestJson);
   const sieve = { passed: [], dropped: [], findings: [] };
   for (const payload of payloads) pour(request, payload, sieve);

@@ -17,7 +17,7 @@ const REQUEST_JSON = JSON.stringify(REQUEST_SAMPLE);
 /** Evaluates options, all from one source. */
 function evaluated(options, { requestId = "r", request = REQUEST_JSON, declared = UNDECLARED } = {}) {
   const candidates = options.map((option, number) => ({ number, json: JSON.stringify(option) }));
-  return contract.evaluate({ ...CONTEXT, requestId }, request, [{ declared, candidates }]);
+  return contract.evaluate({ ...CONTEXT, requestId }, request, [{ declared, candidates }], []);
 }
 
 const centre = (id, changes = {}) => changed(CENTRE_SAMPLE, { "/centre_id": id, ...changes });

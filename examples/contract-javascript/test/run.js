@@ -19,8 +19,8 @@ const CALLS = {
   "check-request": ({ tool, arguments: json, about }) => ({
     codes: codesOf(contract.checkRequest(CONTEXT, tool, json, about).notes),
   }),
-  evaluate: ({ request, payloads }) => {
-    const { ranked, dropped, findings } = contract.evaluate(CONTEXT, request, payloads);
+  evaluate: ({ request, payloads, history }) => {
+    const { ranked, dropped, findings } = contract.evaluate(CONTEXT, request, payloads, history);
     const violations = [...dropped.flatMap((one) => one.violations), ...findings.map(({ violation }) => violation)];
     return { codes: codesOf(violations), order: ranked.map(({ id }) => id) };
   },

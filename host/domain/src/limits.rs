@@ -31,6 +31,8 @@ pub const PAYLOAD_MAX_DEPTH: usize = 64;
 pub const OPTIONS_READ_MAX: usize = 1_000;
 /// Partners called for one search.
 pub const FAN_OUT_MAX: usize = 64;
+/// A user's past orders that a search tells its contract of.
+pub const PAST_ORDERS_MAX: u32 = 20;
 /// Partners that an answer names as left out; the rest is a number.
 pub const LEFT_OUT_REPORTED_MAX: usize = 32;
 /// How long an intent of a live partner goes on being routed after a repeated go-live test of it did not pass: time to mend

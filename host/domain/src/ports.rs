@@ -13,7 +13,7 @@ use crate::audit::Actor;
 use crate::clock::Timestamp;
 use crate::contract::{
     About, CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Need,
-    Payload, PreparedRequest, SearchSample,
+    PastOrder, Payload, PreparedRequest, SearchSample,
 };
 use crate::digest::Digest;
 use crate::endpoint::{Endpoint, MappedPayload, UnmappedItem};
@@ -59,12 +59,14 @@ pub trait Contract: Send + Sync {
         about: About<'a>,
     ) -> BoxFuture<'a, Result<PreparedRequest, ContractError>>;
 
-    /// Validates, filters, scores and ranks all options.
+    /// Validates, filters, scores and ranks all options. `history` are the user's past orders, the one that was opened last
+    /// first, at most [`PAST_ORDERS_MAX`](crate::limits::PAST_ORDERS_MAX).
     fn evaluate<'a>(
         &'a self,
         context: &'a CallContext,
         request: &'a str,
         payloads: &'a [Payload<'a>],
+        history: &'a [PastOrder],
     ) -> BoxFuture<'a, Result<Evaluation, ContractError>>;
 
     /// Judges the answer of a tool that is no search.

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use crate::clock::Timestamp;
-use crate::contract::{Axes, CallContext, Candidate, DroppedOption, Evaluation, Payload, RankedOption};
+use crate::contract::{Axes, CallContext, Candidate, DroppedOption, Evaluation, PastOrder, Payload, RankedOption};
 use crate::digest::Digest;
 use crate::id::{IntentId, PartnerId};
 use crate::vault::hex;
@@ -53,6 +53,10 @@ pub struct Receipt {
     pub arguments: Box<RawValue>,
     /// What each partner answered, in the order in which the contract saw it.
     pub payloads: Vec<ReceiptPayload>,
+    /// The user's past orders that the contract was told of, the one that was opened last first. Empty in receipts from
+    /// before any was told.
+    #[serde(default)]
+    pub history: Vec<PastOrder>,
     /// The options that were shown, best first.
     pub ranked: Vec<ReceiptScore>,
     /// The options that the contract took out.

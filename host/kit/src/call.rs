@@ -33,12 +33,13 @@ pub(crate) fn read_example(call: &ExampleCall<'_>) -> Input {
             arguments: (*arguments).to_owned(),
             about: about.to_subject(),
         },
-        ExampleCall::Evaluate { request, payloads } => {
+        ExampleCall::Evaluate { request, payloads, history } => {
             let answers = payloads.iter().map(|payload| {
                 let options = payload.candidates.iter().map(|candidate| candidate.json.to_owned());
                 Answer::new(payload.declared, options.collect())
             });
-            Call::Evaluate { request: (*request).to_owned(), payloads: answers.collect() }
+            let (payloads, history) = (answers.collect(), history.to_vec());
+            Call::Evaluate { request: (*request).to_owned(), payloads, history }
         }
         ExampleCall::CheckResponse(exchange) => Call::CheckResponse {
             tool: exchange.tool.to_owned(),
@@ -62,8 +63,9 @@ pub(crate) async fn run(input: &Input, contract: &dyn Contract) -> Result<CallOu
         Call::CheckRequest { tool, arguments, about } => {
             judge(contract.check_request(&context, tool, arguments, about.about()).await, CallOutcome::Request)
         }
-        Call::Evaluate { request, payloads } => {
-            judge(contract.evaluate(&context, request, &Answer::payloads(payloads)).await, CallOutcome::Evaluation)
+        Call::Evaluate { request, payloads, history } => {
+            let evaluated = contract.evaluate(&context, request, &Answer::payloads(payloads), history).await;
+            judge(evaluated, CallOutcome::Evaluation)
         }
         Call::CheckResponse { tool, arguments, payload, about } => {
             let exchange = Exchange { tool, arguments, payload, about: about.about() };

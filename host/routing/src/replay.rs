@@ -1,7 +1,7 @@
 //! Replays: a receipt evaluated anew by the very component that ranked it.
 //!
 //! What the contract is given is what it was given then: the request's identifier and moment, the arguments, the
-//! declared signals, the options under their numbers, in their order. Whatever comes out differently then is not due to
+//! declared signals, the options under their numbers, in their order, the user's past orders. Whatever comes out differently then is not due to
 //! the input: the receipt was altered, or the contract is no pure function.
 //!
 //! Not here: finding the component (that is [`Contracts::find_loaded`](intent_gateway_domain::ports::Contracts::find_loaded)), and the partners,
@@ -86,7 +86,7 @@ pub async fn replay(receipt: &Receipt, contract: &dyn Contract) -> Result<Replay
     let context = CallContext { request_id: receipt.request_id.clone(), now: receipt.at_ms };
     let expected = receipt.outcome;
     let payloads: Vec<Payload<'_>> = receipt.payloads.iter().map(ReceiptPayload::for_contract).collect();
-    match contract.evaluate(&context, receipt.arguments.get(), &payloads).await {
+    match contract.evaluate(&context, receipt.arguments.get(), &payloads, &receipt.history).await {
         Ok(evaluation) => {
             let found = outcome(&evaluation);
             let same = found == expected;

@@ -107,7 +107,7 @@ impl ContractComponent {
             "describe" describe() -> wit::Descriptor;
             "classify" classify(&str, &str) -> wit::Classification;
             "check-request" check_request(wit::Context<'_>, &str, &str, wit::SubjectParam<'_>) -> Result<wit::PreparedRequest, wit::Refusal>;
-            "evaluate" evaluate(wit::Context<'_>, &str, &[wit::PayloadParam<'_>]) -> Result<wit::Evaluation, wit::Refusal>;
+            "evaluate" evaluate(wit::Context<'_>, &str, &[wit::PayloadParam<'_>], &[wit::PastOrderParam<'_>]) -> Result<wit::Evaluation, wit::Refusal>;
             "check-response" check_response(wit::Context<'_>, wit::ExchangeParam<'_>) -> Result<wit::CheckedResponse, wit::Refusal>;
             "check-completion" check_completion(wit::Context<'_>, &str, wit::SubjectParam<'_>) -> Result<wit::CheckedCompletion, wit::Refusal>;
             "examples" examples() -> Vec<wit::Example>;

@@ -3,8 +3,8 @@
 
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::contract::{
-    About, CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
-    PreparedRequest, Refusal, SearchSample,
+    About, CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange,
+    PastOrder, Payload, PreparedRequest, Refusal, SearchSample,
 };
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{ContractError, ContractFault};
@@ -61,14 +61,14 @@ impl LoadedContract {
     /// # Errors
     /// [`LoadError`] when `examples` fails.
     pub async fn examples(&self) -> Result<Vec<Example>, LoadError> {
-        Ok(self.component.examples().await?.into_iter().map(Example::new).collect())
+        self.component.examples().await?.into_iter().map(Example::new).collect()
     }
 
     /// A search out of the contract's own examples.
     pub(crate) async fn sample_in(&self, lane: Lane) -> Result<Option<SearchSample>, ContractFault> {
         let examples = &self.component.exports.examples;
         let (examples,) = self.component.call::<_, (Vec<wit::Example>,)>(lane, examples, ()).await?;
-        Ok(examples::sample(&examples.into_iter().map(Example::new).collect::<Vec<_>>()))
+        Ok(examples::sample(&examples))
     }
 
     /// Runs one of the contract's own examples.
@@ -123,11 +123,14 @@ impl LoadedContract {
         context: &CallContext,
         request: &str,
         payloads: &[Payload<'_>],
+        history: &[PastOrder],
     ) -> Result<Evaluation, ContractError> {
         let export = &self.component.exports.evaluate;
         let candidates = convert::candidates(payloads);
         let lowered = convert::payloads(payloads, &candidates);
-        let parameters = (convert::context(context), request, lowered.as_slice());
+        let attributes: Vec<String> = history.iter().map(PastOrder::attributes_json).collect();
+        let past = convert::past_orders(history, &attributes);
+        let parameters = (convert::context(context), request, lowered.as_slice(), past.as_slice());
         let (answer,) = self.component.call::<_, (Answer<wit::Evaluation>,)>(lane, export, parameters).await?;
         let mut evaluation = convert::evaluation(pass(answer)?)?;
         checks::evaluation(&mut evaluation, payloads)?;
@@ -211,8 +214,9 @@ impl Contract for LoadedContract {
         context: &'a CallContext,
         request: &'a str,
         payloads: &'a [Payload<'a>],
+        history: &'a [PastOrder],
     ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
-        Box::pin(self.evaluate_in(Lane::Serving, context, request, payloads))
+        Box::pin(self.evaluate_in(Lane::Serving, context, request, payloads, history))
     }
 
     fn check_response<'a>(

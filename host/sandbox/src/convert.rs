@@ -93,6 +93,34 @@ pub(crate) fn payloads<'a>(
         .collect()
 }
 
+/// Past orders; `attributes` are those of each, as text.
+pub(crate) fn past_orders<'a>(
+    history: &'a [domain::PastOrder],
+    attributes: &'a [String],
+) -> Vec<wit::PastOrderParam<'a>> {
+    let past = history.iter().zip(attributes).map(|(past, attributes)| wit::PastOrderParam {
+        status: &past.status,
+        closed_at_ms: past.closed_at_ms.as_ms(),
+        attributes,
+    });
+    past.collect()
+}
+
+/// The past orders of an example, as the domain keeps them.
+///
+/// # Errors
+/// Attributes that are no JSON object.
+pub(crate) fn kept_history(history: &[wit::PastOrderResult]) -> Result<Vec<domain::PastOrder>, serde_json::Error> {
+    let past = history.iter().map(|past| {
+        Ok(domain::PastOrder {
+            status: past.status.clone(),
+            closed_at_ms: Timestamp::from_ms(past.closed_at_ms),
+            attributes: serde_json::from_str(&past.attributes)?,
+        })
+    });
+    past.collect()
+}
+
 pub(crate) fn axes(axes: wit::Axes) -> domain::Axes {
     domain::Axes { time: axes.time, taste: axes.taste, budget: axes.budget, safety: axes.safety }
 }

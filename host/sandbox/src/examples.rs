@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{
-    About, CallContext, Candidate, Exchange, Payload, SearchSample, Subject, Violation,
+    About, CallContext, Candidate, Exchange, PastOrder, Payload, SearchSample, Subject, Violation,
 };
 use intent_gateway_domain::error::{ContractError, ContractFault};
 
@@ -36,6 +36,7 @@ const FUNCTIONS: [&str; 5] = ["classify", "check-request", "evaluate", "check-re
 pub struct Example {
     stated: wit::Example,
     about: Subject,
+    history: Vec<PastOrder>,
 }
 
 /// What an example calls, with its arguments.
@@ -57,6 +58,8 @@ pub enum ExampleCall<'a> {
         request: &'a str,
         /// The answers.
         payloads: Vec<Payload<'a>>,
+        /// The user's past orders.
+        history: &'a [PastOrder],
     },
     /// Judges the answer of a tool that is no search.
     CheckResponse(Exchange<'a>),
@@ -70,14 +73,28 @@ pub enum ExampleCall<'a> {
 }
 
 impl Example {
-    pub(crate) fn new(example: wit::Example) -> Self {
+    /// Takes over what a contract states.
+    ///
+    /// # Errors
+    /// [`LoadError::ExampleFailed`] where a past order's attributes are no JSON object.
+    pub(crate) fn new(example: wit::Example) -> Result<Self, LoadError> {
         let about = match &example.call {
             wit::ExampleCall::CheckRequest(call) => convert::kept_subject(&call.about),
             wit::ExampleCall::CheckResponse(call) => convert::kept_subject(&call.about),
             wit::ExampleCall::CheckCompletion(call) => convert::kept_subject(&call.about),
             wit::ExampleCall::Classify(_) | wit::ExampleCall::Evaluate(_) => Subject::default(),
         };
-        Self { stated: example, about }
+        let history = match &example.call {
+            wit::ExampleCall::Evaluate(call) => {
+                convert::kept_history(&call.history).map_err(|error| LoadError::ExampleFailed {
+                    name: example.name.clone(),
+                    expected: "attributes of past orders that are JSON objects".to_owned(),
+                    got: error.to_string(),
+                })?
+            }
+            _ => Vec::new(),
+        };
+        Ok(Self { stated: example, about, history })
     }
 
     #[must_use]
@@ -103,6 +120,7 @@ impl Example {
             wit::ExampleCall::Evaluate(example) => ExampleCall::Evaluate {
                 request: &example.request,
                 payloads: example.payloads.iter().map(payload).collect(),
+                history: &self.history,
             },
             wit::ExampleCall::CheckResponse(example) => ExampleCall::CheckResponse(Exchange {
                 tool: &example.tool,
@@ -154,12 +172,12 @@ pub(crate) async fn run(contract: &LoadedContract, examples: Vec<Example>) -> Re
 }
 
 /// The first search of the examples of which every option passes, as far as the examples say.
-pub(crate) fn sample(examples: &[Example]) -> Option<SearchSample> {
-    let search = |example: &Example| match &example.stated.call {
-        wit::ExampleCall::Evaluate(search) if example.is_accepted() => {
+pub(crate) fn sample(examples: &[wit::Example]) -> Option<SearchSample> {
+    let search = |example: &wit::Example| match &example.call {
+        wit::ExampleCall::Evaluate(search) if example.expect.accepted => {
             let options = search.payloads.iter().flat_map(|payload| &payload.candidates);
             let options: Vec<String> = options.map(|candidate| candidate.json.clone()).collect();
-            let passed = !options.is_empty() && example.stated.expect.order.len() == options.len();
+            let passed = !options.is_empty() && example.expect.order.len() == options.len();
             passed.then(|| SearchSample { request: search.request.clone(), options })
         }
         _ => None,
@@ -248,8 +266,8 @@ async fn outcome(contract: &LoadedContract, call: ExampleCall<'_>) -> Result<Exa
             let checked = contract.check_request_in(lane, &context, tool, arguments, about).await;
             ExampleOutcome::of(checked.map(|prepared| ExampleOutcome::passed(&prepared.notes)))
         }
-        ExampleCall::Evaluate { request, payloads } => {
-            let evaluated = contract.evaluate_in(lane, &context, request, &payloads).await;
+        ExampleCall::Evaluate { request, payloads, history } => {
+            let evaluated = contract.evaluate_in(lane, &context, request, &payloads, history).await;
             ExampleOutcome::of(evaluated.map(|evaluation| {
                 let dropped = evaluation.dropped.iter().flat_map(|option| &option.violations);
                 let findings = evaluation.findings.iter().map(|finding| &finding.violation);
@@ -316,20 +334,41 @@ impl fmt::Display for ExampleOutcome {
 mod tests {
     use super::*;
 
-    fn search(request: &str, options: &[&str], accepted: bool, order: &[&str]) -> Example {
+    fn search(request: &str, options: &[&str], accepted: bool, order: &[&str]) -> wit::Example {
         let candidates = options.iter().zip(0..).map(|(json, number)| {
             let json = (*json).to_owned();
             wit::CandidateResult { number, json }
         });
         let declared = wit::Axes { time: 0.5, taste: 0.5, budget: 0.5, safety: 0.5 };
         let payloads = vec![wit::PayloadResult { declared, candidates: candidates.collect() }];
-        let call = wit::ExampleCall::Evaluate(wit::SearchExample { request: request.to_owned(), payloads });
+        let search = wit::SearchExample { request: request.to_owned(), payloads, history: Vec::new() };
         let order = order.iter().map(|id| (*id).to_owned()).collect();
-        Example::new(wit::Example {
+        wit::Example {
             name: "a search".to_owned(),
-            call,
+            call: wit::ExampleCall::Evaluate(search),
             expect: wit::Expectation { accepted, codes: Vec::new(), order },
-        })
+        }
+    }
+
+    #[test]
+    fn past_orders_of_an_example_have_attributes_in_json() {
+        let example = |attributes: &str| {
+            let mut example = search("{}", &[], true, &[]);
+            let wit::ExampleCall::Evaluate(call) = &mut example.call else { panic!() };
+            call.history = vec![wit::PastOrderResult {
+                status: "completed".to_owned(),
+                closed_at_ms: 7,
+                attributes: attributes.to_owned(),
+            }];
+            Example::new(example)
+        };
+        let sound = example(r#"{"kind":"a"}"#).expect("it is taken over");
+        let ExampleCall::Evaluate { history: [past], .. } = sound.call() else { panic!("one past order") };
+        assert_eq!((past.status.as_str(), past.closed_at_ms), ("completed", Timestamp::from_ms(7)));
+        assert_eq!(past.attributes_json(), r#"{"kind":"a"}"#);
+        for broken in ["", "[]", "{"] {
+            assert!(matches!(example(broken), Err(LoadError::ExampleFailed { .. })), "{broken}");
+        }
     }
 
     #[test]

@@ -13,8 +13,8 @@ use futures_util::future::BoxFuture;
 use intent_gateway_domain::alias;
 use intent_gateway_domain::classify::CueIndex;
 use intent_gateway_domain::contract::{
-    About, CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange, Payload,
-    PreparedRequest, SearchSample,
+    About, CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange,
+    PastOrder, Payload, PreparedRequest, SearchSample,
 };
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{ContractError, ContractFault};
@@ -193,11 +193,12 @@ impl Contract for Version {
         context: &'a CallContext,
         request: &'a str,
         payloads: &'a [Payload<'a>],
+        history: &'a [PastOrder],
     ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
         Box::pin(async move {
             self.count_outcome(
-                CallRef::Evaluate(context, request, payloads),
-                self.contract.evaluate_in(Lane::Serving, context, request, payloads).await,
+                CallRef::Evaluate(context, request, payloads, history),
+                self.contract.evaluate_in(Lane::Serving, context, request, payloads, history).await,
             )
         })
     }

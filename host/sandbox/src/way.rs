@@ -40,6 +40,7 @@ pub(crate) fn checked(way: &wit::OrderWay, names: &Names<'_>, problems: &mut Pro
         check_step(step, &way, names, problems);
     }
     kept_names(&way, problems);
+    history(&way, problems);
     problems.unless(way.steps.iter().any(opens), || "no step of `order` opens an order".to_owned());
     way
 }
@@ -140,13 +141,26 @@ fn kept_names(way: &OrderWay, problems: &mut Problems) {
     }
 }
 
+/// What later searches are told of an order: each value once, and none by which somebody could tell which order it was.
+fn history(way: &OrderWay, problems: &mut Problems) {
+    problems.unique("value of the history of `order`", way.history.iter());
+    for name in &way.history {
+        let mut kept = way.steps.iter().flat_map(|step| &step.keeps).filter(|kept| kept.name == *name).peekable();
+        problems
+            .unless(kept.peek().is_some(), || format!("no step of `order` keeps `{name}`, which its history names"));
+        problems.unless(!kept.any(|kept| kept.identifies), || {
+            format!("the history of `order` names `{name}`, by which the partner knows an order")
+        });
+    }
+}
+
 fn convert(way: &wit::OrderWay) -> OrderWay {
     OrderWay {
         states: way.states.iter().map(state).collect(),
         steps: way.steps.iter().map(step).collect(),
         amount: way.amount.clone(),
         due_after: way.due_after.clone(),
-        history: Vec::new(),
+        history: way.history.clone(),
     }
 }
 

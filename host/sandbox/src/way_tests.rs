@@ -80,6 +80,7 @@ fn sound() -> wit::OrderWay {
         steps: vec![book, cancel],
         amount: Some("price_inr".to_owned()),
         due_after: Some("starts_at".to_owned()),
+        history: texts(&["price_inr", "starts_at"]),
     }
 }
 
@@ -113,6 +114,7 @@ fn a_sound_way_is_taken_over_as_it_is() {
     assert_eq!(way.step("cancel_table").expect("a step").deadlines[0].kept, "starts_at");
     assert!(way.state("cancelled").expect("a state").closed);
     assert_eq!((way.amount.as_deref(), way.due_after.as_deref()), (Some("price_inr"), Some("starts_at")));
+    assert_eq!(way.history, ["price_inr", "starts_at"]);
 }
 
 #[test]
@@ -180,6 +182,21 @@ fn what_is_used_later_is_kept_by_some_step() {
     assert_found(|way| way.steps[1].deadlines[0].kept = "ends_at".to_owned(), "keeps `ends_at`");
     assert_found(|way| way.amount = Some("total_inr".to_owned()), "keeps `total_inr`");
     assert_found(|way| way.due_after = Some("ends_at".to_owned()), "keeps `ends_at`");
+}
+
+#[test]
+fn history_names_attributes_that_are_kept_each_once() {
+    assert_found(|way| way.history.push("garage".to_owned()), "keeps `garage`, which its history names");
+    assert_found(|way| way.history.push("price_inr".to_owned()), "`price_inr` occurs twice");
+    assert_found(
+        |way| way.steps[0].keeps[2].identifies = true,
+        "names `price_inr`, by which the partner knows an order",
+    );
+    // It identifies where any of the steps that keep it says so.
+    let elsewhere = |way: &mut wit::OrderWay| {
+        way.steps[1].keeps.push(wit::KeptValue { identifies: true, ..kept("starts_at", "/starts_at") });
+    };
+    assert_found(elsewhere, "names `starts_at`, by which");
 }
 
 #[test]

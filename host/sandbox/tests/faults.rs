@@ -27,7 +27,7 @@ async fn contract() -> LoadedContract {
 }
 
 async fn fault_of(contract: &dyn Contract, misdeed: &str) -> ContractFault {
-    match contract.evaluate(&context(), misdeed, &payloads()).await {
+    match contract.evaluate(&context(), misdeed, &payloads(), &[]).await {
         Err(ContractError::Fault(fault)) => fault,
         other => panic!("{misdeed}: {other:?}"),
     }
@@ -46,7 +46,7 @@ async fn a_trap_keeps_what_the_contract_said_and_its_text_does_not() {
     assert_eq!(fault_of(&contract, "trap").await.told(), None, "whoever says nothing has said nothing");
     let first = fault_of(&contract, "tell twice").await;
     assert_eq!(first.told().map(|told| told.message.as_str()), Some("the first"));
-    let evaluation = contract.evaluate(&context(), "tell and answer", &payloads()).await;
+    let evaluation = contract.evaluate(&context(), "tell and answer", &payloads(), &[]).await;
     assert_eq!(evaluation.expect("it answers").ranked.len(), 3, "words without a trap change nothing");
 }
 
@@ -114,7 +114,7 @@ async fn faults_of_a_loaded_version_are_noted_with_their_calls() {
     sandbox.note_faults_in(notes.clone());
     fault_of(&*contract, "tell").await;
     contract.classify("a nan thing", "en-IN").await.expect_err("it lies");
-    contract.evaluate(&context(), "{}", &payloads()).await.expect("it serves");
+    contract.evaluate(&context(), "{}", &payloads(), &[]).await.expect("it serves");
     let refused = contract.check_request(&context(), "search_things", "refuse", About::default()).await;
     assert!(matches!(refused, Err(ContractError::Refused(_))));
 
@@ -128,7 +128,7 @@ async fn faults_of_a_loaded_version_are_noted_with_their_calls() {
     assert_eq!(noted[0].1.told().map(|told| told.message.as_str()), Some("no tea\nis left"));
     let Input { request_id, now_ms, call } = &noted[0].2;
     assert_eq!((request_id.as_str(), *now_ms), ("request-1", 1_767_225_600_000));
-    let Call::Evaluate { request, payloads } = call else { panic!("{call:?}") };
+    let Call::Evaluate { request, payloads, .. } = call else { panic!("{call:?}") };
     assert_eq!(request, "tell");
     let [Answer { options, numbers, .. }] = payloads.as_slice() else { panic!("{payloads:?}") };
     assert_eq!((options.join(""), numbers.as_slice()), ("abc".to_owned(), &[4, 2, 9][..]));

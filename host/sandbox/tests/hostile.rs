@@ -21,14 +21,14 @@ async fn contract(config: &SandboxConfig) -> LoadedContract {
 }
 
 async fn fault_of(contract: &LoadedContract, misdeed: &str) -> ContractFault {
-    match contract.evaluate(&context(), misdeed, &payloads()).await {
+    match contract.evaluate(&context(), misdeed, &payloads(), &[]).await {
         Err(ContractError::Fault(fault)) => fault,
         other => panic!("{misdeed}: {other:?}"),
     }
 }
 
 async fn serves(contract: &LoadedContract) {
-    let evaluation = contract.evaluate(&context(), "{}", &payloads()).await.expect("it serves");
+    let evaluation = contract.evaluate(&context(), "{}", &payloads(), &[]).await.expect("it serves");
     let numbers: Vec<_> = evaluation.ranked.iter().map(|option| option.number).collect();
     assert_eq!(numbers, [4, 2, 9]);
 }
@@ -163,7 +163,7 @@ async fn calls_beyond_the_bound_wait_in_a_bounded_queue() {
     };
     let contract = contract(&config).await;
     let (context, payloads) = (context(), payloads());
-    let call = || contract.evaluate(&context, "{}", &payloads);
+    let call = || contract.evaluate(&context, "{}", &payloads, &[]);
     // Polled in this order: the loop takes the instance, the next call the place in the queue, the last finds neither.
     let (looping, waiting, refused) = tokio::join!(fault_of(&contract, "spin"), call(), call());
     assert_eq!(looping, ContractFault::DeadlineExceeded(100));
@@ -177,7 +177,8 @@ async fn a_call_waits_only_so_long() {
     let config = SandboxConfig { max_concurrent_instances: 1, wait_max_ms: 20, deadline_ms: 1_000, ..config() };
     let contract = contract(&config).await;
     let (context, payloads) = (context(), payloads());
-    let (looping, refused) = tokio::join!(fault_of(&contract, "spin"), contract.evaluate(&context, "{}", &payloads));
+    let (looping, refused) =
+        tokio::join!(fault_of(&contract, "spin"), contract.evaluate(&context, "{}", &payloads, &[]));
     assert_eq!(looping, ContractFault::DeadlineExceeded(1_000));
     assert_eq!(refused.map(|_| ()), Err(ContractError::Fault(ContractFault::Busy(20))));
 }

@@ -126,7 +126,7 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
 
 /// What the answer tells of the version that gave it.
 async fn told(contract: &Arc<dyn Contract>) -> Vec<String> {
-    let evaluation = contract.evaluate(&context(), "{}", &payloads()).await.expect("it serves");
+    let evaluation = contract.evaluate(&context(), "{}", &payloads(), &[]).await.expect("it serves");
     evaluation.ranked.iter().map(|option| option.card.get().to_owned()).collect()
 }
 
@@ -299,7 +299,7 @@ async fn who_when_and_whence_are_kept_over_a_restart() {
     activate(&sandbox, sandbox.versions()[1].digest).await.expect("it goes live again");
     let failing = sandbox.live(INTENT).expect("live");
     for _ in 0..3 {
-        assert!(failing.evaluate(&context(), "trap", &payloads()).await.is_err());
+        assert!(failing.evaluate(&context(), "trap", &payloads(), &[]).await.is_err());
     }
     until("the version is taken out", || live(&sandbox) == "1.0.0").await;
     unload(&sandbox).await.expect("it is taken out of service");
@@ -490,7 +490,7 @@ async fn versions_that_never_served_do_not_push_out_the_one_to_go_back_to() {
     assert_eq!(kept, ["1.0.0", "1.0.2", "1.0.3"]);
     let failing = sandbox.live(INTENT).expect("live");
     for _ in 0..3 {
-        assert!(failing.evaluate(&context(), "trap", &payloads()).await.is_err());
+        assert!(failing.evaluate(&context(), "trap", &payloads(), &[]).await.is_err());
     }
     until("the version is taken out", || live(&sandbox) == "1.0.0").await;
 }
@@ -504,13 +504,13 @@ async fn a_version_that_keeps_failing_is_taken_out() {
     let failing = sandbox.live(INTENT).expect("live");
     let fail = async |times: usize| {
         for _ in 0..times {
-            let outcome = failing.evaluate(&context(), "trap", &payloads()).await;
+            let outcome = failing.evaluate(&context(), "trap", &payloads(), &[]).await;
             assert!(matches!(outcome, Err(ContractError::Fault(_))));
         }
     };
     // A success in between starts the count again, if it is one of the function that fails.
     fail(2).await;
-    assert!(failing.evaluate(&context(), "{}", &payloads()).await.is_ok());
+    assert!(failing.evaluate(&context(), "{}", &payloads(), &[]).await.is_ok());
     fail(2).await;
     let refused = failing.check_request(&context(), "search_things", "refuse", About::default()).await;
     assert!(matches!(refused, Err(ContractError::Refused(_))));
@@ -526,7 +526,7 @@ async fn a_version_that_keeps_failing_is_taken_out() {
     // The last one standing stays, however it fails: there is nothing to go back to.
     let last = sandbox.live(INTENT).expect("live");
     for _ in 0..7 {
-        assert!(last.evaluate(&context(), "trap", &payloads()).await.is_err());
+        assert!(last.evaluate(&context(), "trap", &payloads(), &[]).await.is_err());
     }
     let sandbox = place.restart(sandbox).await;
     assert_eq!(live(&sandbox), "1.0.0");

@@ -105,6 +105,7 @@ impl Contract for PassiveContract {
         _: &'a CallContext,
         _: &'a str,
         _: &'a [Payload<'a>],
+        _: &'a [PastOrder],
     ) -> BoxFuture<'a, Result<Evaluation, ContractError>> {
         unreachable!("nothing is ranked here")
     }
@@ -171,6 +172,7 @@ pub enum ContractCall {
         context: CallContext,
         request: String,
         options: Vec<String>,
+        history: Vec<PastOrder>,
     },
     CheckResponse {
         context: CallContext,
@@ -342,10 +344,12 @@ impl Contract for ScriptedContract {
         context: &'a CallContext,
         request: &'a str,
         payloads: &'a [Payload<'a>],
+        history: &'a [PastOrder],
     ) -> Later<'a, Evaluation, ContractError> {
         let Some(script) = &self.on_evaluate else { self.unexpected("evaluate") };
         let options = candidates(payloads).map(|candidate| candidate.json.to_owned()).collect();
-        self.record(ContractCall::Evaluate { context: context.clone(), request: request.to_owned(), options });
+        let (context_kept, request_kept, history) = (context.clone(), request.to_owned(), history.to_vec());
+        self.record(ContractCall::Evaluate { context: context_kept, request: request_kept, options, history });
         script(context, request, payloads)
     }
 

@@ -48,4 +48,5 @@ pub const ORDER: Option<OrderWay> = Some(OrderWay {
     ],
     amount: Some(TOTAL),
     due_after: Some(END),
+    history: &[],
 });

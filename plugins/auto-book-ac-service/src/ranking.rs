@@ -6,7 +6,9 @@
 use crate::request::{AcServiceRequest, IssueCategory};
 use crate::slot::{AcServiceSlot, EstimatedPrice, ProviderType, ServiceScopeCode, Warranty};
 use contract_sdk::bindings::Axes;
-use contract_sdk::{AxisSignals, NEUTRAL, Ranking, SearchRequest, Signals, Span, USUAL_BANDS, UserBands, Weights};
+use contract_sdk::{
+    AxisSignals, NEUTRAL, PastOrder, Ranking, SearchRequest, Signals, Span, USUAL_BANDS, UserBands, Weights,
+};
 
 /// Weights of the axes (spec 2, "What the service does").
 pub const WEIGHTS: Weights = Weights::new(0.25, 0.15, 0.25, 0.35);
@@ -57,7 +59,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn of(slots: &[AcServiceSlot<'_>]) -> Self {
+    pub(crate) fn of(slots: &[AcServiceSlot<'_>], _: &[PastOrder<'_>]) -> Self {
         Self { total_inr: Span::of(slots.iter().map(|slot| slot.estimated_price.total_estimate_inr.0 as f64)) }
     }
 }

@@ -204,7 +204,7 @@ fn what_is_no_option_is_dropped() {
     assert_eq!(found.dropped.len(), 4);
     let candidates = vec![Candidate { number: 9, json: "{\"slot_id\":\"s\"".to_owned() }];
     let payload = Payload { declared: example::UNDECLARED, candidates };
-    let found = engine::evaluate::<AcService>(&testing::context(), &request().to_string(), &[payload]).unwrap();
+    let found = engine::evaluate::<AcService>(&testing::context(), &request().to_string(), &[payload], &[]).unwrap();
     assert_eq!((found.dropped[0].number, found.dropped[0].violations[0].code.as_str()), (9, "INVALID_JSON"));
 }
 

@@ -120,4 +120,5 @@ pub const ORDER: Option<OrderWay> = Some(OrderWay {
     ],
     amount: Some(TOTAL_PAID),
     due_after: None,
+    history: &[],
 });

@@ -7,7 +7,8 @@ use crate::quote::{Insurer, MotorQuote};
 use crate::request::MotorInsuranceRequest;
 use contract_sdk::bindings::{Axes, Axis};
 use contract_sdk::{
-    AxisSignals, BandFactor, NEUTRAL, Ranking, SearchRequest, Signals, Span, USUAL_BANDS, UserBands, Weights, with_band,
+    AxisSignals, BandFactor, NEUTRAL, PastOrder, Ranking, SearchRequest, Signals, Span, USUAL_BANDS, UserBands,
+    Weights, with_band,
 };
 
 /// Weights of the axes (spec 2, "What the service does").
@@ -66,7 +67,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn of(quotes: &[MotorQuote<'_>]) -> Self {
+    pub(crate) fn of(quotes: &[MotorQuote<'_>], _: &[PastOrder<'_>]) -> Self {
         let span = |value: fn(&MotorQuote<'_>) -> i64| Span::of(quotes.iter().map(|quote| value(quote) as f64));
         Self {
             total_inr: span(|quote| quote.premium_breakdown.total_payable_inr.0),

@@ -48,6 +48,7 @@ pub const ORDER: Option<OrderWay> = Some(OrderWay {
     ],
     amount: None,
     due_after: Some(START),
+    history: &[],
 });
 
 /// What an order keeps of its slot; all none without an order.

@@ -12,7 +12,7 @@ use crate::taste::TASTE;
 use crate::vocabulary::PassInclusion;
 use contract_sdk::bindings::{Axes, Axis};
 use contract_sdk::shape::{DateTime, Inr, Vocabulary};
-use contract_sdk::{AxisSignals, NEUTRAL, Ranking, SearchRequest, Signals, Span, USUAL_BANDS, Weights};
+use contract_sdk::{AxisSignals, NEUTRAL, PastOrder, Ranking, SearchRequest, Signals, Span, USUAL_BANDS, Weights};
 
 /// Weights of the axes (spec 3, "What the service does").
 pub const WEIGHTS: Weights = Weights::new(0.30, 0.40, 0.20, 0.10);
@@ -57,7 +57,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn of(offers: &[Offer<'_>]) -> Self {
+    pub(crate) fn of(offers: &[Offer<'_>], _: &[PastOrder<'_>]) -> Self {
         Self { pass_inr: Span::of(offers.iter().map(|offer| offer.option.session_pass.pass_inr.0 as f64)) }
     }
 }

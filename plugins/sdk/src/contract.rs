@@ -5,7 +5,7 @@ use crate::code;
 use crate::completion::Report;
 use crate::engine::refusal;
 use crate::lexicon::Lexicon;
-use crate::order::{Order, OrderWay, Subject};
+use crate::order::{Order, OrderWay, PastOrder, Subject};
 use crate::policy::{About, ErrorRow, Forbidden, Lifetime, Requirement, RuleRow, Search, ToolPolicy, WidgetTable};
 use crate::ranking::{Ranking, UserBands};
 use crate::rules::{AnswerRules, ItemRules, ReportRules, RequestRules};
@@ -53,7 +53,7 @@ pub trait Intent: Sized + 'static {
     type ReportExtra<'a>: ObjectShape<'a>;
     /// The card of an option: an object with the keys of [`Intent::WIDGET`].
     type Card<'i>: Serialize;
-    /// What the score of an option needs to know of the surviving options as a whole.
+    /// What the score of an option needs to know of the surviving options as a whole, and of what the user took before.
     type Scale;
 
     const ABOUT: About;
@@ -84,8 +84,9 @@ pub trait Intent: Sized + 'static {
     /// Rules between the members of an option, and between the option and the request.
     fn item_rules(request: &Self::Request<'_>, item: &Self::Item<'_>, rules: &mut ItemRules);
 
-    /// Looks over the surviving options before any is scored. Their order must not matter.
-    fn scale(pool: &[Self::Item<'_>]) -> Self::Scale;
+    /// Looks over the surviving options before any is scored; their order must not matter. `history` are the user's past
+    /// orders, the one that was opened last first, with the values that [`OrderWay::history`] names. Empty, nothing is known.
+    fn scale(pool: &[Self::Item<'_>], history: &[PastOrder<'_>]) -> Self::Scale;
 
     /// What the intent's rules say of an option, per axis in 0..=1.
     fn score(request: &Self::Request<'_>, item: &Self::Item<'_>, scale: &Self::Scale) -> Axes;

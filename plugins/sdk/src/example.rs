@@ -8,8 +8,8 @@
 //! ```
 
 use crate::bindings::{
-    AnsweredCall, Axes, Candidate, CompletionExample, Example, ExampleCall, Exchange, Expectation, OrderView, Payload,
-    RequestExample, SearchExample, Subject,
+    AnsweredCall, Axes, Candidate, CompletionExample, Example, ExampleCall, Exchange, Expectation, OrderView,
+    PastOrder, Payload, RequestExample, SearchExample, Subject,
 };
 use serde_json::Value;
 
@@ -83,6 +83,15 @@ impl Case {
         self
     }
 
+    /// It is a search of a user with these past orders, the one that was opened last first.
+    pub fn after(mut self, history: impl IntoIterator<Item = PastOrder>) -> Self {
+        match &mut self.call {
+            ExampleCall::Evaluate(search) => search.history = history.into_iter().collect(),
+            _ => panic!("{:?} is no search", self.name),
+        }
+        self
+    }
+
     fn about(&mut self) -> &mut Subject {
         match &mut self.call {
             ExampleCall::CheckRequest(RequestExample { about, .. })
@@ -131,6 +140,11 @@ pub fn order(state: &str, kept: impl Into<String>, answered: &[(&str, u64)]) -> 
     OrderView { state: state.to_owned(), opened_at_ms: NOW_MS, kept: kept.into(), answered: answered.collect() }
 }
 
+/// An order that a report of this status closed when examples run, with the members of a JSON object as its attributes.
+pub fn past_order(status: &str, attributes: impl Into<String>) -> PastOrder {
+    PastOrder { status: status.to_owned(), closed_at_ms: NOW_MS, attributes: attributes.into() }
+}
+
 /// What a call is about that belongs to no order.
 pub fn quote(quoted: Option<String>) -> Subject {
     Subject { quoted, order: None }
@@ -151,7 +165,7 @@ pub fn request(name: &'static str, tool: &str, arguments: impl Into<String>) -> 
 pub fn search(name: &'static str, request: impl Into<String>, options: impl IntoIterator<Item = String>) -> Case {
     let numbered = options.into_iter().zip(0..).map(|(json, number)| Candidate { number, json });
     let payload = Payload { declared: UNDECLARED, candidates: numbered.collect() };
-    let call = SearchExample { request: request.into(), payloads: vec![payload] };
+    let call = SearchExample { request: request.into(), payloads: vec![payload], history: Vec::new() };
     Case { name, call: ExampleCall::Evaluate(call) }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::bindings::{
     CheckedCompletion, CheckedResponse, Classification, Context, Descriptor, Evaluation, Example, Exchange, Guest,
-    Payload, PreparedRequest, Refusal, Subject,
+    PastOrder, Payload, PreparedRequest, Refusal, Subject,
 };
 use crate::contract::Contract;
 use crate::engine;
@@ -40,9 +40,14 @@ impl<C: Contract> Guest for Component<C> {
         engine::check_request::<C>(&context, &tool, arguments, &about)
     }
 
-    fn evaluate(context: Context, request: String, payloads: Vec<Payload>) -> Result<Evaluation, Refusal> {
+    fn evaluate(
+        context: Context,
+        request: String,
+        payloads: Vec<Payload>,
+        history: Vec<PastOrder>,
+    ) -> Result<Evaluation, Refusal> {
         enter();
-        engine::evaluate::<C>(&context, &request, &payloads)
+        engine::evaluate::<C>(&context, &request, &payloads, &history)
     }
 
     fn check_response(context: Context, exchange: Exchange) -> Result<CheckedResponse, Refusal> {

@@ -38,8 +38,8 @@
 //! use contract_sdk::lexicon::{Claim, Lexicon};
 //! use contract_sdk::shape::{Inr, Text};
 //! use contract_sdk::{
-//!     About, AxisSignals, BandFactor, ErrorRow, Forbidden, ItemRules, Ranking, Search, SearchItem, SearchRequest, Shape,
-//!     Signals, Slot, Span, ToolEntry, ToolPolicy, UserBands, Vocabulary, Weights, WidgetTable, example,
+//!     About, AxisSignals, BandFactor, ErrorRow, Forbidden, ItemRules, PastOrder, Ranking, Search, SearchItem,
+//!     SearchRequest, Shape, Signals, Slot, Span, ToolEntry, ToolPolicy, UserBands, Vocabulary, Weights, WidgetTable, example,
 //! };
 //! use serde::Serialize;
 //!
@@ -184,7 +184,7 @@
 //! pub struct Prices(Span);
 //!
 //! impl Prices {
-//!     fn of(offers: &[Offer<'_>]) -> Self {
+//!     fn of(offers: &[Offer<'_>], _: &[PastOrder<'_>]) -> Self {
 //!         Prices(Span::of(offers.iter().map(|offer| offer.total_inr.0 as f64)))
 //!     }
 //! }
@@ -309,7 +309,7 @@ pub use completion::Report;
 pub use contract::{Contract, Intent, Item, SearchItem, SearchRequest, Tool, ToolEntry};
 pub use contract_sdk_derive::{Shape, Vocabulary, contract};
 pub use order::{
-    KeptValue, Order, OrderDeadline, OrderOutcome, OrderRefusal, OrderState, OrderStep, OrderWay, Subject,
+    KeptValue, Order, OrderDeadline, OrderOutcome, OrderRefusal, OrderState, OrderStep, OrderWay, PastOrder, Subject,
 };
 pub use policy::{
     About, ErrorRow, Forbidden, GoLiveCheck, Lifetime, Minimum, Occasion, RequestTest, Requirement, Retry, RuleRow,

@@ -34,6 +34,7 @@
 //!     ],
 //!     amount: None,
 //!     due_after: Some("starts_at"),
+//!     history: &[],
 //! });
 //! ```
 
@@ -50,6 +51,9 @@ pub struct OrderWay {
     pub amount: Option<&'static str>,
     /// Name of the kept value after which a report is due. None where it is due as soon as the user has paid.
     pub due_after: Option<&'static str>,
+    /// Names of kept values that [`Intent::scale`](crate::Intent::scale) is told of the user's past orders: attributes of what
+    /// was taken, and none that identifies. Empty where the ranking goes by no history.
+    pub history: &'static [&'static str],
 }
 
 /// A state that a tool leads to.
@@ -239,6 +243,40 @@ impl<'s> Order<'s> {
     }
 }
 
+/// An order of the user's, of this intent, that a completion report has closed. Which partner served it is not told.
+#[derive(Debug, Clone, Copy)]
+pub struct PastOrder<'h> {
+    status: &'h str,
+    closed_at_ms: u64,
+    attributes: &'h str,
+}
+
+impl<'h> PastOrder<'h> {
+    pub(crate) fn of(past: &'h bindings::PastOrder) -> Self {
+        Self { status: &past.status, closed_at_ms: past.closed_at_ms, attributes: &past.attributes }
+    }
+
+    /// The status of its report.
+    pub fn status(&self) -> &'h str {
+        self.status
+    }
+
+    /// When the host booked the report, milliseconds since the Unix epoch.
+    pub fn closed_at_ms(&self) -> u64 {
+        self.closed_at_ms
+    }
+
+    /// A text among the values that [`OrderWay::history`] names.
+    pub fn text(&self, name: &str) -> Option<Cow<'h, str>> {
+        read_text_member(self.attributes, name)
+    }
+
+    /// A number among them.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        read_number_member(self.attributes, name)
+    }
+}
+
 /// The way in the types of the interface.
 pub(crate) fn describe(way: &OrderWay) -> bindings::OrderWay {
     let state = |state: &OrderState| bindings::OrderState {
@@ -252,6 +290,7 @@ pub(crate) fn describe(way: &OrderWay) -> bindings::OrderWay {
         steps: way.steps.iter().map(describe_step).collect(),
         amount: way.amount.map(str::to_owned),
         due_after: way.due_after.map(str::to_owned),
+        history: owned(way.history),
     }
 }
 

@@ -12,7 +12,8 @@ pub mod properties;
 pub use breakage::{Accepted, Breakage, list_accepted, list_breakages};
 pub use calls::{
     Pairs, assert_drops, assert_finds, assert_passes, assert_refused, assert_strikes, check_completion,
-    check_completion_about, check_request, check_request_about, check_response, context, evaluate, expected, pairs,
+    check_completion_about, check_request, check_request_about, check_response, context, evaluate, evaluate_after,
+    expected, pairs,
 };
 pub use contract::{problems, run};
 

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{
     About, Axes, CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange,
-    Payload, PreparedRequest,
+    PastOrder, Payload, PreparedRequest,
 };
 use intent_gateway_domain::error::{ContractError, ContractFault};
 use intent_gateway_domain::ports::Contract;
@@ -157,7 +157,20 @@ impl Harness {
     /// # Errors
     /// The refusal, or the fault of the contract.
     pub fn evaluate(&self, request: &str, answers: &[Answer]) -> Result<Evaluation, ContractError> {
-        self.runtime.block_on(self.contract.evaluate(&self.context, request, &payloads(answers)))
+        self.evaluate_after(request, answers, &[])
+    }
+
+    /// Likewise, for a user with these past orders, the one that was opened last first.
+    ///
+    /// # Errors
+    /// The refusal, or the fault of the contract.
+    pub fn evaluate_after(
+        &self,
+        request: &str,
+        answers: &[Answer],
+        history: &[PastOrder],
+    ) -> Result<Evaluation, ContractError> {
+        self.runtime.block_on(self.contract.evaluate(&self.context, request, &payloads(answers), history))
     }
 
     /// Judges the answer of a tool that is no search.

@@ -160,6 +160,7 @@ fn receipt(number: u64, options: &[Value]) -> Receipt {
         contract,
         arguments: RawValue::from_string("{}".to_owned()).expect("JSON"),
         payloads: vec![ReceiptPayload { partner, declared: Axes::UNDECLARED, candidates }],
+        history: Vec::new(),
         ranked,
         dropped: Vec::new(),
         outcome: contract,

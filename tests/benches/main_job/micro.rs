@@ -144,7 +144,8 @@ fn evaluate_in_wasm(
     tokio::task::block_in_place(|| {
         let handle = tokio::runtime::Handle::current();
         measure(|| {
-            let evaluation = handle.block_on(contract.evaluate(context, request.get(), &payloads)).expect("evaluated");
+            let evaluation =
+                handle.block_on(contract.evaluate(context, request.get(), &payloads, &[])).expect("evaluated");
             assert_eq!(black_box(evaluation).ranked.len(), options.len());
         })
     })
@@ -164,7 +165,7 @@ fn evaluate_natively(
             (0..).zip(options).map(|(number, option)| wit::Candidate { number, json: option.get().to_owned() });
         let declared = wit::Axes { time: 0.5, taste: 0.5, budget: 0.5, safety: 0.5 };
         let payloads = [wit::Payload { declared, candidates: candidates.collect() }];
-        let evaluation = (subject.evaluate)(&context, request.get(), &payloads).expect("evaluated");
+        let evaluation = (subject.evaluate)(&context, request.get(), &payloads, &[]).expect("evaluated");
         assert_eq!(black_box(evaluation).ranked.len(), options.len());
     })
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use auto_book_ac_service::AcService;
-use contract_sdk::bindings::{Context, Evaluation, Payload, Refusal};
+use contract_sdk::bindings::{Context, Evaluation, PastOrder, Payload, Refusal};
 use contract_sdk::engine::evaluate;
 use finance_buy_motor_insurance::MotorInsurance;
 use lifestyle_book_yoga_class::YogaClass;
@@ -15,7 +15,7 @@ use crate::root;
 pub(crate) const OPTIONS: usize = 15;
 
 /// The contract's own code, called without a sandbox.
-type Evaluate = fn(&Context, &str, &[Payload]) -> Result<Evaluation, Refusal>;
+type Evaluate = fn(&Context, &str, &[Payload], &[PastOrder]) -> Result<Evaluation, Refusal>;
 
 /// One contract.
 pub(crate) struct Subject {

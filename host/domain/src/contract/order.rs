@@ -209,6 +209,14 @@ pub struct PastOrder {
     pub attributes: BTreeMap<String, Value>,
 }
 
+impl PastOrder {
+    /// The attributes as a contract is given them, a JSON object. The same attributes give the same text.
+    #[must_use]
+    pub fn attributes_json(&self) -> String {
+        serde_json::to_string(&self.attributes).unwrap_or_else(|_| "{}".to_owned())
+    }
+}
+
 /// What a call or a completion report is about, as far as it is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct About<'a> {

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
-use crate::contract::{About, Axes, CallContext, Candidate, Exchange, Payload, Subject};
+use crate::contract::{About, Axes, CallContext, Candidate, Exchange, PastOrder, Payload, Subject};
 
 /// The functions of a contract that a request can lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,8 +54,8 @@ pub enum CallRef<'a> {
     Classify(&'a str, &'a str),
     /// A tool, its arguments, and what they are about.
     CheckRequest(&'a CallContext, &'a str, &'a str, About<'a>),
-    /// A request, and the options of all answers.
-    Evaluate(&'a CallContext, &'a str, &'a [Payload<'a>]),
+    /// A request, the options of all answers, and the user's past orders.
+    Evaluate(&'a CallContext, &'a str, &'a [Payload<'a>], &'a [PastOrder]),
     /// An answer of a tool.
     CheckResponse(&'a CallContext, Exchange<'a>),
     /// A report, and what it is about.
@@ -96,9 +96,11 @@ impl CallRef<'_> {
             Self::CheckRequest(_, tool, arguments, about) => {
                 Call::CheckRequest { tool: text(tool), arguments: text(arguments), about: about.to_subject() }
             }
-            Self::Evaluate(_, request, payloads) => {
-                Call::Evaluate { request: text(request), payloads: payloads.iter().map(Answer::of).collect() }
-            }
+            Self::Evaluate(_, request, payloads, history) => Call::Evaluate {
+                request: text(request),
+                payloads: payloads.iter().map(Answer::of).collect(),
+                history: history.to_vec(),
+            },
             Self::CheckResponse(_, Exchange { tool, arguments, payload, about }) => Call::CheckResponse {
                 tool: text(tool),
                 arguments: text(arguments),
@@ -157,6 +159,10 @@ pub enum Call {
         request: String,
         /// The answers.
         payloads: Vec<Answer>,
+        /// The user's past orders.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[cfg_attr(feature = "schema", schema(required = false))]
+        history: Vec<PastOrder>,
     },
     /// Judges the answer of a tool that is no search.
     CheckResponse {
@@ -250,9 +256,10 @@ impl Call {
         match self {
             Self::Classify { utterance, .. } => utterance.len(),
             Self::CheckRequest { arguments, about, .. } => arguments.len() + about.bytes(),
-            Self::Evaluate { request, payloads } => {
+            Self::Evaluate { request, payloads, history } => {
                 let options = payloads.iter().flat_map(|answer| &answer.options);
-                request.len() + options.map(String::len).sum::<usize>()
+                let past = history.iter().map(|past| past.status.len() + past.attributes_json().len());
+                request.len() + options.map(String::len).chain(past).sum::<usize>()
             }
             Self::CheckResponse { arguments, payload, about, .. } => arguments.len() + payload.len() + about.bytes(),
             Self::CheckCompletion { report, about } => report.len() + about.bytes(),
@@ -264,6 +271,8 @@ impl Call {
 mod tests {
     use super::*;
     use crate::contract::{AnsweredCall, OrderView};
+    use serde_json::json;
+    use std::collections::BTreeMap;
 
     #[test]
     fn a_call_is_read_as_it_was_written() {
@@ -280,12 +289,20 @@ mod tests {
             kept: r#"{"id":"B-1"}"#.to_owned(),
             answered: vec![AnsweredCall { tool: "book".to_owned(), at_ms: Timestamp::from_ms(6) }],
         };
+        let past = PastOrder {
+            status: "completed".to_owned(),
+            closed_at_ms: Timestamp::from_ms(4),
+            attributes: BTreeMap::from([
+                ("share".to_owned(), json!(0.1)),
+                ("kind".to_owned(), json!({"b": [null], "a": 1})),
+            ]),
+        };
         let about = About { quoted: Some("{}"), order: Some(&order) };
         let exchange = Exchange { tool: "book", arguments: "{}", payload: "[]", about };
         let calls = [
             CallRef::Classify("fix my car", "en-IN"),
             CallRef::CheckRequest(&context, "search", "{}", About::default()),
-            CallRef::Evaluate(&context, "{}", &payloads),
+            CallRef::Evaluate(&context, "{}", &payloads, std::slice::from_ref(&past)),
             CallRef::CheckResponse(&context, exchange),
             CallRef::CheckCompletion(&context, "{}", About::option(Some("{}"))),
         ];
@@ -297,7 +314,7 @@ mod tests {
             assert_eq!(Function::parse(function.as_str()), Some(function));
             assert!(json.contains(&format!("\"function\":\"{}\"", function.as_str())), "{json}");
         }
-        assert_eq!(calls.map(|call| call.to_input().call.bytes()), [10, 2, 18, 28, 4]);
+        assert_eq!(calls.map(|call| call.to_input().call.bytes()), [10, 2, 18 + 9 + 39, 28, 4]);
         let Input { call: Call::Evaluate { payloads: answers, .. }, .. } = calls[2].to_input() else { panic!() };
         let numbers = |payloads: Vec<Payload<'_>>| -> Vec<Vec<u32>> {
             payloads.iter().map(|payload| payload.candidates.iter().map(|one| one.number).collect()).collect()

@@ -152,7 +152,8 @@ async fn evaluate(
 ) -> Result<CallFindings, String> {
     let candidates = vec![Candidate { number: 0, json: option }];
     let payloads = [Payload { declared: Axes::UNDECLARED, candidates }];
-    let evaluation = contract.evaluate(context, request, &payloads).await.map_err(|error| refused_request(&error))?;
+    let evaluation =
+        contract.evaluate(context, request, &payloads, &[]).await.map_err(|error| refused_request(&error))?;
     let findings = list_found(evaluation.findings.into_iter().map(|finding| finding.violation));
     Ok(match evaluation.dropped.into_iter().next() {
         Some(dropped) => CallFindings {

@@ -200,7 +200,7 @@ impl Trial<'_> {
         }
         let payloads = Payload::numbered([(Axes::UNDECLARED, options.as_slice())]);
         let context = CallContext { request_id: request_id.to_owned(), now: Timestamp::from_ms(NOW_MS) };
-        let evaluation = self.contract.evaluate(&context, &request.to_string(), &payloads).await;
+        let evaluation = self.contract.evaluate(&context, &request.to_string(), &payloads, &[]).await;
         let evaluation = evaluation.map_err(|error| refused_request(&error))?;
         Ok(evaluation.ranked.into_iter().map(|option| option.id).collect())
     }

@@ -37,8 +37,8 @@ pub fn run(subject: &Subject) -> Result<String, LoadError> {
 async fn sample(contract: &LoadedContract) -> Result<Option<Value>, LoadError> {
     let context = CallContext { request_id: "example".to_owned(), now: Timestamp::from_ms(NOW_MS) };
     for example in contract.examples().await? {
-        let ExampleCall::Evaluate { request, payloads } = example.call() else { continue };
-        let Ok(evaluation) = contract.evaluate(&context, request, &payloads).await else { continue };
+        let ExampleCall::Evaluate { request, payloads, history } = example.call() else { continue };
+        let Ok(evaluation) = contract.evaluate(&context, request, &payloads, history).await else { continue };
         let Some(best) = evaluation.ranked.first() else { continue };
         let mut candidates = payloads.iter().flat_map(|payload| &payload.candidates);
         let found = candidates.find(|candidate| candidate.number == best.number);

@@ -1,7 +1,7 @@
 //! A call with something wrong in it.
 
 use fastrand::Rng;
-use intent_gateway_domain::contract::{Axes, Subject};
+use intent_gateway_domain::contract::{Axes, PastOrder, Subject};
 use intent_gateway_domain::faults::{Answer, Call, Input};
 
 use super::mutate;
@@ -33,7 +33,8 @@ pub(super) fn spoil(input: &Input, rng: &mut Rng) -> Input {
                 *tool = mutate::plain(tool, rng);
             }
         }
-        Call::Evaluate { request, payloads } => search(request, payloads, rng),
+        Call::Evaluate { history, .. } if !history.is_empty() && rng.u8(0..4) == 0 => odd_history(history, rng),
+        Call::Evaluate { request, payloads, .. } => search(request, payloads, rng),
         Call::CheckResponse { tool, arguments, payload, about } => {
             match rng.u8(0..4) {
                 0 => *arguments = mutate::document(arguments, rng),
@@ -79,6 +80,24 @@ fn search(request: &mut String, payloads: &mut Vec<Answer>, rng: &mut Rng) {
         _ => {
             if let Some(option) = rng.choice(answer.options.iter_mut()) {
                 *option = mutate::document(option, rng);
+            }
+        }
+    }
+}
+
+/// Other past orders; the orders are the host's, yet their attributes are the partner's words.
+fn odd_history(history: &mut Vec<PastOrder>, rng: &mut Rng) {
+    let Some(past) = rng.choice(history.iter_mut()) else { return };
+    match rng.u8(0..4) {
+        0 => past.status = mutate::plain(&past.status, rng),
+        1 => {
+            let copy = past.clone();
+            history.extend(std::iter::repeat_n(copy, COPIES_MAX));
+        }
+        _ => {
+            // The host writes them itself, so they are always an object.
+            if let Ok(odd) = serde_json::from_str(&mutate::document(&past.attributes_json(), rng)) {
+                past.attributes = odd;
             }
         }
     }

@@ -203,6 +203,7 @@ mod tests {
             Call::Evaluate {
                 request: text("{}"),
                 payloads: vec![Answer::new(Default::default(), vec![text(r#"{"offer_id":"o"}"#)])],
+                history: Vec::new(),
             },
             Call::CheckResponse {
                 tool: text("order_tea"),

@@ -38,6 +38,7 @@ fn ranking(id: &str, intent: &str, arguments: &str, partner: &str, option: &str)
                 ReceiptCandidate { number: 1, json: raw(option) },
             ],
         }],
+        history: Vec::new(),
         ranked: Vec::new(),
         dropped: Vec::new(),
         outcome: Digest::of(b"outcome"),

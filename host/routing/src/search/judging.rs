@@ -51,7 +51,7 @@ pub(crate) async fn judge_answer(
         Default::default()
     } else {
         let payloads: Vec<Payload<'_>> = payloads.iter().map(ReceiptPayload::for_contract).collect();
-        contract.evaluate(context, arguments.get(), &payloads).await?
+        contract.evaluate(context, arguments.get(), &payloads, &[]).await?
     };
     let dropped = gathered.dropped(evaluation.dropped);
     let noted = |number: u32| {

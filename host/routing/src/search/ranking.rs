@@ -24,7 +24,7 @@ impl Searcher {
         }
         let start = Instant::now();
         let payloads: Vec<Payload<'_>> = payloads.iter().map(ReceiptPayload::for_contract).collect();
-        let evaluation = search.contract.evaluate(&search.context, search.arguments.get(), &payloads).await?;
+        let evaluation = search.contract.evaluate(&search.context, search.arguments.get(), &payloads, &[]).await?;
         telemetry::stage(Stage::Evaluate, search.descriptor(), start.elapsed());
         Ok(evaluation)
     }
@@ -126,6 +126,7 @@ pub(super) fn receipt(
         contract,
         arguments: search.arguments.clone(),
         payloads,
+        history: Vec::new(),
         ranked,
         dropped: evaluation.dropped.iter().map(ReceiptDrop::from).collect(),
         outcome,

@@ -74,6 +74,7 @@ fn a_forbidden_field_in_an_option_drops_that_option_before_the_contract_sees_it(
         context: CallContext { request_id: "made-up".to_owned(), now: Timestamp::from_ms(NOW_MS) },
         request: r#"{"request_id":"made-up"}"#.to_owned(),
         options: vec![r#"{"id":"y"}"#.to_owned()],
+        history: Vec::new(),
     };
     assert_eq!(world.evaluations(), [seen]);
     let findings = world.journal.findings_of("alpha");

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use intent_gateway_domain::contract::Axes;
+use intent_gateway_domain::contract::{Axes, PastOrder};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::receipt::{
@@ -51,6 +51,9 @@ pub(crate) struct ReceiptRows {
 #[derive(Serialize, Deserialize)]
 struct Body {
     arguments: Box<RawValue>,
+    /// Absent in bodies from before contracts were told of past orders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    history: Vec<PastOrder>,
     ranked: Vec<ReceiptScore>,
     dropped: Vec<ReceiptDrop>,
 }
@@ -71,8 +74,20 @@ struct KeptCandidate {
 }
 
 pub(crate) fn rows(receipt: Receipt) -> Result<ReceiptRows, EngineError> {
-    let Receipt { id, at_ms, request_id, intent, version, contract, arguments, payloads, ranked, dropped, outcome } =
-        receipt;
+    let Receipt {
+        id,
+        at_ms,
+        request_id,
+        intent,
+        version,
+        contract,
+        arguments,
+        payloads,
+        history,
+        ranked,
+        dropped,
+        outcome,
+    } = receipt;
     let request_id = keepable_name(&request_id);
     let ranks: HashMap<u32, usize> = ranked.iter().enumerate().map(|(rank, score)| (score.number, rank)).collect();
     let part = |(place, payload): (u32, ReceiptPayload)| {
@@ -90,7 +105,7 @@ pub(crate) fn rows(receipt: Receipt) -> Result<ReceiptRows, EngineError> {
         ])
     };
     let parts = (0..).zip(payloads).map(part).collect::<Result<_, EngineError>>()?;
-    let body = pack(&Body { arguments, ranked, dropped })?;
+    let body = pack(&Body { arguments, history, ranked, dropped })?;
     let header = vec![
         id.as_str().into(),
         time(at_ms),
@@ -137,7 +152,7 @@ fn split(payload: ReceiptPayload, ranks: &HashMap<u32, usize>) -> Result<(u32, V
 
 /// A receipt out of its rows.
 pub(super) fn receipt(header: &Row, parts: &[Row]) -> Result<Receipt, EngineError> {
-    let Body { arguments, ranked, dropped } = unpack(header.bytes(8)?)?;
+    let Body { arguments, history, ranked, dropped } = unpack(header.bytes(8)?)?;
     Ok(Receipt {
         id: header.text(1)?,
         at_ms: header.time(2)?,
@@ -147,6 +162,7 @@ pub(super) fn receipt(header: &Row, parts: &[Row]) -> Result<Receipt, EngineErro
         contract: digest(&header.text(6)?)?,
         arguments,
         payloads: parts.iter().map(payload).collect::<Result<_, _>>()?,
+        history,
         ranked,
         dropped,
         outcome: digest(&header.text(7)?)?,

@@ -76,6 +76,7 @@ fn receipt(bytes: usize) -> Receipt {
             declared: Axes::UNDECLARED,
             candidates: vec![ReceiptCandidate { number: 0, json }],
         }],
+        history: Vec::new(),
         ranked: Vec::new(),
         dropped: Vec::new(),
         outcome: Digest::of(b""),

@@ -1,9 +1,10 @@
 //! Findings and receipts: kept as they came, found by what they are looked for by, forgotten when they are old.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::contract::{Axes, Violation};
+use intent_gateway_domain::contract::{Axes, PastOrder, Violation};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::{
     Finding, FindingQuery, FindingsAbout, KeptFinding, RuleCount, Severity, Source, day_number, day_start,
@@ -16,6 +17,7 @@ use intent_gateway_domain::receipt::{
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_ledger::{Booked, Booking, Books as _, FINDINGS_MAX, KnownOrder, OrderQuery};
 use intent_gateway_store::{BackupError, Journal, SqlStore};
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::ledger::{booking, posting, sound};
@@ -108,6 +110,14 @@ fn receipt(id: &str, at_ms: Timestamp) -> Receipt {
         contract: Digest::of(id.as_bytes()),
         arguments: raw("{\"city\" : \"Bengaluru\"}"),
         payloads: vec![payload("ptr_2", &[3]), payload("ptr_1", &[0, 1, 2]), payload("ptr_3", &[4])],
+        history: vec![PastOrder {
+            status: "completed".to_owned(),
+            closed_at_ms: at_ms.minus_ms(9),
+            attributes: BTreeMap::from([
+                ("share".to_owned(), json!(0.1 + 0.2)),
+                ("kind".to_owned(), json!({"b": 1, "a": []})),
+            ]),
+        }],
         ranked: vec![score(2), score(3), score(0)],
         dropped: vec![ReceiptDrop { number: 1, strike: true, codes: vec!["X".to_owned(), "Y".to_owned()] }],
         outcome: Digest::of(b"outcome"),
@@ -135,6 +145,8 @@ async fn a_receipt_is_kept_as_it_was(database: Database) {
     let mut elsewhere = receipt("rank_4", NOW);
     elsewhere.request_id = "another \u{0} request".to_owned();
     elsewhere.payloads[2].candidates[0].json = raw("null");
+    // As those from before past orders were told.
+    elsewhere.history.clear();
     keep(&store, receipts.iter().cloned().chain([elsewhere.clone()])).await;
     for receipt in &receipts {
         assert_eq!(read(&store, &receipt.id).await.as_ref().map(shown), Some(shown(receipt)));

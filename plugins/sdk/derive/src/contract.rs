@@ -79,7 +79,13 @@ const PARTS: &[Part] = &[
     optional("RULES", Const("&'static [::contract_sdk::RuleRow]")),
     required("RANKING", Const("::contract_sdk::Ranking"), "weights, signals, bands", "use ranking::RANKING;"),
     required("Scale", Type(""), "what a score needs to know of all options", "use ranking::Pool as Scale;"),
-    optional("scale", Function("(pool: &[Self::Item<'_>]) -> Self::Scale", "(pool)")),
+    optional(
+        "scale",
+        Function(
+            "(pool: &[Self::Item<'_>], history: &[::contract_sdk::PastOrder<'_>]) -> Self::Scale",
+            "(pool, history)",
+        ),
+    ),
     required(
         "score",
         Function(
@@ -218,7 +224,7 @@ pub(crate) fn expand(contract: &Contract) -> Result<TokenStream> {
         return Err(error);
     }
     let mut items = named.iter().map(item).collect::<Result<Vec<_>>>()?;
-    for (function, ty, argument) in [("scale", "Scale", "pool"), ("card", "Card", "item")] {
+    for (function, ty, argument) in [("scale", "Scale", "pool, history"), ("card", "Card", "item")] {
         // Without a function of its own, the type says how it is made.
         let made = named.iter().find(|one| one.part.name == ty).filter(|_| !names(named, function));
         if let (Some(ty), Some(part)) = (made, PARTS.iter().find(|part| part.name == function)) {
@@ -337,7 +343,7 @@ mod tests {
             "type Item<'a> = offer::Offer<'a>;",
             "{ offer::rules::item_rules(request, item, rules) }",
             "type Scale = ranking::Pool;",
-            "{ ranking::Pool::of(pool) }",
+            "{ ranking::Pool::of(pool, history) }",
             "type Card<'i> = card::Card<'i>;",
             "{ card::Card::of(item) }",
             "type ReportExtra<'a> = completion::Extra;",
@@ -347,7 +353,7 @@ mod tests {
         }
         let own = format!("{WHOLE} use ranking::scale; use card::show as card; use rules::request_rules;");
         let made = squeeze(&read(&own).expect("it is whole"));
-        for item in ["{ranking::scale(pool)}", "{card::show(item)}", "{rules::request_rules(request,rules)}"] {
+        for item in ["{ranking::scale(pool,history)}", "{card::show(item)}", "{rules::request_rules(request,rules)}"] {
             assert!(made.contains(item), "{item}\n{made}");
         }
         assert!(!made.contains("::of("), "{made}");

@@ -70,7 +70,7 @@ pub fn derive_vocabulary(input: TokenStream) -> TokenStream {
 /// | `Request`, `Item`, `ReportExtra`, `Scale`, `Card` | types | no |
 /// | `request_rules`, `report_rules` | functions | yes: there is no rule |
 /// | `item_rules`, `score`, `examples` | functions | no |
-/// | `scale` | a function | yes: then `Scale` has a function `of` that takes the options |
+/// | `scale` | a function | yes: then `Scale` has a function `of` that takes the options and the past orders |
 /// | `card` | a function | yes: then `Card` has a function `of` that takes the option |
 ///
 /// All that is missing is told at once. What is named and does not fit is told at the name.

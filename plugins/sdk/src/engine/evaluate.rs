@@ -2,10 +2,11 @@
 
 use super::refusal;
 use crate::bindings::{
-    Candidate, Context, DroppedOption, Evaluation, Finding, Payload, RankedOption, Refusal, Violation,
+    self, Candidate, Context, DroppedOption, Evaluation, Finding, Payload, RankedOption, Refusal, Violation,
 };
 use crate::code;
 use crate::contract::{Contract, Intent, SearchItem, SearchRequest};
+use crate::order::PastOrder;
 use crate::ranking::{order, unit};
 use crate::rules::ItemRules;
 use crate::shape::{read_document, read_text_member};
@@ -16,7 +17,12 @@ use std::borrow::Cow;
 ///
 /// # Errors
 /// `INVALID_REQUEST` when the request is not what `check-request` lets pass.
-pub fn evaluate<C: Contract>(context: &Context, request: &str, payloads: &[Payload]) -> Result<Evaluation, Refusal> {
+pub fn evaluate<C: Contract>(
+    context: &Context,
+    request: &str,
+    payloads: &[Payload],
+    history: &[bindings::PastOrder],
+) -> Result<Evaluation, Refusal> {
     let request: <C::Intent as Intent>::Request<'_> =
         read_document(request).map_err(|violations| refusal(code::INVALID_REQUEST, violations))?;
     let mut sieve = Sieve::<C::Intent>::new(&request, payloads.iter().map(|payload| payload.candidates.len()).sum());
@@ -24,7 +30,9 @@ pub fn evaluate<C: Contract>(context: &Context, request: &str, payloads: &[Paylo
         sieve.judge_payload(index, &payload.candidates);
     }
     let Sieve { passed, items, dropped, findings, .. } = sieve;
-    let ranked = rank::<C>(context, &request, payloads, &passed, &items);
+    let history: Vec<PastOrder<'_>> = history.iter().map(PastOrder::of).collect();
+    let scale = C::Intent::scale(&items, &history);
+    let ranked = rank::<C>(context, &request, payloads, (&passed, &items), &scale);
     Ok(Evaluation { ranked, dropped, findings })
 }
 
@@ -112,15 +120,14 @@ fn rank<C: Contract>(
     context: &Context,
     request: &<C::Intent as Intent>::Request<'_>,
     payloads: &[Payload],
-    passed: &[Passed<'_>],
-    items: &[<C::Intent as Intent>::Item<'_>],
+    (passed, items): (&[Passed<'_>], &[<C::Intent as Intent>::Item<'_>]),
+    scale: &<C::Intent as Intent>::Scale,
 ) -> Vec<RankedOption> {
     let ranking = &C::RANKING;
     let weights = ranking.weights_for(&request.bands());
-    let scale = C::Intent::scale(items);
     let mut ranked: Vec<(RankedOption, &str)> = Vec::with_capacity(items.len());
     for (option, item) in passed.iter().zip(items) {
-        let rules = C::Intent::score(request, item, &scale);
+        let rules = C::Intent::score(request, item, scale);
         let axes = ranking.blend(&rules, &payloads[option.payload].declared);
         let completeness = unit(item.completeness());
         let ranked_option = RankedOption {

@@ -1,8 +1,8 @@
 //! Calls of a contract's functions as a gateway makes them, and what tests expect of the results.
 
 use crate::bindings::{
-    Candidate, CheckedCompletion, CheckedResponse, Context, Evaluation, Exchange, Payload, PreparedRequest, Refusal,
-    Subject, Violation,
+    Candidate, CheckedCompletion, CheckedResponse, Context, Evaluation, Exchange, PastOrder, Payload, PreparedRequest,
+    Refusal, Subject, Violation,
 };
 use crate::contract::{Contract, Intent};
 use crate::{engine, example};
@@ -19,9 +19,17 @@ pub fn context() -> Context {
 /// # Panics
 /// When the request is refused.
 pub fn evaluate<C: Contract>(request: &Value, options: &[Value]) -> Evaluation {
+    evaluate_after::<C>(request, options, &[])
+}
+
+/// Likewise, for a user with these past orders.
+///
+/// # Panics
+/// When the request is refused.
+pub fn evaluate_after<C: Contract>(request: &Value, options: &[Value], history: &[PastOrder]) -> Evaluation {
     let candidates = options.iter().zip(0..).map(|(option, number)| Candidate { number, json: option.to_string() });
     let payload = Payload { declared: example::UNDECLARED, candidates: candidates.collect() };
-    match engine::evaluate::<C>(&context(), &request.to_string(), &[payload]) {
+    match engine::evaluate::<C>(&context(), &request.to_string(), &[payload], history) {
         Ok(evaluation) => evaluation,
         Err(refusal) => panic!("the request is refused: {refusal:?}"),
     }

@@ -175,13 +175,12 @@ pub fn run<C: Contract>(example: &Example) -> Result<(), String> {
             engine::check_request::<C>(&context, &call.tool, call.arguments.clone(), &call.about)
                 .map_or_else(refused, |passed| (true, list(&passed.notes), vec![]))
         }
-        ExampleCall::Evaluate(call) => {
-            engine::evaluate::<C>(&context, &call.request, &call.payloads).map_or_else(refused, |passed| {
+        ExampleCall::Evaluate(call) => engine::evaluate::<C>(&context, &call.request, &call.payloads, &call.history)
+            .map_or_else(refused, |passed| {
                 let mut codes: Vec<_> = passed.dropped.iter().flat_map(|dropped| list(&dropped.violations)).collect();
                 codes.extend(passed.findings.iter().map(|finding| finding.violation.code.clone()));
                 (true, codes, passed.ranked.into_iter().map(|option| option.id).collect())
-            })
-        }
+            }),
         ExampleCall::CheckResponse(call) => engine::check_response::<C>(&context, call)
             .map_or_else(refused, |passed| (true, list(&passed.findings), vec![])),
         ExampleCall::CheckCompletion(call) => engine::check_completion::<C>(&context, &call.report, &call.about)
@@ -205,7 +204,7 @@ fn cards<C: Contract>(example: &Example, found: &mut Vec<String>) {
     let ExampleCall::Evaluate(call) = &example.call else {
         return;
     };
-    let Ok(evaluation) = engine::evaluate::<C>(&context(), &call.request, &call.payloads) else {
+    let Ok(evaluation) = engine::evaluate::<C>(&context(), &call.request, &call.payloads, &call.history) else {
         return;
     };
     let slots: BTreeSet<&str> = <C::Intent as Intent>::WIDGET.slots.iter().map(|slot| slot.name).collect();

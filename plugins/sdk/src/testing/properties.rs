@@ -48,7 +48,7 @@ pub fn evaluate<C: Contract>(request: &Value, payloads: &[Vec<Value>]) -> Evalua
         })
         .collect();
     let context = Context { request_id: "r-1".to_owned(), now_ms: 0 };
-    match engine::evaluate::<C>(&context, &request.to_string(), &payloads) {
+    match engine::evaluate::<C>(&context, &request.to_string(), &payloads, &[]) {
         Ok(evaluation) => evaluation,
         Err(refusal) => panic!("the request is refused: {refusal:?}"),
     }

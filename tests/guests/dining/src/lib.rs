@@ -10,8 +10,9 @@ use contract_sdk::bindings::{Axes, Need, ToolRole};
 use contract_sdk::lexicon::{Claim, Lexicon};
 use contract_sdk::shape::{Inr, Text};
 use contract_sdk::{
-    About, AnswerRules, AxisSignals, ErrorRow, Forbidden, ItemRules, Ranking, Search, SearchItem, SearchRequest, Shape,
-    Signals, Slot, Span, Subject, Tool, ToolEntry, ToolPolicy, UserBands, Weights, WidgetTable, code,
+    About, AnswerRules, AxisSignals, ErrorRow, Forbidden, ItemRules, PastOrder, Ranking, Search, SearchItem,
+    SearchRequest, Shape, Signals, Slot, Span, Subject, Tool, ToolEntry, ToolPolicy, UserBands, Weights, WidgetTable,
+    code,
 };
 use serde::Serialize;
 
@@ -237,7 +238,7 @@ fn item_rules(request: &Request<'_>, table: &Table<'_>, rules: &mut ItemRules) {
     );
 }
 
-fn scale(pool: &[Table<'_>]) -> Span {
+fn scale(pool: &[Table<'_>], _: &[PastOrder<'_>]) -> Span {
     Span::of(pool.iter().map(|table| table.price_inr.0 as f64))
 }
 

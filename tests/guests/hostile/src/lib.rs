@@ -129,7 +129,12 @@ impl Guest for Hostile {
         }
     }
 
-    fn evaluate(_context: Context, request: String, payloads: Vec<Payload>) -> Result<Evaluation, Refusal> {
+    fn evaluate(
+        _context: Context,
+        request: String,
+        payloads: Vec<Payload>,
+        _history: Vec<PastOrder>,
+    ) -> Result<Evaluation, Refusal> {
         let whole = request;
         let request = misdeed(&whole);
         match request {
@@ -294,6 +299,7 @@ fn search_example() -> SearchExample {
             declared: Axes { time: 0.5, taste: 0.5, budget: 0.5, safety: 0.5 },
             candidates: vec![candidate(7, "first"), candidate(3, "second")],
         }],
+        history: Vec::new(),
     }
 }
 

@@ -103,7 +103,12 @@ impl Guest for Ride {
         Ok(PreparedRequest { arguments, need, notes: Vec::new() })
     }
 
-    fn evaluate(_context: Context, _request: String, payloads: Vec<Payload>) -> Result<Evaluation, Refusal> {
+    fn evaluate(
+        _context: Context,
+        _request: String,
+        payloads: Vec<Payload>,
+        _history: Vec<PastOrder>,
+    ) -> Result<Evaluation, Refusal> {
         let candidates: Vec<&Candidate> = payloads.iter().flat_map(|payload| &payload.candidates).collect();
         let mut ranked: Vec<RankedOption> = candidates.iter().filter_map(|candidate| rank(candidate)).collect();
         let taken: Vec<u32> = ranked.iter().map(|option| option.number).collect();
@@ -161,7 +166,10 @@ impl Guest for Ride {
         vec![
             example("a ride is claimed", ExampleCall::Classify("I need a ride".to_owned())),
             example("a request passes", ExampleCall::CheckRequest(request)),
-            example("a ride is ranked", ExampleCall::Evaluate(SearchExample { request: "{}".to_owned(), payloads })),
+            example(
+                "a ride is ranked",
+                ExampleCall::Evaluate(SearchExample { request: "{}".to_owned(), payloads, history: Vec::new() }),
+            ),
             example("an answer passes", ExampleCall::CheckResponse(exchange)),
             example("a report passes", ExampleCall::CheckCompletion(report)),
         ]

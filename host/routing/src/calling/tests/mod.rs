@@ -133,6 +133,7 @@ fn receipt(contract: Digest) -> Receipt {
         contract,
         arguments: raw(&json!({})),
         payloads: vec![payload],
+        history: Vec::new(),
         ranked: vec![score],
         dropped: Vec::new(),
         outcome: Digest::of(b""),

@@ -6,7 +6,7 @@
 use crate::option::Offer;
 use crate::request::Request;
 use contract_sdk::bindings::{Axes, Axis};
-use contract_sdk::{AxisSignals, BandFactor, Ranking, Signals, Span, Weights};
+use contract_sdk::{AxisSignals, BandFactor, PastOrder, Ranking, Signals, Span, Weights};
 
 /// Weights of the axes: time, taste, budget, safety.
 const WEIGHTS: Weights = Weights::new(0.25, 0.20, 0.30, 0.25);
@@ -46,7 +46,8 @@ pub struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn of(offers: &[Offer<'_>]) -> Self {
+    /// The second are the user's past orders, with what `ORDER` names in its `history`. No signal goes by them yet.
+    pub(crate) fn of(offers: &[Offer<'_>], _: &[PastOrder<'_>]) -> Self {
         Self {
             starts_ms: Span::of(offers.iter().map(|offer| offer.starts_at.ms as f64)),
             totals_inr: Span::of(offers.iter().map(|offer| offer.total_inr.0 as f64)),
