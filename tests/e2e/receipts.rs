@@ -75,6 +75,7 @@ async fn ranked(package: &str) -> (Arc<LoadedContract>, Receipt) {
         references: ReferenceSealer::new(&Secret::new("test key")),
         timeout: Duration::from_secs(5),
         open_rankings: OpenRankings::default(),
+        past_orders: None,
     };
     let body = sample(package, "request.json").to_string();
     let outcome = searcher.search(intent.as_str(), &body, "made-up".to_owned()).await.expect("searched");

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use intent_gateway_api::evidence::{RankingReceipts, RankingReplay};
 use intent_gateway_api::intents::ContractVersion;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Axes;
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::receipt::{ID_MAX_CHARS, Receipt, ReceiptDrop, ReceiptScore};
@@ -116,11 +117,10 @@ fn replay(arguments: &ReceiptArgs) -> Result<Verdict, CommandError> {
 
 /// A receipt without what the user and the partners said.
 fn show_receipt(receipt: &Receipt) -> String {
-    let at = receipt.at_ms.to_jiff();
     let head = pairs(&[
         ("receipt", receipt.id.clone()),
         ("request", receipt.request_id.clone()),
-        ("at", at.map_or_else(|| format!("{} ms", receipt.at_ms.as_ms()), |at| at.to_string())),
+        ("at", show_time(receipt.at_ms)),
         ("contract", format!("{} {}", receipt.intent, receipt.version)),
         ("component", receipt.contract.to_string()),
         ("outcome", receipt.outcome.to_string()),
@@ -129,6 +129,12 @@ fn show_receipt(receipt: &Receipt) -> String {
         (1..).zip(&receipt.ranked).map(|(place, score)| row(receipt, place, score)).collect();
     let head_of_ranked = ["place", "option", "partner", "total", "time", "taste", "budget", "safety", "complete"];
     let mut sections = vec![head, table(head_of_ranked, &ranked)];
+    if !receipt.history.is_empty() {
+        let past = receipt.history.iter();
+        let past = past.map(|past| [past.status.clone(), show_time(past.closed_at_ms), past.attributes_json()]);
+        let past: Vec<[String; 3]> = past.collect();
+        sections.push(table(["past order", "closed", "attributes"], &past));
+    }
     if !receipt.dropped.is_empty() {
         let dropped: Vec<[String; 4]> = receipt
             .dropped
@@ -141,6 +147,10 @@ fn show_receipt(receipt: &Receipt) -> String {
         sections.push(table(["dropped", "partner", "strike", "reasons"], &dropped));
     }
     sections.join("\n\n")
+}
+
+fn show_time(at: Timestamp) -> String {
+    at.to_jiff().map_or_else(|| format!("{} ms", at.as_ms()), |at| at.to_string())
 }
 
 fn row(receipt: &Receipt, place: usize, score: &ReceiptScore) -> [String; 9] {
@@ -243,6 +253,12 @@ mod tests {
         );
         assert_eq!(line("#0"), ["#0", "alpha", "yes", "UNCERTIFIED", "TOO_FAR"]);
         assert!(!show_receipt(&Receipt { dropped: Vec::new(), ..receipt() }).contains("dropped"));
+
+        assert!(!text.contains("past order"), "from before any was told");
+        let past = r#"{"status":"completed","closed_at_ms":1763716800042,"attributes":{"kind":"b\u001b[2J"}}"#;
+        let history = vec![serde_json::from_str(past).expect("a past order")];
+        let text = show_receipt(&Receipt { history, ..receipt() });
+        assert!(text.contains("completed   2025-11-21T09:20:00.042Z  {\"kind\":\"b\\u001b[2J\"}"), "{text}");
     }
 
     #[test]

@@ -30,7 +30,7 @@ use intent_gateway_routing::faults::FaultDesk;
 use intent_gateway_routing::following::Following;
 use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
 use intent_gateway_routing::reference::ReferenceSealer;
-use intent_gateway_routing::search::{OpenRankings, Searcher};
+use intent_gateway_routing::search::{OpenRankings, PastOrders, Searcher};
 use intent_gateway_routing::selection::Directory;
 use intent_gateway_sandbox::Sandbox;
 use intent_gateway_store::{Desk, FaultJournal, Journal, SqlStore};
@@ -204,6 +204,7 @@ async fn parts(
         references: ReferenceSealer::new(&keys.reference),
         timeout: config.search.timeout(),
         open_rankings: OpenRankings::default(),
+        past_orders: Some(PastOrders { store: store.clone(), vault: keys.vault(), timer: Arc::new(RuntimeTimer) }),
     };
     telemetry.watch(sizes(&sandbox, &desk, &journal));
     let memory = KeyedWrites { store: store.clone(), vault: keys.vault(), timer: Arc::new(RuntimeTimer) };

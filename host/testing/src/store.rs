@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
 use std::sync::{Mutex, MutexGuard};
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
@@ -41,8 +41,10 @@ struct StoreState {
 #[derive(Default)]
 struct State {
     kept: StoreState,
-    /// Who waits for another number of changes.
+    /// Who waits for another number of changes, or for reads to be released.
     waiting: Vec<Waker>,
+    /// Reads wait.
+    holds_reads: bool,
     /// Commits still to be refused as conflicts.
     conflicts: u32,
     /// What the engine says instead of doing anything.
@@ -83,6 +85,17 @@ impl MemoryStore {
         self.state().broken = Some(message.to_owned());
     }
 
+    /// From here on, reads wait until they are released.
+    pub fn hold_reads(&self) {
+        self.state().holds_reads = true;
+    }
+
+    pub fn release_reads(&self) {
+        let mut state = self.state();
+        state.holds_reads = false;
+        state.waiting.drain(..).for_each(Waker::wake);
+    }
+
     pub fn log(&self) -> Vec<AuditEntry> {
         self.state().kept.audit.clone()
     }
@@ -95,9 +108,24 @@ impl MemoryStore {
     fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&StoreState) -> Result<T, StoreError>,
-    ) -> BoxFuture<'static, Result<T, StoreError>> {
+    ) -> BoxFuture<'_, Result<T, StoreError>> {
         let state = self.state();
-        ready(state.check_engine().and_then(|()| read(&state.kept))).boxed()
+        let found = state.check_engine().and_then(|()| read(&state.kept));
+        drop(state);
+        async move {
+            poll_fn(|context| self.poll_release(context)).await;
+            found
+        }
+        .boxed()
+    }
+
+    fn poll_release(&self, context: &Context<'_>) -> Poll<()> {
+        let mut state = self.state();
+        if !state.holds_reads {
+            return Poll::Ready(());
+        }
+        state.waiting.push(context.waker().clone());
+        Poll::Pending
     }
 
     fn carry_out(&self, change: Change) -> Result<(), StoreError> {

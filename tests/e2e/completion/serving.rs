@@ -151,6 +151,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         references: ReferenceSealer::new(&Secret::new(SIGNING_KEY)),
         timeout: Duration::from_secs(5),
         open_rankings: OpenRankings::default(),
+        past_orders: None,
     };
     let intake = Intake {
         keys: ring.clone(),

@@ -246,6 +246,7 @@ impl Gateway {
             references: ReferenceSealer::new(&Secret::new("references")),
             timeout: Duration::from_secs(5),
             open_rankings: OpenRankings::default(),
+            past_orders: None,
         };
         let faults = Arc::new(MemoryFaults::default());
         let fault_desk =

@@ -159,8 +159,17 @@ impl Caller {
     /// One that works beside a searcher: with the same contracts, partners and references.
     #[must_use]
     pub fn beside(searcher: &Searcher, evidence: Arc<dyn Evidence>, memory: KeyedWrites) -> Self {
-        let Searcher { contracts, directory, outbound, journal, clock, references, open_rankings, timeout: _ } =
-            searcher;
+        let Searcher {
+            contracts,
+            directory,
+            outbound,
+            journal,
+            clock,
+            references,
+            open_rankings,
+            timeout: _,
+            past_orders: _,
+        } = searcher;
         Self {
             contracts: contracts.clone(),
             directory: directory.clone(),

@@ -139,6 +139,7 @@ impl GoLiveRunner {
             references: ReferenceSealer::new(&Secret::new("go-live check")),
             timeout: self.timeout,
             open_rankings: OpenRankings::default(),
+            past_orders: None,
         }
     }
 }

@@ -8,6 +8,7 @@ mod asking;
 mod error;
 mod findings;
 mod gathered;
+mod history;
 mod judging;
 mod open_rankings;
 mod outcome;
@@ -21,9 +22,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 
 pub use self::error::SearchError;
+pub use self::history::PastOrders;
 pub(crate) use self::judging::{JudgedSearch, judge_answer};
 pub use self::open_rankings::OpenRankings;
 pub use self::outcome::{
@@ -60,6 +62,8 @@ pub struct Searcher {
     pub timeout: Duration,
     /// What searches have shown that still go on.
     pub open_rankings: OpenRankings,
+    /// Where it is read what users took before; none where rankings go without, as in a go-live test.
+    pub past_orders: Option<PastOrders>,
 }
 
 /// Who searches where nobody has asked, as in a go-live test. No issuer has this name, so no token does.
@@ -113,15 +117,17 @@ impl Searcher {
 
     async fn run(&self, contract: &PinnedContract, request: SearchRequest<'_>) -> Result<SearchOutcome, SearchError> {
         let (prepared, chosen) = self.prepare(contract, request).await?;
-        let answers = join_all(chosen.into_iter().map(|partner| self.ask(&prepared, partner))).await;
+        let history = self.history(&prepared, chosen.len());
+        let answers = join_all(chosen.into_iter().map(|partner| self.ask(&prepared, partner)));
+        let (history, answers) = join(history, answers).await;
         let mut gathered = GatheredAnswers::default();
         for (place, answer) in answers.into_iter().enumerate() {
             gathered.add(place, answer, prepared.descriptor());
         }
         let payloads = gathered.payloads(prepared.descriptor().intent.as_str());
-        let evaluation = self.evaluate(&prepared, &payloads).await?;
-        let receipt =
-            (!payloads.is_empty()).then(|| ranking::receipt(&prepared, None, payloads, &evaluation, &BTreeMap::new()));
+        let evaluation = self.evaluate(&prepared, &payloads, &history).await?;
+        let receipt = (!payloads.is_empty())
+            .then(|| ranking::receipt(&prepared, None, payloads, history, &evaluation, &BTreeMap::new()));
         let receipt_id = receipt.as_ref().map(|receipt| receipt.id.clone());
         receipt.into_iter().for_each(|receipt| self.journal.keep(receipt));
         Ok(self.answer(&prepared, &gathered, evaluation, receipt_id.as_deref(), true))

@@ -19,7 +19,7 @@ use super::prepare::PreparedSearch;
 use super::ranking::receipt;
 use super::{SearchError, SearchOutcome, SearchRequest, Searcher, count};
 use crate::pinned::PinnedFailure;
-use intent_gateway_domain::contract::Evaluation;
+use intent_gateway_domain::contract::{Evaluation, PastOrder};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::partner::Partner;
@@ -61,15 +61,26 @@ impl Searcher {
     }
 }
 
+/// What a search waits for.
+enum Arrival {
+    /// The answer of the partner at this place among the chosen.
+    Answer(usize, Box<PartnerAnswer>),
+    /// What the user took before.
+    History(Vec<PastOrder>),
+}
+
 /// A search on its way.
 struct ProgressiveSearch {
     searcher: Arc<Searcher>,
     timer: Arc<dyn Timer>,
     prepared: Arc<PreparedSearch>,
-    calls: FuturesUnordered<BoxFuture<'static, (usize, PartnerAnswer)>>,
+    /// Calls of partners, and the look into the user's past orders.
+    under_way: FuturesUnordered<BoxFuture<'static, Arrival>>,
     /// By their place among the chosen.
     awaited: BTreeMap<usize, Arc<Partner>>,
     gathered: GatheredAnswers,
+    /// What the user took before, once it is settled: the same for every ranking, so none is made before.
+    history: Option<Vec<PastOrder>>,
     pace: Pace,
     /// Until the next step of the pace.
     wait: Option<BoxFuture<'static, ()>>,
@@ -93,19 +104,23 @@ impl ProgressiveSearch {
         let awaited: BTreeMap<usize, Arc<Partner>> = chosen.into_iter().enumerate().collect();
         let calls = awaited.iter().map(|(place, partner)| {
             let (searcher, prepared, partner, place) = (searcher.clone(), prepared.clone(), partner.clone(), *place);
-            async move { (place, searcher.ask(&prepared, partner).await) }.boxed()
+            async move { Arrival::Answer(place, Box::new(searcher.ask(&prepared, partner).await)) }.boxed()
         });
+        let under_way: FuturesUnordered<_> = calls.collect();
+        let (asking, search, asked) = (searcher.clone(), prepared.clone(), awaited.len());
+        under_way.push(async move { Arrival::History(asking.history(&search, asked).await) }.boxed());
         // The same request may be streamed twice in one moment, and each must find its own.
         let random = RandomState::new().hash_one(&prepared.context.request_id);
         let distinction = Digest::of(&random.to_be_bytes());
         Self {
-            calls: calls.collect(),
+            under_way,
             awaited,
             receipt: identifier(&prepared.context, prepared.contract.digest(), distinction),
             searcher,
             timer,
             prepared,
             gathered: GatheredAnswers::default(),
+            history: None,
             pace: Pace::new(),
             wait: None,
             newest: None,
@@ -128,18 +143,18 @@ impl ProgressiveSearch {
     /// Waits until a ranking is due.
     async fn wait(&mut self) {
         loop {
-            while let Some(Some((place, answer))) = self.calls.next().now_or_never() {
-                self.take(place, answer);
+            while let Some(Some(arrival)) = self.under_way.next().now_or_never() {
+                self.take(arrival);
             }
-            if self.pace.is_due(self.gathered.len(), self.awaited.is_empty()) {
+            if self.history.is_some() && self.pace.is_due(self.gathered.len(), self.awaited.is_empty()) {
                 return;
             }
-            let answer = match self.wait.take() {
-                None => self.calls.next().await,
-                Some(wait) => match select(self.calls.next(), wait).await {
-                    Either::Left((answer, wait)) => {
+            let arrival = match self.wait.take() {
+                None => self.under_way.next().await,
+                Some(wait) => match select(self.under_way.next(), wait).await {
+                    Either::Left((arrival, wait)) => {
                         self.wait = Some(wait);
-                        answer
+                        arrival
                     }
                     Either::Right(_) => {
                         self.wait = self.pace.step().map(|time| self.timer.wait(time));
@@ -147,13 +162,18 @@ impl ProgressiveSearch {
                     }
                 },
             };
-            answer.into_iter().for_each(|(place, answer)| self.take(place, answer));
+            arrival.into_iter().for_each(|arrival| self.take(arrival));
         }
     }
 
-    fn take(&mut self, place: usize, answer: PartnerAnswer) {
-        self.gathered.add(place, answer, self.prepared.contract.descriptor());
-        self.awaited.remove(&place);
+    fn take(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Answer(place, answer) => {
+                self.gathered.add(place, *answer, self.prepared.contract.descriptor());
+                self.awaited.remove(&place);
+            }
+            Arrival::History(history) => self.history = Some(history),
+        }
     }
 
     async fn snapshot(&mut self) -> Result<Snapshot, PinnedFailure<SearchError>> {
@@ -186,10 +206,11 @@ impl ProgressiveSearch {
 
     async fn evaluate(&mut self, options: usize) -> Result<Evaluation, SearchError> {
         let payloads = self.gathered.payloads(self.prepared.descriptor().intent.as_str());
-        let evaluation = self.searcher.evaluate(&self.prepared, &payloads).await?;
+        let history = self.history.clone().unwrap_or_default();
+        let evaluation = self.searcher.evaluate(&self.prepared, &payloads, &history).await?;
         self.shown.extend(evaluation.ranked.iter().map(|option| (option.number, ReceiptScore::from(option))));
         if !payloads.is_empty() {
-            let receipt = receipt(&self.prepared, Some(&self.receipt), payloads, &evaluation, &self.shown);
+            let receipt = receipt(&self.prepared, Some(&self.receipt), payloads, history, &evaluation, &self.shown);
             self.searcher.open_rankings.replace(receipt);
         }
         self.newest = Some((evaluation.clone(), options));

@@ -8,7 +8,7 @@ use super::outcome::empty_code;
 use super::prepare::PreparedSearch;
 use super::{PartnerOutcome, RankedChoice, SearchError, SearchOutcome, Searcher};
 use crate::reference::{AskerMark, OptionReference};
-use intent_gateway_domain::contract::{Evaluation, Payload};
+use intent_gateway_domain::contract::{Evaluation, PastOrder, Payload};
 use intent_gateway_domain::receipt::{self, Receipt, ReceiptDrop, ReceiptPayload, ReceiptScore};
 use intent_gateway_domain::telemetry::{self, Stage};
 
@@ -18,13 +18,14 @@ impl Searcher {
         &self,
         search: &PreparedSearch,
         payloads: &[ReceiptPayload],
+        history: &[PastOrder],
     ) -> Result<Evaluation, SearchError> {
         if payloads.is_empty() {
             return Ok(Evaluation::default());
         }
         let start = Instant::now();
         let payloads: Vec<Payload<'_>> = payloads.iter().map(ReceiptPayload::for_contract).collect();
-        let evaluation = search.contract.evaluate(&search.context, search.arguments.get(), &payloads, &[]).await?;
+        let evaluation = search.contract.evaluate(&search.context, search.arguments.get(), &payloads, history).await?;
         telemetry::stage(Stage::Evaluate, search.descriptor(), start.elapsed());
         Ok(evaluation)
     }
@@ -109,6 +110,7 @@ pub(super) fn receipt(
     search: &PreparedSearch,
     id: Option<&str>,
     payloads: Vec<ReceiptPayload>,
+    history: Vec<PastOrder>,
     evaluation: &Evaluation,
     shown_before: &BTreeMap<u32, ReceiptScore>,
 ) -> Receipt {
@@ -126,7 +128,7 @@ pub(super) fn receipt(
         contract,
         arguments: search.arguments.clone(),
         payloads,
-        history: Vec::new(),
+        history,
         ranked,
         dropped: evaluation.dropped.iter().map(ReceiptDrop::from).collect(),
         outcome,

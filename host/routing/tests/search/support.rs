@@ -10,7 +10,7 @@ use intent_gateway_domain::secret::Secret;
 use intent_gateway_outbound::Outbound;
 use intent_gateway_routing::calling::{CallRequest, Caller, KeyedWrites};
 use intent_gateway_routing::reference::ReferenceSealer;
-use intent_gateway_routing::search::{OpenRankings, SearchError, SearchOutcome, SearchRequest, Searcher};
+use intent_gateway_routing::search::{OpenRankings, PastOrders, SearchError, SearchOutcome, SearchRequest, Searcher};
 use intent_gateway_testing::catalogue::Catalogue;
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::contract::{
@@ -49,14 +49,22 @@ fn declared() -> Descriptor {
     declared.search.max_options = 3;
     declared.errors = vec![row("NO_THINGS", 422, None)];
     declared.forbidden_fields[0].name = "padded".to_owned();
+    // Its orders have no steps, so a booking opens none.
+    declared.order = Some(OrderWay {
+        states: Vec::new(),
+        steps: Vec::new(),
+        amount: None,
+        due_after: None,
+        history: vec!["kind".to_owned()],
+    });
     declared.tools.push(tool(BOOK, ToolRole::Create, 0, 0));
     declared.tools[1].request_schema = to_raw_value(&json!({"properties": {"id": {}}})).expect("valid JSON");
     declared
 }
 
 /// Ranks by the option's own `rank`, drops those that say so, notes those that say `note`; takes any booking.
-fn contract(deviates: Deviates) -> ScriptedContract {
-    ScriptedContract::new(declared())
+fn contract(declared: Descriptor, deviates: Deviates) -> ScriptedContract {
+    ScriptedContract::new(declared)
         .on_check_request(|context, tool, arguments| {
             assert!([SEARCH, BOOK].contains(&tool), "{tool}");
             let request: Value = serde_json::from_str(arguments).expect("valid JSON");
@@ -112,6 +120,8 @@ pub(crate) struct World {
     pub(crate) directory: Arc<GivenPartners>,
     pub(crate) partners: Arc<ScriptedPartners>,
     pub(crate) journal: Arc<MemoryJournal>,
+    /// Where users' past orders are.
+    pub(crate) store: Arc<MemoryStore>,
     pub(crate) clock: Arc<TestClock>,
 }
 
@@ -124,8 +134,15 @@ pub(crate) fn request() -> SearchRequest<'static> {
 impl World {
     /// Partners and what each of them answers.
     pub(crate) fn of(answers: &[(&str, Answer)]) -> Self {
+        Self::declaring(answers, |_| ())
+    }
+
+    /// The same where the contract declares something else.
+    pub(crate) fn declaring(answers: &[(&str, Answer)], change: impl FnOnce(&mut Descriptor)) -> Self {
+        let mut declared = declared();
+        change(&mut declared);
         let deviates = Deviates::default();
-        let contract = Arc::new(contract(deviates.clone()));
+        let contract = Arc::new(contract(declared, deviates.clone()));
         let partners = Arc::new(ScriptedPartners::default());
         for (id, answer) in answers {
             partners.reply(id, answer.clone());
@@ -137,6 +154,7 @@ impl World {
             deviates,
             partners,
             journal: Arc::default(),
+            store: Arc::default(),
             clock: TestClock::at(NOW_MS),
         }
     }
@@ -156,13 +174,17 @@ impl World {
             references: sealer(),
             timeout: Duration::from_secs(1),
             open_rankings: OpenRankings::default(),
+            past_orders: Some(PastOrders { store: self.store.clone(), vault: vault(), timer: self.clock.clone() }),
         }
     }
 
     pub(crate) fn search(&self, body: &Value) -> Result<SearchOutcome, SearchError> {
         let body = body.to_string();
-        let outcome = block_on(self.searcher().search_for(SearchRequest { body: &body, ..request() }));
-        outcome.map_err(|failed| failed.error)
+        block_on(self.search_as(SearchRequest { body: &body, ..request() }))
+    }
+
+    pub(crate) async fn search_as(&self, request: SearchRequest<'_>) -> Result<SearchOutcome, SearchError> {
+        self.searcher().search_for(request).await.map_err(|failed| failed.error)
     }
 
     /// Calls tools beside a searcher.

@@ -5,8 +5,8 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
-use intent_gateway_domain::order::{Order, OrderedOption};
-use intent_gateway_domain::store::{Change, Store as _, StoreError, Versioned, load};
+use intent_gateway_domain::order::{Order, OrderedOption, name};
+use intent_gateway_domain::store::{Change, Named, Store as _, StoreError, Versioned, load, named};
 use intent_gateway_ledger::completion::{Amounts, Report, ReportKey};
 use intent_gateway_ledger::{
     BATCH_MAX, Booked, Booking, Books, CorrectedEntries, Entry, EntryKind, FoundBy, Judge, JudgedReport, Month,
@@ -37,6 +37,7 @@ on_both_engines!(
     a_backup_holds_the_ledger,
     a_report_takes_no_more_than_a_kilobyte,
     a_report_closes_its_order_with_its_entry,
+    a_reported_order_is_one_of_its_users_past_ones,
     reports_of_one_order_at_once_make_one_entry,
 );
 
@@ -112,6 +113,31 @@ async fn a_report_closes_its_order_with_its_entry(database: Database) {
     assert_eq!(again, [Booked::Conflict(first.receipt_id())]);
     assert_eq!(sound(&store).await.len(), 2);
     assert_eq!(second.posting.external_id, "new name");
+}
+
+async fn a_reported_order_is_one_of_its_users_past_ones(database: Database) {
+    let store = database.open().await;
+    let names = ["BK-1", "BK-2", "BK-3", "BK-4"];
+    let mut orders = Vec::new();
+    for name in names {
+        orders.push(kept_order(&store, &[name]).await);
+    }
+    let past = async |intent: &IntentId, limit| {
+        let name = name::of_past(&orders[0].owner.asker, intent);
+        let found = named::<Order>(&store, Named { name: &name, before: None, limit }).await.expect("read");
+        found.into_iter().map(|order| order.value.id).collect::<Vec<_>>()
+    };
+    let intent = &orders[0].intent;
+    assert_eq!(past(intent, 9).await, []);
+    let closed = [2, 0, 3];
+    let bookings = closed.map(|at| charge(names[at], 100).closing(orders[at].id.clone()));
+    let booked = book(&store, bookings.into()).await;
+    assert!(booked.iter().all(|booked| matches!(booked, Booked::First(_))), "{booked:?}");
+    let mut newest_first = closed.map(|at| orders[at].id.clone());
+    newest_first.sort_by(|one, other| other.cmp(one));
+    assert_eq!(past(intent, 9).await, newest_first);
+    assert_eq!(past(intent, 2).await, newest_first[..2]);
+    assert_eq!(past(&IntentId::parse("lifestyle.book_yoga_class").expect("sound"), 9).await, []);
 }
 
 /// 200 reports for one order, half of them alike, through two gateways.
