@@ -145,6 +145,8 @@ fn order(page: &mut Page, way: &OrderWay) {
         [step.tool.clone(), docs::order::called(step), kept]
     });
     page.rows([false, false, false], &steps.collect::<Vec<_>>());
+    let history = if way.history.is_empty() { "nothing".to_owned() } else { way.history.join(", ") };
+    page.line(&format!("  of past orders the ranking is told {history}"));
 }
 
 fn ranking(page: &mut Page, descriptor: &Descriptor) {

@@ -54,6 +54,8 @@ fn searches() -> Vec<Example> {
     let wrong_gas = slot("wrong-gas", &[("/service_scope/refrigerant_type", json!("r134a"))]);
     let far = slot("far", &[("/provider/distance_from_user_km", json!(12.5))]);
     let odd_sum = slot("odd", &[("/estimated_price/total_estimate_inr", json!(2700))]);
+    let garage = slot("garage", &[("/provider/provider_type", json!("multi_brand_garage"))]);
+    let workshop = slot("workshop", &[("/provider/provider_type", json!("oem_authorised"))]);
     let renewal = slot("renewal", &[("/service_scope/code", json!("full_overhaul"))]);
     let at_the_door = slot(
         "door",
@@ -62,6 +64,13 @@ fn searches() -> Vec<Example> {
     vec![
         example::search("the better slot comes first", request().to_string(), [worse, best.clone()])
             .ranks(&["best", "worse"], &[]),
+        example::search(
+            "the kind of provider that the user took before comes first",
+            request().to_string(),
+            [workshop, garage],
+        )
+        .after([example::past_order("completed", r#"{"provider_type":"multi_brand_garage"}"#)])
+        .ranks(&["garage", "workshop"], &[]),
         example::search(
             "wrong refrigerant, too far, compressor at the door",
             request().to_string(),

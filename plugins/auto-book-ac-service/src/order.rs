@@ -7,6 +7,8 @@ use contract_sdk::{KeptValue, OrderDeadline, OrderOutcome, OrderState, OrderStep
 
 /// What the order keeps of the scope that the provider confirmed.
 pub(crate) const CONFIRMED_SCOPE: &str = "service_scope_confirmed";
+/// What the order keeps of the kind of provider, which later rankings go by.
+pub(crate) const PROVIDER_TYPE: &str = "provider_type";
 /// When the work starts; the car is taken in then.
 const START: &str = "scheduled_start";
 /// When the car is likely to be ready.
@@ -31,6 +33,7 @@ pub const ORDER: Option<OrderWay> = Some(OrderWay {
                 KeptValue::answer(END, "/estimated_completion"),
                 KeptValue::answer(CONFIRMED_SCOPE, "/service_scope_confirmed"),
                 KeptValue::answer(TOTAL, "/total_estimate_inr"),
+                KeptValue::option(PROVIDER_TYPE, "/provider/provider_type"),
             ],
             outcomes: &[OrderOutcome::always(BOOKED)],
             ..OrderStep::of(CREATE.name)
@@ -48,5 +51,5 @@ pub const ORDER: Option<OrderWay> = Some(OrderWay {
     ],
     amount: Some(TOTAL),
     due_after: Some(END),
-    history: &[],
+    history: &[PROVIDER_TYPE],
 });

@@ -3,11 +3,12 @@
 //! The spec names the signals and their weights; the shape of each signal is decided here. Every signal is
 //! monotone and lies in 0..=1.
 
+use crate::order::PROVIDER_TYPE;
 use crate::request::{AcServiceRequest, IssueCategory};
 use crate::slot::{AcServiceSlot, EstimatedPrice, ProviderType, ServiceScopeCode, Warranty};
 use contract_sdk::bindings::Axes;
 use contract_sdk::{
-    AxisSignals, NEUTRAL, PastOrder, Ranking, SearchRequest, Signals, Span, USUAL_BANDS, UserBands, Weights,
+    AxisSignals, NEUTRAL, PastOrder, Ranking, SearchRequest, Signals, Span, USUAL_BANDS, UserBands, Vocabulary, Weights,
 };
 
 /// Weights of the axes (spec 2, "What the service does").
@@ -53,14 +54,25 @@ const MAX_LABOUR_MONTHS: f64 = 6.0;
 /// A cooling warranty under this counts half, unless the safety band is `fast`. It drops nothing.
 const COOLING_FLOOR_DAYS: i64 = 30;
 
-/// What a score needs to know of the surviving options as a whole.
+/// The status of an order in which the user got the service. Any other says nothing of what the user likes.
+const SERVED: &str = "completed";
+/// What is known before the first order counts as much as so many orders. With two, one order moves the signal by a sixth.
+const PRIOR_ORDERS: f64 = 2.0;
+
+/// What a score needs to know of the surviving options as a whole, and of what the user took before.
 pub struct Pool {
     total_inr: Span,
+    /// The kind of provider of each order in which the user got the service.
+    served_by: Vec<ProviderType>,
 }
 
 impl Pool {
-    pub(crate) fn of(slots: &[AcServiceSlot<'_>], _: &[PastOrder<'_>]) -> Self {
-        Self { total_inr: Span::of(slots.iter().map(|slot| slot.estimated_price.total_estimate_inr.0 as f64)) }
+    pub(crate) fn of(slots: &[AcServiceSlot<'_>], history: &[PastOrder<'_>]) -> Self {
+        let served = history.iter().filter(|past| past.status() == SERVED);
+        Self {
+            total_inr: Span::of(slots.iter().map(|slot| slot.estimated_price.total_estimate_inr.0 as f64)),
+            served_by: served.filter_map(|past| ProviderType::from_value(&past.text(PROVIDER_TYPE)?)).collect(),
+        }
     }
 }
 
@@ -69,7 +81,7 @@ pub(crate) fn score(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, po
     let bands = request.bands();
     Axes {
         time: time(request, slot, &bands),
-        taste: taste(request, slot),
+        taste: taste(request, slot, pool),
         budget: budget(slot, pool, &bands),
         safety: safety(slot, &bands),
     }
@@ -101,12 +113,32 @@ fn window_fit(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, bands: &
     1.0 - from_centre_ms.abs() / half_ms
 }
 
-fn taste(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>) -> f64 {
+fn taste(request: &AcServiceRequest<'_>, slot: &AcServiceSlot<'_>, pool: &Pool) -> f64 {
     let mobile = slot.provider.provider_type == ProviderType::DoorstepMobile;
-    // The platform sends no history, so no kind of provider is preferred. But a mobile provider has no workshop, so it
-    // cannot serve a user who wants nobody at the door.
-    let provider = if mobile && !request.service_preferences.doorstep_acceptable { 0.0 } else { NEUTRAL };
+    // A mobile provider has no workshop, so it cannot serve a user who wants nobody at the door, whoever served them before.
+    let provider = if mobile && !request.service_preferences.doorstep_acceptable {
+        0.0
+    } else {
+        provider_fit(&pool.served_by, slot.provider.provider_type)
+    };
     TASTE.blend([provider, scope_match(request.ac_issue.category, slot.service_scope.code)])
+}
+
+/// The share of the user's orders that were served by this kind of provider, as if there had been [`PRIOR_ORDERS`] before
+/// them that tell nothing. So it is neutral without any; one more of a kind raises that kind and lowers the others; and
+/// a single order does not decide.
+///
+/// | of the user's orders | score |
+/// |---|---|
+/// | there are none | 0.50 |
+/// | 1 of 1 was this kind | 0.67 |
+/// | 3 of 3 | 0.80 |
+/// | 1 of 2 | 0.50 |
+/// | 0 of 1 | 0.33 |
+/// | 0 of 3 | 0.20 |
+fn provider_fit(served_by: &[ProviderType], kind: ProviderType) -> f64 {
+    let same = served_by.iter().filter(|served| **served == kind).count();
+    (same as f64 + PRIOR_ORDERS * NEUTRAL) / (served_by.len() as f64 + PRIOR_ORDERS)
 }
 
 /// How well a scope answers a trouble.

@@ -1,9 +1,10 @@
 //! Properties of the ranking.
 
 use auto_book_ac_service::AcService;
-use contract_sdk::bindings::{Axes, Evaluation};
-use contract_sdk::example::with;
+use contract_sdk::bindings::{Axes, Evaluation, PastOrder};
+use contract_sdk::example::{past_order, with};
 use contract_sdk::sample;
+use contract_sdk::testing::evaluate_after;
 use contract_sdk::testing::properties::{self, Improvement, shift};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -185,4 +186,90 @@ fn what_is_noted_of_an_overhaul_moves_no_score() {
     };
     let scores = OVERHAULS.map(|(category, _)| (category, score(category)));
     assert_eq!(scores, OVERHAULS);
+}
+
+const KINDS: [&str; 4] = ["oem_authorised", "multi_brand_garage", "ac_specialist", "doorstep_mobile"];
+
+/// An order that a report of this status has closed, at a provider of this kind.
+fn past(status: &str, kind: &str) -> PastOrder {
+    past_order(status, json!({"provider_type": kind}).to_string())
+}
+
+/// The score of the provider's kind after this history, to the bit: what it adds to the taste of an otherwise equal slot.
+fn taste_after(request: &Value, kind: &str, history: &[PastOrder]) -> f64 {
+    let slot = with(sample!("slot"), &[("/provider/provider_type", json!(kind))]);
+    evaluate_after::<AcService>(request, &[slot], history).ranked[0].axes.taste
+}
+
+#[test]
+fn kinds_of_provider_count_by_their_share_of_the_past_orders() {
+    let request = request(&json!({}));
+    let taste = |kind: &str, history: &[&str]| {
+        let history: Vec<PastOrder> = history.iter().map(|kind| past("completed", kind)).collect();
+        taste_after(&request, kind, &history)
+    };
+    let (garage, oem) = ("multi_brand_garage", "oem_authorised");
+    let neutral = taste(garage, &[]);
+    // Half of the rules' share of taste, which is four fifths of it.
+    let signal = |taste: f64| (taste - neutral) / 0.4 + 0.5;
+    for (history, share) in [
+        (&[][..], 0.5),
+        (&[garage], 2.0 / 3.0),
+        (&[garage, garage, garage], 0.8),
+        (&[garage, oem], 0.5),
+        (&[oem], 1.0 / 3.0),
+        (&[oem, oem, oem], 0.2),
+    ] {
+        let found = signal(taste(garage, history));
+        assert!((found - share).abs() < 1e-9, "{history:?}: {found}, not {share}");
+    }
+    assert!(taste(garage, &[garage, oem, garage]) > taste(oem, &[garage, oem, garage]));
+}
+
+#[test]
+fn past_orders_that_tell_nothing_change_no_bit() {
+    for kind in KINDS {
+        let request = request(&json!({"taste": "balanced"}));
+        let bits = |history: &[PastOrder]| taste_after(&request, kind, history).to_bits();
+        let history = [
+            past("cancelled", kind),
+            past("no_show", kind),
+            past("completed", "spaceship"),
+            past_order("completed", "{}"),
+            past_order("completed", r#"{"provider_type":7}"#),
+        ];
+        assert_eq!(bits(&history), bits(&[]), "{kind}");
+    }
+}
+
+#[test]
+fn a_mobile_provider_still_serves_nobody_who_wants_none_at_the_door() {
+    let mut request = request(&json!({}));
+    let mobile = "doorstep_mobile";
+    let often = vec![past("completed", mobile); 20];
+    request["service_preferences"]["doorstep_acceptable"] = json!(true);
+    assert!(taste_after(&request, mobile, &often) > taste_after(&request, mobile, &[]));
+    request["service_preferences"]["doorstep_acceptable"] = json!(false);
+    assert_eq!(taste_after(&request, mobile, &often).to_bits(), taste_after(&request, mobile, &[]).to_bits());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// One more order of a kind never lowers the kind's slots, wherever in the history it stands.
+    #[test]
+    fn one_more_order_of_a_kind_never_lowers_it(
+        history in prop::collection::vec((prop::sample::select(vec!["completed", "no_show"]), 0_usize..4), 0..20),
+        kind in 0_usize..4,
+        at in any::<prop::sample::Index>(),
+    ) {
+        let request = request(&json!({}));
+        let mut history: Vec<PastOrder> = history.iter().map(|(status, kind)| past(status, KINDS[*kind])).collect();
+        let before = taste_after(&request, KINDS[kind], &history);
+        history.insert(at.index(history.len() + 1), past("completed", KINDS[kind]));
+        let after = taste_after(&request, KINDS[kind], &history);
+        prop_assert!(before <= after && (0.0..=1.0).contains(&after), "{before} {after}");
+        history.reverse();
+        prop_assert_eq!(taste_after(&request, KINDS[kind], &history).to_bits(), after.to_bits());
+    }
 }

@@ -66,6 +66,10 @@ fn searches() -> Vec<Example> {
             ("/insurer/claim_settlement_ratio_pct", json!(92)),
         ],
     );
+    let insurer = |id: &str, number: &str| {
+        let changes = [("/insurer/insurer_id", json!(id)), ("/insurer/irdai_registration_number", json!(number))];
+        quote(id, &changes)
+    };
     let floor = "/premium_breakdown/third_party_premium_inr";
     let below = quote("below", &[(floor, json!(3415)), ("/premium_breakdown/total_payable_inr", json!(14013))]);
     let bonus = quote("bonus", &[("/ncb_applied_pct", json!(26))]);
@@ -76,6 +80,13 @@ fn searches() -> Vec<Example> {
     vec![
         example::search("the better quote comes first", request().to_string(), [worse, best.clone()])
             .ranks(&["best", "worse"], &[]),
+        example::search(
+            "the insurer of before comes first",
+            request().to_string(),
+            [insurer("new", "IRDAI-EX-1"), insurer("known", "IRDAI-EX-2")],
+        )
+        .after([example::past_order("completed", r#"{"insurer_registration_number":"IRDAI-EX-2"}"#)])
+        .ranks(&["known", "new"], &[]),
         example::search(
             "below the tariff, too large a bonus, too few claims settled",
             request().to_string(),

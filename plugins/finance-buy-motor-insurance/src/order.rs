@@ -21,6 +21,8 @@ pub(crate) const KYC_ID: &str = "kyc_id";
 pub(crate) const INSPECTION_ID: &str = "inspection_id";
 pub(crate) const FREELOOK_DAYS: &str = "freelook_period_days";
 pub(crate) const FREELOOK_END: &str = "freelook_ends_at";
+pub(crate) const INSURER_ID: &str = "insurer_id";
+pub(crate) const INSURER_REGISTRATION: &str = "insurer_registration_number";
 const KYC_EXPIRES_AT: &str = "kyc_expires_at";
 const TOTAL_PAID: &str = "total_paid_inr";
 
@@ -31,6 +33,9 @@ const BEFORE_ISSUANCE: &[&str] = &[INSPECTING, KYC_PENDING, KYC_FAILED, KYC_VERI
 const UNCHECKED: &str = "KYC_FAILED";
 
 const KEPT_QUOTE: KeptValue = KeptValue::answer(QUOTE_ID, "/quote_id").identifying();
+/// The insurer, which later rankings go by.
+const KEPT_INSURER: KeptValue = KeptValue::option(INSURER_ID, "/insurer/insurer_id");
+const KEPT_REGISTRATION: KeptValue = KeptValue::option(INSURER_REGISTRATION, "/insurer/irdai_registration_number");
 
 pub const ORDER: Option<OrderWay> = Some(OrderWay {
     states: &[
@@ -51,6 +56,8 @@ pub const ORDER: Option<OrderWay> = Some(OrderWay {
             states: BEFORE_ISSUANCE,
             keeps: &[
                 KEPT_QUOTE,
+                KEPT_INSURER,
+                KEPT_REGISTRATION,
                 KeptValue::answer(KYC_ID, "/kyc_id").identifying(),
                 KeptValue::answer("kyc_status", "/kyc_status"),
                 KeptValue::answer(KYC_EXPIRES_AT, "/expires_at"),
@@ -71,6 +78,8 @@ pub const ORDER: Option<OrderWay> = Some(OrderWay {
             states: BEFORE_ISSUANCE,
             keeps: &[
                 KEPT_QUOTE,
+                KEPT_INSURER,
+                KEPT_REGISTRATION,
                 KeptValue::answer(INSPECTION_ID, "/inspection_id").identifying(),
                 KeptValue::answer("inspection_scheduled_at", "/scheduled_at"),
             ],
@@ -120,5 +129,5 @@ pub const ORDER: Option<OrderWay> = Some(OrderWay {
     ],
     amount: Some(TOTAL_PAID),
     due_after: None,
-    history: &[],
+    history: &[INSURER_ID, INSURER_REGISTRATION],
 });

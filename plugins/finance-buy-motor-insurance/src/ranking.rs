@@ -3,6 +3,7 @@
 //! The spec names the signals and their weights; the shape of each signal is decided here. Every signal is
 //! monotone and lies in 0..=1.
 
+use crate::order::{INSURER_ID, INSURER_REGISTRATION};
 use crate::quote::{Insurer, MotorQuote};
 use crate::request::MotorInsuranceRequest;
 use contract_sdk::bindings::{Axes, Axis};
@@ -10,6 +11,7 @@ use contract_sdk::{
     AxisSignals, BandFactor, NEUTRAL, PastOrder, Ranking, SearchRequest, Signals, Span, USUAL_BANDS, UserBands,
     Weights, with_band,
 };
+use std::borrow::Cow;
 
 /// Weights of the axes (spec 2, "What the service does").
 pub const WEIGHTS: Weights = Weights::new(0.20, 0.20, 0.30, 0.30);
@@ -59,20 +61,46 @@ const GREAT_SHARE: f64 = 0.4;
 const MIN_SOLVENCY: f64 = 1.0;
 const MAX_SOLVENCY: f64 = 5.0;
 
-/// What a score needs to know of the surviving quotes as a whole.
+/// The status of an order in which the user got a policy. Any other makes no insurer familiar.
+const INSURED: &str = "completed";
+
+/// What a score needs to know of the surviving quotes as a whole, and of what the user took before.
 pub struct Pool {
     total_inr: Span,
     garages_in_city: Span,
     garages_in_state: Span,
+    /// The insurer of each policy that the user bought.
+    insured_by: Vec<PastInsurer>,
+}
+
+/// An insurer of the past, as its quote named it.
+struct PastInsurer {
+    id: Option<String>,
+    registration: Option<String>,
+}
+
+impl PastInsurer {
+    fn of(past: &PastOrder<'_>) -> Self {
+        let text = |name| past.text(name).map(Cow::into_owned);
+        Self { id: text(INSURER_ID), registration: text(INSURER_REGISTRATION) }
+    }
+
+    /// Whether it is this one. Partners may give an insurer identifiers of their own; its number at the regulator is the same
+    /// with all of them.
+    fn is(&self, insurer: &Insurer<'_>) -> bool {
+        self.id.as_deref() == Some(&*insurer.insurer_id)
+            || self.registration.as_deref() == Some(&*insurer.irdai_registration_number)
+    }
 }
 
 impl Pool {
-    pub(crate) fn of(quotes: &[MotorQuote<'_>], _: &[PastOrder<'_>]) -> Self {
+    pub(crate) fn of(quotes: &[MotorQuote<'_>], history: &[PastOrder<'_>]) -> Self {
         let span = |value: fn(&MotorQuote<'_>) -> i64| Span::of(quotes.iter().map(|quote| value(quote) as f64));
         Self {
             total_inr: span(|quote| quote.premium_breakdown.total_payable_inr.0),
             garages_in_city: span(|quote| quote.cashless_garage_count_in_city),
             garages_in_state: span(|quote| quote.cashless_garage_count_in_state),
+            insured_by: history.iter().filter(|past| past.status() == INSURED).map(PastInsurer::of).collect(),
         }
     }
 }
@@ -103,11 +131,24 @@ fn taste(request: &MotorInsuranceRequest<'_>, quote: &MotorQuote<'_>, pool: &Poo
     };
     TASTE.blend([
         is_preferred,
-        // The platform sends no history, so no insurer is more familiar than another.
-        NEUTRAL,
+        familiarity(&pool.insured_by, insurer),
         pool.garages_in_city.higher_is_better(quote.cashless_garage_count_in_city as f64),
         request.vehicle.make.as_deref().map_or(NEUTRAL, |make| f64::from(is_of_maker(insurer, make))),
     ])
+}
+
+/// How well the user knows an insurer: neutral before the first policy, and nearer to 1 with each one more. An insurer that is
+/// new to the user is not held against those who are known, so it stays neutral.
+///
+/// | policies with the insurer | score |
+/// |---|---|
+/// | 0 | 0.50 |
+/// | 1 | 0.75 |
+/// | 2 | 0.83 |
+/// | 4 | 0.90 |
+fn familiarity(insured_by: &[PastInsurer], insurer: &Insurer<'_>) -> f64 {
+    let policies = insured_by.iter().filter(|past| past.is(insurer)).count();
+    1.0 - (1.0 - NEUTRAL) / (1.0 + policies as f64)
 }
 
 /// Whether the vehicle's maker sells the product under its own name.

@@ -4,7 +4,9 @@
 mod common;
 
 use common::{quote, request, with};
-use contract_sdk::bindings::{Axes, Evaluation};
+use contract_sdk::bindings::{Axes, Evaluation, PastOrder};
+use contract_sdk::example::past_order;
+use contract_sdk::testing::evaluate_after;
 use contract_sdk::testing::properties::{self, Improvement, ids, shift};
 use finance_buy_motor_insurance::MotorInsurance;
 use proptest::prelude::*;
@@ -256,4 +258,65 @@ fn the_card_is_mapped_as_the_spec_says() {
     let slow = with(common::bundle(), &[("/instant_issuance_possible", json!(false))]);
     let card = card(slow, &common::new_request());
     assert_eq!((&card["badge"], &card["instant_badge"]), (&json!("3-year third-party cover"), &Value::Null));
+}
+
+/// An order that a report of this status has closed, with this insurer.
+fn past(status: &str, id: &str, registration: &str) -> PastOrder {
+    let attributes = json!({"insurer_id": id, "insurer_registration_number": registration});
+    past_order(status, attributes.to_string())
+}
+
+/// The taste of the sample's quote, of insurer `ins_sahyadri` with the number `IRDAI-EX-101`.
+fn taste_after(history: &[PastOrder]) -> f64 {
+    evaluate_after::<MotorInsurance>(&request(), &[quote()], history).ranked[0].axes.taste
+}
+
+#[test]
+fn an_insurer_is_the_more_familiar_the_more_policies_there_were() {
+    let neutral = taste_after(&[]);
+    // A quarter of the rules' share of taste, which is four fifths of it.
+    let signal = |history: &[PastOrder]| (taste_after(history) - neutral) / 0.2 + 0.5;
+    let same = past("completed", "ins_sahyadri", "IRDAI-EX-101");
+    for (policies, score) in [(0, 0.5), (1, 0.75), (2, 5.0 / 6.0), (4, 0.9), (20, 1.0 - 0.5 / 21.0)] {
+        let found = signal(&vec![same.clone(); policies]);
+        assert!((found - score).abs() < 1e-9, "{policies}: {found}, not {score}");
+    }
+    // Two partners may call one insurer differently; the regulator does not.
+    for other_name in [past("completed", "sg-7", "IRDAI-EX-101"), past("completed", "ins_sahyadri", "EX/101")] {
+        assert!((signal(&[other_name]) - 0.75).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn past_orders_that_tell_nothing_change_no_bit() {
+    let history = [
+        past("cancelled", "ins_sahyadri", "IRDAI-EX-101"),
+        past("completed", "ins_other", "IRDAI-EX-102"),
+        past_order("completed", "{}"),
+        past_order("completed", r#"{"insurer_id":7,"insurer_registration_number":null}"#),
+    ];
+    assert_eq!(taste_after(&history).to_bits(), taste_after(&[]).to_bits());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// One more policy never lowers its insurer, wherever in the history it stands, and leaves every other as it was.
+    #[test]
+    fn one_more_policy_never_lowers_its_insurer(
+        history in prop::collection::vec((prop::sample::select(vec!["completed", "cancelled"]), any::<bool>()), 0..20),
+        same in any::<bool>(),
+        at in any::<prop::sample::Index>(),
+    ) {
+        let of = |status: &str, same: bool| match same {
+            true => past(status, "ins_sahyadri", "IRDAI-EX-101"),
+            false => past(status, "ins_other", "IRDAI-EX-102"),
+        };
+        let mut history: Vec<PastOrder> = history.iter().map(|(status, same)| of(status, *same)).collect();
+        let before = taste_after(&history);
+        history.insert(at.index(history.len() + 1), of("completed", same));
+        let after = taste_after(&history);
+        prop_assert!((0.0..=1.0).contains(&after));
+        prop_assert!(if same { after > before } else { after.to_bits() == before.to_bits() }, "{} {}", before, after);
+    }
 }

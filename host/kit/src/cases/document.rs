@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::contract::{AnsweredCall, OrderView, Subject};
+use intent_gateway_domain::contract::{AnsweredCall, OrderView, PastOrder, Subject};
 use intent_gateway_domain::pointer::unescape;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::format::{AnsweredSample, CaseFile, Changes, OrderSample};
+use super::format::{AnsweredSample, CaseFile, Changes, OrderSample, PastSample};
 use super::{CasesError, read_json};
 
 /// The documents that the cases of one file start from; `null` where the file names none.
@@ -62,6 +62,19 @@ fn read_order(order: &Value) -> Result<OrderView, String> {
         kept: Value::Object(sample.kept).to_string(),
         answered: answered.collect::<Result<_, String>>()?,
     })
+}
+
+/// The past orders that a case states.
+///
+/// # Errors
+/// In words, when one was closed at no instant.
+pub(super) fn read_history(history: &[PastSample]) -> Result<Vec<PastOrder>, String> {
+    let past = history.iter().map(|PastSample { status, closed_at, attributes }| {
+        let closed = read_instant(closed_at);
+        let closed_at_ms = closed.ok_or_else(|| format!("a past order was closed at `{closed_at}`, {NO_INSTANT}"))?;
+        Ok(PastOrder { status: status.clone(), closed_at_ms, attributes: attributes.clone() })
+    });
+    past.collect()
 }
 
 /// What is told of a text that should be an instant.

@@ -42,6 +42,9 @@ pub(super) struct CaseFile {
     pub(super) quoted: Option<String>,
     /// The order that the call is about, as [`OrderSample`] has it.
     pub(super) order: Option<Value>,
+    /// `evaluate`: the user's past orders.
+    #[serde(default)]
+    pub(super) history: Vec<PastSample>,
     #[serde(default)]
     pub(super) fields: BTreeMap<String, Row>,
     #[serde(default)]
@@ -143,6 +146,16 @@ pub(super) struct AnsweredSample {
     pub(super) at: String,
 }
 
+/// A past order of the user's.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PastSample {
+    pub(super) status: String,
+    pub(super) closed_at: String,
+    #[serde(default)]
+    pub(super) attributes: BTreeMap<String, Value>,
+}
+
 /// A member that is there, even as `null`.
 fn stated<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<i32>>, D::Error> {
     Option::deserialize(from).map(Some)
@@ -155,6 +168,8 @@ pub(super) struct Order {
     pub(super) name: String,
     #[serde(default)]
     pub(super) request: Changes,
+    /// The user's past orders, in the place of the file's.
+    pub(super) history: Option<Vec<PastSample>>,
     /// The options, by the identifier that each is given.
     pub(super) options: BTreeMap<String, Changes>,
     /// The identifiers, best first; an option that is not named must be dropped.
@@ -181,8 +196,8 @@ impl CaseFile {
                 needs("tool", self.tool.is_some())?;
             }
         }
-        if self.call != Call::Evaluate && !self.orders.is_empty() {
-            return Err("`orders` need the call `evaluate`".to_owned());
+        if self.call != Call::Evaluate && !(self.orders.is_empty() && self.history.is_empty()) {
+            return Err("`orders` and `history` need the call `evaluate`".to_owned());
         }
         let spoken = self.claimed.len() + self.not_claimed.len() + self.elsewhere.len() + self.also.len();
         if (self.call == Call::Classify) == (spoken == 0) {

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use intent_gateway_domain::contract::{Axes, CallContext, Candidate, Exchange, Payload, Violation};
+use intent_gateway_domain::contract::{Axes, CallContext, Candidate, Exchange, PastOrder, Payload, Violation};
 use intent_gateway_domain::error::{ContractError, ContractFault};
 use intent_gateway_domain::ports::Contract;
 
-use super::document::Documents;
+use super::document::{Documents, read_history};
 use super::format::{Call, CaseFile, Found, Rule};
 
 /// Everything that a call may find.
@@ -115,7 +115,10 @@ pub(super) async fn call(
             .check_request(context, tool, &sample, about)
             .await
             .map(|passed| CallFindings { notes: list_found(passed.notes), ..CallFindings::default() }),
-        Call::Evaluate => return evaluate(contract, context, &documents.request.to_string(), &sample).await,
+        Call::Evaluate => {
+            let history = read_history(&file.history)?;
+            return evaluate(contract, context, (&documents.request.to_string(), &history), &sample).await;
+        }
         Call::CheckResponse => {
             let arguments = documents.arguments.to_string();
             let exchange = Exchange { tool, arguments: &arguments, payload: &sample, about };
@@ -147,13 +150,13 @@ pub(super) async fn call(
 async fn evaluate(
     contract: &dyn Contract,
     context: &CallContext,
-    request: &str,
+    (request, history): (&str, &[PastOrder]),
     option: &str,
 ) -> Result<CallFindings, String> {
     let candidates = vec![Candidate { number: 0, json: option }];
     let payloads = [Payload { declared: Axes::UNDECLARED, candidates }];
-    let evaluation =
-        contract.evaluate(context, request, &payloads, &[]).await.map_err(|error| refused_request(&error))?;
+    let evaluation = contract.evaluate(context, request, &payloads, history).await;
+    let evaluation = evaluation.map_err(|error| refused_request(&error))?;
     let findings = list_found(evaluation.findings.into_iter().map(|finding| finding.violation));
     Ok(match evaluation.dropped.into_iter().next() {
         Some(dropped) => CallFindings {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Suite;
-use super::document::{Documents, NO_INSTANT, change, read_instant, remove, set};
+use super::document::{Documents, NO_INSTANT, change, read_history, read_instant, remove, set};
 use super::format::{CaseFile, Order, Row, Rule};
 use super::outcome::{CallFindings, call, describe_fault, refused_request};
 
@@ -200,7 +200,8 @@ impl Trial<'_> {
         }
         let payloads = Payload::numbered([(Axes::UNDECLARED, options.as_slice())]);
         let context = CallContext { request_id: request_id.to_owned(), now: Timestamp::from_ms(NOW_MS) };
-        let evaluation = self.contract.evaluate(&context, &request.to_string(), &payloads, &[]).await;
+        let history = read_history(order.history.as_ref().unwrap_or(&self.file.history))?;
+        let evaluation = self.contract.evaluate(&context, &request.to_string(), &payloads, &history).await;
         let evaluation = evaluation.map_err(|error| refused_request(&error))?;
         Ok(evaluation.ranked.into_iter().map(|option| option.id).collect())
     }

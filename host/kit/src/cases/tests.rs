@@ -7,7 +7,7 @@ use intent_gateway_domain::contract::{
     Violation,
 };
 use intent_gateway_domain::error::{ContractError, ContractFault};
-use intent_gateway_testing::contract::{ScriptedContract, candidates, ranked, refusal, violation};
+use intent_gateway_testing::contract::{ContractCall, ScriptedContract, candidates, ranked, refusal, violation};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
@@ -335,6 +335,35 @@ fn utterances() {
 }
 
 #[test]
+fn past_orders_are_the_files_or_the_cases_own() {
+    let past =
+        |status: &str| json!({"status": status, "closed_at": "2026-01-01T05:30:00+05:30", "attributes": {"leaf": 1}});
+    let ranking = |name: &str, more: Value| {
+        let mut ranking = json!({"name": name, "options": {"cheap": {}}, "order": ["cheap"]});
+        ranking.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        ranking
+    };
+    let told = |file: Value| {
+        let contract = contract();
+        let report = run(&contract, &suite(&file).unwrap()).now_or_never().unwrap();
+        let calls = contract.calls().into_iter().map(|call| match call {
+            ContractCall::Evaluate { history, .. } => json!(history),
+            other => panic!("{other:?}"),
+        });
+        let mut told: Vec<_> = calls.collect();
+        told.dedup();
+        (report.failures.len(), told)
+    };
+    let rankings = [ranking("the file's", json!({})), ranking("its own", json!({"history": [past("other")]}))];
+    let as_told =
+        |status: &str| json!([{"status": status, "closed_at_ms": 1_767_225_600_000_u64, "attributes": {"leaf": 1}}]);
+    let file = offers(json!({"history": [past("completed")], "orders": rankings}));
+    assert_eq!(told(file), (0, vec![as_told("completed"), as_told("other")]));
+    let soon = json!({"history": [{"status": "completed", "closed_at": "soon"}]});
+    assert_eq!(told(offers(json!({"orders": [ranking("no instant", soon)]}))), (1, vec![json!([])]));
+}
+
+#[test]
 fn files_that_make_no_sense_are_refused() {
     for file in [
         json!({"call": "evaluate"}),
@@ -359,6 +388,9 @@ fn files_that_make_no_sense_are_refused() {
             {"name": "x", "strikes": [["", "Y"]]}]}),
         json!({"about": "x", "call": "evaluate", "sample": "../offers.json", "request": "../offers.json",
             "order": {}, "rules": [{"name": "x", "accepted": true}]}),
+        offers(json!({"history": [{"closed_at": "2026-01-01T00:00:00Z"}], "fields": {"/price": {"accepted": [1]}}})),
+        json!({"about": "x", "call": "check-request", "sample": "../offers.json", "history": [
+            {"status": "completed", "closed_at": "2026-01-01T00:00:00Z"}], "rules": [{"name": "x", "accepted": true}]}),
         json!({"about": "x", "call": "classify"}),
         json!({"about": "x", "call": "check-request", "sample": "../offers.json", "orders": [
             {"name": "x", "options": {}, "order": []}]}),

@@ -30,6 +30,13 @@ pub(super) fn section(page: &mut Markdown, descriptor: &Descriptor) {
              member of that name, the platform fills it in.",
         );
     }
+    if !way.history.is_empty() {
+        page.paragraph(&format!(
+            "Once a completion report has closed an order, the ranking of the user's later searches is told of it: the status \
+             of the report, when it came, and {}. It is not told that the order was yours.",
+            quote_names(&way.history)
+        ));
+    }
     money(page, way);
     let refused = way.steps.iter().flat_map(refusals);
     page.table(["Tool", "Refused", "Code", "Why"], &refused.collect::<Vec<_>>());
