@@ -43,7 +43,7 @@ impl<'r> UserBands<'r> {
 pub struct SessionContext<'a> {
     /// Identifier of the platform's session.
     pub platform_session_id: Option<Cow<'a, str>>,
-    /// Hash of the user's preferences.
+    /// Hash of the user's preferences. No ranking reads it: what a user took before comes from the platform's own orders.
     pub user_dna_hash: Option<Cow<'a, str>>,
 }
 

@@ -7,6 +7,7 @@
 mod bad_input;
 mod crash;
 mod flow;
+mod history;
 mod load;
 mod ordered;
 mod parity;
