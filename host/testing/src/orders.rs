@@ -93,6 +93,7 @@ pub fn with_orders(mut descriptor: Descriptor) -> Descriptor {
         steps: steps(),
         amount: Some("total_inr".to_owned()),
         due_after: None,
+        history: Vec::new(),
     });
     descriptor
 }

@@ -204,7 +204,7 @@ pub struct PastOrder {
     /// When the report was booked, milliseconds since the epoch.
     #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub closed_at_ms: Timestamp,
-    /// The values that the contract names in [`OrderWay::history`], by their names; those that the order keeps.
+    /// The values that the contract names in `history` of its orders' way, by their names; those that the order keeps.
     #[cfg_attr(feature = "schema", schema(value_type = Object))]
     pub attributes: BTreeMap<String, Value>,
 }

@@ -77,6 +77,7 @@ fn contracts() -> Arc<Catalogue> {
         steps: Vec::new(),
         amount: Some("total".to_owned()),
         due_after: Some("ends".to_owned()),
+        history: Vec::new(),
     });
     let intent = IntentId::parse("test.find_others").expect("well formed");
     let mut other = Descriptor { intent, cues: vec!["other".to_owned()], ..descriptor("1.0.0") };
