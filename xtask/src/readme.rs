@@ -4,6 +4,7 @@
 use anyhow::{Context as _, ensure};
 
 use crate::command::{output, own_command, root, step};
+use crate::tools;
 
 /// A document whose commands are run.
 struct Document {
@@ -42,6 +43,16 @@ pub(crate) fn run_onboarding() -> anyhow::Result<()> {
     })
 }
 
+/// Runs the orders of the two intents that the README's tour leaves out.
+pub(crate) fn run_orders() -> anyhow::Result<()> {
+    run(&Document {
+        name: "the orders step by step",
+        path: "docs/orders.md",
+        heading: "Two orders, step by step",
+        cleared: "target/orders",
+    })
+}
+
 /// Runs the commands for operators.
 pub(crate) fn run_observability() -> anyhow::Result<()> {
     run(&Document {
@@ -55,6 +66,7 @@ pub(crate) fn run_observability() -> anyhow::Result<()> {
 fn run(document: &Document) -> anyhow::Result<()> {
     let Document { name, path, heading, cleared } = document;
     step(&format!("Running {name}"));
+    tools::install_jq()?;
     let text = std::fs::read_to_string(root().join(path)).with_context(|| format!("cannot read {path}"))?;
     let script = script(&text, heading);
     ensure!(!script.is_empty(), "{path} has no `sh` block below `## {heading}`");

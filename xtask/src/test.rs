@@ -15,7 +15,7 @@ struct Part {
     run: fn() -> anyhow::Result<()>,
 }
 
-const PARTS: [Part; 16] = [
+const PARTS: [Part; 17] = [
     Part { name: "formatting", run: formatting },
     Part { name: "dependencies", run: dependencies::check },
     Part { name: "contracts", run: guests::build_all },
@@ -29,6 +29,7 @@ const PARTS: [Part; 16] = [
     Part { name: "API fuzz", run: fuzz::run_all },
     Part { name: "demo", run: demo_runs },
     Part { name: "README", run: readme::run_tour },
+    Part { name: "orders", run: readme::run_orders },
     Part { name: "walk-through", run: readme::run_walk_through },
     Part { name: "onboarding", run: readme::run_onboarding },
     Part { name: "observability", run: readme::run_observability },

@@ -19,6 +19,9 @@ const POSTGRES_FOLDER: &str = "/usr/lib/postgresql";
 /// Debian's package.
 const POSTGRES_PACKAGE: &str = "postgresql";
 
+/// Takes JSON apart on a command line; also its package.
+const JQ: &str = "jq";
+
 /// Installs everything.
 pub(crate) fn install() -> anyhow::Result<()> {
     step("Tools of the tests");
@@ -88,18 +91,38 @@ fn install_postgres() -> anyhow::Result<()> {
         eprintln!("   {advice}: the tests that need it will say so and pass by");
         return Ok(());
     }
-    let is_root = output(Command::new("id").arg("-u")).is_ok_and(|user| user == "0");
-    if !is_root || !exists("apt-get") {
+    if !can_install_packages() {
         bail!("{advice}, and {POSTGRES_WISH} is `required`");
     }
-    let apt =
-        |arguments: &[&str]| run(Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(arguments));
-    apt(&["update", "--quiet"])?;
-    apt(&["install", "--yes", "--quiet", "--no-install-recommends", POSTGRES_PACKAGE])?;
+    install_package(POSTGRES_PACKAGE)?;
     if !has_postgres() {
         bail!("{POSTGRES_PACKAGE} is installed, and there is still no initdb");
     }
     Ok(())
+}
+
+/// Installs jq, by which documents take answers apart, where it is missing.
+pub(crate) fn install_jq() -> anyhow::Result<()> {
+    if exists(JQ) {
+        return Ok(());
+    }
+    if !can_install_packages() {
+        bail!("{JQ} is missing, by which the documents take answers apart (Debian: apt-get install {JQ})");
+    }
+    install_package(JQ)
+}
+
+/// Whether this is Debian or one like it, and ours to change.
+fn can_install_packages() -> bool {
+    let is_root = output(Command::new("id").arg("-u")).is_ok_and(|user| user == "0");
+    is_root && exists("apt-get")
+}
+
+fn install_package(package: &str) -> anyhow::Result<()> {
+    let apt =
+        |arguments: &[&str]| run(Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(arguments));
+    apt(&["update", "--quiet"])?;
+    apt(&["install", "--yes", "--quiet", "--no-install-recommends", package])
 }
 
 /// Whether `initdb` is found, on the path or where Debian puts it.

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use intent_gateway_api::orders::{OrderChanges, OrderDetail, OrderList, OrderRecord};
+use intent_gateway_api::overdue::{OverdueList, OverdueSummary};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::user::Pseudonym;
@@ -23,6 +24,8 @@ use crate::search::{parse_intent, parse_user};
 const OF_TEAM: &str = "/api/v1/admin/orders";
 /// Where an orchestrator does.
 const OF_ORCHESTRATOR: &str = "/api/v1/orders";
+/// Where the platform team finds those that were not reported in time.
+const OVERDUE: &str = "/api/v1/admin/overdue-orders";
 /// What the identifiers of orders begin with.
 const ID_PREFIX: &str = "ord_";
 /// Orders of one page that may be asked for.
@@ -60,6 +63,13 @@ pub(crate) enum OrderCommand {
         Examples:\n  intent-gateway order events\n  intent-gateway order events --json | jq -r .next"
     )]
     Events(EventsArgs),
+    /// Show what was never reported: orders whose time is over and that no completion report has closed.
+    #[command(
+        after_help = "For the platform team: by partner, with what is at stake; with --orders, one by one. A partner sees its own with \
+        `partner overdue`.\n\n\
+        Examples:\n  intent-gateway order overdue\n  intent-gateway order overdue --orders --json"
+    )]
+    Overdue(OverdueArgs),
 }
 
 /// Which orders of a list.
@@ -129,6 +139,21 @@ pub(crate) struct EventsArgs {
     ask: AskArgs,
 }
 
+#[derive(Args, Debug)]
+pub(crate) struct OverdueArgs {
+    /// List the orders one by one, the one opened first at the head.
+    #[arg(long)]
+    orders: bool,
+    /// With --orders, only those behind this one: the last line of a page says which.
+    #[arg(long, value_name = "ORDER", value_parser = parse_text, requires = "orders")]
+    after: Option<String>,
+    /// With --orders, at most so many.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=PAGE_MAX))]
+    limit: u32,
+    #[command(flatten)]
+    ask: AskArgs,
+}
+
 impl FilterArgs {
     /// As a gateway takes it.
     pub(crate) fn query(&self) -> String {
@@ -162,6 +187,7 @@ pub(crate) fn run(command: &OrderCommand) -> ExitCode {
         OrderCommand::List(arguments) => list(arguments),
         OrderCommand::Show(arguments) => show_one(arguments),
         OrderCommand::Events(arguments) => events(arguments),
+        OrderCommand::Overdue(arguments) => overdue(arguments),
     })
 }
 
@@ -224,5 +250,19 @@ fn events(arguments: &EventsArgs) -> Result<Verdict, CommandError> {
     let after = after.as_ref().map(|after| format!("&after={}", encode(after))).unwrap_or_default();
     let answer = ask.open()?.get(&format!("{OF_ORCHESTRATOR}/events?limit={limit}{after}"));
     tell(answer, ask.json, |changes: &OrderChanges| show::changes(changes))?;
+    Ok(Verdict::Clean)
+}
+
+fn overdue(arguments: &OverdueArgs) -> Result<Verdict, CommandError> {
+    let OverdueArgs { orders, after, limit, ask } = arguments;
+    let gateway = ask.open()?;
+    if *orders {
+        let after = after.as_ref().map(|after| format!("&after={}", encode(after))).unwrap_or_default();
+        let answer = gateway.get(&format!("{OVERDUE}?limit={limit}{after}"));
+        tell(answer, ask.json, |list: &OverdueList| show::overdue(list))?;
+    } else {
+        let answer = gateway.get(&format!("{OVERDUE}/summary"));
+        tell(answer, ask.json, |summary: &OverdueSummary| show::overdue_by_partner(summary))?;
+    }
     Ok(Verdict::Clean)
 }

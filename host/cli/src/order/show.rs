@@ -6,8 +6,10 @@ use intent_gateway_api::orders::{
     OrderBody, OrderChange, OrderChanges, OrderDetail, OrderHistoryEvent, OrderList, OrderNext, OrderRecord,
     OrderReport, OrderSummary, PartnerOrder,
 };
+use intent_gateway_api::overdue::{OverdueAtPartnerBody, OverdueList, OverdueSummary};
 use intent_gateway_domain::money::Paise;
 
+use crate::partner::reports::overdue_table;
 use crate::terminal::{harmless, pairs, table};
 
 /// One line an order.
@@ -33,6 +35,37 @@ fn state(OrderSummary { state, is_open, in_doubt, .. }: &OrderSummary) -> String
         (false, true) => state.clone(),
         (false, false) => format!("{state} (over)"),
     }
+}
+
+/// Overdue orders, one line each.
+pub(crate) fn overdue(OverdueList { orders, next }: &OverdueList) -> String {
+    if orders.is_empty() {
+        return "no order waits for a report".to_owned();
+    }
+    let table = overdue_table(orders);
+    match next {
+        Some(next) => format!("{table}\nmore: --after {}", harmless(next)),
+        None => table,
+    }
+}
+
+/// What is overdue, one line a partner.
+pub(crate) fn overdue_by_partner(OverdueSummary { partners }: &OverdueSummary) -> String {
+    if partners.is_empty() {
+        return "no order waits for a report".to_owned();
+    }
+    let row = |sums: &OverdueAtPartnerBody| {
+        [
+            sums.partner.clone(),
+            sums.of_week.to_string(),
+            sums.of_month.to_string(),
+            sums.older.to_string(),
+            sums.oldest_due_at.clone(),
+            sums.at_stake_inr.to_string(),
+        ]
+    };
+    let rows: Vec<[String; 6]> = partners.iter().map(row).collect();
+    table(["partner", "up to 7 days", "up to 30", "older", "oldest due", "commission at most, INR"], &rows)
 }
 
 /// One line a change, and what to go on with.

@@ -6,7 +6,7 @@ mod document;
 mod findings;
 mod health;
 mod reasons;
-mod reports;
+pub(crate) mod reports;
 mod show;
 
 use std::path::PathBuf;
