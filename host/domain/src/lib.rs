@@ -51,6 +51,7 @@ pub mod supervise;
 pub mod telemetry;
 pub mod trace;
 pub mod user;
+pub mod user_data;
 pub mod vault;
 pub mod versions;
 pub mod violations;

@@ -27,7 +27,7 @@ use crate::mail::{Mail, MailError};
 use crate::partner::Partner;
 use crate::probe::{FetchedPage, ProbeRecord, ProbeRequest};
 use crate::progress::Progress;
-use crate::receipt::Receipt;
+use crate::receipt::{KeptReceipt, Receipt};
 use crate::secret::Secret;
 use crate::store::StoreError;
 use crate::trace::Trace;
@@ -299,8 +299,13 @@ pub trait Journal: Send + Sync {
     /// Takes down a finding. Never waits; when more come than can be kept, some are counted and lost.
     fn record(&self, finding: Finding);
 
-    /// Takes down a receipt, likewise.
-    fn keep(&self, receipt: Receipt);
+    /// Takes down a receipt, likewise, under a mark of the user who asked.
+    fn keep(&self, receipt: Receipt, user: Option<&User>);
+
+    /// Is ready when all that was taken down before is kept, or lost.
+    fn settle(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// What is kept of findings and rankings.
@@ -325,8 +330,8 @@ pub trait Evidence: Send + Sync {
     /// seen first, whichever process has kept it: whoever remembers the last number misses none.
     fn strikes(&self, after: u64, since: Timestamp, limit: u32) -> BoxFuture<'_, Result<Vec<KeptFinding>, StoreError>>;
 
-    /// A receipt by its identifier.
-    fn receipt<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Receipt>, StoreError>>;
+    /// A receipt by its identifier, or that it is erased.
+    fn receipt<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<KeptReceipt>, StoreError>>;
 
     /// One option as a partner gave it to a ranking; none where it is not kept (any more), or was not shown.
     fn option<'a>(
@@ -336,7 +341,7 @@ pub trait Evidence: Send + Sync {
         number: u32,
     ) -> BoxFuture<'a, Result<Option<Box<RawValue>>, StoreError>> {
         Box::pin(async move {
-            let receipt = self.receipt(receipt).await?;
+            let receipt = self.receipt(receipt).await?.and_then(KeptReceipt::whole);
             Ok(receipt.and_then(|receipt| receipt.shown_option(partner, number).map(ToOwned::to_owned)))
         })
     }

@@ -66,6 +66,26 @@ pub struct Receipt {
     pub outcome: Digest,
 }
 
+/// What is kept under a receipt's identifier.
+#[derive(Clone, Debug)]
+pub enum KeptReceipt {
+    /// The receipt.
+    Whole(Box<Receipt>),
+    /// It was erased with its user's data.
+    Erased,
+}
+
+impl KeptReceipt {
+    /// The receipt, unless it is erased.
+    #[must_use]
+    pub fn whole(self) -> Option<Receipt> {
+        match self {
+            Self::Whole(receipt) => Some(*receipt),
+            Self::Erased => None,
+        }
+    }
+}
+
 /// What one partner answered, as far as the contract saw it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RankingPayload))]

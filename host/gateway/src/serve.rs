@@ -171,7 +171,7 @@ async fn parts(
     let directory = Arc::new(Directory::new(configured.clone()));
     let signing_keys = config.partners.iter().filter_map(PartnerEntry::signing_key);
     let ring = Arc::new(KeyRing::new(store.clone(), keys.vault(), signing_keys));
-    let (desk, journal) = (Arc::new(Desk::open(store.clone())), Arc::new(Journal::open(store.clone())));
+    let (desk, journal) = (Arc::new(Desk::open(store.clone())), Arc::new(Journal::open(store.clone(), keys.vault())));
     let faults = Arc::new(FaultJournal::open(store.clone(), keys.vault(), clock.clone()));
     sandbox.note_faults_in(faults.clone());
     let onboarding = Ports {

@@ -12,7 +12,7 @@ use crate::records::Manifests;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::Evidence;
-use intent_gateway_domain::receipt::Receipt;
+use intent_gateway_domain::receipt::{KeptReceipt, Receipt};
 use intent_gateway_domain::store::{Store, all};
 use intent_gateway_domain::succession::RemovedValue;
 
@@ -81,8 +81,8 @@ pub async fn find_value_use(
         count.add_manifest(&account, &entry);
     }
     for id in evidence.recent_receipts(intent, RANKINGS_READ_MAX).await? {
-        // Forgotten since it was listed: it is not among what was read.
-        let Some(receipt) = evidence.receipt(&id).await? else { continue };
+        // Forgotten since it was listed, or erased: it is not among what was read.
+        let Some(receipt) = evidence.receipt(&id).await?.and_then(KeptReceipt::whole) else { continue };
         count.add_ranking(&receipt);
     }
     Ok(count.found)

@@ -212,10 +212,11 @@ pub(crate) const TABLES: [Table; 26] = [
     ),
     table!(
         "receipts",
-        ["number", "id", "at_ms", "request_id", "intent", "version", "contract", "outcome", "body"],
-        ["$1, $2, $3, $4, $5, $6, $7, $8, $9"],
+        ["number", "id", "at_ms", "request_id", "intent", "version", "contract", "outcome", "body", "user_mark"],
+        ["$1, $2, $3, $4, $5, $6, $7, $8, $9, $10"],
         numbers: [0, 2],
-        bytes: [8]
+        bytes: [8],
+        optional: [9]
     ),
     table!(
         "receipt_parts",

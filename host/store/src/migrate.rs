@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -91,6 +91,12 @@ const STEPS: [Step; 12] = [
         both: include_str!("../migrations/V12__order_changes.sql"),
         sqlite: include_str!("../migrations/V12__order_changes.sqlite.sql"),
         postgres: include_str!("../migrations/V12__order_changes.postgres.sql"),
+    },
+    Step {
+        name: "V13__user_data",
+        both: include_str!("../migrations/V13__user_data.sql"),
+        sqlite: include_str!("../migrations/V13__user_data.sqlite.sql"),
+        postgres: include_str!("../migrations/V13__user_data.postgres.sql"),
     },
 ];
 

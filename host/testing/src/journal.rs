@@ -1,7 +1,7 @@
 //! A journal in memory that remembers all it was told, and is the evidence of it.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use futures_util::FutureExt as _;
@@ -12,14 +12,22 @@ use intent_gateway_domain::findings::{
 };
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::{Evidence, Journal};
-use intent_gateway_domain::receipt::{RECEIPTS_LOOKED_THROUGH_MAX, Receipt};
+use intent_gateway_domain::receipt::{KeptReceipt, RECEIPTS_LOOKED_THROUGH_MAX, Receipt};
 use intent_gateway_domain::store::StoreError;
+use intent_gateway_domain::user::User;
+use intent_gateway_domain::user_data::{ErasedEvidence, UserEvidence, UserRanking, ranking_mark};
+use intent_gateway_domain::vault::Mark;
+
+use crate::entropy::vault;
 
 /// Findings and receipts, oldest first. A finding's number is its place, from 1.
 #[derive(Default)]
 pub struct MemoryJournal {
     findings: Mutex<Vec<Finding>>,
     receipts: Mutex<Vec<Receipt>>,
+    /// Whose the receipts are, by their identifiers.
+    users: Mutex<BTreeMap<String, Mark>>,
+    erased: Mutex<BTreeSet<String>>,
 }
 
 impl MemoryJournal {
@@ -73,7 +81,11 @@ impl Journal for MemoryJournal {
         self.findings.lock().expect("no test panics in it").push(finding);
     }
 
-    fn keep(&self, receipt: Receipt) {
+    fn keep(&self, receipt: Receipt, user: Option<&User>) {
+        if let Some(user) = user {
+            let mark = ranking_mark(&vault(), user);
+            self.users.lock().expect("no test panics in it").insert(receipt.id.clone(), mark);
+        }
         self.receipts.lock().expect("no test panics in it").push(receipt);
     }
 }
@@ -119,8 +131,12 @@ impl Evidence for MemoryJournal {
         ready(page.take(limit as usize).collect())
     }
 
-    fn receipt<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Receipt>, StoreError>> {
-        ready(self.all_receipts().into_iter().find(|receipt| receipt.id == id))
+    fn receipt<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<KeptReceipt>, StoreError>> {
+        if self.erased.lock().expect("no test panics in it").contains(id) {
+            return ready(Some(KeptReceipt::Erased));
+        }
+        let found = self.all_receipts().into_iter().find(|receipt| receipt.id == id);
+        ready(found.map(|receipt| KeptReceipt::Whole(Box::new(receipt))))
     }
 
     fn recent_receipts<'a>(
@@ -141,5 +157,46 @@ impl Evidence for MemoryJournal {
 
     fn forget(&self, _: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>> {
         panic!("no test expects that anything is forgotten here: finding numbers are places in the list")
+    }
+}
+
+/// A receipt's number is its place, from 1; an erased one keeps its place.
+impl UserEvidence for MemoryJournal {
+    fn rankings_of<'a>(
+        &'a self,
+        mark: &'a Mark,
+        before: Option<u64>,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<UserRanking>, StoreError>> {
+        let users = self.users.lock().expect("no test panics in it");
+        let numbered = (1..).zip(self.all_receipts()).filter(|(number, _)| before.is_none_or(|end| *number < end));
+        let own = numbered.filter(|(_, receipt)| users.get(&receipt.id) == Some(mark));
+        let mut own: Vec<UserRanking> =
+            own.map(|(number, Receipt { id, request_id, .. })| UserRanking { number, id, request_id }).collect();
+        own.reverse();
+        own.truncate(limit as usize);
+        ready(own)
+    }
+
+    fn mark_rankings<'a>(&'a self, receipts: &'a [String], mark: &'a Mark) -> BoxFuture<'a, Result<(), StoreError>> {
+        let erased = self.erased.lock().expect("no test panics in it");
+        let mut users = self.users.lock().expect("no test panics in it");
+        for receipt in receipts.iter().filter(|receipt| !erased.contains(*receipt)) {
+            users.entry(receipt.clone()).or_insert_with(|| mark.clone());
+        }
+        ready(())
+    }
+
+    fn erase_rankings<'a>(&'a self, rankings: &'a [UserRanking]) -> BoxFuture<'a, Result<ErasedEvidence, StoreError>> {
+        for ranking in rankings {
+            self.users.lock().expect("no test panics in it").remove(&ranking.id);
+            self.erased.lock().expect("no test panics in it").insert(ranking.id.clone());
+        }
+        ready(ErasedEvidence { receipts: rankings.len() as u64, ..ErasedEvidence::default() })
+    }
+
+    /// Nothing is found here: what becomes of findings is told by the store's suite.
+    fn erase_found<'a>(&'a self, _: &'a [String]) -> BoxFuture<'a, Result<ErasedEvidence, StoreError>> {
+        ready(ErasedEvidence::default())
     }
 }

@@ -17,6 +17,7 @@ use intent_gateway_ledger::completion::signature::{Keys, Presented, Signer, Veri
 use intent_gateway_ledger::{Booking, Books as _, Judge, JudgedReport, OrderQuery, post};
 use intent_gateway_sandbox::{Engine, LoadedContract, SandboxConfig};
 use intent_gateway_store::{Journal, Location, SqlStore};
+use intent_gateway_testing::entropy::vault;
 use intent_gateway_tests::cpu;
 use semver::Version;
 use serde_json::Value;
@@ -101,8 +102,8 @@ async fn storing(scope: &str, options: &[Value]) {
     let folder = tempfile::tempdir_in(root().join("target")).expect("a temporary folder");
     let store = SqlStore::open(&Location::file(folder.path().join("gateway.db"))).await.expect("the store opens");
     let store = Arc::new(store);
-    let journal = Journal::open(Arc::clone(&store));
-    (0..SEARCHES).for_each(|number| journal.keep(receipt(number, options)));
+    let journal = Journal::open(Arc::clone(&store), vault());
+    (0..SEARCHES).for_each(|number| journal.keep(receipt(number, options), None));
     journal.close().await;
     assert_eq!(journal.lost(), 0, "the journal holds all rankings");
     let partner = PartnerId::parse(PARTNER).expect("an identifier");

@@ -117,7 +117,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
     let directory = Arc::new(Directory::new(Vec::new()));
     let vault = Vault::new(&Secret::new(MASTER_KEY), &[], Arc::new(NoRandomness));
     let ring = Arc::new(KeyRing::new(store.clone(), vault.clone(), keys));
-    let journal = Arc::new(Journal::open(store.clone()));
+    let journal = Arc::new(Journal::open(store.clone(), vault.clone()));
     let onboarding = Ports {
         store: store.clone(),
         vault: vault.clone(),

@@ -10,6 +10,7 @@
 //! Not here: calls (`routing`), reports (`ledger`), and where orders are kept ([`Store`](crate::store::Store)).
 
 pub mod overdue;
+mod person;
 pub mod progress;
 pub mod turn;
 
@@ -27,7 +28,7 @@ use crate::digest::Digest;
 use crate::id::{IntentId, PartnerId};
 use crate::limits::CALL_SETTLED_MS;
 use crate::store::{Kind, Record};
-use crate::user::{Asker, Orchestrator};
+use crate::user::{Asker, Orchestrator, User};
 use crate::vault::{Mark, NoEntropy, Vault, hex, random};
 
 /// The state until the answer to the call that opens an order is known.
@@ -50,6 +51,8 @@ const HISTORY_FIRST: usize = 8;
 const IDENTIFIERS_MAX: usize = 32;
 /// Characters of an identifier, at most; a longer one is not kept.
 const IDENTIFIER_MAX_CHARS: usize = 256;
+/// Hexadecimal digits of an order's identifier: 12 of its time, the others random.
+const ID_DIGITS: usize = 12 + 2 * ID_RANDOM_BYTES;
 /// Random bytes of an order's identifier.
 const ID_RANDOM_BYTES: usize = 8;
 /// What the marks of askers and of orchestrators are made for.
@@ -72,11 +75,32 @@ impl OrderId {
         Ok(Self(format!("ord_{:012x}{}", now.as_ms() & 0xffff_ffff_ffff, hex(&random))))
     }
 
+    /// Reads one as it is written.
+    ///
+    /// # Errors
+    /// [`InvalidOrderId`] when the text has another form.
+    pub fn parse(text: &str) -> Result<Self, InvalidOrderId> {
+        let digits = text.strip_prefix("ord_").filter(|digits| digits.len() == ID_DIGITS).ok_or(InvalidOrderId)?;
+        let are_digits = digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        if are_digits { Ok(Self(text.to_owned())) } else { Err(InvalidOrderId) }
+    }
+
+    /// What the identifier of every order opened before a time is less than.
+    #[must_use]
+    pub fn before(time: Timestamp) -> String {
+        format!("ord_{:012x}", time.as_ms() & 0xffff_ffff_ffff)
+    }
+
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
+
+/// The text is no identifier of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an order's identifier is `ord_` and 28 hexadecimal digits")]
+pub struct InvalidOrderId;
 
 impl fmt::Display for OrderId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -113,6 +137,12 @@ impl Owner {
     #[must_use]
     pub fn orchestrator_marks(vault: &Vault, orchestrator: &Orchestrator) -> Vec<Mark> {
         vault.marks(ORCHESTRATOR, &orchestrator.key())
+    }
+
+    /// The same for a user.
+    #[must_use]
+    pub fn marks_of(vault: &Vault, user: &User) -> Vec<Mark> {
+        vault.marks(ASKER, user.key())
     }
 }
 

@@ -75,6 +75,12 @@ impl Refusal {
         let refused = Self::new(Code::InvalidRequest).message(message);
         Self { status: StatusCode::CONFLICT, code: code.into(), ..refused }
     }
+
+    /// It was there, and is there no more.
+    pub(crate) fn gone(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        let refused = Self::new(Code::InvalidRequest).message(message);
+        Self { status: StatusCode::GONE, code: code.into(), ..refused }
+    }
 }
 
 /// The team's test could not be run.

@@ -11,7 +11,7 @@ use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use intent_gateway_api::evidence::{RankingReceipts, RankingReplay};
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
-use intent_gateway_domain::receipt::{ID_MAX_CHARS, Receipt};
+use intent_gateway_domain::receipt::{ID_MAX_CHARS, KeptReceipt, Receipt};
 use intent_gateway_onboarding::OnboardingError;
 use intent_gateway_routing::replay::{ReplayError, replay};
 use serde::Deserialize;
@@ -26,6 +26,8 @@ const LISTED_MAX: u32 = 100;
 const RECEIPT_BYTES: usize = 4 * 1024;
 /// The component that ranked is not loaded any more.
 const CONTRACT_GONE: &str = "CONTRACT_GONE";
+/// The receipt was erased with its user's data.
+const RECEIPT_ERASED: &str = "RECEIPT_ERASED";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -68,6 +70,7 @@ pub(super) async fn list_receipts(
     responses(
         (status = 200, description = "The receipt", body = Receipt),
         (status = 404, description = "`NOT_FOUND`: no such receipt is kept", body = ErrorBody),
+        (status = 410, description = "`RECEIPT_ERASED`: it was erased with its user's data", body = ErrorBody),
     )
 )]
 pub(super) async fn show_receipt(
@@ -89,6 +92,7 @@ pub(super) async fn show_receipt(
     responses(
         (status = 200, description = "Whether the outcome is the same, and where it parts if not", body = RankingReplay),
         (status = 404, description = "`NOT_FOUND`: no such receipt is kept", body = ErrorBody),
+        (status = 410, description = "`RECEIPT_ERASED`: it was erased with its user's data", body = ErrorBody),
         (status = 409, description = "`CONTRACT_GONE`: the component is not loaded; the message names it", body = ErrorBody),
         (status = 502, description = "`CONTRACT_*`: the contract itself failed", body = ErrorBody),
     )
@@ -117,7 +121,11 @@ async fn find(app: &App, id: &str) -> Result<Receipt, Refusal> {
     let fits =
         (1..=ID_MAX_CHARS).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let found = if fits { app.evidence.receipt(id).await.map_err(OnboardingError::from)? } else { None };
-    found.ok_or_else(|| Refusal::new(Code::NotFound).message("No such receipt is kept."))
+    match found {
+        Some(KeptReceipt::Whole(receipt)) => Ok(*receipt),
+        Some(KeptReceipt::Erased) => Err(Refusal::gone(RECEIPT_ERASED, "The receipt was erased with its user's data.")),
+        None => Err(Refusal::new(Code::NotFound).message("No such receipt is kept.")),
+    }
 }
 
 fn refuse_gone(receipt: &Receipt) -> Refusal {

@@ -60,9 +60,9 @@ fn a_removed_value_is_told_with_who_uses_it() {
     assert_eq!((before.manifests_read, before.rankings_read, before.rankings_since), (0, 0, None), "not approved yet");
     world.approve(&account);
 
-    journal.keep(ranking("r", INTENT, r#"{"issue":{"kind":"topup"}}"#, "ptr_1", r#"{"kind":["topup"]}"#));
-    journal.keep(ranking("rr", INTENT, r#"{"text":"a topup please"}"#, "ptr_1", r#"{"kind":"topup"}"#));
-    journal.keep(ranking("rrr", "test.find_others", r#"{"kind":"topup"}"#, "ptr_1", r#"{"kind":"topup"}"#));
+    journal.keep(ranking("r", INTENT, r#"{"issue":{"kind":"topup"}}"#, "ptr_1", r#"{"kind":["topup"]}"#), None);
+    journal.keep(ranking("rr", INTENT, r#"{"text":"a topup please"}"#, "ptr_1", r#"{"kind":"topup"}"#), None);
+    journal.keep(ranking("rrr", "test.find_others", r#"{"kind":"topup"}"#, "ptr_1", r#"{"kind":"topup"}"#), None);
     let found = look();
     assert_eq!((found.manifests_read, found.rankings_read), (1, 2), "those of the intent alone");
     assert_eq!(found.rankings_since, Some(START.plus_ms(1)));

@@ -18,6 +18,7 @@ use intent_gateway_domain::golive::{
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::{Journal, PartnerCalls, ToolAnswer, ToolCall};
 use intent_gateway_domain::receipt::Receipt;
+use intent_gateway_domain::user::User;
 
 /// What one sample search showed.
 pub(super) struct Sample {
@@ -126,7 +127,7 @@ impl Journal for Found {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(finding);
     }
 
-    fn keep(&self, _: Receipt) {}
+    fn keep(&self, _: Receipt, _: Option<&User>) {}
 }
 
 /// Calls that listen to what the partner writes in place of an answer.

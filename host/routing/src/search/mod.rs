@@ -129,7 +129,7 @@ impl Searcher {
         let receipt = (!payloads.is_empty())
             .then(|| ranking::receipt(&prepared, None, payloads, history, &evaluation, &BTreeMap::new()));
         let receipt_id = receipt.as_ref().map(|receipt| receipt.id.clone());
-        receipt.into_iter().for_each(|receipt| self.journal.keep(receipt));
+        receipt.into_iter().for_each(|receipt| self.journal.keep(receipt, prepared.asker.user.as_ref()));
         Ok(self.answer(&prepared, &gathered, evaluation, receipt_id.as_deref(), true))
     }
 }

@@ -219,8 +219,9 @@ impl ProgressiveSearch {
 
     /// Hands over the receipt of all that was shown, once.
     fn keep_receipt(&self) {
-        let receipt = self.searcher.open_rankings.close(&self.receipt);
-        receipt.into_iter().for_each(|receipt| self.searcher.journal.keep(receipt));
+        if let Some(receipt) = self.searcher.open_rankings.close(&self.receipt) {
+            self.searcher.journal.keep(receipt, self.prepared.asker.user.as_ref());
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod body;
 mod finding;
 mod page;
 mod receipt;
+mod user;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -17,7 +18,7 @@ use intent_gateway_domain::findings::{
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::ports::Evidence;
-use intent_gateway_domain::receipt::{RECEIPTS_LOOKED_THROUGH_MAX, Receipt};
+use intent_gateway_domain::receipt::{KeptReceipt, RECEIPTS_LOOKED_THROUGH_MAX};
 use intent_gateway_domain::store::StoreError;
 use serde_json::value::RawValue;
 
@@ -125,7 +126,7 @@ fn texts(texts: &[&str]) -> Value {
 }
 
 impl SqlStore {
-    async fn read_receipt(&self, id: &str) -> Result<Option<Receipt>, EngineError> {
+    async fn read_receipt(&self, id: &str) -> Result<Option<KeptReceipt>, EngineError> {
         let mut tx = self.engine.read().await?;
         let read = receipt_of(&mut tx, id).await;
         tx.rollback().await;
@@ -158,7 +159,7 @@ impl SqlStore {
     }
 }
 
-async fn receipt_of(tx: &mut Tx, id: &str) -> Result<Option<Receipt>, EngineError> {
+async fn receipt_of(tx: &mut Tx, id: &str) -> Result<Option<KeptReceipt>, EngineError> {
     let rows = tx.query(RECEIPT, vec![keepable_name(id).into()]).await?;
     let Some(header) = rows.first() else { return Ok(None) };
     let parts = tx.query(PARTS, vec![header.integer(0)?.into()]).await?;
@@ -232,7 +233,7 @@ impl Evidence for SqlStore {
         read.map(|found: Result<_, EngineError>| found.map_err(EngineError::into_store)).boxed()
     }
 
-    fn receipt<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Receipt>, StoreError>> {
+    fn receipt<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<KeptReceipt>, StoreError>> {
         self.read_receipt(id).map(|found| found.map_err(EngineError::into_store)).boxed()
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use intent_gateway_domain::findings::Finding;
 use intent_gateway_domain::receipt::Receipt;
+use intent_gateway_domain::vault::Mark;
 
 use super::receipt::ReceiptRows;
 use super::{finding, receipt};
@@ -30,16 +31,16 @@ const INSERT_FINDINGS: &str = concat!(
      the_pointer, the_code, the_message, the_source, the_place, the_excerpt, ordinal) RETURNING number"
 );
 /// The same ranking, come again, is kept once.
-const INSERT_RECEIPT: &str = "INSERT INTO receipts (id, at_ms, request_id, intent, version, contract, outcome, body, number) \
-                              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING";
+const INSERT_RECEIPT: &str = "INSERT INTO receipts (id, at_ms, request_id, intent, version, contract, outcome, body, user_mark, \
+                              number) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (id) DO NOTHING";
 const INSERT_RECEIPTS: &str = concat!(
     "WITH counter AS (UPDATE counters SET value = value + cardinality($1) WHERE name = 'receipts' \
      RETURNING value - cardinality($1) AS taken) INSERT INTO receipts (",
     receipt::columns!(),
-    ") SELECT taken + place, the_id, the_time, the_request, the_intent, the_version, the_contract, the_outcome, the_body \
-     FROM counter CROSS JOIN UNNEST($1, $2, $3, $4, $5, $6, $7, $8) \
+    ") SELECT taken + place, the_id, the_time, the_request, the_intent, the_version, the_contract, the_outcome, the_body, \
+     the_user FROM counter CROSS JOIN UNNEST($1, $2, $3, $4, $5, $6, $7, $8, $9) \
      WITH ORDINALITY AS new (the_id, the_time, the_request, the_intent, the_version, the_contract, the_outcome, the_body, \
-     place) ON CONFLICT (id) DO NOTHING RETURNING id, number"
+     the_user, place) ON CONFLICT (id) DO NOTHING RETURNING id, number"
 );
 const INSERT_PART: &str = "INSERT INTO receipt_parts (place, partner, request_id, intent, at_ms, shown, quoted, body, \
                            receipt) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
@@ -59,12 +60,12 @@ impl EvidencePage {
         self.findings.push(finding::values(finding));
     }
 
-    /// Adds a receipt.
+    /// Adds a receipt, under the mark of its user.
     ///
     /// # Errors
     /// When it is larger than what is kept.
-    pub(crate) fn add_receipt(&mut self, receipt: Receipt) -> Result<(), EngineError> {
-        self.receipts.push(receipt::rows(receipt)?);
+    pub(crate) fn add_receipt(&mut self, receipt: Receipt, user: Option<&Mark>) -> Result<(), EngineError> {
+        self.receipts.push(receipt::rows(receipt, user)?);
         Ok(())
     }
 

@@ -7,8 +7,9 @@ use intent_gateway_domain::contract::{Axes, PastOrder};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::receipt::{
-    QuotedOptions, Receipt, ReceiptCandidate, ReceiptDrop, ReceiptPayload, ReceiptScore,
+    KeptReceipt, QuotedOptions, Receipt, ReceiptCandidate, ReceiptDrop, ReceiptPayload, ReceiptScore,
 };
+use intent_gateway_domain::vault::Mark;
 use semver::Version;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -18,10 +19,11 @@ use super::{keepable_name, time};
 use crate::error::{Cause, EngineError};
 use crate::value::{Row, Value};
 
-/// The columns of a receipt, in the order in which [`receipt`] reads them; [`rows`] gives them without the number.
+/// The columns of a receipt, in the order in which [`receipt`] reads them; [`rows`] gives them without the number. Whose it is,
+/// `user` reads.
 macro_rules! columns {
     () => {
-        "number, id, at_ms, request_id, intent, version, contract, outcome, body"
+        "number, id, at_ms, request_id, intent, version, contract, outcome, body, user_mark"
     };
 }
 pub(super) use columns;
@@ -73,7 +75,8 @@ struct KeptCandidate {
     json: Option<Box<RawValue>>,
 }
 
-pub(crate) fn rows(receipt: Receipt) -> Result<ReceiptRows, EngineError> {
+/// A receipt as rows, under the mark of its user.
+pub(crate) fn rows(receipt: Receipt, user: Option<&Mark>) -> Result<ReceiptRows, EngineError> {
     let Receipt {
         id,
         at_ms,
@@ -115,6 +118,7 @@ pub(crate) fn rows(receipt: Receipt) -> Result<ReceiptRows, EngineError> {
         contract.to_string().into(),
         outcome.to_string().into(),
         body.into(),
+        Value::Text(user.map(|mark| mark.as_str().to_owned())),
     ];
     Ok(ReceiptRows { id, header, parts })
 }
@@ -150,10 +154,14 @@ fn split(payload: ReceiptPayload, ranks: &HashMap<u32, usize>) -> Result<(u32, V
     Ok((count, pack(&quoted)?, pack(&PartBody { declared, candidates })?))
 }
 
-/// A receipt out of its rows.
-pub(super) fn receipt(header: &Row, parts: &[Row]) -> Result<Receipt, EngineError> {
-    let Body { arguments, history, ranked, dropped } = unpack(header.bytes(8)?)?;
-    Ok(Receipt {
+/// A receipt out of its rows. An erased one has an empty body, which no other has.
+pub(super) fn receipt(header: &Row, parts: &[Row]) -> Result<KeptReceipt, EngineError> {
+    let body = header.bytes(8)?;
+    if body.is_empty() {
+        return Ok(KeptReceipt::Erased);
+    }
+    let Body { arguments, history, ranked, dropped } = unpack(body)?;
+    Ok(KeptReceipt::Whole(Box::new(Receipt {
         id: header.text(1)?,
         at_ms: header.time(2)?,
         request_id: header.text(3)?,
@@ -166,7 +174,7 @@ pub(super) fn receipt(header: &Row, parts: &[Row]) -> Result<Receipt, EngineErro
         ranked,
         dropped,
         outcome: digest(&header.text(7)?)?,
-    })
+    })))
 }
 
 fn payload(part: &Row) -> Result<ReceiptPayload, EngineError> {

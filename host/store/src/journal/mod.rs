@@ -22,7 +22,10 @@ use intent_gateway_domain::ports;
 use intent_gateway_domain::receipt::Receipt;
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_domain::supervise;
-use tokio::sync::mpsc;
+use intent_gateway_domain::user::User;
+use intent_gateway_domain::user_data::ranking_mark;
+use intent_gateway_domain::vault::{Mark, Vault};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -48,6 +51,8 @@ const GATHER: Duration = Duration::from_millis(20);
 
 /// Where findings and receipts are handed in. Dropped, it writes what it has taken and ends.
 pub struct Journal {
+    /// Marks users.
+    vault: Vault,
     queue: mpsc::Sender<QueuedItem>,
     load: Arc<Load>,
     closing: CancellationToken,
@@ -57,7 +62,10 @@ pub struct Journal {
 /// What was taken down.
 enum Item {
     Finding(Box<Finding>),
-    Receipt(Box<Receipt>),
+    /// With the mark of its user.
+    Receipt(Box<Receipt>, Option<Mark>),
+    /// Somebody waits until all before it is kept, or lost.
+    Waiter(oneshot::Sender<()>),
 }
 
 /// The same, with the bytes that it holds, about.
@@ -86,15 +94,15 @@ impl fmt::Debug for Journal {
 impl Journal {
     /// Opens the journal of a store, on the runtime that this is called from.
     #[must_use]
-    pub fn open(store: Arc<SqlStore>) -> Self {
-        Self::over(store)
+    pub fn open(store: Arc<SqlStore>, vault: Vault) -> Self {
+        Self::over(store, vault)
     }
 
-    fn over(keep: Arc<dyn Keep>) -> Self {
+    fn over(keep: Arc<dyn Keep>, vault: Vault) -> Self {
         let (queue, taken) = mpsc::channel(QUEUE_MAX);
         let (load, closing) = (Arc::new(Load::default()), CancellationToken::new());
         let task = tokio::spawn(serve(keep, taken, Arc::clone(&load), closing.clone()));
-        Self { queue, load, closing, task: Mutex::new(Some(task)) }
+        Self { vault, queue, load, closing, task: Mutex::new(Some(task)) }
     }
 
     /// How many findings and receipts wait to be gathered.
@@ -136,8 +144,20 @@ impl ports::Journal for Journal {
         self.take(Item::Finding(Box::new(finding)));
     }
 
-    fn keep(&self, receipt: Receipt) {
-        self.take(Item::Receipt(Box::new(receipt)));
+    fn keep(&self, receipt: Receipt, user: Option<&User>) {
+        let mark = user.map(|user| ranking_mark(&self.vault, user));
+        self.take(Item::Receipt(Box::new(receipt), mark));
+    }
+
+    fn settle(&self) -> BoxFuture<'_, ()> {
+        async move {
+            let (waiter, settled) = oneshot::channel();
+            // A journal that takes no more has kept what it took, or is about to end.
+            if self.queue.send(QueuedItem { item: Item::Waiter(waiter), bytes: 0 }).await.is_ok() {
+                let _ = settled.await;
+            }
+        }
+        .boxed()
     }
 }
 
@@ -152,7 +172,7 @@ fn size(item: &Item) -> usize {
                 let violation = violation.pointer.len() + violation.code.len() + violation.message.len();
                 intent.len() + request_id.len() + optional + violation
             }
-            Item::Receipt(receipt) => {
+            Item::Receipt(receipt, _) => {
                 let candidates = receipt.payloads.iter().flat_map(|payload| &payload.candidates);
                 let options: usize = candidates.map(|one| one.json.get().len() + size_of_val(one)).sum();
                 let ranked: usize = receipt.ranked.iter().map(|one| one.id.len() + size_of_val(one)).sum();
@@ -160,6 +180,7 @@ fn size(item: &Item) -> usize {
                 let dropped: usize = codes.map(|code| code.len() + size_of_val(code)).sum();
                 receipt.arguments.get().len() + options + ranked + dropped
             }
+            Item::Waiter(_) => 0,
         }
 }
 
@@ -171,13 +192,17 @@ async fn serve(
     closing: CancellationToken,
 ) {
     while let Some(first) = batching::next(&mut queue, &closing).await {
-        let batch = gather(first, &mut queue, &closing).await;
+        let (batch, waiters) = split(gather(first, &mut queue, &closing).await);
         let bytes = batch.iter().map(|taken| taken.bytes).sum();
         let count = u64::try_from(batch.len()).unwrap_or(u64::MAX);
         // A panic costs this batch and not the journal.
         let lost = supervise::catch("journal", write(&*keep, batch)).await.unwrap_or(count);
         load.lose(lost);
         load.release(bytes);
+        for waiter in waiters {
+            // It may wait no more.
+            let _ = waiter.send(());
+        }
     }
     load.tell();
 }
@@ -199,6 +224,18 @@ async fn gather(
     batch
 }
 
+/// What is to be written of a batch, and who waits for it.
+fn split(batch: Vec<QueuedItem>) -> (Vec<QueuedItem>, Vec<oneshot::Sender<()>>) {
+    let (mut items, mut waiters) = (Vec::with_capacity(batch.len()), Vec::new());
+    for QueuedItem { item, bytes } in batch {
+        match item {
+            Item::Waiter(waiter) => waiters.push(waiter),
+            item => items.push(QueuedItem { item, bytes }),
+        }
+    }
+    (items, waiters)
+}
+
 /// Writes a batch, trying again a few times. Returns how many of it are lost.
 async fn write(keep: &dyn Keep, batch: Vec<QueuedItem>) -> u64 {
     let count = u64::try_from(batch.len()).unwrap_or(u64::MAX);
@@ -216,12 +253,14 @@ fn page_of(batch: Vec<QueuedItem>) -> (EvidencePage, u64) {
     for QueuedItem { item, .. } in batch {
         match item {
             Item::Finding(finding) => page.add_finding(&finding),
-            Item::Receipt(receipt) => {
-                if let Err(error) = page.add_receipt(*receipt) {
+            Item::Receipt(receipt, user) => {
+                if let Err(error) = page.add_receipt(*receipt, user.as_ref()) {
                     tracing::warn!(error = &error as &dyn std::error::Error, "a receipt cannot be kept");
                     refused += 1;
                 }
             }
+            // Taken out before.
+            Item::Waiter(_) => {}
         }
     }
     (page, refused)

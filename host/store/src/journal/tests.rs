@@ -9,6 +9,7 @@ use intent_gateway_domain::findings::Severity;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::Journal as _;
 use intent_gateway_domain::receipt::{ReceiptCandidate, ReceiptPayload};
+use intent_gateway_testing::entropy::vault;
 use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, mpsc};
 
@@ -86,7 +87,7 @@ fn receipt(bytes: usize) -> Receipt {
 #[tokio::test]
 async fn a_full_queue_loses_and_nobody_waits() {
     let (keep, mut pages) = Told::new(0);
-    let journal = Journal::over(keep.clone());
+    let journal = Journal::over(keep.clone(), vault());
     journal.record(finding());
     assert_eq!(pages.recv().await, Some(1));
     for _ in 0..QUEUE_MAX + 3 {
@@ -109,13 +110,13 @@ async fn a_full_queue_loses_and_nobody_waits() {
 #[tokio::test]
 async fn bytes_are_bounded_and_given_back() {
     let (keep, mut pages) = Told::new(0);
-    let journal = Journal::over(keep.clone());
-    journal.keep(receipt(RECEIPT_MAX_BYTES));
+    let journal = Journal::over(keep.clone(), vault());
+    journal.keep(receipt(RECEIPT_MAX_BYTES), None);
     assert_eq!(journal.lost(), 1, "one is too large");
     let large = RECEIPT_MAX_BYTES / 2;
-    let room = HELD_MAX_BYTES / size(&Item::Receipt(Box::new(receipt(large))));
+    let room = HELD_MAX_BYTES / size(&Item::Receipt(Box::new(receipt(large)), None));
     for _ in 0..room + 2 {
-        journal.keep(receipt(large));
+        journal.keep(receipt(large), None);
     }
     assert_eq!(journal.lost(), 3);
     for _ in 0..room {
@@ -124,7 +125,7 @@ async fn bytes_are_bounded_and_given_back() {
     }
     journal.record(finding());
     assert_eq!(pages.recv().await, Some(1));
-    journal.keep(receipt(large));
+    journal.keep(receipt(large), None);
     assert_eq!(journal.lost(), 3, "there is room again");
     keep.leave.add_permits(2);
     journal.close().await;
@@ -135,7 +136,7 @@ async fn a_batch_that_fails_is_tried_again_and_then_lost() {
     let tries = usize::try_from(TRIES).expect("few");
     let (keep, mut pages) = Told::new(tries - 1 + tries);
     keep.leave.add_permits(3 * tries);
-    let journal = Journal::over(keep.clone());
+    let journal = Journal::over(keep.clone(), vault());
     journal.record(finding());
     for _ in 0..tries {
         assert_eq!(pages.recv().await, Some(1));
@@ -153,9 +154,9 @@ async fn a_batch_that_fails_is_tried_again_and_then_lost() {
 async fn a_dropped_journal_writes_what_it_has_taken() {
     let (keep, mut pages) = Told::new(0);
     keep.leave.add_permits(1);
-    let journal = Journal::over(keep);
+    let journal = Journal::over(keep, vault());
     journal.record(finding());
-    journal.keep(receipt(10));
+    journal.keep(receipt(10), None);
     drop(journal);
     assert_eq!((pages.recv().await, pages.recv().await), (Some(2), None));
 }
@@ -177,8 +178,8 @@ impl Keep for PanicsOnce {
 #[tokio::test]
 async fn a_panic_costs_its_batch_once_and_not_the_journal() {
     let (told, mut pages) = mpsc::unbounded_channel();
-    let journal = Journal::over(Arc::new(PanicsOnce(told, AtomicUsize::new(0))));
-    journal.keep(receipt(10));
+    let journal = Journal::over(Arc::new(PanicsOnce(told, AtomicUsize::new(0))), vault());
+    journal.keep(receipt(10), None);
     journal.record(finding());
     assert_eq!(pages.recv().await, Some(2));
     journal.record(finding());

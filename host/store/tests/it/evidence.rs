@@ -12,11 +12,12 @@ use intent_gateway_domain::findings::{
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::{Evidence as _, Journal as _};
 use intent_gateway_domain::receipt::{
-    QuotedOptions, Receipt, ReceiptCandidate, ReceiptDrop, ReceiptPayload, ReceiptScore,
+    KeptReceipt, QuotedOptions, Receipt, ReceiptCandidate, ReceiptDrop, ReceiptPayload, ReceiptScore,
 };
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_ledger::{Booked, Booking, Books as _, FINDINGS_MAX, KnownOrder, OrderQuery};
 use intent_gateway_store::{BackupError, Journal, SqlStore};
+use intent_gateway_testing::entropy::vault;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -42,7 +43,7 @@ on_both_engines!(
     a_backup_holds_the_evidence,
 );
 
-const NOW: Timestamp = Timestamp::from_ms(1_779_235_200_000);
+pub(crate) const NOW: Timestamp = Timestamp::from_ms(1_779_235_200_000);
 const REQUEST: &str = "6d1f0a57-3a0e-4c39-9d1b-2f6f6f2c8a10";
 const INTENT: &str = "auto.book_ac_service";
 
@@ -84,7 +85,7 @@ fn raw(json: &str) -> Box<RawValue> {
 }
 
 /// A ranking of two partners: of `ptr_1` the options 2 and 0 are shown, in this order, of `ptr_2` option 3.
-fn receipt(id: &str, at_ms: Timestamp) -> Receipt {
+pub(crate) fn receipt(id: &str, at_ms: Timestamp) -> Receipt {
     let option = |number: u32| ReceiptCandidate {
         number,
         json: raw(&format!("{{ \"slot_id\" : \"{id}-{number}\",\n \"total_inr\": 1e3, \"note\": \"\\u0000 ☂\" }}")),
@@ -129,14 +130,14 @@ fn shown(receipt: &Receipt) -> String {
 }
 
 async fn keep(store: &Arc<SqlStore>, receipts: impl IntoIterator<Item = Receipt>) {
-    let journal = Journal::open(Arc::clone(store));
-    receipts.into_iter().for_each(|receipt| journal.keep(receipt));
+    let journal = Journal::open(Arc::clone(store), vault());
+    receipts.into_iter().for_each(|receipt| journal.keep(receipt, None));
     journal.close().await;
     assert_eq!(journal.lost(), 0);
 }
 
 async fn read(store: &SqlStore, id: &str) -> Option<Receipt> {
-    store.receipt(id).await.expect("it reads")
+    store.receipt(id).await.expect("it reads").and_then(KeptReceipt::whole)
 }
 
 async fn a_receipt_is_kept_as_it_was(database: Database) {
@@ -229,7 +230,7 @@ async fn a_damaged_receipt_is_no_receipt(database: Database) {
 
 async fn findings_are_read_newest_first(database: Database) {
     let store = database.open_shared().await;
-    let journal = Journal::open(Arc::clone(&store));
+    let journal = Journal::open(Arc::clone(&store), vault());
     let mut odd = finding("ptr_1", "odd");
     odd.option_id = Some("a\0b".to_owned());
     odd.external_id = None;
@@ -261,7 +262,7 @@ async fn findings_are_read_newest_first(database: Database) {
 
 async fn findings_are_told_apart_by_what_is_asked_for(database: Database) {
     let store = database.open_shared().await;
-    let journal = Journal::open(Arc::clone(&store));
+    let journal = Journal::open(Arc::clone(&store), vault());
     let of = |severity, source, intent: &str, code: &str| {
         let mut found = finding("ptr_1", &format!("{source:?} {intent} {code}"));
         (found.severity, found.source, found.intent) = (severity, source, intent.to_owned());
@@ -320,7 +321,7 @@ async fn findings_about_an_order_are_found(database: Database) {
     let mut elsewhere = of("another intent", Source::Call, "booking-1", None, None);
     elsewhere.intent = "auto.wash_car".to_owned();
     all.extend([foreign, elsewhere]);
-    let journal = Journal::open(Arc::clone(&store));
+    let journal = Journal::open(Arc::clone(&store), vault());
     all.iter().for_each(|found| journal.record(found.clone()));
     journal.close().await;
     let (partner, intent) = (PartnerId::parse("ptr_1").expect("sound"), IntentId::parse(INTENT).expect("sound"));
@@ -348,7 +349,7 @@ async fn findings_about_an_order_are_found(database: Database) {
 
 async fn findings_are_counted_by_day(database: Database) {
     let store = database.open_shared().await;
-    let journal = Journal::open(Arc::clone(&store));
+    let journal = Journal::open(Arc::clone(&store), vault());
     let midnight = day_start(day_number(NOW));
     let (yesterday, old) = (midnight.minus_ms(1), midnight.minus_ms(30 * 24 * 60 * 60 * 1_000));
     for at_ms in [midnight, NOW, yesterday, old] {
@@ -378,7 +379,7 @@ fn strike(partner: &str, at_ms: Timestamp, order: &str) -> Finding {
 
 async fn strikes_are_read_in_the_order_in_which_they_were_kept(database: Database) {
     let store = database.open_shared().await;
-    let journal = Journal::open(Arc::clone(&store));
+    let journal = Journal::open(Arc::clone(&store), vault());
     journal.record(strike("ptr_2", NOW.plus_ms(5), "BK-0"));
     journal.record(finding("ptr_1", "BK-1"));
     journal.record(strike("ptr_1", NOW.minus_ms(1), "BK-2"));
@@ -404,7 +405,7 @@ async fn strikes_are_read_in_the_order_in_which_they_were_kept(database: Databas
     assert_eq!(read(u64::MAX, Timestamp::MAX, 9).await, (None, Vec::new()));
     // Of what another process keeps meanwhile, none comes in below what was seen.
     let other = database.open_shared().await;
-    let (one, two) = (Journal::open(Arc::clone(&store)), Journal::open(other));
+    let (one, two) = (Journal::open(Arc::clone(&store), vault()), Journal::open(other, vault()));
     for at in 0..200 {
         one.record(strike("ptr_3", NOW, &format!("one-{at}")));
         two.record(strike("ptr_3", NOW, &format!("two-{at}")));
@@ -425,7 +426,7 @@ async fn strikes_are_read_in_the_order_in_which_they_were_kept(database: Databas
 
 async fn strikes_are_found_without_reading_the_rest(database: Database) {
     let store = database.open_shared().await;
-    let journal = Journal::open(Arc::clone(&store));
+    let journal = Journal::open(Arc::clone(&store), vault());
     for at in 0..2_000 {
         journal.record(finding("ptr_1", &format!("BK-{at}")));
     }
@@ -536,15 +537,15 @@ async fn no_more_is_compared_than_fits(database: Database) {
 async fn what_is_old_is_forgotten(database: Database) {
     let store = database.open_shared().await;
     let old = |at: u64| Finding { at_ms: NOW.minus_ms(1 + at % 7), ..finding("ptr_1", "old") };
-    let journal = Journal::open(Arc::clone(&store));
+    let journal = Journal::open(Arc::clone(&store), vault());
     (0..2_100).for_each(|at| journal.record(old(at)));
-    (0..120).for_each(|at| journal.keep(receipt(&format!("rank_{at}"), NOW.minus_ms(1 + at % 7))));
+    (0..120).for_each(|at| journal.keep(receipt(&format!("rank_{at}"), NOW.minus_ms(1 + at % 7)), None));
     journal.close().await;
     let newest = findings(&store, "ptr_1").await[0].number;
     assert_eq!(store.forget(NOW.minus_ms(100)).await.unwrap(), 0);
-    let journal = Journal::open(Arc::clone(&store));
+    let journal = Journal::open(Arc::clone(&store), vault());
     journal.record(finding("ptr_1", "new"));
-    journal.keep(receipt("rank_new", NOW));
+    journal.keep(receipt("rank_new", NOW), None);
     journal.close().await;
     assert_eq!(store.forget(NOW).await.unwrap(), 2_220);
     let left = findings(&store, "ptr_1").await;
@@ -558,7 +559,7 @@ async fn what_is_old_is_forgotten(database: Database) {
     let rows = store.backup(&folder.path().join("gateway.backup"), Timestamp::EPOCH).await.unwrap().rows;
     assert_eq!(rows.keys().collect::<Vec<_>>(), ["counters"], "nothing of it is left");
     // No number comes again, even of what is forgotten whole.
-    let journal = Journal::open(Arc::clone(&store));
+    let journal = Journal::open(Arc::clone(&store), vault());
     journal.record(finding("ptr_1", "newer"));
     journal.close().await;
     assert_eq!(findings(&store, "ptr_1").await[0].number, newest + 2);
@@ -568,9 +569,9 @@ async fn a_backup_holds_the_evidence(database: Database) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.backup");
     let store = database.open_shared().await;
-    let journal = Journal::open(Arc::clone(&store));
+    let journal = Journal::open(Arc::clone(&store), vault());
     (0..60).for_each(|at| journal.record(finding("ptr_1", &format!("BK-{at}"))));
-    (0..60).for_each(|at| journal.keep(receipt(&format!("rank_{at}"), NOW.plus_ms(at))));
+    (0..60).for_each(|at| journal.keep(receipt(&format!("rank_{at}"), NOW.plus_ms(at)), None));
     journal.close().await;
     let written = store.backup(&file, Timestamp::EPOCH).await.unwrap();
     assert_eq!((written.rows["findings"], written.rows["receipts"], written.rows["receipt_parts"]), (60, 60, 180));

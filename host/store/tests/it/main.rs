@@ -18,3 +18,4 @@ mod records;
 mod several;
 mod support;
 mod tls;
+mod user_data;

@@ -164,7 +164,7 @@ impl World {
         let partners = Arc::new(ScriptedPartners::default());
         partners.reply("alpha", json!({"booking_id": "BK-1"}));
         let (journal, store) = (Arc::new(MemoryJournal::default()), Arc::new(MemoryStore::default()));
-        journal.keep(receipt(contract.digest()));
+        journal.keep(receipt(contract.digest()), None);
         let catalogue = Catalogue::of([contract.clone()]);
         let directory = GivenPartners::of(["alpha", "beta"].map(|id| partner(id, &[INTENT])));
         let caller = Caller {

@@ -266,6 +266,6 @@ fn who_books_at_once_waits_for_the_receipt_a_moment() {
     assert_eq!(quoted(&reference, "k-3"), (None, 0), "it has had its time");
     let mut receipt = receipt(world.contract.digest());
     receipt.id = "rank_on_its_way".to_owned();
-    world.journal.keep(receipt);
+    world.journal.keep(receipt, None);
     assert_eq!(quoted(&reference, "k-4"), (Some(r#"{"number":2}"#.to_owned()), 0));
 }
