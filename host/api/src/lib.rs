@@ -45,6 +45,7 @@ pub mod review;
 pub mod search;
 pub mod tool;
 pub mod trial;
+pub mod user_data;
 
 use intent_gateway_domain::clock::Timestamp;
 use serde::Serialize;

@@ -32,6 +32,7 @@ use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
 use intent_gateway_routing::reference::ReferenceSealer;
 use intent_gateway_routing::search::{OpenRankings, PastOrders, Searcher};
 use intent_gateway_routing::selection::Directory;
+use intent_gateway_routing::user_data::UserRecords;
 use intent_gateway_sandbox::Sandbox;
 use intent_gateway_store::{Desk, FaultJournal, Journal, SqlStore};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -230,6 +231,15 @@ async fn parts(
         health: health.of.clone(),
         evidence: store.clone(),
         faults: Arc::new(fault_desk(&store, &keys, &clock)),
+        user_records: Arc::new(UserRecords {
+            store: store.clone(),
+            evidence: store.clone(),
+            rankings: store.clone(),
+            journal: journal.clone(),
+            contracts: sandbox.clone(),
+            vault: keys.vault(),
+            clock: clock.clone(),
+        }),
         issuers: Arc::new(issuer_keys::issuers(config, &clock)?),
         unassigned_users_of: config.auth.unassigned_users_of(),
         tokens: Arc::new(keys.tokens(&config.auth.audience, clock.clone())?),

@@ -28,6 +28,7 @@ pub mod server;
 pub mod statements;
 pub mod streams;
 mod tools;
+mod user_data;
 mod wire;
 
 use std::num::NonZeroU32;
@@ -50,6 +51,7 @@ use intent_gateway_routing::calling::Caller;
 use intent_gateway_routing::faults::FaultDesk;
 use intent_gateway_routing::orders::Orders;
 use intent_gateway_routing::search::Searcher;
+use intent_gateway_routing::user_data::UserRecords;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
@@ -117,6 +119,8 @@ pub struct AppState {
     pub evidence: Arc<dyn Evidence>,
     /// What is kept of faults of contracts.
     pub faults: Arc<FaultDesk>,
+    /// What is kept of one user.
+    pub user_records: Arc<UserRecords>,
     /// The gateway's own bearer tokens.
     pub tokens: Arc<Tokens>,
     /// Whose tokens are accepted besides.
@@ -148,6 +152,7 @@ pub(crate) struct App {
     pub(crate) health: Arc<Health>,
     pub(crate) evidence: Arc<dyn Evidence>,
     pub(crate) faults: Arc<FaultDesk>,
+    pub(crate) user_records: Arc<UserRecords>,
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) unassigned_users_of: Option<Orchestrator>,
     pub(crate) metrics: Arc<dyn Exposition>,
@@ -159,6 +164,8 @@ pub(crate) struct App {
     pub(crate) documents: Semaphore,
     /// Taken while the ledger is verified.
     pub(crate) verification: Semaphore,
+    /// Taken while a user is exported or erased.
+    pub(crate) user_data: Semaphore,
     pub(crate) openapi: Bytes,
 }
 
@@ -190,6 +197,9 @@ pub fn router(state: AppState) -> Router {
                 .merge(orders::routes())
                 .merge(streams::routes())
                 .merge(linking::routes()),
+                .merge(streams::routes())
+                .merge(linking::routes())
+                .merge(user_data::routes()),
             bearer(Role::Orchestrator),
             request_timeout,
             max_in_flight,
@@ -216,6 +226,7 @@ pub fn router(state: AppState) -> Router {
         health: state.health,
         evidence: state.evidence,
         faults: state.faults,
+        user_records: state.user_records,
         tokens: state.tokens,
         unassigned_users_of: state.unassigned_users_of,
         metrics: state.metrics,
@@ -225,6 +236,7 @@ pub fn router(state: AppState) -> Router {
         uploads: Semaphore::new(admin::CONCURRENT_UPLOADS_MAX),
         documents: Semaphore::new(business::CONCURRENT_UPLOADS_MAX),
         verification: Semaphore::new(platform::VERIFICATIONS_MAX),
+        user_data: Semaphore::new(user_data::AT_ONCE_MAX),
         openapi: serde_json::to_vec(&api).expect("the document is made of strings and numbers").into(),
     });
     routes

@@ -3,7 +3,7 @@
 use futures_util::FutureExt as _;
 use serde::Serialize;
 
-use super::records::{Link, LinkSecrets, Owner, user_marks};
+use super::records::{Link, LinkSecrets, Owner, PendingLink, user_marks};
 use super::service::LinkingSetup;
 use super::{LinkError, LinkFailure, Linking};
 use intent_gateway_domain::audit::Actor;
@@ -11,7 +11,7 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::steps::Proposal;
-use intent_gateway_domain::store::{Change, List, load, page};
+use intent_gateway_domain::store::{Change, List, all, load, page};
 use intent_gateway_domain::user::User;
 
 /// Links of one user that are listed.
@@ -76,6 +76,39 @@ impl Linking {
         let owners = Owner::all(&self.parts().vault, partner, user);
         let (linking, actor) = (self.clone(), actor.clone());
         self.to_its_end(async move { linking.forget(&owners, &actor).await }.boxed()).await
+    }
+
+    /// Ends all links of a user as [`unlink`](Self::unlink) does, and those that a browser has begun; how many there were.
+    /// Whatever cuts it off, the same again goes on with what is left.
+    ///
+    /// # Errors
+    /// [`LinkError::Store`].
+    pub async fn erase(&self, user: &User, actor: &Actor) -> Result<u64, LinkError> {
+        let LinkingSetup { store, vault, .. } = self.parts();
+        let marks = user_marks(vault, user);
+        let mut erased = 0;
+        // First, so that none of them becomes a link behind the others.
+        for kept in all::<PendingLink>(&**store, None).await? {
+            if marks.contains(&kept.value.user) {
+                let mut change = Change::default();
+                change.delete(&kept);
+                erased += u64::from(self.commit_unless_changed(change).await?);
+            }
+        }
+        // Ends: a link that was ended is not listed again.
+        loop {
+            let links = self.links(user).await?;
+            if links.is_empty() {
+                return Ok(erased);
+            }
+            for link in links {
+                match self.unlink(&link.partner, user, actor).await {
+                    Ok(_) => erased += 1,
+                    Err(LinkError::NotLinked) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
     }
 
     async fn forget(&self, owners: &[Owner], actor: &Actor) -> Result<Revocation, LinkError> {

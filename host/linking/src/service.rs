@@ -178,9 +178,9 @@ impl Linking {
     }
 
     /// An entry of the audit log about a link. The user stands there as a mark.
+    /// Not whose link it is: the log keeps what it has, and a user may be erased.
     pub(super) fn entry(&self, actor: &Actor, action: &str, link: &Link, reason: Option<&str>) -> AuditDraft {
         let mut detail = json!({
-            "user": link.user,
             "issuer": link.provider.issuer,
             "scope": link.scope,
         });

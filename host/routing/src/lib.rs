@@ -18,3 +18,4 @@ pub mod replay;
 pub mod search;
 pub mod selection;
 pub mod trial;
+pub mod user_data;

@@ -40,6 +40,7 @@ use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
 use intent_gateway_routing::reference::ReferenceSealer;
 use intent_gateway_routing::search::{OpenRankings, Searcher};
 use intent_gateway_routing::selection::Directory;
+use intent_gateway_routing::user_data::UserRecords;
 use intent_gateway_sandbox::{Sandbox, SandboxConfig};
 use intent_gateway_store::{Desk, Journal, Location, SqlStore};
 use intent_gateway_testing::clock::TestClock;
@@ -171,6 +172,15 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
     };
     let memory = KeyedWrites { store: store.clone(), vault: vault.clone(), timer: timer.clone() };
     let faults = FaultDesk { faults: store.clone(), store: store.clone(), vault: vault.clone(), clock: clock.clone() };
+    let user_records = UserRecords {
+        store: store.clone(),
+        evidence: store.clone(),
+        rankings: store.clone(),
+        journal: searcher.journal.clone(),
+        contracts: sandbox.clone(),
+        vault: vault.clone(),
+        clock: clock.clone(),
+    };
     let linking = Linking::new(LinkingSetup {
         store: store.clone(),
         vault,
@@ -204,6 +214,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         health: Arc::new(Health::new(0)),
         evidence: store,
         faults: Arc::new(faults),
+        user_records: Arc::new(user_records),
         issuers: Arc::default(),
         unassigned_users_of: None,
         metrics: Arc::new(FixedMetrics("")),

@@ -19,3 +19,4 @@ mod overdue;
 mod receipts;
 mod routes;
 mod support;
+mod user_data;

@@ -31,6 +31,7 @@ use intent_gateway_routing::golive::{GoLiveRunner, SAMPLE_TIMEOUT};
 use intent_gateway_routing::reference::ReferenceSealer;
 use intent_gateway_routing::search::{OpenRankings, Searcher};
 use intent_gateway_routing::selection::Directory;
+use intent_gateway_routing::user_data::UserRecords;
 use intent_gateway_testing::books::MemoryBooks;
 use intent_gateway_testing::catalogue::Catalogue;
 use intent_gateway_testing::clock::TestClock;
@@ -251,6 +252,15 @@ impl Gateway {
         let faults = Arc::new(MemoryFaults::default());
         let fault_desk =
             FaultDesk { faults: faults.clone(), store: kept.store.clone(), vault: vault.clone(), clock: clock.clone() };
+        let user_records = UserRecords {
+            store: kept.store.clone(),
+            evidence: evidence.clone(),
+            rankings: evidence.clone(),
+            journal: evidence.clone(),
+            contracts: searcher.contracts.clone(),
+            vault: vault.clone(),
+            clock: clock.clone(),
+        };
         let memory = KeyedWrites { store: kept.store.clone(), vault, timer: timer.clone() };
         let caller = Arc::new(Caller::beside(&searcher, evidence.clone(), memory));
         let streams = Streams {
@@ -273,6 +283,7 @@ impl Gateway {
             health: health.clone(),
             evidence: evidence.clone(),
             faults: Arc::new(fault_desk),
+            user_records: Arc::new(user_records),
             issuers: Arc::default(),
             unassigned_users_of: None,
             metrics: Arc::new(FixedMetrics(METRICS)),
