@@ -40,7 +40,7 @@ pub use self::linking::LinkingSection;
 pub use self::load::{ConfigError, Overrides, load};
 pub use self::open::open_store;
 pub use self::partners::PartnerEntry;
-pub use self::platform::{EvidenceSection, OutboundSection, PlatformSection, StoreSection};
+pub use self::platform::{EvidenceSection, OrdersSection, OutboundSection, PlatformSection, StoreSection};
 pub use self::streams::StreamsSection;
 pub use self::telemetry::TelemetrySection;
 
@@ -65,6 +65,7 @@ pub struct Config {
     pub platform: PlatformSection,
     pub store: StoreSection,
     pub evidence: EvidenceSection,
+    pub orders: OrdersSection,
     pub outbound: OutboundSection,
     pub linking: LinkingSection,
     pub mail: MailConfig,
@@ -87,6 +88,7 @@ impl Default for Config {
             platform: PlatformSection::default(),
             store: StoreSection::default(),
             evidence: EvidenceSection::default(),
+            orders: OrdersSection::default(),
             outbound: OutboundSection::default(),
             linking: LinkingSection::default(),
             mail: MailConfig::default(),
@@ -385,6 +387,7 @@ impl Config {
         self.platform.check(&mut problems);
         self.store.check(&mut problems);
         self.evidence.check(&mut problems);
+        self.orders.check(&mut problems);
         self.linking.check(&mut problems);
         problems.extend(self.mail.validate().err().map(|error| format!("mail: {error}")));
         if self.store.is_shared() && (self.auth.master_key.is_none() || self.auth.signing_key.is_none()) {
@@ -415,6 +418,7 @@ pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
         platform,
         store,
         evidence,
+        orders,
         outbound,
         linking,
         mail,
@@ -435,6 +439,7 @@ pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
     insert("platform", toml::Value::try_from(platform)?);
     insert("store", toml::Value::try_from(store)?);
     insert("evidence", toml::Value::try_from(evidence)?);
+    insert("orders", toml::Value::try_from(orders)?);
     insert("outbound", toml::Value::try_from(outbound)?);
     insert("linking", toml::Value::try_from(linking)?);
     insert("mail", toml::Value::Table(show_mail(mail)?));

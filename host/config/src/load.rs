@@ -14,13 +14,14 @@ use super::environment::variables;
 use super::layers::{Layers, Table};
 
 /// Keys that stand outside every section.
-const TOP_LEVEL: [&str; 17] = [
+const TOP_LEVEL: [&str; 18] = [
     "state_dir",
     "server",
     "auth",
     "platform",
     "store",
     "evidence",
+    "orders",
     "outbound",
     "linking",
     "mail",
@@ -102,6 +103,7 @@ fn read(layers: &Layers) -> Result<Config, Vec<String>> {
         platform: sections.table("platform"),
         store: sections.table("store"),
         evidence: sections.table("evidence"),
+        orders: sections.table("orders"),
         outbound: sections.table("outbound"),
         linking: sections.table("linking"),
         mail: sections.table("mail"),

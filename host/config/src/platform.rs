@@ -109,6 +109,37 @@ impl EvidenceSection {
     }
 }
 
+/// Shortest time that closed orders may be kept, days: the month whose statements they belong to.
+const KEEP_ORDERS_MIN_DAYS: u64 = 31;
+
+/// What is kept of orders.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OrdersSection {
+    /// How long one that is closed, from its opening on.
+    pub(crate) keep_days: u64,
+}
+
+impl Default for OrdersSection {
+    fn default() -> Self {
+        Self { keep_days: 400 }
+    }
+}
+
+impl OrdersSection {
+    pub fn keep_ms(&self) -> u64 {
+        self.keep_days * MS_PER_DAY
+    }
+
+    pub(crate) fn check(&self, problems: &mut Vec<String>) {
+        let bounds = KEEP_ORDERS_MIN_DAYS..=KEEP_MAX_DAYS;
+        if !bounds.contains(&self.keep_days) {
+            let (min, max) = bounds.into_inner();
+            problems.push(format!("`orders.keep_days` is {}; expected {min} to {max}", self.keep_days));
+        }
+    }
+}
+
 /// The policies of calls to partners that can be switched off, for tests under load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]

@@ -54,6 +54,7 @@ fn every_key() -> Vec<String> {
         ("platform", load::keys::<PlatformSection>()),
         ("store", load::keys::<StoreSection>()),
         ("evidence", load::keys::<EvidenceSection>()),
+        ("orders", load::keys::<OrdersSection>()),
         ("outbound", load::keys::<OutboundSection>()),
         ("linking", load::keys::<LinkingSection>()),
         ("mail", load::keys::<MailConfig>()),
@@ -162,6 +163,8 @@ fn all_wrong_values_are_told_at_once() {
         otlp_endpoint = "collector:4318"
         trace_sampling_ratio = 1.5
         service_name = " "
+        [orders]
+        keep_days = 30
         [contracts]
         dir = "/nowhere/at/all"
         [partner_client]
@@ -186,6 +189,7 @@ fn all_wrong_values_are_told_at_once() {
         "`search.timeout_ms` is 30001; expected 1 to 30000",
         "`streams.heartbeat_ms` is 40000",
         "`streams.max_open` is 4000000000; expected 1 to 1000000",
+        "`orders.keep_days` is 30; expected 31 to 3660",
         "`log.level` is no list of log directives",
         "`telemetry.metrics_address` is `server.listen`",
         "`telemetry.otlp_endpoint` is no address of a collector",

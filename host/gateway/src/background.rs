@@ -1,6 +1,6 @@
 //! What the gateway does without being asked: it follows changes of who is routed and of signing keys, sends mail, probes
 //! live partners once a day, writes down what happens to contracts and to partners' health, suspends whoever is struck out,
-//! and forgets codes that are over and evidence that is old.
+//! and forgets codes that are over, and evidence and orders that are old.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +22,7 @@ use intent_gateway_onboarding::{
 };
 use intent_gateway_outbound::health::Health;
 use intent_gateway_routing::calling::forget_attempts;
+use intent_gateway_routing::user_data::forget_orders;
 use intent_gateway_sandbox::Sandbox;
 use intent_gateway_store::SqlStore;
 use tokio::sync::Mutex;
@@ -37,7 +38,7 @@ const MAIL_POLL: Duration = Duration::from_millis(500);
 const PROBE_POLL: Duration = Duration::from_secs(60);
 /// How often codes that are over are forgotten.
 const SWEEP_POLL: Duration = Duration::from_secs(600);
-/// How often evidence that is too old is forgotten.
+/// How often evidence and orders that are too old are forgotten.
 const EVIDENCE_POLL: Duration = Duration::from_secs(3_600);
 /// How often open orders are looked through for those whose report has not come.
 const UNREPORTED_POLL: Duration = Duration::from_secs(3_600);
@@ -60,13 +61,21 @@ pub(crate) struct Work {
     pub(crate) keys: Arc<KeyRing>,
     /// The last change of who is routed that was taken in.
     pub(crate) seen: u64,
-    /// How long evidence is kept, milliseconds.
-    pub(crate) keep_ms: u64,
+    pub(crate) keep: Keep,
     /// The strikes that were read.
     pub(crate) strikes: StrikeWatch,
     pub(crate) health_journal: Arc<HealthJournal>,
     pub(crate) changes: Changes,
     pub(crate) linking: Linking,
+}
+
+/// How long things are kept, milliseconds.
+#[derive(Clone, Copy)]
+pub(crate) struct Keep {
+    /// Findings and receipts.
+    pub(crate) evidence_ms: u64,
+    /// Closed orders, from their opening on.
+    pub(crate) orders_ms: u64,
 }
 
 /// The tasks; they end when told to, or when this is dropped.
@@ -82,7 +91,7 @@ impl Background {
             health,
             keys,
             seen,
-            keep_ms,
+            keep,
             strikes,
             health_journal,
             changes,
@@ -112,7 +121,7 @@ impl Background {
         let results = onboarding.results;
         tasks.spawn("delivered results", move || review_inflation(results.clone()));
         let (evidence, log) = (store.clone(), store.clone());
-        tasks.spawn("evidence", move || forget(clock.clone(), evidence.clone(), keep_ms));
+        tasks.spawn("evidence", move || forget(clock.clone(), evidence.clone(), keep));
         let (desk, journal) = (onboarding.strikes.clone(), health_journal.clone());
         tasks.spawn("strikes", move || {
             let watch = strikes.take().unwrap_or_default();
@@ -239,17 +248,22 @@ async fn review_inflation(results: Arc<DeliveredResults>) {
     }
 }
 
-async fn forget(clock: Arc<dyn Clock>, store: Arc<SqlStore>, keep_ms: u64) {
+async fn forget(clock: Arc<dyn Clock>, store: Arc<SqlStore>, keep: Keep) {
     loop {
-        match store.forget(clock.now().minus_ms(keep_ms)).await {
+        match store.forget(clock.now().minus_ms(keep.evidence_ms)).await {
             Ok(0) => {}
             Ok(forgotten) => tracing::info!(forgotten, "findings and receipts that are too old were forgotten"),
             Err(error) => tracing::error!(error = %chain(&error), "old findings and receipts could not be forgotten"),
         }
-        match store.forget_faults(clock.now().minus_ms(keep_ms.min(KEPT_MAX_MS))).await {
+        match store.forget_faults(clock.now().minus_ms(keep.evidence_ms.min(KEPT_MAX_MS))).await {
             Ok(0) => {}
             Ok(forgotten) => tracing::info!(forgotten, "faults of contracts that are too old were forgotten"),
             Err(error) => tracing::error!(error = %chain(&error), "old faults of contracts could not be forgotten"),
+        }
+        match forget_orders(&*store, clock.now().minus_ms(keep.orders_ms)).await {
+            Ok(0) => {}
+            Ok(forgotten) => tracing::info!(forgotten, "closed orders that are too old were forgotten"),
+            Err(error) => tracing::error!(error = %chain(&error), "old orders could not be forgotten"),
         }
         tokio::time::sleep(EVIDENCE_POLL).await;
     }

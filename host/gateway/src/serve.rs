@@ -38,7 +38,7 @@ use intent_gateway_store::{Desk, FaultJournal, Journal, SqlStore};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::background::{Background, Work};
+use crate::background::{Background, Keep, Work};
 use crate::contract_events;
 use crate::health::{Changes, HealthJournal};
 use crate::issuer_keys;
@@ -85,7 +85,7 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     let server = address.listen(router(state), draining.clone())?;
     let stop = CancellationToken::new();
     let watchers = telemetry.serve(scrape_address, &stop)?;
-    let keep_ms = config.evidence.keep_ms();
+    let keep = Keep { evidence_ms: config.evidence.keep_ms(), orders_ms: config.orders.keep_ms() };
     let HealthParts { of, journal: health_journal, changes } = health;
     let work = Work {
         onboarding,
@@ -95,7 +95,7 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
         health: of,
         keys,
         seen,
-        keep_ms,
+        keep,
         strikes,
         health_journal,
         changes,

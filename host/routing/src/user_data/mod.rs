@@ -4,6 +4,7 @@
 
 mod erasure;
 mod export;
+mod retention;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use intent_gateway_domain::vault::Vault;
 
 pub use self::erasure::ErasedRecords;
 pub use self::export::{ExportCursor, ExportPage, ExportedOrder};
+pub use self::retention::forget_orders;
 
 /// What is kept of users' orders and rankings, over the ports.
 pub struct UserRecords {
