@@ -249,6 +249,9 @@ pub struct Order {
     /// What was noted when no report came in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overdue: Option<Overdue>,
+    /// Whether its user was erased: nothing is kept of arguments any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_nobodys: bool,
 }
 
 impl Order {
@@ -274,6 +277,7 @@ impl Order {
             history: Vec::new(),
             report: None,
             overdue: None,
+            is_nobodys: false,
         }
     }
 

@@ -17,6 +17,7 @@ impl Order {
     /// What the contract keeps of arguments goes; where its way is not known, all goes that is kept but the partner's
     /// identifiers.
     pub fn forget_person(&mut self, vault: &Vault, way: Option<&OrderWay>) {
+        self.is_nobodys = true;
         self.owner.asker = vault.mark(NOBODY, self.id.as_str());
         let identifiers = &self.identifiers;
         self.kept.retain(|name, value| match way {

@@ -104,6 +104,8 @@ impl Order {
     fn keep(&mut self, value: &KeptValue, AnsweredStep { option, arguments, answer }: AnsweredStep<'_>) {
         let document = match value.source {
             OrderSource::Option => option,
+            // Whoever has its reference may still cancel it.
+            OrderSource::Arguments if self.is_nobodys => None,
             OrderSource::Arguments => Some(arguments),
             OrderSource::Answer => Some(answer),
         };

@@ -480,3 +480,32 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_order_goes_on_without_its_person() {
+    let (way, vault) = (way(), vault());
+    let book = way.step("book").expect("declared");
+    let call = AnsweredStep {
+        option: Some(r#"{"start": "later"}"#),
+        arguments: r#"{"note": "ring at Asha's"}"#,
+        answer: r#"{"booking_id": "B-1"}"#,
+    };
+    let mut order = order();
+    order.begin("book", "r-2", Some("kept under"), NOW);
+    assert!(order.take_answer(&way, book, call, NOW));
+    assert_eq!(order.attempts().collect::<Vec<_>>(), ["kept under"]);
+    let (owner, mut unknown) = (order.owner.clone(), order.clone());
+    order.forget_person(&vault, Some(&way));
+    let names = |order: &Order| order.kept.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&order), ["booking_id", "start"]);
+    assert!(order.owner.asker != owner.asker && order.owner.orchestrator == owner.orchestrator);
+    assert!(!order.names().contains(&name::of_asker(&owner.asker)));
+    assert_eq!(order.attempts().count(), 0);
+    // A call that comes by an old reference brings nothing of the person back.
+    order.take_answer(&way, book, call, NOW);
+    assert_eq!(names(&order), ["booking_id", "start"]);
+    unknown.forget_person(&vault, None);
+    assert_eq!(names(&unknown), ["booking_id"], "no contract says where the others are from");
+    let text = serde_json::to_string(&order).expect("JSON");
+    assert_eq!(serde_json::from_str::<Order>(&text).expect("it reads"), order);
+}
