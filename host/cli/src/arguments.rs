@@ -24,6 +24,7 @@ use crate::receipt::ReceiptCommand;
 use crate::report::ReportCommand;
 use crate::search::SearchArgs;
 use crate::store_command::StoreCommand;
+use crate::user::UserCommand;
 use intent_gateway_config::Overrides;
 
 /// Routes an assistant's requests by intent to partner businesses, under hot-loaded contracts.
@@ -97,6 +98,9 @@ pub(crate) enum Command {
     /// Look at orders: what was ordered, how far it is, what happened to it.
     #[command(subcommand)]
     Order(OrderCommand),
+    /// Export or erase what is kept of one of your users.
+    #[command(subcommand)]
+    User(UserCommand),
     /// Show what was found in a partner's answers and completion reports, newest first.
     #[command(after_help = "Example:\n  intent-gateway findings ptr_0123456789abcdef")]
     Findings(FindingsArgs),
@@ -324,6 +328,7 @@ impl Command {
             | Self::Classify(_)
             | Self::Search(_)
             | Self::Call(_)
+            | Self::User(_)
             | Self::Findings(_)
             | Self::Report(_)
             | Self::Receipt(_)

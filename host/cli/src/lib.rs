@@ -30,6 +30,7 @@ mod shell;
 mod store_command;
 mod terminal;
 mod token;
+mod user;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -60,6 +61,7 @@ pub fn run(serve: impl FnOnce(Config) -> anyhow::Result<()>) -> ExitCode {
         Command::Classify(arguments) => classify::run(arguments),
         Command::Search(arguments) => search::run(arguments),
         Command::Call(arguments) => call::run(arguments),
+        Command::User(command) => user::run(command),
         Command::Findings(arguments) => findings::run(arguments),
         Command::Profile(command) => profile::run(command),
         Command::ShellCompletions(arguments) => shell::print_completions(arguments.shell),

@@ -196,8 +196,6 @@ pub fn router(state: AppState) -> Router {
                 .merge(tools::routes())
                 .merge(orders::routes())
                 .merge(streams::routes())
-                .merge(linking::routes()),
-                .merge(streams::routes())
                 .merge(linking::routes())
                 .merge(user_data::routes()),
             bearer(Role::Orchestrator),

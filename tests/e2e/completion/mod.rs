@@ -6,6 +6,7 @@
 
 mod bad_input;
 mod crash;
+mod erased;
 mod flow;
 mod history;
 mod load;
