@@ -9,6 +9,7 @@ use intent_gateway_domain::store::{Changed, Document, Kind, NAME_MAX_BYTES, Stor
 use intent_gateway_ledger::Books as _;
 
 use crate::ledger::{charge, kept_order};
+use crate::opening::WITHOUT_USER_DATA;
 use crate::support::{
     CheckedStore, Database, Place, RESTORED, delete, is_conflict, on_both_engines, on_every_store, put, record,
 };
@@ -187,7 +188,7 @@ async fn what_was_kept_before_stands_in_its_feed(database: Database) {
     store.close().await;
     let older = "DROP TABLE record_changes; DELETE FROM counters WHERE name = 'record_changes'; \
                  DELETE FROM refinery_schema_history WHERE version > 11";
-    database.run(older).await.expect("as it was before");
+    database.run(&format!("{WITHOUT_USER_DATA} {older}")).await.expect("as it was before");
     let store = database.open().await;
     let feed = orders[0].owner.orchestrator.as_str();
     let (told, last) = states(&store, feed, 0).await;

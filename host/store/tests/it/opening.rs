@@ -110,7 +110,7 @@ async fn a_database_of_an_older_gateway_is_brought_up_to_date(database: Database
 }
 
 /// Takes back what the twelfth step has done.
-const WITHOUT_USER_DATA: &str = "DROP INDEX findings_by_request; DROP INDEX receipts_by_user; \
+pub(crate) const WITHOUT_USER_DATA: &str = "DROP INDEX findings_by_request; DROP INDEX receipts_by_user; \
                                  ALTER TABLE receipts DROP COLUMN user_mark;";
 
 async fn a_database_from_before_there_were_orders_keeps_what_it_has(database: Database) {

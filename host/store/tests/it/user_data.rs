@@ -121,7 +121,7 @@ async fn a_backup_holds_whose_rankings_are(database: Database) {
     store.backup(&file, Timestamp::EPOCH).await.unwrap();
     for other in [Some(Database::sqlite()), Database::postgres()].into_iter().flatten() {
         let restored = other.open_shared().await;
-        restored.restore(&file).await.unwrap();
+        restored.restore(&file, NOW).await.unwrap();
         assert_eq!(ids(&found(&restored, &user("ann")).await), ["rank_1"]);
         assert!(matches!(restored.receipt("rank_3").await.unwrap(), Some(KeptReceipt::Erased)));
     }
