@@ -9,17 +9,22 @@
 //!
 //! Not here: calls (`routing`), reports (`ledger`), and where orders are kept ([`Store`](crate::store::Store)).
 
+mod history;
+mod identity;
+pub mod name;
 pub mod overdue;
 mod person;
 pub mod progress;
 pub mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+pub use self::history::{ClosingReport, Happening, OrderEvent};
+pub use self::identity::{InvalidOrderId, OrderId, Owner};
 
 use self::overdue::Overdue;
 use crate::clock::Timestamp;
@@ -28,8 +33,6 @@ use crate::digest::Digest;
 use crate::id::{IntentId, PartnerId};
 use crate::limits::CALL_SETTLED_MS;
 use crate::store::{Kind, Record};
-use crate::user::{Asker, Orchestrator, User};
-use crate::vault::{Mark, NoEntropy, Vault, hex, random};
 
 /// The state until the answer to the call that opens an order is known.
 pub const PENDING: &str = "pending";
@@ -51,100 +54,6 @@ const HISTORY_FIRST: usize = 8;
 const IDENTIFIERS_MAX: usize = 32;
 /// Characters of an identifier, at most; a longer one is not kept.
 const IDENTIFIER_MAX_CHARS: usize = 256;
-/// Hexadecimal digits of an order's identifier: 12 of its time, the others random.
-const ID_DIGITS: usize = 12 + 2 * ID_RANDOM_BYTES;
-/// Random bytes of an order's identifier.
-const ID_RANDOM_BYTES: usize = 8;
-/// What the marks of askers and of orchestrators are made for.
-const ASKER: &str = "order-asker";
-const ORCHESTRATOR: &str = "order-orchestrator";
-
-/// An order's identifier: `ord_` and 28 hexadecimal digits. One that was opened later is the greater, but for the clocks of
-/// two gateways.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct OrderId(String);
-
-impl OrderId {
-    /// A new one.
-    ///
-    /// # Errors
-    /// [`NoEntropy`] when the machine gives no random bytes.
-    pub fn new(vault: &Vault, now: Timestamp) -> Result<Self, NoEntropy> {
-        let random: [u8; ID_RANDOM_BYTES] = random(vault.entropy())?;
-        Ok(Self(format!("ord_{:012x}{}", now.as_ms() & 0xffff_ffff_ffff, hex(&random))))
-    }
-
-    /// Reads one as it is written.
-    ///
-    /// # Errors
-    /// [`InvalidOrderId`] when the text has another form.
-    pub fn parse(text: &str) -> Result<Self, InvalidOrderId> {
-        let digits = text.strip_prefix("ord_").filter(|digits| digits.len() == ID_DIGITS).ok_or(InvalidOrderId)?;
-        let are_digits = digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        if are_digits { Ok(Self(text.to_owned())) } else { Err(InvalidOrderId) }
-    }
-
-    /// What the identifier of every order opened before a time is less than.
-    #[must_use]
-    pub fn before(time: Timestamp) -> String {
-        format!("ord_{:012x}", time.as_ms() & 0xffff_ffff_ffff)
-    }
-
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-/// The text is no identifier of an order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an order's identifier is `ord_` and 28 hexadecimal digits")]
-pub struct InvalidOrderId;
-
-impl fmt::Display for OrderId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// Whose an order is. The order names nobody.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owner {
-    /// The orchestrator with the user whom it named, or with none.
-    pub asker: Mark,
-    /// The orchestrator alone.
-    pub orchestrator: Mark,
-}
-
-impl Owner {
-    /// Of what this asker orders.
-    #[must_use]
-    pub fn of(vault: &Vault, asker: &Asker) -> Self {
-        Self {
-            asker: vault.mark(ASKER, asker.key()),
-            orchestrator: vault.mark(ORCHESTRATOR, &asker.orchestrator.key()),
-        }
-    }
-
-    /// The marks by which this asker's orders may be found, one for each master key, the current one first.
-    #[must_use]
-    pub fn marks(vault: &Vault, asker: &Asker) -> Vec<Mark> {
-        vault.marks(ASKER, asker.key())
-    }
-
-    /// The marks of everything that an orchestrator orders, likewise.
-    #[must_use]
-    pub fn orchestrator_marks(vault: &Vault, orchestrator: &Orchestrator) -> Vec<Mark> {
-        vault.marks(ORCHESTRATOR, &orchestrator.key())
-    }
-
-    /// The same for a user.
-    #[must_use]
-    pub fn marks_of(vault: &Vault, user: &User) -> Vec<Mark> {
-        vault.marks(ASKER, user.key())
-    }
-}
 
 /// The option that was ordered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -157,60 +66,6 @@ pub struct OrderedFrom {
     pub number: u32,
     /// The search's request identifier.
     pub request_id: String,
-}
-
-/// What happened to an order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "what", rename_all = "snake_case")]
-pub enum Happening {
-    /// A tool is called.
-    Called {
-        tool: String,
-        request_id: String,
-        /// Where the call is kept under its key; none where it has no key.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        attempt: Option<String>,
-    },
-    /// Its answer passed, and left the order in this state.
-    Answered { tool: String, state: String },
-    /// The call certainly did nothing.
-    Failed { tool: String, code: String },
-    /// Nobody knows whether the partner did it.
-    Unknown { tool: String, code: String },
-    /// A completion report closed it.
-    Reported { status: String, receipt: String },
-}
-
-impl Happening {
-    /// Whether a call of this tool is over with it.
-    fn ends(&self, called: &str) -> bool {
-        match self {
-            Self::Answered { tool, .. } | Self::Failed { tool, .. } | Self::Unknown { tool, .. } => tool == called,
-            Self::Called { .. } | Self::Reported { .. } => false,
-        }
-    }
-}
-
-/// One event of an order's history.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OrderEvent {
-    /// The gateway's time, milliseconds since the epoch.
-    pub at_ms: Timestamp,
-    #[serde(flatten)]
-    pub what: Happening,
-}
-
-/// The report that closed an order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClosingReport {
-    /// When it was booked, milliseconds since the epoch.
-    pub at_ms: Timestamp,
-    /// The partner's identifier in it.
-    pub external_id: String,
-    /// The reported status; also the order's state from then on.
-    pub status: String,
-    /// Receipt of the ledger's entry.
-    pub receipt: String,
 }
 
 /// One order.
@@ -366,72 +221,6 @@ pub struct Opened {
     pub request_id: String,
     /// Whether no other is opened of its option meanwhile.
     pub is_sole: bool,
-}
-
-/// Names by which orders are found ([`Store::named`](crate::store::Store::named)).
-pub mod name {
-    use super::{Digest, IntentId, Mark, OrderedFrom, PartnerId};
-
-    /// Of everything that an asker has ordered.
-    #[must_use]
-    pub fn of_asker(asker: &Mark) -> String {
-        format!("asker/{}", asker.as_str())
-    }
-
-    /// Of everything that an orchestrator has ordered.
-    #[must_use]
-    pub fn of_orchestrator(orchestrator: &Mark) -> String {
-        format!("orchestrator/{}", orchestrator.as_str())
-    }
-
-    /// Of everything that was ordered at a partner.
-    #[must_use]
-    pub fn of_partner(partner: &PartnerId) -> String {
-        format!("partner/{partner}")
-    }
-
-    /// Of what was ordered at a partner and not reported in time, whatever has become of it since.
-    #[must_use]
-    pub fn of_overdue(partner: &PartnerId) -> String {
-        format!("overdue/{partner}")
-    }
-
-    /// Of what an asker has ordered of one option.
-    #[must_use]
-    pub fn of_option(asker: &Mark, partner: &PartnerId, from: &OrderedFrom) -> String {
-        let OrderedFrom { option_id, request_id, .. } = from;
-        digest("option", &[asker.as_str(), partner.as_str(), request_id, option_id])
-    }
-
-    /// Of what a partner calls so.
-    #[must_use]
-    pub fn of_identifier(partner: &PartnerId, intent: &IntentId, identifier: &str) -> String {
-        digest("identifier", &[partner.as_str(), intent.as_str(), identifier])
-    }
-
-    /// Of what was ordered at a partner under a request, or of what was found under it.
-    #[must_use]
-    pub fn of_request(partner: &PartnerId, intent: &IntentId, request_id: &str) -> String {
-        digest("request", &[partner.as_str(), intent.as_str(), request_id])
-    }
-
-    /// Of everything that anybody knows by this text: what a partner calls it, a request of it, a receipt of it.
-    #[must_use]
-    pub fn of_anything(text: &str) -> String {
-        digest("known-as", &[text])
-    }
-
-    /// Of what an asker has ordered of an intent and a report has closed.
-    #[must_use]
-    pub fn of_past(asker: &Mark, intent: &IntentId) -> String {
-        digest("past", &[asker.as_str(), intent.as_str()])
-    }
-
-    /// Names are bounded; what partners and callers write is not.
-    fn digest(kind: &str, parts: &[&str]) -> String {
-        let parts = serde_json::to_string(parts).expect("texts always serialise");
-        format!("{kind}/{}", Digest::of(parts.as_bytes()))
-    }
 }
 
 impl Record for Order {

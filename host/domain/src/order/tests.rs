@@ -11,6 +11,7 @@ use crate::contract::{
 };
 use crate::datetime;
 use crate::user::{Asker, Orchestrator, Pseudonym};
+use crate::vault::Vault;
 
 fn vault() -> Vault {
     crate::vault::tests::vault("master key", &[])
