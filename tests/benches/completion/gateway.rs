@@ -1,18 +1,21 @@
 //! The gateway as it is deployed: the optimised binary on its defaults, the AC contract, a partner that signs, and rankings
 //! that the reports are compared with.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::FindingQuery;
 use intent_gateway_domain::ports::Evidence as _;
 use intent_gateway_ledger::Books as _;
+use intent_gateway_ledger::completion::intake::ORDER_NOT_SEEN;
 use intent_gateway_store::{Location, SqlStore};
 use serde_json::Value;
 use test_servers::Server;
 
-use crate::reports::{INTENT, PARTNER, SEARCHES, SIGNING_KEY, request_id};
-use crate::{root, start};
+use crate::reports::{INTENT, PARTNER, Quoted, SEARCHES, SIGNING_KEY, request_id};
+use crate::{orders, root, start};
 
 /// The contract's crate, whose samples are used.
 const PACKAGE: &str = "auto-book-ac-service";
@@ -20,6 +23,8 @@ const PACKAGE: &str = "auto-book-ac-service";
 const KEY: &str = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0";
 /// The tool that searches.
 const TOOL: &str = "search_ac_service_slots";
+/// Findings that are looked at in the end.
+const FINDINGS_READ: u32 = 100;
 
 /// A gateway's folder and where it keeps its records.
 pub(crate) struct Gateway {
@@ -52,33 +57,43 @@ impl Gateway {
         start("the gateway", Command::new(program()).arg("serve").arg("--config").arg(&self.config))
     }
 
-    /// Makes every search that a report may name; what the best option of the last one quotes to be done.
-    pub(crate) async fn search(&self, server: &Server) -> String {
+    /// Makes every search that a report may name; what the best option of the last one quotes.
+    pub(crate) async fn search(&self, server: &Server) -> Quoted {
         let mut token = Command::new(program());
         let token = token.args(["token", "--role", "orchestrator", "--config"]).arg(&self.config).output();
         let token = String::from_utf8(token.expect("the gateway issues a token").stdout).expect("ASCII");
         let (client, url) = (reqwest::Client::new(), format!("{}/api/v1/intents/{INTENT}/search", server.url));
         let mut request = sample("request.json");
-        let mut scope = None;
+        let mut quoted = None;
         for number in 0..SEARCHES {
             request["request_id"] = request_id(number).into();
             let asked = client.post(&url).bearer_auth(token.trim()).json(&request).send().await;
             let answer: Value = asked.expect("the gateway answers").json().await.expect("JSON");
-            scope = answer["options"][0]["option"]["service_scope"]["code"].as_str().map(str::to_owned);
-            assert!(scope.is_some(), "the search found nothing: {answer}");
+            let best = &answer["options"][0]["option"];
+            assert!(best.is_object(), "the search found nothing: {answer}");
+            quoted = Some(Quoted::of(best));
         }
-        scope.expect("there are searches")
+        quoted.expect("there are searches")
     }
 
-    /// Sees to it that what was measured is what was meant: every acknowledged report is in the ledger, and none differs
-    /// from what was quoted.
-    pub(crate) async fn check(&self, acknowledged: u64) {
+    /// Keeps orders for the reports of these numbers.
+    pub(crate) async fn keep_orders(&self, quoted: &Quoted, numbers: Range<u64>) {
+        orders::keep(&self.store_url, Digest::of(&component()), &quoted.option, numbers).await;
+    }
+
+    /// Sees to it that what was measured is what was meant: every acknowledged report is in the ledger, none differs from what
+    /// was quoted, and each had an order or none had.
+    pub(crate) async fn check(&self, acknowledged: u64, has_orders: bool) {
         let location = Location::parse(&self.store_url).expect("the store's address");
         let store = SqlStore::open(&location).await.expect("the store opens");
         let (last, _) = store.head().await.expect("the ledger can be read");
         assert!(last >= acknowledged, "{acknowledged} were acknowledged, and the ledger ends with {last}");
-        let findings = store.findings(FindingQuery::all(PARTNER, None, 1)).await.expect("findings can be read");
-        assert!(findings.is_empty(), "a report was found fault with: {findings:?}");
+        let findings =
+            store.findings(FindingQuery::all(PARTNER, None, FINDINGS_READ)).await.expect("findings can be read");
+        let is_meant = |code: &str| !has_orders && code == ORDER_NOT_SEEN;
+        let others = findings.iter().find(|kept| !is_meant(&kept.finding.violation.code));
+        assert!(others.is_none(), "a report was found fault with: {others:?}");
+        assert_eq!(findings.is_empty(), has_orders, "orders were kept: {has_orders}");
         store.close().await;
     }
 }

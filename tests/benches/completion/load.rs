@@ -24,6 +24,8 @@ pub(crate) struct Load<'a> {
     pub(crate) process: u32,
     pub(crate) connections: usize,
     pub(crate) pool: &'a Pool,
+    /// How many of its requests are sent, at most.
+    pub(crate) requests: usize,
     /// Whether the requests may be sent again once all were: not to whoever keeps them.
     pub(crate) repeat: bool,
     /// What does not count: connections and code get warm.
@@ -122,7 +124,7 @@ impl Shared<'_> {
     fn next_request(&self) -> Option<&[u8]> {
         let (place, pool) = (self.next.get(), self.load.pool);
         self.next.set(place + 1);
-        if place >= pool.len() && !self.load.repeat {
+        if place >= self.load.requests && !self.load.repeat {
             self.exhausted.notify_one();
             return None;
         }

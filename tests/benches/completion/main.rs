@@ -17,6 +17,7 @@
 mod disk;
 mod gateway;
 mod load;
+mod orders;
 mod parts;
 mod reports;
 mod servers;
@@ -30,10 +31,11 @@ use test_servers::Server;
 
 use crate::load::{Load, Run};
 use crate::reports::Pool;
-use crate::subject::{BARE, Fleet, NODE_EACH, NODE_GROUP, SQLITE, Subject};
+use crate::subject::{BARE, Fleet, NODE_EACH, NODE_GROUP, POSTGRES, POSTGRES_ORDERS, SQLITE, SQLITE_ORDERS, Subject};
 
-/// Connections, and how many reports are signed for a run over them: more than the fastest gateway takes in its time.
-const LOADS: [(usize, usize); 3] = [(1, 30_000), (64, 120_000), (256, 120_000)];
+/// Connections, how many reports are signed for a run over them, and how many of those a gateway is sent: more than the fastest
+/// takes in its time. For some gateways an order is kept for each of them.
+const LOADS: [(usize, usize, usize); 3] = [(1, 30_000, 8_000), (64, 120_000, 40_000), (256, 120_000, 45_000)];
 /// How often every server is loaded over each number of connections.
 const ROUNDS: usize = 3;
 const WARM_UP: Duration = Duration::from_millis(500);
@@ -106,25 +108,28 @@ async fn load_all(wanted: &str) {
     line("a page appended and synced", &format!("{:.0} us", us(disk::sync_time(probed.path()))), "");
     let mut first = 0;
     for _ in 0..ROUNDS {
-        for (connections, count) in LOADS {
+        for (connections, count, of_gateway) in LOADS {
             // Signed anew for each turn: they are good for five minutes.
-            let pool = Pool::signed_now(first, count, &fleet.scope);
-            first += count as u64;
+            let pool = Pool::signed_now(first, count, &fleet.quoted);
             for subject in &mut fleet.subjects {
-                load_one(subject, connections, &pool).await;
+                subject.prepare(&fleet.quoted, first..first + of_gateway as u64).await;
+                let requests = if subject.is_gateway() { of_gateway } else { pool.len() };
+                load_one(subject, connections, &pool, requests).await;
             }
+            first += count as u64;
         }
     }
     show_runs(&fleet.subjects);
     show_aims(fleet.subjects).await;
 }
 
-async fn load_one(subject: &mut Subject, connections: usize, pool: &Pool) {
+async fn load_one(subject: &mut Subject, connections: usize, pool: &Pool, requests: usize) {
     let load = Load {
         address: subject.server.address(),
         process: subject.server.id(),
         connections,
         pool,
+        requests,
         repeat: subject.keeps_nothing(),
         warm_up: WARM_UP,
         time: LOAD_TIME,
@@ -134,7 +139,7 @@ async fn load_one(subject: &mut Subject, connections: usize, pool: &Pool) {
 }
 
 fn show_runs(subjects: &[Subject]) {
-    for (connections, _) in LOADS {
+    for (connections, ..) in LOADS {
         println!("\n{connections} connection{}", if connections == 1 { "" } else { "s" });
         for subject in subjects {
             let Some(run) = median(subject, connections) else { continue };
@@ -177,10 +182,16 @@ fn median(subject: &Subject, connections: usize) -> Option<Run> {
 
 /// Stops all servers, for disk is counted when logs are folded in, and prints each aim that could be measured.
 async fn show_aims(subjects: Vec<Subject>) {
-    let (most, _) = LOADS[LOADS.len() - 1];
+    let (most, ..) = LOADS[LOADS.len() - 1];
     let of = |name: &str| subjects.iter().find(|subject| subject.name == name).and_then(|one| median(one, most));
-    let (gateway, bare, each, group) = (of(SQLITE), of(BARE), of(NODE_EACH), of(NODE_GROUP));
-    println!("\nAims, at {most} connections, the gateway on SQLite");
+    let (gateway, bare, each, group) = (of(SQLITE_ORDERS), of(BARE), of(NODE_EACH), of(NODE_GROUP));
+    println!("\nWhat an order costs a report, at {most} connections");
+    for (with, without) in [(SQLITE_ORDERS, SQLITE), (POSTGRES_ORDERS, POSTGRES)] {
+        let (Some(with_orders), Some(without_orders)) = (of(with), of(without)) else { continue };
+        let times = with_orders.cpu.as_secs_f64() / without_orders.cpu.as_secs_f64();
+        line(&format!("CPU, {with}, against without"), &format!("{times:.2}"), "");
+    }
+    println!("\nAims, at {most} connections, the gateway on SQLite with orders");
     let ratio = |what: &str, other: Option<Run>, aim: f64| {
         let (Some(gateway), Some(other)) = (gateway, other) else { return };
         let ratio = gateway.per_second / other.per_second;
@@ -196,7 +207,7 @@ async fn show_aims(subjects: Vec<Subject>) {
     for subject in subjects {
         let name = subject.name;
         if let Some(bytes) = subject.finish().await {
-            let aim = if name == SQLITE {
+            let aim = if name == SQLITE_ORDERS {
                 format!("aim {DISK_AIM_BYTES} B: {}", verdict(bytes <= DISK_AIM_BYTES))
             } else {
                 String::new()

@@ -23,7 +23,7 @@ use semver::Version;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::reports::{INTENT, PARTNER, SEARCHES, SIGNING_KEY, body, now_ms, request_id};
+use crate::reports::{INTENT, PARTNER, Quoted, SEARCHES, SIGNING_KEY, body, now_ms, request_id};
 use crate::{gateway, line, root, us};
 
 /// Rounds of each measurement in memory; the best one counts, since noise only ever adds.
@@ -42,11 +42,11 @@ pub(crate) async fn run() {
     println!("The steps of a completion report; best of {ROUNDS} rounds, the store's over {} s", STORE_TIME.as_secs());
     let payload = gateway::sample("payload.json");
     let options = payload["slots"].as_array().expect("the payload has options");
-    let scope = options[0]["service_scope"]["code"].as_str().expect("a scope is quoted");
-    let report = body(0, scope);
+    let quoted = Quoted::of(&options[0]);
+    let report = body(0, &quoted);
     signature_and_reading(&report);
     judging(&report, &options[0].to_string()).await;
-    storing(scope, options).await;
+    storing(&quoted, options).await;
 }
 
 /// Time of one call, the best round's mean.
@@ -98,7 +98,7 @@ async fn judging(report: &str, quoted: &str) {
 }
 
 /// The store's part, on SQLite: what is known of orders, and booking them, so many in a transaction.
-async fn storing(scope: &str, options: &[Value]) {
+async fn storing(quoted: &Quoted, options: &[Value]) {
     let folder = tempfile::tempdir_in(root().join("target")).expect("a temporary folder");
     let store = SqlStore::open(&Location::file(folder.path().join("gateway.db"))).await.expect("the store opens");
     let store = Arc::new(store);
@@ -111,7 +111,7 @@ async fn storing(scope: &str, options: &[Value]) {
     for size in BATCHES {
         let (mut reports, mut looking, mut booking) = (0, Spent::default(), Spent::default());
         while looking.time + booking.time < STORE_TIME {
-            let orders: Vec<Booking> = (next..next + TURN).map(|number| order(&partner, number, scope)).collect();
+            let orders: Vec<Booking> = (next..next + TURN).map(|number| order(&partner, number, quoted)).collect();
             (next, reports) = (next + TURN, reports + TURN);
             looking
                 .add(async {
@@ -172,8 +172,8 @@ fn asked(booking: &Booking) -> OrderQuery {
     OrderQuery { order: booking.order(), request_id: booking.posting().request_id.clone() }
 }
 
-fn order(partner: &PartnerId, number: u64, scope: &str) -> Booking {
-    let report = Report::parse(body(number, scope).as_bytes()).expect("the report is sound");
+fn order(partner: &PartnerId, number: u64, quoted: &Quoted) -> Booking {
+    let report = Report::parse(body(number, quoted).as_bytes()).expect("the report is sound");
     let judged_by = Judge { version: Version::new(1, 0, 0), stand_in: false };
     let verdict = JudgedReport { charged: true, judged_by, late_minutes: None, rate: Rate::DEFAULT };
     Booking::new(post(&report, partner, verdict, Timestamp::from_ms(now_ms())), Vec::new()).expect("it can be kept")

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_ledger::completion::signature::Signer;
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 
 /// Who reports.
 pub(crate) const PARTNER: &str = "bench-partner";
@@ -25,11 +27,36 @@ pub(crate) fn path() -> String {
     format!("/api/v1/cpc/mcp_provider/{PARTNER}")
 }
 
-/// The report of an order; no two numbers give the same. `scope` is the work that was done.
-pub(crate) fn body(number: u64, scope: &str) -> String {
-    let (order, amount) = (scattered(number), 900 + number % 4_000);
+/// What was quoted, and ordered.
+#[derive(Clone)]
+pub(crate) struct Quoted {
+    /// The option.
+    pub(crate) option: Box<RawValue>,
+    /// Code of the work.
+    pub(crate) scope: String,
+    pub(crate) labour_inr: u64,
+}
+
+impl Quoted {
+    /// What an option of the contract's samples quotes.
+    pub(crate) fn of(option: &Value) -> Self {
+        let scope = option["service_scope"]["code"].as_str().expect("a scope is quoted").to_owned();
+        let labour_inr = option["estimated_price"]["labour_inr"].as_u64().expect("a price is quoted");
+        Self { option: to_raw_value(option).expect("JSON is written as JSON"), scope, labour_inr }
+    }
+}
+
+/// What the partner calls an order.
+pub(crate) fn external_id(number: u64) -> String {
+    format!("BK-{:016x}", scattered(number))
+}
+
+/// The report of an order, as it was quoted; no two numbers give the same.
+pub(crate) fn body(number: u64, quoted: &Quoted) -> String {
+    let Quoted { scope, labour_inr, .. } = quoted;
+    let (order, amount) = (external_id(number), labour_inr + number % 100);
     format!(
-        "{{\"intent\":\"{INTENT}\",\"external_id\":\"BK-{order:016x}\",\"request_id\":\"{}\",\"amount_inr\":{amount}.5,\
+        "{{\"intent\":\"{INTENT}\",\"external_id\":\"{order}\",\"request_id\":\"{}\",\"amount_inr\":{amount}.5,\
          \"gst_inr\":522,\"tips_inr\":50,\"pass_through_inr\":0,\"closed_at\":\"2026-05-04T16:10:00+05:30\",\
          \"status\":\"completed\",\"service_scope_performed\":\"{scope}\",\"warranty_card_issued\":true}}",
         request_id(number)
@@ -53,13 +80,13 @@ pub(crate) struct Pool {
 
 impl Pool {
     /// Signs the reports of the orders from `first` on, now: a signature holds for five minutes.
-    pub(crate) fn signed_now(first: u64, count: usize, scope: &str) -> Self {
+    pub(crate) fn signed_now(first: u64, count: usize, quoted: &Quoted) -> Self {
         let signer = Signer::new(&Secret::new(SIGNING_KEY));
         let timestamp_ms = now_ms();
         let path = path();
         let (mut bytes, mut ends) = (String::new(), Vec::with_capacity(count));
         for number in (first..).take(count) {
-            let body = body(number, scope);
+            let body = body(number, quoted);
             let signature = signer.sign(timestamp_ms, body.as_bytes());
             write!(
                 bytes,

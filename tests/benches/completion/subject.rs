@@ -1,5 +1,6 @@
 //! Who is measured. Each is a process of its own; all run for as long as the bench does, for an idle one costs nothing.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -8,15 +9,17 @@ use test_servers::Server;
 use test_servers::postgres::Postgres;
 
 use crate::disk::bytes_below;
-use crate::gateway::{Gateway, start_partner};
+use crate::gateway::{Gateway, sample, start_partner};
 use crate::load::Run;
-use crate::reports::SIGNING_KEY;
+use crate::reports::{Quoted, SIGNING_KEY};
 use crate::{root, start, start_own};
 
 pub(crate) const BARE: &str = "bare hyper, 202";
 pub(crate) const VERIFYING: &str = "hyper, signature and JSON";
 pub(crate) const SQLITE: &str = "gateway, SQLite";
+pub(crate) const SQLITE_ORDERS: &str = "gateway, SQLite, orders";
 pub(crate) const POSTGRES: &str = "gateway, PostgreSQL";
+pub(crate) const POSTGRES_ORDERS: &str = "gateway, PostgreSQL, orders";
 pub(crate) const NODE_EACH: &str = "Node, a commit for each report";
 pub(crate) const NODE_GROUP: &str = "Node, group commit";
 
@@ -26,6 +29,8 @@ pub(crate) struct Subject {
     pub(crate) server: Server,
     kept: Option<Kept>,
     gateway: Option<Gateway>,
+    /// Whether the gateway knows the orders that are reported.
+    has_orders: bool,
     /// Each run with the number of its connections.
     pub(crate) runs: Vec<(usize, Run)>,
 }
@@ -39,11 +44,26 @@ struct Kept {
 
 impl Subject {
     fn new(name: &'static str, server: Server) -> Self {
-        Self { name, server, kept: None, gateway: None, runs: Vec::new() }
+        Self { name, server, kept: None, gateway: None, has_orders: false, runs: Vec::new() }
     }
 
     fn keeping(self, folder: PathBuf, bytes_before: u64) -> Self {
         Self { kept: Some(Kept { folder, bytes_before }), ..self }
+    }
+
+    /// Prepares for the reports of these numbers.
+    pub(crate) async fn prepare(&mut self, quoted: &Quoted, numbers: Range<u64>) {
+        let (Some(gateway), true) = (&self.gateway, self.has_orders) else { return };
+        let kept = self.kept.as_mut().expect("a gateway keeps what it has");
+        let bytes = bytes_below(&kept.folder);
+        gateway.keep_orders(quoted, numbers).await;
+        // What the orders take is not the reports'.
+        kept.bytes_before += bytes_below(&kept.folder).saturating_sub(bytes);
+    }
+
+    /// Whether it is a gateway: it takes fewer reports than servers that keep nothing.
+    pub(crate) fn is_gateway(&self) -> bool {
+        self.gateway.is_some()
     }
 
     /// Whether the same report may be sent again and cost as much.
@@ -58,7 +78,7 @@ impl Subject {
         self.server.stop().unwrap_or_else(|error| panic!("{error}"));
         let bytes = bytes_below(&folder).saturating_sub(bytes_before) as f64 / acknowledged as f64;
         if let Some(gateway) = self.gateway {
-            gateway.check(acknowledged).await;
+            gateway.check(acknowledged, self.has_orders).await;
         }
         Some(bytes)
     }
@@ -67,10 +87,11 @@ impl Subject {
 /// All that are measured.
 pub(crate) struct Fleet {
     pub(crate) subjects: Vec<Subject>,
-    /// The work that the gateways have quoted.
-    pub(crate) scope: String,
+    /// What the gateways have quoted.
+    pub(crate) quoted: Quoted,
     partner: Server,
-    _postgres: Option<Postgres>,
+    /// They run for as long as they are held.
+    postgres: Vec<Postgres>,
     folder: TempDir,
 }
 
@@ -80,18 +101,22 @@ impl Fleet {
         let folder = TempDir::new_in(root().join("target")).expect("a temporary folder");
         let partner = start_partner();
         let wanted = |name: &str| name.contains(wanted);
-        let mut fleet =
-            Self { subjects: Vec::new(), scope: "refrigerant_topup".to_owned(), partner, _postgres: None, folder };
+        let quoted = Quoted::of(&sample("slot-best.json"));
+        let mut fleet = Self { subjects: Vec::new(), quoted, partner, postgres: Vec::new(), folder };
         for (name, argument) in [(BARE, "serve-bare"), (VERIFYING, "serve-verifying")] {
             if wanted(name) {
                 fleet.subjects.push(Subject::new(name, start_own(&[argument])));
             }
         }
-        if wanted(SQLITE) {
-            fleet.add_gateway(SQLITE, None).await;
+        for name in [SQLITE, SQLITE_ORDERS] {
+            if wanted(name) {
+                fleet.add_gateway(name, None).await;
+            }
         }
-        if wanted(POSTGRES) {
-            fleet.add_postgres().await;
+        for name in [POSTGRES, POSTGRES_ORDERS] {
+            if wanted(name) {
+                fleet.add_postgres(name).await;
+            }
         }
         for (name, commit) in [(NODE_EACH, "each"), (NODE_GROUP, "group")] {
             if wanted(name) {
@@ -107,16 +132,17 @@ impl Fleet {
         folder
     }
 
-    async fn add_postgres(&mut self) {
+    /// One whose databases are a server of its own, so that its files are counted.
+    async fn add_postgres(&mut self, name: &'static str) {
         let postgres = Postgres::start().unwrap_or_else(|error| panic!("{error}"));
         let Some(postgres) = postgres else {
-            println!("(PostgreSQL is not installed: the gateway on it is left out)");
+            println!("(PostgreSQL is not installed: `{name}` is left out)");
             return;
         };
         let url = postgres.database().unwrap_or_else(|error| panic!("{error}"));
         let data = postgres.folder().join("data/base");
-        self._postgres = Some(postgres);
-        self.add_gateway(POSTGRES, Some((url, data))).await;
+        self.postgres.push(postgres);
+        self.add_gateway(name, Some((url, data))).await;
     }
 
     async fn add_gateway(&mut self, name: &'static str, postgres: Option<(String, PathBuf)>) {
@@ -127,12 +153,13 @@ impl Fleet {
         };
         let gateway = Gateway::prepare(&folder, &self.partner, url);
         let server = gateway.start();
-        self.scope = gateway.search(&server).await;
+        self.quoted = gateway.search(&server).await;
         // Stopped, it has kept every ranking.
         server.stop().unwrap_or_else(|error| panic!("{error}"));
         let bytes_before = bytes_below(&kept);
         let mut subject = Subject::new(name, gateway.start()).keeping(kept, bytes_before);
         subject.gateway = Some(gateway);
+        subject.has_orders = [SQLITE_ORDERS, POSTGRES_ORDERS].contains(&name);
         self.subjects.push(subject);
     }
 
