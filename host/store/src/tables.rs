@@ -103,10 +103,12 @@ pub(crate) fn of(kind: Kind) -> &'static Statements {
     }
 }
 
-pub(crate) const ADD_NAME: &str =
-    "INSERT INTO record_names (kind, name, key) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-/// The same for many names.
-pub(crate) const ADD_NAMES: &str =
+/// Adds names of one record to SQLite, a JSON array of them: a record that has names has about a dozen, and each statement
+/// is a way to the writer's thread and back. `WHERE TRUE` tells `ON CONFLICT` from a join's `ON`.
+pub(crate) const ADD_NAMES_ON_SQLITE: &str = "INSERT INTO record_names (kind, name, key) \
+                                              SELECT $1, value, $2 FROM json_each($3) WHERE TRUE ON CONFLICT DO NOTHING";
+/// Adds names of any records to PostgreSQL.
+pub(crate) const ADD_NAMES_ON_POSTGRES: &str =
     "INSERT INTO record_names (kind, name, key) SELECT * FROM UNNEST($1, $2, $3) ON CONFLICT DO NOTHING";
 const REMOVE_NAMES: &str = "DELETE FROM record_names WHERE kind = $1 AND key = $2";
 
@@ -127,8 +129,7 @@ pub(crate) fn document(row: &Row) -> Result<Document, EngineError> {
 pub(crate) async fn put(tx: &mut Tx, kind: Kind, document: Document) -> Result<bool, EngineError> {
     let Document { key, revision, lookup, status, body, names, feed } = document;
     let told = feed.map(|feed| (key.clone(), feed));
-    let named = names.into_iter().map(|name| vec![kind.name().into(), name.into(), key.as_str().into()]);
-    let named: Vec<Vec<Value>> = named.collect();
+    let named = key.clone();
     let (lookup, status) = (Value::Text(lookup), Value::Text(status));
     let rows = if revision == 0 {
         tx.execute(of(kind).insert, vec![key.into(), lookup, status, body.into()]).await?
@@ -137,7 +138,7 @@ pub(crate) async fn put(tx: &mut Tx, kind: Kind, document: Document) -> Result<b
         tx.execute(of(kind).update, values).await?
     };
     if rows == 1 {
-        add_names(tx, named).await?;
+        add_names(tx, kind, &named, names).await?;
         if let Some((key, feed)) = told {
             feed::tell(tx, kind, key, feed).await?;
         }
@@ -145,21 +146,33 @@ pub(crate) async fn put(tx: &mut Tx, kind: Kind, document: Document) -> Result<b
     Ok(rows == 1)
 }
 
-/// Adds names, each a row of kind, name and key.
-async fn add_names(tx: &mut Tx, named: Vec<Vec<Value>>) -> Result<(), EngineError> {
-    named.iter().flatten().try_for_each(Value::check)?;
+/// Adds names of a record.
+async fn add_names(tx: &mut Tx, kind: Kind, key: &str, names: Vec<String>) -> Result<(), EngineError> {
+    if names.is_empty() {
+        return Ok(());
+    }
     match tx {
-        // In one round trip: a record that has names has about a dozen.
-        Tx::Postgres(tx) if !named.is_empty() => {
-            tx.query_columns(ADD_NAMES, &Column::of_rows(named)?).await?;
+        Tx::Postgres(tx) => {
+            tx.query_columns(ADD_NAMES_ON_POSTGRES, &Column::of_rows(rows_of_names(kind, key, names)?)?).await?;
         }
         tx => {
-            for values in named {
-                tx.execute(ADD_NAME, values).await?;
-            }
+            tx.execute(ADD_NAMES_ON_SQLITE, values_of_names(kind, key, &names)?).await?;
         }
     }
     Ok(())
+}
+
+/// The values of [`ADD_NAMES_ON_SQLITE`].
+pub(crate) fn values_of_names(kind: Kind, key: &str, names: &[String]) -> Result<Vec<Value>, EngineError> {
+    names.iter().try_for_each(|name| Value::from(name.as_str()).check())?;
+    let names = serde_json::to_string(names).map_err(|error| EngineError::because("names cannot be written", error))?;
+    Ok(vec![kind.name().into(), key.into(), names.into()])
+}
+
+/// The rows of [`ADD_NAMES_ON_POSTGRES`].
+pub(crate) fn rows_of_names(kind: Kind, key: &str, names: Vec<String>) -> Result<Vec<Vec<Value>>, EngineError> {
+    names.iter().try_for_each(|name| Value::from(name.as_str()).check())?;
+    Ok(names.into_iter().map(|name| vec![kind.name().into(), name.into(), key.into()]).collect())
 }
 
 /// Removes a record; false when it is at another revision.

@@ -1,10 +1,11 @@
 //! What a batch of bookings adds, and what is answered to each. No engine takes part in it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::Finding;
 use intent_gateway_domain::order::{ClosingReport, Order, OrderId};
+use intent_gateway_domain::store::Record as _;
 use intent_gateway_ledger::completion::ReportKey;
 use intent_gateway_ledger::{Booked, Booking, Entry, link};
 
@@ -28,9 +29,25 @@ pub(super) struct BatchOutcome {
     /// What was found in the reports that made them.
     pub(super) findings: Vec<Finding>,
     /// The orders that they close, as they are then.
-    pub(super) closed: Vec<Order>,
+    pub(super) closed: Vec<ClosedOrder>,
     /// An answer to each booking, in the order in which they came.
     pub(super) answers: Vec<Booked>,
+}
+
+/// An order that a report closes.
+pub(super) struct ClosedOrder {
+    pub(super) order: Order,
+    /// Names that it has only now.
+    pub(super) names: Vec<String>,
+}
+
+impl ClosedOrder {
+    fn of(order: &mut Order, report: ClosingReport) -> Self {
+        let before: BTreeSet<String> = order.names().into_iter().collect();
+        order.close(report);
+        let names = order.names().into_iter().filter(|name| !before.contains(name)).collect();
+        Self { order: order.clone(), names }
+    }
 }
 
 impl Batch {
@@ -75,8 +92,7 @@ impl Batch {
                     let entry = link(posting, number, hash);
                     hash = entry.hash;
                     if let Some(order) = closes {
-                        order.close(entry.closing_report());
-                        closed.push(order.clone());
+                        closed.push(ClosedOrder::of(order, entry.closing_report()));
                     }
                     new.push(entry.clone());
                     booked.insert(order, entry.clone());

@@ -7,6 +7,7 @@ use intent_gateway_domain::store::{Kind, Record as _};
 use intent_gateway_ledger::{FoundBy, OrderQuery, ReportedOrder};
 use serde::de::DeserializeOwned;
 
+use super::batch::ClosedOrder;
 use crate::error::EngineError;
 use crate::feed;
 use crate::postgres::{Postgres, PostgresTx};
@@ -107,11 +108,9 @@ pub(super) async fn find_on_postgres(
 }
 
 /// Keeps an order that a report has closed.
-pub(super) fn close_on_sqlite(tx: &Batch<'_>, order: &Order) -> Result<(), EngineError> {
+pub(super) fn close_on_sqlite(tx: &Batch<'_>, ClosedOrder { order, names }: &ClosedOrder) -> Result<(), EngineError> {
     tx.execute(CLOSE, &closing(order)?)?;
-    for name in order.names() {
-        tx.execute(tables::ADD_NAME, &[Kind::Orders.name().into(), name.into(), order.id.as_str().into()])?;
-    }
+    tx.execute(tables::ADD_NAMES_ON_SQLITE, &tables::values_of_names(Kind::Orders, order.id.as_str(), names)?)?;
     match order.feed() {
         Some(name) => feed::tell_on_sqlite(tx, Kind::Orders, order.id.as_str(), &name),
         None => Ok(()),
@@ -133,18 +132,20 @@ pub(super) async fn to_close_on_postgres(
 }
 
 /// Keeps orders that reports have closed.
-pub(super) async fn close_on_postgres(tx: &mut PostgresTx, closed: &[Order]) -> Result<(), EngineError> {
+pub(super) async fn close_on_postgres(tx: &mut PostgresTx, closed: &[ClosedOrder]) -> Result<(), EngineError> {
     if closed.is_empty() {
         return Ok(());
     }
-    let rows = closed.iter().map(closing).collect::<Result<_, _>>()?;
+    let (mut rows, mut named) = (Vec::with_capacity(closed.len()), Vec::new());
+    for ClosedOrder { order, names } in closed {
+        rows.push(closing(order)?);
+        named.extend(tables::rows_of_names(Kind::Orders, order.id.as_str(), names.clone())?);
+    }
     tx.query_columns(CLOSE_MANY, &Column::of_rows(rows)?).await?;
-    let named = |order: &Order| {
-        let key = order.id.as_str().to_owned();
-        order.names().into_iter().map(move |name| vec![Kind::Orders.name().into(), name.into(), key.clone().into()])
-    };
-    tx.query_columns(tables::ADD_NAMES, &Column::of_rows(closed.iter().flat_map(named).collect())?).await?;
-    let told = |order: &Order| Some((order.id.as_str().to_owned(), order.feed()?));
+    if !named.is_empty() {
+        tx.query_columns(tables::ADD_NAMES_ON_POSTGRES, &Column::of_rows(named)?).await?;
+    }
+    let told = |closed: &ClosedOrder| Some((closed.order.id.as_str().to_owned(), closed.order.feed()?));
     feed::tell_on_postgres(tx, Kind::Orders, closed.iter().filter_map(told).collect()).await
 }
 
