@@ -1,5 +1,6 @@
 //! The gateway is killed under load, and the power cut: every acknowledged report is there afterwards, once, with its
-//! receipt and its findings, and of the others each is whole or not there.
+//! receipt and its findings, and of the others each is whole or not there. Some of the reports are about orders that the gateway
+//! has seen: each order is closed by the entry of its report, or open where there is none.
 //!
 //! A test that cannot fail says nothing. So the same runs on two that are spoilt: one that acknowledges before the commit,
 //! and one whose disk takes no sync for one, which is what `synchronous = OFF` amounts to. It must report loss on both,
@@ -19,8 +20,8 @@ use test_servers::postgres::Postgres;
 use test_servers::power_loss::{self, Lost};
 use test_servers::soak;
 
-use super::load::{CONNECTIONS, KnownOrder, Load};
-use super::{Kept, NO_SMTP, key_of, reporter_entry, serving};
+use super::load::{CONNECTIONS, KnownOrder, Load, external_id, reporter_of};
+use super::{Kept, NO_SMTP, key_of, reporter_entry, seeded, serving};
 use crate::harness::{Gateway, GatewayOptions, Server, ac_contract, built};
 use crate::onboarding::settings;
 
@@ -36,7 +37,9 @@ const ACKNOWLEDGED_MIN: [usize; 3] = [40, 300, 2_500];
 const SENT_AGAIN: usize = CONNECTIONS;
 /// They are every so many, so that most clients are among them.
 const SENT_AGAIN_EVERY: usize = 7;
-/// What every report here is found with: no ranking has shown an option of its partner.
+/// First reports of each client in a round that are about orders of the gateway's.
+const ORDERED: usize = 4;
+/// What every report without an order is found with here: no ranking has shown an option of its partner.
 const NOT_ROUTED: &str = "REQUEST_NOT_ROUTED";
 
 /// What is killed.
@@ -137,6 +140,8 @@ impl Subject {
         let (mut outcome, mut known) = (Outcome::default(), KnownOrder::default());
         let mut to_ask = Vec::new();
         while outcome.is_sound() {
+            let series = format!("{:?}-{}", self.way, outcome.rounds);
+            self.seed(&series).await;
             let server = self.start();
             // What was acknowledged has the same answer still, and what was not can be reported anew.
             Load::new(&server, &partners).again(std::mem::take(&mut to_ask), &mut known).await;
@@ -144,7 +149,6 @@ impl Subject {
                 break;
             }
             let wanted = ACKNOWLEDGED_MIN[outcome.rounds % ACKNOWLEDGED_MIN.len()];
-            let series = format!("{:?}-{}", self.way, outcome.rounds);
             let of_round = Load::new(&server, &partners).until(Server::kill, &series, wanted).await;
             drop(server);
             let undone = self.cut_power(outcome.rounds);
@@ -173,6 +177,21 @@ impl Subject {
             outcome.fault
         );
         outcome
+    }
+
+    /// Keeps orders for the first reports of each client of a round.
+    async fn seed(&self, series: &str) {
+        let store = SqlStore::open(&Location::parse(&self.store).expect("an address")).await.expect("it opens");
+        let first = (0..CONNECTIONS).flat_map(|client| (0..ORDERED).map(move |at| (client, at)));
+        let orders: Vec<(String, &str)> = first
+            .map(|(client, at)| {
+                let external_id = external_id(series, client, at);
+                let reporter = REPORTERS[reporter_of(&external_id, REPORTERS.len())];
+                (external_id, reporter)
+            })
+            .collect();
+        seeded::seed(&store, &orders).await;
+        store.close().await;
     }
 
     /// Looks at what is there.
@@ -211,9 +230,13 @@ impl Subject {
             let findings = kept.findings(partner).await.into_iter().map(|kept| kept.finding);
             found.extend(findings.filter(|one| one.violation.code == NOT_ROUTED).filter_map(|one| one.external_id));
         }
+        let ordered = seeded::check(&kept.0, &booked).await;
         kept.0.close().await;
-        if !found.iter().eq(booked.keys()) {
-            return Err(format!("{} orders have findings, {} are booked", found.len(), booked.len()));
+        let ordered = ordered?;
+        let unordered: BTreeSet<String> = booked.keys().filter(|order| !ordered.contains(*order)).cloned().collect();
+        if found != unordered {
+            let others: Vec<&String> = found.symmetric_difference(&unordered).take(5).collect();
+            return Err(format!("{} have findings, {} should: {others:?}", found.len(), unordered.len()));
         }
         let lost: Vec<String> =
             known.acknowledged.keys().filter(|order| !booked.contains_key(*order)).cloned().collect();

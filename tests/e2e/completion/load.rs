@@ -37,7 +37,7 @@ impl KnownOrder {
         self.changed.extend(changed);
     }
 
-    /// Takes down an answer.
+    /// Records an answer.
     fn take(&mut self, order: &str, receipt: &str) {
         if self.acknowledged.get(order).is_some_and(|before| before != receipt) {
             self.changed.insert(order.to_owned());
@@ -45,6 +45,16 @@ impl KnownOrder {
         self.acknowledged.insert(order.to_owned(), receipt.to_owned());
         self.open.remove(order);
     }
+}
+
+/// What a client of a series calls the order that it reports at this place.
+pub(super) fn external_id(series: &str, client: usize, at: usize) -> String {
+    format!("{series}-{client}-{at}")
+}
+
+/// Which of so many partners reports an order: the same one whenever it is asked.
+pub(super) fn reporter_of(order: &str, partners: usize) -> usize {
+    order.bytes().map(usize::from).sum::<usize>() % partners
 }
 
 /// Clients and the gateway that they report to.
@@ -75,8 +85,7 @@ impl<'a> Load<'a> {
 
     /// The partner that reports an order: the same one whenever it is asked.
     fn reporter(&self, order: &str) -> &Reporter {
-        let sum: usize = order.bytes().map(usize::from).sum();
-        &self.reporters[sum % self.reporters.len()]
+        &self.reporters[reporter_of(order, self.reporters.len())]
     }
 
     /// Reports an order until there is an answer; the receipt, or nothing when the gateway is gone.
@@ -101,10 +110,10 @@ impl<'a> Load<'a> {
     }
 
     /// One client: an order after the other, some of them twice.
-    async fn client(&self, series: &str) -> KnownOrder {
+    async fn client(&self, series: &str, client: usize) -> KnownOrder {
         let mut known = KnownOrder::default();
         for at in 0_usize.. {
-            let order = format!("{series}-{at}");
+            let order = external_id(series, client, at);
             for _ in 0..if at % REPEAT_EVERY == 0 { 2 } else { 1 } {
                 match self.report(&order).await {
                     Some(receipt) => known.take(&order, &receipt),
@@ -129,10 +138,7 @@ impl<'a> Load<'a> {
             load.ended.store(true, Ordering::Release);
             end(load.server);
         };
-        let clients = join_all((0..CONNECTIONS).map(|client| {
-            let series = format!("{series}-{client}");
-            async move { load.client(&series).await }
-        }));
+        let clients = join_all((0..CONNECTIONS).map(|client| load.client(series, client)));
         let (all, ()) = tokio::join!(clients, end);
         let mut known = KnownOrder::default();
         all.into_iter().for_each(|one| known.add(one));

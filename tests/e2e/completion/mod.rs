@@ -14,6 +14,7 @@ mod ordered;
 mod parity;
 mod quoted;
 mod replicas;
+mod seeded;
 mod serving;
 mod shown;
 
