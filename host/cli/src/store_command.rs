@@ -1,4 +1,5 @@
-//! `intent-gateway store`: backs the records up, restores them, looks whether they are sound. The work is the store's.
+//! `intent-gateway store`: backs the records up, restores them, looks whether they are sound, writes the file anew. The work is
+//! the store's.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,10 +8,13 @@ use std::time::Instant;
 use anyhow::{Context as _, ensure};
 use clap::{Args, Subcommand};
 use intent_gateway_domain::clock::{Clock as _, SystemClock};
+use intent_gateway_domain::order::{Order, OrderedOption};
 use intent_gateway_domain::signing_keys::Webhook;
-use intent_gateway_domain::store::{List, Record, Store as _, page};
+use intent_gateway_domain::store::{Pages, Record, Store as _};
+use intent_gateway_ledger::completion::test_reports::TestReport;
 use intent_gateway_onboarding::records::{Account, Connection, Credentials, EmailCode, Manifests, Review};
-use intent_gateway_store::{BackupReport, SqlStore};
+use intent_gateway_outbound::policy::idempotency::Attempt;
+use intent_gateway_store::{BackupReport, Compacted, SqlStore, compact};
 use serde_json::json;
 
 use crate::arguments::FileArg;
@@ -20,10 +24,7 @@ use crate::terminal::{pairs, table};
 use intent_gateway_config::Config;
 use intent_gateway_config::open_store;
 
-/// Records read at once.
-const PAGE: u32 = 100;
-
-/// Back up, restore and check the store: SQLite or PostgreSQL, as the configuration says.
+/// Back up, restore, check and compact the store: SQLite or PostgreSQL, as the configuration says.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
     /// Write everything that the store holds into a new file, while gateways go on serving.
@@ -40,6 +41,9 @@ pub(crate) enum StoreCommand {
     /// Open the store, bring its tables up to date, read every record, and follow the audit log from its first entry.
     #[command(after_help = "Example:\n  intent-gateway store check --config gateway.toml")]
     Check(CheckArgs),
+    /// Write SQLite's file anew, so that it holds no trace of what was deleted. Gateways that serve on it wait meanwhile.
+    #[command(after_help = "Example:\n  intent-gateway store compact --config gateway.toml")]
+    Compact(CheckArgs),
 }
 
 #[derive(Args, Debug)]
@@ -68,7 +72,7 @@ impl StoreCommand {
     pub(crate) fn file(&self) -> &FileArg {
         match self {
             Self::Backup(arguments) | Self::Restore(arguments) => &arguments.config,
-            Self::Check(arguments) => &arguments.config,
+            Self::Check(arguments) | Self::Compact(arguments) => &arguments.config,
         }
     }
 }
@@ -79,6 +83,7 @@ pub(crate) fn run(config: &Config, command: &StoreCommand) -> anyhow::Result<()>
         StoreCommand::Backup(arguments) => with_store(config, async |store| back_up(store, arguments).await),
         StoreCommand::Restore(arguments) => with_any_store(config, async |store| restore(store, arguments).await),
         StoreCommand::Check(arguments) => with_store(config, async |store| check(store, config, arguments.json).await),
+        StoreCommand::Compact(arguments) => compact_file(config, arguments.json),
     }
 }
 
@@ -140,6 +145,10 @@ async fn check(store: &SqlStore, config: &Config, json: bool) -> anyhow::Result<
         readable::<Manifests>(store).await?,
         readable::<Review>(store).await?,
         readable::<Connection>(store).await?,
+        readable::<Attempt>(store).await?,
+        readable::<Order>(store).await?,
+        readable::<OrderedOption>(store).await?,
+        readable::<TestReport>(store).await?,
     ];
     store.check_file().await.context("the store is not sound")?;
     let (entries, head) = store.verify_audit().await.context("the store is not sound")?;
@@ -163,16 +172,27 @@ async fn check(store: &SqlStore, config: &Config, json: bool) -> anyhow::Result<
     Ok(())
 }
 
+/// Writes the file anew. The store is not opened for that: nothing of the tables has to be known.
+fn compact_file(config: &Config, json: bool) -> anyhow::Result<()> {
+    let location = config.store.location(&config.state_dir)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().build().context("no runtime")?;
+    let compacted = runtime.block_on(compact(&location)).context("the file was not written anew")?;
+    let Compacted { before, after, is_log_empty } =
+        compacted.context("the store is on PostgreSQL: let its operator run `VACUUM FULL`")?;
+    ensure!(is_log_empty, "the file was written anew, but its log is not empty: a gateway was reading. Run it again");
+    if json {
+        return print_json(&json!({"bytes_before": before, "bytes_after": after})).map_err(CommandError::into_error);
+    }
+    print(&format!("{location}: {before} bytes before, {after} now; nothing is left of what was deleted"));
+    Ok(())
+}
+
 /// Reads every record of a kind, page by page, and counts them.
 async fn readable<R: Record>(store: &SqlStore) -> anyhow::Result<(&'static str, usize)> {
     let kind = R::KIND.name();
-    let mut read = 0_usize;
-    let mut after: Option<String> = None;
-    loop {
-        let list = List { status: None, after: after.as_deref(), limit: PAGE };
-        let records = page::<R>(store, list).await.with_context(|| format!("after {read} {kind}"))?;
-        let Some(last) = records.last() else { return Ok((kind, read)) };
+    let (mut read, mut pages) = (0_usize, Pages::<R>::of(None));
+    while let Some(records) = pages.next(store).await.with_context(|| format!("after {read} {kind}"))? {
         read += records.len();
-        after = Some(last.value.key());
     }
+    Ok((kind, read))
 }

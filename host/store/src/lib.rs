@@ -13,6 +13,7 @@
 mod backup;
 mod batching;
 mod changes;
+mod compact;
 mod desk;
 mod engine;
 mod error;
@@ -33,6 +34,7 @@ mod value;
 mod watch;
 
 pub use backup::BackupReport;
+pub use compact::{Compacted, compact};
 pub use desk::{Desk, QUEUE_MAX};
 pub use error::{BackupError, OpenError};
 pub use faults::FaultJournal;

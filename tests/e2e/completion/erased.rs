@@ -1,6 +1,7 @@
 //! A person's rights, the whole way: searched, booked, exported, erased by the command line; the order is still reported, and
 //! charged once.
 
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -12,12 +13,35 @@ use crate::harness::{Gateway, GatewayOptions, PartnerEntry, ac_contract, built, 
 const SEARCH: &str = "/api/v1/intents/auto.book_ac_service/search";
 const BOOK: &str = "/api/v1/intents/auto.book_ac_service/tools/create_ac_service_booking";
 
+/// What the user says of the car, as nobody else does.
+const SAID: &str = "It smells of my aunt's cardamom, and blows warm.";
+/// What the partner is given to call the user, by `booking`.
+const PHONE: &str = "9876543210";
+
 /// Runs `intent-gateway user`; whether it did what was asked, and what it printed.
 fn user(gateway: &Gateway, arguments: &[&str]) -> (bool, Value) {
     let mut command = Command::new(built("debug/intent-gateway"));
     command.arg("user").args(arguments).args(["--user", "user-17", "--json", "--gateway", &gateway.server.url]);
     let output = command.env("INTENT_GATEWAY_TOKEN", gateway.orchestrator_token()).output().expect("it runs");
     (output.status.success(), serde_json::from_slice(&output.stdout).unwrap_or(Value::Null))
+}
+
+/// Which of the texts stand in any file of a folder or below.
+fn traces<'a>(folder: &Path, texts: &[&'a str]) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("readable") {
+        let path = entry.expect("readable").path();
+        if path.is_dir() {
+            found.extend(traces(&path, texts));
+            continue;
+        }
+        let bytes = std::fs::read(&path).expect("readable");
+        let holds = |text: &&str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+        found.extend(texts.iter().copied().filter(holds));
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -31,13 +55,17 @@ async fn a_user_is_erased_and_the_order_is_still_charged_once() {
     let ask = async |path: &str, body: &Value| {
         gateway.call_for("user-17", "POST", path, Some(gateway.orchestrator_token()), Some(body)).await
     };
-    let found = ask(SEARCH, &request()).await.body;
+    let mut search = request();
+    search["ac_issue"]["user_description"] = json!(SAID);
+    let found = ask(SEARCH, &search).await.body;
     let options = found["options"].as_array().expect("a list");
     let option = options.iter().find(|option| option["bookable"] == true).expect("a bookable option");
     let booked = ask(BOOK, &json!({"reference": option["reference"], "arguments": booking("booking-1")})).await;
     assert_eq!(booked.status, 200, "{}", booked.body);
 
     let (_, exported) = user(&gateway, &["export"]);
+    let state = gateway.folder.path().join("state");
+    assert_eq!(traces(&state, &[SAID]), [SAID], "it is in the receipt");
     assert_eq!(exported["orders"][0]["order"], booked.body["order"]["id"], "{exported}");
     assert_eq!(exported["receipts"][0]["receipt"], found["receipt"]);
     assert!(!user(&gateway, &["erase"]).0, "it asks for --yes");
@@ -64,4 +92,15 @@ async fn a_user_is_erased_and_the_order_is_still_charged_once() {
     assert!(kept.found("oem", booking_id).await.is_empty(), "it is what was ordered");
     assert_eq!(receipt(&reporter.report(&report).await), first, "it comes again");
     assert_eq!(kept.sound().await.len(), 1, "it is charged once, and the ledger verifies");
+
+    kept.0.close().await;
+    let Gateway { server, folder, .. } = gateway;
+    assert!(server.stop(), "a clean stop");
+    let compact = Command::new(built("debug/intent-gateway"))
+        .args(["store", "compact", "--config"])
+        .arg(folder.path().join("gateway.toml"))
+        .output()
+        .expect("it runs");
+    assert!(compact.status.success(), "{}", String::from_utf8_lossy(&compact.stderr));
+    assert_eq!(traces(folder.path(), &[SAID, "user-17", PHONE]), Vec::<&str>::new());
 }

@@ -21,6 +21,7 @@ use crate::error::{EngineError, OpenError};
 use crate::value::{Row, Value};
 use worker::{Begin, Command, Job, Statement};
 
+pub(crate) use open::open as open_to_write;
 pub(crate) use worker::Batch;
 
 /// Connections that read.
