@@ -71,7 +71,7 @@ impl std::fmt::Display for Share {
     }
 }
 
-/// What came of one half of the set.
+/// The outcome of one half of the set.
 #[derive(Default)]
 pub struct Tally {
     /// Decisions.

@@ -19,7 +19,7 @@ from broker.refusal import Refusal
 
 # Quotes that are remembered; the oldest are forgotten first, and cannot be bought any more.
 MAX_OFFERS = 10_000
-# Quotes that were locked or inspected for, with what came of them.
+# Quotes that were locked or inspected for, with their outcomes.
 MAX_DEALS = 2_000
 # Calls that are remembered by their request_id, each with its arguments.
 MAX_CALLS = 10_000

@@ -287,7 +287,7 @@ pub struct ProbeBody {
     pub notes: Vec<String>,
     /// The tool descriptors as they were sent.
     pub tools: Vec<Value>,
-    /// What became of them: accepted, skipped, ignored, missing; null when the probe did not get as far.
+    /// What happened to them: accepted, skipped, ignored, missing; null when the probe did not get as far.
     #[schema(value_type = Option<Object>, required)]
     pub tool_report: Option<ToolReport>,
 }
@@ -353,7 +353,7 @@ pub struct TestReport {
     pub at: String,
     /// The samples, in their order.
     pub samples: Vec<SampleResult>,
-    /// The requirements, each with what became of it.
+    /// The requirements, each with what happened to it.
     pub items: Vec<GoLiveItem>,
 }
 

@@ -86,7 +86,7 @@ pub enum Whence {
     Unloading,
 }
 
-/// What came of a load.
+/// The outcome of a load.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct LoadOutcome {
     #[serde(flatten)]

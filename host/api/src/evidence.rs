@@ -176,7 +176,7 @@ pub struct RankingReceipts {
     pub receipts: Vec<String>,
 }
 
-/// What came of a replay.
+/// The outcome of a replay.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct RankingReplay {
     /// The receipt.

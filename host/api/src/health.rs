@@ -239,7 +239,7 @@ impl Body for StrikeRequest {
     }
 }
 
-/// A strike that was taken down.
+/// A strike that was recorded.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct StrikeTaken {
     /// Whom it is held against.

@@ -69,7 +69,7 @@ impl From<LinkOffer> for LinkOffered {
     }
 }
 
-/// What became of a link.
+/// What happened to a link.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LinkRemoved {
     /// Where it was.

@@ -43,7 +43,7 @@ impl From<Submission> for SubmissionBody {
     }
 }
 
-/// What came of a submission.
+/// The outcome of a submission.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct SubmittedBody {
     #[serde(flatten)]

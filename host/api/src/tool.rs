@@ -72,7 +72,7 @@ pub struct ToolAnswer<'a> {
     /// The answer as the partner wrote it.
     #[schema(value_type = Object)]
     payload: &'a RawValue,
-    /// The order; null where the tool is no step of one.
+    /// The order; null where the tool belongs to no order.
     #[schema(required)]
     order: Option<OrderBrief<'a>>,
     /// Advice on the arguments that refuses nothing.
@@ -82,7 +82,7 @@ pub struct ToolAnswer<'a> {
 }
 
 impl<'a> ToolAnswer<'a> {
-    /// What came of a call.
+    /// The outcome of a call.
     #[must_use]
     pub fn of(intent: &'a str, tool: &'a str, called: &'a CallOutcome) -> Self {
         let CallOutcome { request_id, contract, partner, payload, reference, advisory, by, order, notes, elapsed } =

@@ -140,7 +140,7 @@ pub struct TriedOption {
 }
 
 impl TrialResult {
-    /// What came of a dry run.
+    /// The outcome of a dry run.
     #[must_use]
     pub fn of(report: TrialReport, mismatches: Vec<Violation>, is_search: bool) -> Self {
         let TrialReport { request, payload, failure, ranked, dropped, refused, notes, arguments: _ } = report;

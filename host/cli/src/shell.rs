@@ -1,4 +1,4 @@
-//! `intent-gateway shell-completions`, and what became of the word `completion`: it means a completion report of a partner
+//! `intent-gateway shell-completions`, and what happened to the word `completion`: it means a completion report of a partner
 //! to some, and a shell's completions to others, so no command has that name.
 
 use std::process::ExitCode;

@@ -14,7 +14,7 @@ pub const ERROR_TEXT_MAX_CHARS: usize = 2_000;
 pub struct ErrorText(Mutex<Option<String>>);
 
 impl ErrorText {
-    /// Takes down what the partner wrote; what was there before is replaced.
+    /// Records what the partner wrote; what was there before is replaced.
     pub fn note(&self, text: &str) {
         let cut: String = text.chars().take(ERROR_TEXT_MAX_CHARS).collect();
         *self.held() = (!cut.trim().is_empty()).then_some(cut);

@@ -172,7 +172,7 @@ impl<'a> FindingQuery<'a> {
 /// What identifies the findings about one order.
 #[derive(Clone, Copy, Debug)]
 pub struct FindingsAbout<'a> {
-    /// At whom it was ordered.
+    /// The partner that it was placed with.
     pub partner: &'a PartnerId,
     pub intent: &'a IntentId,
     /// The search that showed what was ordered: its request identifier, and the option's.

@@ -40,7 +40,7 @@ pub const FOUND_MAX_PER_REPORT: usize = 200;
 /// Characters of each text of such a finding.
 pub const FOUND_TEXT_MAX_CHARS: usize = 300;
 
-/// What became of one requirement.
+/// What happened to one requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemState {
@@ -54,7 +54,7 @@ pub enum ItemState {
     Confirmed,
 }
 
-/// A requirement with what became of it.
+/// A requirement with what happened to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ItemBody))]
 pub struct GoLiveItem {
@@ -69,7 +69,7 @@ pub struct GoLiveItem {
     pub detail: String,
 }
 
-/// What came of one sample request.
+/// The outcome of one sample request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = SampleBody))]
 pub struct SampleResult {

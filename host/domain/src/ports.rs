@@ -290,19 +290,19 @@ pub trait PageFetch: Send + Sync {
     fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<FetchedPage, CallFailure>>;
 }
 
-/// Takes down what searches show of partners, and what was ranked.
+/// Records what searches show of partners, and what was ranked.
 ///
 /// It is kept a moment later, for no search waits for the disk: a crash may cost the last moment's. Findings of completion
 /// reports do not go this way: they are kept together with the entry in the ledger (see
 /// `Booking`).
 pub trait Journal: Send + Sync {
-    /// Takes down a finding. Never waits; when more come than can be kept, some are counted and lost.
+    /// Records a finding. Never waits; when more come than can be kept, some are counted and lost.
     fn record(&self, finding: Finding);
 
-    /// Takes down a receipt, likewise, under a mark of the user who asked.
+    /// Records a receipt, likewise, under a mark of the user who asked.
     fn keep(&self, receipt: Receipt, user: Option<&User>);
 
-    /// Is ready when all that was taken down before is kept, or lost.
+    /// Is ready when all that was recorded before is kept, or lost.
     fn settle(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
@@ -361,9 +361,9 @@ pub trait Evidence: Send + Sync {
     fn forget(&self, before: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>>;
 }
 
-/// Takes down faults of contracts.
+/// Records faults of contracts.
 pub trait FaultLog: Send + Sync {
-    /// Takes down a fault. Never waits; of a burst the first of each kind is kept, and the others are counted
+    /// Records a fault. Never waits; of a burst the first of each kind is kept, and the others are counted
     /// (see [`BURST_MS`](crate::faults::BURST_MS)).
     fn note(&self, fault: FaultNote<'_>);
 }

@@ -6,7 +6,7 @@
 //!
 //! Not here: what is decided, and waiting for somebody else. A service that waits takes a step, waits, and takes another.
 
-use crate::store::{Change, Store, StoreError};
+use crate::store::{Change, Pages, Record, Store, StoreError, Versioned};
 
 /// How often a step is decided before it is given up because others keep changing the same records.
 pub const TRIES_MAX: u32 = 8;
@@ -70,4 +70,28 @@ pub async fn commit_unless_changed(store: &dyn Store, change: Change) -> Result<
         Err(StoreError::Conflict(_)) => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// Removes a record that is not needed any more. False when somebody else was faster, or has changed it.
+///
+/// # Errors
+/// [`StoreError`], but for a conflict.
+pub async fn forget<R: Record>(store: &dyn Store, record: &Versioned<R>) -> Result<bool, StoreError> {
+    let mut change = Change::default();
+    change.delete(record);
+    commit_unless_changed(store, change).await
+}
+
+/// Removes all records of a kind whose time is over; how many there were.
+///
+/// # Errors
+/// [`StoreError`]; what was removed until then stays so.
+pub async fn forget_all<R: Record>(store: &dyn Store, is_over: impl Fn(&R) -> bool) -> Result<u64, StoreError> {
+    let (mut forgotten, mut pages) = (0, Pages::<R>::of(None));
+    while let Some(records) = pages.next(store).await? {
+        for record in records.iter().filter(|record| is_over(&record.value)) {
+            forgotten += u64::from(forget(store, record).await?);
+        }
+    }
+    Ok(forgotten)
 }

@@ -6,6 +6,7 @@
 //! whose expected revisions hold and refuses any other, on every engine alike.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
@@ -451,24 +452,53 @@ pub async fn changed<R: Record>(store: &dyn Store, changed: Changed<'_>) -> Resu
     found.into_iter().map(|(number, document)| Ok((number, parse(document)?.value))).collect()
 }
 
-/// Records read at once by [`all`].
+/// Records of one page of [`Pages`].
 const PAGE: u32 = 500;
+
+/// All records of a kind in order of their keys, page by page: whoever goes through them holds one page at a time. One that
+/// is added meanwhile is seen if its key lies ahead.
+#[derive(Debug)]
+pub struct Pages<R> {
+    status: Option<&'static str>,
+    after: Option<String>,
+    is_last: bool,
+    records: PhantomData<R>,
+}
+
+impl<R: Record> Pages<R> {
+    /// Those of one status; of every status without one.
+    #[must_use]
+    pub fn of(status: Option<&'static str>) -> Self {
+        Self { status, after: None, is_last: false, records: PhantomData }
+    }
+
+    /// The next page; none after the last.
+    ///
+    /// # Errors
+    /// As [`load`].
+    pub async fn next(&mut self, store: &dyn Store) -> Result<Option<Vec<Versioned<R>>>, StoreError> {
+        if self.is_last {
+            return Ok(None);
+        }
+        let list = List { status: self.status, after: self.after.as_deref(), limit: PAGE };
+        let records = page::<R>(store, list).await?;
+        self.is_last = records.len() < PAGE as usize;
+        let Some(last) = records.last() else { return Ok(None) };
+        self.after = Some(last.value.key());
+        Ok(Some(records))
+    }
+}
 
 /// Reads every record of a kind, with one status if given.
 ///
 /// # Errors
 /// As [`load`].
-pub async fn all<R: Record>(store: &dyn Store, status: Option<&str>) -> Result<Vec<Versioned<R>>, StoreError> {
-    let mut records: Vec<Versioned<R>> = Vec::new();
-    loop {
-        let after = records.last().map(|record| record.value.key());
-        let next = page(store, List { status, after: after.as_deref(), limit: PAGE }).await?;
-        let last = u32::try_from(next.len()).unwrap_or(PAGE) < PAGE;
-        records.extend(next);
-        if last {
-            return Ok(records);
-        }
+pub async fn all<R: Record>(store: &dyn Store, status: Option<&'static str>) -> Result<Vec<Versioned<R>>, StoreError> {
+    let (mut records, mut pages) = (Vec::new(), Pages::of(status));
+    while let Some(page) = pages.next(store).await? {
+        records.extend(page);
     }
+    Ok(records)
 }
 
 fn parse<R: Record>(document: Document) -> Result<Versioned<R>, StoreError> {

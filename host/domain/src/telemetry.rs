@@ -207,7 +207,7 @@ impl Stage {
     }
 }
 
-/// Takes down how long a stage took that is over now, for the contract that the request is pinned to.
+/// Records how long a stage took that is over now, for the contract that the request is pinned to.
 pub fn stage(stage: Stage, descriptor: &Descriptor, took: Duration) {
     note_stage(stage, descriptor, None, took);
 }
@@ -266,7 +266,7 @@ impl<'a> PartnerCall<'a> {
         &self.span
     }
 
-    /// Takes down what came of it.
+    /// Records its outcome.
     pub fn end<T>(self, outcome: &Result<T, CallFailure>) {
         let name = outcome.as_ref().err().map_or("ok", failure);
         self.span.record("outcome", name);
@@ -377,7 +377,7 @@ pub fn completion_refused(outcome: &'static str) {
     counter!(COMPLETIONS, "outcome" => outcome).increment(1);
 }
 
-/// Takes down the number of an entry that was just booked.
+/// Records the number of an entry that was just booked.
 pub fn note_booked(number: u64) {
     gauge!(LEDGER_ENTRY).set(precise(number));
 }
@@ -436,7 +436,7 @@ impl HttpRequest {
         &self.span
     }
 
-    /// Takes down how it was answered.
+    /// Records how it was answered.
     pub fn note_answer(&self, status: u16) {
         let class = match status {
             0..200 => "1xx",
@@ -466,24 +466,24 @@ fn method_name(method: &str) -> &'static str {
     KNOWN.into_iter().find(|known| *known == method).unwrap_or("other")
 }
 
-/// Takes down how many intents are live.
+/// Records how many intents are live.
 pub fn live_intents(count: usize) {
     gauge!(LIVE_INTENTS).set(precise(count));
 }
 
-/// Takes down how many orders wait for their report after their time, what is at stake, and how many are in doubt.
+/// Records how many orders wait for their report after their time, what is at stake, and how many are in doubt.
 pub fn orders_waiting(overdue: u64, at_stake_paise: i64, in_doubt: u64) {
     gauge!(ORDERS_OVERDUE).set(precise(overdue));
     gauge!(ORDERS_AT_STAKE).set(precise(at_stake_paise));
     gauge!(ORDERS_IN_DOUBT).set(precise(in_doubt));
 }
 
-/// Takes down how much waits in a queue.
+/// Records how much waits in a queue.
 pub fn queue_length(queue: &'static str, length: usize) {
     gauge!(QUEUE_LENGTH, "queue" => queue).set(precise(length));
 }
 
-/// Takes down how many findings and receipts were lost since the start.
+/// Records how many findings and receipts were lost since the start.
 pub fn journal_lost(count: u64) {
     counter!(JOURNAL_LOST).absolute(count);
 }

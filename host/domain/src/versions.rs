@@ -102,7 +102,7 @@ pub struct LoadOrder {
     pub removal: Removal,
 }
 
-/// What came of a load.
+/// The outcome of a load.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     pub version: LoadedVersion,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::Response;
-use http::{HeaderValue, StatusCode, header};
+use http::StatusCode;
 use intent_gateway_api::links::LinkBody;
 use intent_gateway_api::user_data::{UserData, UserErased};
 use intent_gateway_domain::audit::AuditDraft;
@@ -62,10 +62,7 @@ async fn export_user(
     let _turn = turn(&app)?;
     let links = if after.is_none() { app.linking.links(&user).await? } else { Vec::new() };
     let page = app.user_records.export(&user, after).await?;
-    let page = UserData::new(page, links.into_iter().map(LinkBody::from).collect());
-    let mut response = wire::json(StatusCode::OK, &page, PAGE_BYTES)?;
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+    wire::private(&UserData::new(page, links.into_iter().map(LinkBody::from).collect()), PAGE_BYTES)
 }
 
 /// Erases a user: links are ended, receipts and what was found in them emptied, orders kept without the person.

@@ -21,3 +21,10 @@ pub(crate) fn json(status: StatusCode, body: &impl Serialize, capacity: usize) -
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
     Ok(response)
 }
+
+/// The same as an answer that no cache keeps: it is about one person.
+pub(crate) fn private(body: &impl Serialize, capacity: usize) -> Result<Response, Refusal> {
+    let mut response = json(StatusCode::OK, body, capacity)?;
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}

@@ -1,4 +1,4 @@
-//! One call of a contract, made on purpose: with what it is made, and what came of it.
+//! One call of a contract, made on purpose: with what it is made, and its outcome.
 
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{

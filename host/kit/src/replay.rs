@@ -57,7 +57,7 @@ impl Recorded {
     }
 }
 
-/// What came of the call.
+/// The outcome of the call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
 pub enum Outcome {
@@ -93,7 +93,7 @@ pub struct ReplayReport {
     /// Code of the fault in the record, where it names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded_code: Option<String>,
-    /// What came of it.
+    /// Its outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
 }

@@ -168,7 +168,7 @@ pub enum FoundBy {
     Request,
 }
 
-/// What became of a booking.
+/// The outcome of a booking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Booked {
     /// It is in the ledger, durably.

@@ -14,7 +14,8 @@ use intent_gateway_domain::audit::{Actor, AuditDraft};
 use intent_gateway_domain::error::INSUFFICIENT_SCOPE;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_domain::store::{Change, Versioned, all, load};
+use intent_gateway_domain::steps;
+use intent_gateway_domain::store::{Change, Versioned, load};
 
 /// How long a browser may take from the link to the callback, milliseconds: ten minutes.
 pub const PENDING_TTL_MS: u64 = TICKET_TTL_MS;
@@ -213,16 +214,8 @@ impl Linking {
     /// # Errors
     /// [`LinkError::Store`].
     pub async fn forget_pending(&self) -> Result<u64, LinkError> {
-        let mut forgotten = 0;
-        for kept in all::<PendingLink>(&*self.parts().store, None).await? {
-            if self.now() < kept.value.expires_at_ms {
-                continue;
-            }
-            let mut change = Change::default();
-            change.delete(&kept);
-            forgotten += u64::from(self.commit_unless_changed(change).await?);
-        }
-        Ok(forgotten)
+        let (store, now) = (&*self.parts().store, self.now());
+        Ok(steps::forget_all(store, |pending: &PendingLink| now >= pending.expires_at_ms).await?)
     }
 }
 

@@ -10,7 +10,7 @@ use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::steps::Proposal;
+use intent_gateway_domain::steps::{self, Proposal};
 use intent_gateway_domain::store::{Change, List, all, load, page};
 use intent_gateway_domain::user::User;
 
@@ -32,7 +32,7 @@ pub struct LinkView {
     pub renewable: bool,
 }
 
-/// What became of the tokens at the authorization server.
+/// What happened to the tokens at the authorization server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Revocation {
@@ -90,9 +90,7 @@ impl Linking {
         // First, so that none of them becomes a link behind the others.
         for kept in all::<PendingLink>(&**store, None).await? {
             if marks.contains(&kept.value.user) {
-                let mut change = Change::default();
-                change.delete(&kept);
-                erased += u64::from(self.commit_unless_changed(change).await?);
+                erased += u64::from(steps::forget(&**store, &kept).await?);
             }
         }
         // Ends: a link that was ended is not listed again.

@@ -94,7 +94,7 @@ impl Renewals {
     }
 }
 
-/// What came of the attempt to be the one process that renews a link.
+/// The outcome of the attempt to be the one process that renews a link.
 enum Claim {
     /// This process renews it: the link as it is kept now, its secrets, the refresh token among them.
     Claimed(Box<(Versioned<Link>, LinkSecrets, Secret)>),
@@ -122,7 +122,7 @@ impl Linking {
 
     /// Replaces `stale` without anybody waiting for it.
     pub(super) fn renew_beside(&self, owners: Vec<Owner>, stale: &Secret) {
-        // It goes on by itself; what came of it, whoever asks next sees.
+        // It goes on by itself; whoever asks next sees its outcome.
         drop(self.flight(owners, stale));
     }
 

@@ -40,7 +40,7 @@ pub(crate) fn unreported(name: &str, orders: &[Order]) -> String {
     let orders: String = orders.iter().map(line).collect();
     format!(
         "Hello {name},\n\nthe time of these orders is over, and no completion report of yours has closed them.\n\n{orders}\n\
-         Send a report for each, whatever became of it; docs/completion-reports.md says how. `intent-gateway partner overdue` \
+         Send a report for each, whatever its outcome; docs/completion-reports.md says how. `intent-gateway partner overdue` \
          lists what is waited for. What is not reported within a week becomes a finding, and stands in your statement.\n"
     )
 }

@@ -18,10 +18,7 @@ use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::ports::{Contracts, PartnerProbe};
 use intent_gateway_domain::probe::{ProbeRecord, ProbeRequest};
 use intent_gateway_domain::steps::{Proposal, commit_unless_changed};
-use intent_gateway_domain::store::{Change, List, Versioned, load, page};
-
-/// Live connections that one look for due probes takes up.
-const DUE_PROBES_MAX: u32 = 500;
+use intent_gateway_domain::store::{Change, Pages, Versioned, load};
 
 /// Probes of partners' servers.
 pub struct Probes {
@@ -256,14 +253,8 @@ impl Probes {
     /// # Errors
     /// [`OnboardingError::Store`]; what a single probe comes to is recorded with its connection.
     pub async fn run_due(&self) -> Result<usize, OnboardingError> {
-        let live = Some(ConnectionState::Live.as_str());
-        let mut after: Option<String> = None;
-        let mut probed = 0;
-        loop {
-            let list = List { status: live, after: after.as_deref(), limit: DUE_PROBES_MAX };
-            let connections = page::<Connection>(&*self.keeper.store, list).await?;
-            let Some(last) = connections.last() else { return Ok(probed) };
-            after = Some(last.value.account.to_string());
+        let (mut probed, mut live) = (0, Pages::<Connection>::of(Some(ConnectionState::Live.as_str())));
+        while let Some(connections) = live.next(&*self.keeper.store).await? {
             for mut kept in connections {
                 let due = kept.value.next_probe_at_ms.is_some_and(|at| at <= self.keeper.now());
                 if !due {
@@ -283,6 +274,7 @@ impl Probes {
                 }
             }
         }
+        Ok(probed)
     }
 }
 

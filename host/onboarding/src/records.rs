@@ -320,7 +320,7 @@ pub struct FailedRetest {
     pub(crate) end_told: bool,
 }
 
-/// A person's word that a go-live requirement is met, and what became of it since.
+/// A person's word that a go-live requirement is met, and what happened to it since.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldConfirmation {
     /// When it was given, milliseconds since the epoch.

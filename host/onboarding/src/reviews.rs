@@ -116,7 +116,7 @@ impl Reviews {
         Ok(ReviewView { review, account, submission, checklist, documents })
     }
 
-    /// Fetches the privacy policy of the business under review and keeps what came of it.
+    /// Fetches the privacy policy of the business under review and keeps its outcome.
     async fn look_at_privacy_policy(&self, review: &Review) -> Result<(), OnboardingError> {
         let key = review.account.as_str();
         let account = self.keeper.require::<Account>(key, "account").await?.value;

@@ -92,7 +92,7 @@ pub struct StrikeOrder {
     pub reason: String,
 }
 
-/// What came of an attempt to suspend.
+/// The outcome of an attempt to suspend.
 enum Attempt {
     Suspended,
     /// It gets no requests. Should it go live again, it is tried again.

@@ -14,7 +14,7 @@ use intent_gateway_domain::ports::Contracts;
 use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::{Change, Versioned, load};
 
-/// What came of a submission.
+/// The outcome of a submission.
 #[derive(Clone, Debug)]
 pub struct Submitted {
     /// The submission as it is kept.

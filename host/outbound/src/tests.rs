@@ -381,7 +381,7 @@ fn a_turn_is_given_back_where_the_retry_may_not_go_out() {
     let hold = || bench.call("hold_thing", "{}", Some("ann"));
     assert_eq!(hold().err(), limited().err(), "the failure before the retry stands");
     assert_eq!(bench.times(), [0], "the partner's rate has room for one call");
-    assert_eq!(not_called(hold()).0, NotCalled::PartnerRate, "nothing came of it, so the user's has room again");
+    assert_eq!(not_called(hold()).0, NotCalled::PartnerRate, "it failed, so the user's has room again");
 }
 
 #[test]

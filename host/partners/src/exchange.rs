@@ -332,7 +332,7 @@ pub(crate) async fn hear(response: Response<Incoming>, error_text: Option<&Error
     note_error(error_text, status.as_u16(), &body);
 }
 
-/// Takes down what came in place of an answer.
+/// Records what came in place of an answer.
 pub(crate) fn note_error(error_text: Option<&ErrorText>, status: u16, body: &[u8]) {
     if let Some(error_text) = error_text {
         error_text.note(&format!("HTTP {status}\n{}", String::from_utf8_lossy(body)));

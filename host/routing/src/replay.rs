@@ -15,7 +15,7 @@ use intent_gateway_domain::error::{ContractError, ContractFault};
 use intent_gateway_domain::ports::Contract;
 use intent_gateway_domain::receipt::{Receipt, ReceiptDrop, ReceiptPayload, ReceiptScore, outcome};
 
-/// What came of a replay.
+/// The outcome of a replay.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Replay {
     /// Whether the outcome is the same: order, scores to the bit, cards, drops and findings.

@@ -110,7 +110,7 @@ fn check(check: RequirementCheck, requests: &[Value]) -> GoLiveReport {
     check_with(declared(check, EASY_MS), requests, &[]).expect("checked")
 }
 
-/// What became of the one requirement.
+/// What happened to the one requirement.
 fn outcome(of: RequirementCheck, requests: &[Value]) -> (ItemState, String) {
     let report = check(of, requests);
     assert_eq!(report.items.len(), 4);

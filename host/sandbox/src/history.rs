@@ -1,4 +1,4 @@
-//! What has happened to versions: where each came from, what became of it, and the events that the audit log has not
+//! What has happened to versions: where each came from, what happened to it, and the events that the audit log has not
 //! taken yet. All of it is kept with the list of live versions, in the same write as what it tells of.
 
 use std::collections::BTreeMap;

@@ -43,7 +43,7 @@ impl Guest {
     }
 }
 
-/// Links the interface `faults`. Its one function takes down what a guest says, the first time; a text larger than what
+/// Links the interface `faults`. Its one function records what a guest says, the first time; a text larger than what
 /// a guest may return at all fails the call like such a return.
 pub(crate) fn link_faults(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.instance(&abi::faults_name())?.func_wrap(

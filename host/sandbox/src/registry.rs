@@ -31,7 +31,7 @@ use crate::engine::Lane;
 use crate::history::{Doing, Happened, Histories, Provenance};
 use crate::library::{KeptIntent, KeptVersion};
 
-/// Where faults are taken down, from the time on that there is such a place.
+/// Where faults are recorded, from the time on that there is such a place.
 pub(crate) type FaultSink = Arc<OnceLock<Arc<dyn FaultLog>>>;
 
 /// What versions tell their owner.

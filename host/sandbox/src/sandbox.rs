@@ -189,7 +189,7 @@ impl Sandbox {
         self.inner.settle_events(up_to).await
     }
 
-    /// From here on faults of contracts are taken down there. Said once: whoever comes later is not heard.
+    /// From here on faults of contracts are recorded there. Said once: whoever comes later is not heard.
     pub fn note_faults_in(&self, log: Arc<dyn FaultLog>) {
         // The loser of a race is the one that came later.
         let _ = self.inner.reports.faults.set(log);

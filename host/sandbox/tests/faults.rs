@@ -85,7 +85,7 @@ async fn a_component_that_does_not_load_says_why() {
     assert!(text.contains("`options are ranked`") && text.contains("it said `no tea | is left` at src/tea"), "{text}");
 }
 
-/// Takes down all that it is told, whole.
+/// Records all that it is told, whole.
 #[derive(Default)]
 struct Notes(Mutex<Vec<(String, ContractFault, Input)>>);
 

@@ -22,7 +22,7 @@ const QUEUE_MAX: usize = 4_096;
 
 const RULES: Rules = Rules { name: "changes", queue_max: QUEUE_MAX, batch_max: BATCH_MAX, lingers: false };
 
-/// What became of a change: the number of watched changes so far where it is one, or why it does not hold.
+/// What happened to a change: the number of watched changes so far where it is one, or why it does not hold.
 type Outcome = Result<Option<u64>, StoreError>;
 
 /// Where changes are handed in. Dropped, it finishes what it has taken.

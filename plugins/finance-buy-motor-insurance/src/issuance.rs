@@ -77,7 +77,7 @@ impl Tool for IssuePolicy {
 
     const POLICY: ToolPolicy = tables::ISSUE;
 
-    /// A vehicle that has to be inspected is, before its policy is issued (MotorQuote `inspection_required`). What came of the
+    /// A vehicle that has to be inspected is, before its policy is issued (MotorQuote `inspection_required`). The outcome of the
     /// inspection, the partner knows.
     fn argument_rules(_: &IssueArguments<'_>, subject: &Subject<'_, MotorQuote<'_>>, rules: &mut RequestRules) {
         let uninspected = subject.order.is_some_and(|order| order.text(INSPECTION_ID).is_none());

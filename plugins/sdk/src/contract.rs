@@ -179,7 +179,7 @@ pub struct ToolEntry {
     pub(crate) check_answer: fn(&Context, &Exchange) -> Result<JudgedAnswer, Refusal>,
 }
 
-/// What came of an answer that passed.
+/// The outcome of an answer that passed.
 pub(crate) struct JudgedAnswer {
     pub(crate) reference: Option<String>,
     pub(crate) advisory: Option<&'static str>,

@@ -19,7 +19,7 @@ pub(crate) struct Subject {
     answer: &'static str,
 }
 
-/// One that only reads, and one that books: the gateway keeps what came of each booking.
+/// One that only reads, and one that books: the gateway keeps the outcome of each booking.
 pub(crate) const SUBJECTS: [Subject; 2] = [
     Subject {
         intent: "lifestyle.book_yoga_class",

@@ -219,7 +219,7 @@ async fn the_platform_team_sees_how_partners_fare() {
     assert!(tool["targets"]["p95_ms"].as_u64() > Some(0) && tool["p95_ms"].as_u64() < Some(30_000), "{tool}");
     assert!(partners[1]["breaker"]["failed"].as_u64() > Some(0), "{}", partners[1]);
 
-    // What was seen by people alone is taken down, counts, and is told with the rest. One of the configuration stays.
+    // What was seen by people alone is recorded, counts, and is told with the rest. One of the configuration stays.
     let cli = |arguments: &[&str]| {
         let mut command = Command::new(built("debug/intent-gateway"));
         command.arg("partner").args(arguments).args(["--gateway", &gateway.server.url]);

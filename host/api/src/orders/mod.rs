@@ -25,7 +25,7 @@ pub struct OrderSummary {
     pub id: String,
     /// Its intent.
     pub intent: String,
-    /// At whom.
+    /// The partner that it was placed with.
     pub partner: String,
     /// `pending`, `failed`, a state that the intent's contract declares, or the status of the report that closed it.
     pub state: String,

@@ -24,7 +24,7 @@ pub struct NextTool {
     pub role: ToolRole,
     /// One sentence.
     pub purpose: String,
-    /// It may be called before this time; null where there is no such time.
+    /// It may be called until this time; null where it has no deadline.
     #[schema(required)]
     pub until: Option<String>,
     /// The argument that identifies a repeated call; null where there is none.

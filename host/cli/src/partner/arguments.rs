@@ -81,7 +81,7 @@ pub(crate) enum PartnerCommand {
         intent-gateway partner test-reports --json"
     )]
     TestReports(StatusArgs),
-    /// Take down a strike that no answer and no report shows. Three of one code within 90 days suspend the partner.
+    /// Record a strike that no answer and no report shows. Three of one code within 90 days suspend the partner.
     #[command(
         after_help = "Example:\n  intent-gateway partner strike ptr_0123456789abcdef --intent auto.book_ac_service \
         --code WARRANTY_DECLINED --order BK-2026-0042 --reason 'the user was asked to pay for the re-service'"

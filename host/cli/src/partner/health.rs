@@ -109,7 +109,7 @@ pub(super) fn tools(tools: &[ToolHealthBody]) -> String {
 
 /// What a strike became.
 pub(super) fn taken(StrikeTaken { partner, code, external_id }: &StrikeTaken, _: Palette) -> String {
-    format!("taken down: {} against {}, order {}", harmless(code), harmless(partner), harmless(external_id))
+    format!("recorded: {} against {}, order {}", harmless(code), harmless(partner), harmless(external_id))
 }
 
 #[cfg(test)]

@@ -301,7 +301,7 @@ fn probe(probe: &ProbeBody, palette: Palette) -> String {
     lines.join("\n")
 }
 
-/// What became of the tools.
+/// What happened to the tools.
 fn tools(ToolReport { accepted, skipped, ignored, missing, warnings }: &ToolReport) -> Vec<String> {
     let names: Vec<&str> = accepted.iter().map(|tool| tool.name.as_str()).collect();
     let listed = if names.is_empty() { String::new() } else { format!(": {}", harmless(&names.join(", "))) };

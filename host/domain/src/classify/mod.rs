@@ -41,7 +41,7 @@ use crate::ports::Contracts;
 /// From this score on a contract claims an utterance.
 pub(crate) const CLAIM_THRESHOLD: f64 = 0.5;
 
-/// What came of a classification.
+/// The outcome of a classification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -86,7 +86,7 @@ pub struct Elsewhere {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Classified {
-    /// What came of it.
+    /// Its outcome.
     pub decision: Decision,
     /// The intent decided on.
     #[cfg_attr(feature = "schema", schema(required))]

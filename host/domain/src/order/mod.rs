@@ -199,7 +199,7 @@ impl Order {
         events.find(|(_, event)| matches!(event.what, Happening::Called { .. }))
     }
 
-    /// Takes down what has happened.
+    /// Records what has happened.
     fn note(&mut self, at: Timestamp, what: Happening) {
         if self.history.len() >= HISTORY_MAX {
             self.history.remove(HISTORY_FIRST);

@@ -8,7 +8,7 @@ use crate::contract::{AnsweredCall, KeptValue, OrderOutcome, OrderSource, OrderS
 use crate::pointer;
 use crate::violations::longer_than;
 
-/// Why nobody knows what a call has done: its gateway has not lived to take down its end.
+/// Why nobody knows what a call has done: its gateway ended before it could record the call's end.
 const NO_ANSWER: &str = "NO_ANSWER";
 /// Bytes of one kept value, at most; a larger one is not kept.
 const KEPT_MAX_BYTES: usize = 2 * 1024;
@@ -78,11 +78,11 @@ impl Order {
 
     /// The call that was to open it has no answer, and can have none any more.
     pub fn give_up_waiting(&mut self, now: Timestamp) {
-        let last = self.history.iter().rev().find_map(|event| match &event.what {
-            Happening::Called { tool, .. } => Some(tool.clone()),
-            _ => None,
-        });
-        self.take_doubt(&last.unwrap_or_default(), NO_ANSWER, now);
+        let tool = match self.last_call().map(|(_, event)| &event.what) {
+            Some(Happening::Called { tool, .. }) => tool.clone(),
+            _ => String::new(),
+        };
+        self.take_doubt(&tool, NO_ANSWER, now);
     }
 
     /// A completion report closes it, whatever its state: the partner says that it is over, and its entry is in the ledger.

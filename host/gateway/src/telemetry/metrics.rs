@@ -19,7 +19,7 @@ const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 /// How often idle series are looked for when nobody asks, upkeeps: every ten minutes.
 const UPKEEPS_PER_LOOK: u32 = 120;
 
-/// Takes down sizes that nothing else reports, each time that somebody asks.
+/// Records sizes that nothing else reports, each time that somebody asks.
 pub(crate) type Sizes = Box<dyn Fn() + Send + Sync>;
 
 /// The recorder of this process.

@@ -13,7 +13,8 @@ use super::require_known;
 use crate::App;
 use crate::acting::{Acting, no_account};
 use crate::error::{ErrorBody, Refusal};
-use crate::orders::{Chosen, ORDER_BYTES, OrdersQuery, list, no_order, private};
+use crate::orders::{Chosen, ORDER_BYTES, OrdersQuery, list, no_order};
+use crate::wire;
 
 /// Lists what was ordered at the partner, newest first.
 #[utoipa::path(
@@ -68,5 +69,5 @@ pub(super) async fn show_own_order(
     let Path((_, known_as)) = path.map_err(|_| no_account())?;
     let order = app.orders.find_at(&acting.account, &known_as).await.map_err(OnboardingError::from)?;
     let view = app.orders.view(order.ok_or_else(no_order)?).await.map_err(OnboardingError::from)?;
-    private(&PartnerOrder::new(&view, app.searcher.clock.now()), ORDER_BYTES)
+    wire::private(&PartnerOrder::new(&view, app.searcher.clock.now()), ORDER_BYTES)
 }

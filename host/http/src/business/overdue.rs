@@ -7,9 +7,9 @@ use axum::response::Response;
 use http::StatusCode;
 use intent_gateway_api::overdue::{OverdueOrder, PartnerOverdue};
 
+use super::require_known;
 use crate::App;
-use crate::acting::{Acting, no_account};
-use crate::admin::is_known;
+use crate::acting::Acting;
 use crate::error::{ErrorBody, Refusal};
 use crate::platform::OVERDUE_ORDER_BYTES;
 use crate::wire;
@@ -25,9 +25,7 @@ use crate::wire;
     )
 )]
 pub(super) async fn list_own_overdue(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
-    if !is_known(&app, acting.account.as_str()).await? {
-        return Err(no_account());
-    }
+    require_known(&app, &acting).await?;
     let orders = app.onboarding.unreported.of_partner(&acting.account).await?;
     let bytes = orders.len() * OVERDUE_ORDER_BYTES;
     let orders = orders.into_iter().filter_map(OverdueOrder::of).collect();

@@ -8,9 +8,9 @@ use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use intent_gateway_api::ledger::{MonthsBody, StatementBody, TestReportsBody};
 
+use super::require_known;
 use crate::App;
 use crate::acting::{Acting, no_account};
-use crate::admin::is_known;
 use crate::error::{ErrorBody, Refusal};
 use crate::statements::answer::{self, FormatQuery, StatementQuery};
 use crate::wire;
@@ -77,9 +77,7 @@ pub(super) async fn statement(
     )
 )]
 pub(super) async fn test_reports(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
-    if !is_known(&app, acting.account.as_str()).await? {
-        return Err(no_account());
-    }
+    require_known(&app, &acting).await?;
     let reports = app.intake.tests.list(&acting.account).await?;
     let bytes = reports.len() * TEST_REPORT_BYTES;
     wire::json(StatusCode::OK, &TestReportsBody::of(&acting.account, reports), bytes)

@@ -29,7 +29,7 @@ const AT_PARTNER: &str = "Bearer realm=\"partner\"";
 const PARTNER_ANSWER_INVALID: &str = "PARTNER_ANSWER_INVALID";
 
 impl From<PinnedFailure<CallError>> for Refusal {
-    /// What came of a call that gave no answer.
+    /// The outcome of a call that gave no answer.
     fn from(failed: PinnedFailure<CallError>) -> Self {
         let detail = chain(&failed.error);
         let descriptor = failed.contract.as_ref().map(|contract| contract.descriptor());

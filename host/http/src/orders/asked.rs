@@ -14,7 +14,7 @@ use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{Chosen, ORDER_BYTES, OrdersQuery, SUMMARY_BYTES, list, no_order, private};
+use super::{Chosen, ORDER_BYTES, OrdersQuery, SUMMARY_BYTES, list, no_order};
 use crate::App;
 use crate::acting::{Asking, size};
 use crate::error::{Code, ErrorBody, Refusal};
@@ -81,7 +81,7 @@ async fn show_order(
     let option = view.option.as_ref().map_or(0, |option| option.get().len());
     let schemas = next.iter().flat_map(|next| &next.tools).map(|tool| tool.request_schema.get().len());
     let bytes = ORDER_BYTES + option + schemas.sum::<usize>();
-    private(&OrderDetail::new(view, next, app.searcher.clock.now()), bytes)
+    wire::private(&OrderDetail::new(view, next, app.searcher.clock.now()), bytes)
 }
 
 /// Which changes are asked for.
@@ -141,5 +141,5 @@ async fn order_events(
     }
     let page = app.orders.changes(&asker.orchestrator, after.as_deref(), limit).await?;
     let bytes = wire::SMALL_BYTES + page.orders.len() * SUMMARY_BYTES;
-    private(&OrderChanges::new(page, app.searcher.clock.now()), bytes)
+    wire::private(&OrderChanges::new(page, app.searcher.clock.now()), bytes)
 }

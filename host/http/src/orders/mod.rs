@@ -6,12 +6,11 @@ mod asked;
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
 use axum::response::Response;
-use http::{HeaderValue, StatusCode, header};
 use intent_gateway_api::orders::OrderList;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_onboarding::OnboardingError;
 use intent_gateway_routing::orders::{FeedError, OrderFilter, OrdersPage};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::App;
 use crate::acting::size;
@@ -120,14 +119,7 @@ fn refused(others: &str) -> Refusal {
 /// A page of a list.
 pub(crate) fn list(app: &App, page: OrdersPage) -> Result<Response, Refusal> {
     let bytes = wire::SMALL_BYTES + page.orders.len() * SUMMARY_BYTES;
-    private(&OrderList::new(page, app.searcher.clock.now()), bytes)
-}
-
-/// An answer that no cache keeps: it is about one person.
-pub(crate) fn private(body: &impl Serialize, capacity: usize) -> Result<Response, Refusal> {
-    let mut response = wire::json(StatusCode::OK, body, capacity)?;
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+    wire::private(&OrderList::new(page, app.searcher.clock.now()), bytes)
 }
 
 pub(crate) fn no_order() -> Refusal {

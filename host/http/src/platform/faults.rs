@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
-use http::{HeaderValue, StatusCode, header};
+use http::StatusCode;
 use intent_gateway_api::faults::{ContractFault, ContractFaultFile, ContractFaults};
 use intent_gateway_domain::alias;
 use intent_gateway_domain::error::chain;
@@ -91,9 +91,7 @@ pub(super) async fn show_fault(
     })?;
     let (fault, input) = opened.ok_or_else(not_found)?;
     let bytes = FAULT_BYTES + MESSAGE_MAX_CHARS + usize::try_from(fault.input_bytes).unwrap_or_default();
-    let mut response = wire::json(StatusCode::OK, &ContractFaultFile { fault: fault.into(), input }, bytes)?;
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+    wire::private(&ContractFaultFile { fault: fault.into(), input }, bytes)
 }
 
 /// The intent under its own name. It may not be loaded any more.

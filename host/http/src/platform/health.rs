@@ -74,7 +74,7 @@ pub(super) async fn show_health(State(app): State<Arc<App>>, Path(partner): Path
     wire::json(StatusCode::OK, &HealthBody::new(view, routed), PARTNER_BYTES)
 }
 
-/// Takes down a strike that no answer and no report shows, such as a warranty re-service that was declined.
+/// Records a strike that no answer and no report shows, such as a warranty re-service that was declined.
 ///
 /// It counts as those that the gateway finds itself: three incidents of one code within 90 days suspend the partner.
 #[utoipa::path(
@@ -83,7 +83,7 @@ pub(super) async fn show_health(State(app): State<Arc<App>>, Path(partner): Path
     request_body = StrikeRequest,
     security(("bearer" = ["admin"])),
     responses(
-        (status = 202, description = "Taken down; it counts within moments", body = StrikeTaken),
+        (status = 202, description = "Recorded; it counts within moments", body = StrikeTaken),
         (status = 400, description = "`INVALID_REQUEST`, with every violation; `INVALID_INTENT` for what is no intent's name", body = ErrorBody),
         (status = 404, description = "`NOT_FOUND`: no such partner", body = ErrorBody),
     )

@@ -11,7 +11,8 @@ use intent_gateway_onboarding::OnboardingError;
 
 use crate::App;
 use crate::error::{ErrorBody, Refusal};
-use crate::orders::{Chosen, ORDER_BYTES, SearchQuery, list, no_order, private};
+use crate::orders::{Chosen, ORDER_BYTES, SearchQuery, list, no_order};
+use crate::wire;
 
 /// Findings that are shown with an order.
 const FINDINGS_MAX: u32 = 100;
@@ -81,5 +82,5 @@ pub(super) async fn show_order(
     let view = app.orders.view(order).await.map_err(OnboardingError::from)?;
     let option = view.option.as_ref().map_or(0, |option| option.get().len());
     let bytes = ORDER_BYTES + option + findings.len() * FINDING_BYTES;
-    private(&OrderRecord::new(view, findings, app.searcher.clock.now()), bytes)
+    wire::private(&OrderRecord::new(view, findings, app.searcher.clock.now()), bytes)
 }

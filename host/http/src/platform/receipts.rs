@@ -8,7 +8,7 @@ use std::sync::Arc;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
-use http::{HeaderValue, StatusCode, header};
+use http::StatusCode;
 use intent_gateway_api::evidence::{RankingReceipts, RankingReplay};
 use intent_gateway_domain::limits::REQUEST_ID_MAX_CHARS;
 use intent_gateway_domain::receipt::{ID_MAX_CHARS, KeptReceipt, Receipt};
@@ -62,7 +62,7 @@ pub(super) async fn list_receipts(
     wire::json(StatusCode::OK, &RankingReceipts { request_id, receipts }, wire::SMALL_BYTES)
 }
 
-/// Shows a receipt whole: the request's arguments, every partner's options, and what came of them.
+/// Shows a receipt whole: the request's arguments, every partner's options, and their outcomes.
 #[utoipa::path(
     get, path = "/api/v1/admin/receipts/{receipt}", tag = "admin",
     params(("receipt" = String, Path, description = "The receipt", example = "rank_0f1e2d3c4b5a69788796a5b4")),
@@ -78,9 +78,7 @@ pub(super) async fn show_receipt(
     Path(receipt): Path<String>,
 ) -> Result<Response, Refusal> {
     let receipt = find(&app, &receipt).await?;
-    let mut response = wire::json(StatusCode::OK, &receipt, estimate_bytes(&receipt))?;
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+    wire::private(&receipt, estimate_bytes(&receipt))
 }
 
 /// Ranks anew what a receipt holds, by the very component that ranked it, and compares the outcomes. Nobody is asked

@@ -46,7 +46,7 @@ impl Name {
     }
 }
 
-/// Takes down why a signed report was refused. A failure of the gateway's own is not the partner's.
+/// Records why a signed report was refused. A failure of the gateway's own is not the partner's.
 pub(super) fn record(journal: &dyn Journal, partner: &PartnerId, body: &[u8], error: &IntakeError, now: Timestamp) {
     let violations = violations(error);
     if violations.is_empty() {

@@ -16,9 +16,7 @@ use intent_gateway_domain::limits::DAY_MS;
 use intent_gateway_domain::money::Paise;
 use intent_gateway_domain::ports::Standings;
 use intent_gateway_domain::steps::{self, Contended, Proposal};
-use intent_gateway_domain::store::{
-    Change, Kind, List, Named, Record, Store, StoreError, Versioned, load, named, page,
-};
+use intent_gateway_domain::store::{Change, Kind, Named, Record, Store, StoreError, Versioned, load, named};
 use intent_gateway_domain::vault::hex;
 
 /// How long a test report is kept, milliseconds: 30 days.
@@ -27,8 +25,6 @@ pub const TEST_REPORT_KEPT_MS: u64 = 30 * DAY_MS;
 pub const TEST_REPORTS_MAX: u32 = 200;
 /// Bytes of a digest that make a receipt.
 const RECEIPT_BYTES: usize = 12;
-/// Reports read at a time.
-const PAGE: u32 = 100;
 
 /// A report that was taken as a test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,7 +97,7 @@ fn name(partner: &PartnerId) -> String {
     format!("partner/{partner}")
 }
 
-/// What became of a test report.
+/// What happened to a test report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TakenTest {
     /// It is kept.
@@ -200,16 +196,6 @@ impl TestReports {
 /// # Errors
 /// [`StoreError`]; what was forgotten until then stays so.
 pub async fn forget_test_reports(store: &dyn Store, now: Timestamp) -> Result<u64, StoreError> {
-    let (mut forgotten, mut after) = (0, None::<String>);
-    loop {
-        let reports = page::<TestReport>(store, List { status: None, after: after.as_deref(), limit: PAGE }).await?;
-        let Some(last) = reports.last() else { return Ok(forgotten) };
-        after = Some(last.value.key());
-        for report in reports.iter().filter(|report| now.ms_since(report.value.at_ms) >= TEST_REPORT_KEPT_MS) {
-            let mut change = Change::default();
-            change.delete(report);
-            // Unless another gateway was faster.
-            forgotten += u64::from(steps::commit_unless_changed(store, change).await?);
-        }
-    }
+    let is_over = |report: &TestReport| now.ms_since(report.at_ms) >= TEST_REPORT_KEPT_MS;
+    steps::forget_all(store, is_over).await
 }

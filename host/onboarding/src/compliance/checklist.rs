@@ -46,7 +46,7 @@ pub enum CheckState {
     Confirmed,
 }
 
-/// What came of fetching the privacy policy.
+/// The outcome of fetching the privacy policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrivacyCheck {
     /// The address that was fetched.

@@ -13,10 +13,8 @@ use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::steps::Proposal;
-use intent_gateway_domain::store::{Change, List, Versioned, page};
+use intent_gateway_domain::store::{Change, Pages, Versioned};
 
-/// Live connections that are read at once.
-const PAGE: u32 = 500;
 /// Partners that are told in one go; the others stay due.
 pub(crate) const TOLD_MAX: usize = 100;
 
@@ -28,12 +26,8 @@ impl GoLiveTests {
     /// # Errors
     /// [`OnboardingError::Store`] when the connections cannot be read.
     pub async fn tell_ending_confirmations(&self) -> Result<usize, OnboardingError> {
-        let (mut after, mut told): (Option<String>, usize) = (None, 0);
-        loop {
-            let list = List { status: Some(ConnectionState::Live.as_str()), after: after.as_deref(), limit: PAGE };
-            let connections = page::<Connection>(&*self.keeper.store, list).await?;
-            let Some(last) = connections.last() else { return Ok(told) };
-            after = Some(last.value.account.to_string());
+        let (mut told, mut live) = (0, Pages::<Connection>::of(Some(ConnectionState::Live.as_str())));
+        while let Some(connections) = live.next(&*self.keeper.store).await? {
             for kept in connections {
                 if kept.value.endings_due_at() > self.keeper.now() {
                     continue;
@@ -52,6 +46,7 @@ impl GoLiveTests {
                 }
             }
         }
+        Ok(told)
     }
 
     /// Whether anything was told.

@@ -57,7 +57,7 @@ impl<'a> Expected<'a> {
     }
 }
 
-/// What became of the tools of a server.
+/// What happened to the tools of a server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolReport {
     /// Tools that will be called.

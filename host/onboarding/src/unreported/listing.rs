@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Pages, UnreportedOrders};
+use super::UnreportedOrders;
 use crate::OnboardingError;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::PartnerId;
@@ -10,7 +10,7 @@ use intent_gateway_domain::limits::DAY_MS;
 use intent_gateway_domain::money::Paise;
 use intent_gateway_domain::order::overdue::Overdue;
 use intent_gateway_domain::order::{OVERDUE, Order, name};
-use intent_gateway_domain::store::{List, Named, named, page};
+use intent_gateway_domain::store::{List, Named, Pages, Versioned, named, page};
 
 /// Overdue orders of one partner that are listed, at most.
 pub const OVERDUE_LISTED_MAX: u32 = 1_000;
@@ -82,9 +82,9 @@ impl UnreportedOrders {
     pub async fn by_partner(&self) -> Result<Vec<OverdueAtPartner>, OnboardingError> {
         let now = self.keeper.now();
         let mut partners: BTreeMap<PartnerId, OverdueAtPartner> = BTreeMap::new();
-        let mut pages = Pages::of(OVERDUE);
+        let mut pages = Pages::<Order>::of(Some(OVERDUE));
         while let Some(orders) = pages.next(&*self.keeper.store).await? {
-            for Order { partner, overdue, .. } in orders {
+            for Versioned { value: Order { partner, overdue, .. }, .. } in orders {
                 let Some(overdue) = overdue else { continue };
                 let sums = partners.entry(partner.clone());
                 let sums = sums.or_insert_with(|| OverdueAtPartner::none(partner, overdue.due_at_ms));

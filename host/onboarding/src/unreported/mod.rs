@@ -30,12 +30,10 @@ use intent_gateway_domain::order::{OPEN, OVERDUE, Order, OrderId, OrderedOption}
 use intent_gateway_domain::pointer;
 use intent_gateway_domain::ports::{Contract, Contracts, Journal};
 use intent_gateway_domain::steps::Proposal;
-use intent_gateway_domain::store::{Change, List, Store, StoreError, load, page};
+use intent_gateway_domain::store::{Change, Pages, Versioned, load};
 use intent_gateway_domain::telemetry;
 use intent_gateway_domain::violations::quote;
 
-/// Orders that are read at once.
-const PAGE: u32 = 500;
 /// Orders of one partner that are noted in one go, and told in one mail. The others stay due, and are told with the next look.
 const NOTED_MAX: usize = 100;
 /// Orders that one look notes in all.
@@ -69,27 +67,6 @@ struct Sums {
     in_doubt: u64,
 }
 
-/// The orders of a status, page by page.
-struct Pages {
-    status: &'static str,
-    after: Option<String>,
-}
-
-impl Pages {
-    fn of(status: &'static str) -> Self {
-        Self { status, after: None }
-    }
-
-    /// The next ones; none after the last.
-    async fn next(&mut self, store: &dyn Store) -> Result<Option<Vec<Order>>, StoreError> {
-        let list = List { status: Some(self.status), after: self.after.as_deref(), limit: PAGE };
-        let orders: Vec<Order> = page::<Order>(store, list).await?.into_iter().map(|kept| kept.value).collect();
-        let Some(last) = orders.last() else { return Ok(None) };
-        self.after = Some(last.id.to_string());
-        Ok(Some(orders))
-    }
-}
-
 impl UnreportedOrders {
     /// Looks through all open orders. Safe to run on several gateways at once: one of them notes each.
     ///
@@ -100,15 +77,15 @@ impl UnreportedOrders {
         let mut sums = Sums::default();
         let mut new: BTreeMap<PartnerId, Vec<OrderId>> = BTreeMap::new();
         let mut seen = 0;
-        let mut open = Pages::of(OPEN);
+        let mut open = Pages::<Order>::of(Some(OPEN));
         while let Some(orders) = open.next(&*self.keeper.store).await? {
-            for Order { id, partner, .. } in orders.iter().filter(|order| self.newly_due(order).is_some()) {
-                if seen < NEW_MAX {
+            for Versioned { value: order, .. } in orders {
+                sums.in_doubt += u64::from(order.is_in_doubt(self.keeper.now()));
+                if seen < NEW_MAX && self.newly_due(&order).is_some() {
                     seen += 1;
-                    new.entry(partner.clone()).or_default().push(id.clone());
+                    new.entry(order.partner).or_default().push(order.id);
                 }
             }
-            sums.in_doubt += orders.iter().map(|order| u64::from(order.is_in_doubt(self.keeper.now()))).sum::<u64>();
         }
         for (partner, orders) in new {
             for orders in orders.chunks(NOTED_MAX) {
@@ -122,10 +99,10 @@ impl UnreportedOrders {
                 }
             }
         }
-        let mut overdue = Pages::of(OVERDUE);
+        let mut overdue = Pages::<Order>::of(Some(OVERDUE));
         while let Some(orders) = overdue.next(&*self.keeper.store).await? {
             for order in orders {
-                match self.follow_up(order).await {
+                match self.follow_up(order.value).await {
                     Ok((overdue, is_found)) => {
                         looked.found += usize::from(is_found);
                         sums.overdue += u64::from(overdue.is_some());
@@ -264,7 +241,7 @@ fn finding(order: &Order, now: Timestamp) -> Finding {
     let external_id = order.identifiers.first().cloned();
     let named = external_id.as_deref().unwrap_or(order.id.as_str());
     let message = format!(
-        "The time of order {} is over since seven days, and no completion report has come. Report it, with whatever became of it.",
+        "The time of order {} has been over for seven days, and no completion report has come. Report it, whatever its outcome.",
         quote(named)
     );
     Finding {

@@ -69,7 +69,7 @@ pub enum Cause {
 pub enum Admission {
     /// It may go.
     Go,
-    /// It may go, to see whether the partner is well again; what came of it has to be recorded.
+    /// It may go, to see whether the partner is well again; its outcome has to be recorded.
     Probe(Cause),
     /// It may not.
     LeftOut(Cause),

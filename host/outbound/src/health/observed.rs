@@ -68,7 +68,7 @@ pub struct Observation<'a> {
     pub tool: &'a str,
     /// The tool's targets, of the contract version that the call was pinned to.
     pub targets: LatencyTargets,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: Outcome,
     /// How long it took.
     pub elapsed: Duration,

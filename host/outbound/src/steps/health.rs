@@ -43,7 +43,7 @@ impl HealthGate {
         }
     }
 
-    /// Takes down what came of a call.
+    /// Records the outcome of a call.
     pub(super) fn record(&self, seen: &Observation<'_>) {
         for event in self.health.record(seen, self.clock.now()) {
             self.log.note_change(event);

@@ -120,7 +120,7 @@ impl Api<'_> {
         Ok(ApiAnswer { status: status.as_u16(), body, retry_after_ms, sign_in })
     }
 
-    /// Takes down what the API wrote, where its answer turns out to be an error.
+    /// Records what the API wrote, where its answer turns out to be an error.
     fn note_error(&self, answer: &ApiAnswer) {
         if let Some(body) = answer.body.as_ref().filter(|body| !body.is_null()) {
             note_error(self.error_text, answer.status, body.to_string().as_bytes());

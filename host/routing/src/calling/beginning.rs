@@ -23,7 +23,7 @@ const LOOK_AGAIN_MS: u64 = 250;
 /// How a call may go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Begun {
-    /// With this order; none where the call is no step of one.
+    /// With this order; none where the call belongs to no order.
     With(Option<OrderId>),
     /// Not at all: the order is not any more as it was when the call was prepared.
     Overtaken,

@@ -50,7 +50,7 @@ pub enum CallError {
         /// When to ask again, milliseconds from now.
         wait_ms: u64,
     },
-    /// What was done under the key cannot be looked up or taken down, so nothing was called.
+    /// What was done under the key cannot be looked up or recorded, so nothing was called.
     #[error("the store failed: {0}")]
     Store(String),
     /// The contract refuses the partner's answer.

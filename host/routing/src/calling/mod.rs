@@ -284,7 +284,7 @@ fn check_followable(call: PreparedCall<'_>) -> Result<(), CallError> {
     call.expired.map_or(Ok(()), Err)
 }
 
-/// Counts a call by what came of it. One of a tool that the contract does not have is nobody's.
+/// Counts a call by its outcome. One of a tool that the contract does not have is not counted.
 fn count(contract: &PinnedContract, tool: &str, outcome: Result<&CallOutcome, &CallError>) {
     let Some(tool) = contract.descriptor().tool(tool) else { return };
     let outcome = match outcome {

@@ -23,7 +23,7 @@ use intent_gateway_domain::findings::Severity;
 use intent_gateway_domain::order::OrderId;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::steps::{self, Contended, Proposal};
-use intent_gateway_domain::store::{Change, List, Record, Store, StoreError, Versioned, load, page};
+use intent_gateway_domain::store::{Change, Record, Store, StoreError, Versioned, load};
 use intent_gateway_outbound::policy::idempotency::{Attempt, Effect, KeyedWrite, Ruling, SealedAnswer};
 
 /// A larger answer is not kept, bytes: the same write is then made again under its key.
@@ -134,7 +134,7 @@ impl Caller {
         .await
     }
 
-    /// Makes the call, and takes down what came of it.
+    /// Makes the call, and records its outcome.
     async fn carry_out(
         &self,
         call: &PreparedCall<'_>,
@@ -223,25 +223,10 @@ impl Caller {
     }
 }
 
-/// Attempts read at a time.
-const PAGE: u32 = 100;
-
 /// Forgets the attempts whose time is over; how many there were.
 ///
 /// # Errors
 /// [`StoreError`] when the store fails; what was forgotten until then stays so.
 pub async fn forget_attempts(store: &dyn Store, now: Timestamp) -> Result<u64, StoreError> {
-    let (mut forgotten, mut after) = (0, None::<String>);
-    loop {
-        let list = List { status: None, after: after.as_deref(), limit: PAGE };
-        let attempts = page::<Attempt>(store, list).await?;
-        let Some(last) = attempts.last() else { return Ok(forgotten) };
-        after = Some(last.value.key());
-        for attempt in attempts.iter().filter(|attempt| attempt.value.is_over(now)) {
-            let mut change = Change::default();
-            change.delete(attempt);
-            // Unless somebody has begun it anew, or was faster.
-            forgotten += u64::from(steps::commit_unless_changed(store, change).await?);
-        }
-    }
+    steps::forget_all(store, |attempt: &Attempt| attempt.is_over(now)).await
 }

@@ -1,4 +1,4 @@
-//! How the end of a call is taken down: in its order, and in whatever else the call has changed.
+//! How the end of a call is recorded: in its order, and in whatever else the call has changed.
 
 use serde_json::value::RawValue;
 
@@ -12,7 +12,7 @@ use intent_gateway_domain::steps::{self, Proposal};
 use intent_gateway_domain::store::{Change, load};
 use intent_gateway_outbound::policy::idempotency::Effect;
 
-/// The order that the end of a call is taken down in.
+/// The order that the end of a call is recorded in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settled<'a> {
     pub(super) order: &'a OrderId,
@@ -27,7 +27,7 @@ impl Caller {
         Ok(load::<Order>(&*self.memory.store, id.as_str()).await?.map(|kept| kept.value))
     }
 
-    /// Takes down what came of a call, in its order and in whatever `more` adds to the change. A call that was answered and
+    /// Records the outcome of a call, in its order and in whatever `more` adds to the change. A call that was answered and
     /// whose end cannot be kept is answered as a failure of the store: repeated under its key, it is settled then.
     pub(super) async fn settle(
         &self,
@@ -70,7 +70,7 @@ impl Caller {
         }
     }
 
-    /// Takes down in an order how a call of it ended.
+    /// Records in an order how a call of it ended.
     fn take_outcome(&self, call: &PreparedCall<'_>, order: &mut Order, outcome: &Result<JudgedAnswer, CallError>) {
         let descriptor = call.descriptor();
         let (Part::Step(part), Some(way)) = (&call.part, &descriptor.order) else { return };

@@ -51,7 +51,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// What became of the requirement, and what was seen.
+    /// What happened to the requirement, and what was seen.
     pub(super) fn finish(self) -> (ItemState, String) {
         match self {
             Self::Depth(tally) => tally.finish(),

@@ -16,7 +16,7 @@ use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::telemetry::{self, ForLog, Stage};
 use intent_gateway_outbound::OutboundCall;
 
-/// What came of asking one partner.
+/// The outcome of asking one partner.
 pub(super) struct PartnerAnswer {
     pub(super) partner: Arc<Partner>,
     pub(super) result: Result<SearchPayload, CallFailure>,

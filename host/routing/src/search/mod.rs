@@ -134,7 +134,7 @@ impl Searcher {
     }
 }
 
-/// Counts a search by what came of it.
+/// Counts a search by its outcome.
 fn count(contract: &PinnedContract, outcome: Result<&SearchOutcome, &SearchError>) {
     let outcome = match outcome {
         Ok(outcome) if outcome.options.is_empty() => telemetry::Outcome::Empty,

@@ -1,4 +1,4 @@
-//! What came of a search: options, drops, and what each partner did.
+//! The outcome of a search: options, drops, and what each partner did.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::LeftOut;
 
-/// What came of a search.
+/// The outcome of a search.
 #[derive(Debug)]
 pub struct SearchOutcome {
     /// The request's identifier: the caller's own, or the one given to it.

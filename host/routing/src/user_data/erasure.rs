@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use intent_gateway_domain::order::{Happening, Order, OrderId, Owner, name};
+use intent_gateway_domain::order::{Order, OrderId, Owner, name};
 use intent_gateway_domain::ports::Contract;
 use intent_gateway_domain::steps::{self, Proposal};
 use intent_gateway_domain::store::{Change, Kind, Named, Versioned, Write, load, named};
@@ -134,10 +134,6 @@ impl UserRecords {
 
 /// The requests under which something may have been found in an order's calls.
 fn requests(order: &Order) -> Vec<String> {
-    let called = order.history.iter().filter_map(|event| match &event.what {
-        Happening::Called { request_id, .. } => Some(request_id),
-        _ => None,
-    });
-    let all: BTreeSet<&String> = called.chain([&order.request_id, &order.from.request_id]).collect();
-    all.into_iter().cloned().collect()
+    let all: BTreeSet<&str> = order.calls().into_iter().chain([order.from.request_id.as_str()]).collect();
+    all.into_iter().map(str::to_owned).collect()
 }

@@ -3,10 +3,7 @@
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::order::{CLOSED, Order, OrderId, OrderedOption};
 use intent_gateway_domain::steps;
-use intent_gateway_domain::store::{Change, List, Store, StoreError, load, page};
-
-/// Orders read at a time.
-const PAGE: u32 = 100;
+use intent_gateway_domain::store::{Change, Pages, Store, StoreError, load};
 
 /// Forgets closed orders to which nothing has happened since a time, with their options and names; how many there were. One that was
 /// reported late stays as long after that: a second report of it is known by the first.
@@ -15,12 +12,9 @@ const PAGE: u32 = 100;
 /// [`StoreError`] when the store fails; what was forgotten until then stays so.
 pub async fn forget_orders(store: &dyn Store, before: Timestamp) -> Result<u64, StoreError> {
     // Identifiers begin with the time of opening, and lists are in their order.
-    let (end, mut forgotten, mut after) = (OrderId::before(before), 0, None::<OrderId>);
-    loop {
-        let list = List { status: Some(CLOSED), after: after.as_ref().map(OrderId::as_str), limit: PAGE };
-        let orders = page::<Order>(store, list).await?;
-        let Some(last) = orders.last() else { return Ok(forgotten) };
-        after = Some(last.value.id.clone());
+    let end = OrderId::before(before);
+    let (mut forgotten, mut pages) = (0, Pages::<Order>::of(Some(CLOSED)));
+    while let Some(orders) = pages.next(store).await? {
         for order in &orders {
             if order.value.id.as_str() >= end.as_str() {
                 return Ok(forgotten);
@@ -37,6 +31,7 @@ pub async fn forget_orders(store: &dyn Store, before: Timestamp) -> Result<u64, 
             forgotten += u64::from(steps::commit_unless_changed(store, change).await?);
         }
     }
+    Ok(forgotten)
 }
 
 #[cfg(test)]
@@ -45,7 +40,7 @@ mod tests {
     use intent_gateway_domain::digest::Digest;
     use intent_gateway_domain::id::{IntentId, PartnerId};
     use intent_gateway_domain::order::{ClosingReport, Opened, OrderedFrom, Owner};
-    use intent_gateway_domain::store::{Kind, Versioned, all};
+    use intent_gateway_domain::store::{Kind, List, Versioned, all};
     use intent_gateway_testing::entropy::vault;
     use intent_gateway_testing::store::MemoryStore;
     use intent_gateway_testing::users::asker;

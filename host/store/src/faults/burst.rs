@@ -12,7 +12,7 @@ use super::Repeats;
 /// Names a fault that is to be kept, before it has its number.
 pub(super) type Ticket = u64;
 
-/// What came of late, by intent. A burst is over when it is handed out for the first time after its minute.
+/// The outcome of late, by intent. A burst is over when it is handed out for the first time after its minute.
 #[derive(Default)]
 pub(super) struct Bursts {
     last_ticket: Ticket,

@@ -59,7 +59,7 @@ pub struct Journal {
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What was taken down.
+/// What was recorded.
 enum Item {
     Finding(Box<Finding>),
     /// With the mark of its user.

@@ -71,11 +71,7 @@ fn a_write_that_failed_leaves_its_key_free_or_its_fate_open() {
     world.answers(platform("THING_GONE"));
     assert!(book(&world, "k-1", "a").is_err());
     world.answers(json!({"booking_id": "BK-1"}));
-    assert_eq!(
-        payload(book(&world, "k-1", "b"))["booking_id"],
-        "BK-1",
-        "nothing came of the first, so the key is free"
-    );
+    assert_eq!(payload(book(&world, "k-1", "b"))["booking_id"], "BK-1", "the first did nothing, so the key is free");
 
     world.answers(CallFailure::Timeout(30_000));
     assert!(book(&world, "k-2", "a").is_err());
