@@ -144,6 +144,8 @@ pub(crate) struct GatewayOptions {
     pub(crate) contracts: Vec<PathBuf>,
     /// More TOML, put before the partners.
     pub(crate) extra: String,
+    /// More of the section `server`.
+    pub(crate) server: String,
 }
 
 /// A gateway process with its own folder, and clients of both roles.
@@ -375,10 +377,11 @@ fn token(config: &Path, arguments: &[&str]) -> String {
 
 fn config(folder: &Path, options: &GatewayOptions) -> String {
     let mut text = format!(
-        "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\nopen_requests_per_minute = {}\n[contracts]\ndir = {:?}\n\
+        "state_dir = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\nopen_requests_per_minute = {}\n{}\n[contracts]\ndir = {:?}\n\
          [partner_client]\nallow_loopback_http = true\n{}\n",
         folder.join("state"),
         OPEN_REQUESTS_PER_MINUTE,
+        options.server,
         folder.join("contracts"),
         options.extra
     );

@@ -26,7 +26,12 @@ async fn gateway() -> (Gateway, Scripted) {
     let extra = "[sandbox]\ndeadline_ms = 200\nmemory_max_bytes = 33554432\noutput_max_bytes = 1048576\n".to_owned();
     let mut entry = partner.entry("scripted");
     entry.intents.push("test.hostile".to_owned());
-    let gateway = Gateway::start(&GatewayOptions { partners: vec![entry], contracts: vec![ac_contract()], extra });
+    let gateway = Gateway::start(&GatewayOptions {
+        partners: vec![entry],
+        contracts: vec![ac_contract()],
+        extra,
+        ..GatewayOptions::default()
+    });
     (gateway, partner)
 }
 

@@ -45,6 +45,7 @@ async fn every_fault_is_that_partners_own() {
         partners,
         contracts: vec![ac_contract()],
         extra: "[search]\ntimeout_ms = 2000\n".to_owned(),
+        ..GatewayOptions::default()
     });
 
     let mut after_first = None;

@@ -2,6 +2,8 @@
 //!
 //! `cargo xtask test` builds what these tests start; run alone, they say what is missing.
 
+#[path = "../attacks/mod.rs"]
+mod attacks;
 mod calls;
 mod classify;
 mod completion;

@@ -156,6 +156,7 @@ impl ServerSection {
             request_timeout: Duration::from_millis(self.request_timeout_ms),
             body_timeout: Duration::from_millis(self.body_timeout_ms),
             max_in_flight: self.max_in_flight,
+            max_arriving: self.max_connections,
             open_per_minute: self.open_requests_per_minute,
             trusted_proxies: self.trusted_proxies,
         }

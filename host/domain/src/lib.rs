@@ -18,6 +18,7 @@ pub mod endpoint;
 pub mod error;
 pub mod error_text;
 pub mod expiring_map;
+pub mod fair_slots;
 pub mod faults;
 pub mod findings;
 pub mod golive;

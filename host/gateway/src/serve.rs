@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use intent_gateway_domain::clock::{Clock, SystemClock};
+use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::Contracts as _;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
@@ -13,6 +14,7 @@ use intent_gateway_http::server::{Drained, ReservedAddress};
 use intent_gateway_http::streams::Streams;
 use intent_gateway_http::{AppState, router};
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
+use intent_gateway_ledger::completion::REPORTS_IN_FLIGHT_MAX;
 use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_ledger::completion::test_reports::TestReports;
@@ -224,6 +226,7 @@ async fn parts(
             desk: desk.clone(),
             tests: test_reports(&configured, &store),
             journal: journal.clone(),
+            in_flight: FairSlots::new(REPORTS_IN_FLIGHT_MAX),
             clock: clock.clone(),
             rate: config.platform.rate(),
         }),

@@ -1,7 +1,9 @@
-//! What stands before the routes of one audience: a bound on requests under way, who may come in, and a deadline.
+//! What stands before the routes of one audience: who may come in, bounds on requests under way, and a deadline.
 //!
-//! It is laid around routes as a whole, so that a new handler cannot forget it.
+//! It is laid around routes as a whole, so that a new handler cannot forget it. A request is worked on when it is there with
+//! its body: until then it holds a place of its client's, and of the work's places none.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,9 +12,12 @@ use axum::extract::{RawPathParams, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderValue, header};
-use tokio::sync::Semaphore;
+use intent_gateway_domain::fair_slots::FairSlots;
+use intent_gateway_domain::limits::REQUEST_BODY_MAX_BYTES;
+use intent_gateway_ledger::completion::REPORT_MAX_BYTES;
 
 use crate::auth::{Access, Role, not_this_account};
+use crate::body::{self, Awaited};
 use crate::client::{self, ClientLimit};
 use crate::error::{Code, Refusal};
 
@@ -25,8 +30,6 @@ pub(crate) enum Entry {
     Anyone {
         /// For each client.
         limit: ClientLimit,
-        /// Hops of `X-Forwarded-For` that are believed.
-        trusted_proxies: usize,
     },
     /// Whoever signs what it sends, which the handler verifies: it needs the whole body for that.
     Signed,
@@ -49,29 +52,37 @@ pub(crate) struct Audience {
     pub(crate) entry: Entry,
     /// For a request as a whole.
     pub(crate) deadline: Duration,
-    /// Each audience has its own, so that the platform team gets in when searches fill the gateway.
-    pub(crate) in_flight: Semaphore,
+    /// Requests that are arriving, of all audiences, shared fairly by the clients' networks.
+    pub(crate) arriving: Arc<FairSlots<IpAddr>>,
+    /// Hops of `X-Forwarded-For` that are believed.
+    pub(crate) trusted_proxies: usize,
+    /// How much of a body is awaited, and how long.
+    pub(crate) awaited: Awaited,
+    /// Requests that are worked on, shared fairly by callers. Each audience has its own, so that the platform team gets in when
+    /// searches fill the gateway. None where the handler has them, which alone can tell who it is that asks.
+    pub(crate) in_flight: Option<FairSlots<String>>,
     /// Whether its answers may be kept: those that carry secrets may not.
     pub(crate) no_store: bool,
 }
 
-/// Refuses at once when too many requests are under way, rather than letting all of them grow slow; then checks who
-/// asks; then answers in time, whatever the handler does.
+/// Checks who asks, waits for the body, refuses at once when too many requests are worked on, rather than letting all of them
+/// grow slow; then answers in time, whatever the handler does.
 pub(crate) async fn admit(
     State(audience): State<Arc<Audience>>,
     params: Result<RawPathParams, RawPathParamsRejection>,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Response {
-    let Ok(_slot) = audience.in_flight.try_acquire() else { return Refusal::new(Code::Overloaded).into_response() };
     let answer = async {
-        match audience.entry.open(params.ok(), &mut request).await {
-            Ok(()) => next.run(request).await,
-            Err(refusal) => refusal.into_response(),
-        }
+        let (caller, request) = audience.receive(params.ok(), request).await?;
+        let _slot = match &audience.in_flight {
+            Some(slots) => Some(slots.try_take(&caller).ok_or(Code::Overloaded)?),
+            None => None,
+        };
+        Ok::<_, Refusal>(next.run(request).await)
     };
     let mut response = match tokio::time::timeout(audience.deadline, answer).await {
-        Ok(response) => response,
+        Ok(answered) => answered.unwrap_or_else(Refusal::into_response),
         Err(_elapsed) => Refusal::new(Code::Timeout).into_response(),
     };
     if audience.no_store {
@@ -80,19 +91,47 @@ pub(crate) async fn admit(
     response
 }
 
+impl Audience {
+    /// The request with its body, and who sends it.
+    async fn receive(&self, params: Option<RawPathParams>, request: Request) -> Result<(String, Request), Refusal> {
+        let network = client::network(request.headers(), request.extensions(), self.trusted_proxies);
+        let _place = self.arriving.try_take(&network).ok_or(Code::Overloaded)?;
+        let mut request = request;
+        let caller = self.entry.open(params, network, &mut request).await?;
+        Ok((caller, self.awaited.gather(request).await?))
+    }
+}
+
 impl Entry {
-    /// Lets the request in, with its [`Caller`](crate::auth::Caller) among the extensions where there is one.
-    async fn open(&self, params: Option<RawPathParams>, request: &mut Request) -> Result<(), Refusal> {
-        let (access, required) = match self {
-            Self::Anyone { limit, trusted_proxies } => {
-                let network = client::network(request.headers(), request.extensions(), *trusted_proxies);
-                return limit.count(network).map_err(|wait| Refusal::new(Code::RateLimited).retry_after(wait));
+    /// What is awaited of the bodies that it lets in.
+    pub(crate) fn awaits(&self, timeout: Duration) -> Awaited {
+        match self {
+            Self::Signed => Awaited { media_types: &[], max_bytes: REPORT_MAX_BYTES, timeout },
+            Self::Anyone { .. } | Self::Known { .. } | Self::Bearer { .. } => {
+                Awaited { media_types: &[body::JSON], max_bytes: REQUEST_BODY_MAX_BYTES, timeout }
             }
-            Self::Signed => return Ok(()),
+        }
+    }
+
+    /// Lets the request in, with its [`Caller`](crate::auth::Caller) among the extensions where there is one, and says whose it
+    /// is: the caller's, or the network's that it comes from.
+    async fn open(
+        &self,
+        params: Option<RawPathParams>,
+        network: IpAddr,
+        request: &mut Request,
+    ) -> Result<String, Refusal> {
+        let (access, required) = match self {
+            Self::Anyone { limit } => {
+                limit.count(network).map_err(|wait| Refusal::new(Code::RateLimited).retry_after(wait))?;
+                return Ok(network.to_string());
+            }
+            Self::Signed => return Ok(network.to_string()),
             Self::Known { access } => {
                 let caller = access.identify(request.headers()).await?;
+                let name = caller.name();
                 request.extensions_mut().insert(caller);
-                return Ok(());
+                return Ok(name);
             }
             Self::Bearer { access, required } => (access, *required),
         };
@@ -104,8 +143,9 @@ impl Entry {
                 return Err(not_this_account());
             }
         }
+        let name = caller.name();
         request.extensions_mut().insert(caller);
-        Ok(())
+        Ok(name)
     }
 }
 
@@ -134,7 +174,15 @@ mod tests {
     }
 
     fn behind(entry: Entry, path: &str) -> Router {
-        let audience = Audience { entry, deadline: MINUTE, in_flight: Semaphore::new(8), no_store: false };
+        let audience = Audience {
+            entry,
+            deadline: MINUTE,
+            arriving: Arc::new(FairSlots::new(8)),
+            trusted_proxies: 0,
+            awaited: Awaited { media_types: &[body::JSON], max_bytes: 1_024, timeout: MINUTE },
+            in_flight: Some(FairSlots::new(8)),
+            no_store: false,
+        };
         let handler = async |caller: Option<Extension<Caller>>| {
             caller.map_or_else(String::new, |Extension(caller)| caller.subject)
         };
@@ -184,7 +232,7 @@ mod tests {
     #[tokio::test]
     async fn an_open_route_counts_each_client() {
         let limit = ClientLimit::per_minute(NonZeroU32::new(2).expect("not zero"));
-        let routes = behind(Entry::Anyone { limit, trusted_proxies: 0 }, "/open");
+        let routes = behind(Entry::Anyone { limit }, "/open");
         for _ in 0..2 {
             assert_eq!(ask(&routes, "/open", None, [1; 4]).await.status(), StatusCode::OK);
         }

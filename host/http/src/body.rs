@@ -21,6 +21,31 @@ pub(crate) const JSON: &str = "application/json";
 /// Media type of a component.
 pub(crate) const WASM: &str = "application/wasm";
 
+/// What of a request's body is awaited before the request is worked on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Awaited {
+    /// Bodies of these media types; others are left to the handler, components for example. With none, of every type.
+    pub(crate) media_types: &'static [&'static str],
+    /// Its bound.
+    pub(crate) max_bytes: usize,
+    /// Within this time.
+    pub(crate) timeout: Duration,
+}
+
+impl Awaited {
+    /// The request when its body is there.
+    pub(crate) async fn gather(self, request: Request) -> Result<Request, Refusal> {
+        let is_awaited = self.media_types.is_empty()
+            || self.media_types.iter().any(|expected| require_media_type(request.headers(), expected).is_ok());
+        if !is_awaited || http_body::Body::is_end_stream(request.body()) {
+            return Ok(request);
+        }
+        let (head, body) = request.into_parts();
+        let bytes = read(body, self.max_bytes, self.timeout).await?;
+        Ok(Request::from_parts(head, body::Body::from(bytes)))
+    }
+}
+
 /// A body that is JSON of bounded size and depth, as the caller wrote it.
 pub(crate) struct JsonText(pub(crate) String);
 

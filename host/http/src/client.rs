@@ -47,7 +47,8 @@ fn address(text: &str) -> Option<IpAddr> {
     bare.parse().ok().or_else(with_port)
 }
 
-fn network_of(address: IpAddr) -> IpAddr {
+/// The network of an address, as [`network`] tells clients apart.
+pub(crate) fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
             let [a, b, c, d, ..] = address.segments();

@@ -12,6 +12,7 @@ pub mod auth;
 mod body;
 mod business;
 mod client;
+mod connections;
 pub mod error;
 mod findings;
 mod linking;
@@ -38,6 +39,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use bytes::Bytes;
+use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::ports::{ContractAdmin, Evidence};
 use intent_gateway_domain::store::Store;
 use intent_gateway_domain::telemetry::Exposition;
@@ -77,8 +79,6 @@ const PARTNERS_IN_FLIGHT_MAX: usize = 128;
 const OPEN_IN_FLIGHT_MAX: usize = 32;
 /// Users' browsers under way at once; each may wait for a partner's authorization server.
 const BROWSERS_IN_FLIGHT_MAX: usize = 256;
-/// Completion reports under way at once: as many as may wait to be booked.
-const REPORTS_IN_FLIGHT_MAX: usize = 4_096;
 
 /// Bounds on requests.
 #[derive(Clone, Copy, Debug)]
@@ -87,8 +87,10 @@ pub struct Limits {
     pub request_timeout: Duration,
     /// Its body alone.
     pub body_timeout: Duration,
-    /// Requests under way at once; more are refused as `OVERLOADED`.
+    /// Requests under way at once; more are refused as `OVERLOADED`. One caller gets four fifths of them at most.
     pub max_in_flight: usize,
+    /// Requests that may be arriving at once, likewise, of one client four fifths at most.
+    pub max_arriving: usize,
     /// Requests a minute that one client may send to the routes that take no token.
     pub open_per_minute: NonZeroU32,
     /// Proxies in front whose `X-Forwarded-For` is believed; with none, the header is not read.
@@ -176,21 +178,25 @@ pub(crate) struct App {
 pub fn router(state: AppState) -> Router {
     let access = Arc::new(Access { tokens: state.tokens.clone(), issuers: state.issuers });
     let Limits { request_timeout, max_in_flight, open_per_minute, trusted_proxies, .. } = state.limits;
+    let arriving = Arc::new(FairSlots::new(state.limits.max_arriving));
     let bearer = |required: Role| Entry::Bearer { access: access.clone(), required };
     let known = Entry::Known { access: access.clone() };
-    let anyone = || Entry::Anyone { limit: ClientLimit::per_minute(open_per_minute), trusted_proxies };
-    let audience = |routes: OpenApiRouter<Arc<App>>, entry: Entry, deadline: Duration, max_in_flight: usize| {
+    let anyone = || Entry::Anyone { limit: ClientLimit::per_minute(open_per_minute) };
+    let audience = |routes: OpenApiRouter<Arc<App>>, entry: Entry, deadline: Duration, max_in_flight: Option<usize>| {
         let no_store = match entry {
             Entry::Anyone { .. } | Entry::Signed | Entry::Bearer { required: Role::Partner, .. } => true,
             Entry::Known { .. } | Entry::Bearer { required: Role::Orchestrator | Role::Admin, .. } => false,
         };
-        let audience = Audience { entry, deadline, in_flight: Semaphore::new(max_in_flight), no_store };
+        let awaited = entry.awaits(state.limits.body_timeout);
+        let in_flight = max_in_flight.map(FairSlots::new);
+        let arriving = arriving.clone();
+        let audience = Audience { entry, deadline, arriving, trusted_proxies, awaited, in_flight, no_store };
         routes.route_layer(from_fn_with_state(Arc::new(audience), audience::admit))
     };
-    let browsers = audience(linking::browser_routes(), anyone(), request_timeout, BROWSERS_IN_FLIGHT_MAX);
+    let browsers = audience(linking::browser_routes(), anyone(), request_timeout, Some(BROWSERS_IN_FLIGHT_MAX));
     let team = admin::routes().merge(metrics::routes()).merge(platform::routes());
     let (routes, mut api) = OpenApiRouter::with_openapi(openapi::base())
-        .merge(audience(orchestrator::catalogue_routes(), known, request_timeout, max_in_flight))
+        .merge(audience(orchestrator::catalogue_routes(), known, request_timeout, Some(max_in_flight)))
         .merge(audience(
             orchestrator::routes()
                 .merge(tools::routes())
@@ -200,12 +206,13 @@ pub fn router(state: AppState) -> Router {
                 .merge(user_data::routes()),
             bearer(Role::Orchestrator),
             request_timeout,
-            max_in_flight,
+            Some(max_in_flight),
         ))
-        .merge(audience(business::open_routes(), anyone(), request_timeout, OPEN_IN_FLIGHT_MAX))
-        .merge(audience(business::routes(), bearer(Role::Partner), request_timeout, PARTNERS_IN_FLIGHT_MAX))
-        .merge(audience(reports::routes(), Entry::Signed, request_timeout, REPORTS_IN_FLIGHT_MAX))
-        .merge(audience(team, bearer(Role::Admin), ADMIN_TIMEOUT, ADMIN_IN_FLIGHT_MAX))
+        .merge(audience(business::open_routes(), anyone(), request_timeout, Some(OPEN_IN_FLIGHT_MAX)))
+        .merge(audience(business::routes(), bearer(Role::Partner), request_timeout, Some(PARTNERS_IN_FLIGHT_MAX)))
+        // The intake counts them by who has signed them.
+        .merge(audience(reports::routes(), Entry::Signed, request_timeout, None))
+        .merge(audience(team, bearer(Role::Admin), ADMIN_TIMEOUT, Some(ADMIN_IN_FLIGHT_MAX)))
         .merge(browsers.route_layer(axum::middleware::from_fn(linking::in_pages)))
         .merge(linking::document_routes())
         .merge(ops::routes())

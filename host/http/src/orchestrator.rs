@@ -17,9 +17,9 @@ use utoipa_axum::routes;
 use crate::App;
 use crate::acting::Asking;
 use crate::body::{Json, JsonText};
+use crate::connections::Answering;
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::naming::NamedIntent;
-use crate::server::Reading;
 use crate::streams;
 use crate::wire;
 
@@ -122,7 +122,7 @@ async fn classify(
 async fn search(
     State(app): State<Arc<App>>,
     Path(intent): Path<String>,
-    reading: Option<Extension<Reading>>,
+    reading: Option<Extension<Answering>>,
     headers: HeaderMap,
     Asking { asker, request_id, trace }: Asking,
     JsonText(body): JsonText,

@@ -131,7 +131,9 @@ impl From<IntakeError> for Refusal {
                 Self::new(Code::InternalError).internal(detail)
             }
             IntakeError::Test(error) => error.into(),
-            IntakeError::Stale(_) | IntakeError::Desk(_) => Self::new(Code::Overloaded).internal(detail),
+            IntakeError::Stale(_) | IntakeError::TooMany | IntakeError::Desk(_) => {
+                Self::new(Code::Overloaded).internal(detail)
+            }
             IntakeError::Unbookable(_) | IntakeError::Unsound(_) => Self::new(Code::InternalError).internal(detail),
         }
     }

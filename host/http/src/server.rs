@@ -1,28 +1,31 @@
 //! The listener: takes connections, speaks HTTP/1.1 and HTTP/2 (with prior knowledge) on them, and drains.
 //!
-//! A client can hold nothing without end: connections are counted, a request's head must arrive in time, a
-//! connection on which nothing is asked is closed, and at shutdown what is under way gets a bounded time to finish.
+//! A client can hold nothing without end: connections are counted ([`connections`](crate::connections)), a request's head must
+//! arrive in time, a connection on which nothing is asked is closed, and at shutdown what is under way gets a bounded time to
+//! finish.
 
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
+use http::{StatusCode, Version, header};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower_service::Service as _;
 
-use crate::client::Peer;
+use crate::client::{self, Peer};
+use crate::connections::{Answering, Connections, Place, Use};
 
 /// Requests under way on one HTTP/2 connection.
 const STREAMS_PER_CONNECTION_MAX: u32 = 128;
@@ -38,7 +41,7 @@ pub const HEADER_MIN_BYTES: usize = 8 * 1024;
 pub struct ServerConfig {
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// Connections at once; the next ones wait in the kernel's queue.
+    /// Connections at once; for a further one an idle one ends, and where none is idle it waits in the kernel's queue.
     pub max_connections: usize,
     /// Bytes of a request's line and headers. hyper itself allows 100 headers.
     pub max_header_bytes: usize,
@@ -139,13 +142,10 @@ impl Server {
         let connections = TaskTracker::new();
         let cut = CancellationToken::new();
         let shared = Arc::new(ServerState { builder: builder(&config), config, router, shutdown, cut });
-        let slots = Arc::new(Semaphore::new(config.max_connections));
-        while let Some((stream, peer, slot)) = accept(&listener, &slots, &shared.shutdown).await {
+        let open = Connections::new(config.max_connections);
+        while let Some((stream, peer, place)) = accept(&listener, &open, &shared.shutdown).await {
             let shared = shared.clone();
-            connections.spawn(async move {
-                serve(&shared, stream, peer).await;
-                drop(slot);
-            });
+            connections.spawn(async move { serve(&shared, stream, peer, place).await });
         }
         // Whoever connects from now on is refused by the kernel.
         drop(listener);
@@ -188,18 +188,20 @@ fn builder(config: &ServerConfig) -> auto::Builder<TokioExecutor> {
     builder
 }
 
-/// The next connection and its slot; none once the shutdown has begun.
+/// The next connection and its place; none once the shutdown has begun.
 async fn accept(
     listener: &TcpListener,
-    slots: &Arc<Semaphore>,
+    open: &Arc<Connections>,
     shutdown: &CancellationToken,
-) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+) -> Option<(TcpStream, SocketAddr, Place)> {
     let next = async {
-        // The slot comes first: beyond the bound, connections wait in the kernel and cost the process nothing.
-        let slot = slots.clone().acquire_owned().await.expect("the semaphore is never closed");
         loop {
             match listener.accept().await {
-                Ok((stream, peer)) => return (stream, peer, slot),
+                Ok((stream, peer)) => {
+                    // Beyond the bound, one waits here, and the next ones in the kernel: they cost the process nothing.
+                    let place = open.enter(client::network_of(peer.ip())).await;
+                    return (stream, peer, place);
+                }
                 Err(error) if is_of_the_peer(&error) => tracing::debug!(%error, "a connection was gone at once"),
                 Err(error) => {
                     tracing::error!(%error, "cannot accept connections");
@@ -221,17 +223,24 @@ fn is_of_the_peer(error: &io::Error) -> bool {
 }
 
 /// Serves one connection to its end.
-async fn serve(shared: &ServerState, stream: TcpStream, peer: SocketAddr) {
+async fn serve(shared: &ServerState, stream: TcpStream, peer: SocketAddr, place: Place) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
-    let activity = Arc::new(Activity::new());
+    let activity = place.activity.clone();
     let service = service_fn(|mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(Peer(peer.ip()));
-        request.extensions_mut().insert(Reading(activity.clone()));
+        request.extensions_mut().insert(Answering(activity.clone()));
+        let names_one_host = names_one_host(&request);
         let asked = activity.ask();
         let mut router = shared.router.clone();
         async move {
+            if !names_one_host {
+                // As hyper answers other heads that are none.
+                let mut refused = Response::new(Body::empty());
+                *refused.status_mut() = StatusCode::BAD_REQUEST;
+                return Ok(refused);
+            }
             let answer = router.call(request).await;
             drop(asked);
             answer
@@ -254,8 +263,16 @@ async fn serve(shared: &ServerState, stream: TcpStream, peer: SocketAddr) {
                 finishing = true;
                 connection.as_mut().graceful_shutdown();
             }
+            () = place.gives_way.cancelled(), if !finishing => {
+                if place.activity.idle_since().is_some() {
+                    return;
+                }
+                // A request came just then.
+                finishing = true;
+                connection.as_mut().graceful_shutdown();
+            }
             () = look.as_mut() => {
-                let (closes_at, now) = (activity.closes_at(&shared.config), Instant::now());
+                let (closes_at, now) = (closes_at(place.activity.usage(), &shared.config), Instant::now());
                 if closes_at <= now {
                     tracing::debug!("an idle connection was closed");
                     return;
@@ -267,64 +284,18 @@ async fn serve(shared: &ServerState, stream: TcpStream, peer: SocketAddr) {
     }
 }
 
-/// When a connection was last of use. hyper bounds the time of an HTTP/1.1 head; this covers what it leaves open: a
-/// client that never gets as far as choosing a version, an idle HTTP/2 connection, an answer that nobody reads.
-struct Activity(Mutex<Use>);
-
-struct Use {
-    under_way: usize,
-    last: Instant,
-    asked_before: bool,
-}
-
-impl Activity {
-    fn new() -> Self {
-        Self(Mutex::new(Use { under_way: 0, last: Instant::now(), asked_before: false }))
-    }
-
-    /// Counts a request until the guard is dropped.
-    fn ask(self: &Arc<Self>) -> ActiveRequest {
-        self.update(|usage| {
-            usage.under_way += 1;
-            usage.asked_before = true;
-        });
-        ActiveRequest(self.clone())
-    }
-
-    /// When the connection is to be closed if nothing more is asked.
-    fn closes_at(&self, config: &ServerConfig) -> Instant {
-        self.update(|usage| match usage {
-            Use { under_way: 0, asked_before: true, last } => *last + config.idle_timeout,
-            Use { under_way: 0, asked_before: false, last } => *last + config.header_read_timeout,
-            Use { .. } => Instant::now() + config.idle_timeout,
-        })
-    }
-
-    fn update<T>(&self, change: impl FnOnce(&mut Use) -> T) -> T {
-        // Nothing panics while the lock is held, so a poisoned one still holds good numbers.
-        change(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+/// When a connection is to be closed if nothing more is asked. hyper bounds the time of an HTTP/1.1 head; this covers what it
+/// leaves open: a client that never gets as far as choosing a version, an idle HTTP/2 connection, an answer that nobody reads.
+fn closes_at(usage: Use, config: &ServerConfig) -> Instant {
+    match usage {
+        Use { under_way: 0, asked_before: true, last, .. } => last + config.idle_timeout,
+        Use { under_way: 0, asked_before: false, last, .. } => last + config.header_read_timeout,
+        Use { .. } => Instant::now() + config.idle_timeout,
     }
 }
 
-/// Tells the connection that an answer which takes long is being read, so that it is no idle one.
-#[derive(Clone)]
-pub(crate) struct Reading(Arc<Activity>);
-
-impl Reading {
-    /// More of the answer was taken.
-    pub(crate) fn goes_on(&self) {
-        self.0.update(|usage| usage.last = Instant::now());
-    }
-}
-
-/// One request under way.
-struct ActiveRequest(Arc<Activity>);
-
-impl Drop for ActiveRequest {
-    fn drop(&mut self) {
-        self.0.update(|usage| {
-            usage.under_way -= 1;
-            usage.last = Instant::now();
-        });
-    }
+/// Whether a request names the host that it is for once, as HTTP/1.1 wants it (RFC 9112, 3.2): of two names, a proxy may have
+/// read the one and the gateway the other. HTTP/2 has a field of its own for it.
+fn names_one_host(request: &hyper::Request<Incoming>) -> bool {
+    request.version() != Version::HTTP_11 || request.headers().get_all(header::HOST).iter().count() == 1
 }

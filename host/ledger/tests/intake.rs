@@ -7,6 +7,7 @@ use intent_gateway_domain::clock::{Clock as _, Timestamp};
 use intent_gateway_domain::contract::{CheckedCompletion, OrderWay};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::{ContractError, ContractFault};
+use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::findings::{Finding, Severity, Source};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
@@ -15,7 +16,6 @@ use intent_gateway_domain::receipt::QuotedOptions;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
 use intent_gateway_domain::store::StoreError;
-use intent_gateway_ledger::completion::CLOSED_IN_FUTURE;
 use intent_gateway_ledger::completion::intake::{
     Acknowledgement, Delivery, Intake, IntakeError, ORDER_IDENTIFIER_NEW, ORDER_NOT_OPEN, ORDER_NOT_SEEN,
     REQUEST_NOT_ROUTED,
@@ -24,6 +24,7 @@ use intent_gateway_ledger::completion::keyring::{KeyRing, STALE_AFTER_MS};
 use intent_gateway_ledger::completion::signature::{Presented, Signer, WINDOW_MS};
 use intent_gateway_ledger::completion::test_reports::TestReports;
 use intent_gateway_ledger::completion::test_reports::{TEST_REPORT_KEPT_MS, TEST_REPORTS_MAX, forget_test_reports};
+use intent_gateway_ledger::completion::{CLOSED_IN_FUTURE, REPORTS_IN_FLIGHT_MAX};
 use intent_gateway_ledger::{DeskError, Entry, EntryKind, Judge};
 use intent_gateway_testing::catalogue::Catalogue;
 use intent_gateway_testing::clock::TestClock;
@@ -102,6 +103,7 @@ impl World {
             desk: desk.clone(),
             tests: TestReports { store: Arc::new(MemoryStore::default()), standings: standings.clone() },
             journal: journal.clone(),
+            in_flight: FairSlots::new(REPORTS_IN_FLIGHT_MAX),
             clock: watch.clone(),
             rate: Rate::DEFAULT,
         };
@@ -185,6 +187,7 @@ fn code(outcome: Result<Acknowledgement, IntakeError>) -> &'static str {
     match outcome.expect_err("refused") {
         IntakeError::Signature(error) => error.code(),
         IntakeError::Stale(_) => "STALE",
+        IntakeError::TooMany => "TOO_MANY",
         IntakeError::Refused(_) => "INVALID_REQUEST",
         IntakeError::UnknownIntent(_) => "INVALID_INTENT",
         IntakeError::Conflict(_) => "IDEMPOTENCY_CONFLICT",
@@ -226,6 +229,25 @@ fn nothing_looks_into_a_body_whose_signature_does_not_hold() {
     let signature = Signer::new(&Secret::new(KEY)).sign(old, b"no JSON");
     assert_eq!(code(world.present("coolcar", &old.to_string(), &signature, b"no JSON")), "TIMESTAMP_OUT_OF_WINDOW");
     assert_eq!((world.desk.looked_up(), world.judged(), world.entries().len()), (0, 0, 0));
+}
+
+#[test]
+fn what_nobody_signed_takes_no_place_and_a_partner_takes_no_others() {
+    let world = World::new(&["1.0.0"]);
+    let greedy = PartnerId::parse("greedy").expect("sound");
+    let taken: Vec<_> = std::iter::from_fn(|| world.intake.in_flight.try_take(&greedy)).collect();
+    assert!(taken.len() > REPORTS_IN_FLIGHT_MAX / 2);
+    world.send(&report().to_string()).expect("another partner's reports have places");
+    let rest: Vec<_> = (0..REPORTS_IN_FLIGHT_MAX)
+        .map_while(|number| world.intake.in_flight.try_take(&PartnerId::parse(&format!("p{number}")).expect("sound")))
+        .collect();
+    assert_eq!(taken.len() + rest.len(), REPORTS_IN_FLIGHT_MAX);
+    assert_eq!(code(world.send(&report().to_string())), "TOO_MANY");
+    let (now, body) = (NOW.as_ms(), b"{}");
+    let unsigned = world.present("coolcar", &now.to_string(), "sha256=00", body);
+    assert_eq!(code(unsigned), "SIGNATURE_INVALID", "said without a place");
+    drop((taken, rest));
+    world.send(&report().to_string()).expect("taken");
 }
 
 #[test]

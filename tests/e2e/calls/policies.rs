@@ -21,6 +21,7 @@ fn gateway(partner: &Scripted) -> Gateway {
         partners: vec![partner.entry("scripted")],
         contracts: vec![ac_contract()],
         extra: "[outbound]\nrate_limits = true\n".to_owned(),
+        ..GatewayOptions::default()
     })
 }
 

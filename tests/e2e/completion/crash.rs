@@ -98,6 +98,7 @@ impl Subject {
             partners: REPORTERS.map(reporter_entry).to_vec(),
             contracts: vec![ac_contract()],
             extra: settings(Some(&store), NO_SMTP),
+            ..GatewayOptions::default()
         });
         Self { way, folder, disk, store }
     }

@@ -185,6 +185,7 @@ async fn the_version_that_ranked_judges_and_a_later_one_stands_in_for_it() {
         partners: vec![entry.clone()],
         contracts: vec![contract],
         extra: settings(Some(&url), NO_SMTP),
+        ..GatewayOptions::default()
     };
     let gateway = Gateway::start(&options(ac_contract()));
     let kept = Kept::of(disk.path(), Some(&url)).await;

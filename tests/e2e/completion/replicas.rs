@@ -101,6 +101,7 @@ async fn what_is_reported_to_both_is_charged_once() {
         partners: vec![reporter_entry("alpha")],
         contracts: vec![ac_contract()],
         extra: settings(Some(&store), NO_SMTP),
+        ..GatewayOptions::default()
     };
     let gateways = [Gateway::start(&options()), Gateway::start(&options())];
     let kept = Kept::of(gateways[0].folder.path(), Some(&store)).await;

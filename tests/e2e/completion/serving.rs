@@ -13,6 +13,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use intent_gateway_domain::clock::{Clock as _, SystemClock};
+use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::money::Rate;
 use intent_gateway_domain::secret::Secret;
@@ -23,6 +24,7 @@ use intent_gateway_http::server::{Server, ServerConfig};
 use intent_gateway_http::streams::Streams;
 use intent_gateway_http::{AppState, Limits, router};
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
+use intent_gateway_ledger::completion::REPORTS_IN_FLIGHT_MAX;
 use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_ledger::completion::test_reports::TestReports;
@@ -160,6 +162,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         desk,
         tests: TestReports { store: store.clone(), standings: Arc::new(GivenStandings::default()) },
         journal: searcher.journal.clone(),
+        in_flight: FairSlots::new(REPORTS_IN_FLIGHT_MAX),
         clock: clock.clone(),
         rate: Rate::default(),
     };
@@ -223,6 +226,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
             request_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(10),
             max_in_flight: 2 * CONNECTIONS,
+            max_arriving: 2 * CONNECTIONS,
             open_per_minute: std::num::NonZeroU32::MIN,
             trusted_proxies: 0,
         },

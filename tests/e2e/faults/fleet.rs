@@ -90,6 +90,7 @@ impl Fleet {
                 SEARCH_DEADLINE.as_millis(),
                 rates == Rates::Kept
             ),
+            ..GatewayOptions::default()
         });
         Self { gateway, proxies, request, slot_id, _partners: servers, _folder: folder }
     }

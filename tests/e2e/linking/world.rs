@@ -173,6 +173,7 @@ fn gateway(partner: &SignInPartner, settings: &str) -> Gateway {
         partners: vec![PartnerEntry::new(PARTNER, &partner.url)],
         contracts: vec![ac_contract()],
         extra: settings.to_owned(),
+        ..GatewayOptions::default()
     })
 }
 

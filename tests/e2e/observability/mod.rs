@@ -45,6 +45,7 @@ impl Observed {
             partners: vec![PartnerEntry::new("oem", &recorder.url)],
             contracts: vec![ac_contract()],
             extra: extra.to_owned(),
+            ..GatewayOptions::default()
         });
         Self { gateway, recorder, client: client(), _partner: partner, _folder: folder }
     }

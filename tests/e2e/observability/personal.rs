@@ -105,6 +105,7 @@ async fn a_partners_own_words_stay_out_of_the_log() {
         partners: entries.collect::<Vec<PartnerEntry>>(),
         contracts: vec![ac_contract()],
         extra: settings(&collector),
+        ..GatewayOptions::default()
     });
     let found = gateway.found(&about(request())).await;
     assert_eq!(found["partners"].as_array().map(Vec::len), Some(partners.len()), "{found}");

@@ -30,6 +30,7 @@ fn options(partners: &[(&str, &str)], extra: &str) -> GatewayOptions {
         partners: partners.iter().map(entry).collect(),
         contracts: vec![built("test-contracts/ride-guest.wasm")],
         extra: extra.to_owned(),
+        ..GatewayOptions::default()
     }
 }
 

@@ -17,8 +17,8 @@ use utoipa_axum::routes;
 use super::{Chosen, ORDER_BYTES, OrdersQuery, SUMMARY_BYTES, list, no_order};
 use crate::App;
 use crate::acting::{Asking, size};
+use crate::connections::Answering;
 use crate::error::{Code, ErrorBody, Refusal};
-use crate::server::Reading;
 use crate::streams;
 use crate::wire;
 
@@ -120,7 +120,7 @@ struct EventsQuery {
 )]
 async fn order_events(
     State(app): State<Arc<App>>,
-    reading: Option<Extension<Reading>>,
+    reading: Option<Extension<Answering>>,
     headers: HeaderMap,
     Asking { asker, .. }: Asking,
     query: Result<Query<EventsQuery>, QueryRejection>,

@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::event::{self, Ending};
-use crate::server::Reading;
+use crate::connections::{Answering, OpenStream};
 
 /// The body of a stream of events.
 pub(super) struct EventBody {
@@ -29,7 +29,7 @@ pub(super) struct EventBody {
     /// When the next sign of life is due.
     due: Pin<Box<Sleep>>,
     /// Where the connection is told that its answer is read.
-    reading: Option<Reading>,
+    reading: Option<OpenStream>,
     is_over: bool,
     _place: OwnedSemaphorePermit,
 }
@@ -38,11 +38,12 @@ impl EventBody {
     pub(super) fn new(
         items: BoxStream<'static, Bytes>,
         heartbeat: Duration,
-        reading: Option<Reading>,
+        reading: Option<Answering>,
         place: OwnedSemaphorePermit,
     ) -> Self {
         let due = Box::pin(tokio::time::sleep(heartbeat));
         let opening = Some(event::opening());
+        let reading = reading.map(Answering::stream);
         Self { opening, items, draining: None, heartbeat, due, reading, is_over: false, _place: place }
     }
 

@@ -23,10 +23,10 @@ use super::{LAST_EVENT_ID, respond};
 use crate::App;
 use crate::acting::Asking;
 use crate::body::Json;
+use crate::connections::Answering;
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::naming::NamedIntent;
 use crate::request_id::RequestId;
-use crate::server::Reading;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default().routes(routes!(follow_tool))
@@ -87,7 +87,7 @@ struct Progress<'a> {
 async fn follow_tool(
     State(app): State<Arc<App>>,
     Path((intent, tool)): Path<(String, String)>,
-    reading: Option<Extension<Reading>>,
+    reading: Option<Extension<Answering>>,
     headers: HeaderMap,
     Asking { asker, request_id, trace }: Asking,
     Json(request): Json<ToolRequest>,

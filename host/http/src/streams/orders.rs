@@ -17,8 +17,8 @@ use super::event::{self, Ending};
 use super::respond;
 use super::turns::Turn;
 use crate::App;
+use crate::connections::Answering;
 use crate::error::Refusal;
-use crate::server::Reading;
 
 /// How often the store is asked for what has changed.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -34,7 +34,7 @@ pub(crate) async fn order_changes(
     app: Arc<App>,
     orchestrator: Orchestrator,
     after: Option<String>,
-    reading: Option<Reading>,
+    reading: Option<Answering>,
 ) -> Result<Response, Refusal> {
     let turn = app.streams.order_feeds.enter(&orchestrator)?;
     let place = app.streams.place()?;

@@ -14,9 +14,9 @@ use super::body::EventBody;
 use super::event::{self, Ending};
 use super::respond;
 use crate::App;
+use crate::connections::Answering;
 use crate::error::Refusal;
 use crate::request_id::RequestId;
-use crate::server::Reading;
 
 /// A whole answer, over those who have answered so far.
 #[derive(Serialize)]
@@ -34,7 +34,7 @@ pub(crate) async fn search(
     app: Arc<App>,
     request: SearchRequest<'_>,
     request_id: RequestId,
-    reading: Option<Reading>,
+    reading: Option<Answering>,
 ) -> Result<Response, Refusal> {
     let place = app.streams.place()?;
     let snapshots = Arc::clone(&app.searcher).search_progressively(request, Arc::clone(&app.streams.timer)).await;

@@ -57,6 +57,13 @@ impl Running {
         TcpStream::connect(self.address).await.expect("the listener is there")
     }
 
+    /// From one of the machine's own addresses.
+    async fn connect_from(&self, last_octet: u8) -> TcpStream {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind(SocketAddr::from(([127, 0, 0, last_octet], 0))).expect("an address of this machine");
+        socket.connect(self.address).await.expect("the listener is there")
+    }
+
     /// The head of a search, without its last line.
     fn search_head(&self) -> String {
         let token = self.gateway.token(Role::Orchestrator);
@@ -225,25 +232,58 @@ async fn large_heads_are_refused() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_bound_wait_their_turn() {
+async fn a_connection_beyond_the_bound_waits_for_one_that_is_idle() {
     let running = Running::start(ServerConfig { max_connections: 1, ..config() }).await;
     let mut first = running.connect().await;
-    send(&mut first, HEALTH).await;
-    answer(&mut first).await;
+    send(&mut first, &running.search(r#"{"mode":"wait"}"#)).await;
+    running.gateway.gate.arrived.notified().await;
     let mut second = running.connect().await;
     send(&mut second, &running.search(r#"{"mode":"wait"}"#)).await;
-    // The first is served again and again; the second, which came long before, is not.
-    for _ in 0..50 {
-        send(&mut first, HEALTH).await;
-        answer(&mut first).await;
-    }
     let arrived = running.gateway.gate.arrived.notified();
     tokio::pin!(arrived);
     assert!(!arrived.as_mut().enable(), "the second connection was served beside the first");
-    drop(first);
+    running.gateway.gate.open.notify_one();
+    assert!(answer(&mut first).await.starts_with("HTTP/1.1 200"));
+    // The first client would keep its connection: it has to go as soon as it is idle.
     arrived.await;
+    assert_eq!(rest(&mut first).await, "");
     running.gateway.gate.open.notify_one();
     assert!(answer(&mut second).await.starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn idle_connections_of_one_address_give_way_before_those_of_others() {
+    let running = Running::start(ServerConfig { max_connections: 4, ..config() }).await;
+    // The one that has been idle longest, alone at its address.
+    let mut alone = running.connect_from(2).await;
+    send(&mut alone, HEALTH).await;
+    answer(&mut alone).await;
+    let mut many = Vec::new();
+    for _ in 0..3 {
+        let mut stream = running.connect_from(1).await;
+        send(&mut stream, HEALTH).await;
+        answer(&mut stream).await;
+        many.push(stream);
+    }
+    let mut newcomer = running.connect_from(3).await;
+    send(&mut newcomer, HEALTH).await;
+    answer(&mut newcomer).await;
+    let mut gone = many.remove(0);
+    assert_eq!(rest(&mut gone).await, "", "the one that was idle longest of those that are many");
+    for stream in many.iter_mut().chain([&mut alone, &mut newcomer]) {
+        send(stream, HEALTH).await;
+        assert!(answer(stream).await.starts_with("HTTP/1.1 200"));
+    }
+}
+
+#[tokio::test]
+async fn a_request_names_its_host_once() {
+    let running = Running::start(config()).await;
+    for hosts in ["", "host: here\r\nhost: there\r\n"] {
+        let mut stream = running.connect().await;
+        send(&mut stream, &format!("GET /health HTTP/1.1\r\n{hosts}connection: close\r\n\r\n")).await;
+        assert!(rest(&mut stream).await.starts_with("HTTP/1.1 400"), "{hosts:?}");
+    }
 }
 
 #[tokio::test]

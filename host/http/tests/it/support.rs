@@ -9,6 +9,7 @@ use axum::Router;
 use http::Method;
 use http_body_util::BodyExt as _;
 use intent_gateway_domain::error::CallFailure;
+use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::money::Rate;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::{LeftOut, Selection};
@@ -17,6 +18,7 @@ use intent_gateway_http::auth::{Role, Tokens};
 use intent_gateway_http::streams::Streams;
 use intent_gateway_http::{AppState, Limits, router};
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
+use intent_gateway_ledger::completion::REPORTS_IN_FLIGHT_MAX;
 use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
 use intent_gateway_ledger::completion::test_reports::TestReports;
@@ -145,6 +147,7 @@ pub(crate) const LIMITS: Limits = Limits {
     request_timeout: Duration::from_secs(30),
     body_timeout: Duration::from_secs(30),
     max_in_flight: 64,
+    max_arriving: 64,
     open_per_minute: NonZeroU32::new(1_000).expect("not zero"),
     trusted_proxies: 0,
 };
@@ -218,6 +221,7 @@ impl Gateway {
                 standings: Arc::new(ConnectionStandings { store: kept.store.clone(), configured: HashSet::new() }),
             },
             journal: evidence.clone(),
+            in_flight: FairSlots::new(REPORTS_IN_FLIGHT_MAX),
             clock: clock.clone(),
             rate: Rate::default(),
         };

@@ -30,6 +30,7 @@ use intent_gateway_domain::alias;
 use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::contract::{About, CallContext, CheckedCompletion, Refusal, Violation};
 use intent_gateway_domain::error::{ContractError, ContractFault};
+use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::findings::{Finding, Severity, Source, excerpt};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
@@ -61,6 +62,8 @@ pub struct Intake {
     /// Where what is wrong with refused reports goes, and what was found in tests; what was found in booked ones is kept with
     /// their entry.
     pub journal: Arc<dyn Journal>,
+    /// Reports under way, shared fairly by partners. One is taken when the signature holds: nobody takes another's.
+    pub in_flight: FairSlots<PartnerId>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// The rate of the listing agreement, the same for every business (spec 1, Commission).
@@ -94,6 +97,9 @@ pub enum IntakeError {
     /// The signature does not hold, or the report is a replay.
     #[error("the signature is refused")]
     Signature(#[from] SignatureError),
+    /// Too many reports are under way, or too many of this partner's.
+    #[error("too many completion reports are under way")]
+    TooMany,
     /// The keys must not be trusted at the moment.
     #[error("the signing keys cannot be trusted")]
     Stale(#[from] Stale),
@@ -132,6 +138,7 @@ impl IntakeError {
             Self::UnknownIntent(_) => "unknown_intent",
             Self::Conflict(_) => "conflict",
             Self::Stale(_)
+            | Self::TooMany
             | Self::Contract(_)
             | Self::Desk(_)
             | Self::Test(_)
@@ -175,7 +182,10 @@ impl Intake {
         // There are keys of nobody but partners, so this holds wherever a signature does.
         let partner = PartnerId::parse(partner).map_err(|_| SignatureError::Wrong)?;
         let taken = match verified {
-            Ok(VerifiedSignature { .. }) => self.take_signed(&partner, body, now).await,
+            Ok(VerifiedSignature { .. }) => {
+                let _slot = self.in_flight.try_take(&partner).ok_or(IntakeError::TooMany)?;
+                self.take_signed(&partner, body, now).await
+            }
             Err(error) => Err(error.into()),
         };
         taken.inspect_err(|error| refusal::record(&*self.journal, &partner, body, error, now))

@@ -32,6 +32,8 @@ use intent_gateway_domain::violations::{Violations, code, longer_than, quote};
 
 /// Largest body of a report, bytes: what the edge admits before the signature is looked at.
 pub const REPORT_MAX_BYTES: usize = 64 * 1024;
+/// Completion reports under way at once: as many as may wait to be booked.
+pub const REPORTS_IN_FLIGHT_MAX: usize = 4_096;
 /// Longest `external_id`, characters.
 pub(crate) const EXTERNAL_ID_MAX_CHARS: usize = 200;
 /// Longest `status`, characters.

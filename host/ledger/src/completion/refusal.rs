@@ -91,6 +91,7 @@ fn violations(error: &IntakeError) -> Vec<Violation> {
         | IntakeError::Desk(_)
         | IntakeError::Test(_)
         | IntakeError::Unbookable(_)
+        | IntakeError::TooMany
         | IntakeError::Unsound(_) => Vec::new(),
     }
 }

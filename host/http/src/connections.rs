@@ -1,0 +1,237 @@
+//! The connections that are open: how many there may be, which of them are idle, and which gives way when a further client
+//! wants in and all places are taken.
+//!
+//! An idle one gives way, of the network that has the most: whoever opens many connections and asks nothing on them shuts out
+//! nobody. A connection on which a request is under way never does.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// The places of a listener.
+pub(crate) struct Connections {
+    places: Arc<Semaphore>,
+    open: Mutex<Open>,
+    /// A connection has become idle.
+    idle: Arc<Notify>,
+}
+
+#[derive(Default)]
+struct Open {
+    so_far: u64,
+    /// Only networks that have a connection.
+    by_network: HashMap<IpAddr, HashMap<u64, Handle>>,
+}
+
+/// What is known of a connection from outside.
+struct Handle {
+    activity: Arc<Activity>,
+    gives_way: CancellationToken,
+}
+
+/// A place among the connections, held until it is dropped.
+pub(crate) struct Place {
+    pub(crate) activity: Arc<Activity>,
+    /// Somebody else wants in: the connection ends as soon as nothing is under way on it.
+    pub(crate) gives_way: CancellationToken,
+    of: Arc<Connections>,
+    network: IpAddr,
+    number: u64,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Connections {
+    pub(crate) fn new(max: usize) -> Arc<Self> {
+        let max = max.min(Semaphore::MAX_PERMITS);
+        let (places, idle) = (Arc::new(Semaphore::new(max)), Arc::new(Notify::new()));
+        Arc::new(Self { places, open: Mutex::default(), idle })
+    }
+
+    /// A place for a connection from a network. Where all are taken, an idle connection ends for it; where none is idle, this
+    /// waits.
+    pub(crate) async fn enter(self: &Arc<Self>, network: IpAddr) -> Place {
+        let place = self.find_place().await;
+        let (activity, gives_way) = (Arc::new(Activity::new(self.idle.clone())), CancellationToken::new());
+        let mut open = self.open();
+        let number = open.so_far;
+        open.so_far += 1;
+        let handle = Handle { activity: activity.clone(), gives_way: gives_way.clone() };
+        open.by_network.entry(network).or_default().insert(number, handle);
+        drop(open);
+        Place { activity, gives_way, of: self.clone(), network, number, _place: place }
+    }
+
+    async fn find_place(&self) -> OwnedSemaphorePermit {
+        let places = self.places.clone();
+        if let Ok(free) = places.clone().try_acquire_owned() {
+            return free;
+        }
+        let freed = places.acquire_owned();
+        tokio::pin!(freed);
+        loop {
+            let idle = self.idle.notified();
+            tokio::pin!(idle);
+            // From here on none that becomes idle is missed.
+            idle.as_mut().enable();
+            self.ask_one_to_give_way();
+            tokio::select! {
+                freed = &mut freed => return freed.expect("the semaphore is never closed"),
+                () = idle => {}
+            }
+        }
+    }
+
+    /// Asks the connection to end that has been idle longest, of the network that has the most connections, if there is one.
+    fn ask_one_to_give_way(&self) {
+        let mut open = self.open();
+        let mut first: Option<(usize, Instant, IpAddr, u64)> = None;
+        for (network, connections) in &open.by_network {
+            let most_so_far = first.is_none_or(|(count, ..)| connections.len() >= count);
+            if !most_so_far {
+                continue;
+            }
+            let idle = connections.iter().filter_map(|(number, handle)| Some((handle.activity.idle_since()?, *number)));
+            let Some((since, number)) = idle.min() else { continue };
+            let is_first = first.is_none_or(|(count, before, ..)| connections.len() > count || since < before);
+            if is_first {
+                first = Some((connections.len(), since, *network, number));
+            }
+        }
+        let Some((_, _, network, number)) = first else { return };
+        let handle = open.remove(network, number);
+        drop(open);
+        if let Some(handle) = handle {
+            tracing::debug!(%network, "an idle connection gives way to a further one");
+            handle.gives_way.cancel();
+        }
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        // Nothing panics while the lock is held, so a poisoned one still holds good entries.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Open {
+    fn remove(&mut self, network: IpAddr, number: u64) -> Option<Handle> {
+        let connections = self.by_network.get_mut(&network)?;
+        let handle = connections.remove(&number);
+        if connections.is_empty() {
+            self.by_network.remove(&network);
+        }
+        handle
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.of.open().remove(self.network, self.number);
+    }
+}
+
+/// When a connection was last of use.
+pub(crate) struct Activity {
+    of: Mutex<Use>,
+    /// Told when nothing more is under way.
+    idle: Arc<Notify>,
+}
+
+/// The state of an [`Activity`].
+#[derive(Clone, Copy)]
+pub(crate) struct Use {
+    pub(crate) under_way: usize,
+    /// Streams whose end has not come: the request itself is answered with their head.
+    streams: usize,
+    pub(crate) last: Instant,
+    pub(crate) asked_before: bool,
+}
+
+impl Activity {
+    fn new(idle: Arc<Notify>) -> Self {
+        Self { of: Mutex::new(Use { under_way: 0, streams: 0, last: Instant::now(), asked_before: false }), idle }
+    }
+
+    /// Counts a request until the guard is dropped.
+    pub(crate) fn ask(self: &Arc<Self>) -> ActiveRequest {
+        self.update(|usage| {
+            usage.under_way += 1;
+            usage.asked_before = true;
+        });
+        ActiveRequest(self.clone())
+    }
+
+    /// How it is used now.
+    pub(crate) fn usage(&self) -> Use {
+        self.update(|usage| *usage)
+    }
+
+    /// Since when nothing is under way.
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        let usage = self.usage();
+        usage.is_idle().then_some(usage.last)
+    }
+
+    /// Counts the end of something, and tells whoever waits for a place.
+    fn end(&self, count: impl FnOnce(&mut Use)) {
+        let is_idle = self.update(|usage| {
+            count(usage);
+            usage.last = Instant::now();
+            usage.is_idle()
+        });
+        if is_idle {
+            self.idle.notify_waiters();
+        }
+    }
+
+    fn update<T>(&self, change: impl FnOnce(&mut Use) -> T) -> T {
+        // Nothing panics while the lock is held, so a poisoned one still holds good numbers.
+        change(&mut self.of.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Use {
+    fn is_idle(self) -> bool {
+        self.under_way == 0 && self.streams == 0
+    }
+}
+
+/// The connection of a request, for an answer that takes long.
+#[derive(Clone)]
+pub(crate) struct Answering(pub(crate) Arc<Activity>);
+
+impl Answering {
+    /// Begins a stream.
+    pub(crate) fn stream(self) -> OpenStream {
+        self.0.update(|usage| usage.streams += 1);
+        OpenStream(self.0)
+    }
+}
+
+/// A stream that is being sent. Its connection gives way to no other, and is no idle one while the stream is read.
+pub(crate) struct OpenStream(Arc<Activity>);
+
+impl OpenStream {
+    /// More of the stream was taken.
+    pub(crate) fn goes_on(&self) {
+        self.0.update(|usage| usage.last = Instant::now());
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.end(|usage| usage.streams -= 1);
+    }
+}
+
+/// One request under way.
+pub(crate) struct ActiveRequest(Arc<Activity>);
+
+impl Drop for ActiveRequest {
+    fn drop(&mut self) {
+        self.0.end(|usage| usage.under_way -= 1);
+    }
+}
