@@ -163,7 +163,16 @@ pub(crate) fn install_python(partner: &str, module: &str) -> anyhow::Result<Opti
     let python = home.join(".venv/bin/python");
     if output(Command::new(&python).args(["-c", &format!("import {module}")])).is_err() {
         run(Command::new("python3").current_dir(&home).args(["-m", "venv", "--clear", ".venv"]))?;
-        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt"];
+        let pip = [
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--require-hashes",
+            "-r",
+            "requirements.txt",
+        ];
         run(Command::new(&python).current_dir(&home).args(pip))?;
     }
     Ok(Some(python))

@@ -52,7 +52,7 @@ fn install_environment(folder: &str, list: &str) -> anyhow::Result<()> {
     }
     eprintln!("   installing {list} into {folder}");
     run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
-    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes", "--requirement"];
     run(Command::new(environment.join("bin/python")).args(pip).arg(&requirements))?;
     std::fs::write(&installed, wanted).with_context(|| format!("cannot write {}", installed.display()))
 }
