@@ -121,6 +121,8 @@ pub(crate) struct PartnerEntry {
     pub(crate) availability: String,
     /// Signs its completion reports.
     pub(crate) signing_key: Option<String>,
+    /// Where its users sign in.
+    pub(crate) issuer: Option<String>,
 }
 
 impl PartnerEntry {
@@ -132,6 +134,7 @@ impl PartnerEntry {
             service_area: vec!["IN_ALL".to_owned()],
             availability: String::new(),
             signing_key: None,
+            issuer: None,
         }
     }
 }
@@ -396,6 +399,9 @@ fn config(folder: &Path, options: &GatewayOptions) -> String {
         ));
         if let Some(key) = &partner.signing_key {
             text.push_str(&format!("webhook_signing_key = {key:?}\n"));
+        }
+        if let Some(issuer) = &partner.issuer {
+            text.push_str(&format!("sign_in = {{ issuer = {issuer:?} }}\n"));
         }
         for intent in &partner.intents {
             let PartnerEntry { service_area, availability, .. } = partner;

@@ -29,4 +29,8 @@ pub struct ErrorDetail {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(required = false)]
     pub link_url: Option<String>,
+    /// With `link_url`: the code that the page there shows, for the assistant to tell its user beforehand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(required = false)]
+    pub link_code: Option<String>,
 }

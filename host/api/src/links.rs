@@ -1,5 +1,6 @@
 //! The accounts that users have linked at partners.
 
+use intent_gateway_domain::ports::SignInLink;
 use intent_gateway_linking::{LinkOffer, LinkView, Revocation};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -59,13 +60,17 @@ impl Body for LinkRequest {
 pub struct LinkOffered {
     /// For the browser of this user and nobody else.
     pub link_url: String,
+    /// What the page there shows as well. Tell it to the user beforehand: whoever sees another code, or was told none, was
+    /// sent somebody else's link.
+    #[schema(example = "K7Q-2XR")]
+    pub link_code: String,
     /// Good until then.
     pub expires_at: String,
 }
 
 impl From<LinkOffer> for LinkOffered {
-    fn from(LinkOffer { url, expires_at_ms }: LinkOffer) -> Self {
-        Self { link_url: url, expires_at: time(expires_at_ms) }
+    fn from(LinkOffer { link: SignInLink { url, code }, expires_at_ms }: LinkOffer) -> Self {
+        Self { link_url: url, link_code: code, expires_at: time(expires_at_ms) }
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use intent_gateway_domain::audit::Actor;
-use intent_gateway_domain::id::IntentId;
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::sign_in::SignInServer;
 use intent_gateway_onboarding::compliance::{ChecklistItem, PrivacyCheck, Profile};
 use intent_gateway_onboarding::records::{Decision, Review, ReviewStatus, ReviewSubject};
 use intent_gateway_onboarding::{DecisionOrder, ReviewVerdict, ReviewView};
@@ -78,8 +79,8 @@ pub struct ReviewSummary {
 /// What a review is about.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct SubjectBody {
-    /// `manifest`; `drift` of a live partner's tools; `inflation` of its declared signals; or `renewal` of what people have
-    /// confirmed of a live intent.
+    /// `manifest`; `drift` of a live partner's tools; `inflation` of its declared signals; `sign_in`, of where its
+    /// users sign in; or `renewal` of what people have confirmed of a live intent.
     pub kind: String,
     /// Of a manifest: which submission.
     #[schema(required)]
@@ -87,6 +88,9 @@ pub struct SubjectBody {
     /// Of a drift: the intents that are out of service meanwhile. Of a renewal: the intent.
     #[schema(value_type = Option<Vec<String>>, required)]
     pub intents: Option<BTreeSet<IntentId>>,
+    /// Of a sign-in: what is named, and what was.
+    #[schema(required)]
+    pub sign_in: Option<SignInBody>,
     /// Of an inflation: which signals claim more than was delivered.
     #[schema(required)]
     pub inflation: Option<InflationBody>,
@@ -108,7 +112,8 @@ impl From<Review> for ReviewSummary {
 
 impl From<ReviewSubject> for SubjectBody {
     fn from(subject: ReviewSubject) -> Self {
-        let of_kind = |kind: &str| Self { kind: kind.to_owned(), number: None, intents: None, inflation: None };
+        let of_kind =
+            |kind: &str| Self { kind: kind.to_owned(), number: None, intents: None, sign_in: None, inflation: None };
         match subject {
             ReviewSubject::Manifest { number } => Self { number: Some(number), ..of_kind("manifest") },
             ReviewSubject::Drift { intents, .. } => Self { intents: Some(intents), ..of_kind("drift") },
@@ -116,10 +121,47 @@ impl From<ReviewSubject> for SubjectBody {
                 let inflation = InflationBody { intent: intent.to_string(), declared, inflated };
                 Self { inflation: Some(inflation), ..of_kind("inflation") }
             }
+            ReviewSubject::SignIn { named, before, shared_with } => {
+                let shared_with = shared_with.iter().map(PartnerId::to_string).collect();
+                Self {
+                    sign_in: Some(SignInBody { named: named.into(), before: before.map(Into::into), shared_with }),
+                    ..of_kind("sign_in")
+                }
+            }
             ReviewSubject::Renewal { intent, .. } => {
                 Self { intents: Some(BTreeSet::from([intent])), ..of_kind("renewal") }
             }
         }
+    }
+}
+
+/// Where a partner's users sign in, or are to sign in.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct SignInBody {
+    /// What the partner's server names.
+    pub named: SignInServerBody,
+    /// What held until then; null where nothing did.
+    #[schema(required)]
+    pub before: Option<SignInServerBody>,
+    /// Partners that have issuer, resource or a host in common with it; at most 20.
+    pub shared_with: Vec<String>,
+}
+
+/// An authorization server.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct SignInServerBody {
+    /// Its issuer.
+    pub issuer: String,
+    /// For which resource it gives tokens.
+    #[schema(required)]
+    pub resource: Option<String>,
+    /// Where it and its endpoints are.
+    pub origins: Vec<String>,
+}
+
+impl From<SignInServer> for SignInServerBody {
+    fn from(SignInServer { issuer, resource, origins }: SignInServer) -> Self {
+        Self { issuer, resource, origins: origins.into_iter().collect() }
     }
 }
 

@@ -130,6 +130,9 @@ pub(crate) struct PartnerReport<'a> {
     /// Where the user signs in, where the partner asks for that: an address for the user's browser.
     #[schema(required)]
     link_url: Option<&'a str>,
+    /// The code that the page there shows, for the assistant to tell its user beforehand.
+    #[schema(required)]
+    link_code: Option<&'a str>,
 }
 
 impl<'a> From<&'a SearchOutcome> for SearchAnswer<'a> {
@@ -207,7 +210,8 @@ impl<'a> From<&'a PartnerOutcome> for PartnerReport<'a> {
             code: None,
             message: None,
             elapsed_ms: elapsed,
-            link_url: outcome.link.as_deref(),
+            link_url: outcome.link.as_ref().map(|link| link.url.as_str()),
+            link_code: outcome.link.as_ref().map(|link| link.code.as_str()),
         };
         match &outcome.status {
             PartnerStatus::Answered { options, notes } => Self { options: *options, notes, ..report },

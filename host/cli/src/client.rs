@@ -261,7 +261,7 @@ impl Gateway {
 /// Whatever stands between may answer in its own shape.
 fn read_refusal(status: http::StatusCode, text: &str) -> GatewayRefusal {
     match serde_json::from_str(text) {
-        Ok(ErrorBody { error: ErrorDetail { code, message, request_id, violations, link_url: _ } }) => {
+        Ok(ErrorBody { error: ErrorDetail { code, message, request_id, violations, link_url: _, link_code: _ } }) => {
             GatewayRefusal { status, code, message, request_id: Some(request_id), violations }
         }
         Err(_) => GatewayRefusal {

@@ -1,7 +1,8 @@
 //! `[linking]`: how users' browsers reach the gateway, and the OAuth clients that were arranged by hand.
 
+use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_linking::{AuthMethod, Client, Settings};
+use intent_gateway_linking::{ArrangedClient, AuthMethod, Client, Settings};
 use serde::{Deserialize, Serialize};
 
 use super::PlatformSection;
@@ -33,6 +34,8 @@ impl Default for LinkingSection {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientEntry {
+    /// For users of this partner.
+    partner: PartnerId,
     /// The server's issuer, to the letter.
     issuer: String,
     /// The gateway's name there.
@@ -58,7 +61,7 @@ impl LinkingSection {
         let client = |entry: &ClientEntry| {
             let client_secret = entry.client_secret.clone();
             let client = Client { client_id: entry.client_id.clone(), client_secret, method: entry.method() };
-            (entry.issuer.clone(), client)
+            ArrangedClient { partner: entry.partner.clone(), issuer: entry.issuer.clone(), client }
         };
         Settings {
             base_url: base_url.trim_end_matches('/').to_owned(),
@@ -81,9 +84,14 @@ impl LinkingSection {
             problems.push(format!("`linking.clients` has {} entries; at most {CLIENTS_MAX}", self.clients.len()));
         }
         for (index, entry) in self.clients.iter().enumerate() {
-            let mut problem = |text: &str| problems.push(format!("linking client of `{}`: {text}", entry.issuer));
-            if self.clients[..index].iter().any(|earlier| earlier.issuer == entry.issuer) {
-                problem("the issuer is given twice");
+            let mut problem = |text: &str| {
+                problems.push(format!("linking client of `{}` at `{}`: {text}", entry.partner, entry.issuer))
+            };
+            if self.clients[..index]
+                .iter()
+                .any(|earlier| (&earlier.issuer, &earlier.partner) == (&entry.issuer, &entry.partner))
+            {
+                problem("the issuer is given twice for the same partner");
             }
             if entry.issuer.is_empty() || entry.client_id.is_empty() {
                 problem("`issuer` and `client_id` must not be empty");
@@ -133,8 +141,11 @@ mod tests {
 
     #[test]
     fn clients_are_whole() {
-        let client =
-            |rest: &str| format!("[[clients]]\nissuer = \"https://id.example\"\nclient_id = \"gateway\"\n{rest}\n");
+        let client = |rest: &str| {
+            format!(
+                "[[clients]]\npartner = \"coolcar\"\nissuer = \"https://id.example\"\nclient_id = \"gateway\"\n{rest}\n"
+            )
+        };
         for good in ["", "client_secret = \"s\"", "client_secret = \"s\"\nauth_method = \"client_secret_post\""] {
             assert_eq!(problems(&client(good)), Vec::<String>::new(), "{good}");
         }
@@ -147,7 +158,7 @@ mod tests {
         let section: LinkingSection = toml::from_str(&client("client_secret = \"s3cret-value\"")).expect("readable");
         let settings = section.settings(&PlatformSection::default());
         assert_eq!(settings.base_url, "http://localhost:8080");
-        assert_eq!(settings.clients[0].1.method, AuthMethod::ClientSecretBasic);
+        assert_eq!(settings.clients[0].client.method, AuthMethod::ClientSecretBasic);
         assert!(!toml::to_string(&section).expect("shown").contains("s3cret-value"));
     }
 }

@@ -1,6 +1,6 @@
 //! `[[partners]]`: the partners, until they have a store of their own.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use intent_gateway_domain::availability::Availability;
 use intent_gateway_domain::contract::Axes;
@@ -8,6 +8,7 @@ use intent_gateway_domain::endpoint::{Endpoint, Mappings};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::partner::{Listing, Partner};
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::sign_in::SignInServer;
 use serde::{Deserialize, Serialize};
 
 /// Shortest key that completion reports may be signed with, bytes.
@@ -29,8 +30,22 @@ pub struct PartnerEntry {
     /// Signs its completion reports.
     #[serde(default, serialize_with = "super::redact")]
     webhook_signing_key: Option<Secret>,
+    /// Where its users sign in; without it, none of them can link an account.
+    #[serde(default)]
+    sign_in: Option<SignInEntry>,
     /// What it lists.
     listings: Vec<ListingEntry>,
+}
+
+/// The authorization server of a partner, as the operator has approved it.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct SignInEntry {
+    /// Its issuer, to the letter.
+    issuer: String,
+    /// The resource for which it gives tokens, to the letter; when absent, whatever covers `url`.
+    #[serde(default)]
+    resource: Option<String>,
 }
 
 impl PartnerEntry {
@@ -78,9 +93,13 @@ impl From<PartnerEntry> for Partner {
             let declared = Axes { time, taste, budget, safety };
             Listing { intent, service_area, availability, declared, prices: None }
         };
-        let PartnerEntry { id, name, url, token, listings, webhook_signing_key: _ } = entry;
+        let PartnerEntry { id, name, url, token, sign_in, listings, webhook_signing_key: _ } = entry;
+        let sign_in = sign_in.map(|SignInEntry { issuer, resource }| {
+            // Whatever endpoints the issuer names are its own.
+            SignInServer { issuer, resource, origins: BTreeSet::new() }
+        });
         let listings = listings.into_iter().map(listing).collect();
-        Self { id, name, endpoint: Endpoint::mcp(url), mappings: Mappings::new(), listings, token }
+        Self { id, name, endpoint: Endpoint::mcp(url), mappings: Mappings::new(), listings, token, sign_in }
     }
 }
 
@@ -105,6 +124,9 @@ pub(crate) fn check(partners: &[PartnerEntry], allow_loopback_http: bool, proble
             wrong(format!(
                 "`webhook_signing_key` needs at least {SIGNING_KEY_MIN_BYTES} bytes (`openssl rand -hex 32`)"
             ));
+        }
+        if partner.sign_in.as_ref().is_some_and(|sign_in| sign_in.issuer.trim().is_empty()) {
+            wrong("`sign_in.issuer` is empty".to_owned());
         }
         if partner.listings.is_empty() {
             wrong("it lists no intent; add `[[partners.listings]]`".to_owned());

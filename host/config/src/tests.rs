@@ -339,7 +339,7 @@ fn a_wrong_value_is_told_with_its_place_in_the_file() {
         ("[[partners]]\nid = \"a\"", "`partners.0` (g.toml:1:1): missing field `name`"),
         (
             "[[partners]]\nnam = 1",
-            "`partners.0.nam` (g.toml:2:1): unknown field `nam`, expected one of `id`, `name`, `url`, `token`, `webhook_signing_key`, `listings`",
+            "`partners.0.nam` (g.toml:2:1): unknown field `nam`, expected one of `id`, `name`, `url`, `token`, `webhook_signing_key`, `sign_in`, `listings`",
         ),
         ("[server]\nlistens = 5", "unknown key `server.listens` (g.toml:2:1); `server` has listen, max_connections"),
         ("[sever]\nlisten = 5", "unknown key `sever` (g.toml:1:2); the configuration has state_dir, server"),

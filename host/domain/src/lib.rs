@@ -43,6 +43,7 @@ pub mod receipt;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod secret;
+pub mod sign_in;
 pub mod signing_keys;
 pub mod single_flight;
 pub mod steps;

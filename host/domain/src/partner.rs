@@ -5,6 +5,7 @@ use crate::endpoint::{Endpoint, Mappings};
 use crate::id::{IntentId, PartnerId};
 use crate::money::compare_amounts;
 use crate::secret::Secret;
+use crate::sign_in::SignInServer;
 use serde_json::Number;
 
 /// One intent that a partner lists.
@@ -54,6 +55,8 @@ pub struct Partner {
     pub listings: Vec<Listing>,
     /// A bearer token sent with every call that carries none of the user's own; for partners in development.
     pub token: Option<Secret>,
+    /// Where its users sign in, as approved. Nobody's token is used where there is none.
+    pub sign_in: Option<SignInServer>,
 }
 
 impl Partner {

@@ -29,6 +29,7 @@ use crate::probe::{FetchedPage, ProbeRecord, ProbeRequest};
 use crate::progress::Progress;
 use crate::receipt::{KeptReceipt, Receipt};
 use crate::secret::Secret;
+use crate::sign_in::SignInServer;
 use crate::store::StoreError;
 use crate::trace::Trace;
 use crate::user::User;
@@ -390,6 +391,15 @@ pub trait Mailer: Send + Sync {
     fn send<'a>(&'a self, mail: &'a Mail) -> BoxFuture<'a, Result<(), MailError>>;
 }
 
+/// Where a user signs in at a partner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignInLink {
+    /// An address for this user's browser alone, good for a short while.
+    pub url: String,
+    /// What the page there shows as well: a user who sees another one, or was told none, was sent somebody else's link.
+    pub code: String,
+}
+
 /// The tokens that users have obtained at partners. One user's token is never given out for another user or partner.
 pub trait UserTokens: Send + Sync {
     /// The user's token at a partner, refreshed where its time is nearly over. None where the user has not linked the
@@ -410,9 +420,15 @@ pub trait UserTokens: Send + Sync {
         refused: &'a Secret,
     ) -> BoxFuture<'a, Result<Option<Secret>, CallFailure>>;
 
-    /// Where the user links the account: an address for the user's browser, good for a short while. None where linking is
-    /// not set up here.
-    fn link(&self, partner: &PartnerId, user: &User, challenge: Option<&str>) -> Option<String>;
+    /// Where the user links the account. None where linking is not set up here.
+    fn link(&self, partner: &PartnerId, user: &User, challenge: Option<&str>) -> Option<SignInLink>;
+}
+
+/// Which authorization servers partners may send users to.
+pub trait SignInServers: Send + Sync {
+    /// A partner's server has named an authorization server: whether users may be sent there. Where nobody can say, they may
+    /// not.
+    fn admit<'a>(&'a self, partner: &'a Partner, named: &'a SignInServer) -> BoxFuture<'a, bool>;
 }
 
 /// Nobody has linked anything.
@@ -433,7 +449,7 @@ impl UserTokens for Unlinked {
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    fn link(&self, _: &PartnerId, _: &User, _: Option<&str>) -> Option<String> {
+    fn link(&self, _: &PartnerId, _: &User, _: Option<&str>) -> Option<SignInLink> {
         None
     }
 }

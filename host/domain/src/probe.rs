@@ -11,6 +11,7 @@ use crate::endpoint::{Endpoint, Mappings};
 use crate::id::PartnerId;
 use crate::ports::Contracts;
 use crate::secret::Secret;
+use crate::sign_in::SignInServer;
 
 /// Tools read of one partner.
 pub const PROBE_TOOLS_MAX: usize = 500;
@@ -65,6 +66,9 @@ pub struct ProbeRecord {
     pub tools: Vec<Value>,
     /// What was done, in order.
     pub steps: Vec<ProbeStep>,
+    /// Where its users sign in, if it names an authorization server.
+    #[serde(default)]
+    pub sign_in: Option<SignInServer>,
     /// What a reviewer should know and what fails nothing.
     pub notes: Vec<String>,
     /// Why it failed; absent when it passed.
@@ -86,6 +90,7 @@ impl ProbeRecord {
             capabilities: None,
             tools: Vec::new(),
             steps: Vec::new(),
+            sign_in: None,
             notes: Vec::new(),
             failure: None,
         }

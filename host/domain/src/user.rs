@@ -121,6 +121,7 @@ impl Asker {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct User {
     key: Arc<str>,
+    orchestrator: Arc<str>,
     unassigned: Option<Pseudonym>,
 }
 
@@ -138,8 +139,15 @@ impl User {
         let Orchestrator { issuer, subject, has_unassigned } = orchestrator;
         Self {
             key: key_of(&[issuer, subject, pseudonym.as_str()]),
+            orchestrator: Arc::clone(subject),
             unassigned: has_unassigned.then(|| pseudonym.clone()),
         }
+    }
+
+    /// What the orchestrator is called whose user it is: the subject of its token.
+    #[must_use]
+    pub fn orchestrator(&self) -> &str {
+        &self.orchestrator
     }
 
     /// A text that no other user has. It holds the pseudonym, so it is marked or digested before it is kept.

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::ports::SignInServers;
 use intent_gateway_domain::vault::Vault;
-use intent_gateway_linking::{Background, Linking, LinkingSetup};
+use intent_gateway_linking::{ArrangedClient, Background, Linking, LinkingSetup};
 use intent_gateway_partners::PartnerClient;
 use intent_gateway_routing::selection::Directory;
 use intent_gateway_store::SqlStore;
@@ -43,6 +44,7 @@ pub(crate) struct LinkingPorts {
     pub(crate) store: Arc<SqlStore>,
     pub(crate) vault: Vault,
     pub(crate) directory: Arc<Directory>,
+    pub(crate) sign_in_servers: Arc<dyn SignInServers>,
 }
 
 /// Linking over the gateway's parts.
@@ -53,7 +55,7 @@ pub(crate) fn linking(
     clock: &Arc<dyn Clock>,
     tasks: &LinkingTasks,
 ) -> Linking {
-    let LinkingPorts { store, vault, directory } = ports;
+    let LinkingPorts { store, vault, directory, sign_in_servers } = ports;
     let settings = config.linking.settings(&config.platform);
     if !settings.is_https() {
         tracing::warn!(
@@ -61,12 +63,17 @@ pub(crate) fn linking(
             "users link accounts over plain HTTP; set `linking.base_url` to an HTTPS address in production"
         );
     }
+    for ArrangedClient { partner, issuer, .. } in &settings.clients {
+        let redirect_uri = settings.redirect_uri_at(issuer);
+        tracing::info!(%partner, issuer, redirect_uri, "a client was arranged by hand: this is its redirect URI");
+    }
     Linking::new(LinkingSetup {
         store,
         vault,
         clock: clock.clone(),
         timer: Arc::new(RuntimeTimer),
         directory,
+        sign_in_servers,
         authorizer: partners.clone(),
         background: Arc::new(tasks.clone()),
         settings,

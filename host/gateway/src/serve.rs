@@ -194,7 +194,12 @@ async fn parts(
     }
     .services();
     let linking_tasks = LinkingTasks::default();
-    let shared = LinkingPorts { store: store.clone(), vault: keys.vault(), directory: directory.clone() };
+    let shared = LinkingPorts {
+        store: store.clone(),
+        vault: keys.vault(),
+        directory: directory.clone(),
+        sign_in_servers: onboarding.sign_ins.clone(),
+    };
     let linking = linking(config, shared, &partners, &clock, &linking_tasks);
     let (health_journal, changes) = HealthJournal::new();
     let health = HealthParts { of: Arc::new(Health::new(clock.now().as_ms())), journal: health_journal, changes };

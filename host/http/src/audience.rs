@@ -108,7 +108,7 @@ impl Entry {
         match self {
             Self::Signed => Awaited { media_types: &[], max_bytes: REPORT_MAX_BYTES, timeout },
             Self::Anyone { .. } | Self::Known { .. } | Self::Bearer { .. } => {
-                Awaited { media_types: &[body::JSON], max_bytes: REQUEST_BODY_MAX_BYTES, timeout }
+                Awaited { media_types: &[body::JSON, body::FORM], max_bytes: REQUEST_BODY_MAX_BYTES, timeout }
             }
         }
     }

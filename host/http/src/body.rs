@@ -18,6 +18,8 @@ use crate::error::{Code, Refusal};
 
 /// Media type of every body but a component's.
 pub(crate) const JSON: &str = "application/json";
+/// Media type of the form of a page.
+pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 /// Media type of a component.
 pub(crate) const WASM: &str = "application/wasm";
 

@@ -20,6 +20,7 @@ pub(crate) use intent_gateway_api::error::{ErrorBody, ErrorDetail};
 use intent_gateway_domain::contract::{Descriptor, Refusal as ContractRefusal, Violation};
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::platform_code::{INVALID_INTENT, PlatformCode};
+use intent_gateway_domain::ports::SignInLink;
 use intent_gateway_domain::versions::ContractAdminError;
 use intent_gateway_routing::pinned::PinnedFailure;
 use intent_gateway_routing::search::SearchError;
@@ -162,7 +163,7 @@ pub struct Refusal {
     /// Seconds after which it is worth trying again.
     retry_after_seconds: Option<NonZeroU32>,
     /// Where the user signs in at the partner.
-    link: Option<Box<str>>,
+    link: Option<Box<SignInLink>>,
     /// Whether a person reads it in a browser.
     for_browsers: bool,
 }
@@ -229,8 +230,8 @@ impl Refusal {
 
     /// With where the user signs in at the partner.
     #[must_use]
-    pub(crate) fn link(mut self, link: Option<String>) -> Self {
-        self.link = link.map(String::into);
+    pub(crate) fn link(mut self, link: Option<Box<SignInLink>>) -> Self {
+        self.link = link;
         self
     }
 
@@ -280,7 +281,8 @@ impl Refusal {
                 message: self.message.clone().into_owned(),
                 request_id: request_id.to_owned(),
                 violations: self.violations.to_vec(),
-                link_url: self.link.as_deref().map(str::to_owned),
+                link_url: self.link.as_ref().map(|link| link.url.clone()),
+                link_code: self.link.as_ref().map(|link| link.code.clone()),
             },
         }
     }

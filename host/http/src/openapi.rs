@@ -89,7 +89,16 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     [get, put, post, delete, options, head, patch, trace].into_iter().flatten()
 }
 
+/// Whether an operation is for browsers, which get pages for refusals: it says so itself.
+fn answers_in_pages(operation: &Operation) -> bool {
+    let refusals = operation.responses.responses.get("4XX");
+    refusals.is_some_and(|refusals| matches!(refusals, RefOr::T(pages) if pages.content.contains_key("text/html")))
+}
+
 fn share_refusals(operation: &mut Operation) {
+    if answers_in_pages(operation) {
+        return;
+    }
     let open = operation.security.iter().flatten().all(|requirement| {
         serde_json::to_value(requirement).is_ok_and(|requirement| requirement.get(BEARER).is_none())
     });

@@ -16,8 +16,8 @@ const TOKENS_MAX: usize = 16_384;
 /// A token in memory.
 struct CachedToken {
     access: Secret,
-    /// The address that it is for was looked at before it was kept.
-    endpoint: String,
+    /// That it is for there was looked at before it was kept.
+    place: String,
     until: Timestamp,
 }
 
@@ -43,9 +43,9 @@ impl Default for TokenCache {
 }
 
 impl TokenCache {
-    pub(super) fn get(&self, key: &str, endpoint: &str, now: Timestamp) -> Option<Secret> {
+    pub(super) fn get(&self, key: &str, place: &str, now: Timestamp) -> Option<Secret> {
         let state = self.state();
-        let kept = state.kept.get(key, now).filter(|kept| kept.endpoint == endpoint)?;
+        let kept = state.kept.get(key, now).filter(|kept| kept.place == place)?;
         Some(kept.access.clone())
     }
 
@@ -58,7 +58,7 @@ impl TokenCache {
     pub(super) fn keep(
         &self,
         key: &str,
-        endpoint: &str,
+        place: &str,
         access: &Secret,
         until: Timestamp,
         now: Timestamp,
@@ -69,7 +69,7 @@ impl TokenCache {
             return;
         }
         let until = until.min(now.plus_ms(KEPT_MS));
-        let kept = CachedToken { access: access.clone(), endpoint: endpoint.to_owned(), until };
+        let kept = CachedToken { access: access.clone(), place: place.to_owned(), until };
         state.kept.insert(key.to_owned(), kept, now);
     }
 

@@ -13,6 +13,9 @@ pub enum LinkError {
     /// The address is none that was given out here.
     #[error("the link is none that was given out here")]
     InvalidLink,
+    /// An account was linked, or begun to be, by the address before.
+    #[error("the link was used before")]
+    UsedLink,
     /// The address was given out too long ago.
     #[error("the link is too old")]
     ExpiredLink,
@@ -22,6 +25,9 @@ pub enum LinkError {
     /// The partner's authorization server gave nothing.
     #[error("the partner's authorization server gave nothing")]
     Server(#[source] LinkFailure),
+    /// The partner names one that is not approved for it.
+    #[error("the partner's authorization server is not approved")]
+    ServerNotApproved,
     /// It cannot be asked by a browser.
     #[error("the partner's authorization server cannot be asked")]
     Endpoint(#[source] EndpointFault),
@@ -34,6 +40,9 @@ pub enum LinkError {
     /// No request of this state is under way: it was answered before, is too old, or never was.
     #[error("no link with this state is under way")]
     NotUnderWay,
+    /// The browser came back to the address that all authorization servers shared before each had its own.
+    #[error("the browser came back to an address from before an update")]
+    Outdated,
     /// Another browser began.
     #[error("another browser began to link")]
     OtherBrowser,
@@ -60,6 +69,8 @@ pub enum LinkError {
 pub enum LinkCode {
     /// The address was not given out here.
     InvalidLink,
+    /// The address was used before.
+    UsedLink,
     /// The address is too old.
     ExpiredLink,
     /// The partner is not served.
@@ -68,6 +79,8 @@ pub enum LinkCode {
     ServerUnreachable,
     /// The authorization server does not work as it should.
     ServerUnusable,
+    /// The authorization server is not approved for the partner.
+    ServerNotApproved,
     /// The authorization server does not know the gateway.
     NoClient,
     /// The authorization server refused.
@@ -80,6 +93,8 @@ pub enum LinkCode {
     Denied,
     /// The request was answered before, is too old, or never was.
     NotUnderWay,
+    /// It was begun before an update.
+    Outdated,
     /// Another browser began.
     OtherBrowser,
     /// There is no such link.
@@ -92,18 +107,21 @@ pub enum LinkCode {
 
 impl LinkCode {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 18] = [
         Self::InvalidLink,
+        Self::UsedLink,
         Self::ExpiredLink,
         Self::PartnerGone,
         Self::ServerUnreachable,
         Self::ServerUnusable,
+        Self::ServerNotApproved,
         Self::NoClient,
         Self::Refused,
         Self::InvalidCallback,
         Self::WrongIssuer,
         Self::Denied,
         Self::NotUnderWay,
+        Self::Outdated,
         Self::OtherBrowser,
         Self::NotLinked,
         Self::Overloaded,
@@ -115,16 +133,19 @@ impl LinkCode {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::InvalidLink => "LINK_INVALID",
+            Self::UsedLink => "LINK_USED",
             Self::ExpiredLink => "LINK_EXPIRED",
             Self::PartnerGone => "PARTNER_GONE",
             Self::ServerUnreachable => "LINK_SERVER_UNREACHABLE",
             Self::ServerUnusable => "LINK_SERVER_UNUSABLE",
+            Self::ServerNotApproved => "LINK_SERVER_NOT_APPROVED",
             Self::NoClient => "LINK_NO_CLIENT",
             Self::Refused => "LINK_REFUSED",
             Self::InvalidCallback => "LINK_CALLBACK_INVALID",
             Self::WrongIssuer => "LINK_WRONG_ISSUER",
             Self::Denied => "LINK_DENIED",
             Self::NotUnderWay => "LINK_NOT_UNDER_WAY",
+            Self::Outdated => "LINK_OUTDATED",
             Self::OtherBrowser => "LINK_OTHER_BROWSER",
             Self::NotLinked => "NOT_FOUND",
             Self::Overloaded => "OVERLOADED",
@@ -145,6 +166,7 @@ impl LinkError {
     pub fn code(&self) -> LinkCode {
         match self {
             Self::InvalidLink => LinkCode::InvalidLink,
+            Self::UsedLink => LinkCode::UsedLink,
             Self::ExpiredLink => LinkCode::ExpiredLink,
             Self::PartnerGone => LinkCode::PartnerGone,
             Self::Server(LinkFailure::Unreachable(_)) => LinkCode::ServerUnreachable,
@@ -153,11 +175,13 @@ impl LinkError {
                 LinkCode::ServerUnusable
             }
             Self::Server(LinkFailure::Refused { .. }) | Self::Callback(CallbackFault::Refused(_)) => LinkCode::Refused,
+            Self::ServerNotApproved => LinkCode::ServerNotApproved,
             Self::NoClient => LinkCode::NoClient,
             Self::Callback(CallbackFault::Malformed | CallbackFault::State) => LinkCode::InvalidCallback,
             Self::Callback(CallbackFault::Issuer) => LinkCode::WrongIssuer,
             Self::Callback(CallbackFault::Denied) => LinkCode::Denied,
             Self::NotUnderWay => LinkCode::NotUnderWay,
+            Self::Outdated => LinkCode::Outdated,
             Self::OtherBrowser => LinkCode::OtherBrowser,
             Self::NotLinked => LinkCode::NotLinked,
             Self::Store(StoreError::Busy) | Self::Contended => LinkCode::Overloaded,

@@ -2,10 +2,10 @@
 
 use futures_util::FutureExt as _;
 
-use super::flow::{Callback, Expected};
+use super::flow::{Callback, CallbackFault, Expected};
 use super::records::{ClientOrigin, Link, LinkSecrets, PendingLink, PendingSecrets, browser_context, pending_keys};
 use super::renewal::compute_ages;
-use super::service::{LinkingSetup, server};
+use super::service::{LinkingSetup, redirect_tag, server};
 use super::{Client, Grant, LinkError, LinkFailure, Linking};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
@@ -28,20 +28,25 @@ pub struct LinkedAccount {
 }
 
 impl Linking {
-    /// Ends what [`begin`](Self::begin) has begun. `query` is that of the address that the browser came back to; `cookie`
-    /// gives what the browser has brought under a name.
+    /// Ends what [`begin`](Self::begin) has begun. `tag` is the last part of the address that the browser came back to, which
+    /// names the server that it comes from; none where it came to the address that all servers shared. `query` is that of
+    /// the address; `cookie` gives what the browser has brought under a name.
     ///
     /// # Errors
     /// [`LinkError`] with what was wrong; nothing is kept then. A request that was answered is over, however it ended.
     pub async fn finish(
         &self,
+        tag: Option<&str>,
         query: &str,
         cookie: impl Fn(&str) -> Option<Secret> + Send,
     ) -> Result<LinkedAccount, LinkError> {
         let callback = Callback::read(query).map_err(LinkError::Callback)?;
         let kept = self.pending_of(&callback.state).await?;
         let Versioned { value: pending, .. } = &kept;
-        let LinkingSetup { vault, directory, .. } = self.parts();
+        let LinkingSetup { vault, directory, sign_in_servers, .. } = self.parts();
+        if pending.ended {
+            return Err(LinkError::NotUnderWay);
+        }
         let cookie_name = self.cookie_name(&pending.key);
         let brought = cookie(&cookie_name).ok_or(LinkError::OtherBrowser)?;
         if !vault.recognises(&browser_context(&pending.key), &pending.browser, brought.expose()) {
@@ -49,12 +54,17 @@ impl Linking {
         }
         // Used once, whatever comes of it. Who loses the race for it comes back with a code that was used.
         let mut change = Change::default();
-        change.delete(&kept);
+        change.put(&Versioned { revision: kept.revision, value: pending.end() });
         if !self.commit_unless_changed(change).await? {
             return Err(LinkError::NotUnderWay);
         }
         if self.now() >= pending.expires_at_ms {
             return Err(LinkError::NotUnderWay);
+        }
+        let tag = tag.ok_or(LinkError::Outdated)?;
+        // Whatever the answer says of itself: the address was given to one server alone.
+        if tag != redirect_tag(&pending.provider.issuer, pending.client.origin) {
+            return Err(LinkError::Callback(CallbackFault::Issuer));
         }
         let secrets = pending.open(vault)?;
         let expected = Expected {
@@ -64,6 +74,10 @@ impl Linking {
         };
         let code = callback.code(expected).map_err(LinkError::Callback)?.clone();
         let partner = directory.find_known(&pending.partner).ok_or(LinkError::PartnerGone)?;
+        // What was approved when the browser left need not be any more.
+        if !sign_in_servers.admit(&partner, &pending.provider.server()).await {
+            return Err(LinkError::ServerNotApproved);
+        }
         let (linking, pending) = (self.clone(), kept.value);
         self.to_its_end(async move { linking.exchange(pending, secrets, code).await }.boxed()).await?;
         Ok(LinkedAccount { partner_name: partner.name.clone(), cookie_name })
@@ -82,13 +96,13 @@ impl Linking {
     async fn exchange(&self, pending: PendingLink, secrets: PendingSecrets, code: Secret) -> Result<(), LinkError> {
         let client = self.client_of(&pending, secrets.client)?;
         let provider = pending.provider.clone();
-        let redirect_uri = self.settings().redirect_uri();
+        let redirect_uri = self.settings().redirect_uri(&provider.issuer, pending.client.origin);
         let exchanged = self.parts().authorizer.exchange(&provider, &client, &code, &secrets.verifier, &redirect_uri);
         let grant = match exchanged.await {
             Ok(grant) => grant,
             Err(failure) => {
                 if is_client_gone(&failure) && pending.client.origin == ClientOrigin::Registered {
-                    self.forget_client(&pending.provider.issuer, &pending.client.client_id).await;
+                    self.forget_client(&pending.partner, &pending.provider, &pending.client.client_id).await;
                 }
                 return Err(server(failure));
             }
@@ -109,7 +123,7 @@ impl Linking {
     fn client_of(&self, pending: &PendingLink, secret: Option<Secret>) -> Result<Client, LinkError> {
         match pending.client.origin {
             ClientOrigin::Configured => self
-                .configured_client(&pending.provider.issuer, Some(&pending.client.client_id))
+                .configured_client(&pending.partner, &pending.provider.issuer, Some(&pending.client.client_id))
                 .ok_or(LinkError::NoClient),
             ClientOrigin::Document | ClientOrigin::Registered => Ok(pending.client.with(secret)),
         }

@@ -1,8 +1,8 @@
 //! Account linking: a user signs in at a partner once, and the partner is called with that user's own token from then on
 //! (spec 1, Authentication, rule 1; OAuth 2.1 as MCP has it).
 //!
-//! [`Linking`] gives out addresses for users' browsers ([`offer`](Linking::offer)), sends the browser that opens one to the
-//! partner's authorization server ([`begin`](Linking::begin)), takes it back ([`finish`](Linking::finish)), and hands out the
+//! [`Linking`] gives out addresses for users' browsers ([`offer`](Linking::offer)), says what whoever opens one is to be asked
+//! ([`confirmation`](Linking::confirmation)), sends the browser to the partner's authorization server ([`begin`](Linking::begin)), takes it back ([`finish`](Linking::finish)), and hands out the
 //! tokens that came of it ([`UserTokens`]), renewed when their time is over. One user's tokens are kept under that user's mark,
 //! sealed for that place, and never given out for anybody else.
 //!
@@ -24,9 +24,9 @@ mod tests;
 mod ticket;
 mod tokens;
 
-pub use begin::{PENDING_TTL_MS, SignInStart};
+pub use begin::{Confirmation, PENDING_TTL_MS, SignInStart};
 pub use error::{LinkCode, LinkError};
 pub use finish::LinkedAccount;
 pub use manage::{LinkView, Revocation};
 pub use port::{AuthMethod, Authorizer, Client, Grant, LinkFailure, Provider};
-pub use service::{Background, LinkOffer, Linking, LinkingSetup, Settings};
+pub use service::{ArrangedClient, Background, LinkOffer, Linking, LinkingSetup, Settings};

@@ -2,7 +2,10 @@
 
 use futures_util::future::BoxFuture;
 
+use url::Url;
+
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::sign_in::SignInServer;
 
 /// A partner's authorization server and what it protects, as they describe themselves (RFC 9728, RFC 8414; MCP,
 /// Authorization). It is kept with a link, in this form.
@@ -29,6 +32,26 @@ pub struct Provider {
     pub takes_metadata_documents: bool,
     /// How clients may show who they are at the token endpoint; empty where it does not say.
     pub auth_methods: Vec<String>,
+}
+
+impl Provider {
+    /// What of it has to be approved: all that says who gets users, codes and tokens to see.
+    #[must_use]
+    pub fn server(&self) -> SignInServer {
+        let needed = [&self.issuer, &self.authorization_endpoint, &self.token_endpoint];
+        let optional = [&self.registration_endpoint, &self.revocation_endpoint];
+        let addresses = needed.into_iter().chain(optional.into_iter().flatten());
+        // Of an address that is none, the whole text: it is like no other then.
+        let origin = |address: &String| match Url::parse(address) {
+            Ok(url) if url.origin().is_tuple() => url.origin().ascii_serialization(),
+            _ => address.clone(),
+        };
+        SignInServer {
+            issuer: self.issuer.clone(),
+            resource: Some(self.resource.clone()),
+            origins: addresses.map(origin).collect(),
+        }
+    }
 }
 
 /// How a client shows who it is at the token endpoint.

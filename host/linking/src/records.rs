@@ -54,9 +54,24 @@ pub(super) fn user_marks(vault: &Vault, user: &User) -> Vec<String> {
     marks.map(|mark| mark.as_str().to_owned()).collect()
 }
 
-/// What pending links are kept under that began with this state, under every master key, the current one first.
+/// What divides a state: before it stands what names the ticket, behind it what nobody can guess.
+const STATE_DIVIDER: char = '.';
+
+/// The state of a request that begins with a ticket.
+pub(super) fn state_of(ticket_id: &str, random: &Secret) -> Secret {
+    Secret::new(format!("{ticket_id}{STATE_DIVIDER}{}", random.expose()))
+}
+
+/// What the link that a ticket begins is kept under, under every master key, the current one first. There is one for each
+/// ticket, so that none is used twice.
+pub(super) fn ticket_keys(vault: &Vault, ticket_id: &str) -> Vec<String> {
+    vault.marks(STATE, ticket_id).iter().map(|mark| mark.as_str().to_owned()).collect()
+}
+
+/// What pending links are kept under that began with this state, likewise. Those of earlier releases stand under the whole
+/// of it.
 pub(super) fn pending_keys(vault: &Vault, state: &Secret) -> Vec<String> {
-    vault.marks(STATE, state.expose()).iter().map(|mark| mark.as_str().to_owned()).collect()
+    ticket_keys(vault, state.expose().split(STATE_DIVIDER).next().unwrap_or_default())
 }
 
 /// A [`Client`] as it is kept, without its secret.
@@ -205,6 +220,9 @@ pub(super) struct PendingLink {
     pub(super) expires_at_ms: Timestamp,
     /// [`PendingSecrets`].
     pub(super) sealed: Sealed,
+    /// Whether the browser has come back. What is left then says for nobody that the ticket was used.
+    #[serde(default)]
+    pub(super) ended: bool,
 }
 
 impl Record for PendingLink {
@@ -213,6 +231,11 @@ impl Record for PendingLink {
     fn key(&self) -> String {
         self.key.clone()
     }
+}
+
+/// What the mark of a browser is made for that is asked whether to begin.
+pub(super) fn confirmation_context(pending_key: &str) -> String {
+    format!("link-confirmation/{pending_key}")
 }
 
 /// What a browser's mark is made for.
@@ -226,6 +249,12 @@ pub(super) fn seal_pending(vault: &Vault, key: &str, secrets: &PendingSecrets) -
 }
 
 impl PendingLink {
+    /// The same when the browser has come back: nobody's, and without its secrets.
+    pub(super) fn end(&self) -> Self {
+        let (user, sealed) = (String::new(), Sealed::from_text(String::new()));
+        Self { user, sealed, challenge: None, ended: true, ..self.clone() }
+    }
+
     pub(super) fn open(&self, vault: &Vault) -> Result<PendingSecrets, OpenError> {
         let [state, verifier, client] = open(vault, &format!("pending-link/{}", self.key), &self.sealed)?;
         let state = state.ok_or(OpenError::Forged)?;
@@ -233,9 +262,20 @@ impl PendingLink {
     }
 }
 
+/// Whose users a registration is for: a server that several partners share knows the gateway as another client for each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ClientOf {
+    pub(super) partner: PartnerId,
+    pub(super) resource: String,
+}
+
 /// The gateway as it has registered itself at an authorization server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct KnownClient {
+    /// For which partner's users. Absent in registrations of earlier releases, which served all partners of an issuer; they
+    /// are used no more.
+    #[serde(default)]
+    pub(super) of: Option<ClientOf>,
     pub(super) issuer: String,
     pub(super) redirect_uri: String,
     pub(super) client: KeptClient,
@@ -249,13 +289,17 @@ impl Record for KnownClient {
     const KIND: Kind = Kind::LinkClients;
 
     fn key(&self) -> String {
-        known_client_key(&self.issuer, &self.redirect_uri)
+        known_client_key(self.of.as_ref(), &self.issuer, &self.redirect_uri)
     }
 }
 
-/// A registration is one server's, and for one place to come back to.
-pub(super) fn known_client_key(issuer: &str, redirect_uri: &str) -> String {
-    Digest::of(format!("{issuer}\n{redirect_uri}").as_bytes()).to_string()
+/// A registration is one server's, for one partner's resource, and for one place to come back to.
+pub(super) fn known_client_key(of: Option<&ClientOf>, issuer: &str, redirect_uri: &str) -> String {
+    let text = match of {
+        Some(ClientOf { partner, resource }) => format!("{partner}\n{resource}\n{issuer}\n{redirect_uri}"),
+        None => format!("{issuer}\n{redirect_uri}"),
+    };
+    Digest::of(text.as_bytes()).to_string()
 }
 
 pub(super) fn seal_client(vault: &Vault, key: &str, secret: Option<&Secret>) -> Result<Sealed, NoEntropy> {

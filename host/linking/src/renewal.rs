@@ -231,11 +231,14 @@ impl Linking {
 
     /// Where the server of a link is now, if it is the same one at another address. A refresh token goes to no other issuer.
     async fn find_moved(&self, link: &Link) -> Option<Provider> {
-        let LinkingSetup { directory, authorizer, .. } = self.parts();
+        let LinkingSetup { directory, authorizer, sign_in_servers, .. } = self.parts();
         let partner = directory.find_known(&link.partner)?;
         let found = authorizer.discover(partner.endpoint.url(), link.challenge.as_deref()).await.ok()?;
         let elsewhere = found.token_endpoint != link.provider.token_endpoint;
-        (elsewhere && found.issuer == link.provider.issuer).then_some(found)
+        let same = found.issuer == link.provider.issuer && found.resource == link.provider.resource;
+        // Also noted where it is another one.
+        let admitted = sign_in_servers.admit(&partner, &found.server()).await;
+        (elsewhere && same && admitted).then_some(found)
     }
 
     async fn note_refused(&self, link: &Link, code: String) -> RenewalAttempt {
@@ -253,7 +256,9 @@ impl Linking {
                     return RenewalAttempt::Failed(failure);
                 }
                 ClientOrigin::Document => return RenewalAttempt::Failed(failure),
-                ClientOrigin::Registered => self.forget_client(&link.provider.issuer, &link.client.client_id).await,
+                ClientOrigin::Registered => {
+                    self.forget_client(&link.partner, &link.provider, &link.client.client_id).await
+                }
             }
         }
         RenewalAttempt::Ended(code.clone())
@@ -261,7 +266,9 @@ impl Linking {
 
     pub(super) fn client_for(&self, link: &Link, secrets: &LinkSecrets) -> Option<Client> {
         match link.client.origin {
-            ClientOrigin::Configured => self.configured_client(&link.provider.issuer, Some(&link.client.client_id)),
+            ClientOrigin::Configured => {
+                self.configured_client(&link.partner, &link.provider.issuer, Some(&link.client.client_id))
+            }
             ClientOrigin::Document | ClientOrigin::Registered => Some(link.client.with(secrets.client.clone())),
         }
     }

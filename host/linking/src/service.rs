@@ -7,25 +7,36 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::cache::TokenCache;
-use super::records::{Link, Owner, user_mark};
+use super::records::{ClientOrigin, Link, Owner};
 use super::renewal::Renewals;
 use super::ticket::Ticket;
 use super::{Authorizer, Client, LinkError};
 use intent_gateway_domain::audit::{Actor, AuditDraft};
 use intent_gateway_domain::clock::{Clock, Timestamp};
+use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::ports::{PartnerDirectory, Timer};
+use intent_gateway_domain::ports::{PartnerDirectory, SignInLink, SignInServers, Timer};
 use intent_gateway_domain::steps::{self, Proposal};
 use intent_gateway_domain::store::{Change, Store, StoreError, Versioned, load};
 use intent_gateway_domain::user::User;
-use intent_gateway_domain::vault::{NoEntropy, Vault};
+use intent_gateway_domain::vault::{NoEntropy, Vault, hex};
 
-/// Where browsers come back to, below the base address.
-pub(crate) const CALLBACK_PATH: &str = "/link/callback";
+/// Where browsers come back to, below the base address; the tag of the server that was asked follows.
+const CALLBACK_PATH: &str = "/link/callback/";
+/// Where they all came back to before each server had an address of its own. Nothing is linked there any more.
+const SHARED_CALLBACK_PATH: &str = "/link/callback";
 /// What links for users' browsers begin with, below the base address.
 const LINK_PATH: &str = "/link/";
-/// Where the gateway describes itself as a client, below the base address.
-pub(crate) const DOCUMENT_PATH: &str = "/.well-known/oauth-client/intent-gateway.json";
+/// Where the gateway describes itself as a client, below the base address; the name of a document follows.
+const DOCUMENTS_PATH: &str = "/.well-known/oauth-client/";
+/// What the name of a document ends with.
+const DOCUMENT_SUFFIX: &str = ".json";
+/// The one document for all servers from before each had its own. Links that were made under it renew their tokens by it.
+const SHARED_DOCUMENT: &str = "intent-gateway.json";
+/// Bytes of an issuer's digest in its tag: so many that nobody finds an issuer with the tag of another.
+const TAG_BYTES: usize = 16;
+/// What the tags of servers begin with that take metadata documents.
+const DOCUMENT_TAG_PREFIX: &str = "document-";
 
 /// Work that goes on when whoever began it has gone: between the answer of an authorization server and the store, a token
 /// must not be lost.
@@ -41,15 +52,57 @@ pub struct Settings {
     pub base_url: String,
     /// What the gateway is called where users give their consent.
     pub client_name: String,
-    /// Clients that were arranged with authorization servers by hand, by issuer.
-    pub clients: Vec<(String, Client)>,
+    /// Clients that were arranged with authorization servers by hand.
+    pub clients: Vec<ArrangedClient>,
+}
+
+/// A client that was arranged with an authorization server by hand.
+#[derive(Clone, Debug)]
+pub struct ArrangedClient {
+    /// For users of this partner, and of no other that names the same server.
+    pub partner: PartnerId,
+    /// The server.
+    pub issuer: String,
+    /// The gateway's name there.
+    pub client: Client,
+}
+
+/// Names an authorization server in the address that browsers come back to from it, so that no two servers share one
+/// (RFC 9700, 4.4.2).
+///
+/// A client that is named by its metadata document has an address of its own. Any server takes such a client, also one to
+/// which a hostile server has sent the browser on; so no answer without `iss` is taken there.
+pub(crate) fn redirect_tag(issuer: &str, origin: ClientOrigin) -> String {
+    let digest = hex(&Digest::of(issuer.as_bytes()).as_bytes()[..TAG_BYTES]);
+    match origin {
+        ClientOrigin::Document => format!("{DOCUMENT_TAG_PREFIX}{digest}"),
+        ClientOrigin::Configured | ClientOrigin::Registered => digest,
+    }
+}
+
+/// Whether a text may be the tag of a server that takes metadata documents.
+fn is_document_tag(text: &str) -> bool {
+    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let digest = text.strip_prefix(DOCUMENT_TAG_PREFIX);
+    digest.is_some_and(|digest| digest.len() == 2 * TAG_BYTES && digest.bytes().all(is_hex))
 }
 
 impl Settings {
-    /// Where browsers come back to.
+    /// Where browsers come back to from a server at which a client was arranged by hand, or registered: one address for
+    /// each issuer.
     #[must_use]
-    pub fn redirect_uri(&self) -> String {
-        format!("{}{CALLBACK_PATH}", self.base_url)
+    pub fn redirect_uri_at(&self, issuer: &str) -> String {
+        self.redirect_uri(issuer, ClientOrigin::Registered)
+    }
+
+    /// Where browsers come back to from an issuer that knows the gateway in such a way.
+    pub(crate) fn redirect_uri(&self, issuer: &str, origin: ClientOrigin) -> String {
+        format!("{}{CALLBACK_PATH}{}", self.base_url, redirect_tag(issuer, origin))
+    }
+
+    /// Where browsers came back to before each server had an address of its own.
+    pub(crate) fn shared_redirect_uri(&self) -> String {
+        format!("{}{SHARED_CALLBACK_PATH}", self.base_url)
     }
 
     /// Whether browsers reach the gateway over HTTPS.
@@ -58,26 +111,33 @@ impl Settings {
         self.base_url.starts_with("https://")
     }
 
-    /// The address of the gateway's metadata as a client, which is its name at servers that take such documents. They fetch it
-    /// over HTTPS alone.
+    /// The address of the gateway's metadata as a client of an issuer, which is its name at servers that take such documents.
+    /// They fetch it over HTTPS alone.
     #[must_use]
-    pub(crate) fn document_url(&self) -> Option<String> {
-        self.is_https().then(|| format!("{}{DOCUMENT_PATH}", self.base_url))
+    pub(crate) fn document_url(&self, issuer: &str) -> Option<String> {
+        let tag = redirect_tag(issuer, ClientOrigin::Document);
+        self.is_https().then(|| format!("{}{DOCUMENTS_PATH}{tag}{DOCUMENT_SUFFIX}", self.base_url))
     }
 
-    /// The gateway's metadata as a client (RFC 7591, 2; OAuth Client ID Metadata Document).
+    /// The gateway's metadata as a client (RFC 7591, 2; OAuth Client ID Metadata Document), under the name that an address
+    /// ends with; none where it is no document's.
     #[must_use]
-    pub fn document(&self) -> Value {
-        json!({
-            "client_id": format!("{}{DOCUMENT_PATH}", self.base_url),
+    pub fn document(&self, name: &str) -> Option<Value> {
+        let redirect_uri = match name.strip_suffix(DOCUMENT_SUFFIX) {
+            _ if name == SHARED_DOCUMENT => self.shared_redirect_uri(),
+            Some(tag) if is_document_tag(tag) => format!("{}{CALLBACK_PATH}{tag}", self.base_url),
+            _ => return None,
+        };
+        Some(json!({
+            "client_id": format!("{}{DOCUMENTS_PATH}{name}", self.base_url),
             "client_name": self.client_name,
             "client_uri": self.base_url,
-            "redirect_uris": [self.redirect_uri()],
+            "redirect_uris": [redirect_uri],
             "grant_types": ["authorization_code", "refresh_token"],
             "response_types": ["code"],
             "token_endpoint_auth_method": "none",
             "application_type": "web",
-        })
+        }))
     }
 }
 
@@ -93,6 +153,8 @@ pub struct LinkingSetup {
     pub timer: Arc<dyn Timer>,
     /// Who is served.
     pub directory: Arc<dyn PartnerDirectory>,
+    /// Says which of them partners may send users to.
+    pub sign_in_servers: Arc<dyn SignInServers>,
     /// Speaks to authorization servers.
     pub authorizer: Arc<dyn Authorizer>,
     /// Where work goes on.
@@ -116,8 +178,9 @@ pub struct Linking {
 /// An address for a user's browser.
 #[derive(Clone, Debug)]
 pub struct LinkOffer {
-    /// The address; whoever has it can link an account of theirs for the user, so it is for that user alone.
-    pub url: String,
+    /// The address, and the code that the page there shows. Whoever has it can link an account of theirs for the user, so it
+    /// is for that user alone.
+    pub link: SignInLink,
     /// Good until then, milliseconds since the epoch.
     pub expires_at_ms: Timestamp,
 }
@@ -149,9 +212,9 @@ impl Linking {
     /// [`NoEntropy`] when the machine gives no random bytes.
     pub fn offer(&self, partner: &PartnerId, user: &User, challenge: Option<&str>) -> Result<LinkOffer, NoEntropy> {
         let LinkingSetup { vault, settings, .. } = self.parts();
-        let ticket = Ticket::new(partner, user_mark(vault, user), challenge, self.now());
+        let ticket = Ticket::new(vault, partner, user, challenge, self.now())?;
         let url = format!("{}{LINK_PATH}{}", settings.base_url, ticket.seal(vault)?);
-        Ok(LinkOffer { url, expires_at_ms: ticket.expires_at_ms })
+        Ok(LinkOffer { link: SignInLink { url, code: ticket.code() }, expires_at_ms: ticket.expires_at_ms })
     }
 
     /// The link that is kept for the first of the owners that has one.

@@ -11,8 +11,9 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::error::{CallFailure, chain};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::partner::Partner;
-use intent_gateway_domain::ports::UserTokens;
+use intent_gateway_domain::ports::{SignInLink, UserTokens};
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::sign_in::SignInServer;
 use intent_gateway_domain::store::Versioned;
 use intent_gateway_domain::user::User;
 
@@ -25,12 +26,13 @@ const REPLACEMENTS_MAX: u32 = 2;
 impl Linking {
     async fn current(&self, partner: &Partner, user: &User) -> Result<Option<Secret>, CallFailure> {
         let owners = Owner::all(&self.parts().vault, &partner.id, user);
-        let (key, endpoint, now) = (owners[0].key(), partner.endpoint.url(), self.now());
-        if let Some(access) = self.inner.cache.get(&key, endpoint, now) {
+        let (key, now) = (owners[0].key(), self.now());
+        let Some(place) = place(partner) else { return Ok(None) };
+        if let Some(access) = self.inner.cache.get(&key, &place, now) {
             return Ok(Some(access));
         }
         let removals = self.inner.cache.removals();
-        let Some((link, secrets)) = self.usable(&owners, endpoint).await? else { return Ok(None) };
+        let Some((link, secrets)) = self.usable(&owners, partner).await? else { return Ok(None) };
         let Versioned { value: link, .. } = link;
         let access = secrets.access;
         if link.is_over(now) {
@@ -44,7 +46,7 @@ impl Linking {
             return Ok(Some(access));
         }
         let until = link.ages_at_ms.filter(|_| link.renewable).or(link.expires_at_ms).unwrap_or(Timestamp::MAX);
-        self.inner.cache.keep(&key, endpoint, &access, until, now, removals);
+        self.inner.cache.keep(&key, &place, &access, until, now, removals);
         Ok(Some(access))
     }
 
@@ -55,10 +57,9 @@ impl Linking {
         refused: &Secret,
     ) -> Result<Option<Secret>, CallFailure> {
         let owners = Owner::all(&self.parts().vault, &partner.id, user);
-        let endpoint = partner.endpoint.url();
         self.inner.cache.remove(&owners[0].key());
         for _ in 0..REPLACEMENTS_MAX {
-            let Some((link, secrets)) = self.usable(&owners, endpoint).await? else { return Ok(None) };
+            let Some((link, secrets)) = self.usable(&owners, partner).await? else { return Ok(None) };
             let (link, now) = (link.value, self.now());
             let is_another = !secrets.access.matches(refused.expose());
             if is_another && !link.is_over(now) {
@@ -77,16 +78,18 @@ impl Linking {
         Ok(None)
     }
 
-    /// The link, opened, if its tokens may go to this address.
+    /// The link, opened, if its tokens are for where the partner is, and from where its users sign in.
     async fn usable(
         &self,
         owners: &[Owner],
-        endpoint: &str,
+        partner: &Partner,
     ) -> Result<Option<(Versioned<Link>, LinkSecrets)>, CallFailure> {
         let Some(link) = self.find_link(owners).await.map_err(fail_unknown)? else { return Ok(None) };
-        if !covers(&link.value.provider.resource, endpoint) {
-            // The partner has moved; nobody has granted anything there.
-            tracing::info!(partner = %link.value.partner, "a link is not for where the partner is now");
+        let provider = &link.value.provider;
+        let approved = partner.sign_in.as_ref().is_some_and(|approved| approved.admits(&provider.server()));
+        if !approved || !covers(&provider.resource, partner.endpoint.url()) {
+            // The partner has moved, or names another server; nobody has granted anything there.
+            tracing::info!(partner = %link.value.partner, approved, "a link is not for where the partner is now");
             return Ok(None);
         }
         Ok(self.open_secrets(&link.value).map(|secrets| (link, secrets)))
@@ -103,6 +106,13 @@ impl Linking {
             }
         }
     }
+}
+
+/// Where a partner's tokens go and come from, as one text; none where nobody's token is used.
+fn place(partner: &Partner) -> Option<String> {
+    let SignInServer { issuer, resource, origins } = partner.sign_in.as_ref()?;
+    let resource = resource.as_deref().unwrap_or_default();
+    Some(format!("{}\n{issuer}\n{resource}\n{origins:?}", partner.endpoint.url()))
 }
 
 /// Nobody can say whether there is a token.
@@ -125,9 +135,9 @@ impl UserTokens for Linking {
         self.in_place_of(partner, user, refused).boxed()
     }
 
-    fn link(&self, partner: &PartnerId, user: &User, challenge: Option<&str>) -> Option<String> {
+    fn link(&self, partner: &PartnerId, user: &User, challenge: Option<&str>) -> Option<SignInLink> {
         match self.offer(partner, user, challenge) {
-            Ok(offer) => Some(offer.url),
+            Ok(offer) => Some(offer.link),
             Err(error) => {
                 tracing::error!(%error, "no link can be given out");
                 None

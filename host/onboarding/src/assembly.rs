@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::keeper::RecordKeeper;
 use super::{
     Accounts, Connections, DeliveredResults, Documents, GoLiveTests, LivePartners, Postman, Probes, Reviews,
-    SandboxCredentials, Settings, StrikeDesk, Submissions, TestCalls, UnreportedOrders, Webhooks,
+    SandboxCredentials, Settings, SignIns, StrikeDesk, Submissions, TestCalls, UnreportedOrders, Webhooks,
 };
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::delivered::Deliveries;
@@ -64,6 +64,8 @@ pub struct Services {
     pub reviews: Arc<Reviews>,
     /// Endpoints: registered, switched on, suspended.
     pub connections: Arc<Connections>,
+    /// Where partners' users sign in.
+    pub sign_ins: Arc<SignIns>,
     /// Looks at partners' servers.
     pub probes: Arc<Probes>,
     /// The platform team's tests of them.
@@ -133,6 +135,7 @@ impl Ports {
                 journal,
                 rate: settings.rate,
             }),
+            sign_ins: Arc::new(SignIns { keeper: keeper.clone(), live: live.clone() }),
             postman: Arc::new(Postman { keeper: keeper.clone(), mailer }),
             probes: Arc::new(Probes { keeper, probe, contracts, live: live.clone(), settings }),
             live,

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::keeper::RecordKeeper;
 use super::live::LivePartners;
 use super::records::{Account, Connection, Manifests, ReviewSubject, Submission, Suspension};
+use super::sign_in::ConnectionSignIn;
 use super::text::bounded_text;
 use super::{OnboardingError, Settings, notices};
 use crate::connection::{ConnectionEvent, ConnectionState, NotAllowed};
@@ -84,6 +85,7 @@ impl Connection {
     fn reset(&mut self) -> BTreeSet<String> {
         let mut reviews = self.renewal_reviews();
         reviews.extend(self.drift_review.take());
+        reviews.extend(std::mem::take(&mut self.sign_in).review);
         self.probe = None;
         self.pinned = None;
         self.quarantine = BTreeMap::new();
@@ -151,6 +153,7 @@ impl Connections {
                         suspension: None,
                         pardoned_at_ms: None,
                         told_strikes: Vec::new(),
+                        sign_in: ConnectionSignIn::default(),
                         next_probe_at_ms: None,
                     }),
                 };

@@ -19,6 +19,7 @@ use intent_gateway_domain::error::chain;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::partner::{Listing, Partner, PriceRange};
 use intent_gateway_domain::ports::PartnerIndex;
+use intent_gateway_domain::sign_in::SignInServer;
 use intent_gateway_domain::store::{Store, all};
 
 /// Who is routed: the partners of the configuration, which are always live, and those of the store.
@@ -66,6 +67,17 @@ impl LivePartners {
     #[must_use]
     pub(crate) fn is_configured(&self, id: &PartnerId) -> bool {
         self.configured.iter().any(|partner| partner.id == *id)
+    }
+
+    /// The partners of the configuration whose sign-in has something in common with what is named.
+    pub(crate) fn configured_with<'a>(&'a self, named: &'a SignInServer) -> impl Iterator<Item = &'a PartnerId> {
+        let with = self.configured.iter().filter(|partner| {
+            partner.sign_in.as_ref().is_some_and(|known| {
+                // The configuration names no endpoints: those of an issuer are mostly at its own host.
+                known.overlaps(named) || named.origins.iter().any(|origin| known.issuer.starts_with(origin.as_str()))
+            })
+        });
+        with.map(|partner| &partner.id)
     }
 
     /// Reads the store and puts a new index in place; the number of partners in it. Should the store hold a partner of
@@ -127,9 +139,11 @@ pub(crate) async fn stored_partners(store: &dyn Store, now: Timestamp) -> Result
         if let Some(manifest) = manifest.as_ref().filter(|_| connection.state == ConnectionState::Live) {
             let routable: Vec<&IntentId> = connection.routable(manifest, now).collect();
             let chosen = |intent: &IntentId| routable.contains(&intent);
-            stored.live.extend(partner(&connection.account, &connection.endpoint, manifest, chosen));
+            let live = partner(&connection.account, &connection.endpoint, manifest, chosen);
+            stored.live.extend(live.map(|live| with_sign_in(live, &connection)));
         }
-        stored.known.extend(known_partner(&connection, manifest.as_ref()));
+        let known = known_partner(&connection, manifest.as_ref());
+        stored.known.extend(known.map(|known| with_sign_in(known, &connection)));
     }
     Ok(stored)
 }
@@ -146,6 +160,7 @@ fn known_partner(connection: &Connection, approved: Option<&Manifest>) -> Option
         mappings: Mappings::new(),
         listings: Vec::new(),
         token: None,
+        sign_in: None,
     });
     for (intent, mapping) in &connection.served {
         if known.listing(intent.as_str()).is_none() {
@@ -154,6 +169,11 @@ fn known_partner(connection: &Connection, approved: Option<&Manifest>) -> Option
         }
     }
     (!known.listings.is_empty()).then_some(known)
+}
+
+/// The same, with where its users sign in.
+fn with_sign_in(partner: Partner, connection: &Connection) -> Partner {
+    Partner { sign_in: connection.sign_in.in_force().cloned(), ..partner }
 }
 
 /// A listing that no search looks at.
@@ -185,6 +205,7 @@ pub(super) fn partner(
         mappings: mappings(manifest),
         listings,
         token: None,
+        sign_in: None,
     })
 }
 

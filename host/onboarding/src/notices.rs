@@ -11,6 +11,7 @@ use intent_gateway_domain::golive::{GoLiveItem, GoLiveReport, ItemState};
 use intent_gateway_domain::health::{STRIKE_WINDOW_MS, STRIKES_OUT};
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::order::Order;
+use intent_gateway_domain::sign_in::SignInServer;
 
 /// Characters of each text that partners, orchestrators and contracts have named.
 const TEXT_SHOWN_MAX_CHARS: usize = 300;
@@ -52,6 +53,20 @@ pub(crate) fn failed_probe(name: &str, failures: &[Violation]) -> String {
     format!(
         "Hello {name},\n\nthe platform team has looked at your server, and it cannot be used yet.\n\n{failures}\n\
          Mend what failed and ask the platform team to probe again. {STATUS}\n"
+    )
+}
+
+/// The mail about an authorization server that has to be looked at.
+pub(crate) fn sign_in(name: &str, review: &str, named: &SignInServer) -> String {
+    let SignInServer { issuer, resource, .. } = named;
+    let resource = resource.as_deref().unwrap_or_default();
+    format!(
+        "Hello {name},\n\nyour server sends users to an authorization server that is another one than before, or that another \
+         partner uses as well. The platform team looks at it first (review {review}); until then no user links an account \
+         at yours, and no user's token is sent to you.\n\n- issuer: {}\n- resource: {}\n\nIf you did not mean this change, \
+         put it back: nothing else is to be done then.\n",
+        short(issuer),
+        short(resource),
     )
 }
 

@@ -152,6 +152,10 @@ impl Probes {
                 self.keeper.supersede(connection.drift_review.take().as_deref(), change).await?;
             }
         }
+        // One that could not be looked at says nothing of where its users sign in.
+        if let Some(named) = probed.record.sign_in.clone().filter(|_| probed.passed) {
+            self.keeper.take_sign_in(connection, &named, &self.live, change).await?;
+        }
         let told = connection.probe.as_ref().map(|before| before.failures.as_slice()).unwrap_or_default();
         if !live && !probed.passed && probed.failures != told {
             let owner = self.keeper.require::<Account>(connection.account.as_str(), "account").await?.value;

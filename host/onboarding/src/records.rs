@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::sign_in::ConnectionSignIn;
 use crate::compliance::{ChecklistItem, PrivacyCheck, Profile};
 use crate::confirmations::Stage;
 use crate::connection::ConnectionState;
@@ -18,6 +19,7 @@ use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::golive::GoLiveReport;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::probe::ProbeRecord;
+use intent_gateway_domain::sign_in::SignInServer;
 use intent_gateway_domain::store::{Kind, Record};
 use intent_gateway_domain::vault::Mark;
 
@@ -202,6 +204,15 @@ pub enum ReviewSubject {
         /// Those that are inflated, as it was when the review was opened; never empty.
         inflated: Vec<Inflated>,
     },
+    /// An authorization server that another partner's has something in common with, or another one than before.
+    SignIn {
+        /// What the partner's server names.
+        named: SignInServer,
+        /// What held until then.
+        before: Option<SignInServer>,
+        /// Partners of which the same, or a part of it, is known; at most 20.
+        shared_with: BTreeSet<PartnerId>,
+    },
     /// What people have confirmed of a live intent, and what ends soon or has ended.
     Renewal {
         /// Of which intent.
@@ -380,6 +391,9 @@ pub struct Connection {
     /// The strikes that the partner was told of by mail, the latest last; a bounded number of them.
     #[serde(default)]
     pub(crate) told_strikes: Vec<ToldStrike>,
+    /// Where the partner's users sign in.
+    #[serde(default)]
+    pub sign_in: ConnectionSignIn,
     /// The scheduled probe of a live connection, milliseconds since the epoch.
     pub next_probe_at_ms: Option<Timestamp>,
 }

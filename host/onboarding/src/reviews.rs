@@ -175,6 +175,9 @@ impl Reviews {
                     ReviewSubject::Drift { drift, .. } => {
                         self.decide_drift(&kept.value, &drift, order.verdict, &mut change).await?;
                     }
+                    ReviewSubject::SignIn { named, .. } => {
+                        self.keeper.decide_sign_in(&kept.value, &named, order.verdict, &mut change).await?;
+                    }
                     // Nothing changes of itself: what is in force stays so until the partner corrects it, or the team
                     // suspends the connection.
                     ReviewSubject::Inflation { .. } => {}
@@ -393,6 +396,9 @@ fn outcome_mail(review: &Review, account: &Account, verdict: ReviewVerdict, note
     let what = match &review.subject {
         ReviewSubject::Manifest { number } => outcome(&format!("submission {number} of your manifest"), verdict),
         ReviewSubject::Drift { .. } => outcome("the change of your tools", verdict),
+        ReviewSubject::SignIn { named, .. } => {
+            outcome(&format!("where your users sign in, {},", named.issuer), verdict)
+        }
         ReviewSubject::Inflation { intent, inflated, .. } => results::outcome(intent, inflated, verdict),
         ReviewSubject::Renewal { intent, items } => {
             let codes = items.keys().map(String::as_str).collect::<Vec<_>>().join(", ");

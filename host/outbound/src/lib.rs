@@ -29,7 +29,7 @@ use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::{
-    Contract, HealthLog, LeftOut, PartnerCalls, Timer, ToolAnswer, Unlinked, UserTokens,
+    Contract, HealthLog, LeftOut, PartnerCalls, SignInLink, Timer, ToolAnswer, Unlinked, UserTokens,
 };
 use intent_gateway_domain::progress::Progress;
 use intent_gateway_domain::trace::Trace;
@@ -209,7 +209,7 @@ impl Outbound {
 
     /// Where a user signs in at a partner that has asked for it.
     #[must_use]
-    pub fn sign_in_link(&self, partner: &PartnerId, user: Option<&User>, failure: &CallFailure) -> Option<String> {
+    pub fn sign_in_link(&self, partner: &PartnerId, user: Option<&User>, failure: &CallFailure) -> Option<SignInLink> {
         let challenge = match SignInNeed::of(failure) {
             SignInNeed::Other(challenge) => challenge,
             SignInNeed::Wider(challenge) => Some(challenge),

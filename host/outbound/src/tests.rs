@@ -75,8 +75,9 @@ impl UserTokens for Tokens {
         ready(Ok(tokens.front().map(|token| Secret::new(*token)))).boxed()
     }
 
-    fn link(&self, partner: &PartnerId, user: &User, challenge: Option<&str>) -> Option<String> {
-        Some(format!("{partner}/{}/{}", user.key(), challenge.unwrap_or("-")))
+    fn link(&self, partner: &PartnerId, user: &User, challenge: Option<&str>) -> Option<SignInLink> {
+        let url = format!("{partner}/{}/{}", user.key(), challenge.unwrap_or("-"));
+        Some(SignInLink { url, code: "ABC-DEF".to_owned() })
     }
 }
 
@@ -305,7 +306,7 @@ fn a_token_goes_only_where_it_is_wanted() {
     let partner = PartnerId::parse("alpha").expect("sound");
     let ann = users::user("ann");
     assert_eq!(
-        bench.outbound.sign_in_link(&partner, Some(&ann), &failure).as_deref(),
+        bench.outbound.sign_in_link(&partner, Some(&ann), &failure).map(|link| link.url).as_deref(),
         Some(r#"alpha/["test-issuer","assistant","ann"]/Bearer"#)
     );
     assert_eq!(bench.outbound.sign_in_link(&partner, None, &failure), None);

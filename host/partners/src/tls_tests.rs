@@ -102,6 +102,7 @@ async fn call(client: &PartnerClient, host: &str, port: u16) -> Result<String, C
         mappings: Mappings::new(),
         listings: Vec::new(),
         token: None,
+        sign_in: None,
     });
     let call = ToolCall::new("test.search", "search", "{}", CALL);
     client.call(&partner, call).await.map(|answer| answer.text)

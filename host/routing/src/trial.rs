@@ -197,5 +197,6 @@ fn nobody(id: &PartnerId) -> Arc<Partner> {
         mappings: Mappings::new(),
         listings: Vec::new(),
         token: None,
+        sign_in: None,
     })
 }

@@ -26,6 +26,7 @@ pub fn partner(id: &str, intents: &[&str]) -> Partner {
         mappings: Mappings::new(),
         listings: intents.iter().map(listing).collect(),
         token: None,
+        sign_in: None,
     }
 }
 

@@ -8,6 +8,7 @@ use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::ports::{PageFetch, PartnerProbe};
 use intent_gateway_domain::probe::{FetchedPage, ProbeFailure, ProbeRecord, ProbeRequest, ProbeStep, Step};
+use intent_gateway_domain::sign_in::SignInServer;
 use serde_json::{Value, json};
 
 /// How long every probe takes.
@@ -30,13 +31,19 @@ pub struct ProbedServer(Mutex<State>);
 struct State {
     tools: Vec<Value>,
     failure: Option<ProbeFailure>,
+    sign_in: Option<SignInServer>,
     during_next: Option<Box<dyn FnOnce() + Send>>,
 }
 
 impl ProbedServer {
     /// A server that shows these tools.
     pub fn showing(tools: impl IntoIterator<Item = Value>) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(State { tools: tools.into_iter().collect(), failure: None, during_next: None })))
+        Arc::new(Self(Mutex::new(State {
+            tools: tools.into_iter().collect(),
+            failure: None,
+            sign_in: None,
+            during_next: None,
+        })))
     }
 
     /// From here on, it shows these tools.
@@ -57,6 +64,11 @@ impl ProbedServer {
     /// From here on, probes pass again.
     pub fn recover(&self) {
         self.state().failure = None;
+    }
+
+    /// From here on, it names this authorization server.
+    pub fn name_server(&self, sign_in: Option<SignInServer>) {
+        self.state().sign_in = sign_in;
     }
 
     /// Runs in the middle of the next probe.
@@ -91,6 +103,7 @@ impl PartnerProbe for ProbedServer {
         record.failure.clone_from(&state.failure);
         if passed {
             record.tools.clone_from(&state.tools);
+            record.sign_in.clone_from(&state.sign_in);
         }
         ready(record).boxed()
     }

@@ -60,6 +60,7 @@ impl Exchange {
             mappings: Mappings::new(),
             listings: Vec::new(),
             token: None,
+            sign_in: None,
         };
         let client = PartnerClient::new(&config).expect("sound settings");
         Self { client, partner: Arc::new(partner), tool, arguments, bytes }

@@ -120,6 +120,7 @@ fn partner(number: usize, case: &Case) -> Arc<Partner> {
             prices: None,
         }],
         token: None,
+        sign_in: None,
     })
 }
 

@@ -50,6 +50,7 @@ pub fn partner(url: &str) -> anyhow::Result<Arc<Partner>> {
         mappings: Mappings::new(),
         listings: Vec::new(),
         token: None,
+        sign_in: None,
     }))
 }
 

@@ -47,7 +47,7 @@ use intent_gateway_sandbox::{Sandbox, SandboxConfig};
 use intent_gateway_store::{Desk, Journal, Location, SqlStore};
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::entropy::NoRandomness;
-use intent_gateway_testing::linking::NoBackground;
+use intent_gateway_testing::linking::{ApprovedAlone, NoBackground};
 use intent_gateway_testing::standings::GivenStandings;
 use intent_gateway_testing::telemetry::FixedMetrics;
 use tokio_util::sync::CancellationToken;
@@ -190,6 +190,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         clock: clock.clone(),
         timer: timer.clone(),
         directory: directory.clone(),
+        sign_in_servers: Arc::new(ApprovedAlone),
         authorizer: partners,
         background: Arc::new(NoBackground),
         settings: intent_gateway_linking::Settings {

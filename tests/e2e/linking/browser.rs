@@ -10,7 +10,7 @@ use reqwest::{Client, Method, Response, redirect};
 const REDIRECTS_MAX: usize = 16;
 
 /// A browser with its own cookies.
-pub(super) struct Browser {
+pub(crate) struct Browser {
     client: Client,
     /// By origin and name.
     cookies: BTreeMap<(String, String), String>,
@@ -20,42 +20,68 @@ pub(super) struct Browser {
 
 /// A page that the browser shows.
 #[derive(Debug)]
-pub(super) struct Page {
-    pub(super) status: u16,
-    pub(super) url: String,
-    pub(super) text: String,
-    pub(super) headers: reqwest::header::HeaderMap,
+pub(crate) struct Page {
+    pub(crate) status: u16,
+    pub(crate) url: String,
+    pub(crate) text: String,
+    pub(crate) headers: reqwest::header::HeaderMap,
 }
 
 /// What the user does with the consent page.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Consent {
+pub(crate) enum Consent {
     Grant,
     Deny,
 }
 
+impl Page {
+    /// Where a page of the gateway leads to by itself.
+    pub(crate) fn leads_to(&self) -> String {
+        assert_eq!(self.status, 200, "{self:?}");
+        attribute(&self.text, "; url=", "").expect("an address").replace("&#38;", "&")
+    }
+}
+
 impl Browser {
-    pub(super) fn new(named: &str, really: &str) -> Self {
+    pub(crate) fn new(named: &str, really: &str) -> Self {
         let client = Client::builder().redirect(redirect::Policy::none()).build().expect("a client");
         Self { client, cookies: BTreeMap::new(), gateway: (named.to_owned(), really.to_owned()) }
     }
 
     /// Whether the browser has a cookie whose name begins so.
-    pub(super) fn has_cookie(&self, prefix: &str) -> bool {
+    pub(crate) fn has_cookie(&self, prefix: &str) -> bool {
         self.cookies.keys().any(|(_, name)| name.starts_with(prefix))
     }
 
     /// Opens one address, and follows nothing.
-    pub(super) async fn open(&mut self, url: &str) -> Page {
+    pub(crate) async fn open(&mut self, url: &str) -> Page {
         self.send(Method::GET, url, None).await
+    }
+
+    /// Opens the gateway's link, and says yes to what the page there asks; the page that follows.
+    pub(crate) async fn confirm(&mut self, link: &str) -> Page {
+        let asked = self.open(link).await;
+        assert_eq!(asked.status, 200, "{asked:?}");
+        let token = attribute(&asked.text, "value=\"", "").expect("a token");
+        self.post(link, &format!("token={token}")).await
+    }
+
+    /// Sends a form.
+    pub(crate) async fn post(&mut self, url: &str, form: &str) -> Page {
+        self.send(Method::POST, url, Some(form)).await
     }
 
     /// Signs in as somebody and grants or denies what is asked for, from the gateway's link up to, and without, the address
     /// that the browser is sent back to.
-    pub(super) async fn sign_in(&mut self, link: &str, name: &str, consent: Consent) -> String {
-        let begun = self.open(link).await;
-        assert_eq!(begun.status, 302, "{begun:?}");
-        let mut page = self.follow(begun).await;
+    pub(crate) async fn sign_in(&mut self, link: &str, name: &str, consent: Consent) -> String {
+        let location = self.confirm(link).await.leads_to();
+        self.authorize(&location, name, consent).await
+    }
+
+    /// The same, from the authorization request on.
+    pub(crate) async fn authorize(&mut self, location: &str, name: &str, consent: Consent) -> String {
+        let asked = self.open(location).await;
+        let mut page = self.follow(asked).await;
         for _ in 0..4 {
             if self.is_gateway(&page.url) {
                 return page.url;
@@ -76,7 +102,7 @@ impl Browser {
     }
 
     /// The whole way, to the gateway's last page.
-    pub(super) async fn link(&mut self, link: &str, name: &str) -> Page {
+    pub(crate) async fn link(&mut self, link: &str, name: &str) -> Page {
         let back = self.sign_in(link, name, Consent::Grant).await;
         self.open(&back).await
     }

@@ -19,6 +19,8 @@ async fn a_user_links_books_cancels_and_unlinks() {
     let link = refused.body["error"]["link_url"].as_str().unwrap_or_else(|| panic!("{}", refused.body)).to_owned();
     assert!(link.starts_with(world.named), "{link}");
     assert!(!link.contains(ASHA));
+    let code = refused.body["error"]["link_code"].as_str().unwrap_or_else(|| panic!("{}", refused.body)).to_owned();
+    assert!(world.browser().open(&link).await.text.contains(&code), "the page shows what the assistant has told");
 
     let mut browser = world.browser();
     let page = browser.link(&link, "asha").await;
@@ -70,7 +72,7 @@ async fn assert_no_secret(world: &World) {
     assert!(issued.len() >= 3, "a code, an access token and a refresh token: {issued:?}");
     let ticket = world.offer(ASHA).await;
     let ticket = ticket.rsplit('/').next().expect("a last part");
-    world.browser().open(&format!("{}/link/{ticket}", world.named)).await;
+    world.browser().confirm(&format!("{}/link/{ticket}", world.named)).await;
     let mut known: Vec<(&str, &str)> = issued.iter().map(|secret| ("a token or code", *secret)).collect();
     known.extend([("the user", ASHA), ("the ticket", ticket)]);
     let folder = world.gateway.folder.path();
@@ -82,22 +84,22 @@ async fn assert_no_secret(world: &World) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_with_https_is_known_by_its_document() {
     let world = World::start(Setting { named: HTTPS, documents: true, ..Setting::default() }).await;
-    let document = world.gateway.call("GET", "/.well-known/oauth-client/intent-gateway.json", None, None).await;
-    let client_id = format!("{HTTPS}/.well-known/oauth-client/intent-gateway.json");
-    assert_eq!(document.body["client_id"], json!(client_id), "{}", document.body);
-
     let mut browser = world.browser();
-    let begun = browser.open(&world.offer(ASHA).await).await;
+    let begun = browser.confirm(&world.offer(ASHA).await).await;
     let cookie = begun.headers["set-cookie"].to_str().expect("text");
     assert!(cookie.starts_with("__Host-link-"), "{cookie}");
     for attribute in ["Path=/", "Max-Age=600", "HttpOnly", "SameSite=Lax", "Secure"] {
         assert!(cookie.split("; ").any(|given| given == attribute), "{attribute}: {cookie}");
     }
-    let location = begun.headers["location"].to_str().expect("text");
     let sent: Vec<(String, String)> =
-        reqwest::Url::parse(location).expect("an address").query_pairs().into_owned().collect();
+        reqwest::Url::parse(&begun.leads_to()).expect("an address").query_pairs().into_owned().collect();
     let sent = |name: &str| sent.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str());
-    assert_eq!((sent("client_id"), sent("code_challenge_method")), (Some(client_id.as_str()), Some("S256")));
+    let client_id = sent("client_id").expect("a client");
+    let path = client_id.strip_prefix(HTTPS).expect("the gateway's own address");
+    let document = world.gateway.call("GET", path, None, None).await;
+    assert_eq!(document.body["client_id"], json!(client_id), "{}", document.body);
+    assert_eq!(document.body["redirect_uris"][0].as_str(), sent("redirect_uri"), "{}", document.body);
+    assert_eq!(sent("code_challenge_method"), Some("S256"));
     assert_eq!(sent("resource"), Some(world.partner.url.as_str()));
 
     world.link(ASHA, "asha").await;

@@ -2,11 +2,11 @@
 //! the authorization server's tokens and nothing else.
 #![expect(clippy::print_stderr, reason = "the figures are for whoever asks with --nocapture")]
 
-mod browser;
+pub(crate) mod browser;
 mod crowd;
 mod flow;
-mod partner;
+pub(crate) mod partner;
 mod replicas;
 mod times;
-mod world;
+pub(crate) mod world;
 mod wrong_ways;

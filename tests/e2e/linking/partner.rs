@@ -24,8 +24,8 @@ const SESSION: &str = "mcp-session-id";
 const NOBODY: &str = "nobody";
 
 /// The partner, on a port of its own; stopped when dropped.
-pub(super) struct SignInPartner {
-    pub(super) url: String,
+pub(crate) struct SignInPartner {
+    pub(crate) url: String,
     state: Arc<Desk>,
     task: JoinHandle<()>,
 }
@@ -45,7 +45,7 @@ struct Desk {
 }
 
 impl SignInPartner {
-    pub(super) async fn start(issuer: &str) -> Self {
+    pub(crate) async fn start(issuer: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}/mcp", listener.local_addr().expect("bound"));
         let state = Arc::new(Desk {
@@ -68,24 +68,24 @@ impl SignInPartner {
     }
 
     /// Subjects by session; that without a token is nobody's.
-    pub(super) fn sessions(&self) -> Vec<BTreeSet<String>> {
+    pub(crate) fn sessions(&self) -> Vec<BTreeSet<String>> {
         self.state.sessions.lock().expect("sound").values().cloned().collect()
     }
 
     /// Every token that has come.
-    pub(super) fn tokens(&self) -> Vec<String> {
+    pub(crate) fn tokens(&self) -> Vec<String> {
         self.state.tokens.lock().expect("sound").keys().cloned().collect()
     }
 
     /// The tokens that were good for a subject.
-    pub(super) fn tokens_of(&self, subject: &str) -> Vec<String> {
+    pub(crate) fn tokens_of(&self, subject: &str) -> Vec<String> {
         let tokens = self.state.tokens.lock().expect("sound");
         let of = tokens.iter().filter(|(_, of)| of.as_deref() == Some(subject));
         of.map(|(token, _)| token.clone()).collect()
     }
 
     /// Calls that were answered with 401.
-    pub(super) fn refused(&self) -> usize {
+    pub(crate) fn refused(&self) -> usize {
         self.state.refused.load(Ordering::SeqCst)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::browser::Consent;
 use super::world::{Setting, World};
 
 /// How long access tokens last where a test waits for their end, seconds.
@@ -70,10 +71,11 @@ async fn a_grant_that_was_revoked_elsewhere_ends_the_link() {
     let world = World::start(Setting { token_seconds: SHORT_SECONDS, ..Setting::default() }).await;
     let mut browser = world.browser();
     let link = world.offer("asha").await;
-    let begun = browser.open(&link).await;
-    let location = reqwest::Url::parse(begun.headers["location"].to_str().expect("text")).expect("an address");
-    let client_id = location.query_pairs().find(|(name, _)| name == "client_id").expect("a client").1.into_owned();
-    assert_eq!(browser.link(&link, "asha").await.status, 200);
+    let location = browser.confirm(&link).await.leads_to();
+    let request = reqwest::Url::parse(&location).expect("an address");
+    let client_id = request.query_pairs().find(|(name, _)| name == "client_id").expect("a client").1.into_owned();
+    let back = browser.authorize(&location, "asha", Consent::Grant).await;
+    assert_eq!(browser.open(&back).await.status, 200);
     let option = world.option("asha").await;
     assert_eq!(world.subject("asha", &option, "first").await, "asha");
 

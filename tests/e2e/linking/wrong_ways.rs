@@ -43,7 +43,7 @@ async fn what_is_not_granted_or_not_asked_for_links_nothing() {
     let page = browser.open(&format!("{back}&state=twice")).await;
     assert_refused(&world, &page, 400, "LINK_CALLBACK_INVALID").await;
     // The answer of another issuer is not taken, and ends what was under way.
-    let page = browser.open(&back.replace("iss=", "iss=x")).await;
+    let page = browser.open(&back.replace("&iss=", "&iss=x")).await;
     assert_refused(&world, &page, 400, "LINK_WRONG_ISSUER").await;
     let page = browser.open(&back).await;
     assert_refused(&world, &page, 400, "LINK_NOT_UNDER_WAY").await;
@@ -84,7 +84,7 @@ async fn a_server_that_is_down_is_told_to_the_user() {
     let link = world.offer("asha").await;
     let (mut browser, back) = world.coming_back("ravi", Consent::Grant).await;
     world.provider.kill();
-    let page = world.browser().open(&link).await;
+    let page = world.browser().confirm(&link).await;
     assert_refused(&world, &page, 502, "LINK_SERVER_UNREACHABLE").await;
     let page = browser.open(&back).await;
     assert_refused(&world, &page, 502, "LINK_SERVER_UNREACHABLE").await;

@@ -18,11 +18,13 @@ use crate::harness::{Answer, request};
 const FOREIGN_KEY: &str = "a-key-of-somebody-else-of-more-than-32-bytes";
 /// The operations that take no token.
 const OPEN: [&str; 11] = [
-    "GET /.well-known/oauth-client/intent-gateway.json",
+    "GET /.well-known/oauth-client/{document}",
     "GET /health",
     // For users' browsers; what they hold stands in the path or in a cookie.
     "GET /link/callback",
+    "GET /link/callback/{issuer}",
     "GET /link/{ticket}",
+    "POST /link/{ticket}",
     "GET /openapi.json",
     "GET /ready",
     "POST /api/v1/business/sign-in",
@@ -296,6 +298,7 @@ async fn no_operation_opens_to_a_token_that_is_not_for_it() {
     let fill = |parameter: &str| match parameter {
         "account_id" | "id" | "partner" => own.id.clone(),
         "ticket" => "none".to_owned(),
+        "issuer" => "0".repeat(32),
         "review" => review.clone(),
         "intent" => INTENT.to_owned(),
         "digest" => digest.clone(),

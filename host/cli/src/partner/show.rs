@@ -9,7 +9,7 @@ use intent_gateway_api::connection::{
 use intent_gateway_api::documents::DocumentBody;
 use intent_gateway_api::manifest::{ManifestsBody, SubmissionBody};
 use intent_gateway_api::name;
-use intent_gateway_api::review::{ReviewBody, ReviewList, ReviewSummary};
+use intent_gateway_api::review::{ReviewBody, ReviewList, ReviewSummary, SignInBody, SignInServerBody};
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::golive::GoLiveItem;
@@ -400,7 +400,10 @@ fn about(review: &ReviewSummary) -> String {
         (Some(number), ..) => format!("{} {number}", subject.kind),
         (None, Some(intents), _) => format!("{} of {}", subject.kind, list(intents)),
         (None, None, Some(inflation)) => format!("{} of {}", subject.kind, inflation.intent),
-        (None, None, None) => subject.kind.clone(),
+        (None, None, None) => match &subject.sign_in {
+            Some(sign_in) => format!("{} at {}", subject.kind, sign_in.named.issuer),
+            None => subject.kind.clone(),
+        },
     }
 }
 
@@ -418,6 +421,17 @@ fn show_inflated(signals: &[Inflated]) -> String {
         })
         .collect();
     table(["signal", "declared", "delivered", "borne out", "reports"], &rows)
+}
+
+/// What a partner's server names beside what held, and whose it is besides.
+fn show_sign_in(SignInBody { named, before, shared_with }: &SignInBody) -> String {
+    let server = |server: &SignInServerBody| {
+        let resource = server.resource.as_deref().unwrap_or("any");
+        format!("{} for {resource}, at {}", server.issuer, server.origins.join(", "))
+    };
+    let before = before.as_ref().map_or_else(|| "nothing".to_owned(), server);
+    let shared = if shared_with.is_empty() { "nobody".to_owned() } else { shared_with.join(", ") };
+    pairs(&[("named", server(named)), ("before", before), ("shared with", shared)])
 }
 
 pub(super) fn review(
@@ -440,6 +454,9 @@ pub(super) fn review(
     page.section("Review", pairs(&rows));
     if let Some(submission) = submission {
         page.section(&format!("Submission {}", submission.number), self::submission(submission));
+    }
+    if let Some(sign_in) = &review.subject.sign_in {
+        page.section("Sign-in", show_sign_in(sign_in));
     }
     if let Some(inflation) = &review.subject.inflation {
         page.section("Signals", show_inflated(&inflation.inflated));
@@ -504,7 +521,7 @@ mod tests {
             "at_most": 0.631, "reports": 20});
         let review: ReviewBody = serde_json::from_value(json!({
             "id": "rev_1", "account_id": "ptr_1", "status": "open", "opened_at": "a", "due_at": "b", "decision": null,
-            "subject": {"kind": "inflation", "number": null, "intents": null,
+            "subject": {"kind": "inflation", "number": null, "intents": null, "sign_in": null,
                 "inflation": {"intent": "test.find_things", "declared": {"time": 0.9, "taste": 1.0, "budget": 0.5, "safety": 0.5},
                     "inflated": [late, at_top]}},
             "account": {"account_id": "ptr_1", "partner_id": "ptr_1", "business_name": "CoolCar", "email": "a@b.example", "created_at": "c",

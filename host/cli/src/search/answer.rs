@@ -93,6 +93,8 @@ pub(super) struct Partner {
     pub(super) message: Option<String>,
     pub(super) elapsed_ms: Option<u64>,
     pub(super) link_url: Option<String>,
+    #[serde(default)]
+    pub(super) link_code: Option<String>,
 }
 
 /// How a partner took part.

@@ -119,13 +119,16 @@ fn participants(partners: &[Partner], left_out_more: usize, palette: Palette) ->
     if left_out_more > 0 {
         text.push_str(&format!("\nand {left_out_more} more were left out"));
     }
-    for Partner { partner, notes, link_url, .. } in ordered {
+    for Partner { partner, notes, link_url, link_code, .. } in ordered {
         for note in notes {
             text.push_str(&format!("\n{}: {}", harmless(partner), violation(note)));
         }
         if let Some(url) = link_url {
             let sign_in = palette.paint(Tone::Doubtful, "wants the user to sign in");
             text.push_str(&format!("\n{} {sign_in}: {}", harmless(partner), harmless(url)));
+            if let Some(code) = link_code {
+                text.push_str(&format!(" (the page shows the code {})", harmless(code)));
+            }
         }
     }
     text

@@ -21,6 +21,9 @@ fn refusal(code: LinkCode) -> Refusal {
         LinkCode::InvalidLink => {
             refuse_expected(code, StatusCode::BAD_REQUEST, "This link is not one that was given out here.")
         }
+        LinkCode::UsedLink => {
+            refuse_expected(code, StatusCode::GONE, "This link was used before. Ask your assistant for a new one.")
+        }
         LinkCode::ExpiredLink => {
             refuse_expected(code, StatusCode::GONE, "This link is too old. Ask your assistant for a new one.")
         }
@@ -35,6 +38,11 @@ fn refusal(code: LinkCode) -> Refusal {
         LinkCode::ServerUnusable => {
             refuse_expected(code, StatusCode::BAD_GATEWAY, "The business's sign-in does not work as it should.")
         }
+        LinkCode::ServerNotApproved => refuse_expected(
+            code,
+            StatusCode::CONFLICT,
+            "Where this business lets its users sign in is being looked at. Try again later.",
+        ),
         LinkCode::NoClient => {
             refuse_expected(code, StatusCode::BAD_GATEWAY, "The business's sign-in does not know this service.")
         }
@@ -48,6 +56,11 @@ fn refusal(code: LinkCode) -> Refusal {
             code,
             StatusCode::BAD_REQUEST,
             "This sign-in was ended before, or took too long. Ask your assistant for a new link.",
+        ),
+        LinkCode::Outdated => refuse_expected(
+            code,
+            StatusCode::GONE,
+            "This sign-in was begun before this service was updated. Ask your assistant for a new link.",
         ),
         LinkCode::OtherBrowser => refuse_expected(
             code,

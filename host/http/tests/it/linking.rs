@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Ask, Gateway, LIMITS, refused};
 
-const SERVER: &str = "https://id.good.example";
+pub(crate) const SERVER: &str = "https://id.good.example";
 
 /// An authorization server that grants what it is asked for; that of the partner `broken` is down. What servers do is for
 /// the tests of `linking`, which play a whole one.
@@ -30,7 +30,7 @@ impl Authorizer for Granting {
                 registration_endpoint: None,
                 revocation_endpoint: None,
                 scope: Some("book".to_owned()),
-                names_issuer: false,
+                names_issuer: true,
                 takes_metadata_documents: true,
                 auth_methods: Vec::new(),
             }),
@@ -95,6 +95,8 @@ async fn offered(gateway: &Gateway, partner: &str) -> String {
     let answer = gateway.call(for_user(Ask::json("/api/v1/links", body), "asha")).await;
     let json = answer.json();
     assert_eq!(json["expires_at"], "2027-01-15T08:10:00Z", "{json}");
+    let code = json["link_code"].as_str().unwrap_or_else(|| panic!("{json}"));
+    assert_eq!(code.len(), 7, "{code}");
     let url = json["link_url"].as_str().unwrap_or_else(|| panic!("{json}"));
     url.strip_prefix("https://gateway.example").expect("the gateway's own address").to_owned()
 }
@@ -103,20 +105,39 @@ fn header<'a>(answer: &'a Answer, name: &str) -> &'a str {
     answer.headers.get(name).map_or("", |value| value.to_str().expect("text"))
 }
 
+/// The cookie of a browser that is asked whether to begin, and the token of the page's form.
+async fn asked(gateway: &Gateway, path: &str) -> (String, String) {
+    let answer = gateway.call(Ask::get(path)).await;
+    assert_page(&answer, 200, "Link your account at");
+    let text = answer.text();
+    let token = text.split("value=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a token");
+    let cookie = header(&answer, "set-cookie").split(';').next().expect("a pair");
+    (cookie.to_owned(), token.to_owned())
+}
+
+async fn confirmed(gateway: &Gateway, path: &str, token: &str, cookie: &str) -> Answer {
+    let form = Ask::new(http::Method::POST, path).header("content-type", "application/x-www-form-urlencoded");
+    gateway.call(form.header("cookie", cookie).body(format!("token={token}"))).await
+}
+
 /// The cookie of a browser that begins, and where it comes back to with a code.
 async fn begun(gateway: &Gateway, path: &str) -> (String, String) {
-    let answer = gateway.call(Ask::get(path)).await;
-    assert_eq!(answer.status, 302, "{}", answer.text());
-    let location = header(&answer, "location");
+    let (cookie, token) = asked(gateway, path).await;
+    let answer = confirmed(gateway, path, &token, &cookie).await;
+    assert_page(&answer, 200, "Going on to id.good.example");
+    let text = answer.text().replace("&#38;", "&");
+    let location = text.split("; url=").nth(1).and_then(|rest| rest.split('"').next()).expect("an address");
     assert!(location.starts_with("https://id.good.example/authorize?response_type=code&"), "{location}");
-    assert_eq!((header(&answer, "cache-control"), header(&answer, "referrer-policy")), ("no-store", "no-referrer"));
     let state = location.split('&').find_map(|pair| pair.strip_prefix("state=")).expect("a state");
+    let back = location.split('&').find_map(|pair| pair.strip_prefix("redirect_uri=")).expect("a way back");
+    let back = back.replace("%3A", ":").replace("%2F", "/");
+    let back = back.strip_prefix("https://gateway.example").expect("the gateway's own address");
     let cookie = header(&answer, "set-cookie");
     assert!(
         cookie.starts_with("__Host-link-") && cookie.ends_with("; Path=/; Max-Age=600; HttpOnly; SameSite=Lax; Secure")
     );
     let cookie = cookie.split(';').next().expect("a pair").to_owned();
-    (cookie, format!("/link/callback?state={state}&code=good"))
+    (cookie, format!("{back}?state={state}&code=good&iss=https%3A%2F%2Fid.good.example"))
 }
 
 async fn links(gateway: &Gateway) -> Value {
@@ -158,6 +179,32 @@ async fn an_account_is_offered_linked_listed_and_unlinked() {
 }
 
 #[tokio::test]
+async fn nothing_begins_without_the_consent_of_the_browser_that_was_asked() {
+    let gateway = Gateway::new().await;
+    let path = offered(&gateway, "good").await;
+    let (cookie, token) = asked(&gateway, &path).await;
+    let (other_cookie, other_token) = asked(&gateway, &path).await;
+    let (foreign_cookie, foreign_token) = asked(&gateway, &offered(&gateway, "good").await).await;
+    for (token, cookie) in [
+        (&*token, "a=b"),
+        (&*token, &*other_cookie),
+        (&*other_token, &*cookie),
+        (&*foreign_token, &*foreign_cookie),
+        ("", &*cookie),
+    ] {
+        assert_page(&confirmed(&gateway, &path, token, cookie).await, 403, "Code LINK_OTHER_BROWSER");
+    }
+    let json = Ask::json(&path, format!("token={token}")).header("cookie", &cookie);
+    assert_page(&gateway.call(json).await, 415, "Code UNSUPPORTED_MEDIA_TYPE");
+    let long = confirmed(&gateway, &path, &"a".repeat(2_000), &cookie).await;
+    assert_page(&long, 413, "Code PAYLOAD_TOO_LARGE");
+    assert_page(&confirmed(&gateway, &path, &token, &cookie).await, 200, "Going on to");
+    // Once.
+    assert_page(&confirmed(&gateway, &path, &token, &cookie).await, 410, "Code LINK_USED");
+    assert_page(&gateway.call(Ask::get(&path)).await, 410, "Code LINK_USED");
+}
+
+#[tokio::test]
 async fn a_pseudonym_means_another_user_to_each_orchestrator() {
     let gateway = Gateway::new().await;
     let (cookie, back) = begun(&gateway, &offered(&gateway, "good").await).await;
@@ -177,7 +224,11 @@ async fn refusals_are_pages_for_users_and_json_for_programs() {
     assert_page(&gateway.call(Ask::get("/link/none")).await, 400, "Code LINK_INVALID");
     assert_page(&gateway.call(Ask::get("/link/callback")).await, 400, "Code LINK_CALLBACK_INVALID");
     let down = offered(&gateway, "broken").await;
-    assert_page(&gateway.call(Ask::get(&down)).await, 502, "Code LINK_SERVER_UNREACHABLE");
+    let (cookie, token) = asked(&gateway, &down).await;
+    // It uses the link up no more than looking at it does.
+    for _ in 0..2 {
+        assert_page(&confirmed(&gateway, &down, &token, &cookie).await, 502, "Code LINK_SERVER_UNREACHABLE");
+    }
     let (cookie, back) = begun(&gateway, &offered(&gateway, "good").await).await;
     let bad = back.replace("code=good", "code=bad");
     assert_page(&gateway.call(Ask::get(&bad).header("cookie", &cookie)).await, 502, "Code LINK_REFUSED");
@@ -215,11 +266,26 @@ async fn the_layers_around_the_pages_answer_in_pages_too() {
 #[tokio::test]
 async fn the_gateway_describes_itself_as_a_client() {
     let gateway = Gateway::new().await;
-    let answer = gateway.call(Ask::get("/.well-known/oauth-client/intent-gateway.json")).await;
-    let document = answer.json();
-    let url = "https://gateway.example/.well-known/oauth-client/intent-gateway.json";
-    assert_eq!((document["client_id"].as_str(), header(&answer, "content-type")), (Some(url), "application/json"));
-    assert_eq!(document["redirect_uris"], json!(["https://gateway.example/link/callback"]));
-    assert_eq!(document["token_endpoint_auth_method"], "none");
-    assert_eq!(header(&answer, "cache-control"), "public, max-age=3600");
+    let documents = "/.well-known/oauth-client";
+    let tag = format!("document-{}", "0a".repeat(16));
+    // The second is from before each server had an address of its own: nothing is linked where it leads.
+    for (name, back) in [(format!("{tag}.json"), format!("/{tag}")), ("intent-gateway.json".to_owned(), String::new())]
+    {
+        let answer = gateway.call(Ask::get(&format!("{documents}/{name}"))).await;
+        let document = answer.json();
+        let url = format!("https://gateway.example{documents}/{name}");
+        assert_eq!(
+            (document["client_id"].as_str(), header(&answer, "content-type")),
+            (Some(&*url), "application/json")
+        );
+        assert_eq!(document["redirect_uris"], json!([format!("https://gateway.example/link/callback{back}")]));
+        assert_eq!(document["token_endpoint_auth_method"], "none");
+        assert_eq!(header(&answer, "cache-control"), "public, max-age=3600");
+    }
+    // No document leads to where a server sends browsers back to that knows the gateway otherwise.
+    let registered = "0a".repeat(16);
+    for name in [format!("{registered}.json"), tag.clone(), "document-0A.json".to_owned(), format!("{tag}0.json")] {
+        let answer = gateway.call(Ask::get(&format!("{documents}/{name}"))).await;
+        assert_eq!(answer.refusal(), refused(404, "NOT_FOUND"), "{name}");
+    }
 }

@@ -14,6 +14,7 @@ use intent_gateway_domain::money::Rate;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::{LeftOut, Selection};
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::sign_in::SignInServer;
 use intent_gateway_http::auth::{Role, Tokens};
 use intent_gateway_http::streams::Streams;
 use intent_gateway_http::{AppState, Limits, router};
@@ -43,7 +44,7 @@ use intent_gateway_testing::directory::GivenPartners;
 use intent_gateway_testing::entropy::vault;
 use intent_gateway_testing::faults::MemoryFaults;
 use intent_gateway_testing::journal::MemoryJournal;
-use intent_gateway_testing::linking::NoBackground;
+use intent_gateway_testing::linking::{ApprovedAlone, NoBackground};
 use intent_gateway_testing::mail::Letterbox;
 use intent_gateway_testing::partners::{Reply, ScriptedPartners};
 use intent_gateway_testing::probe::{Pages, ProbedServer, shown_tool};
@@ -76,6 +77,11 @@ pub(crate) const OPTION_TEXT: &str = r#"{ "thing_id":"t1",  "name":"One", "big":
 
 fn partner(id: &str) -> Partner {
     let mut partner = intent_gateway_testing::directory::partner(id, &[INTENT]);
+    partner.sign_in = Some(SignInServer {
+        issuer: crate::linking::SERVER.to_owned(),
+        resource: None,
+        origins: std::collections::BTreeSet::new(),
+    });
     partner.token = Some(Secret::new("partner-token-never-shown"));
     partner.listings[0].availability = "24x7".to_owned();
     partner
@@ -238,6 +244,7 @@ impl Gateway {
             clock: clock.clone(),
             timer: timer.clone(),
             directory: GivenPartners::of([partner("broken"), partner("good")]),
+            sign_in_servers: Arc::new(ApprovedAlone),
             authorizer: Arc::new(Granting),
             background: Arc::new(NoBackground),
             settings,

@@ -5,6 +5,7 @@ mod flows;
 mod renewals;
 mod server;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -15,17 +16,19 @@ use futures_util::future::BoxFuture;
 use self::server::Server;
 use intent_gateway_domain::ports::UserTokens as _;
 
-use super::{Background, Linking, LinkingSetup, Settings};
+use super::{Background, LinkError, Linking, LinkingSetup, Settings};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::Timer;
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::sign_in::SignInServer;
 use intent_gateway_domain::vault::Vault;
 use intent_gateway_routing::selection::Directory;
 use intent_gateway_testing::clock::TestClock;
 use intent_gateway_testing::entropy::vault;
+use intent_gateway_testing::linking::ApprovedAlone;
 use intent_gateway_testing::store::MemoryStore;
 use intent_gateway_testing::users::user;
 
@@ -92,6 +95,11 @@ fn partner(id: &str) -> Partner {
     Partner {
         name: format!("The {id}"),
         endpoint: Endpoint::mcp(format!("https://mcp.{id}.example/mcp")),
+        sign_in: Some(SignInServer {
+            issuer: format!("https://id.{id}.example"),
+            resource: None,
+            origins: BTreeSet::new(),
+        }),
         ..intent_gateway_testing::directory::partner(id, &[])
     }
 }
@@ -122,6 +130,7 @@ impl World {
             clock: self.clock.clone(),
             timer: Arc::new(GatedTimer(self.gate.clone())),
             directory: self.directory.clone(),
+            sign_in_servers: Arc::new(ApprovedAlone),
             authorizer: self.server.clone(),
             background: Arc::new(Threads),
             settings: Settings {
@@ -136,13 +145,23 @@ impl World {
     fn link(&self, linking: &Linking, name: &str) {
         let browser = self.begin(linking, name);
         let query = self.server.consent(&browser.location, name);
-        block_on(linking.finish(&query, browser.jar())).expect("linked");
+        block_on(linking.finish(Some(browser.tag()), &query, browser.jar())).expect("linked");
     }
 
     fn begin(&self, linking: &Linking, name: &str) -> Browser {
-        let url = linking.link(&self.partner.id, &user(name), None).expect("an address");
-        let begun = block_on(linking.begin(ticket(&url))).expect("begun");
-        Browser { location: begun.location, cookie: (begun.cookie_name, begun.cookie_value) }
+        self.begin_at(linking, &self.offer(linking, name, None)).expect("begun")
+    }
+
+    fn offer(&self, linking: &Linking, name: &str, challenge: Option<&str>) -> String {
+        linking.link(&self.partner.id, &user(name), challenge).expect("an address").url
+    }
+
+    /// A user who is asked, and says yes.
+    fn begin_at(&self, linking: &Linking, url: &str) -> Result<Browser, LinkError> {
+        let asked = block_on(linking.confirmation(ticket(url)))?;
+        let jar = |name: &str| (name == asked.cookie_name).then(|| asked.cookie_value.clone());
+        let begun = block_on(linking.begin(ticket(url), &asked.token, jar))?;
+        Ok(Browser { location: begun.location, cookie: (begun.cookie_name, begun.cookie_value) })
     }
 
     fn token(&self, linking: &Linking, name: &str) -> Result<Option<String>, CallFailure> {
@@ -164,6 +183,12 @@ struct Browser {
 }
 
 impl Browser {
+    /// The last part of the address that it is to come back to.
+    fn tag(&self) -> &str {
+        let (_, rest) = self.location.split_once("%2Flink%2Fcallback%2F").expect("a way back");
+        rest.split('&').next().expect("a tag")
+    }
+
     fn jar(&self) -> impl Fn(&str) -> Option<Secret> + Send + use<> {
         let (name, value) = self.cookie.clone();
         move |asked| (asked == name).then(|| value.clone())

@@ -20,11 +20,13 @@ struct Code {
     subject: String,
     client_id: String,
     challenge: String,
+    redirect_uri: String,
 }
 
 /// What a test sets, and what has come of it.
 pub(super) struct State {
     pub(super) takes_documents: bool,
+    pub(super) names_issuer: bool,
     pub(super) registers: bool,
     pub(super) revokes: bool,
     pub(super) rotates: bool,
@@ -57,6 +59,7 @@ impl Default for State {
     fn default() -> Self {
         Self {
             takes_documents: false,
+            names_issuer: true,
             registers: true,
             revokes: true,
             rotates: true,
@@ -101,6 +104,7 @@ impl Server {
             subject: subject.to_owned(),
             client_id: asked["client_id"].clone(),
             challenge: asked["code_challenge"].clone(),
+            redirect_uri: asked["redirect_uri"].clone(),
         };
         state.codes.insert(code.clone(), issued);
         let mut query = url::form_urlencoded::Serializer::new(String::new());
@@ -153,7 +157,7 @@ impl Authorizer for Server {
             registration_endpoint: state.registers.then(|| format!("{ISSUER}/register")),
             revocation_endpoint: state.revokes.then(|| format!("{ISSUER}/revoke")),
             scope: Some(state.scope.to_owned()),
-            names_issuer: true,
+            names_issuer: state.names_issuer,
             takes_metadata_documents: state.takes_documents,
             auth_methods: Vec::new(),
         };
@@ -186,13 +190,14 @@ impl Authorizer for Server {
         redirect_uri: &'a str,
     ) -> BoxFuture<'a, Result<Grant, LinkFailure>> {
         let mut state = self.state();
-        assert!(redirect_uri.ends_with("/link/callback"));
         if let Some(failure) = state.failures.pop() {
             return async { Err(failure) }.boxed();
         }
         let challenge = URL_SAFE_NO_PAD.encode(Digest::of(verifier.expose().as_bytes()).as_bytes());
         let known = state.codes.remove(code.expose());
-        let known = known.filter(|known| known.challenge == challenge && known.client_id == client.client_id);
+        let known = known.filter(|known| {
+            known.challenge == challenge && known.client_id == client.client_id && known.redirect_uri == redirect_uri
+        });
         let granted = match known {
             Some(known) if !state.renews => Ok(Grant { refresh_token: None, ..state.grant(&known.subject) }),
             Some(known) => Ok(state.grant(&known.subject)),

@@ -82,8 +82,28 @@ impl PartnerClient {
             let wanted = SignInRequirements { resource, scopes: challenged.unwrap_or_default() };
             return self.at_origin(&address, &wanted).await;
         };
+        self.at_resource(&address, resource, challenged).await
+    }
+
+    /// The authorization server that a partner's own metadata names; none where it has no metadata, or names none.
+    pub(super) async fn find_described(&self, endpoint: &str) -> Result<Option<Provider>, LinkFailure> {
+        let address = Url::parse(endpoint).map_err(|_| unusable("the partner's address is none"))?;
+        match self.resource(&address, None).await? {
+            Some(resource) if resource.authorization_servers.as_ref().is_some_and(|servers| !servers.is_empty()) => {
+                self.at_resource(&address, resource, None).await.map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    async fn at_resource(
+        &self,
+        address: &Url,
+        resource: Resource,
+        challenged: Option<Vec<String>>,
+    ) -> Result<Provider, LinkFailure> {
         let described = Url::parse(&resource.resource).map_err(|_| unusable("its resource is no address"))?;
-        if !places::covers(&described, &address) {
+        if !places::covers(&described, address) {
             return Err(unusable(&format!("the partner's metadata is of another resource, `{}`", resource.resource)));
         }
         let scopes = challenged.or(resource.scopes_supported).unwrap_or_default();

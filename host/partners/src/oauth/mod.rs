@@ -20,6 +20,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::partner_error::clean;
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::sign_in::SignInServer;
 use intent_gateway_linking::{Authorizer, Client, Grant, LinkFailure, Provider};
 
 use crate::client::PartnerClient;
@@ -80,6 +81,16 @@ impl Authorizer for PartnerClient {
         token: &'a Secret,
     ) -> BoxFuture<'a, Result<(), LinkFailure>> {
         Box::pin(self.revoke_token(provider, client, token))
+    }
+}
+
+impl PartnerClient {
+    /// The authorization server that a partner's metadata names; none where it has no metadata.
+    pub(crate) async fn described_server(&self, endpoint: &str) -> Result<Option<SignInServer>, LinkFailure> {
+        match tokio::time::timeout(DISCOVERY_TIMEOUT, self.find_described(endpoint)).await {
+            Ok(found) => found.map(|found| found.map(|provider| provider.server())),
+            Err(_) => Err(too_late(DISCOVERY_TIMEOUT)),
+        }
     }
 }
 

@@ -42,7 +42,14 @@ impl PartnerProbe for PartnerClient {
         Box::pin(async move {
             let mut probing = Probing::new(&request);
             // What failed is in the record.
-            let _ = self.run(&request, &mut probing).await;
+            // Only MCP says how a server names it. Where an API's users sign in is seen when the first of them links an account.
+            let is_mcp = matches!(request.endpoint, Endpoint::Mcp { .. });
+            if self.run(&request, &mut probing).await.is_ok() && is_mcp {
+                match self.described_server(request.endpoint.url()).await {
+                    Ok(sign_in) => probing.record.sign_in = sign_in,
+                    Err(failure) => probing.note(format!("where its users sign in could not be seen: {failure}")),
+                }
+            }
             probing.finish(&request)
         })
     }

@@ -37,6 +37,7 @@ fn api_partner(endpoint: Endpoint, mappings: Mappings) -> Arc<Partner> {
         mappings,
         listings: Vec::new(),
         token: None,
+        sign_in: None,
     })
 }
 

@@ -268,6 +268,7 @@ pub(crate) fn partner(id: &str, url: &str) -> Arc<Partner> {
         mappings: Mappings::new(),
         listings: Vec::new(),
         token: None,
+        sign_in: None,
     })
 }
 

@@ -91,7 +91,10 @@ async fn a_probe_initialises_lists_and_calls_nothing() {
     let state = server.state();
     let rpcs: Vec<_> = state.seen.iter().map(Seen::rpc).filter(|rpc| !rpc.is_empty()).collect();
     assert_eq!(rpcs, ["initialize", "notifications/initialized", "tools/list"]);
-    assert!(state.seen.iter().all(|seen| seen.header("authorization") == Some("Bearer t0ken")));
+    let (metadata, rest): (Vec<_>, Vec<_>) = state.seen.iter().partition(|seen| seen.path.starts_with("/.well-known/"));
+    assert!(rest.iter().all(|seen| seen.header("authorization") == Some("Bearer t0ken")));
+    assert!(!metadata.is_empty(), "where its users sign in is looked up");
+    assert!(metadata.iter().all(|seen| seen.header("authorization").is_none()), "without the token");
     let listed = state.seen.iter().find(|seen| seen.rpc() == "tools/list").expect("a listing");
     assert_eq!(listed.header("mcp-session-id"), Some("s1"));
     assert!(listed.message["params"].get("cursor").is_none());

@@ -57,6 +57,7 @@ fn start(folder: &str, mut command: Command, endpoint: impl Fn(&str) -> Endpoint
         mappings,
         listings: Vec::new(),
         token: None,
+        sign_in: None,
     });
     Wrapped { client: client(), partner, _server: server }
 }

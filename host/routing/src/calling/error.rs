@@ -4,6 +4,7 @@ use intent_gateway_domain::contract::{Refusal, Tool, Violation};
 use intent_gateway_domain::error::{CallFailure, ContractError, ContractFault, chain};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::pointer::child;
+use intent_gateway_domain::ports::SignInLink;
 use intent_gateway_outbound::policy::idempotency::KeyError;
 
 /// Why a call gave no answer.
@@ -39,7 +40,7 @@ pub enum CallError {
         #[source]
         failure: CallFailure,
         /// Where the user signs in, where the partner asked for that.
-        link: Option<String>,
+        link: Option<Box<SignInLink>>,
     },
     /// The key was used with other arguments.
     #[error("the key was used before with other arguments")]

@@ -85,7 +85,7 @@ impl Caller {
         }
         let code = error::public_code(&failure);
         let link = self.outbound.sign_in_link(&call.partner.id, call.request.asker.user.as_ref(), &failure);
-        CallError::Partner { code, failure, link }
+        CallError::Partner { code, failure, link: link.map(Box::new) }
     }
 
     /// Notes something against the partner, with an excerpt of what it sent.

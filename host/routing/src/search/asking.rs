@@ -13,6 +13,7 @@ use intent_gateway_domain::endpoint::UnmappedItem;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::findings::{EXCERPT_MAX_CHARS, cut, excerpt};
 use intent_gateway_domain::partner::Partner;
+use intent_gateway_domain::ports::SignInLink;
 use intent_gateway_domain::telemetry::{self, ForLog, Stage};
 use intent_gateway_outbound::OutboundCall;
 
@@ -26,7 +27,7 @@ pub(super) struct PartnerAnswer {
     /// Items of a wrapped API's answer of which its mapping could make no option.
     pub(super) unmapped: Vec<UnmappedItem>,
     /// Where the user signs in, where the partner asked for it.
-    pub(super) link: Option<String>,
+    pub(super) link: Option<SignInLink>,
     pub(super) elapsed: Duration,
 }
 

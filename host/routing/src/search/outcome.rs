@@ -11,7 +11,7 @@ use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Descriptor, RankedOption, Violation};
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::partner::Partner;
-use intent_gateway_domain::ports::LeftOut;
+use intent_gateway_domain::ports::{LeftOut, SignInLink};
 
 /// The outcome of a search.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ pub struct PartnerOutcome {
     /// How long its call took; absent when it was not called.
     pub elapsed: Option<Duration>,
     /// Where the user signs in, where the partner asks for it and linking is set up.
-    pub link: Option<String>,
+    pub link: Option<SignInLink>,
 }
 
 /// Ways in which a partner can take part in a search.

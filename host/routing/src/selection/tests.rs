@@ -38,6 +38,7 @@ fn partner(id: &str, listings: Vec<Listing>) -> Arc<Partner> {
         mappings: Mappings::new(),
         listings,
         token: None,
+        sign_in: None,
     })
 }
 
