@@ -1,5 +1,7 @@
-//! Attacks from outside, one file each: what an attacker does, and that nothing comes of it.
+//! Attacks that were made on the gateway and that it withstands, one file each: what an attacker does, and that nothing comes of it.
 
+mod disguised_fields;
 mod link_hijack;
 mod mixed_up_servers;
 mod taken_slots;
+mod unreadable_values;

@@ -2,6 +2,7 @@
 
 use crate::contract::{Descriptor, Refusal};
 use crate::faults::Told;
+use crate::forbidden::FORBIDDEN_FIELD;
 use crate::platform_code::PlatformCode;
 
 /// What a partner says when a token is good, but grants too little (RFC 6750, 3.1).
@@ -261,7 +262,7 @@ impl CallFailure {
             Self::Platform { code, .. } => code,
             Self::UnknownCode { .. } => PlatformCode::InternalError.as_str(),
             Self::Payload(_) => "PARTNER_PAYLOAD_INVALID",
-            Self::Forbidden(_) => "FORBIDDEN_FIELD",
+            Self::Forbidden(_) => FORBIDDEN_FIELD,
             Self::Busy => "PARTNER_BUSY",
             Self::NotCalled { why: NotCalled::Down, .. } => "PARTNER_DOWN",
             Self::NotCalled { .. } => PlatformCode::RateLimited.as_str(),

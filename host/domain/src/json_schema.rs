@@ -3,10 +3,15 @@
 
 use serde_json::Value;
 
+use crate::pointer::child;
+
 /// References followed from one place.
 const REFERENCES_MAX: usize = 16;
 /// How deep combinations are looked into; they multiply.
 const DEPTH_MAX: usize = 4;
+/// Members that are listed of one schema, at most, and how deep; one that refers to itself would have no end.
+const MEMBERS_MAX: usize = 4_096;
+const MEMBERS_MAX_DEPTH: usize = 16;
 
 /// Keywords by which objects may have members that are not listed.
 const OPENING: [&str; 4] = ["$dynamicRef", "if", "patternProperties", "dependentSchemas"];
@@ -117,6 +122,35 @@ pub fn items<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
     found
 }
 
+/// A member that a schema names, at any depth.
+#[derive(Debug)]
+pub struct Member<'a> {
+    pub name: &'a str,
+    /// JSON Pointer to it; an entry of an array is `*`.
+    pub pointer: String,
+    pub schema: &'a Value,
+}
+
+/// Every member that a schema names, outer ones first.
+#[must_use]
+pub fn members(root: &Value) -> Vec<Member<'_>> {
+    let mut found = Vec::new();
+    gather(root, root, "", 0, &mut found);
+    found
+}
+
+fn gather<'a>(schema: &'a Value, root: &'a Value, at: &str, depth: usize, found: &mut Vec<Member<'a>>) {
+    let members = properties(schema, root).into_iter().chain(items(schema, root).map(|entry| ("*", entry)));
+    for (name, member) in members {
+        if depth >= MEMBERS_MAX_DEPTH || found.len() >= MEMBERS_MAX {
+            return;
+        }
+        let pointer = child(at, name);
+        found.push(Member { name, pointer: pointer.clone(), schema: member });
+        gather(member, root, &pointer, depth + 1, found);
+    }
+}
+
 /// Whether nothing of a schema can have members.
 fn is_scalar(schema: &Value, root: &Value) -> bool {
     let schema = resolve(schema, root);
@@ -153,4 +187,40 @@ fn resolve<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
         }
     }
     schema
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn members_of_every_depth_are_listed() {
+        let tea = json!({"type": "object", "properties": {
+            "pot": {"type": "object", "properties": {"ml": {"type": "integer"}, "lid": {"type": ["boolean", "null"]}}},
+            "cups": {"type": "array", "items": {"type": "object", "properties": {"ml": {"type": "integer"}}}},
+            "free": {"type": "object"},
+            "named": {"$ref": "https://example.com/named", "properties": {"a": {}}},
+            "spare": {"$ref": "#/properties/cups/items"},
+        }});
+        let pointers: Vec<_> = members(&tea).into_iter().map(|member| member.pointer).collect();
+        let expected = [
+            "/cups",
+            "/cups/*",
+            "/cups/*/ml",
+            "/free",
+            "/named",
+            "/named/a",
+            "/pot",
+            "/pot/lid",
+            "/pot/ml",
+            "/spare",
+            "/spare/ml",
+        ];
+        assert_eq!(pointers, expected);
+        // One that holds itself ends all the same.
+        let endless = json!({"properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}}});
+        assert_eq!(members(&endless).len(), MEMBERS_MAX);
+    }
 }

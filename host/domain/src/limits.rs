@@ -59,5 +59,11 @@ pub const UNCOMMITTED_BOOKING_TIME: Duration = Duration::from_secs(15 * 60);
 pub const OPTION_ID_MAX_BYTES: usize = 256;
 /// Characters of a request identifier.
 pub const REQUEST_ID_MAX_CHARS: usize = 200;
-/// Forbidden-field breaches reported for one payload.
-pub const BREACHES_REPORTED_MAX: usize = 100;
+/// Characters of any one text in a partner's answer; a longer one is nothing to be shown.
+pub const ANSWER_TEXT_MAX_CHARS: usize = 4_000;
+/// Characters of the name of a member there.
+pub const ANSWER_NAME_MAX_CHARS: usize = 200;
+/// Characters of a number there: twice as many as the exact decimals of any usual price, distance or share.
+pub const ANSWER_NUMBER_MAX_CHARS: usize = 128;
+/// Flaws of one kind that are reported for one payload.
+pub const FLAWS_REPORTED_MAX: usize = 100;

@@ -244,7 +244,7 @@ async fn compare_tables(contract: &LoadedContract) -> Check {
         let differing = cards.find_map(|option| tables::compare_card(&option.id, &option.card, widget));
         problems.extend(differing.map(|what| format!("example `{}`: {what}", example.name())));
     }
-    check("tables", "targets, keys, places, forbidden fields and cards fit the documents".to_owned(), problems)
+    check("tables", "targets, keys, places and cards fit the documents".to_owned(), problems)
 }
 
 fn memory(subject: &Subject, outline: Option<&Outline>) -> Check {

@@ -1,14 +1,12 @@
-//! Whether the tables of a contract fit the documents and cards that they speak of: targets and keys of its tools, what it
-//! forbids, where its card and its requirements look, its error table.
+//! Whether the tables of a contract fit the documents and cards that they speak of: targets and keys of its tools, where its
+//! card and its requirements look, its error table. What it forbids is checked when it is loaded (`domain::forbidden`).
 //!
 //! A gateway takes a contract without this: it would serve, and refuse or drop what it should not. The schemas tell most of
 //! it; where they leave open what a document holds, nothing is said.
 
 use std::collections::BTreeSet;
 
-use intent_gateway_domain::contract::{
-    Breach, CardSlot, Descriptor, ForbiddenField, LatencyTargets, RequirementCheck, Tool, Widget,
-};
+use intent_gateway_domain::contract::{CardSlot, Descriptor, LatencyTargets, RequirementCheck, Tool, Widget};
 use intent_gateway_domain::pointer::steps;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -32,7 +30,6 @@ pub(crate) fn problems(descriptor: &Descriptor) -> Vec<String> {
     }
     let told = Schema::read(&descriptor.completion.schema).list_impossible().into_iter();
     found.extend(told.map(|what| format!("the completion report: {what}")));
-    found.extend(forbidden(descriptor));
     found.extend(statuses(descriptor));
     let search = descriptor.tools.iter().find(|tool| tool.name == descriptor.search.tool);
     if let Some(Tool { request_schema, response_schema, .. }) = search {
@@ -101,39 +98,6 @@ fn idempotency(tool: &Tool) -> Option<String> {
     (!known).then(|| {
         format!("the idempotency key `{key}` is none of its arguments; name one of {}", list(arguments.iter().copied()))
     })
-}
-
-/// Fields that are forbidden and declared at once: whoever answers as declared commits a breach.
-fn forbidden(descriptor: &Descriptor) -> Vec<String> {
-    let mut found = Vec::new();
-    for tool in &descriptor.tools {
-        let schema = Schema::read(&tool.response_schema);
-        for member in schema.members() {
-            let fields = descriptor.forbidden_fields.iter().filter(|field| field.name == member.name);
-            for ForbiddenField { name, .. } in fields.filter(|field| !may_hold(field.breach, member.schema)) {
-                found.push(format!(
-                    "the forbidden field `{name}` is a member of the answers of `{}` (`{}`), so each of them would be a \
-                     breach; forbid it or declare it, not both",
-                    tool.name, member.pointer
-                ));
-            }
-        }
-    }
-    found
-}
-
-/// Whether a member can have the value with which it is no breach.
-fn may_hold(breach: Breach, member: &Value) -> bool {
-    let is_typed = |wanted: &[&str]| match member.get("type") {
-        Some(Value::String(one)) => wanted.contains(&one.as_str()),
-        Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).any(|one| wanted.contains(&one)),
-        _ => true,
-    };
-    match breach {
-        Breach::Present => false,
-        Breach::UnlessFalse => is_typed(&["boolean"]) && member.get("const") != Some(&Value::Bool(true)),
-        Breach::UnlessEmpty => is_typed(&["string", "null"]),
-    }
 }
 
 fn statuses(descriptor: &Descriptor) -> Vec<String> {
@@ -324,27 +288,6 @@ mod tests {
         );
         // What is left open may have it.
         passes(|descriptor| descriptor.tools[1].request_schema = raw(&json!({"type": "object"})));
-    }
-
-    #[test]
-    fn what_is_forbidden_is_not_declared() {
-        let forbid = |name: &str, breach| {
-            let name = name.to_owned();
-            move |descriptor: &mut Descriptor| {
-                descriptor.tools.truncate(1);
-                descriptor.forbidden_fields = vec![ForbiddenField { name, breach, reason: "For tests.".to_owned() }];
-            }
-        };
-        let told = problem(forbid("size_ml", Breach::Present));
-        assert_eq!(
-            told,
-            "the forbidden field `size_ml` is a member of the answers of `search_tea` (`/cups/*/size_ml`), so each of \
-             them would be a breach; forbid it or declare it, not both"
-        );
-        assert!(problem(forbid("house", Breach::UnlessEmpty)).contains("`house`"));
-        assert!(problem(forbid("price_inr", Breach::UnlessFalse)).contains("`price_inr`"));
-        passes(forbid("offer_id", Breach::UnlessEmpty));
-        passes(forbid("padding", Breach::Present));
     }
 
     #[test]

@@ -7,7 +7,6 @@
 pub mod calling;
 pub mod faults;
 pub mod following;
-pub mod forbidden;
 pub mod golive;
 pub mod orders;
 mod partner_error;
@@ -15,6 +14,7 @@ pub mod payload;
 pub mod pinned;
 pub mod reference;
 pub mod replay;
+pub mod scan;
 pub mod search;
 pub mod selection;
 pub mod trial;

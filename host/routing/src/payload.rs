@@ -7,12 +7,11 @@
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::forbidden::{Breaches, ForbiddenFields};
+use crate::scan::{Scanned, TooDeep, scan};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
-use intent_gateway_domain::limits::{
-    OPTIONS_READ_MAX, PAYLOAD_MAX_DEPTH, RESULT_TOKEN_MAX_BYTES, UNCOMMITTED_BOOKING_TIME,
-};
+use intent_gateway_domain::forbidden::ForbiddenFields;
+use intent_gateway_domain::limits::{OPTIONS_READ_MAX, RESULT_TOKEN_MAX_BYTES, UNCOMMITTED_BOOKING_TIME};
 use intent_gateway_domain::not_json;
 
 /// A note: the partner gave no token, or no time for it, with its options.
@@ -40,8 +39,8 @@ pub struct SearchPayload {
     pub unread: usize,
     /// What is wrong with the envelope without sinking the answer.
     pub notes: Vec<Violation>,
-    /// Forbidden fields.
-    pub breaches: Breaches,
+    /// Forbidden fields, and what a strict reader could not take.
+    pub flaws: Scanned,
 }
 
 impl SearchPayload {
@@ -64,11 +63,8 @@ pub enum PayloadError {
     #[error("{0}")]
     Syntax(String),
     /// It nests too deep.
-    #[error("it nests {depth} levels deep; {PAYLOAD_MAX_DEPTH} are allowed")]
-    TooDeep {
-        /// What was found.
-        depth: usize,
-    },
+    #[error(transparent)]
+    TooDeep(#[from] TooDeep),
     /// It is JSON of another shape.
     #[error("{0}")]
     Shape(String),
@@ -85,20 +81,10 @@ pub fn read(text: &str, options_key: &str, fields: &ForbiddenFields<'_>) -> Resu
         .and_then(|envelope| deserializer.end().map(|()| envelope))
         .map_err(|error| PayloadError::Syntax(not_json::describe(not_json::kind(text), &error)))?
         .map_err(PayloadError::Shape)?;
-    let structure = fields.inspect(text);
-    if structure.depth > PAYLOAD_MAX_DEPTH {
-        return Err(PayloadError::TooDeep { depth: structure.depth });
-    }
-    let breaches = if structure.suspicious {
-        fields
-            .breaches(text, options_key)
-            .map_err(|error| PayloadError::Syntax(not_json::describe(not_json::kind(text), &error)))?
-    } else {
-        Breaches::default()
-    };
+    let flaws = scan(text, Some(options_key), fields)?;
     let (token, expires_at, notes) = envelope.commitment();
     let Envelope { options, unread, .. } = envelope;
-    Ok(SearchPayload { token, expires_at, options, unread, notes, breaches })
+    Ok(SearchPayload { token, expires_at, options, unread, notes, flaws })
 }
 
 #[derive(Default)]
@@ -334,6 +320,8 @@ impl<'de> Visitor<'de> for OptionsSeed {
 
 #[cfg(test)]
 mod tests {
+    use intent_gateway_domain::limits::PAYLOAD_MAX_DEPTH;
+
     use super::*;
 
     fn payload(text: &str) -> Result<SearchPayload, PayloadError> {
@@ -418,7 +406,7 @@ mod tests {
             Some("it nests 65 levels deep; 64 are allowed".to_owned())
         );
         // Far beyond any stack: neither the parser nor the scan recurses.
-        assert_eq!(payload(&nested(1_000_000)).err(), Some(PayloadError::TooDeep { depth: 1_000_000 }));
+        assert_eq!(payload(&nested(1_000_000)).err(), Some(PayloadError::TooDeep(TooDeep { depth: 1_000_000 })));
     }
 
     #[test]

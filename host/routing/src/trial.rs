@@ -8,8 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::calling::first_breach;
-use crate::forbidden::ForbiddenFields;
+use crate::scan::scan;
 use crate::search::{DroppedChoice, JudgedSearch, judge_answer};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{
@@ -19,6 +18,7 @@ use intent_gateway_domain::endpoint::{
     ApiAnswer, ApiMapping, Endpoint, Mappings, RequestError, RestRequest, ToolMapping,
 };
 use intent_gateway_domain::error::{CallFailure, ContractError, ContractFault};
+use intent_gateway_domain::forbidden::ForbiddenFields;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::not_json;
 use intent_gateway_domain::partner::Partner;
@@ -175,8 +175,19 @@ async fn judge(
         return Ok(());
     }
     let fields = ForbiddenFields::new(&descriptor.forbidden_fields);
-    if let Some(breach) = first_breach(&fields, &answer.text) {
+    let flaws = match scan(&answer.text, None, &fields) {
+        Ok(scanned) => scanned.outside,
+        Err(deep) => {
+            report.failure = Some(CallFailure::Payload(deep.to_string()));
+            return Ok(());
+        }
+    };
+    if let Some(breach) = flaws.forbidden.into_iter().next() {
         report.failure = Some(CallFailure::Forbidden(breach.pointer));
+        return Ok(());
+    }
+    if !flaws.malformed.is_empty() {
+        report.refused = Some(Refusal::invalid_answer(flaws.malformed));
         return Ok(());
     }
     let exchange = Exchange { tool, arguments: report.arguments.get(), payload: &answer.text, about: About::default() };

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use intent_gateway_domain::contract as domain;
+use intent_gateway_domain::forbidden;
 use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::limits::OPTIONS_READ_MAX;
 use serde_json::value::RawValue;
@@ -53,7 +54,9 @@ pub(crate) fn checked(descriptor: wit::Descriptor) -> Result<domain::Descriptor,
     }
     let order = descriptor.order.as_ref().map(|order| way::checked(order, &way::Names::of(&descriptor), &mut problems));
     let go_live = golive::checked(&descriptor.go_live, &golive::Names::of(&descriptor), &mut problems);
-    let tools = descriptor.tools.into_iter().filter_map(|tool| convert_tool(tool, &mut problems)).collect();
+    let tools: Vec<_> = descriptor.tools.into_iter().filter_map(|tool| convert_tool(tool, &mut problems)).collect();
+    let forbidden_fields: Vec<_> = descriptor.forbidden_fields.into_iter().map(convert_forbidden).collect();
+    problems.0.extend(forbidden::problems(&forbidden_fields, &descriptor.search.options_key, &tools));
     let completion = convert_completion(descriptor.completion, &mut problems);
     match (id, version, completion, problems.0.is_empty()) {
         (Some(intent), Some(version), Some(completion), true) => Ok(domain::Descriptor {
@@ -68,7 +71,7 @@ pub(crate) fn checked(descriptor: wit::Descriptor) -> Result<domain::Descriptor,
             tools,
             ranking: convert_ranking(descriptor.ranking),
             vocabularies: descriptor.vocabularies.into_iter().map(convert_vocabulary).collect(),
-            forbidden_fields: descriptor.forbidden_fields.into_iter().map(convert_forbidden).collect(),
+            forbidden_fields,
             rules: descriptor.rules.into_iter().map(convert_rule).collect(),
             errors: descriptor.errors.into_iter().map(convert_error).collect(),
             widget: convert_widget(descriptor.widget),

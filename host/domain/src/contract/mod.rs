@@ -50,6 +50,12 @@ impl Refusal {
     pub fn invalid_request(violations: Vec<Violation>) -> Self {
         Self { code: PlatformCode::InvalidRequest.as_str().to_owned(), violations }
     }
+
+    /// Of a partner's answer: under `INTERNAL_ERROR`, as contracts refuse one (spec 1, Errors).
+    #[must_use]
+    pub fn invalid_answer(violations: Vec<Violation>) -> Self {
+        Self { code: PlatformCode::InternalError.as_str().to_owned(), violations }
+    }
 }
 
 /// One number for each TTBS axis, each 0 to 1.

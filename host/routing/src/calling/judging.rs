@@ -6,12 +6,12 @@ use serde_json::value::RawValue;
 
 use super::prepare::PreparedCall;
 use super::{CallError, Caller, error};
-use crate::forbidden::ForbiddenFields;
 use crate::partner_error;
-use intent_gateway_domain::contract::{About, CheckedResponse, Exchange, Violation};
+use crate::scan::{Flaws, scan};
+use intent_gateway_domain::contract::{About, CheckedResponse, Exchange, Refusal, Violation};
 use intent_gateway_domain::error::{CallFailure, ContractError};
 use intent_gateway_domain::findings::{EXCERPT_MAX_CHARS, Finding, Severity, Source, cut, excerpt};
-use intent_gateway_domain::limits::PAYLOAD_MAX_DEPTH;
+use intent_gateway_domain::forbidden::ForbiddenFields;
 use intent_gateway_domain::not_json;
 use intent_gateway_domain::telemetry::{self, ForLog, Stage};
 use intent_gateway_outbound::OrderLookup;
@@ -26,24 +26,11 @@ impl Caller {
     ) -> Result<(Box<RawValue>, CheckedResponse), CallError> {
         let start = Instant::now();
         let fields = ForbiddenFields::new(&call.descriptor().forbidden_fields);
-        let structure = fields.inspect(&text);
-        let beginning = || Some(cut(&text, EXCERPT_MAX_CHARS));
-        if structure.depth > PAYLOAD_MAX_DEPTH {
-            let message = format!("it nests {} levels deep; {PAYLOAD_MAX_DEPTH} are allowed", structure.depth);
-            return Err(self.fail(call, CallFailure::Payload(message), beginning()));
-        }
-        let (unread, kind) = (beginning(), not_json::kind(&text));
-        let payload = RawValue::from_string(text)
-            .map_err(|error| self.fail(call, CallFailure::Payload(not_json::describe(kind, &error)), unread))?;
-        if structure.suspicious
-            && let Some(violation) = first_breach(&fields, payload.get())
-        {
-            let pointer = violation.pointer.clone();
-            let sent = excerpt(payload.get(), &pointer);
-            self.record(call, Severity::Strike, violation, sent);
-            let failure = CallFailure::Forbidden(pointer);
-            return Err(CallError::Partner { code: None, failure, link: None });
-        }
+        let (beginning, kind) = (cut(&text, EXCERPT_MAX_CHARS), not_json::kind(&text));
+        let broken = |said: String| self.fail(call, CallFailure::Payload(said), Some(beginning.clone()));
+        let payload = RawValue::from_string(text).map_err(|error| broken(not_json::describe(kind, &error)))?;
+        let flaws = scan(payload.get(), None, &fields).map_err(|deep| broken(deep.to_string()))?.outside;
+        self.refuse_flaws(call, payload.get(), flaws)?;
         let scanned = Instant::now();
         telemetry::partner_stage(Stage::Scan, call.descriptor(), &call.partner.id, scanned - start);
         let view = call.part.view();
@@ -57,14 +44,40 @@ impl Caller {
         telemetry::stage(Stage::Evaluate, call.descriptor(), scanned.elapsed());
         match checked {
             Ok(checked) => Ok((payload, checked)),
-            Err(ContractError::Refused(refusal)) => {
-                for violation in &refusal.violations {
-                    let sent = excerpt(payload.get(), &violation.pointer);
-                    self.record(call, Severity::Drop, violation.clone(), sent);
-                }
-                Err(CallError::Answer(refusal))
-            }
+            Err(ContractError::Refused(refusal)) => Err(self.refuse(call, payload.get(), refusal)),
             Err(ContractError::Fault(fault)) => Err(CallError::Contract(fault)),
+        }
+    }
+
+    /// Refuses an answer that holds a forbidden field, or what a strict reader could not take.
+    fn refuse_flaws(&self, call: &PreparedCall<'_>, payload: &str, flaws: Flaws) -> Result<(), CallError> {
+        if let Some(first) = flaws.forbidden.first() {
+            let failure = CallFailure::Forbidden(first.pointer.clone());
+            self.record_all(call, Severity::Strike, &flaws.forbidden, payload);
+            return Err(CallError::Partner { code: None, failure, link: None });
+        }
+        if flaws.malformed.is_empty() {
+            return Ok(());
+        }
+        Err(self.refuse(call, payload, Refusal::invalid_answer(flaws.malformed)))
+    }
+
+    /// Notes against the partner everything that an answer is refused for.
+    fn refuse(&self, call: &PreparedCall<'_>, payload: &str, refusal: Refusal) -> CallError {
+        self.record_all(call, Severity::Drop, &refusal.violations, payload);
+        CallError::Answer(refusal)
+    }
+
+    /// Notes each violation of an answer against the partner, with what it sent there.
+    pub(super) fn record_all(
+        &self,
+        call: &PreparedCall<'_>,
+        severity: Severity,
+        violations: &[Violation],
+        answer: &str,
+    ) {
+        for violation in violations {
+            self.record(call, severity, violation.clone(), excerpt(answer, &violation.pointer));
         }
     }
 
@@ -110,10 +123,4 @@ impl Caller {
             excerpt,
         });
     }
-}
-
-pub(crate) fn first_breach(fields: &ForbiddenFields<'_>, payload: &str) -> Option<Violation> {
-    // An answer has no options: whatever breaks the rule breaks the whole of it.
-    let breaches = fields.breaches(payload, "").ok()?;
-    breaches.outside.into_iter().chain(breaches.options.into_values().flatten()).next()
 }

@@ -29,7 +29,6 @@ use std::time::{Duration, Instant};
 use serde_json::value::RawValue;
 
 pub use error::CallError;
-pub(crate) use judging::first_breach;
 pub use once::forget_attempts;
 pub use ordering::OrderStanding;
 pub(crate) use ordering::known_identifiers;

@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::value::RawValue;
 
 use super::Caller;
-use super::judging::first_breach;
 use super::prepare::PreparedCall;
-use crate::forbidden::ForbiddenFields;
-use intent_gateway_domain::findings::{Severity, excerpt};
-use intent_gateway_domain::limits::PAYLOAD_MAX_DEPTH;
+use crate::scan;
+use intent_gateway_domain::findings::Severity;
+use intent_gateway_domain::forbidden::ForbiddenFields;
 use intent_gateway_domain::progress::Listener;
 
 /// The member that ties a message to its call; between partner and gateway alone.
@@ -26,16 +25,12 @@ pub(super) fn scan<'a>(
     let is_recorded = AtomicBool::new(false);
     move |params| {
         let fields = ForbiddenFields::new(&call.descriptor().forbidden_fields);
-        let structure = fields.inspect(params);
-        if structure.depth > PAYLOAD_MAX_DEPTH {
-            return;
-        }
-        if structure.suspicious
-            && let Some(violation) = first_breach(&fields, params)
-        {
+        let Ok(scanned) = scan::scan(params, None, &fields) else { return };
+        let (is_strike, violations) = scanned.outside.verdict();
+        if !violations.is_empty() {
             if !is_recorded.swap(true, Ordering::Relaxed) {
-                let sent = excerpt(params, &violation.pointer);
-                caller.record(call, Severity::Strike, violation, sent);
+                let severity = if is_strike { Severity::Strike } else { Severity::Drop };
+                caller.record_all(call, severity, violations, params);
             }
             return;
         }

@@ -24,6 +24,7 @@ use intent_gateway_domain::contract::Need;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::ContractFault;
 use intent_gateway_domain::error_text::ErrorText;
+use intent_gateway_domain::forbidden::FORBIDDEN_FIELD;
 use intent_gateway_domain::golive::{
     Confirmation, GoLiveCheck, GoLiveError, GoLiveItem, GoLiveReport, ItemState, NO_FORBIDDEN_FIELDS, NO_STRIKES,
     PLATFORM_CODES, SAMPLES_ANSWERED, SAMPLES_MAX, SampleResult, check_confirmations,
@@ -35,9 +36,6 @@ use intent_gateway_domain::secret::Secret;
 use intent_gateway_outbound::Outbound;
 use sample::{Found, ListeningCalls, Sample};
 use tally::Tally;
-
-/// Code under which a search records a forbidden field.
-const FORBIDDEN_FIELD: &str = "FORBIDDEN_FIELD";
 
 /// Wait for each sample of a test: several times the slowest target of any search, and with every sample at its end still
 /// within the time of one admin call.

@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 
 use super::Searcher;
 use super::prepare::PreparedSearch;
-use crate::forbidden::ForbiddenFields;
 use crate::payload::{self, SearchPayload};
+use crate::scan::Flaws;
 use intent_gateway_domain::contract::Descriptor;
 use intent_gateway_domain::endpoint::UnmappedItem;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::findings::{EXCERPT_MAX_CHARS, cut, excerpt};
+use intent_gateway_domain::forbidden::ForbiddenFields;
 use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::SignInLink;
 use intent_gateway_domain::telemetry::{self, ForLog, Stage};
@@ -21,6 +22,8 @@ use intent_gateway_outbound::OutboundCall;
 pub(super) struct PartnerAnswer {
     pub(super) partner: Arc<Partner>,
     pub(super) result: Result<SearchPayload, CallFailure>,
+    /// What is wrong with the answer outside its options.
+    pub(super) flaws: Flaws,
     /// What was sent where something is wrong with the answer as a whole, by pointer; the beginning of an answer that
     /// cannot be read stands under the empty one. It is for the partner and the platform team alone.
     pub(super) excerpts: BTreeMap<String, String>,
@@ -49,12 +52,13 @@ impl Searcher {
         let answered = self.outbound.call(call, None).await;
         let called = Instant::now();
         telemetry::partner_stage(Stage::Call, search.descriptor(), &partner.id, called - start);
-        let (mut excerpts, mut unmapped) = (BTreeMap::new(), Vec::new());
+        let (mut flaws, mut excerpts, mut unmapped) = (Flaws::default(), BTreeMap::new(), Vec::new());
         let result = match answered {
             Ok(answered) => {
                 unmapped.clone_from(&answered.answer.unmapped);
-                let answer = open_payload(&answered.answer.text, search.descriptor());
-                excerpts = take_excerpts(&answered.answer.text, &answer);
+                let (answer, outside) = open_payload(&answered.answer.text, search.descriptor());
+                excerpts = take_excerpts(&answered.answer.text, &answer, &outside);
+                flaws = outside;
                 telemetry::partner_stage(Stage::Scan, search.descriptor(), &partner.id, called.elapsed());
                 if let Some(expires_at) = answer.as_ref().ok().and_then(|payload| payload.expires_at) {
                     answered.end_by(expires_at);
@@ -71,30 +75,29 @@ impl Searcher {
             );
             self.outbound.sign_in_link(&partner.id, search.asker.user.as_ref(), failure)
         });
-        PartnerAnswer { partner, result, excerpts, unmapped, link, elapsed: start.elapsed() }
+        PartnerAnswer { partner, result, flaws, excerpts, unmapped, link, elapsed: start.elapsed() }
     }
 }
 
-pub(super) fn open_payload(text: &str, descriptor: &Descriptor) -> Result<SearchPayload, CallFailure> {
+/// Takes an answer apart; with what is wrong with it outside its options.
+pub(super) fn open_payload(text: &str, descriptor: &Descriptor) -> (Result<SearchPayload, CallFailure>, Flaws) {
     let fields = ForbiddenFields::new(&descriptor.forbidden_fields);
-    let payload = payload::read(text, &descriptor.search.options_key, &fields)
-        .map_err(|error| CallFailure::Payload(error.to_string()))?;
-    match payload.breaches.outside.first() {
-        Some(violation) => Err(CallFailure::Forbidden(violation.pointer.clone())),
-        None => Ok(payload),
-    }
+    let mut payload = match payload::read(text, &descriptor.search.options_key, &fields) {
+        Ok(payload) => payload,
+        Err(error) => return (Err(CallFailure::Payload(error.to_string())), Flaws::default()),
+    };
+    let flaws = std::mem::take(&mut payload.flaws.outside);
+    let forbidden = flaws.forbidden.first().map(|violation| CallFailure::Forbidden(violation.pointer.clone()));
+    (forbidden.map_or(Ok(payload), Err), flaws)
 }
 
 /// What was sent where something is wrong with an answer as a whole.
-fn take_excerpts(text: &str, answer: &Result<SearchPayload, CallFailure>) -> BTreeMap<String, String> {
+fn take_excerpts(text: &str, answer: &Result<SearchPayload, CallFailure>, flaws: &Flaws) -> BTreeMap<String, String> {
+    let at = |pointer: &String| Some((pointer.clone(), excerpt(text, pointer)?));
+    let flawed = flaws.forbidden.iter().chain(&flaws.malformed);
     match answer {
-        Ok(payload) => {
-            let at = |pointer: &String| Some((pointer.clone(), excerpt(text, pointer)?));
-            payload.notes.iter().filter_map(|note| at(&note.pointer)).collect()
-        }
-        Err(CallFailure::Forbidden(pointer)) => {
-            excerpt(text, pointer).map(|sent| (pointer.clone(), sent)).into_iter().collect()
-        }
+        Ok(payload) => payload.notes.iter().chain(flawed).filter_map(|note| at(&note.pointer)).collect(),
+        Err(CallFailure::Forbidden(_)) => flawed.filter_map(|violation| at(&violation.pointer)).collect(),
         Err(_) => BTreeMap::from([(String::new(), cut(text, EXCERPT_MAX_CHARS))]),
     }
 }

@@ -62,21 +62,21 @@ impl Recorder<'_> {
             let sent = answer.excerpts.get(&violation.pointer).cloned();
             self.record(partner, Subject::default(), severity, violation, sent);
         };
-        let (severity, pointer) = match result {
+        match result {
+            // What is wrong beside the options is embedded nowhere.
             Ok(payload) => {
-                payload.notes.iter().for_each(|note| record(Severity::Note, note));
-                return;
+                payload.notes.iter().chain(&answer.flaws.malformed).for_each(|note| record(Severity::Note, note));
             }
-            Err(CallFailure::Forbidden(pointer)) => (Severity::Strike, pointer.clone()),
-            Err(CallFailure::Payload(_) | CallFailure::Protocol(_)) => (Severity::Drop, String::new()),
+            Err(CallFailure::Forbidden(_)) => {
+                answer.flaws.forbidden.iter().for_each(|violation| record(Severity::Strike, violation));
+            }
+            Err(failure @ (CallFailure::Payload(_) | CallFailure::Protocol(_))) => {
+                let (code, message) = (failure.code().to_owned(), failure.to_string());
+                record(Severity::Drop, &Violation { pointer: String::new(), code, message });
+            }
             Err(failure) => {
                 partner_error::note(failure).iter().for_each(|note| record(Severity::Note, note));
-                return;
             }
-        };
-        if let Err(failure) = result {
-            let (code, message) = (failure.code().to_owned(), failure.to_string());
-            record(severity, &Violation { pointer, code, message });
         }
     }
 

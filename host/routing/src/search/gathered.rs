@@ -13,12 +13,14 @@ use serde_json::value::RawValue;
 use super::DroppedChoice;
 use super::asking::PartnerAnswer;
 use super::price::PriceRule;
+use crate::scan::Flaws;
 use intent_gateway_domain::contract::{
     Axes, Descriptor, DroppedOption, Evaluation, OptionFinding, RankedOption, SearchShape, Violation,
 };
 use intent_gateway_domain::endpoint::UnmappedItem;
 use intent_gateway_domain::limits::OPTION_ID_MAX_BYTES;
 use intent_gateway_domain::partner::Partner;
+use intent_gateway_domain::pointer::find_in;
 use intent_gateway_domain::receipt::{ReceiptCandidate, ReceiptPayload};
 
 /// Which option of which answer a number stands for.
@@ -72,11 +74,11 @@ impl GatheredAnswers {
             withheld.extend(answer.unmapped.iter().map(|item| drop_unmapped(&answer.partner, item)));
         }
         for (position, option) in payload.iter().flat_map(|payload| payload.options.iter().enumerate()) {
-            let breaches = payload.and_then(|payload| payload.breaches.options.get(&position));
+            let flaws = payload.and_then(|payload| payload.flaws.options.get(&position)).map(Flaws::verdict);
             let (strike, violations) = if position >= max_options {
                 (false, vec![too_many(max_options)])
-            } else if let Some(violations) = breaches {
-                (true, violations.clone())
+            } else if let Some((strike, violations)) = flaws {
+                (strike, violations.to_vec())
             } else {
                 numbered.extend(u32::try_from(self.origins.len()).ok().map(|number| (number, position)));
                 self.origins.push(Origin { place, position });
@@ -209,7 +211,6 @@ fn too_many(max_options: usize) -> Violation {
 
 /// The identifier of an option that the contract never sees.
 fn option_id(option: &RawValue, shape: &SearchShape) -> Option<String> {
-    let option: serde_json::Value = serde_json::from_str(option.get()).ok()?;
-    let id = option.pointer(&shape.id_pointer())?;
-    id.as_str().filter(|id| id.len() <= OPTION_ID_MAX_BYTES).map(str::to_owned)
+    let id: String = serde_json::from_str(find_in(option, &shape.id_pointer())?.get()).ok()?;
+    (id.len() <= OPTION_ID_MAX_BYTES).then_some(id)
 }

@@ -34,16 +34,25 @@ pub(crate) async fn judge_answer(
     answer: &ToolAnswer,
 ) -> Result<Result<JudgedSearch, CallFailure>, ContractError> {
     let descriptor = contract.descriptor();
-    let payload = match open_payload(&answer.text, descriptor) {
+    let (payload, flaws) = open_payload(&answer.text, descriptor);
+    let payload = match payload {
         Ok(payload) => payload,
         Err(failure) => return Ok(Err(failure)),
     };
-    let notes = payload.notes.clone();
+    let notes = [payload.notes.as_slice(), flaws.malformed.as_slice()].concat();
     let (result, unmapped) = (Ok(payload), answer.unmapped.clone());
     let mut gathered = GatheredAnswers::default();
     gathered.add(
         0,
-        PartnerAnswer { partner, result, excerpts: BTreeMap::new(), unmapped, link: None, elapsed: Duration::ZERO },
+        PartnerAnswer {
+            partner,
+            result,
+            flaws,
+            excerpts: BTreeMap::new(),
+            unmapped,
+            link: None,
+            elapsed: Duration::ZERO,
+        },
         descriptor,
     );
     let payloads = gathered.payloads(descriptor.intent.as_str());

@@ -1,0 +1,317 @@
+use intent_gateway_domain::contract::{Breach, ForbiddenField};
+use intent_gateway_domain::forbidden::{ForbiddenFields, PLATFORM_FIELDS};
+use intent_gateway_domain::limits::{
+    ANSWER_NAME_MAX_CHARS, ANSWER_NUMBER_MAX_CHARS, ANSWER_TEXT_MAX_CHARS, FLAWS_REPORTED_MAX,
+};
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+/// What is found in an answer with options under `slots`.
+fn found(json: &str) -> Scanned {
+    let padded = [ForbiddenField {
+        name: "commission_padded_price".to_owned(),
+        breach: Breach::Present,
+        reason: "prices are not padded".to_owned(),
+    }];
+    let fields = ForbiddenFields::new(&padded);
+    let scanned = walk(json, Some("slots"), &fields);
+    // The fast pass never clears what the walk finds.
+    assert!(inspect(json, &fields).is_suspect || scanned == Scanned::default(), "{json}");
+    scanned
+}
+
+fn is_suspect(json: &str) -> bool {
+    inspect(json, &ForbiddenFields::new(&[])).is_suspect
+}
+
+/// The codes found in the only option, with their pointers: forbidden fields, then the rest.
+fn codes(option: &str) -> Vec<String> {
+    let mut scanned = found(&format!(r#"{{"slots":[{option}]}}"#));
+    assert_eq!(scanned.outside, Flaws::default(), "{option}");
+    let flaws = scanned.options.remove(&0).unwrap_or_default();
+    flaws.forbidden.iter().chain(&flaws.malformed).map(|flaw| format!("{} {}", flaw.code, flaw.pointer)).collect()
+}
+
+#[test]
+fn the_one_permitted_value_is_no_suspicion() {
+    for permitted in [
+        r#"{"ai_generated_photos":false}"#,
+        r#"{"a":[{"photo_ai_generated" : false , "b":1}]}"#,
+        r#"{"artificial_urgency_text":null,"x":{"artificialUrgencyText":""}}"#,
+    ] {
+        assert!(!is_suspect(permitted), "{permitted}");
+    }
+    for suspect in [
+        r#"{"ai_generated_photos":true}"#,
+        r#"{"ai_generated_photos":"false"}"#,
+        r#"{"ai_generated_photos":null}"#,
+        r#"{"ai_generated_photos":false,"ai_generated_photos":0}"#,
+        r#"{"artificial_urgency_text":false}"#,
+        r#"{"artificial_urgency_text":" "}"#,
+        r#"{"ad_bid":false}"#,
+        r#"{"\u0061d_bid":false}"#,
+    ] {
+        assert!(is_suspect(suspect), "{suspect}");
+    }
+}
+
+#[test]
+fn every_platform_field_is_found_at_any_depth() {
+    for (name, _, _) in PLATFORM_FIELDS {
+        let json = format!(r#"{{"slots":[{{"a":1}},{{"b":[{{"{name}":"x"}}]}}]}}"#);
+        let found = found(&json);
+        assert_eq!(found.outside, Flaws::default());
+        assert_eq!(found.options.keys().collect::<Vec<_>>(), [&1], "{name}");
+        assert_eq!(found.options[&1].forbidden[0].pointer, format!("/b/0/{name}"));
+    }
+}
+
+#[test]
+fn conditional_fields_follow_their_value() {
+    for (option, is_broken) in [
+        (r#"{"ai_generated_photo":false}"#, false),
+        (r#"{"ai_generated_photo":true}"#, true),
+        (r#"{"ai_generated_photo":null}"#, true),
+        (r#"{"ai_generated_photo":"false"}"#, true),
+        (r#"{"ai_generated_photo":true,"ai_generated_photo":false}"#, true),
+        (r#"{"artificial_urgency_text":""}"#, false),
+        (r#"{"artificial_urgency_text":null}"#, false),
+        (r#"{"artificial_urgency_text":"Only 2 left!"}"#, true),
+        (r#"{"artificial_urgency_text":[]}"#, true),
+        (r#"{"ad_bid":null}"#, true),
+        (r#"{"commission_padded_price":0}"#, true),
+    ] {
+        assert_eq!(codes(option).iter().any(|code| code.starts_with("FORBIDDEN_FIELD")), is_broken, "{option}");
+    }
+}
+
+#[test]
+fn a_forbidden_name_is_found_in_every_disguise() {
+    for name in [
+        "AD_BID",
+        "adBid",
+        "ad-bid",
+        "ad bid",
+        "ad.bid",
+        r"ad\u005fbid",
+        r"ad\u0000_bid",
+        r"ad_bid\u0000",
+        "\u{430}d_bid",
+        r"\u0430d_b\u0456d",
+        "ad\u{200b}_bid",
+        r"ad_\u200dbid",
+        "\u{feff}ad_bid",
+        "ａｄ＿ｂｉｄ",
+        "ad_b\u{131}d",
+        "ad_b1d",
+    ] {
+        let codes = codes(&format!(r#"{{"deep":[{{"{name}" : 1}}]}}"#));
+        assert!(codes.iter().any(|code| code.starts_with("FORBIDDEN_FIELD /deep/0/")), "{name}: {codes:?}");
+    }
+    for name in ["bad_bid", "ad_bids", "ad", "load_bidirectional", "advertised_bid", "ids"] {
+        assert_eq!(codes(&format!(r#"{{"{name}":1}}"#)), [] as [String; 0], "{name}");
+        assert!(!is_suspect(&format!(r#"{{"{name}":1}}"#)), "{name}");
+    }
+}
+
+#[test]
+fn json_in_a_text_is_looked_into() {
+    let once = json!({"ad_bid": 5}).to_string();
+    let twice = json!([{"more": once}]).to_string();
+    let thrice = json!({"more": twice}).to_string();
+    let quoted = serde_json::Value::from(once.as_str()).to_string();
+    for text in [
+        &once,
+        &twice,
+        &thrice,
+        &quoted,
+        &format!(" \n{once}"),
+        &format!("\u{feff}{once}"),
+        &once.replace("ad_bid", "AdBid"),
+    ] {
+        assert_eq!(codes(&json!({"meta": text}).to_string()), ["FORBIDDEN_FIELD /meta"], "{text}");
+    }
+    for written in [r#""\u007b\"ad_bid\":1}""#, r#""\t[{\"ad_bid\":1}]""#, r#""\uFEFF{\"ad_bid\":1}""#] {
+        assert_eq!(codes(&format!(r#"{{"meta":{written}}}"#)), ["FORBIDDEN_FIELD /meta"], "{written}");
+    }
+    // It ends: what is packed once more is not unpacked.
+    assert_eq!(codes(&json!({"meta": json!({"more": thrice}).to_string()}).to_string()), [] as [String; 0]);
+    // Nor is what only begins like JSON, or nests too deep to be anybody's.
+    let deep = format!("{}{once}{}", "[".repeat(100), "]".repeat(100));
+    for text in ["\"{ad_bid}\" is said", "{ad_bid}", "[sic] \"ad_bid\": 1", "say {\"ad_bid\":1}", &deep] {
+        assert_eq!(codes(&json!({"meta": text}).to_string()), [] as [String; 0], "{text}");
+    }
+}
+
+#[test]
+fn outside_the_options_is_told_apart() {
+    let outside = |json: &str| found(json).outside.forbidden[0].pointer.clone();
+    assert_eq!(outside(r#"{"slots":[],"meta":{"ad_bid":1}}"#), "/meta/ad_bid");
+    assert_eq!(outside(r#"{"slots":{"ad_bid":1}}"#), "/slots/ad_bid");
+    assert_eq!(found(r#"[{"ad_bid":1}]"#).options[&0].forbidden[0].pointer, "/ad_bid");
+    let whole = scan(r#"[{"ad_bid":1}]"#, None, &ForbiddenFields::new(&[])).expect("flat");
+    assert_eq!(whole.outside.forbidden[0].pointer, "/0/ad_bid", "an answer that is no search has no options");
+}
+
+#[test]
+fn values_are_not_names() {
+    assert_eq!(found(r#"[{"note":"ad_bid","text":"\"ad_bid\":1"}]"#), Scanned::default());
+    assert!(!is_suspect(r#"[{"note":"ad_bid"}]"#));
+}
+
+#[test]
+fn numbers_that_honest_partners_print_pass() {
+    let exact = "0.1000000000000000055511151231257827021181583404541015625";
+    for number in [
+        "0",
+        "-0",
+        "2.50",
+        "1e3",
+        "1E-3",
+        "19.076090000000001",
+        exact,
+        "9007199254740993",
+        "-9223372036854775808",
+        "18446744073709551616",
+        "1.7976931348623157e308",
+        "5e-324",
+        "1e-400",
+        &"9".repeat(ANSWER_NUMBER_MAX_CHARS),
+    ] {
+        assert_eq!(codes(&format!(r#"{{"n":{number}}}"#)), [] as [String; 0], "{number}");
+        assert!(!is_suspect(&format!(r#"{{"n":{number}}}"#)), "{number}");
+    }
+}
+
+#[test]
+fn numbers_that_no_reader_holds_are_flaws() {
+    let digits = "9".repeat(5_000);
+    for (number, expected) in [
+        ("1e400", "NUMBER_TOO_LARGE /n/0"),
+        ("-1E+309", "NUMBER_TOO_LARGE /n/0"),
+        ("1.8e308", "NUMBER_TOO_LARGE /n/0"),
+        (digits.as_str(), "TOO_LONG /n/0"),
+        (&digits[..=ANSWER_NUMBER_MAX_CHARS], "TOO_LONG /n/0"),
+    ] {
+        assert_eq!(codes(&format!(r#"{{"n":[{number}]}}"#)), [expected]);
+    }
+    assert_eq!(codes("1e400"), ["NUMBER_TOO_LARGE "], "an option may be anything");
+}
+
+#[test]
+fn texts_that_no_reader_takes_are_flaws() {
+    for (text, expected) in [
+        (r"a\ud800b", "LONE_SURROGATE /t"),
+        (r"\udc00\ud800", "LONE_SURROGATE /t"),
+        (r"\ud83d\n", "LONE_SURROGATE /t"),
+        (r"ring \u0007", "CONTROL_CHARACTER /t"),
+        (r"a\bb", "CONTROL_CHARACTER /t"),
+        (r"a\fb", "CONTROL_CHARACTER /t"),
+        (r"\u0000", "CONTROL_CHARACTER /t"),
+        (r"\u007f", "CONTROL_CHARACTER /t"),
+        ("\u{7f}", "CONTROL_CHARACTER /t"),
+        ("\u{85}", "CONTROL_CHARACTER /t"),
+        (r"\u009B", "CONTROL_CHARACTER /t"),
+        (r"\uffff", "NONCHARACTER /t"),
+        ("\u{fdd0}", "NONCHARACTER /t"),
+        (r"\ud83f\udffe", "NONCHARACTER /t"),
+    ] {
+        assert_eq!(codes(&format!(r#"{{"t":"{text}"}}"#)), [expected], "{text}");
+        let named = codes(&format!(r#"{{"{text}":1}}"#));
+        assert!(named.len() == 1 && named[0].starts_with(expected.trim_end_matches("/t")), "{text}: {named:?}");
+    }
+    for text in [r"two\r\nlines\t\\ \/ \u00e9", r"\ud83d\ude00", "😀 योग ₹", r"\u0939\u093f", "\u{feff}x"] {
+        assert_eq!(codes(&format!(r#"{{"t":"{text}"}}"#)), [] as [String; 0], "{text}");
+        assert!(!is_suspect(&format!(r#"{{"t":"{text}"}}"#)), "{text}");
+    }
+}
+
+#[test]
+fn lengths_are_bounded_in_characters() {
+    let text = |length| format!(r#"{{"t":"{}"}}"#, "य".repeat(length));
+    assert_eq!(codes(&text(ANSWER_TEXT_MAX_CHARS)), [] as [String; 0]);
+    assert_eq!(codes(&text(ANSWER_TEXT_MAX_CHARS + 1)), ["TOO_LONG /t"]);
+    let name = |length| codes(&format!(r#"{{"{}":1}}"#, "n".repeat(length)));
+    assert_eq!(name(ANSWER_NAME_MAX_CHARS), [] as [String; 0]);
+    assert!(name(ANSWER_NAME_MAX_CHARS + 1)[0].starts_with("TOO_LONG /n"));
+}
+
+#[test]
+fn a_name_counts_once_in_its_object() {
+    assert_eq!(codes(r#"{"a":1,"b":{"a":1},"c":[{"a":1},{"a":2}],"A":1}"#), [] as [String; 0]);
+    assert_eq!(codes(r#"{"a":1,"b":2,"a":3}"#), ["DUPLICATE_MEMBER /a"]);
+    assert_eq!(codes(r#"{"x":[{"a":{"b":1},"a":{"b":2}}]}"#), ["DUPLICATE_MEMBER /x/0/a"]);
+    assert_eq!(codes(r#"{"a":1,"\u0061":2}"#), ["DUPLICATE_MEMBER /a"]);
+    let many: Vec<String> = (0..1_000).map(|n| format!(r#""name_{n}":{n}"#)).collect();
+    assert_eq!(codes(&format!("{{{}}}", many.join(","))), [] as [String; 0]);
+    assert!(!is_suspect(&format!("{{{}}}", many[..60].join(","))));
+    assert_eq!(codes(&format!(r#"{{{},"name_7":1}}"#, many.join(","))), ["DUPLICATE_MEMBER /name_7"]);
+}
+
+#[test]
+fn each_option_has_its_own_flaws_and_few_of_them() {
+    let scanned = found(r#"{"slots":[{"n":1e400},{"n":1},{"ad_bid":1,"n":1e400}],"outside":1e400}"#);
+    assert_eq!(scanned.options.keys().collect::<Vec<_>>(), [&0, &2]);
+    let (is_strike, flaws) = scanned.options[&0].verdict();
+    assert_eq!((is_strike, flaws[0].code.as_str()), (false, "NUMBER_TOO_LARGE"));
+    let (is_strike, flaws) = scanned.options[&2].verdict();
+    assert_eq!((is_strike, flaws.len(), flaws[0].code.as_str()), (true, 1, "FORBIDDEN_FIELD"));
+    assert_eq!(scanned.outside.malformed.len(), 1);
+
+    let options = vec![vec![r#"{"n":1e400}"#; 2 * FLAWS_REPORTED_MAX].join(","); 2].join("],[");
+    let scanned = found(&format!(r#"{{"slots":[[{options}]]}}"#));
+    assert_eq!([0, 1].map(|position| scanned.options[&position].malformed.len()), [FLAWS_REPORTED_MAX, 1]);
+}
+
+#[test]
+fn depth_ignores_brackets_in_strings() {
+    let depth = |json: &str| inspect(json, &ForbiddenFields::new(&[])).depth;
+    assert_eq!(depth(r#"{"a":["[[[{{"]}"#), 2);
+    assert_eq!(depth(&format!("{}{}", "[".repeat(90), "]".repeat(90))), 90);
+}
+
+fn json_value() -> impl Strategy<Value = serde_json::Value> {
+    let name = prop_oneof!["[a-z\"\\\\]{0,4}", Just("ad_bid".to_owned()), Just("slots".to_owned())];
+    let leaf = prop_oneof![
+        any::<bool>().prop_map(Into::into),
+        "[ -~]{0,8}".prop_map(Into::into),
+        Just(serde_json::Value::Null),
+        any::<i32>().prop_map(Into::into),
+        any::<f64>().prop_map(Into::into),
+    ];
+    leaf.prop_recursive(4, 40, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Into::into),
+            prop::collection::vec((name.clone(), inner), 0..4)
+                .prop_map(|entries| serde_json::Value::Object(entries.into_iter().collect())),
+        ]
+    })
+}
+
+fn holds(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::Array(elements) => elements.iter().any(holds),
+        serde_json::Value::Object(entries) => entries.iter().any(|(key, value)| key == "ad_bid" || holds(value)),
+        _ => false,
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_walk_agrees_with_a_plain_search(value in json_value()) {
+        let scanned = found(&value.to_string());
+        let all: Vec<&Flaws> = scanned.options.values().chain([&scanned.outside]).collect();
+        prop_assert_eq!(all.iter().any(|flaws| !flaws.forbidden.is_empty()), holds(&value));
+        prop_assert!(all.iter().all(|flaws| flaws.malformed.is_empty()));
+    }
+
+    #[test]
+    fn no_text_stops_the_scan(text in "[\\[\\]{}\",:\\\\ua0-9eE.d ]{0,40}") {
+        let fields = ForbiddenFields::new(&[]);
+        let structure = inspect(&text, &fields);
+        let scanned = walk(&text, Some("slots"), &fields);
+        prop_assert!(structure.depth <= text.len() && scanned.options.len() <= text.len());
+    }
+}
