@@ -2,6 +2,7 @@
 
 mod disguised_fields;
 mod link_hijack;
+mod misleading_text;
 mod mixed_up_servers;
 mod taken_slots;
 mod unreadable_values;

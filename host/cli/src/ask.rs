@@ -2,6 +2,7 @@
 
 use anyhow::Context as _;
 use clap::Args;
+use intent_gateway_domain::plain_text::escape_json;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -47,7 +48,7 @@ pub(crate) fn tell<T: DeserializeOwned>(
         .context("the gateway answered something else than expected; is it of this version?")
         .map_err(fail)?;
     if json {
-        print(answer.get());
+        print(&escape_json(answer.get()));
     } else {
         print(&text(&read));
     }

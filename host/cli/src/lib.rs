@@ -121,7 +121,9 @@ pub fn print(text: &str) {
     }
 }
 
+/// Tells what is wrong. It may quote what others wrote.
 #[expect(clippy::print_stderr, reason = "the log may not be set up yet")]
 fn complain(text: &str) {
-    eprintln!("intent-gateway: {text}");
+    let lines: Vec<String> = text.lines().map(terminal::harmless).collect();
+    eprintln!("intent-gateway: {}", lines.join("\n"));
 }

@@ -6,6 +6,7 @@
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use intent_gateway_domain::plain_text::escape_json;
 
 use crate::{EXIT_FAILURE, EXIT_USAGE, complain, print};
 
@@ -65,6 +66,7 @@ pub(crate) fn exit_code(outcome: Result<Verdict, CommandError>) -> ExitCode {
 
 /// What a script reads.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), CommandError> {
-    print(&serde_json::to_string_pretty(value).context("the result is no JSON").map_err(fail)?);
+    let text = serde_json::to_string_pretty(value).context("the result is no JSON").map_err(fail)?;
+    print(&escape_json(&text));
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal as _;
 
+use intent_gateway_domain::plain_text;
 use unicode_width::UnicodeWidthStr as _;
 
 /// Blanks between two columns.
@@ -62,11 +63,7 @@ impl Palette {
 /// A text that others wrote, fit for a line of a terminal: what would move the cursor, or turn the direction of what is
 /// read, is spelt out.
 pub(crate) fn harmless(text: &str) -> String {
-    let misleads = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if !text.contains(misleads) {
-        return text.to_owned();
-    }
-    text.chars().flat_map(|c| if misleads(c) { c.escape_default().collect() } else { vec![c] }).collect()
+    plain_text::escape(text).into_owned()
 }
 
 /// Columns of the terminal that a text takes: a letter of Devanagari may join the one before it, and one of Chinese takes two.

@@ -35,6 +35,7 @@ pub mod order;
 pub mod partner;
 pub mod partner_error;
 pub mod place;
+pub mod plain_text;
 pub mod platform_code;
 pub mod pointer;
 pub mod ports;

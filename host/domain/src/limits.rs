@@ -65,5 +65,7 @@ pub const ANSWER_TEXT_MAX_CHARS: usize = 4_000;
 pub const ANSWER_NAME_MAX_CHARS: usize = 200;
 /// Characters of a number there: twice as many as the exact decimals of any usual price, distance or share.
 pub const ANSWER_NUMBER_MAX_CHARS: usize = 128;
+/// Characters of one text of a card; a longer one is cut.
+pub const CARD_TEXT_MAX_CHARS: usize = 2_000;
 /// Flaws of one kind that are reported for one payload.
 pub const FLAWS_REPORTED_MAX: usize = 100;

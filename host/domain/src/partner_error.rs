@@ -7,6 +7,7 @@
 use serde_json::Value;
 
 use crate::error::CallFailure;
+use crate::plain_text::misleads;
 use crate::platform_code::PlatformCode;
 
 /// Characters kept of any text that a partner wrote and that ends up in a log or in an answer.
@@ -37,7 +38,7 @@ pub fn unknown_code(sent: Option<&str>, message: &str) -> CallFailure {
 
 /// A text that stands where a code should, safe to log and to pass on.
 fn clean_code(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(PLATFORM_CODE_MAX_CHARS).collect()
+    text.chars().filter(|c| !misleads(*c)).take(PLATFORM_CODE_MAX_CHARS).collect()
 }
 
 /// The platform's part of an error's details.
@@ -91,10 +92,10 @@ impl PlatformDetail {
     }
 }
 
-/// A partner's text, safe to log and to pass on: without control characters and of bounded length.
+/// A partner's text, safe to log and to pass on: without what misleads a reader, and of bounded length.
 #[must_use]
 pub fn clean(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(PARTNER_TEXT_MAX_CHARS).collect()
+    text.chars().filter(|c| !misleads(*c)).take(PARTNER_TEXT_MAX_CHARS).collect()
 }
 
 /// The answer breaks the protocol.

@@ -34,6 +34,7 @@ use intent_gateway_domain::error::chain;
 use intent_gateway_domain::findings::{DAY_MS, Finding, FindingQuery, KeptFinding, Severity, Source};
 use intent_gateway_domain::health::{HealthChange, HealthEvent, STRIKE_WINDOW_MS, StrikeCounter, Strikes};
 use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::plain_text::misleads;
 use intent_gateway_domain::ports::{Evidence, HealthLog};
 use intent_gateway_domain::steps::Proposal;
 use intent_gateway_domain::store::{Change, all, load};
@@ -432,7 +433,7 @@ fn detail(event: &HealthEvent) -> serde_json::Value {
 
 /// What the partner is told.
 fn reason(Strikes { code, incidents }: &Strikes) -> String {
-    let cut = |text: &str, max| text.chars().filter(|c| !c.is_control()).take(max).collect::<String>();
+    let cut = |text: &str, max| text.chars().filter(|c| !misleads(*c)).take(max).collect::<String>();
     let ids: Vec<String> = incidents.iter().map(|incident| cut(&incident.id, INCIDENT_SHOWN_MAX_CHARS)).collect();
     let (code, times) = (cut(code, CODE_SHOWN_MAX_CHARS), incidents.len());
     format!("{code}: {times} incidents within 90 days, in the requests or orders {}", ids.join(", "))

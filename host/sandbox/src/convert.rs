@@ -4,6 +4,7 @@
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract as domain;
 use intent_gateway_domain::error::ContractFault;
+use intent_gateway_domain::plain_text;
 use serde_json::value::RawValue;
 
 use crate::bindings as wit;
@@ -168,7 +169,7 @@ pub(crate) fn evaluation(evaluation: wit::Evaluation) -> Result<domain::Evaluati
             total: option.total,
             axes: axes(option.axes),
             completeness: option.completeness,
-            card: json_object("a card", option.card)?,
+            card: plain_text::card(json_object("a card", option.card)?),
         })
     });
     let dropped = evaluation.dropped.into_iter().map(|option| domain::DroppedOption {

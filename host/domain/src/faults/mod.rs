@@ -18,6 +18,7 @@ use crate::clock::Timestamp;
 use crate::digest::Digest;
 use crate::error::ContractFault;
 use crate::id::IntentId;
+use crate::plain_text::misleads;
 use crate::vault::{NoEntropy, OpenError, Sealed, Vault};
 
 /// Characters of what a contract says of its fault; what is longer is cut and ends with `…`.
@@ -69,7 +70,6 @@ impl fmt::Display for Told {
 
 /// A text whose control characters, and those that turn the direction of what is read, are spelt out.
 fn clean(text: &str, max_chars: usize, stays: impl Fn(char) -> bool) -> String {
-    let misleads = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let text = text.trim();
     let mut cleaned = String::new();
     let mut left = max_chars;
