@@ -235,7 +235,9 @@ fn public_message(failure: &CallFailure) -> Cow<'_, str> {
         CallFailure::Unreachable(_) => "not reachable".into(),
         CallFailure::AddressRefused(_) => "its address is not one that the gateway may call".into(),
         CallFailure::Protocol(_) => "the answer breaks the protocol".into(),
-        // What a partner wrote in an error reaches that partner and the platform team, nobody else.
+        // What a partner wrote in an error, in a value or as a name reaches that partner and the platform team, nobody else.
+        CallFailure::Payload(_) => "the payload is not valid".into(),
+        CallFailure::Forbidden(_) => "the payload holds a forbidden field outside its options".into(),
         CallFailure::Platform { code, .. } => format!("the partner answered with the error {code}").into(),
         CallFailure::UnknownCode { .. } => "the partner answered with an error that has no known code".into(),
         CallFailure::Timeout(_)
@@ -245,8 +247,6 @@ fn public_message(failure: &CallFailure) -> Cow<'_, str> {
         | CallFailure::SignInRequired { .. }
         | CallFailure::RateLimited { .. }
         | CallFailure::BodyTooLarge(_)
-        | CallFailure::Payload(_)
-        | CallFailure::Forbidden(_)
         | CallFailure::Busy
         | CallFailure::NotCalled { .. } => failure.to_string().into(),
     }

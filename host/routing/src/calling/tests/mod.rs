@@ -338,12 +338,14 @@ fn a_partners_trouble_is_told_by_code_and_recorded_where_it_is_its_fault() {
         (code, world.journal.found())
     };
     let drop = |code: &str| vec![(Severity::Drop, code.to_owned())];
-    assert_eq!(told(platform("THING_GONE")), (Some("THING_GONE".to_owned()), vec![]));
-    assert_eq!(told(platform("PARTNER_MAINTENANCE")), (Some("PARTNER_MAINTENANCE".to_owned()), vec![]));
-    let note = |code: &str| (Some("INTERNAL_ERROR".to_owned()), vec![(Severity::Note, code.to_owned())]);
-    assert_eq!(told(platform("MADE_UP")), note("UNKNOWN_ERROR_CODE"));
+    let note = |told: &str, code: &str| (Some(told.to_owned()), vec![(Severity::Note, code.to_owned())]);
+    assert_eq!(told(platform("THING_GONE")), note("THING_GONE", "ERROR_TEXT_WITHHELD"));
+    assert_eq!(told(platform("PARTNER_MAINTENANCE")), note("PARTNER_MAINTENANCE", "ERROR_TEXT_WITHHELD"));
+    let wordless = CallFailure::Platform { code: "THING_GONE".to_owned(), message: String::new(), field: None };
+    assert_eq!(told(wordless), (Some("THING_GONE".to_owned()), vec![]));
+    assert_eq!(told(platform("MADE_UP")), note("INTERNAL_ERROR", "UNKNOWN_ERROR_CODE"));
     let text_alone = CallFailure::UnknownCode { sent: None, message: "it broke".to_owned() };
-    assert_eq!(told(text_alone), note("ERROR_WITHOUT_CODE"));
+    assert_eq!(told(text_alone), note("INTERNAL_ERROR", "ERROR_WITHOUT_CODE"));
     assert_eq!(told(CallFailure::Timeout(30_000)), (None, vec![]));
     assert_eq!(told(CallFailure::Protocol("x".to_owned())), (None, drop("PARTNER_PROTOCOL_ERROR")));
 }
