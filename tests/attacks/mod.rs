@@ -1,6 +1,7 @@
 //! Attacks that were made on the gateway and that it withstands, one file each: what an attacker does, and that nothing comes of it.
 
 mod disguised_fields;
+mod leaked_secret;
 mod link_hijack;
 mod misleading_text;
 mod mixed_up_servers;

@@ -114,6 +114,46 @@ impl Body for RotateRequest {
     }
 }
 
+/// Undoes a change that the owner of an account was told of by mail.
+#[derive(Debug, ToSchema)]
+pub struct UndoRequest {
+    /// As the mail names it.
+    pub account_id: String,
+    /// As the mail names it; good once.
+    #[schema(value_type = String)]
+    pub code: Secret,
+}
+
+impl Body for UndoRequest {
+    fn read(members: &mut Members<'_>) -> Option<Self> {
+        let (account_id, code) = (members.text("account_id"), members.text("code"));
+        Some(Self { account_id: account_id?, code: Secret::new(code?) })
+    }
+}
+
+/// What was undone.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct UndoneBody {
+    /// The account. All its sessions have ended.
+    pub account_id: String,
+    /// `client_secret`, `webhook` or `endpoint`.
+    #[schema(example = "client_secret")]
+    pub undone: String,
+    /// The address that is called again, where the endpoint had moved.
+    #[schema(required)]
+    pub url: Option<String>,
+}
+
+impl From<onboarding::Undone> for UndoneBody {
+    fn from(undone: onboarding::Undone) -> Self {
+        Self {
+            account_id: undone.account.to_string(),
+            undone: undone.what.to_owned(),
+            url: undone.endpoint.map(|endpoint| endpoint.url().to_owned()),
+        }
+    }
+}
+
 /// Saves the webhook's address.
 #[derive(Debug, ToSchema)]
 pub struct WebhookRequest {

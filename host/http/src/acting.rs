@@ -11,6 +11,7 @@ use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::trace::Trace;
 use intent_gateway_domain::user::{Asker, Orchestrator, Pseudonym, User};
+use intent_gateway_onboarding::{Requester, Session};
 use serde::Deserialize;
 
 use crate::App;
@@ -34,6 +35,14 @@ pub(crate) struct Acting {
     pub(crate) account: PartnerId,
     /// The caller, for the records.
     pub(crate) actor: Actor,
+    session: Option<Session>,
+}
+
+impl Acting {
+    /// The caller, with the sign-in that its token comes of.
+    pub(crate) fn requester(&self) -> Requester {
+        Requester { actor: self.actor.clone(), session: self.session.clone() }
+    }
 }
 
 impl FromRequestParts<Arc<App>> for Acting {
@@ -45,7 +54,8 @@ impl FromRequestParts<Arc<App>> for Acting {
         let named = params.iter().find(|(name, _)| [ACCOUNT, ID].contains(name));
         let account = named.and_then(|(_, account)| PartnerId::parse(account).ok());
         let account = account.ok_or_else(no_account)?;
-        Ok(Self { account, actor: actor(parts)? })
+        let Caller { session, .. } = layered(parts)?;
+        Ok(Self { account, actor: actor(parts)?, session })
     }
 }
 

@@ -163,6 +163,7 @@ mod tests {
 
     use super::*;
     use crate::auth::issuers::Issuers;
+    use crate::auth::test_sessions::NoneEnded;
     use crate::auth::{Caller, Tokens};
     use crate::client::Peer;
 
@@ -204,7 +205,11 @@ mod tests {
     #[tokio::test]
     async fn a_partners_route_opens_to_its_account_and_to_admins() {
         let tokens = tokens();
-        let access = Arc::new(Access { tokens: tokens.clone(), issuers: Arc::new(Issuers::default()) });
+        let access = Arc::new(Access {
+            tokens: tokens.clone(),
+            issuers: Arc::new(Issuers::default()),
+            sessions: Arc::new(NoneEnded),
+        });
         let entry = |required| Entry::Bearer { access: access.clone(), required };
         let token = |role, subject: &str| tokens.issue(role, subject, MINUTE).expect("issued");
         let partner = token(Role::Partner, "ptr_1");

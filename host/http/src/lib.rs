@@ -176,7 +176,8 @@ pub(crate) struct App {
 /// Around every route stands the request's identifier, span and refusal body; around those of an audience, besides,
 /// [`admit`]. A new handler cannot forget either.
 pub fn router(state: AppState) -> Router {
-    let access = Arc::new(Access { tokens: state.tokens.clone(), issuers: state.issuers });
+    let sessions = state.onboarding.sessions.clone();
+    let access = Arc::new(Access { tokens: state.tokens.clone(), issuers: state.issuers, sessions });
     let Limits { request_timeout, max_in_flight, open_per_minute, trusted_proxies, .. } = state.limits;
     let arriving = Arc::new(FairSlots::new(state.limits.max_arriving));
     let bearer = |required: Role| Entry::Bearer { access: access.clone(), required };

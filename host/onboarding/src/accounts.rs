@@ -176,6 +176,10 @@ impl Accounts {
                     created_at_ms: self.keeper.now(),
                     profile: None,
                     privacy: None,
+                    epoch: 0,
+                    evicted_at_ms: None,
+                    spared_token: None,
+                    undoable: Vec::new(),
                 }
             }
             (None, CodePurpose::SignIn | CodePurpose::Nothing) => return Ok(Proposal::nothing(None)),

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use super::keeper::RecordKeeper;
 use super::{
     Accounts, Connections, DeliveredResults, Documents, GoLiveTests, LivePartners, Postman, Probes, Reviews,
-    SandboxCredentials, Settings, SignIns, StrikeDesk, Submissions, TestCalls, UnreportedOrders, Webhooks,
+    SandboxCredentials, Sessions, Settings, SignIns, StrikeDesk, Submissions, TestCalls, Undoing, UnreportedOrders,
+    Webhooks,
 };
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::delivered::Deliveries;
@@ -50,6 +51,10 @@ pub struct Ports {
 pub struct Services {
     /// Sign-up, sign-in, profiles.
     pub accounts: Arc<Accounts>,
+    /// Which tokens are accepted.
+    pub sessions: Arc<Sessions>,
+    /// Takes changes back that the owner did not make.
+    pub undoing: Arc<Undoing>,
     /// Credentials for the sandbox.
     pub credentials: Arc<SandboxCredentials>,
     /// Webhooks and the keys that sign completion reports.
@@ -91,8 +96,15 @@ impl Ports {
         let keeper = RecordKeeper { store, vault, clock };
         Services {
             accounts: Arc::new(Accounts { keeper: keeper.clone(), probe: probe.clone() }),
-            credentials: Arc::new(SandboxCredentials { keeper: keeper.clone() }),
-            webhooks: Arc::new(Webhooks { keeper: keeper.clone(), probe: probe.clone(), keys }),
+            sessions: Arc::new(Sessions { keeper: keeper.clone() }),
+            undoing: Arc::new(Undoing { keeper: keeper.clone(), keys: keys.clone(), live: live.clone() }),
+            credentials: Arc::new(SandboxCredentials { keeper: keeper.clone(), base_url: settings.base_url.clone() }),
+            webhooks: Arc::new(Webhooks {
+                keeper: keeper.clone(),
+                probe: probe.clone(),
+                keys,
+                base_url: settings.base_url.clone(),
+            }),
             test_calls: Arc::new(TestCalls {
                 keeper: keeper.clone(),
                 contracts: contracts.clone(),

@@ -8,8 +8,10 @@ use serde_json::json;
 use super::keeper::RecordKeeper;
 use super::live::LivePartners;
 use super::records::{Account, Connection, Manifests, ReviewSubject, Submission, Suspension};
+use super::sessions::Requester;
 use super::sign_in::ConnectionSignIn;
 use super::text::bounded_text;
+use super::undo::{Changed, Telling};
 use super::{OnboardingError, Settings, notices};
 use crate::connection::{ConnectionEvent, ConnectionState, NotAllowed};
 use crate::manifest::{Manifest, Status};
@@ -80,12 +82,29 @@ impl Connection {
         self.served.extend(served.map(|entry| (entry.intent.clone(), entry.api_mapping.clone())));
     }
 
+    /// The reviews of what was learnt of the endpoint.
+    pub(crate) fn reviews(&self) -> BTreeSet<String> {
+        let mut reviews = self.renewal_reviews();
+        reviews.extend(self.drift_review.clone());
+        reviews.extend(self.sign_in.review.clone());
+        reviews
+    }
+
+    /// Forgets the reviews, which were superseded.
+    pub(crate) fn forget_reviews(&mut self) {
+        self.drift_review = None;
+        self.sign_in.review = None;
+        for held in self.confirmations.values_mut().flat_map(BTreeMap::values_mut) {
+            held.review = None;
+        }
+    }
+
     /// Forgets what was learnt of the endpoint. Returns the reviews of it, which have nothing to decide any more.
     #[must_use = "an open review has to be superseded"]
     fn reset(&mut self) -> BTreeSet<String> {
-        let mut reviews = self.renewal_reviews();
-        reviews.extend(self.drift_review.take());
-        reviews.extend(std::mem::take(&mut self.sign_in).review);
+        let reviews = self.reviews();
+        self.drift_review = None;
+        self.sign_in = ConnectionSignIn::default();
         self.probe = None;
         self.pinned = None;
         self.quarantine = BTreeMap::new();
@@ -108,15 +127,16 @@ pub struct Connections {
 
 impl Connections {
     /// Registers where the partner is called. Another endpoint than before has to be probed and tested anew, and takes a
-    /// live connection back into the sandbox.
+    /// live connection back into the sandbox; the owner is told by mail.
     ///
     /// # Errors
-    /// [`OnboardingError::Refused`] for an address that may not be called: plain HTTP, not public.
+    /// [`OnboardingError::Refused`] for an address that may not be called: plain HTTP, not public;
+    /// [`OnboardingError::SignInNeeded`] for another endpoint than before without a fresh sign-in.
     pub async fn register(
         &self,
         account: &PartnerId,
         endpoint: &Endpoint,
-        actor: &Actor,
+        by: &Requester,
     ) -> Result<Connection, OnboardingError> {
         self.probe
             .admits(endpoint)
@@ -124,16 +144,19 @@ impl Connections {
         let done = self
             .keeper
             .step(async || {
-                self.keeper.require::<Account>(account.as_str(), "account").await?;
+                let mut owner = self.keeper.require::<Account>(account.as_str(), "account").await?;
+                by.check_session(&owner.value)?;
                 let mut change = Change::default();
                 let mut kept = match load::<Connection>(&*self.keeper.store, account.as_str()).await? {
                     Some(kept) if kept.value.endpoint == *endpoint => return Ok(Proposal::nothing(kept.value)),
                     Some(mut kept) => {
-                        for review in kept.value.reset() {
-                            self.keeper.supersede(Some(&review), &mut change).await?;
-                        }
-                        kept.value.served.clear();
-                        kept.value.advance(ConnectionEvent::Moved, self.keeper.now())?;
+                        by.check_proof(self.keeper.now())?;
+                        self.move_away(&mut kept.value, &mut change).await?;
+                        let text = notices::moved("endpoint", kept.value.endpoint.url(), endpoint.url());
+                        let (what, base_url) = (Changed::Endpoint, self.settings.base_url.as_str());
+                        let telling = Telling { what, text, at: self.keeper.now(), by, base_url };
+                        self.keeper.tell_owner(&mut owner.value, telling, &mut change)?;
+                        change.put(&owner);
                         kept
                     }
                     None => Versioned::new(Connection {
@@ -155,17 +178,29 @@ impl Connections {
                         told_strikes: Vec::new(),
                         sign_in: ConnectionSignIn::default(),
                         next_probe_at_ms: None,
+                        moved_from: None,
                     }),
                 };
                 kept.value.endpoint = endpoint.clone();
                 change.put(&kept);
                 let detail = json!({"endpoint": endpoint, "state": kept.value.state});
-                change.audit.push(self.keeper.audit_entry(actor, "connection.registered", account, detail));
+                change.audit.push(self.keeper.audit_entry(&by.actor, "connection.registered", account, detail));
                 Ok(Proposal::new(change, kept.value))
             })
             .await?;
         self.live.apply_change().await;
         Ok(done)
+    }
+
+    /// Takes a connection off its endpoint, and remembers it as it was.
+    async fn move_away(&self, connection: &mut Connection, change: &mut Change) -> Result<(), OnboardingError> {
+        connection.remember_before_move(self.keeper.now());
+        for review in connection.reset() {
+            self.keeper.supersede(Some(&review), change).await?;
+        }
+        connection.served.clear();
+        connection.advance(ConnectionEvent::Moved, self.keeper.now())?;
+        Ok(())
     }
 
     /// The connection of an account.
@@ -255,6 +290,8 @@ impl Connections {
                 kept.value.advance(ConnectionEvent::Lifted, self.keeper.now())?;
                 kept.value.suspension = None;
                 kept.value.pardoned_at_ms = Some(self.keeper.now());
+                // What was before the suspension is not to come back by undoing a move.
+                kept.value.moved_from = None;
                 let manifests = load::<Manifests>(&*self.keeper.store, account.as_str()).await?;
                 if let Some(approved) = manifests.and_then(|kept| kept.value.approved) {
                     kept.value.remember_served(&approved.manifest);

@@ -5,8 +5,10 @@ use serde_json::json;
 use super::records::{Account, Credentials, KeptSecret};
 use intent_gateway_domain::signing_keys::VALID_AT_ONCE_MAX;
 
-use super::OnboardingError;
 use super::keeper::RecordKeeper;
+use super::sessions::Requester;
+use super::undo::{Changed, Telling};
+use super::{OnboardingError, notices};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::secret::Secret;
@@ -30,9 +32,20 @@ pub struct IssuedCredentials {
     pub client_secret: Secret,
 }
 
+/// Credentials that were right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Authenticated {
+    /// Whose they are.
+    pub account: PartnerId,
+    /// The account's epoch, which tokens carry.
+    pub epoch: u64,
+}
+
 /// Credentials for the sandbox.
 pub struct SandboxCredentials {
     pub(crate) keeper: RecordKeeper,
+    /// `{base_url}` of the platform, for mails.
+    pub(crate) base_url: String,
 }
 
 impl SandboxCredentials {
@@ -67,20 +80,28 @@ impl SandboxCredentials {
     }
 
     /// Replaces the secret. The old one works for [`ROTATION_OVERLAP_MS`] more, or not at all when `at_once`, for a
-    /// secret that has leaked.
+    /// secret that has leaked: then every session of the account ends as well, but the freshly proven one that asks. The
+    /// owner is told by mail.
     ///
     /// # Errors
-    /// `TOO_MANY_SECRETS` when [`VALID_AT_ONCE_MAX`] are valid already.
+    /// `TOO_MANY_SECRETS` when [`VALID_AT_ONCE_MAX`] are valid already; [`OnboardingError::SignInNeeded`] for `at_once`
+    /// without a fresh sign-in.
     pub async fn rotate(
         &self,
         account: &PartnerId,
         at_once: bool,
-        actor: &Actor,
+        by: &Requester,
     ) -> Result<IssuedCredentials, OnboardingError> {
         self.keeper
             .step(async || {
                 let mut kept = self.keeper.require::<Credentials>(account.as_str(), "credentials").await?;
+                let mut owner = self.keeper.require::<Account>(account.as_str(), "account").await?;
                 let now = self.keeper.now();
+                by.check_session(&owner.value)?;
+                if at_once {
+                    by.check_proof(now)?;
+                    owner.value.evict(by.session.as_ref(), now);
+                }
                 let until = if at_once { now } else { now.plus_ms(ROTATION_OVERLAP_MS) };
                 let secrets = &mut kept.value.secrets;
                 for secret in secrets.iter_mut() {
@@ -89,11 +110,16 @@ impl SandboxCredentials {
                 secrets.retain(|secret| secret.not_after_ms.is_none_or(|until| until > now));
                 check_room(secrets.len())?;
                 let (client_secret, new) = self.new_secret(&kept.value.client_id)?;
+                let at = new.issued_at_ms;
                 kept.value.secrets.insert(0, new);
                 let mut change = Change::default();
                 change.put(&kept);
+                let text = notices::rotated("client_secret", (!at_once).then_some(until));
+                let telling = Telling { what: Changed::ClientSecret, text, at, by, base_url: &self.base_url };
+                self.keeper.tell_owner(&mut owner.value, telling, &mut change)?;
+                change.put(&owner);
                 let detail = json!({"previous_until_ms": until, "at_once": at_once});
-                change.audit.push(self.keeper.audit_entry(actor, "credentials.rotated", account, detail));
+                change.audit.push(self.keeper.audit_entry(&by.actor, "credentials.rotated", account, detail));
                 let issued = IssuedCredentials { credentials: kept.value, client_secret };
                 Ok(Proposal::new(change, issued))
             })
@@ -112,17 +138,21 @@ impl SandboxCredentials {
     ///
     /// # Errors
     /// [`OnboardingError::NotAccepted`] for an unknown `client_id` and a wrong or outdated secret alike.
-    pub async fn authenticate(&self, client_id: &str, client_secret: &str) -> Result<PartnerId, OnboardingError> {
-        let kept = lookup::<Credentials>(&*self.keeper.store, client_id).await?;
+    pub async fn authenticate(&self, client_id: &str, client_secret: &str) -> Result<Authenticated, OnboardingError> {
+        let named = lookup::<Credentials>(&*self.keeper.store, client_id).await?.map(|kept| kept.value.account);
+        let named = named.ok_or(OnboardingError::NotAccepted)?;
+        // The epoch first: should the secret end between the two, the token is of the epoch before and is refused.
+        let owner = self.keeper.find::<Account>(named.as_str()).await?;
+        let kept = self.keeper.find::<Credentials>(named.as_str()).await?;
         let now = self.keeper.now();
         let context = secret_context(client_id);
         let valid = |secret: &&KeptSecret| secret.not_after_ms.is_none_or(|until| now < until);
-        kept.filter(|kept| {
+        let recognised = kept.is_some_and(|kept| {
             let mut secrets = kept.value.secrets.iter().filter(valid);
             secrets.any(|secret| self.keeper.vault.recognises(&context, &secret.mark, client_secret))
-        })
-        .map(|kept| kept.value.account)
-        .ok_or(OnboardingError::NotAccepted)
+        });
+        let authenticated = owner.map(|owner| Authenticated { account: named, epoch: owner.value.epoch });
+        authenticated.filter(|_| recognised).ok_or(OnboardingError::NotAccepted)
     }
 
     fn new_secret(&self, client_id: &str) -> Result<(Secret, KeptSecret), OnboardingError> {

@@ -20,6 +20,12 @@ pub enum OnboardingError {
     /// Code or secret is not right, too old or used up. A wrong code has cost one of its tries.
     #[error("the code or secret is not accepted")]
     NotAccepted,
+    /// The token that asks was ended meanwhile.
+    #[error("the session has ended")]
+    SessionEnded,
+    /// The step wants a token whose sign-in by a mailed code is fresh.
+    #[error("a fresh sign-in by a mailed code is needed")]
+    SignInNeeded,
     /// Too many of these within a time.
     #[error("too many requests of this kind; the next is possible in {0} ms")]
     TooMany(u64),

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use crate::descriptors::{Drift, DriftKind};
+use crate::sessions::Requester;
 use crate::text::date_and_time;
+use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::findings::{Finding, cut};
 use intent_gateway_domain::golive::{GoLiveItem, GoLiveReport, ItemState};
@@ -20,6 +22,50 @@ const WINDOW_DAYS: u64 = STRIKE_WINDOW_MS / (24 * 60 * 60 * 1_000);
 
 /// Where the partner sees what is left to do.
 const STATUS: &str = "`intent-gateway partner status` shows it whole, and what is to be done next.";
+
+/// A change that the owner of an account is told of.
+pub(crate) struct ChangeNotice<'a> {
+    /// What has happened.
+    pub(crate) text: &'a str,
+    pub(crate) by: &'a Requester,
+    pub(crate) base_url: &'a str,
+    /// Undoes it.
+    pub(crate) code: &'a str,
+    pub(crate) until: Timestamp,
+}
+
+/// The mail about a change of the secrets or addresses that an account is entered or reached by.
+pub(crate) fn changed(name: &str, account: &PartnerId, notice: &ChangeNotice<'_>) -> String {
+    let ChangeNotice { text, by, base_url, code, until } = notice;
+    let who = match &by.session {
+        None => "the platform team",
+        Some(session) if session.proven_at.is_some() => "somebody who has signed in with a code sent to this address",
+        Some(_) => "somebody with the account's credentials or a token of them",
+    };
+    format!(
+        "Hello {name},\n\n{text} It was asked for by {who}.\n\nIf that was you, there is nothing to do.\n\nIf it was not, \
+         undo it before {}:\n\n  curl {base_url}/api/v1/business/undo --header 'content-type: application/json' \\\n    \
+         --data '{{\"account_id\": \"{account}\", \"code\": \"{code}\"}}'\n\nThat takes it back, with all of its kind that \
+         came after it, and ends every session of the account. Then sign in with a code sent to this address and rotate the \
+         client_secret with `at_once`: whoever did this holds a secret or a token of yours.\n",
+        date_and_time(*until)
+    )
+}
+
+/// That a secret or a key was replaced; `until` says how long the one before works, where it does.
+pub(crate) fn rotated(what: &str, until: Option<Timestamp>) -> String {
+    match until {
+        Some(until) => format!("your {what} was replaced; the one before works until {}.", date_and_time(until)),
+        None => {
+            format!("your {what} was replaced, and every one before ended at once: undoing brings none of them back.")
+        }
+    }
+}
+
+/// That something of the business's is called at another address.
+pub(crate) fn moved(what: &str, from: &str, to: &str) -> String {
+    format!("the address of your {what} was changed from {} to {}.", short(from), short(to))
+}
 
 /// The mail about a connection that requests are routed to from now on.
 pub(crate) fn live(name: &str, intents: impl Iterator<Item = IntentId>) -> String {

@@ -12,6 +12,7 @@ use crate::connection::ConnectionState;
 use crate::delivered::Inflated;
 use crate::descriptors::{Drift, PinnedTools, ToolReport};
 use crate::manifest::{Flag, Manifest, Status};
+use crate::undo::{MovedFrom, Undoable};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::contract::{Axes, Violation};
@@ -38,6 +39,18 @@ pub struct Account {
     pub profile: Option<Profile>,
     /// The last look at the privacy policy.
     pub privacy: Option<PrivacyCheck>,
+    /// Counts the times that its sessions were ended: tokens of an earlier epoch are refused.
+    #[serde(default)]
+    pub epoch: u64,
+    /// When that was last, milliseconds since the epoch of time.
+    #[serde(default)]
+    pub(crate) evicted_at_ms: Option<Timestamp>,
+    /// The one token that the last end of its sessions spared.
+    #[serde(default)]
+    pub(crate) spared_token: Option<String>,
+    /// What the owner can undo, the latest last; a bounded number of changes.
+    #[serde(default)]
+    pub(crate) undoable: Vec<Undoable>,
 }
 
 impl Record for Account {
@@ -396,6 +409,9 @@ pub struct Connection {
     pub sign_in: ConnectionSignIn,
     /// The scheduled probe of a live connection, milliseconds since the epoch.
     pub next_probe_at_ms: Option<Timestamp>,
+    /// As it was before its endpoint moved, for as long as that can be undone.
+    #[serde(default)]
+    pub(crate) moved_from: Option<MovedFrom>,
 }
 
 /// A strike that the partner was told of: one incident of one rule.

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::OnboardingError;
 use super::credentials::{ROTATION_OVERLAP_MS, SECRET_BYTES, check_room};
 use super::keeper::RecordKeeper;
 use super::records::Account;
+use super::sessions::Requester;
+use super::undo::{Changed, Telling};
+use super::{OnboardingError, notices};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::error::chain;
@@ -33,6 +35,17 @@ pub struct IssuedWebhookKey {
     pub webhook_signing_key: Option<Secret>,
 }
 
+/// How a key is replaced.
+struct Replacing {
+    at_once: bool,
+    /// For the records.
+    action: &'static str,
+    /// The address before.
+    previous_url: String,
+    /// What the owner is told.
+    text: String,
+}
+
 /// Webhooks and their signing keys.
 pub struct Webhooks {
     pub(crate) keeper: RecordKeeper,
@@ -40,19 +53,22 @@ pub struct Webhooks {
     pub(crate) probe: Arc<dyn PartnerProbe>,
     /// What completion reports are verified with.
     pub(crate) keys: Arc<dyn SigningKeys>,
+    /// `{base_url}` of the platform, for mails.
+    pub(crate) base_url: String,
 }
 
 impl Webhooks {
     /// Saves the webhook's address. A new address brings a new signing key; the one before works for
-    /// [`ROTATION_OVERLAP_MS`] more.
+    /// [`ROTATION_OVERLAP_MS`] more, and the owner is told by mail.
     ///
     /// # Errors
-    /// [`OnboardingError::Refused`] when the address is not HTTPS.
+    /// [`OnboardingError::Refused`] when the address is not HTTPS; [`OnboardingError::SignInNeeded`] for another address
+    /// than before without a fresh sign-in.
     pub async fn set(
         &self,
         account: &PartnerId,
         url: &str,
-        actor: &Actor,
+        by: &Requester,
     ) -> Result<IssuedWebhookKey, OnboardingError> {
         if url.len() > URL_MAX_BYTES {
             let message = format!("webhook_url has more than {URL_MAX_BYTES} bytes");
@@ -62,17 +78,25 @@ impl Webhooks {
             return Err(OnboardingError::invalid("/webhook_url", "INVALID_URL", refused.to_string()));
         }
         let step = self.keeper.step(async || {
-            self.keeper.require::<Account>(account.as_str(), "account").await?;
+            let owner = self.keeper.require::<Account>(account.as_str(), "account").await?;
+            by.check_session(&owner.value)?;
             let kept = self.keeper.find::<Webhook>(account.as_str()).await?;
             if let Some(kept) = kept.as_ref().filter(|kept| kept.value.url == url) {
                 let webhook = kept.value.clone();
                 let same = IssuedWebhookKey { webhook, webhook_signing_key: None };
                 return Ok(Proposal::nothing(same));
             }
-            let webhook = Webhook { account: account.clone(), url: url.to_owned(), keys: Vec::new() };
-            let mut kept = kept.unwrap_or_else(|| Versioned::new(webhook));
-            url.clone_into(&mut kept.value.url);
-            self.with_new_key(kept, false, "webhook.saved", actor).await
+            let Some(mut kept) = kept else {
+                let webhook = Webhook { account: account.clone(), url: url.to_owned(), keys: Vec::new() };
+                let (mut change, mut kept) = (Change::default(), Versioned::new(webhook));
+                let issued = self.add_key(&mut kept, false, ("webhook.saved", &by.actor), &mut change)?;
+                return Ok(Proposal::new(change, issued));
+            };
+            by.check_proof(self.keeper.now())?;
+            let previous_url = std::mem::replace(&mut kept.value.url, url.to_owned());
+            let text = notices::moved("webhook", &previous_url, url);
+            let replacing = Replacing { at_once: false, action: "webhook.saved", previous_url, text };
+            self.replace_key(kept, owner, replacing, by)
         });
         let issued = step.await?;
         self.apply_change().await;
@@ -80,20 +104,30 @@ impl Webhooks {
     }
 
     /// Replaces the webhook's signing key; the one before works for [`ROTATION_OVERLAP_MS`] more, or not at all when
-    /// `at_once`.
+    /// `at_once`. The owner is told by mail.
     ///
     /// # Errors
     /// [`OnboardingError::NotFound`] before an address was saved; `TOO_MANY_SECRETS` when [`VALID_AT_ONCE_MAX`] are
-    /// valid already.
+    /// valid already; [`OnboardingError::SignInNeeded`] for `at_once` without a fresh sign-in.
     pub async fn rotate_key(
         &self,
         account: &PartnerId,
         at_once: bool,
-        actor: &Actor,
+        by: &Requester,
     ) -> Result<IssuedWebhookKey, OnboardingError> {
         let step = self.keeper.step(async || {
             let kept = self.keeper.require::<Webhook>(account.as_str(), "webhook").await?;
-            self.with_new_key(kept, at_once, "webhook.rotated", actor).await
+            let owner = self.keeper.require::<Account>(account.as_str(), "account").await?;
+            let now = self.keeper.now();
+            by.check_session(&owner.value)?;
+            if at_once {
+                by.check_proof(now)?;
+            }
+            let until = (!at_once).then(|| now.plus_ms(ROTATION_OVERLAP_MS));
+            let text = notices::rotated("webhook_signing_key", until);
+            let previous_url = kept.value.url.clone();
+            let replacing = Replacing { at_once, action: "webhook.rotated", previous_url, text };
+            self.replace_key(kept, owner, replacing, by)
         });
         let issued = step.await?;
         self.apply_change().await;
@@ -108,13 +142,31 @@ impl Webhooks {
         Ok(self.keeper.require::<Webhook>(account.as_str(), "webhook").await?.value)
     }
 
-    async fn with_new_key(
+    /// Puts a new key in the place of the one before, which the owner is told of.
+    fn replace_key(
         &self,
         mut kept: Versioned<Webhook>,
-        at_once: bool,
-        action: &str,
-        actor: &Actor,
+        mut owner: Versioned<Account>,
+        Replacing { at_once, action, previous_url, text }: Replacing,
+        by: &Requester,
     ) -> Result<Proposal<IssuedWebhookKey>, OnboardingError> {
+        let mut change = Change::default();
+        let issued = self.add_key(&mut kept, at_once, (action, &by.actor), &mut change)?;
+        let at = issued.webhook.keys.first().map_or_else(|| self.keeper.now(), |key| key.not_before_ms);
+        let telling = Telling { what: Changed::Webhook { previous_url }, text, at, by, base_url: &self.base_url };
+        self.keeper.tell_owner(&mut owner.value, telling, &mut change)?;
+        change.put(&owner);
+        Ok(Proposal::new(change, issued))
+    }
+
+    /// Gives the webhook another key within a change; `noted` is the action for the records, and who did it.
+    fn add_key(
+        &self,
+        kept: &mut Versioned<Webhook>,
+        at_once: bool,
+        (action, actor): (&str, &Actor),
+        change: &mut Change,
+    ) -> Result<IssuedWebhookKey, OnboardingError> {
         let now = self.keeper.now();
         let until = if at_once { now } else { now.plus_ms(ROTATION_OVERLAP_MS) };
         let Webhook { account, url, keys } = &mut kept.value;
@@ -130,11 +182,9 @@ impl Webhooks {
         let sealed = self.keeper.vault.seal(&webhook_context(account), &key)?;
         keys.insert(0, SigningKey { id: id.clone(), sealed, not_before_ms: now, not_after_ms: None });
         let detail = json!({"key": id, "url": url, "previous_until_ms": previous_until_ms});
-        let mut change = Change::default();
         change.audit.push(self.keeper.audit_entry(actor, action, account, detail));
-        change.put(&kept);
-        let issued = IssuedWebhookKey { webhook: kept.value, webhook_signing_key: Some(key) };
-        Ok(Proposal::new(change, issued))
+        change.put(kept);
+        Ok(IssuedWebhookKey { webhook: kept.value.clone(), webhook_signing_key: Some(key) })
     }
 
     /// The webhook of an account, where an address was saved.

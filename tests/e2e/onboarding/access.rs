@@ -17,7 +17,7 @@ use crate::harness::{Answer, request};
 /// A key that the gateway does not know.
 const FOREIGN_KEY: &str = "a-key-of-somebody-else-of-more-than-32-bytes";
 /// The operations that take no token.
-const OPEN: [&str; 13] = [
+const OPEN: [&str; 14] = [
     "GET /.well-known/oauth-client/{document}",
     "GET /health",
     // For users' browsers; what they hold stands in the path or in a cookie.
@@ -31,6 +31,8 @@ const OPEN: [&str; 13] = [
     "POST /api/v1/business/sign-up",
     "POST /api/v1/business/sign-up/verify",
     "POST /api/v1/business/token",
+    // It takes a code out of a mail instead.
+    "POST /api/v1/business/undo",
     // It takes a signature instead.
     "POST /api/v1/cpc/mcp_provider/{partner_id}",
 ];

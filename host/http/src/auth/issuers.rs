@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::pointer::unescape;
+use intent_gateway_onboarding::Session;
 use jsonwebtoken::{Algorithm, Validation};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -247,7 +248,14 @@ impl Issuer {
             return Err(TokenError::Subject);
         }
         let role = self.roles.role_of(&claims.others).ok_or(TokenError::NoRole)?;
-        Ok(Caller { subject: claims.sub, role, issuer: Some(self.name.clone()) })
+        let session = (role == Role::Partner).then(|| Session {
+            epoch: None,
+            token: String::new(),
+            issued_at: claims.iat.map(whole_seconds).unwrap_or_default(),
+            // When the bearer has shown who it is (OpenID Connect Core, section 2).
+            proven_at: claims.others.get("auth_time").and_then(Value::as_f64).map(whole_seconds),
+        });
+        Ok(Caller { subject: claims.sub, role, issuer: Some(self.name.clone()), session })
     }
 }
 
@@ -260,6 +268,13 @@ struct Claims {
     iat: Option<f64>,
     #[serde(flatten)]
     others: Map<String, Value>,
+}
+
+/// Seconds since 1970 without their fraction. What is no time is long ago.
+fn whole_seconds(seconds: f64) -> Timestamp {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast of a double saturates")]
+    let seconds = seconds as u64;
+    Timestamp::from_ms(seconds.saturating_mul(1_000))
 }
 
 impl RoleRule {

@@ -9,15 +9,20 @@ mod jwks;
 mod provider;
 #[cfg(test)]
 mod test_keys;
+#[cfg(test)]
+pub(crate) mod test_sessions;
 mod tokens;
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use http::{HeaderMap, header};
+use intent_gateway_onboarding::{OnboardingError, Session, Sessions};
 use serde::{Deserialize, Serialize};
 
 use self::issuers::Issuers;
 pub use self::jwks::{JwksError, JwksFetch};
+pub(crate) use self::tokens::SignIn;
 pub use self::tokens::{ISSUER, IssueError, KEY_MIN_BYTES, KeyError, SUBJECT_MAX_CHARS, TTL_MAX_SECONDS, Tokens};
 use crate::error::{Code, Refusal};
 
@@ -25,7 +30,9 @@ use crate::error::{Code, Refusal};
 pub(crate) const LEEWAY_SECONDS: u64 = 30;
 
 pub(crate) const CHALLENGE_MISSING: &str = "Bearer";
-const CHALLENGE_INVALID: &str = r#"Bearer error="invalid_token""#;
+/// RFC 9470, section 3; the age is that of [`FRESH_SIGN_IN_MS`](intent_gateway_onboarding::FRESH_SIGN_IN_MS), seconds.
+pub(crate) const CHALLENGE_STALE: &str = r#"Bearer error="insufficient_user_authentication", max_age="900""#;
+pub(crate) const CHALLENGE_INVALID: &str = r#"Bearer error="invalid_token""#;
 const CHALLENGE_SCOPE: &str = r#"Bearer error="insufficient_scope""#;
 
 /// What a caller may do.
@@ -66,6 +73,8 @@ pub struct Caller {
     pub role: Role,
     /// The outside issuer that vouches for the subject; none for the gateway itself.
     pub issuer: Option<Arc<str>>,
+    /// What a partner's token says of its sign-in; none in the other roles, which have no account.
+    pub session: Option<Session>,
 }
 
 impl Caller {
@@ -119,12 +128,33 @@ pub enum TokenError {
     /// It is good, and its issuer's claims give it no role here.
     #[error("the token's claims give no role")]
     NoRole,
+    /// The sessions of its account were ended.
+    #[error("the token's session was ended")]
+    Ended,
+}
+
+/// Knows which sessions of accounts were ended.
+pub(crate) trait SessionCheck: Send + Sync {
+    /// Whether a token of an account is still accepted. The answer holds for every gateway that shares the store.
+    fn is_current<'a>(&'a self, account: &'a str, session: &'a Session)
+    -> BoxFuture<'a, Result<bool, OnboardingError>>;
+}
+
+impl SessionCheck for Sessions {
+    fn is_current<'a>(
+        &'a self,
+        account: &'a str,
+        session: &'a Session,
+    ) -> BoxFuture<'a, Result<bool, OnboardingError>> {
+        Box::pin(self.is_current(account, session))
+    }
 }
 
 /// Knows every token that is accepted.
 pub(crate) struct Access {
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) issuers: Arc<Issuers>,
+    pub(crate) sessions: Arc<dyn SessionCheck>,
 }
 
 impl Access {
@@ -148,7 +178,13 @@ impl Access {
             Some(issuer) => issuer.verify(token).await,
             None => self.tokens.verify(token),
         };
-        verified.map_err(|error| refuse(&error))
+        let caller = verified.map_err(|error| refuse(&error))?;
+        if let Some(session) = &caller.session
+            && !self.sessions.is_current(&caller.subject, session).await?
+        {
+            return Err(refuse(&TokenError::Ended));
+        }
+        Ok(caller)
     }
 }
 
@@ -187,7 +223,7 @@ mod tests {
         assert!(Role::Admin.covers(Role::Partner) && Role::Admin.covers(Role::Orchestrator));
         assert!(!Role::Partner.covers(Role::Orchestrator) && !Role::Orchestrator.covers(Role::Partner));
         assert!(!Role::Partner.covers(Role::Admin) && !Role::Orchestrator.covers(Role::Admin));
-        let caller = |role| Caller { subject: "ptr_a".to_owned(), role, issuer: None };
+        let caller = |role| Caller { subject: "ptr_a".to_owned(), role, issuer: None, session: None };
         assert!(caller(Role::Partner).acts_for("ptr_a") && !caller(Role::Partner).acts_for("ptr_b"));
         assert!(caller(Role::Admin).acts_for("ptr_b") && !caller(Role::Orchestrator).acts_for("ptr_a"));
         assert_eq!(caller(Role::Admin).name(), "ptr_a");

@@ -6,9 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use intent_gateway_domain::clock::Clock;
+use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_onboarding::Session;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -62,6 +63,21 @@ struct Claims {
     iat: u64,
     exp: u64,
     jti: String,
+    /// The account's epoch, in the token of a partner that has signed in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    epoch: Option<u64>,
+    /// When its bearer entered a mailed code (OpenID Connect Core, section 2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    auth_time: Option<u64>,
+}
+
+/// How a partner has signed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SignIn {
+    /// The account's epoch.
+    pub(crate) epoch: u64,
+    /// Whether by a code that was mailed to the account's address, just now.
+    pub(crate) proven: bool,
 }
 
 struct Key {
@@ -109,6 +125,18 @@ impl Tokens {
     /// # Errors
     /// [`IssueError`] when the subject or the life asked for is out of bounds.
     pub fn issue(&self, role: Role, subject: &str, ttl: Duration) -> Result<String, IssueError> {
+        self.sign(role, subject, ttl, None)
+    }
+
+    /// Issues the token of a partner that has signed in.
+    ///
+    /// # Errors
+    /// As [`issue`](Self::issue).
+    pub(crate) fn issue_session(&self, account: &str, ttl: Duration, by: SignIn) -> Result<String, IssueError> {
+        self.sign(Role::Partner, account, ttl, Some(by))
+    }
+
+    fn sign(&self, role: Role, subject: &str, ttl: Duration, by: Option<SignIn>) -> Result<String, IssueError> {
         let visible = subject.bytes().all(|byte| byte.is_ascii_graphic());
         if !visible || !(1..=SUBJECT_MAX_CHARS).contains(&subject.len()) {
             return Err(IssueError::Subject);
@@ -125,6 +153,8 @@ impl Tokens {
             iat,
             exp: iat + ttl.as_secs(),
             jti: Uuid::now_v7().to_string(),
+            epoch: by.map(|by| by.epoch),
+            auth_time: by.filter(|by| by.proven).map(|_| iat),
         };
         let mut header = Header::new(Algorithm::HS256);
         header.kid = self.accepted.first().map(|key| key.id.clone());
@@ -143,7 +173,7 @@ impl Tokens {
         let key = self.accepted.iter().find(|key| header.kid.as_deref() == Some(key.id.as_str()));
         let key = key.ok_or(TokenError::UnknownKey)?;
         let token = jsonwebtoken::decode::<Claims>(token, &key.decoding, &self.validation);
-        let Claims { sub, role, iat, exp, .. } = token.map_err(TokenError::Invalid)?.claims;
+        let Claims { sub, role, iat, exp, jti, epoch, auth_time, .. } = token.map_err(TokenError::Invalid)?.claims;
         let now = self.clock.now().as_ms() / 1_000;
         if now > exp.saturating_add(LEEWAY_SECONDS) {
             return Err(TokenError::Expired);
@@ -151,7 +181,13 @@ impl Tokens {
         if iat > now.saturating_add(LEEWAY_SECONDS) {
             return Err(TokenError::NotYetValid);
         }
-        Ok(Caller { subject: sub, role, issuer: None })
+        let session = (role == Role::Partner).then(|| Session {
+            epoch,
+            token: jti,
+            issued_at: Timestamp::from_ms(iat.saturating_mul(1_000)),
+            proven_at: auth_time.map(|at| Timestamp::from_ms(at.saturating_mul(1_000))),
+        });
+        Ok(Caller { subject: sub, role, issuer: None, session })
     }
 }
 
@@ -196,7 +232,21 @@ mod tests {
         let (tokens, _) = tokens(&['a']);
         let token = tokens.issue(Role::Admin, "ops", HOUR).expect("issued");
         let caller = tokens.verify(&token).expect("accepted");
-        assert_eq!(caller, Caller { subject: "ops".to_owned(), role: Role::Admin, issuer: None });
+        assert_eq!(caller, Caller { subject: "ops".to_owned(), role: Role::Admin, issuer: None, session: None });
+    }
+
+    #[test]
+    fn a_partners_token_says_how_it_was_signed_in() {
+        let (tokens, _) = tokens(&['a']);
+        let session = |token: &str| tokens.verify(token).expect("accepted").session.expect("a partner's");
+        let issued = |proven| tokens.issue_session("ptr_a", HOUR, SignIn { epoch: 7, proven }).expect("issued");
+        let by_code = session(&issued(true));
+        assert_eq!((by_code.epoch, by_code.proven_at), (Some(7), Some(Timestamp::from_ms(NOW_MS))));
+        let by_secret = session(&issued(false));
+        assert_eq!((by_secret.epoch, by_secret.proven_at), (Some(7), None));
+        assert_ne!(by_code.token, by_secret.token);
+        let elsewhere = session(&tokens.issue(Role::Partner, "ptr_a", HOUR).expect("issued"));
+        assert_eq!((elsewhere.epoch, elsewhere.issued_at), (None, Timestamp::from_ms(NOW_MS)));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use intent_gateway_api::account::OverviewBody;
 use intent_gateway_api::connection::{ConnectionBody, EndpointRequest};
@@ -36,6 +36,23 @@ const RECORD_BYTES: usize = 8 * 1024;
 pub(super) async fn overview(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
     let overview = app.onboarding.accounts.overview(&acting.account).await?;
     wire::json(StatusCode::OK, &OverviewBody::from(overview), RECORD_BYTES)
+}
+
+/// Ends all sessions of the account: no token that was issued before is accepted any more, this one included.
+///
+/// Secrets go on working; `rotate` with `at_once` ends those.
+#[utoipa::path(
+    post, path = "/api/v1/business/tier1/accounts/{account_id}/sessions/end", tag = "business",
+    params(("account_id" = String, Path, description = "The account")),
+    security(("bearer" = ["partner"]), ("bearer" = ["admin"])),
+    responses(
+        (status = 204, description = "Ended"),
+        (status = 404, description = "`NOT_FOUND`: no such account", body = ErrorBody),
+    )
+)]
+pub(super) async fn end_sessions(State(app): State<Arc<App>>, acting: Acting) -> Result<Response, Refusal> {
+    app.onboarding.sessions.end_all(&acting.account, &acting.requester()).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 /// Keeps what the compliance review looks at: legal entity, tax number, licences, privacy policy.
@@ -148,7 +165,8 @@ pub(super) async fn show_manifest(State(app): State<Arc<App>>, acting: Acting) -
 
 /// Registers where the partner is called.
 ///
-/// Another endpoint than before is probed and tested anew; a live connection goes back to the sandbox by it.
+/// Another endpoint than before is probed and tested anew; a live connection goes back to the sandbox by it. It takes a token
+/// that comes of a sign-in by a mailed code within the last 15 minutes; the owner is told by mail, with a code that undoes it.
 #[utoipa::path(
     put, path = "/api/v1/business/tier1/connection/{account_id}", tag = "business",
     params(("account_id" = String, Path, description = "The account")),
@@ -166,7 +184,7 @@ pub(super) async fn register_endpoint(
     Json(endpoint): Json<EndpointRequest>,
 ) -> Result<Response, Refusal> {
     let endpoint = Endpoint::from(endpoint);
-    let connection = app.onboarding.connections.register(&acting.account, &endpoint, &acting.actor).await?;
+    let connection = app.onboarding.connections.register(&acting.account, &endpoint, &acting.requester()).await?;
     wire::json(StatusCode::OK, &ConnectionBody::from(connection), RECORD_BYTES)
 }
 

@@ -50,6 +50,9 @@ pub(super) async fn show(State(app): State<Arc<App>>, acting: Acting) -> Result<
 }
 
 /// Replaces the secret. The one before works for 24 hours more, or not at all with `at_once`.
+///
+/// With `at_once`, every other token of the account ends as well, and a partner's own token must come of a sign-in by a mailed
+/// code within the last 15 minutes. The owner is told by mail, with a code that undoes it.
 #[utoipa::path(
     post, path = "/api/v1/business/tier1/credentials/{account_id}/rotate", tag = "business",
     params(("account_id" = String, Path, description = "The account")),
@@ -66,12 +69,15 @@ pub(super) async fn rotate(
     acting: Acting,
     OptionalJson(body): OptionalJson<RotateRequest>,
 ) -> Result<Response, Refusal> {
-    let issued = app.onboarding.credentials.rotate(&acting.account, body.at_once, &acting.actor).await?;
+    let issued = app.onboarding.credentials.rotate(&acting.account, body.at_once, &acting.requester()).await?;
     let webhook = app.onboarding.webhooks.find(&acting.account).await?;
     wire::json(StatusCode::OK, &CredentialsBody::show_once(issued, webhook), wire::SMALL_BYTES)
 }
 
 /// Saves the webhook's address. A new address brings a new signing key, which is in this answer and in no other.
+///
+/// Another address than before takes a token that comes of a sign-in by a mailed code within the last 15 minutes; the owner is
+/// told by mail, with a code that undoes it.
 #[utoipa::path(
     put, path = "/api/v1/business/tier1/credentials/{account_id}/webhook", tag = "business",
     params(("account_id" = String, Path, description = "The account")),
@@ -88,11 +94,14 @@ pub(super) async fn set_webhook(
     acting: Acting,
     Json(body): Json<WebhookRequest>,
 ) -> Result<Response, Refusal> {
-    let issued = app.onboarding.webhooks.set(&acting.account, &body.webhook_url, &acting.actor).await?;
+    let issued = app.onboarding.webhooks.set(&acting.account, &body.webhook_url, &acting.requester()).await?;
     wire::json(StatusCode::OK, &WebhookBody::from(issued), wire::SMALL_BYTES)
 }
 
 /// Replaces the webhook's signing key. The one before works for 24 hours more, or not at all with `at_once`.
+///
+/// `at_once` takes a token that comes of a sign-in by a mailed code within the last 15 minutes. The owner is told by mail, with a
+/// code that undoes it.
 #[utoipa::path(
     post, path = "/api/v1/business/tier1/credentials/{account_id}/webhook/rotate", tag = "business",
     params(("account_id" = String, Path, description = "The account")),
@@ -109,7 +118,7 @@ pub(super) async fn rotate_webhook_key(
     acting: Acting,
     OptionalJson(body): OptionalJson<RotateRequest>,
 ) -> Result<Response, Refusal> {
-    let issued = app.onboarding.webhooks.rotate_key(&acting.account, body.at_once, &acting.actor).await?;
+    let issued = app.onboarding.webhooks.rotate_key(&acting.account, body.at_once, &acting.requester()).await?;
     wire::json(StatusCode::OK, &WebhookBody::from(issued), wire::SMALL_BYTES)
 }
 

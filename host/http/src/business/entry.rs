@@ -1,4 +1,5 @@
-//! The way to a token: by a code sent to a corporate e-mail address, or by sandbox credentials.
+//! The way to a token: by a code sent to a corporate e-mail address, or by sandbox credentials; and the way back from what
+//! somebody else did with one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,14 +8,15 @@ use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use intent_gateway_api::account::{
-    CodeSent, IssuedToken, SignInRequest, SignUpRequest, SignedIn, TokenRequest, VerifyRequest,
+    CodeSent, IssuedToken, SignInRequest, SignUpRequest, SignedIn, TokenRequest, UndoRequest, UndoneBody, VerifyRequest,
 };
 use intent_gateway_api::time;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::secret::Secret;
+use intent_gateway_onboarding::Authenticated;
 
 use crate::App;
-use crate::auth::{Role, Tokens};
+use crate::auth::{SignIn, Tokens};
 use crate::body::Json;
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::wire;
@@ -68,7 +70,8 @@ pub(super) async fn sign_in(State(app): State<Arc<App>>, Json(body): Json<SignIn
 pub(super) async fn verify(State(app): State<Arc<App>>, Json(body): Json<VerifyRequest>) -> Result<Response, Refusal> {
     let signed_in = app.onboarding.accounts.verify(&body.email, body.code.expose()).await?;
     let account = signed_in.account.id.as_str();
-    let token = issue(&app.tokens, account, SIGNED_IN_TTL, app.searcher.clock.now())?;
+    let sign_in = SignIn { epoch: signed_in.account.epoch, proven: true };
+    let token = issue(&app.tokens, account, sign_in, SIGNED_IN_TTL, app.searcher.clock.now())?;
     let body =
         SignedIn { account_id: account.to_owned(), partner_id: account.to_owned(), created: signed_in.created, token };
     wire::json(StatusCode::OK, &body, wire::SMALL_BYTES)
@@ -85,13 +88,34 @@ pub(super) async fn verify(State(app): State<Arc<App>>, Json(body): Json<VerifyR
     )
 )]
 pub(super) async fn token(State(app): State<Arc<App>>, Json(body): Json<TokenRequest>) -> Result<Response, Refusal> {
-    let account = app.onboarding.credentials.authenticate(&body.client_id, body.client_secret.expose()).await?;
-    let token = issue(&app.tokens, account.as_str(), CREDENTIALS_TTL, app.searcher.clock.now())?;
+    let Authenticated { account, epoch } =
+        app.onboarding.credentials.authenticate(&body.client_id, body.client_secret.expose()).await?;
+    let sign_in = SignIn { epoch, proven: false };
+    let token = issue(&app.tokens, account.as_str(), sign_in, CREDENTIALS_TTL, app.searcher.clock.now())?;
     wire::json(StatusCode::OK, &token, wire::SMALL_BYTES)
 }
 
-fn issue(tokens: &Tokens, account: &str, ttl: Duration, now: Timestamp) -> Result<IssuedToken, Refusal> {
-    let token = tokens.issue(Role::Partner, account, ttl);
+/// Undoes a change of the account's secrets or addresses, with the code of the mail that told its owner of it.
+///
+/// What came after it of the same kind is undone as well, and every session of the account ends. A code is good once, for three
+/// days.
+#[utoipa::path(
+    post, path = "/api/v1/business/undo", tag = "business",
+    request_body = UndoRequest,
+    security(()),
+    responses(
+        (status = 200, description = "What was undone", body = UndoneBody),
+        (status = 401, description = "`INVALID_AUTH`: the code is wrong, used, or too old", body = ErrorBody),
+        (status = 409, description = "`UNDO_TOO_LATE`: the platform team has decided on the connection since", body = ErrorBody),
+    )
+)]
+pub(super) async fn undo(State(app): State<Arc<App>>, Json(body): Json<UndoRequest>) -> Result<Response, Refusal> {
+    let undone = app.onboarding.undoing.undo(&body.account_id, body.code.expose()).await?;
+    wire::json(StatusCode::OK, &UndoneBody::from(undone), wire::SMALL_BYTES)
+}
+
+fn issue(tokens: &Tokens, account: &str, by: SignIn, ttl: Duration, now: Timestamp) -> Result<IssuedToken, Refusal> {
+    let token = tokens.issue_session(account, ttl, by);
     let token = token.map_err(|error| Refusal::new(Code::InternalError).internal(error.to_string()))?;
     // The token itself counts whole seconds.
     let expires_at = time(Timestamp::from_ms((now.as_ms() / 1_000 + ttl.as_secs()) * 1_000));

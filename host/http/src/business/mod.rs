@@ -1,8 +1,8 @@
 //! What a business does for itself: signs up, gets credentials, submits its manifest, registers its endpoint, reads
 //! its statements, what was ordered at it, and what was found in its answers.
 //!
-//! Four routes take no token, for they are the way to the first one; each client may use them so many times a
-//! minute. All others are about one account, which the path names and the token must be of (an admin may act in
+//! Five routes take no token: four are the way to the first one, and one undoes what somebody else did with a stolen one. Each
+//! client may use them so many times a minute. All others are about one account, which the path names and the token must be of (an admin may act in
 //! its stead). Nothing here may be kept by a cache.
 
 mod account;
@@ -26,19 +26,21 @@ use crate::admin::is_known;
 use crate::error::Refusal;
 pub(crate) use documents::{CONCURRENT_UPLOADS_MAX, document_of};
 
-/// The way to the first token.
+/// The way to the first token, and back from a stolen one.
 pub(crate) fn open_routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default()
         .routes(routes!(entry::sign_up))
         .routes(routes!(entry::verify))
         .routes(routes!(entry::sign_in))
         .routes(routes!(entry::token))
+        .routes(routes!(entry::undo))
 }
 
 /// An account's own routes.
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default()
         .routes(routes!(account::overview))
+        .routes(routes!(account::end_sessions))
         .routes(routes!(account::set_profile))
         .routes(routes!(documents::list, documents::add))
         .routes(routes!(documents::replace, documents::remove))

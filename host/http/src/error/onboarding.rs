@@ -16,6 +16,8 @@ use super::{Code, Refusal};
 const WRONG_STATE: &str = "WRONG_STATE";
 /// Violations that a message names; all are listed beside it.
 const SAID_MAX: usize = 5;
+/// The token's sign-in by a mailed code is too old for this, or there was none.
+const FRESH_SIGN_IN_NEEDED: &str = "FRESH_SIGN_IN_NEEDED";
 /// Something is still missing; `violations` lists what.
 const NOT_READY: &str = "NOT_READY";
 
@@ -29,6 +31,13 @@ impl From<OnboardingError> for Refusal {
                 let refusal = Self::new(Code::InvalidAuth).challenge(crate::auth::CHALLENGE_MISSING);
                 refusal.message("The code or secret is not right, is used up, or is too old.")
             }
+            OnboardingError::SessionEnded => Self::new(Code::InvalidAuth).challenge(crate::auth::CHALLENGE_INVALID),
+            OnboardingError::SignInNeeded => Self::new(Code::InvalidAuth)
+                .with_code(FRESH_SIGN_IN_NEEDED)
+                .challenge(crate::auth::CHALLENGE_STALE)
+                .message(
+                    "This takes a token that a mailed code has opened within the last 15 minutes: sign in again, then repeat it.",
+                ),
             OnboardingError::TooMany(wait_ms) => Self::new(Code::RateLimited)
                 .message("Too many codes were asked for; try again later.")
                 .retry_after(Duration::from_millis(wait_ms)),

@@ -44,12 +44,13 @@ fn with_token(operation: &Operation, token: &str) -> Ask {
 
 /// Under it are routes that take a signature in place of a token.
 const SIGNED: &str = "/api/v1/cpc/";
-/// The routes under `/api` through which a business gets its first token.
-const OPEN: [&str; 4] = [
+/// The routes under `/api` through which a business gets its first token, or gets rid of a stolen one.
+const OPEN: [&str; 5] = [
     "/api/v1/business/sign-in",
     "/api/v1/business/sign-up",
     "/api/v1/business/sign-up/verify",
     "/api/v1/business/token",
+    "/api/v1/business/undo",
 ];
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 use futures_executor::block_on;
 
 use super::retests::{about, confirm_certificate};
-use super::world::{INTENT, START, TEAM, VALID_DAYS, World, actor, endpoint, failed_probe};
+use super::world::{INTENT, START, TEAM, VALID_DAYS, World, actor, asked_by, endpoint, failed_probe};
 use crate::confirmations::{Stage, TOLD_MAX};
 use crate::records::{Account, Connection, HeldConfirmation, Manifests, Review, ReviewStatus, ReviewSubject};
 use crate::{OnboardingError, ReviewVerdict, TestOrder};
@@ -225,8 +225,8 @@ fn a_review_is_superseded_by_a_confirmation_and_by_another_endpoint() {
         let review = world.renewals(&account).pop().expect("open");
         assert_eq!((world.renewals(&account).len(), review.status), (renewed, ReviewStatus::Open));
         if move_away {
-            let (there, partner) = (endpoint("b"), actor("partner"));
-            block_on(world.onboarding.connections.register(&account, &there, &partner)).expect("taken");
+            let there = endpoint("b");
+            block_on(world.onboarding.connections.register(&account, &there, &asked_by("partner"))).expect("taken");
         } else {
             world.confirm(&account).expect("confirmed");
         }

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_executor::block_on;
 use serde_json::json;
 
-use super::world::{INTENT, START, World, actor, endpoint, failed_probe, manifest, tool};
+use super::world::{INTENT, START, World, actor, asked_by, endpoint, failed_probe, manifest, tool};
 use crate::connection::{ConnectionState, NotAllowed};
 use crate::manifest::Status;
 use crate::records::{Connection, ReviewStatus, ReviewSubject};
@@ -29,7 +29,7 @@ impl World {
     }
 
     fn register(&self, account: &PartnerId, path: &str) -> Connection {
-        block_on(self.onboarding.connections.register(account, &endpoint(path), &actor("partner"))).expect("taken")
+        block_on(self.onboarding.connections.register(account, &endpoint(path), &asked_by("partner"))).expect("taken")
     }
 
     fn switch_on(&self, account: &PartnerId) -> Result<(), OnboardingError> {
@@ -123,7 +123,7 @@ fn plain_http_is_refused() {
     let world = World::new();
     let account = world.account();
     let plain = intent_gateway_domain::endpoint::Endpoint::mcp("http://coolcar.example/mcp");
-    let refused = block_on(world.onboarding.connections.register(&account, &plain, &actor("partner")));
+    let refused = block_on(world.onboarding.connections.register(&account, &plain, &asked_by("partner")));
     assert!(matches!(refused, Err(OnboardingError::Refused(_))));
     assert!(block_on(world.onboarding.connections.get(&account)).is_err());
 }
@@ -259,7 +259,7 @@ fn a_probe_of_an_endpoint_that_was_replaced_meanwhile_counts_for_nothing() {
     world.outside.server.during_next_probe(move || {
         // On a thread of its own: this one drives the probe.
         let register = move || {
-            block_on(onboarding.connections.register(&owner, &endpoint("b"), &actor("partner"))).expect("taken");
+            block_on(onboarding.connections.register(&owner, &endpoint("b"), &asked_by("partner"))).expect("taken");
         };
         std::thread::spawn(register).join().expect("registered");
     });
@@ -413,7 +413,7 @@ fn who_is_not_routed_any_more_stays_known_as_long_as_its_server_is() {
     block_on(world.onboarding.connections.lift(&account, "mended", &actor("admin"))).expect("lifted");
     assert!(world.routed().is_empty());
     assert_eq!(world.known(&account), [INTENT], "though it is approved and probed anew");
-    block_on(world.onboarding.connections.register(&account, &endpoint("b"), &actor("partner"))).expect("taken");
+    block_on(world.onboarding.connections.register(&account, &endpoint("b"), &asked_by("partner"))).expect("taken");
     assert!(world.known(&account).is_empty(), "what users have booked is told to no unknown server");
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use futures_executor::block_on;
 use serde_json::json;
 
-use super::world::{INTENT, World, actor, endpoint, manifest, tool};
+use super::world::{INTENT, World, actor, asked_by, endpoint, manifest, tool};
 use crate::records::{Connection, Review, ReviewStatus, ReviewSubject};
 use crate::{DecisionOrder, OnboardingError, ReviewVerdict, TestOrder};
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -54,7 +54,7 @@ fn the_review_of_a_former_endpoint_does_not_lift_a_later_quarantine() {
     let account = world.live();
     world.change(0, "anything");
     let former = world.probe_again(&account).drift_review.expect("a review");
-    block_on(world.onboarding.connections.register(&account, &endpoint("b"), &actor("partner"))).expect("taken");
+    block_on(world.onboarding.connections.register(&account, &endpoint("b"), &asked_by("partner"))).expect("taken");
     assert_eq!(world.status_of(&former), ReviewStatus::Superseded);
     world.probe_again(&account);
     world.test(&account);
@@ -134,7 +134,7 @@ fn live_with_two(world: &World) -> PartnerId {
     other["_meta"]["platform"]["intent"] = OTHER.into();
     world.outside.server.change_tools(|tools| tools.push(other));
     world.approve(&account);
-    block_on(world.onboarding.connections.register(&account, &endpoint("a"), &actor("partner"))).expect("taken");
+    block_on(world.onboarding.connections.register(&account, &endpoint("a"), &asked_by("partner"))).expect("taken");
     let probed = world.probe_again(&account).probe.expect("recorded");
     assert!(probed.passed, "{:?}", probed.failures);
     world.test(&account);

@@ -12,6 +12,7 @@ mod next;
 mod results;
 mod retests;
 mod reviews;
+mod sessions;
 mod sign_in;
 mod strikes;
 mod test_calls;

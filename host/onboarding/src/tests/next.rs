@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use futures_executor::block_on;
 use serde_json::json;
 
-use super::world::{INTENT, World, actor, manifest};
+use super::world::{INTENT, World, actor, asked_by, manifest};
 use crate::compliance::{CheckState, ChecklistItem, DocumentKind, Licence, LicenceKind, WantedItem};
 use crate::connection::ConnectionState;
 use crate::descriptors::Drift;
@@ -33,7 +33,8 @@ impl World {
         let account = self.live();
         let partner = actor("partner");
         block_on(self.onboarding.credentials.issue(&account, &partner)).expect("issued");
-        block_on(self.onboarding.webhooks.set(&account, "https://coolcar.example/hook", &partner)).expect("saved");
+        block_on(self.onboarding.webhooks.set(&account, "https://coolcar.example/hook", &asked_by("partner")))
+            .expect("saved");
         account
     }
 }

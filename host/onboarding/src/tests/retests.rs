@@ -3,7 +3,7 @@
 use futures_executor::block_on;
 use serde_json::json;
 
-use super::world::{INTENT, World, actor, endpoint, failed_probe};
+use super::world::{INTENT, World, actor, asked_by, endpoint, failed_probe};
 use crate::TestOrder;
 use crate::records::Connection;
 use intent_gateway_domain::error::CallFailure;
@@ -196,6 +196,6 @@ fn only_what_was_routed_is_given_time() {
     world.answer(false);
     world.retest(&account, &confirm_certificate());
     assert_eq!(world.connection(&account).failed_retests.len(), 1);
-    block_on(world.onboarding.connections.register(&account, &endpoint("b"), &actor("partner"))).expect("taken");
+    block_on(world.onboarding.connections.register(&account, &endpoint("b"), &asked_by("partner"))).expect("taken");
     assert!(world.connection(&account).failed_retests.is_empty(), "another server is tested from the beginning");
 }

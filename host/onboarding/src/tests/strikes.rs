@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_executor::block_on;
 use serde_json::Value;
 
-use super::world::{INTENT, START, World, actor, endpoint};
+use super::world::{INTENT, START, World, actor, asked_by, endpoint};
 use crate::connection::ConnectionState;
 use crate::records::Connection;
 use crate::{OnboardingError, StrikeOrder, StrikeWatch};
@@ -319,7 +319,7 @@ fn whoever_leaves_live_traffic_at_the_third_strike_is_suspended_when_it_returns(
     for incident in ["r1", "r2", "r3"] {
         found.record(world.finding(&partner, FORBIDDEN, incident));
     }
-    block_on(world.onboarding.connections.register(&partner, &endpoint("moved"), &actor("partner"))).expect("taken");
+    block_on(world.onboarding.connections.register(&partner, &endpoint("moved"), &asked_by("partner"))).expect("taken");
     process.tick();
     assert_eq!(world.state(&partner).state, ConnectionState::Sandbox);
     world.relive(&partner);

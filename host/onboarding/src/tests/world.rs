@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::compliance::{LegalEntityType, Profile};
 
-use crate::{LivePartners, Ports, Services, Settings};
+use crate::{LivePartners, Ports, Requester, Services, Settings};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Clock as _;
 use intent_gateway_domain::clock::Timestamp;
@@ -118,6 +118,11 @@ pub(super) fn actor(role: &str) -> Actor {
     Actor { role: role.to_owned(), subject: format!("the {role}") }
 }
 
+/// The same, who asks for a change without a token of a partner.
+pub(super) fn asked_by(role: &str) -> Requester {
+    Requester { actor: actor(role), session: None }
+}
+
 impl World {
     pub(super) fn new() -> Self {
         let outside = Outside {
@@ -198,7 +203,7 @@ impl World {
         let account = self.account();
         self.submit(&account, true);
         self.approve(&account);
-        block_on(self.onboarding.connections.register(&account, &endpoint("a"), &actor("partner"))).expect("taken");
+        block_on(self.onboarding.connections.register(&account, &endpoint("a"), &asked_by("partner"))).expect("taken");
         block_on(self.onboarding.probes.run(&account, &actor("admin"))).expect("probed");
         self.test(&account);
         account

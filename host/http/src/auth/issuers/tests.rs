@@ -18,6 +18,7 @@ use tokio::sync::Notify;
 use super::*;
 use crate::auth::jwks::JwksError;
 use crate::auth::test_keys::{Pair, member};
+use crate::auth::test_sessions::NoneEnded;
 use crate::auth::{Access, Tokens};
 
 const NOW_MS: u64 = 1_800_000_000_000;
@@ -133,7 +134,7 @@ async fn takes_a_good_token_of_every_algorithm() {
         ec.sign(Algorithm::ES256, "c", &claims()),
         ed.sign(Algorithm::EdDSA, "d", &claims()),
     ];
-    let expected = Caller { subject: "asha".to_owned(), role: Role::Admin, issuer: Some(ISS.into()) };
+    let expected = Caller { subject: "asha".to_owned(), role: Role::Admin, issuer: Some(ISS.into()), session: None };
     for token in tokens {
         assert_eq!(setting.verify(&token).await.expect("accepted"), expected);
     }
@@ -489,7 +490,8 @@ async fn both_kinds_of_tokens_are_admitted_side_by_side() {
     let setting = Setting::new(&[ec.shown_as("c")]);
     let key = Secret::new("0123456789abcdef0123456789abcdef");
     let tokens = Arc::new(Tokens::new(&[key], AUDIENCE, setting.clock.clone()).expect("usable"));
-    let access = Access { tokens: tokens.clone(), issuers: setting.issuers.clone() };
+    let sessions = Arc::new(NoneEnded);
+    let access = Access { tokens: tokens.clone(), issuers: setting.issuers.clone(), sessions };
     let admit = async |token: &str, required: Role| {
         let value = format!("Bearer {token}").parse().expect("a header value");
         let headers = http::HeaderMap::from_iter([(http::header::AUTHORIZATION, value)]);
