@@ -5,5 +5,6 @@ mod leaked_secret;
 mod link_hijack;
 mod misleading_text;
 mod mixed_up_servers;
+mod sign_in_lockout;
 mod taken_slots;
 mod unreadable_values;

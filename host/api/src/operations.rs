@@ -11,6 +11,9 @@ pub struct Health {
     pub status: String,
     /// Version of the gateway.
     pub version: String,
+    /// What the operator should look at, by code. `UNTRUSTED_PROXY`: requests came through a proxy, and `server.trusted_proxies` is
+    /// 0, so that all clients share the limit on requests without a token.
+    pub warnings: Vec<String>,
 }
 
 /// The process takes traffic.

@@ -18,7 +18,7 @@ use intent_gateway_ledger::completion::REPORT_MAX_BYTES;
 
 use crate::auth::{Access, Role, not_this_account};
 use crate::body::{self, Awaited};
-use crate::client::{self, ClientLimit};
+use crate::client::{self, ClientLimit, Network, ProxyWatch};
 use crate::error::{Code, Refusal};
 
 /// Name of the path parameter that holds the account a partner's route is about.
@@ -30,6 +30,8 @@ pub(crate) enum Entry {
     Anyone {
         /// For each client.
         limit: ClientLimit,
+        /// Looks for a proxy that nobody told of.
+        proxies: Arc<ProxyWatch>,
     },
     /// Whoever signs what it sends, which the handler verifies: it needs the whole body for that.
     Signed,
@@ -97,7 +99,7 @@ impl Audience {
         let network = client::network(request.headers(), request.extensions(), self.trusted_proxies);
         let _place = self.arriving.try_take(&network).ok_or(Code::Overloaded)?;
         let mut request = request;
-        let caller = self.entry.open(params, network, &mut request).await?;
+        let caller = self.entry.open(params, network, self.trusted_proxies, &mut request).await?;
         Ok((caller, self.awaited.gather(request).await?))
     }
 }
@@ -119,10 +121,13 @@ impl Entry {
         &self,
         params: Option<RawPathParams>,
         network: IpAddr,
+        trusted_proxies: usize,
         request: &mut Request,
     ) -> Result<String, Refusal> {
         let (access, required) = match self {
-            Self::Anyone { limit } => {
+            Self::Anyone { limit, proxies } => {
+                proxies.look(request.headers(), trusted_proxies);
+                request.extensions_mut().insert(Network(network));
                 limit.count(network).map_err(|wait| Refusal::new(Code::RateLimited).retry_after(wait))?;
                 return Ok(network.to_string());
             }
@@ -237,7 +242,7 @@ mod tests {
     #[tokio::test]
     async fn an_open_route_counts_each_client() {
         let limit = ClientLimit::per_minute(NonZeroU32::new(2).expect("not zero"));
-        let routes = behind(Entry::Anyone { limit }, "/open");
+        let routes = behind(Entry::Anyone { limit, proxies: Arc::default() }, "/open");
         for _ in 0..2 {
             assert_eq!(ask(&routes, "/open", None, [1; 4]).await.status(), StatusCode::OK);
         }

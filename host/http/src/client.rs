@@ -5,6 +5,7 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use governor::clock::{Clock, MonotonicClock};
@@ -15,6 +16,8 @@ use http::{Extensions, HeaderMap, HeaderName};
 
 /// The header in which proxies name who asked them, the nearest one last.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+/// The same by its standard name (RFC 7239). It is not read, and gives a proxy away.
+const FORWARDED: HeaderName = HeaderName::from_static("forwarded");
 /// Clients that are told apart. Each is a number below this one: whoever has more addresses than that to ask from gets
 /// no more memory of the gateway's for it.
 const CLIENTS_TOLD_APART: u64 = 128 * 1024;
@@ -55,6 +58,33 @@ pub(crate) fn network_of(address: IpAddr) -> IpAddr {
             IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
         }
         address => address,
+    }
+}
+
+/// The client's network, among the extensions of a request without a token.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Network(pub(crate) IpAddr);
+
+/// Notices a proxy in front of the gateway that it was not told of: all clients are one then, and share what one may do.
+#[derive(Debug, Default)]
+pub(crate) struct ProxyWatch(AtomicBool);
+
+impl ProxyWatch {
+    /// Looks at a request's head, and warns once.
+    pub(crate) fn look(&self, headers: &HeaderMap, trusted_proxies: usize) {
+        let forwarded = || headers.contains_key(FORWARDED_FOR) || headers.contains_key(FORWARDED);
+        if trusted_proxies == 0 && !self.is_evident() && forwarded() && !self.0.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "a request came with `X-Forwarded-For` or `Forwarded`, and `server.trusted_proxies` is 0: behind a proxy, all \
+                 clients share one limit on requests without a token. Set it to the number of proxies in front; where there is \
+                 none, a client has written the header itself, and nothing is to be done"
+            );
+        }
+    }
+
+    /// Whether one was noticed since the process started.
+    pub(crate) fn is_evident(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 
@@ -117,6 +147,24 @@ mod tests {
         assert_eq!(client_address("192.0.2.1", &["198.51.100.7:4711"], 1), "198.51.100.7");
         assert_eq!(client_address("192.0.2.1", &["[2001:db8:1:2:3::4]:4711"], 1), "2001:db8:1:2::");
         assert_eq!(network(&HeaderMap::new(), &Extensions::new(), 0).to_string(), "0.0.0.0");
+    }
+
+    #[test]
+    fn a_proxy_that_nobody_told_of_is_noticed() {
+        let with = |name: HeaderName| HeaderMap::from_iter([(name, "192.0.2.7".parse().expect("a header value"))]);
+        for (headers, trusted_proxies, evident) in [
+            (HeaderMap::new(), 0, false),
+            (with(http::header::VIA), 0, false),
+            (with(FORWARDED_FOR), 1, false),
+            (with(FORWARDED_FOR), 0, true),
+            (with(FORWARDED), 0, true),
+        ] {
+            let watch = ProxyWatch::default();
+            watch.look(&headers, trusted_proxies);
+            assert_eq!(watch.is_evident(), evident, "{headers:?} {trusted_proxies}");
+            watch.look(&HeaderMap::new(), trusted_proxies);
+            assert_eq!(watch.is_evident(), evident, "it stays noticed");
+        }
     }
 
     #[test]

@@ -61,8 +61,8 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::audience::{Audience, Entry};
 use crate::auth::issuers::Issuers;
 use crate::auth::{Access, Role, Tokens};
-use crate::client::ClientLimit;
 pub use crate::client::TRUSTED_PROXIES_MAX;
+use crate::client::{ClientLimit, ProxyWatch};
 use crate::error::{Code, Refusal};
 pub use crate::metrics::scrape_router;
 use crate::streams::Streams;
@@ -161,6 +161,8 @@ pub(crate) struct App {
     pub(crate) streams: streams::Open,
     pub(crate) limits: Limits,
     pub(crate) draining: CancellationToken,
+    /// Whether a proxy stands in front that nobody told of.
+    pub(crate) proxies: Arc<ProxyWatch>,
     pub(crate) uploads: Semaphore,
     /// Taken by whoever uploads a document.
     pub(crate) documents: Semaphore,
@@ -182,7 +184,8 @@ pub fn router(state: AppState) -> Router {
     let arriving = Arc::new(FairSlots::new(state.limits.max_arriving));
     let bearer = |required: Role| Entry::Bearer { access: access.clone(), required };
     let known = Entry::Known { access: access.clone() };
-    let anyone = || Entry::Anyone { limit: ClientLimit::per_minute(open_per_minute) };
+    let proxies = Arc::new(ProxyWatch::default());
+    let anyone = || Entry::Anyone { limit: ClientLimit::per_minute(open_per_minute), proxies: proxies.clone() };
     let audience = |routes: OpenApiRouter<Arc<App>>, entry: Entry, deadline: Duration, max_in_flight: Option<usize>| {
         let no_store = match entry {
             Entry::Anyone { .. } | Entry::Signed | Entry::Bearer { required: Role::Partner, .. } => true,
@@ -239,6 +242,7 @@ pub fn router(state: AppState) -> Router {
         streams: state.streams.into(),
         limits: state.limits,
         draining: state.draining,
+        proxies,
         uploads: Semaphore::new(admin::CONCURRENT_UPLOADS_MAX),
         documents: Semaphore::new(business::CONCURRENT_UPLOADS_MAX),
         verification: Semaphore::new(platform::VERIFICATIONS_MAX),

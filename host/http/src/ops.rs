@@ -14,6 +14,9 @@ use crate::body::JSON;
 use crate::error::{Code, ErrorBody, Refusal};
 use crate::wire;
 
+/// A proxy stands in front that the configuration does not name.
+const UNTRUSTED_PROXY: &str = "UNTRUSTED_PROXY";
+
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default().routes(routes!(health)).routes(routes!(ready)).routes(routes!(openapi))
 }
@@ -24,8 +27,9 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     security(()),
     responses((status = 200, description = "The process serves", body = Health))
 )]
-async fn health() -> Result<Response, Refusal> {
-    let health = Health { status: "ok".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+async fn health(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
+    let warnings = app.proxies.is_evident().then(|| UNTRUSTED_PROXY.to_owned()).into_iter().collect();
+    let health = Health { status: "ok".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), warnings };
     wire::json(StatusCode::OK, &health, wire::SMALL_BYTES)
 }
 

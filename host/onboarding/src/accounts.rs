@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::OnboardingError;
-use super::keeper::RecordKeeper;
+use super::keeper::{NOBODY, RecordKeeper};
 use super::records::{Account, CodePurpose, EmailCode};
 use crate::compliance::{CorporateEmail, Profile};
 use crate::manifest::BUSINESS_NAME_MAX_CHARS;
@@ -21,13 +21,17 @@ use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::ports::PartnerProbe;
 use intent_gateway_domain::steps::{Proposal, commit_unless_changed};
 use intent_gateway_domain::store::{Change, List, Versioned, all, load, lookup, page};
-use intent_gateway_domain::vault::random;
+use intent_gateway_domain::vault::{Mark, random};
 
 /// Life of a code, milliseconds.
 pub(crate) const CODE_TTL_MS: u64 = 10 * 60 * 1_000;
-/// Tries to enter one code.
+/// Tries to enter one code from one network: whoever guesses takes nobody else's tries.
 pub(crate) const CODE_TRIES_MAX: u8 = 5;
-/// Codes sent to one address within [`CODES_WINDOW_MS`].
+/// Tries to enter one code from all networks together.
+pub(crate) const CODE_TRIES_ALL_MAX: u8 = 10;
+/// Codes sent to one address within [`CODES_WINDOW_MS`] as soon as they are asked for, each in the place of the one before.
+/// From then on each lives out its time, so that asking again and again neither outruns the mail of whoever enters nor
+/// gives more codes to guess.
 pub(crate) const CODES_PER_WINDOW_MAX: usize = 5;
 /// Time over which codes are counted, milliseconds.
 pub(crate) const CODES_WINDOW_MS: u64 = 60 * 60 * 1_000;
@@ -66,7 +70,8 @@ impl Accounts {
     ///
     /// # Errors
     /// [`OnboardingError::Refused`] for an address that is malformed or of a free-mail provider, or a bad name;
-    /// [`OnboardingError::TooMany`] after [`CODES_PER_WINDOW_MAX`] codes within an hour.
+    /// [`OnboardingError::TooMany`] where the code before was used or tried too often, and it is the turn of the next only when
+    /// its time is over: at most [`CODE_TTL_MS`], and after more than [`CODES_PER_WINDOW_MAX`] codes within an hour alone.
     pub async fn sign_up(&self, email: &str, business_name: &str) -> Result<CodeSent, OnboardingError> {
         let email = corporate(email)?;
         let business_name = business_name.trim();
@@ -97,39 +102,42 @@ impl Accounts {
             .step(async || {
                 let now = self.keeper.now();
                 let before = load::<EmailCode>(&*self.keeper.store, &email).await?;
+                if let Some(before) = &before
+                    && let Some(kept) = before.value.keep_for(&purpose, now)?
+                {
+                    return Ok(Proposal::nothing(kept));
+                }
                 let revision = before.as_ref().map_or(0, |before| before.revision);
                 let mut sent_at_ms = before.map(|before| before.value.sent_at_ms).unwrap_or_default();
                 sent_at_ms.retain(|at| at.plus_ms(CODES_WINDOW_MS) > now);
-                if let Some(first) = sent_at_ms.first().filter(|_| sent_at_ms.len() >= CODES_PER_WINDOW_MAX) {
-                    return Err(OnboardingError::TooMany(first.plus_ms(CODES_WINDOW_MS).ms_since(now)));
-                }
                 sent_at_ms.push(now);
                 let code = self.six_digits()?;
                 let value = EmailCode {
                     mark: Some(self.keeper.vault.mark(&code_context(&email), &code)),
                     purpose: purpose.clone(),
                     expires_at_ms: now.plus_ms(CODE_TTL_MS),
-                    attempts_left: CODE_TRIES_MAX,
+                    attempts_left: CODE_TRIES_ALL_MAX,
+                    tried_from: Vec::new(),
                     sent_at_ms,
                     email: email.clone(),
                 };
                 let sent = CodeSent { email: email.clone(), expires_at: value.expires_at_ms };
                 let mut change = Change::default();
                 change.put(&Versioned { revision, value });
-                if purpose != CodePurpose::Nothing {
-                    change.mail.push(self.keeper.mail(&email, "Your code", code_mail(&code, &purpose))?);
-                }
+                // For nobody's address a mail is written as well, which goes nowhere: the work is the same.
+                let to = if purpose == CodePurpose::Nothing { NOBODY } else { &email };
+                change.mail.push(self.keeper.mail(to, "Your code", code_mail(&code, &purpose))?);
                 Ok(Proposal::new(change, sent))
             })
             .await
     }
 
-    /// Takes a code: opens the account that it was sent for, or enters it. A code is good once.
+    /// Takes a code: opens the account that it was sent for, or enters it. A code is good once; `network` is where it is entered.
     ///
     /// # Errors
     /// [`OnboardingError::NotAccepted`] for a wrong code, which costs one of its tries, and for one that is too old,
     /// used, tried too often or was never sent: all alike.
-    pub async fn verify(&self, email: &str, code: &str) -> Result<SignedIn, OnboardingError> {
+    pub async fn verify(&self, email: &str, code: &str, network: &str) -> Result<SignedIn, OnboardingError> {
         let email = corporate(email).map_err(|_| OnboardingError::NotAccepted)?;
         let taken = self
             .keeper
@@ -137,15 +145,18 @@ impl Accounts {
                 let kept = load::<EmailCode>(&*self.keeper.store, &email).await?;
                 let Some(mut kept) = kept else { return Ok(Proposal::nothing(None)) };
                 let code_is = |mark| self.keeper.vault.recognises(&code_context(&email), mark, code);
-                let alive = self.keeper.now() < kept.value.expires_at_ms && kept.value.attempts_left > 0;
+                let tried_here = |mark: &&Mark| self.keeper.vault.recognises(&network_context(&email), mark, network);
+                let tries_left = kept.value.tried_from.iter().filter(tried_here).count() < usize::from(CODE_TRIES_MAX);
+                let alive = kept.value.is_alive(self.keeper.now()) && tries_left;
                 let right = kept.value.mark.as_ref().is_some_and(code_is);
                 let mut change = Change::default();
                 if alive && right && kept.value.purpose != CodePurpose::Nothing {
                     return self.enter(kept).await;
                 }
-                if !alive || kept.value.mark.is_none() {
+                if !alive {
                     return Ok(Proposal::nothing(None));
                 }
+                kept.value.tried_from.push(self.keeper.vault.mark(&network_context(&email), network));
                 kept.value.attempts_left -= 1;
                 if kept.value.attempts_left == 0 {
                     kept.value.mark = None;
@@ -160,6 +171,8 @@ impl Accounts {
     /// The code was right: it is used up, and its account is there afterwards.
     async fn enter(&self, mut kept: Versioned<EmailCode>) -> Result<Proposal<Option<SignedIn>>, OnboardingError> {
         kept.value.mark = None;
+        // Whoever reads the mailbox has asked for these codes, or does not mind them: the count begins anew.
+        kept.value.sent_at_ms.clear();
         let email = &kept.value.email;
         let mut change = Change::default();
         change.put(&kept);
@@ -290,6 +303,33 @@ fn corporate(email: &str) -> Result<String, OnboardingError> {
     parsed
         .map(|email| email.as_str().to_owned())
         .map_err(|error| OnboardingError::invalid("/email", error.code(), chain(&error)))
+}
+
+impl EmailCode {
+    /// Whether it can still be entered from somewhere.
+    fn is_alive(&self, now: Timestamp) -> bool {
+        now < self.expires_at_ms && self.attempts_left > 0 && self.mark.is_some()
+    }
+
+    /// What somebody is told who asks once more, where no other code is to take the place of this one: it stays as it is
+    /// while it can be entered, once so many were sent that they come one at a time.
+    fn keep_for(&self, purpose: &CodePurpose, now: Timestamp) -> Result<Option<CodeSent>, OnboardingError> {
+        let recent = self.sent_at_ms.iter().filter(|at| at.plus_ms(CODES_WINDOW_MS) > now).count();
+        // A code that was sent to nobody keeps nobody from getting one.
+        let sent = self.purpose != CodePurpose::Nothing || *purpose == CodePurpose::Nothing;
+        let next_at = self.sent_at_ms.last().filter(|_| sent && recent >= CODES_PER_WINDOW_MAX);
+        match next_at.map(|last| last.plus_ms(CODE_TTL_MS)).filter(|next_at| now < *next_at) {
+            None => Ok(None),
+            Some(_) if self.is_alive(now) => {
+                Ok(Some(CodeSent { email: self.email.clone(), expires_at: self.expires_at_ms }))
+            }
+            Some(next_at) => Err(OnboardingError::TooMany(next_at.ms_since(now))),
+        }
+    }
+}
+
+fn network_context(email: &str) -> String {
+    format!("code-network/{email}")
 }
 
 fn code_context(email: &str) -> String {

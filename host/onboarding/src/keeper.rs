@@ -17,6 +17,8 @@ use super::OnboardingError;
 
 /// Random bytes of an identifier.
 const ID_BYTES: usize = 8;
+/// Whom a mail is for that is sent to nobody.
+pub(crate) const NOBODY: &str = "";
 /// Random bytes of a mail's identifier.
 const MAIL_ID_BYTES: usize = 16;
 

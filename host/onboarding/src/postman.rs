@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::OnboardingError;
-use super::keeper::{RecordKeeper, mail_context};
+use super::keeper::{NOBODY, RecordKeeper, mail_context};
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::mail::{Mail, MailError};
 use intent_gateway_domain::ports::Mailer;
@@ -48,13 +48,16 @@ impl Postman {
     async fn send(&self, claimed: &ClaimedMail) -> MailFate {
         let ClaimedMail { id, sealed, tries } = claimed;
         let opened = self.keeper.vault.open(&mail_context(id), &Sealed::from_text(sealed.clone()));
-        let mail = match opened.map_err(|error| chain(&error)).and_then(|text| parse(&text)) {
+        let mail: Mail = match opened.map_err(|error| chain(&error)).and_then(|text| parse(&text)) {
             Ok(mail) => mail,
             Err(error) => {
                 tracing::error!(mail = %id, %error, "a mail cannot be opened and is given up");
                 return MailFate::Done;
             }
         };
+        if mail.to == NOBODY {
+            return MailFate::Done;
+        }
         match self.mailer.send(&mail).await {
             Ok(()) => MailFate::Done,
             Err(error @ MailError::Permanent(_)) => {

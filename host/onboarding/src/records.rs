@@ -91,9 +91,12 @@ pub struct EmailCode {
     pub mark: Option<Mark>,
     /// Milliseconds since the epoch.
     pub expires_at_ms: Timestamp,
-    /// Tries left.
+    /// Tries left, wherever from.
     pub(crate) attempts_left: u8,
-    /// When codes were sent to this address within the last hour.
+    /// The networks from which another code was entered, marked; one a try.
+    #[serde(default)]
+    pub(crate) tried_from: Vec<Mark>,
+    /// When codes were sent to this address within the last hour, and since somebody entered one.
     pub(crate) sent_at_ms: Vec<Timestamp>,
 }
 

@@ -49,6 +49,16 @@ struct State {
     conflicts: u32,
     /// What the engine says instead of doing anything.
     broken: Option<String>,
+    work: StoreWork,
+}
+
+/// What a store was asked to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoreWork {
+    pub reads: usize,
+    /// Records written or removed.
+    pub writes: usize,
+    pub mails: usize,
 }
 
 impl State {
@@ -96,6 +106,11 @@ impl MemoryStore {
         state.waiting.drain(..).for_each(Waker::wake);
     }
 
+    /// What it was asked to do since this was last asked.
+    pub fn take_work(&self) -> StoreWork {
+        std::mem::take(&mut self.state().work)
+    }
+
     pub fn log(&self) -> Vec<AuditEntry> {
         self.state().kept.audit.clone()
     }
@@ -109,7 +124,8 @@ impl MemoryStore {
         &self,
         read: impl FnOnce(&StoreState) -> Result<T, StoreError>,
     ) -> BoxFuture<'_, Result<T, StoreError>> {
-        let state = self.state();
+        let mut state = self.state();
+        state.work.reads += 1;
         let found = state.check_engine().and_then(|()| read(&state.kept));
         drop(state);
         async move {
@@ -139,6 +155,8 @@ impl MemoryStore {
         let mut next = state.kept.clone();
         let is_watched = change.is_watched();
         let Change { writes, audit, mail } = change;
+        state.work.writes += writes.len();
+        state.work.mails += mail.len();
         writes.into_iter().try_for_each(|write| put(&mut next, write))?;
         for draft in audit {
             check_number(draft.at_ms.as_ms())?;

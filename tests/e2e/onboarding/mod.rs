@@ -170,7 +170,7 @@ impl Business {
 }
 
 /// The six digits in a mail.
-fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     let digits = |word: &&str| word.len() == 6 && word.bytes().all(|byte| byte.is_ascii_digit());
     text.split_whitespace().find(digits).unwrap_or_else(|| panic!("no code in {text}")).to_owned()
 }

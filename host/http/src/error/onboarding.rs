@@ -39,7 +39,7 @@ impl From<OnboardingError> for Refusal {
                     "This takes a token that a mailed code has opened within the last 15 minutes: sign in again, then repeat it.",
                 ),
             OnboardingError::TooMany(wait_ms) => Self::new(Code::RateLimited)
-                .message("Too many codes were asked for; try again later.")
+                .message("Too many codes were asked for; the next one comes when the time of the last is over.")
                 .retry_after(Duration::from_millis(wait_ms)),
             OnboardingError::OutOfStep { code, message } => Self::conflict(code, sentence(&message)),
             OnboardingError::NotAllowed(not_allowed) => Self::conflict(WRONG_STATE, sentence(&not_allowed.to_string())),

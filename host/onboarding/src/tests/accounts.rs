@@ -1,10 +1,13 @@
 use futures_executor::block_on;
 
-use super::world::World;
+use super::world::{World, actor};
 use crate::OnboardingError;
-use crate::accounts::{CODE_TRIES_MAX, CODE_TTL_MS, CODES_PER_WINDOW_MAX, CODES_WINDOW_MS};
+use crate::accounts::{CODE_TRIES_ALL_MAX, CODE_TRIES_MAX, CODE_TTL_MS, CODES_PER_WINDOW_MAX, CODES_WINDOW_MS};
+use intent_gateway_testing::mail::code_in;
 
 const EMAIL: &str = "ops@coolcar.example";
+/// Where codes are entered.
+const HERE: &str = "192.0.2.1";
 
 fn refused(outcome: Result<impl Sized, OnboardingError>) -> bool {
     matches!(outcome, Err(OnboardingError::NotAccepted))
@@ -22,15 +25,15 @@ fn a_code_opens_an_account_once() {
     let sent = block_on(world.onboarding.accounts.sign_up(" Ops@CoolCar.example ", "CoolCar")).expect("sent");
     assert_eq!(sent.email, EMAIL);
     let code = world.mailed_code();
-    let entered = block_on(world.onboarding.accounts.verify(EMAIL, &code)).expect("right");
+    let entered = block_on(world.onboarding.accounts.verify(EMAIL, &code, HERE)).expect("right");
     assert!(entered.created && entered.account.id.as_str().starts_with("ptr_"), "{entered:?}");
     assert_eq!(entered.account.business_name, "CoolCar");
-    assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, &code))), "a code is good once");
+    assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, &code, HERE))), "a code is good once");
     assert_eq!(world.actions(), ["account.opened"]);
     assert!(!world.store.everything().contains(&code), "the code is kept nowhere in plain");
 
     block_on(world.onboarding.accounts.sign_in(EMAIL)).expect("sent");
-    let again = block_on(world.onboarding.accounts.verify(EMAIL, &world.mailed_code())).expect("right");
+    let again = block_on(world.onboarding.accounts.verify(EMAIL, &world.mailed_code(), HERE)).expect("right");
     assert!(!again.created);
     assert_eq!(again.account.id, entered.account.id);
 }
@@ -40,7 +43,7 @@ fn signing_up_twice_enters_the_account_that_is_there() {
     let world = World::new();
     let account = world.account();
     block_on(world.onboarding.accounts.sign_up(EMAIL, "Somebody else")).expect("sent, whoever asks");
-    let entered = block_on(world.onboarding.accounts.verify(EMAIL, &world.mailed_code())).expect("right");
+    let entered = block_on(world.onboarding.accounts.verify(EMAIL, &world.mailed_code(), HERE)).expect("right");
     assert_eq!((entered.account.id, entered.account.business_name.as_str()), (account, "CoolCar"));
 }
 
@@ -50,16 +53,16 @@ fn a_code_bears_so_many_tries_and_no_more() {
     block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar")).expect("sent");
     let code = world.mailed_code();
     for _ in 1..CODE_TRIES_MAX {
-        assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, &wrong(&code)))));
+        assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, &wrong(&code), HERE))));
     }
-    block_on(world.onboarding.accounts.verify(EMAIL, &code)).expect("the last try is right");
+    block_on(world.onboarding.accounts.verify(EMAIL, &code, HERE)).expect("the last try is right");
 
     block_on(world.onboarding.accounts.sign_in(EMAIL)).expect("sent");
     let code = world.mailed_code();
     for _ in 0..CODE_TRIES_MAX {
-        assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, &wrong(&code)))));
+        assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, &wrong(&code), HERE))));
     }
-    assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, &code))), "used up, though right");
+    assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, &code, HERE))), "used up, though right");
 }
 
 #[test]
@@ -68,11 +71,11 @@ fn a_code_gets_old() {
     block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar")).expect("sent");
     let code = world.mailed_code();
     world.pass_ms(CODE_TTL_MS);
-    assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, &code))));
+    assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, &code, HERE))));
     block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar")).expect("sent");
     let code = world.mailed_code();
     world.pass_ms(CODE_TTL_MS - 1);
-    block_on(world.onboarding.accounts.verify(EMAIL, &code)).expect("just in time");
+    block_on(world.onboarding.accounts.verify(EMAIL, &code, HERE)).expect("just in time");
 }
 
 #[test]
@@ -83,27 +86,106 @@ fn a_newer_code_replaces_the_one_before() {
     block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar")).expect("sent");
     let second = world.mailed_code();
     assert_ne!(first, second);
-    assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, &first))));
-    block_on(world.onboarding.accounts.verify(EMAIL, &second)).expect("right");
+    assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, &first, HERE))));
+    block_on(world.onboarding.accounts.verify(EMAIL, &second, HERE)).expect("right");
 }
 
 #[test]
-fn an_address_gets_so_many_codes_an_hour_known_or_not() {
+fn whoever_asks_again_and_again_locks_nobody_out_known_or_not() {
     for known in [false, true] {
         let world = World::new();
         if known {
             world.account();
-            world.pass_ms(CODES_WINDOW_MS);
         }
+        let ask = || block_on(world.onboarding.accounts.sign_in(EMAIL));
         for _ in 0..CODES_PER_WINDOW_MAX {
-            block_on(world.onboarding.accounts.sign_in(EMAIL)).expect("sent");
+            ask().expect("sent");
+            world.pass_ms(1_000);
+        }
+        let last = world.mails().pop();
+        // From here on the code stays as it is, and no other mail goes out.
+        let sent: Vec<_> = (0..100).map(|_| ask().expect("answered as before")).collect();
+        assert!(sent.iter().all(|one| one == &sent[0]) && world.mails().is_empty());
+        assert_eq!(last.is_some(), known);
+        if let Some(mail) = last {
+            let code = code_in(&mail).expect("a code");
+            block_on(world.onboarding.accounts.verify(EMAIL, &code, HERE)).expect("the owner enters meanwhile");
+            // And may sign in once more: who has entered a code reads the mailbox.
+            ask().expect("sent");
+            assert_eq!(world.mails().len(), 1);
+        } else {
+            world.pass_ms(CODE_TTL_MS);
+            ask().expect("the next one");
+        }
+    }
+}
+
+#[test]
+fn codes_come_one_at_a_time_once_there_were_many() {
+    for known in [false, true] {
+        let world = World::new();
+        if known {
+            world.account();
+        }
+        let ask = || block_on(world.onboarding.accounts.sign_in(EMAIL));
+        (0..CODES_PER_WINDOW_MAX).for_each(|_| drop(ask().expect("sent")));
+        // From two networks, so that no try is left.
+        for number in 0..CODE_TRIES_ALL_MAX {
+            let network = if number < CODE_TRIES_MAX { HERE } else { "198.51.100.7" };
+            assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, "no code", network))));
         }
         world.pass_ms(1_000);
-        let refused = block_on(world.onboarding.accounts.sign_in(EMAIL));
-        assert!(matches!(refused, Err(OnboardingError::TooMany(ms)) if ms == CODES_WINDOW_MS - 1_000), "{refused:?}");
-        world.pass_ms(CODES_WINDOW_MS - 1_000);
-        block_on(world.onboarding.accounts.sign_in(EMAIL)).expect("an hour later");
+        let waits = ask();
+        assert!(matches!(waits, Err(OnboardingError::TooMany(ms)) if ms == CODE_TTL_MS - 1_000), "{waits:?}");
+        world.pass_ms(CODE_TTL_MS - 1_000);
+        ask().expect("when the time of the last is over, not an hour later");
+        world.pass_ms(CODES_WINDOW_MS);
+        (0..CODES_PER_WINDOW_MAX).for_each(|_| drop(ask().expect("as at first")));
     }
+}
+
+#[test]
+fn who_guesses_takes_nobody_elses_tries() {
+    let world = World::new();
+    block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar")).expect("sent");
+    let code = world.mailed_code();
+    for _ in 0..CODE_TRIES_MAX {
+        assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, &wrong(&code), "198.51.100.7"))));
+    }
+    assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, &code, "198.51.100.7"))), "no try is left there");
+    block_on(world.onboarding.accounts.verify(EMAIL, &code, HERE)).expect("the owner has all of them");
+}
+
+#[test]
+fn a_code_that_went_to_nobody_keeps_nobody_from_signing_up() {
+    let world = World::new();
+    (0..10).for_each(|_| drop(block_on(world.onboarding.accounts.sign_in(EMAIL)).expect("answered")));
+    block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar")).expect("sent");
+    let code = world.mailed_code();
+    block_on(world.onboarding.accounts.sign_in(EMAIL)).expect("answered");
+    block_on(world.onboarding.accounts.verify(EMAIL, &code, HERE)).expect("right");
+}
+
+#[test]
+fn the_store_has_the_same_work_with_known_and_unknown_addresses_and_clients() {
+    let world = World::new();
+    let account = world.account();
+    let issued = block_on(world.onboarding.credentials.issue(&account, &actor("partner"))).expect("issued");
+    let counted = |step: &dyn Fn()| {
+        world.store.take_work();
+        step();
+        world.store.take_work()
+    };
+    let asking = |email: &str| counted(&|| drop(block_on(world.onboarding.accounts.sign_in(email)).expect("sent")));
+    assert_eq!(asking(EMAIL), asking("nobody@coolcar.example"));
+    let signing_up =
+        |email: &str| counted(&|| drop(block_on(world.onboarding.accounts.sign_up(email, "CoolCar")).expect("sent")));
+    assert_eq!(signing_up(EMAIL), signing_up("another@coolcar.example"));
+    let entering = |client_id: &str| {
+        counted(&|| assert!(refused(block_on(world.onboarding.credentials.authenticate(client_id, "wrong")))))
+    };
+    let unknown = "platform_sandbox_000000000000000000000000";
+    assert_eq!(entering(&issued.credentials.client_id), entering(unknown));
 }
 
 #[test]
@@ -113,10 +195,10 @@ fn nobody_learns_whether_an_address_has_an_account() {
     assert_eq!(sent.email, "nobody@coolcar.example");
     assert!(world.mails().is_empty());
     for code in ["000000", "", "abc"] {
-        assert!(refused(block_on(world.onboarding.accounts.verify("nobody@coolcar.example", code))));
+        assert!(refused(block_on(world.onboarding.accounts.verify("nobody@coolcar.example", code, HERE))));
     }
-    assert!(refused(block_on(world.onboarding.accounts.verify("never@asked.example", "000000"))));
-    assert!(refused(block_on(world.onboarding.accounts.verify("no address", "000000"))));
+    assert!(refused(block_on(world.onboarding.accounts.verify("never@asked.example", "000000", HERE))));
+    assert!(refused(block_on(world.onboarding.accounts.verify("no address", "000000", HERE))));
 }
 
 #[test]

@@ -195,7 +195,7 @@ impl World {
     pub(super) fn account(&self) -> PartnerId {
         block_on(self.onboarding.accounts.sign_up("ops@coolcar.example", "CoolCar")).expect("sent");
         let code = self.mailed_code();
-        block_on(self.onboarding.accounts.verify("ops@coolcar.example", &code)).expect("right").account.id
+        block_on(self.onboarding.accounts.verify("ops@coolcar.example", &code, "192.0.2.1")).expect("right").account.id
     }
 
     /// A connection as far as it gets before it is switched on: manifest approved, probed, tested.

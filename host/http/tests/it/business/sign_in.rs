@@ -49,16 +49,37 @@ async fn sign_in_tells_strangers_nothing() {
 }
 
 #[tokio::test]
-async fn too_many_codes_are_refused_with_a_time_to_wait() {
-    let gateway = Gateway::new().await;
-    let asked = json!({ "email": EMAIL, "business_name": "CoolCar" });
-    let mut last = None;
+async fn codes_that_were_used_up_are_followed_by_the_next_after_a_while() {
+    let gateway = Gateway::with(Limits { trusted_proxies: 1, ..LIMITS }).await;
+    let ask = async || {
+        let asked = json!({ "email": EMAIL, "business_name": "CoolCar" });
+        post(&gateway, "/api/v1/business/sign-up", asked).await
+    };
     for _ in 0..6 {
-        last = Some(post(&gateway, "/api/v1/business/sign-up", asked.clone()).await);
+        assert_eq!(ask().await.status, StatusCode::ACCEPTED, "asking locks nobody out");
     }
-    let last = last.expect("an answer");
+    let guess = json!({ "email": EMAIL, "code": "guess" });
+    for network in ["198.51.100.7", "198.51.100.8"] {
+        for _ in 0..5 {
+            let guessed = Ask::json("/api/v1/business/sign-up/verify", guess.to_string());
+            let guessed = guessed.header("x-forwarded-for", network);
+            assert_eq!(gateway.call(guessed).await.refusal(), refused(401, "INVALID_AUTH"));
+        }
+    }
+    let last = ask().await;
     assert_eq!(last.refusal(), refused(429, "RATE_LIMITED"));
-    assert_eq!(last.headers["retry-after"], "3600");
+    assert_eq!(last.headers["retry-after"], "600");
+}
+
+#[tokio::test]
+async fn a_proxy_that_nobody_told_of_shows() {
+    let gateway = Gateway::new().await;
+    let warnings = async || gateway.call(Ask::get("/health")).await.json()["warnings"].clone();
+    assert_eq!(warnings().await, json!([]));
+    let body = json!({ "email": EMAIL }).to_string();
+    let proxied = Ask::json("/api/v1/business/sign-in", body).header("x-forwarded-for", "198.51.100.7");
+    assert_eq!(gateway.call(proxied).await.status, StatusCode::ACCEPTED);
+    assert_eq!(warnings().await, json!(["UNTRUSTED_PROXY"]));
 }
 
 #[tokio::test]
