@@ -8,3 +8,4 @@ mod mixed_up_servers;
 mod sign_in_lockout;
 mod taken_slots;
 mod unreadable_values;
+mod unseen_change;

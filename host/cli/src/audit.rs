@@ -161,7 +161,7 @@ fn tell_entries(entries: &[AuditEntryBody], json: bool) -> Result<(), CommandErr
 }
 
 fn row(entry: &AuditEntryBody) -> [String; 6] {
-    let AuditEntryBody { seq, at, actor: Actor { role, subject: by }, action, subject, detail, .. } = entry;
+    let AuditEntryBody { seq, at, actor: Actor { role, subject: by, .. }, action, subject, detail, .. } = entry;
     let by = if role == by { role.clone() } else { format!("{role} {by}") };
     let detail = detail.as_ref().map(Value::to_string).unwrap_or_default();
     let mut shown: String = detail.chars().take(DETAIL_SHOWN_MAX_CHARS).collect();
@@ -182,7 +182,7 @@ mod tests {
     fn entry(detail: Value) -> AuditEntry {
         let draft = AuditDraft {
             at_ms: Timestamp::from_ms(1_763_716_800_042),
-            actor: Actor { role: "admin".to_owned(), subject: "asha".to_owned() },
+            actor: Actor::new("admin", "asha"),
             action: "connection.probed".to_owned(),
             subject: "ptr_1".to_owned(),
             detail,

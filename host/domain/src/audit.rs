@@ -16,13 +16,23 @@ pub struct Actor {
     pub role: String,
     /// The account, or the name of the token's bearer.
     pub subject: String,
+    /// The network that it was asked from, for the audit log alone: an entry has it in its detail. It is in no record and in
+    /// no answer.
+    #[serde(skip)]
+    pub from: Option<String>,
 }
 
 impl Actor {
     /// The gateway itself, for what no caller asked for.
     #[must_use]
     pub fn gateway() -> Self {
-        Self { role: "gateway".to_owned(), subject: "gateway".to_owned() }
+        Self::new("gateway", "gateway")
+    }
+
+    /// Somebody of whom it is not known from where.
+    #[must_use]
+    pub fn new(role: impl Into<String>, subject: impl Into<String>) -> Self {
+        Self { role: role.into(), subject: subject.into(), from: None }
     }
 }
 
@@ -69,7 +79,10 @@ pub fn genesis() -> Digest {
 /// Gives a draft its place after the entry with the digest `previous`.
 #[must_use]
 pub fn link(draft: AuditDraft, seq: u64, previous: Digest) -> AuditEntry {
-    let AuditDraft { at_ms, actor, action, subject, detail } = draft;
+    let AuditDraft { at_ms, mut actor, action, subject, mut detail } = draft;
+    if let (Some(from), Value::Object(members)) = (actor.from.take(), &mut detail) {
+        members.insert("from".to_owned(), from.into());
+    }
     let detail = detail.to_string();
     let mut entry = AuditEntry { seq, at_ms, actor, action, subject, detail, hash: previous };
     entry.hash = digest(&entry, previous);

@@ -4,6 +4,7 @@
 //! Not here, on purpose: IO, an async runtime, wasmtime, rmcp, SQL, HTTP; and any capability: searching is in `routing`,
 //! a partner's way in `onboarding`, reports and entries in `ledger`, users' accounts at partners in `linking`.
 
+pub mod accesses;
 pub mod alias;
 pub mod audit;
 pub mod availability;

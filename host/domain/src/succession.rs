@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::contract::{Descriptor, Vocabulary};
 use crate::id::IntentId;
@@ -13,7 +13,7 @@ use crate::id::IntentId;
 const REMOVED_NAMED_MAX: usize = 20;
 
 /// A value that a vocabulary had in the live version and has no more in the next.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RemovedValue {
     /// Name of the vocabulary. Where the whole vocabulary goes, each of its values does.
     pub vocabulary: String,

@@ -161,6 +161,13 @@ pub struct VersionEvent {
     pub by: Actor,
 }
 
+/// A version, by its number and its content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersionName {
+    pub version: Version,
+    pub digest: Digest,
+}
+
 /// An event with the version that it concerns, on its way into the audit log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContractEvent {
@@ -172,7 +179,21 @@ pub struct ContractEvent {
     /// Where the version came from.
     pub origin: Origin,
     pub event: VersionEvent,
+    /// What served the intent before, and after; nothing where it was out of service.
+    #[serde(default)]
+    pub live_before: Option<VersionName>,
+    #[serde(default)]
+    pub live_after: Option<VersionName>,
+    /// The values of vocabularies that the loading of it took out: whoever loaded it has said that this is meant.
+    #[serde(default)]
+    pub removed: Vec<RemovedValue>,
+    /// The network that it was asked from.
+    #[serde(default)]
+    pub from: Option<String>,
 }
+
+/// Removed values that the audit log names; the rest is only counted.
+const REMOVED_NAMED_MAX: usize = 50;
 
 impl ContractEvent {
     /// The event as the audit log keeps it. Its subject is the intent.
@@ -185,12 +206,21 @@ impl ContractEvent {
             VersionAct::LeftService => "contract.left_service",
         };
         let (version, digest) = (self.version.to_string(), self.digest.to_string());
+        let mut detail = json!({
+            "number": self.number, "version": version, "digest": digest, "whence": whence, "origin": self.origin,
+            "live_before": self.live_before, "live_after": self.live_after,
+        });
+        if !self.removed.is_empty() {
+            let named: Vec<_> = self.removed.iter().take(REMOVED_NAMED_MAX).collect();
+            let more = self.removed.len() - named.len();
+            detail["allow_removed_values"] = json!({ "removed": named, "more": more });
+        }
         AuditDraft {
             at_ms: *at_ms,
-            actor: by.clone(),
+            actor: Actor { from: self.from.clone(), ..by.clone() },
             action: action.to_owned(),
             subject: self.intent.to_string(),
-            detail: json!({ "number": self.number, "version": version, "digest": digest, "whence": whence, "origin": self.origin }),
+            detail,
         }
     }
 }

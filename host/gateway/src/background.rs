@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::faults::KEPT_MAX_MS;
@@ -29,6 +30,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::accesses;
 use crate::contract_events;
 use crate::health::{self, Changes, HealthJournal};
 
@@ -67,6 +69,8 @@ pub(crate) struct Work {
     pub(crate) health_journal: Arc<HealthJournal>,
     pub(crate) changes: Changes,
     pub(crate) linking: Linking,
+    /// What waits to be written to the audit log.
+    pub(crate) accesses: Arc<Accesses>,
 }
 
 /// How long things are kept, milliseconds.
@@ -96,6 +100,7 @@ impl Background {
             health_journal,
             changes,
             linking,
+            accesses,
         } = work;
         let mut tasks = Tasks { set: JoinSet::new(), stop: stop.clone() };
         let follower = Follower {
@@ -121,6 +126,7 @@ impl Background {
         let results = onboarding.results;
         tasks.spawn("delivered results", move || review_inflation(results.clone()));
         let (evidence, log) = (store.clone(), store.clone());
+        let (audit_log, times) = (store.clone(), clock.clone());
         tasks.spawn("evidence", move || forget(clock.clone(), evidence.clone(), keep));
         let (desk, journal) = (onboarding.strikes.clone(), health_journal.clone());
         tasks.spawn("strikes", move || {
@@ -131,6 +137,10 @@ impl Background {
         let stopping = stop.clone();
         tasks.set.spawn(restart_on_panic("contract events", wait, move || {
             contract_events::follow(sandbox.clone(), log.clone(), stopping.clone())
+        }));
+        let stopping = stop.clone();
+        tasks.set.spawn(restart_on_panic("accesses", wait, move || {
+            accesses::follow(accesses.clone(), audit_log.clone(), times.clone(), stopping.clone())
         }));
         let changes = Arc::new(Mutex::new(changes));
         let (desk, stopping) = (onboarding.strikes, stop.clone());

@@ -2,6 +2,7 @@
 //! `intent-gateway-config`.
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+mod accesses;
 mod background;
 mod contract_events;
 mod health;

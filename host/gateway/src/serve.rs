@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::clock::{Clock, SystemClock};
 use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::partner::Partner;
@@ -71,8 +72,9 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     // From here on, for compiling takes seconds: a signal is heeded as soon as that is over, a second one at once.
     tokio::spawn(signals.watch(draining.clone()));
     let sandbox = start_sandbox(&config).await?;
-    let RunningParts { state, onboarding, clock, keys, store, desk, journal, faults, health, linking, linking_tasks } =
-        parts(&config, telemetry, sandbox.clone(), &draining).await?;
+    let running = parts(&config, telemetry, sandbox.clone(), &draining).await?;
+    let RunningParts { state, onboarding, clock, keys, store, desk, journal, faults, health, linking, .. } = running;
+    let (linking_tasks, accesses) = (running.linking_tasks, running.accesses);
     // Before the first request: who was live before a restart is live after it, and may report.
     let seen = store.changes().await.context("the store cannot be read")?;
     onboarding.live.refresh().await.context("the partners cannot be read")?;
@@ -102,6 +104,7 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
         health_journal,
         changes,
         linking,
+        accesses,
     };
     let background = Background::start(work, &stop);
     intent_gateway_cli::print(&format!("listening on http://{}", server.local_addr()));
@@ -149,6 +152,7 @@ struct RunningParts {
     health: HealthParts,
     linking: Linking,
     linking_tasks: LinkingTasks,
+    accesses: Arc<Accesses>,
 }
 
 /// Partners' health, and where changes in it go.
@@ -217,6 +221,7 @@ async fn parts(
     telemetry.watch(sizes(&sandbox, &desk, &journal));
     let memory = KeyedWrites { store: store.clone(), vault: keys.vault(), timer: Arc::new(RuntimeTimer) };
     let caller = Arc::new(Caller::beside(&searcher, store.clone(), memory));
+    let accesses = Arc::new(Accesses::default());
     let state = AppState {
         streams: streams(config, &caller, &clock),
         caller,
@@ -254,8 +259,10 @@ async fn parts(
         metrics: telemetry.exposition(),
         limits: config.server.limits(),
         draining: draining.clone(),
+        accesses: accesses.clone(),
     };
     Ok(RunningParts {
+        accesses,
         state,
         onboarding,
         clock,

@@ -17,6 +17,7 @@ use serde::Deserialize;
 use crate::App;
 use crate::audience::ACCOUNT;
 use crate::auth::{Caller, ISSUER};
+use crate::client::Network;
 use crate::error::{Code, Refusal};
 use crate::request_id::RequestId;
 
@@ -128,7 +129,7 @@ fn layered<T: Clone + Send + Sync + 'static>(parts: &Parts) -> Result<T, Refusal
 /// The caller as the audit log names it.
 fn actor(parts: &Parts) -> Result<Actor, Refusal> {
     let caller: Caller = layered(parts)?;
-    Ok(Actor { role: caller.role.as_str().to_owned(), subject: caller.name() })
+    Ok(caller.actor(parts.extensions.get::<Network>()))
 }
 
 pub(crate) fn no_account() -> Refusal {

@@ -13,6 +13,8 @@ use intent_gateway_api::contracts::{
 };
 use intent_gateway_api::evidence::{FindingsSummary, PartnerFindings};
 use intent_gateway_api::partners::{PartnerEntry, PartnerList};
+use intent_gateway_domain::accesses::Access;
+use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::chain;
@@ -112,12 +114,15 @@ async fn load_contract(
     let component = body::read(request.into_body(), CONTRACT_MAX_BYTES, UPLOAD_BODY_TIMEOUT).await?;
     let admin = app.admin.clone();
     let removal = if allow_removed_values { Removal::Allowed } else { Removal::Refused };
-    let order = LoadOrder { origin: Origin::Upload(caller.name()), by: team, activate, removal };
+    let order = LoadOrder { origin: Origin::Upload(caller.name()), by: team.clone(), activate, removal };
     // In a task of its own: a caller that leaves must not stop a load half-way.
     let load = tokio::spawn(async move { admin.load(component, order).await });
     let Loaded { version, known, removed } = match join(load.await)? {
         Ok(loaded) => loaded,
-        Err(error) => return Err(refuse_load(&app, error).await),
+        Err(error) => {
+            note_refused(&app, team, "load", &error);
+            return Err(refuse_load(&app, error).await);
+        }
     };
     let (digest, live) = (version.digest, version.live);
     tracing::info!(intent = version.intent, version = version.version, %digest, live, known, "contract uploaded");
@@ -131,6 +136,21 @@ async fn load_contract(
     let outcome = LoadOutcome { version: LoadedVersion::from(version), known, note, removed_values };
     let status = if known { StatusCode::OK } else { StatusCode::CREATED };
     wire::json(status, &outcome, wire::SMALL_BYTES)
+}
+
+/// Notes for the audit log that a contract was not loaded, made live or taken out as somebody asked.
+fn note_refused(app: &App, by: Actor, asked: &str, error: &ContractAdminError) {
+    let (intent, what) = match error {
+        ContractAdminError::Rejected(failure) => {
+            let digest = failure.digest.map(|digest| digest.to_string()).unwrap_or_default();
+            (failure.intent.clone(), format!("{asked}: {} {digest}", failure.code))
+        }
+        ContractAdminError::Unknown(name) => (None, format!("{asked}: nothing is loaded as {name}")),
+        ContractAdminError::Storage(_) => (None, format!("{asked}: the state folder failed")),
+    };
+    let subject = intent.unwrap_or_else(|| by.subject.clone());
+    let at = app.searcher.clock.now();
+    app.accesses.note(Access { at, actor: by, action: "contract.refused", subject, what: Some(what) });
 }
 
 /// The refusal of a load; where values of vocabularies would go, with who uses each.
@@ -182,8 +202,9 @@ async fn activate_contract(
     let digest: Digest =
         digest.parse().map_err(|error| Refusal::new(Code::NotFound).message(format!("No such contract: {error}.")))?;
     let admin = app.admin.clone();
-    let activation = tokio::spawn(async move { admin.activate(digest, team).await });
-    let activated = join(activation.await)??;
+    let by = team.clone();
+    let activation = tokio::spawn(async move { admin.activate(digest, by).await });
+    let activated = join(activation.await)?.inspect_err(|error| note_refused(&app, team, "activate", error))?;
     tracing::info!(intent = activated.intent, version = activated.version, %digest, "contract activated");
     wire::json(StatusCode::OK, &LoadedVersion::from(activated), wire::SMALL_BYTES)
 }
@@ -206,7 +227,9 @@ async fn unload_intent(
     let live = app.searcher.contracts.live(&intent).ok_or(Code::InvalidIntent)?;
     let intent = live.descriptor().intent.to_string();
     let (admin, name) = (app.admin.clone(), intent.clone());
-    join(tokio::spawn(async move { admin.unload(&name, team).await }).await)??;
+    let by = team.clone();
+    let unloaded = join(tokio::spawn(async move { admin.unload(&name, by).await }).await)?;
+    unloaded.inspect_err(|error| note_refused(&app, team, "unload", error))?;
     tracing::info!(intent, "intent unloaded");
     Ok(StatusCode::NO_CONTENT.into_response())
 }

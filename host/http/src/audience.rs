@@ -3,7 +3,7 @@
 //! It is laid around routes as a whole, so that a new handler cannot forget it. A request is worked on when it is there with
 //! its body: until then it holds a place of its client's, and of the work's places none.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,8 +18,9 @@ use intent_gateway_ledger::completion::REPORT_MAX_BYTES;
 
 use crate::auth::{Access, Role, not_this_account};
 use crate::body::{self, Awaited};
-use crate::client::{self, ClientLimit, Network, ProxyWatch};
+use crate::client::{ClientLimit, Clients, Network};
 use crate::error::{Code, Refusal};
+use crate::read_log::ReadLog;
 
 /// Name of the path parameter that holds the account a partner's route is about.
 pub(crate) const ACCOUNT: &str = "account_id";
@@ -30,8 +31,6 @@ pub(crate) enum Entry {
     Anyone {
         /// For each client.
         limit: ClientLimit,
-        /// Looks for a proxy that nobody told of.
-        proxies: Arc<ProxyWatch>,
     },
     /// Whoever signs what it sends, which the handler verifies: it needs the whole body for that.
     Signed,
@@ -56,8 +55,6 @@ pub(crate) struct Audience {
     pub(crate) deadline: Duration,
     /// Requests that are arriving, of all audiences, shared fairly by the clients' networks.
     pub(crate) arriving: Arc<FairSlots<IpAddr>>,
-    /// Hops of `X-Forwarded-For` that are believed.
-    pub(crate) trusted_proxies: usize,
     /// How much of a body is awaited, and how long.
     pub(crate) awaited: Awaited,
     /// Requests that are worked on, shared fairly by callers. Each audience has its own, so that the platform team gets in when
@@ -65,6 +62,10 @@ pub(crate) struct Audience {
     pub(crate) in_flight: Option<FairSlots<String>>,
     /// Whether its answers may be kept: those that carry secrets may not.
     pub(crate) no_store: bool,
+    /// Says where requests come from.
+    pub(crate) clients: Clients,
+    /// Who reads what.
+    pub(crate) reads: ReadLog,
 }
 
 /// Checks who asks, waits for the body, refuses at once when too many requests are worked on, rather than letting all of them
@@ -81,7 +82,10 @@ pub(crate) async fn admit(
             Some(slots) => Some(slots.try_take(&caller).ok_or(Code::Overloaded)?),
             None => None,
         };
-        Ok::<_, Refusal>(next.run(request).await)
+        let read = audience.reads.find(&request);
+        let response = next.run(request).await;
+        audience.reads.note(read, response.status());
+        Ok::<_, Refusal>(response)
     };
     let mut response = match tokio::time::timeout(audience.deadline, answer).await {
         Ok(answered) => answered.unwrap_or_else(Refusal::into_response),
@@ -96,10 +100,15 @@ pub(crate) async fn admit(
 impl Audience {
     /// The request with its body, and who sends it.
     async fn receive(&self, params: Option<RawPathParams>, request: Request) -> Result<(String, Request), Refusal> {
-        let network = client::network(request.headers(), request.extensions(), self.trusted_proxies);
-        let _place = self.arriving.try_take(&network).ok_or(Code::Overloaded)?;
         let mut request = request;
-        let caller = self.entry.open(params, network, self.trusted_proxies, &mut request).await?;
+        let known = self.clients.find(request.headers(), request.extensions());
+        if let Some(network) = known {
+            request.extensions_mut().insert(network);
+        }
+        // Without a connection, as in a test of the router alone, all are one client.
+        let network = known.map_or(Ipv4Addr::UNSPECIFIED.into(), |Network(network)| network);
+        let _place = self.arriving.try_take(&network).ok_or(Code::Overloaded)?;
+        let caller = self.entry.open(params, network, &mut request).await?;
         Ok((caller, self.awaited.gather(request).await?))
     }
 }
@@ -121,13 +130,10 @@ impl Entry {
         &self,
         params: Option<RawPathParams>,
         network: IpAddr,
-        trusted_proxies: usize,
         request: &mut Request,
     ) -> Result<String, Refusal> {
         let (access, required) = match self {
-            Self::Anyone { limit, proxies } => {
-                proxies.look(request.headers(), trusted_proxies);
-                request.extensions_mut().insert(Network(network));
+            Self::Anyone { limit } => {
                 limit.count(network).map_err(|wait| Refusal::new(Code::RateLimited).retry_after(wait))?;
                 return Ok(network.to_string());
             }
@@ -184,10 +190,11 @@ mod tests {
             entry,
             deadline: MINUTE,
             arriving: Arc::new(FairSlots::new(8)),
-            trusted_proxies: 0,
             awaited: Awaited { media_types: &[body::JSON], max_bytes: 1_024, timeout: MINUTE },
             in_flight: Some(FairSlots::new(8)),
             no_store: false,
+            clients: Clients::default(),
+            reads: ReadLog::new(Arc::default(), Arc::new(SystemClock)),
         };
         let handler = async |caller: Option<Extension<Caller>>| {
             caller.map_or_else(String::new, |Extension(caller)| caller.subject)
@@ -242,7 +249,7 @@ mod tests {
     #[tokio::test]
     async fn an_open_route_counts_each_client() {
         let limit = ClientLimit::per_minute(NonZeroU32::new(2).expect("not zero"));
-        let routes = behind(Entry::Anyone { limit, proxies: Arc::default() }, "/open");
+        let routes = behind(Entry::Anyone { limit }, "/open");
         for _ in 0..2 {
             assert_eq!(ask(&routes, "/open", None, [1; 4]).await.status(), StatusCode::OK);
         }

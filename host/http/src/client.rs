@@ -5,6 +5,7 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -32,9 +33,7 @@ pub(crate) struct Peer(pub(crate) IpAddr);
 ///
 /// Each trusted proxy appends the address that it was called from, so the client's is the one that the outermost of them
 /// appended. What stands before it is the client's own invention.
-pub(crate) fn network(headers: &HeaderMap, extensions: &Extensions, trusted_proxies: usize) -> IpAddr {
-    // Without a connection, as in a test of the router alone, all are one client.
-    let peer = extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
+fn network(headers: &HeaderMap, Peer(peer): Peer, trusted_proxies: usize) -> IpAddr {
     let Some(behind_the_last) = trusted_proxies.checked_sub(1) else { return network_of(peer) };
     let values = headers.get_all(FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
     let chain: Vec<&str> = values.flat_map(|value| value.split(',')).map(str::trim).collect();
@@ -61,9 +60,28 @@ pub(crate) fn network_of(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The client's network, among the extensions of a request without a token.
+/// The client's network, among a request's extensions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Network(pub(crate) IpAddr);
+
+/// Says where requests come from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Clients {
+    /// Hops of `X-Forwarded-For` that are believed.
+    pub(crate) trusted_proxies: usize,
+    pub(crate) proxies: Arc<ProxyWatch>,
+}
+
+impl Clients {
+    /// The network of a request; none without a connection, as in a test of the router alone, where the header names none.
+    pub(crate) fn find(&self, headers: &HeaderMap, extensions: &Extensions) -> Option<Network> {
+        self.proxies.look(headers, self.trusted_proxies);
+        let nowhere = Peer(Ipv4Addr::UNSPECIFIED.into());
+        let peer = extensions.get::<Peer>().copied().unwrap_or(nowhere);
+        let network = network(headers, peer, self.trusted_proxies);
+        (network != nowhere.0).then_some(Network(network))
+    }
+}
 
 /// Notices a proxy in front of the gateway that it was not told of: all clients are one then, and share what one may do.
 #[derive(Debug, Default)]
@@ -124,13 +142,12 @@ mod tests {
     use super::*;
 
     fn client_address(peer: &str, forwarded: &[&str], trusted_proxies: usize) -> String {
-        let mut extensions = Extensions::new();
-        extensions.insert(Peer(peer.parse().expect("an address")));
+        let peer = Peer(peer.parse().expect("an address"));
         let mut headers = HeaderMap::new();
         for value in forwarded {
             headers.append(FORWARDED_FOR, value.parse().expect("a header value"));
         }
-        network(&headers, &extensions, trusted_proxies).to_string()
+        network(&headers, peer, trusted_proxies).to_string()
     }
 
     #[test]
@@ -146,7 +163,7 @@ mod tests {
         }
         assert_eq!(client_address("192.0.2.1", &["198.51.100.7:4711"], 1), "198.51.100.7");
         assert_eq!(client_address("192.0.2.1", &["[2001:db8:1:2:3::4]:4711"], 1), "2001:db8:1:2::");
-        assert_eq!(network(&HeaderMap::new(), &Extensions::new(), 0).to_string(), "0.0.0.0");
+        assert!(Clients::default().find(&HeaderMap::new(), &Extensions::new()).is_none());
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod ops;
 mod orchestrator;
 mod orders;
 mod platform;
+mod read_log;
 mod reports;
 pub mod request_id;
 pub mod server;
@@ -39,6 +40,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use bytes::Bytes;
+use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::ports::{ContractAdmin, Evidence};
 use intent_gateway_domain::store::Store;
@@ -62,9 +64,10 @@ use crate::audience::{Audience, Entry};
 use crate::auth::issuers::Issuers;
 use crate::auth::{Access, Role, Tokens};
 pub use crate::client::TRUSTED_PROXIES_MAX;
-use crate::client::{ClientLimit, ProxyWatch};
+use crate::client::{ClientLimit, Clients, ProxyWatch};
 use crate::error::{Code, Refusal};
 pub use crate::metrics::scrape_router;
+use crate::read_log::ReadLog;
 use crate::streams::Streams;
 
 /// Target of the one log line that each request leaves.
@@ -137,6 +140,8 @@ pub struct AppState {
     pub limits: Limits,
     /// Cancelled when a shutdown begins.
     pub draining: CancellationToken,
+    /// Takes what happens often, for the audit log.
+    pub accesses: Arc<Accesses>,
 }
 
 /// The state as handlers see it.
@@ -163,6 +168,7 @@ pub(crate) struct App {
     pub(crate) draining: CancellationToken,
     /// Whether a proxy stands in front that nobody told of.
     pub(crate) proxies: Arc<ProxyWatch>,
+    pub(crate) accesses: Arc<Accesses>,
     pub(crate) uploads: Semaphore,
     /// Taken by whoever uploads a document.
     pub(crate) documents: Semaphore,
@@ -184,8 +190,10 @@ pub fn router(state: AppState) -> Router {
     let arriving = Arc::new(FairSlots::new(state.limits.max_arriving));
     let bearer = |required: Role| Entry::Bearer { access: access.clone(), required };
     let known = Entry::Known { access: access.clone() };
-    let proxies = Arc::new(ProxyWatch::default());
-    let anyone = || Entry::Anyone { limit: ClientLimit::per_minute(open_per_minute), proxies: proxies.clone() };
+    let clients = Clients { trusted_proxies, proxies: Arc::default() };
+    let proxies = clients.proxies.clone();
+    let reads = ReadLog::new(state.accesses.clone(), state.searcher.clock.clone());
+    let anyone = || Entry::Anyone { limit: ClientLimit::per_minute(open_per_minute) };
     let audience = |routes: OpenApiRouter<Arc<App>>, entry: Entry, deadline: Duration, max_in_flight: Option<usize>| {
         let no_store = match entry {
             Entry::Anyone { .. } | Entry::Signed | Entry::Bearer { required: Role::Partner, .. } => true,
@@ -193,8 +201,8 @@ pub fn router(state: AppState) -> Router {
         };
         let awaited = entry.awaits(state.limits.body_timeout);
         let in_flight = max_in_flight.map(FairSlots::new);
-        let arriving = arriving.clone();
-        let audience = Audience { entry, deadline, arriving, trusted_proxies, awaited, in_flight, no_store };
+        let (arriving, clients, reads) = (arriving.clone(), clients.clone(), reads.clone());
+        let audience = Audience { entry, deadline, arriving, awaited, in_flight, no_store, clients, reads };
         routes.route_layer(from_fn_with_state(Arc::new(audience), audience::admit))
     };
     let browsers = audience(linking::browser_routes(), anyone(), request_timeout, Some(BROWSERS_IN_FLIGHT_MAX));
@@ -243,6 +251,7 @@ pub fn router(state: AppState) -> Router {
         limits: state.limits,
         draining: state.draining,
         proxies,
+        accesses: state.accesses,
         uploads: Semaphore::new(admin::CONCURRENT_UPLOADS_MAX),
         documents: Semaphore::new(business::CONCURRENT_UPLOADS_MAX),
         verification: Semaphore::new(platform::VERIFICATIONS_MAX),

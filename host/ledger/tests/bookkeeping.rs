@@ -98,7 +98,7 @@ fn partner() -> PartnerId {
 }
 
 fn actor() -> Actor {
-    Actor { role: "admin".to_owned(), subject: "asha".to_owned() }
+    Actor::new("admin", "asha")
 }
 
 /// Place and code of what a refusal names.

@@ -151,7 +151,7 @@ impl Accounts {
                 let right = kept.value.mark.as_ref().is_some_and(code_is);
                 let mut change = Change::default();
                 if alive && right && kept.value.purpose != CodePurpose::Nothing {
-                    return self.enter(kept).await;
+                    return self.enter(kept, network).await;
                 }
                 if !alive {
                     return Ok(Proposal::nothing(None));
@@ -169,7 +169,11 @@ impl Accounts {
     }
 
     /// The code was right: it is used up, and its account is there afterwards.
-    async fn enter(&self, mut kept: Versioned<EmailCode>) -> Result<Proposal<Option<SignedIn>>, OnboardingError> {
+    async fn enter(
+        &self,
+        mut kept: Versioned<EmailCode>,
+        network: &str,
+    ) -> Result<Proposal<Option<SignedIn>>, OnboardingError> {
         kept.value.mark = None;
         // Whoever reads the mailbox has asked for these codes, or does not mind them: the count begins anew.
         kept.value.sent_at_ms.clear();
@@ -197,7 +201,7 @@ impl Accounts {
             }
             (None, CodePurpose::SignIn | CodePurpose::Nothing) => return Ok(Proposal::nothing(None)),
         };
-        let actor = partner(&account.id);
+        let actor = Actor { from: Some(network.to_owned()).filter(|from| !from.is_empty()), ..partner(&account.id) };
         if created {
             change.put(&Versioned::new(account.clone()));
             change.audit.push(self.keeper.audit_entry(&actor, "account.opened", &account.id, json!({})));
@@ -205,6 +209,15 @@ impl Accounts {
             change.audit.push(self.keeper.audit_entry(&actor, "account.entered", &account.id, json!({"by": "code"})));
         }
         Ok(Proposal::new(change, Some(SignedIn { account, created })))
+    }
+
+    /// The account that an address has, for the records of who tried to enter it.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Store`].
+    pub async fn account_of(&self, email: &str) -> Result<Option<PartnerId>, OnboardingError> {
+        let Ok(email) = corporate(email) else { return Ok(None) };
+        Ok(lookup::<Account>(&*self.keeper.store, &email).await?.map(|kept| kept.value.id))
     }
 
     /// Forgets codes that are over and whose mails need not be counted any more.
@@ -295,7 +308,7 @@ impl Accounts {
 
 /// The partner itself as an actor.
 pub(super) fn partner(account: &PartnerId) -> Actor {
-    Actor { role: "partner".to_owned(), subject: account.to_string() }
+    Actor::new("partner", account.to_string())
 }
 
 fn corporate(email: &str) -> Result<String, OnboardingError> {

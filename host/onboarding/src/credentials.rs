@@ -161,6 +161,14 @@ impl SandboxCredentials {
         authenticated.ok_or(OnboardingError::NotAccepted)
     }
 
+    /// The account that a `client_id` is of, for the records of who tried to enter it.
+    ///
+    /// # Errors
+    /// [`OnboardingError::Store`].
+    pub async fn account_of(&self, client_id: &str) -> Result<Option<PartnerId>, OnboardingError> {
+        Ok(lookup::<Credentials>(&*self.keeper.store, client_id).await?.map(|kept| kept.value.account))
+    }
+
     fn new_secret(&self, client_id: &str) -> Result<(Secret, KeptSecret), OnboardingError> {
         let secret = format!("sk_sandbox_{}", hex(&random::<SECRET_BYTES>(self.keeper.vault.entropy())?));
         let mark = self.keeper.vault.mark(&secret_context(client_id), &secret);

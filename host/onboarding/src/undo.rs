@@ -16,6 +16,7 @@ use super::records::{Account, Connection, Credentials};
 use super::sessions::Requester;
 use super::{OnboardingError, notices};
 use crate::connection::ConnectionState;
+use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::endpoint::Endpoint;
 use intent_gateway_domain::error::chain;
@@ -174,9 +175,9 @@ impl Undoing {
     /// # Errors
     /// [`OnboardingError::NotAccepted`] for a code that is wrong, used or too old, and for an unknown account: all alike.
     /// `UNDO_TOO_LATE` for a move when the platform team has suspended the partner since.
-    pub async fn undo(&self, account: &str, code: &str) -> Result<Undone, OnboardingError> {
+    pub async fn undo(&self, account: &str, code: &str, network: &str) -> Result<Undone, OnboardingError> {
         let account = PartnerId::parse(account).map_err(|_| OnboardingError::NotAccepted)?;
-        let undone = self.keeper.step(async || self.take_back(&account, code).await).await?;
+        let undone = self.keeper.step(async || self.take_back(&account, code, network).await).await?;
         match undone.what {
             "webhook" => {
                 if let Err(error) = self.keys.refresh(self.keeper.now()).await {
@@ -189,7 +190,12 @@ impl Undoing {
         Ok(undone)
     }
 
-    async fn take_back(&self, account: &PartnerId, code: &str) -> Result<Proposal<Undone>, OnboardingError> {
+    async fn take_back(
+        &self,
+        account: &PartnerId,
+        code: &str,
+        network: &str,
+    ) -> Result<Proposal<Undone>, OnboardingError> {
         let (keeper, now) = (&self.keeper, self.keeper.now());
         let mut owner = keeper.find::<Account>(account.as_str()).await?.ok_or(OnboardingError::NotAccepted)?;
         let context = undo_context(account);
@@ -234,8 +240,9 @@ impl Undoing {
         owner.value.undoable.retain(|kept| kept.what.as_str() != kind || kept.at_ms < at_ms);
         owner.value.evict(None, now);
         change.put(&owner);
+        let actor = Actor { from: Some(network.to_owned()).filter(|from| !from.is_empty()), ..partner(account) };
         let detail = json!({"undone": what, "made_at_ms": at_ms, "endpoint": endpoint});
-        change.audit.push(keeper.audit_entry(&partner(account), "account.change_undone", account, detail));
+        change.audit.push(keeper.audit_entry(&actor, "account.change_undone", account, detail));
         Ok(Proposal::new(change, Undone { account: account.clone(), what: kind, endpoint }))
     }
 }

@@ -2,12 +2,16 @@
 //! taken yet. All of it is kept with the list of live versions, in the same write as what it tells of.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::ports::Contract as _;
-use intent_gateway_domain::versions::{ContractEvent, HISTORY_MAX, Origin, VersionAct, VersionEvent, Whence};
+use intent_gateway_domain::succession::RemovedValue;
+use intent_gateway_domain::versions::{
+    ContractEvent, HISTORY_MAX, Origin, VersionAct, VersionEvent, VersionName, Whence,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::registry::Version;
@@ -65,8 +69,19 @@ impl Histories {
     }
 }
 
-/// What happened to which version.
-pub(crate) type Happened = Vec<(std::sync::Arc<Version>, VersionEvent)>;
+/// What happened to a version, and what served its intent before and after.
+#[derive(Clone)]
+pub(crate) struct Happening {
+    pub(crate) version: Arc<Version>,
+    pub(crate) event: VersionEvent,
+    pub(crate) live_before: Option<VersionName>,
+    pub(crate) live_after: Option<VersionName>,
+    /// The values of vocabularies that it took out.
+    pub(crate) removed: Vec<RemovedValue>,
+}
+
+/// What one change did, in its order.
+pub(crate) type Happened = Vec<Happening>;
 
 /// Events that the audit log has not taken yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,7 +103,7 @@ impl Outbox {
     }
 
     pub(crate) fn add(&mut self, happened: &Happened) {
-        for (version, event) in happened {
+        for Happening { version, event, live_before, live_after, removed } in happened {
             self.last += 1;
             let descriptor = version.descriptor();
             self.waiting.push(ContractEvent {
@@ -98,6 +113,10 @@ impl Outbox {
                 digest: version.digest(),
                 origin: version.provenance.origin.clone(),
                 event: event.clone(),
+                live_before: live_before.clone(),
+                live_after: live_after.clone(),
+                removed: removed.clone(),
+                from: event.by.from.clone(),
             });
         }
         if let Some(beyond) = self.waiting.len().checked_sub(WAITING_MAX).filter(|beyond| *beyond > 0) {

@@ -23,12 +23,12 @@ use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::ports::{Contract, FaultLog};
 use intent_gateway_domain::succession::{self, Removal, RemovedValue, SuccessionError};
 use intent_gateway_domain::telemetry;
-use intent_gateway_domain::versions::{LoadedVersion, VersionAct};
+use intent_gateway_domain::versions::{LoadedVersion, VersionAct, VersionName};
 use tokio::sync::mpsc;
 
 use crate::contract::LoadedContract;
 use crate::engine::Lane;
-use crate::history::{Doing, Happened, Histories, Provenance};
+use crate::history::{Doing, Happened, Happening, Histories, Provenance};
 use crate::library::{KeptIntent, KeptVersion};
 
 /// Where faults are recorded, from the time on that there is such a place.
@@ -254,11 +254,30 @@ impl Intent {
         LoadedVersion { history: self.histories.of(digest), ..version.summary(self.is_live(digest)) }
     }
 
-    /// Notes what happened to a version.
-    fn note(&mut self, version: &Arc<Version>, act: VersionAct, doing: &Doing, happened: &mut Happened) {
+    /// Notes what happened to a version, after `before` served.
+    fn note(
+        &mut self,
+        version: &Arc<Version>,
+        act: VersionAct,
+        doing: &Doing,
+        before: Option<&VersionName>,
+        happened: &mut Happened,
+    ) {
         let event = doing.event(act);
         self.histories.add(version.digest(), event.clone());
-        happened.push((Arc::clone(version), event));
+        happened.push(Happening {
+            version: Arc::clone(version),
+            event,
+            live_before: before.cloned(),
+            live_after: self.live_name(),
+            removed: Vec::new(),
+        });
+    }
+
+    fn live_name(&self) -> Option<VersionName> {
+        let name =
+            |live: &Arc<Version>| VersionName { version: live.descriptor().version.clone(), digest: live.digest() };
+        self.live.as_ref().map(name)
     }
 
     fn is_live(&self, digest: Digest) -> bool {
@@ -366,11 +385,15 @@ impl Snapshot {
             removed = succession::removed_values(live.descriptor(), version.descriptor());
         }
         let mut happened = Vec::new();
+        let before = intent.live_name();
         intent.versions.push(Arc::clone(version));
-        intent.note(version, VersionAct::Loaded, doing, &mut happened);
+        intent.note(version, VersionAct::Loaded, doing, before.as_ref(), &mut happened);
         if activate {
             intent.serve(Arc::clone(version));
-            intent.note(version, VersionAct::WentLive, doing, &mut happened);
+            intent.note(version, VersionAct::WentLive, doing, before.as_ref(), &mut happened);
+        }
+        if let Some(loaded) = happened.first_mut() {
+            loaded.removed.clone_from(&removed);
         }
         let evicted = intent.shrink(kept);
         Ok(Addition { change: Change { next, happened }, evicted, removed })
@@ -381,8 +404,9 @@ impl Snapshot {
         let version = Arc::clone(self.version(digest)?);
         let (mut next, mut happened) = (self.clone(), Vec::new());
         let intent = next.intents.get_mut(version.id())?;
+        let before = intent.live_name();
         intent.serve(Arc::clone(&version));
-        intent.note(&version, VersionAct::WentLive, doing, &mut happened);
+        intent.note(&version, VersionAct::WentLive, doing, before.as_ref(), &mut happened);
         Some((Change { next, happened }, version))
     }
 
@@ -390,9 +414,10 @@ impl Snapshot {
     pub(crate) fn without(&self, intent: &str, doing: &Doing) -> Option<Change> {
         let (mut next, mut happened) = (self.clone(), Vec::new());
         let entry = next.intents.get_mut(intent)?;
+        let before = entry.live_name();
         let last = entry.live.take()?;
         entry.previous.push(last.digest());
-        entry.note(&last, VersionAct::LeftService, doing, &mut happened);
+        entry.note(&last, VersionAct::LeftService, doing, before.as_ref(), &mut happened);
         Some(Change { next, happened })
     }
 
@@ -404,11 +429,11 @@ impl Snapshot {
         if !intent.is_live(failing) {
             return None;
         }
-        let good = intent.last_good()?;
+        let (good, before) = (intent.last_good()?, intent.live_name());
         intent.serve(Arc::clone(&good));
         intent.previous.retain(|previous| *previous != failing);
-        intent.note(&failed, VersionAct::LeftService, doing, &mut happened);
-        intent.note(&good, VersionAct::WentLive, doing, &mut happened);
+        intent.note(&failed, VersionAct::LeftService, doing, before.as_ref(), &mut happened);
+        intent.note(&good, VersionAct::WentLive, doing, before.as_ref(), &mut happened);
         Some((Change { next, happened }, good))
     }
 

@@ -73,7 +73,7 @@ fn upload() -> Origin {
 }
 
 fn actor(subject: &str) -> Actor {
-    Actor { role: "admin".to_owned(), subject: subject.to_owned() }
+    Actor::new("admin", subject)
 }
 
 /// An upload that is to go live.

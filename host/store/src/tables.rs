@@ -248,7 +248,7 @@ pub(crate) fn audit_entry(row: &Row) -> Result<AuditEntry, EngineError> {
     Ok(AuditEntry {
         seq: row.number(0)?,
         at_ms: row.time(1)?,
-        actor: Actor { role: row.text(2)?, subject: row.text(3)? },
+        actor: Actor::new(row.text(2)?, row.text(3)?),
         action: row.text(4)?,
         subject: row.text(5)?,
         detail: row.text(6)?,

@@ -232,6 +232,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
             trusted_proxies: 0,
         },
         draining: CancellationToken::new(),
+        accesses: Arc::default(),
     };
     (state, ring)
 }

@@ -106,7 +106,7 @@ pub(super) fn show_load(outcome: &LoadOutcome, palette: Palette) -> String {
     lines.join("\n")
 }
 
-fn show_actor(Actor { role, subject }: &Actor) -> String {
+fn show_actor(Actor { role, subject, .. }: &Actor) -> String {
     if role == subject { role.clone() } else { format!("{role} {subject}") }
 }
 

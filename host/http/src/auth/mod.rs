@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, header};
+use intent_gateway_domain::audit::Actor;
 use intent_gateway_onboarding::{OnboardingError, Session, Sessions};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,7 @@ use self::issuers::Issuers;
 pub use self::jwks::{JwksError, JwksFetch};
 pub(crate) use self::tokens::SignIn;
 pub use self::tokens::{ISSUER, IssueError, KEY_MIN_BYTES, KeyError, SUBJECT_MAX_CHARS, TTL_MAX_SECONDS, Tokens};
+use crate::client::Network;
 use crate::error::{Code, Refusal};
 
 /// Clocks of issuer and verifier may differ by this much, seconds.
@@ -85,6 +87,12 @@ impl Caller {
             Some(issuer) => format!("{issuer}#{}", self.subject),
             None => self.subject.clone(),
         }
+    }
+
+    /// The caller for the records, and where it asks from.
+    #[must_use]
+    pub(crate) fn actor(&self, network: Option<&Network>) -> Actor {
+        Actor { from: network.map(|network| network.0.to_string()), ..Actor::new(self.role.as_str(), self.name()) }
     }
 
     /// Whether the caller may act for an account: its own partner may, and every admin.

@@ -1,23 +1,27 @@
 //! The way to a token: by a code sent to a corporate e-mail address, or by sandbox credentials; and the way back from what
 //! somebody else did with one.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Extension;
-use axum::extract::State;
+use axum::extract::{FromRequestParts, State};
 use axum::response::Response;
 use http::StatusCode;
+use http::request::Parts;
 use intent_gateway_api::account::{
     CodeSent, IssuedToken, SignInRequest, SignUpRequest, SignedIn, TokenRequest, UndoRequest, UndoneBody, VerifyRequest,
 };
 use intent_gateway_api::time;
+use intent_gateway_domain::accesses::Access;
+use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
+use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_onboarding::Authenticated;
+use intent_gateway_onboarding::{Authenticated, OnboardingError};
 
 use crate::App;
-use crate::auth::{SignIn, Tokens};
+use crate::auth::{Role, SignIn, Tokens};
 use crate::body::Json;
 use crate::client::Network;
 use crate::error::{Code, ErrorBody, Refusal};
@@ -80,11 +84,18 @@ pub(super) async fn sign_in(State(app): State<Arc<App>>, Json(body): Json<SignIn
 )]
 pub(super) async fn verify(
     State(app): State<Arc<App>>,
-    Extension(Network(network)): Extension<Network>,
+    stranger: Stranger,
     Json(body): Json<VerifyRequest>,
 ) -> Result<Response, Refusal> {
-    let (network, code) = (network.to_string(), body.code.expose());
-    let signed_in = in_even_time(app.onboarding.accounts.verify(&body.email, code, &network)).await?;
+    let accounts = &app.onboarding.accounts;
+    let signed_in = in_even_time(async {
+        let tried = accounts.verify(&body.email, body.code.expose(), &stranger.network()).await;
+        if let Err(OnboardingError::NotAccepted) = tried {
+            stranger.note_failure(&app, "code", accounts.account_of(&body.email).await?);
+        }
+        tried
+    });
+    let signed_in = signed_in.await?;
     let account = signed_in.account.id.as_str();
     let sign_in = SignIn { epoch: signed_in.account.epoch, proven: true };
     let token = issue(&app.tokens, account, sign_in, SIGNED_IN_TTL, app.searcher.clock.now())?;
@@ -103,9 +114,21 @@ pub(super) async fn verify(
         (status = 401, description = "`INVALID_AUTH`: the credentials are not accepted", body = ErrorBody),
     )
 )]
-pub(super) async fn token(State(app): State<Arc<App>>, Json(body): Json<TokenRequest>) -> Result<Response, Refusal> {
-    let Authenticated { account, epoch } =
-        in_even_time(app.onboarding.credentials.authenticate(&body.client_id, body.client_secret.expose())).await?;
+pub(super) async fn token(
+    State(app): State<Arc<App>>,
+    stranger: Stranger,
+    Json(body): Json<TokenRequest>,
+) -> Result<Response, Refusal> {
+    let credentials = &app.onboarding.credentials;
+    let authenticated = in_even_time(async {
+        let tried = credentials.authenticate(&body.client_id, body.client_secret.expose()).await;
+        if let Err(OnboardingError::NotAccepted) = tried {
+            stranger.note_failure(&app, "credentials", credentials.account_of(&body.client_id).await?);
+        }
+        tried
+    });
+    let Authenticated { account, epoch } = authenticated.await?;
+    stranger.note(&app, Actor::new(Role::Partner.as_str(), account.as_str()), "account.entered", "credentials");
     let sign_in = SignIn { epoch, proven: false };
     let token = issue(&app.tokens, account.as_str(), sign_in, CREDENTIALS_TTL, app.searcher.clock.now())?;
     wire::json(StatusCode::OK, &token, wire::SMALL_BYTES)
@@ -125,9 +148,43 @@ pub(super) async fn token(State(app): State<Arc<App>>, Json(body): Json<TokenReq
         (status = 409, description = "`UNDO_TOO_LATE`: the platform team has decided on the connection since", body = ErrorBody),
     )
 )]
-pub(super) async fn undo(State(app): State<Arc<App>>, Json(body): Json<UndoRequest>) -> Result<Response, Refusal> {
-    let undone = app.onboarding.undoing.undo(&body.account_id, body.code.expose()).await?;
+pub(super) async fn undo(
+    State(app): State<Arc<App>>,
+    stranger: Stranger,
+    Json(body): Json<UndoRequest>,
+) -> Result<Response, Refusal> {
+    let undone = app.onboarding.undoing.undo(&body.account_id, body.code.expose(), &stranger.network()).await?;
     wire::json(StatusCode::OK, &UndoneBody::from(undone), wire::SMALL_BYTES)
+}
+
+/// Who asks without a token: all that is known is from where.
+pub(super) struct Stranger(Option<Network>);
+
+impl FromRequestParts<Arc<App>> for Stranger {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<Self, Infallible> {
+        Ok(Self(parts.extensions.get().copied()))
+    }
+}
+
+impl Stranger {
+    fn network(&self) -> String {
+        self.0.map(|network| network.0.to_string()).unwrap_or_default()
+    }
+
+    /// Notes a sign-in that failed, of the account that was to be entered where there is one.
+    fn note_failure(&self, app: &App, what: &str, account: Option<PartnerId>) {
+        let subject = account.as_ref().map_or("unknown", PartnerId::as_str);
+        self.note(app, Actor::new("stranger", subject), "sign_in.failed", what);
+    }
+
+    fn note(&self, app: &App, actor: Actor, action: &'static str, what: &str) {
+        let subject = actor.subject.clone();
+        let actor = Actor { from: self.0.map(|network| network.0.to_string()), ..actor };
+        let at = app.searcher.clock.now();
+        app.accesses.note(Access { at, actor, action, subject, what: Some(what.to_owned()) });
+    }
 }
 
 fn issue(tokens: &Tokens, account: &str, by: SignIn, ttl: Duration, now: Timestamp) -> Result<IssuedToken, Refusal> {

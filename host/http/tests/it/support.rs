@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use http::Method;
 use http_body_util::BodyExt as _;
+use intent_gateway_domain::accesses::Accesses;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::money::Rate;
@@ -140,6 +141,8 @@ pub(crate) struct Gateway {
     pub(crate) stream_timer: Arc<TestClock>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) draining: CancellationToken,
+    /// What is noted for the audit log.
+    pub(crate) accesses: Arc<Accesses>,
     pub(crate) onboarding: Services,
     pub(crate) kept: Kept,
     pub(crate) evidence: Arc<MemoryJournal>,
@@ -187,6 +190,7 @@ impl Gateway {
         let calls = partners();
         let tokens = Arc::new(Tokens::new(&[Secret::new(KEY)], AUDIENCE, clock.clone()).expect("a usable key"));
         let draining = CancellationToken::new();
+        let accesses = Arc::new(Accesses::default());
         let kept = Kept {
             store: Arc::new(MemoryStore::default()),
             letters: Arc::new(Letterbox::default()),
@@ -300,6 +304,7 @@ impl Gateway {
             metrics: Arc::new(FixedMetrics(METRICS)),
             limits,
             draining: draining.clone(),
+            accesses: accesses.clone(),
         });
         let mut gateway = Self {
             router,
@@ -309,6 +314,7 @@ impl Gateway {
             stream_timer,
             gate,
             draining,
+            accesses,
             onboarding,
             kept,
             evidence,

@@ -406,7 +406,7 @@ fn a_registration_that_is_gone_is_made_anew() {
 fn unlinking_forgets_always_and_revokes_where_it_can() {
     let world = World::new();
     let linking = world.linking();
-    let actor = Actor { role: "orchestrator".to_owned(), subject: "assistant".to_owned() };
+    let actor = Actor::new("orchestrator", "assistant");
     let unlink = |name: &str| block_on(linking.unlink(&world.partner.id, &user(name), &actor));
     assert!(matches!(unlink("asha"), Err(LinkError::NotLinked)));
     for name in ["asha", "ravi"] {

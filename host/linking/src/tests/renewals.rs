@@ -329,7 +329,7 @@ fn links_of_pseudonyms_alone_belong_to_one_orchestrators_users() {
     for nobody in [&stranger, &user("asha")] {
         assert!(token(nobody).is_none());
         assert!(block_on(linking.links(nobody)).expect("listed").is_empty());
-        let actor = Actor { role: "orchestrator".to_owned(), subject: "x".to_owned() };
+        let actor = Actor::new("orchestrator", "x");
         let unlinked = block_on(linking.unlink(&world.partner.id, nobody, &actor));
         assert!(matches!(unlinked, Err(LinkError::NotLinked)), "{unlinked:?}");
     }

@@ -36,7 +36,7 @@ impl World {
     }
 
     fn undo(&self, account: &PartnerId, code: &str) -> Result<crate::Undone, OnboardingError> {
-        block_on(self.onboarding.undoing.undo(account.as_str(), code))
+        block_on(self.onboarding.undoing.undo(account.as_str(), code, "192.0.2.1"))
     }
 }
 

@@ -115,7 +115,7 @@ pub(super) struct World {
 }
 
 pub(super) fn actor(role: &str) -> Actor {
-    Actor { role: role.to_owned(), subject: format!("the {role}") }
+    Actor::new(role, format!("the {role}"))
 }
 
 /// The same, who asks for a change without a token of a partner.

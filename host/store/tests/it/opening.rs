@@ -145,7 +145,7 @@ async fn connections_learn_when_they_first_went_live(database: Database) {
     }
     let switched_on = |subject: &str, action: &str, at_ms| AuditDraft {
         at_ms: Timestamp::from_ms(at_ms),
-        actor: Actor { role: "admin".to_owned(), subject: "ann".to_owned() },
+        actor: Actor::new("admin", "ann"),
         action: action.to_owned(),
         subject: subject.to_owned(),
         detail: serde_json::json!({}),

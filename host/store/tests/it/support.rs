@@ -280,7 +280,7 @@ pub(crate) fn delete(kind: Kind, key: &str, revision: u64) -> Change {
 pub(crate) fn entry(subject: &str) -> AuditDraft {
     AuditDraft {
         at_ms: Timestamp::from_ms(1_700_000_000_000),
-        actor: Actor { role: "admin".to_owned(), subject: "ops@platform.example".to_owned() },
+        actor: Actor::new("admin", "ops@platform.example"),
         action: "account.touched".to_owned(),
         subject: subject.to_owned(),
         detail: json!({"note": "naïve ☂ \u{0} \"quoted\"", "n": 1.5}),

@@ -118,3 +118,49 @@ async fn what_strangers_send_is_checked() {
     assert_eq!(violations(verify, json!({ "email": EMAIL, "code": 123_456 })).await, ["/code"]);
     assert_eq!(violations("/api/v1/business/token", json!([])).await, ["", "/client_id", "/client_secret"]);
 }
+
+#[tokio::test]
+async fn sign_ins_and_the_teams_reads_are_noted() {
+    let gateway = Gateway::new().await;
+    let partner = Partner::sign_up(&gateway).await;
+    let issued = partner.post("credentials/*", json!({})).await.json();
+    let enter = async |client_id: &Value, secret: &Value| {
+        let body = json!({ "client_id": client_id, "client_secret": secret });
+        post(&gateway, "/api/v1/business/token", body).await.status
+    };
+    let wrong = json!("wrong");
+    assert_eq!(enter(&issued["client_id"], &issued["client_secret"]).await, StatusCode::OK);
+    assert_eq!(enter(&issued["client_id"], &wrong).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(enter(&wrong, &wrong).await, StatusCode::UNAUTHORIZED);
+    let verify = json!({ "email": EMAIL, "code": "000000" });
+    assert_eq!(post(&gateway, "/api/v1/business/sign-up/verify", verify).await.status, StatusCode::UNAUTHORIZED);
+    let own = format!("/api/v1/business/tier1/accounts/{}", partner.id);
+    for (path, role) in [(own.as_str(), Role::Admin), ("/api/v1/admin/accounts", Role::Admin)] {
+        assert_eq!(gateway.call(Ask::get(path).role(role)).await.status, StatusCode::OK);
+    }
+    // What a partner reads of its own, and what nobody gets to read, is none.
+    assert_eq!(partner.get("accounts/*").await.status, StatusCode::OK);
+    let refused = gateway.call(Ask::get("/api/v1/admin/receipts/rank_0").role(Role::Admin)).await;
+    assert_eq!(refused.status, StatusCode::NOT_FOUND);
+
+    let mut noted: Vec<_> = gateway
+        .accesses
+        .take_all()
+        .into_iter()
+        .map(|entry| {
+            (entry.action, entry.actor.role, entry.subject, entry.detail["times"].clone(), entry.detail["what"].clone())
+        })
+        .collect();
+    noted.sort_by(|one, other| (&one.0, &one.2).cmp(&(&other.0, &other.2)));
+    let entry = |action: &str, role: &str, subject: &str, times: u32, what: &[&str]| {
+        (action.to_owned(), role.to_owned(), subject.to_owned(), json!(times), json!(what))
+    };
+    let expected = [
+        entry("account.entered", "partner", &partner.id, 1, &["credentials"]),
+        entry("account.listed", "admin", "tester", 1, &["/api/v1/admin/accounts"]),
+        entry("account.read", "admin", &partner.id, 1, &[&own]),
+        entry("sign_in.failed", "stranger", &partner.id, 2, &["credentials", "code"]),
+        entry("sign_in.failed", "stranger", "unknown", 1, &["credentials"]),
+    ];
+    assert_eq!(noted, expected);
+}
