@@ -1,7 +1,13 @@
 //! Attacks that were made on the gateway and that it withstands, one file each: what an attacker does, and that nothing comes of it.
 
+mod audit_actor_changed;
+mod audit_entry_removed;
+mod chain_cut_off;
+mod chain_passed_for_old;
+mod database;
 mod disguised_fields;
 mod leaked_secret;
+mod ledger_divided;
 mod link_hijack;
 mod misleading_text;
 mod mixed_up_servers;

@@ -3,13 +3,18 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::vault::Vault;
+use intent_gateway_testing::entropy::NoRandomness;
 use jiff::ToSpan as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::loaded;
+use crate::onboarding::MASTER_KEY;
 
 /// How long a change may take to be seen.
 const SOON: Duration = Duration::from_secs(30);
@@ -101,6 +106,13 @@ impl Server {
     pub(crate) fn open_files(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/fd", self.inner.id())).expect("Linux tells").count()
     }
+}
+
+/// The vault of a gateway with this folder: under its development key, or else under that of the tests.
+pub(crate) fn vault_of(folder: &Path) -> Vault {
+    let key = std::fs::read_to_string(folder.join("state/dev-master-key"));
+    let key = key.map_or_else(|_| MASTER_KEY.to_owned(), |key| key.trim().to_owned());
+    Vault::new(&Secret::new(key), &[], Arc::new(NoRandomness))
 }
 
 fn has_stopped(stopped: Result<(), test_servers::ServerError>) -> bool {
@@ -204,9 +216,14 @@ impl Gateway {
 
     /// Stops the process and starts another one on the same folder.
     pub(crate) fn restart(self) -> Self {
+        Self::start_in(self.stop())
+    }
+
+    /// Stops the process; its folder.
+    pub(crate) fn stop(self) -> TempDir {
         let Self { server, folder, .. } = self;
         assert!(server.stop(), "a clean stop");
-        Self::start_in(folder)
+        folder
     }
 
     /// Starts another process on the folder of one that was killed.

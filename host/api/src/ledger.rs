@@ -11,6 +11,7 @@ use intent_gateway_ledger::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::audit::LinksBody;
 use crate::read::{Body, Members};
 use crate::time;
 
@@ -316,14 +317,17 @@ pub struct EntryBody {
     pub legs: Vec<LegBody>,
     /// Identifier of the receipt for the report.
     pub receipt_id: String,
-    /// SHA-256 over this entry and the hash of the one before.
+    /// Over this entry and the hash of the one before: HMAC-SHA-256, or SHA-256 where it has no key.
     pub hash: String,
+    /// Which key the hash is under; null for an entry from before there were keys.
+    #[schema(required)]
+    pub key: Option<String>,
 }
 
 impl From<Entry> for EntryBody {
     fn from(entry: Entry) -> Self {
         let receipt_id = entry.receipt_id();
-        let Entry { number, posting, hash } = entry;
+        let Entry { number, posting, hash, key } = entry;
         let Judge { version, stand_in } = posting.judged_by;
         let (kind, reverses, reason) = split_kind(posting.kind);
         Self {
@@ -347,6 +351,7 @@ impl From<Entry> for EntryBody {
             legs: posting.legs.into_iter().map(LegBody::from).collect(),
             receipt_id,
             hash: hash.to_string(),
+            key: key.map(|key| key.to_string()),
         }
     }
 }
@@ -467,15 +472,17 @@ impl From<&Fault> for FaultBody {
     }
 }
 
-/// Whether the ledger is sound, by its stored entries alone.
+/// Whether the ledger is sound, by its stored entries and what was anchored of them.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct VerifiedBody {
-    /// Whether everything holds.
+    /// Whether everything was checked, and holds.
     pub sound: bool,
     /// Entries looked at.
     pub entries: u64,
     /// Number and hash of the last, with a colon between. Kept elsewhere, it shows later whether the end was cut off.
     pub head: String,
+    /// What the entries could be checked with.
+    pub links: LinksBody,
     /// Whether the accounts of each partner sum to nothing.
     pub balanced: bool,
     /// The head that was expected and that no entry is; null where none was expected, or it is there.
@@ -494,6 +501,7 @@ impl From<&Soundness> for VerifiedBody {
             sound: soundness.is_sound(),
             entries: found.entries,
             head: Mark::from(found.head).to_string(),
+            links: LinksBody::new(found.links, found.anchors),
             balanced: found.trial.is_zero(),
             missing_head: missing.map(|missing| missing.to_string()),
             faults: found.faults.iter().map(FaultBody::from).collect(),

@@ -1,12 +1,14 @@
 //! `intent-gateway audit`: who did what, and whether the log still is as it was written. Read from the store of the
 //! configuration, or asked of a gateway.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, ensure};
 use clap::{Args, Subcommand};
-use intent_gateway_api::audit::{AuditEntryBody, AuditPage, AuditVerified};
-use intent_gateway_domain::audit::{Actor, AuditEntry};
+use intent_gateway_api::audit::{AuditEntryBody, AuditPage, AuditVerified, LinksBody};
+use intent_gateway_domain::anchor::{Anchor, ChainName};
+use intent_gateway_domain::audit::{self, Actor, AuditEntry};
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::store::Store as _;
 use serde::Serialize;
@@ -14,11 +16,11 @@ use serde_json::Value;
 
 use crate::access::{GatewayArgs, parse_partner};
 use crate::arguments::SourceArgs;
-use crate::outcome::{CommandError, Verdict, exit_code, fail, print_json};
+use crate::outcome::{CommandError, Verdict, exit_code, fail, print_json, usage};
 use crate::print;
 use crate::store_command::with_store;
 use crate::terminal::{pairs, table};
-use intent_gateway_config::Config;
+use intent_gateway_config::{Config, Keys, anchor_keys, read_anchors};
 
 /// Entries shown at once: as many as a gateway hands over.
 const SHOWN_MAX: u32 = 500;
@@ -28,11 +30,15 @@ const DETAIL_SHOWN_MAX_CHARS: usize = 100;
 /// Read the audit log, and verify that nobody has changed it.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuditCommand {
-    /// Follow the log from its first entry: each holds the digest of the one before.
-    #[command(after_help = "The number of entries and the last digest are printed. Noted elsewhere, they show later \
-        whether entries were cut off at the end.\n\n\
+    /// Follow the log from its first entry, link by link, and compare it with what was anchored.
+    #[command(
+        after_help = "That entries were cut off at the end, or that all were exchanged for older ones, the log alone \
+        cannot show. Anchors do: those in `anchors.file`, and with --anchors those in any file, such as the gateway's \
+        log.\n\n\
         Examples:\n  intent-gateway audit verify --config gateway.toml\n  \
-        intent-gateway audit verify --gateway https://gateway.example")]
+        intent-gateway audit verify --config gateway.toml --anchors gateway.log\n  \
+        intent-gateway audit verify --gateway https://gateway.example"
+    )]
     Verify(VerifyArgs),
     /// Show entries, oldest first.
     #[command(after_help = "Examples:\n  intent-gateway audit show --subject ptr_0123456789abcdef\n  \
@@ -44,6 +50,8 @@ pub(crate) enum AuditCommand {
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     source: SourceArgs,
+    #[command(flatten)]
+    anchors: AnchorArgs,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -90,17 +98,54 @@ fn show_entry(entry: AuditEntry) -> AuditEntryBody {
 struct VerifiedLog {
     /// How many entries it has.
     entries: u64,
-    /// Digest of the last.
+    /// Link of the last.
     head: String,
+    /// With what they were checked.
+    links: LinksBody,
+}
+
+/// The verdict where a key is missing.
+pub(crate) const NOT_CHECKED: &str =
+    "nothing wrong as far as it could be checked; links under a key need `auth.master_key`, and those before it";
+
+/// What is compared with besides.
+#[derive(Args, Debug)]
+pub(crate) struct AnchorArgs {
+    /// A file with anchors besides `anchors.file`, for example the gateway's log, whole.
+    #[arg(long, value_name = "FILE")]
+    anchors: Option<PathBuf>,
+}
+
+impl AnchorArgs {
+    /// The anchors of a chain, out of the configured file and the one that is named.
+    pub(crate) fn read(&self, config: &Config, chain: ChainName) -> anyhow::Result<Vec<Anchor>> {
+        let keys = anchor_keys(Keys::find_vault(config)?.as_ref());
+        if let Some(named) = &self.anchors {
+            ensure!(named.is_file(), "{} is no file", named.display());
+        }
+        let mut anchors = Vec::new();
+        for file in config.anchors.file.iter().chain(&self.anchors) {
+            anchors.extend(read_anchors(file, chain, &keys).context("the anchors cannot be relied on")?);
+        }
+        Ok(anchors)
+    }
+
+    /// A gateway compares with its own.
+    pub(crate) fn refuse(&self) -> Result<(), CommandError> {
+        match &self.anchors {
+            None => Ok(()),
+            Some(_) => Err(usage(anyhow!("--anchors goes with --config; a gateway compares with its own anchors"))),
+        }
+    }
 }
 
 /// Works on the store of a configuration.
 pub(crate) fn read(config: &Config, command: &AuditCommand) -> anyhow::Result<()> {
     with_store(config, async |store| match command {
         AuditCommand::Verify(arguments) => {
-            let (entries, head) = store.verify_audit().await.context("the audit log cannot be relied on")?;
-            tell_verified(&VerifiedLog { entries, head: head.to_string() }, arguments.json)
-                .map_err(CommandError::into_error)
+            let anchors = arguments.anchors.read(config, ChainName::Audit)?;
+            let soundness = audit::verify(store, &anchors).await.context("the store cannot be read")?;
+            judge(&AuditVerified::from(&soundness), arguments.json).map_err(CommandError::into_error)
         }
         AuditCommand::Show(arguments) => {
             let subject = arguments.subject.as_ref().map(PartnerId::as_str);
@@ -122,11 +167,8 @@ pub(crate) fn ask(gateway: &GatewayArgs, command: &AuditCommand) -> ExitCode {
 
 fn ask_verified(gateway: &GatewayArgs, arguments: &VerifyArgs) -> Result<Verdict, CommandError> {
     let (gateway, _) = gateway.open()?;
-    let AuditVerified { entries, head, problem, ok: _ } = gateway.get("/api/v1/admin/audit/verify").map_err(fail)?;
-    if let Some(problem) = problem {
-        return Err(fail(anyhow!("the audit log cannot be relied on after entry {entries}: {problem}")));
-    }
-    tell_verified(&VerifiedLog { entries, head }, arguments.json).map(|()| Verdict::Clean)
+    arguments.anchors.refuse()?;
+    judge(&gateway.get("/api/v1/admin/audit/verify").map_err(fail)?, arguments.json).map(|()| Verdict::Clean)
 }
 
 fn ask_entries(gateway: &GatewayArgs, arguments: &ShowArgs) -> Result<Verdict, CommandError> {
@@ -138,17 +180,43 @@ fn ask_entries(gateway: &GatewayArgs, arguments: &ShowArgs) -> Result<Verdict, C
     tell_entries(&page.entries, *json).map(|()| Verdict::Clean)
 }
 
-fn tell_verified(verified: &VerifiedLog, json: bool) -> Result<(), CommandError> {
-    if json {
-        return print_json(verified);
+/// Tells what was found; an error when the log is not sound, or not all of it could be checked.
+fn judge(verified: &AuditVerified, json: bool) -> Result<(), CommandError> {
+    let AuditVerified { ok, entries, head, links, problem } = verified;
+    if let Some(problem) = problem {
+        return Err(fail(anyhow!("the audit log cannot be relied on after entry {entries}: {problem}")));
     }
-    let VerifiedLog { entries, head } = verified;
-    print(&pairs(&[
-        ("entries", entries.to_string()),
-        ("head", head.clone()),
-        ("verdict", "as it was written".to_owned()),
-    ]));
-    Ok(())
+    if json {
+        print_json(&VerifiedLog { entries: *entries, head: head.clone(), links: *links })?;
+    } else {
+        print(&pairs(&[
+            ("entries", entries.to_string()),
+            ("head", head.clone()),
+            ("links", show_links(links)),
+            ("anchors", show_anchors(links)),
+            ("verdict", if *ok { "as it was written" } else { NOT_CHECKED }.to_owned()),
+        ]));
+    }
+    if *ok { Ok(()) } else { Err(fail(anyhow!("the audit log was not checked in whole"))) }
+}
+
+/// With what the links were checked.
+pub(crate) fn show_links(links: &LinksBody) -> String {
+    let LinksBody { without_key, under_key, unchecked, anchors: _ } = *links;
+    let mut parts = vec![format!("{under_key} under a key")];
+    if without_key > 0 {
+        parts.push(format!("{without_key} from before there were keys"));
+    }
+    if unchecked > 0 {
+        let its = if unchecked == 1 { "its key is" } else { "their keys are" };
+        parts.push(format!("{unchecked} NOT CHECKED: {its} not at hand"));
+    }
+    parts.join(", ")
+}
+
+/// With how many anchors.
+pub(crate) fn show_anchors(links: &LinksBody) -> String {
+    if links.anchors == 0 { "none".to_owned() } else { format!("{} compared", links.anchors) }
 }
 
 fn tell_entries(entries: &[AuditEntryBody], json: bool) -> Result<(), CommandError> {
@@ -174,6 +242,7 @@ fn row(entry: &AuditEntryBody) -> [String; 6] {
 #[cfg(test)]
 mod tests {
     use intent_gateway_domain::audit::{AuditDraft, genesis, link};
+    use intent_gateway_domain::chain::ChainKeys;
     use intent_gateway_domain::clock::Timestamp;
     use serde_json::json;
 
@@ -187,7 +256,7 @@ mod tests {
             subject: "ptr_1".to_owned(),
             detail,
         };
-        link(draft, 7, genesis())
+        link(draft, 7, genesis(), &ChainKeys::default())
     }
 
     #[test]
@@ -196,7 +265,8 @@ mod tests {
         assert_eq!(shown.at, "2025-11-21T09:20:00.042Z");
         let sent = json!({
             "seq": 7, "at": "2025-11-21T09:20:00.042Z", "actor": {"role": "admin", "subject": "asha"},
-            "action": "connection.probed", "subject": "ptr_1", "detail": {"passed": true}, "hash": shown.hash
+            "action": "connection.probed", "subject": "ptr_1", "detail": {"passed": true}, "hash": shown.hash,
+            "key": null
         });
         assert_eq!(serde_json::to_value(&shown).expect("serialises"), sent);
         assert_eq!(serde_json::from_value::<AuditEntryBody>(sent).expect("reads"), shown);

@@ -19,10 +19,9 @@ use serde_json::json;
 
 use crate::arguments::FileArg;
 use crate::outcome::{CommandError, print_json};
-use crate::print;
 use crate::terminal::{pairs, table};
-use intent_gateway_config::Config;
-use intent_gateway_config::open_store;
+use crate::{complain, print};
+use intent_gateway_config::{Config, Keys, open_store};
 
 /// Back up, restore, check and compact the store: SQLite or PostgreSQL, as the configuration says.
 #[derive(Debug, Subcommand)]
@@ -81,7 +80,9 @@ impl StoreCommand {
 pub(crate) fn run(config: &Config, command: &StoreCommand) -> anyhow::Result<()> {
     match command {
         StoreCommand::Backup(arguments) => with_store(config, async |store| back_up(store, arguments).await),
-        StoreCommand::Restore(arguments) => with_any_store(config, async |store| restore(store, arguments).await),
+        StoreCommand::Restore(arguments) => {
+            with_any_store(config, async |store| restore(store, config, arguments).await)
+        }
         StoreCommand::Check(arguments) => with_store(config, async |store| check(store, config, arguments.json).await),
         StoreCommand::Compact(arguments) => compact_file(config, arguments.json),
     }
@@ -105,7 +106,8 @@ pub(crate) fn with_store(
 fn with_any_store(config: &Config, work: impl AsyncFnOnce(&SqlStore) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no runtime")?;
     runtime.block_on(async {
-        let store = open_store(config).await?;
+        let vault = Keys::find_vault(config)?;
+        let store = open_store(config, vault.as_ref()).await?;
         let done = work(&store).await;
         if let Some(store) = std::sync::Arc::into_inner(store) {
             store.close().await;
@@ -120,8 +122,15 @@ async fn back_up(store: &SqlStore, TransferArgs { backup, json, .. }: &TransferA
     tell(&report, *json, &format!("{} backed up in {:.1} s", backup.display(), begun.elapsed().as_secs_f64()))
 }
 
-async fn restore(store: &SqlStore, TransferArgs { backup, json, .. }: &TransferArgs) -> anyhow::Result<()> {
+async fn restore(
+    store: &SqlStore,
+    config: &Config,
+    TransferArgs { backup, json, .. }: &TransferArgs,
+) -> anyhow::Result<()> {
     let report = store.restore(backup, SystemClock.now()).await.context("nothing was restored")?;
+    if Keys::find_vault(config)?.is_none() {
+        complain("the links of the audit log and of the ledger were not checked: that needs `auth.master_key`");
+    }
     tell(&report, *json, &format!("{} restored", backup.display()))
 }
 

@@ -124,6 +124,20 @@ impl Keys {
         Vault::new(&self.master, &self.previous_masters, Arc::new(MachineEntropy))
     }
 
+    /// The same without the other keys, for whoever only looks; `None` where there is no master key, and none is made.
+    pub fn find_vault(config: &Config) -> Result<Option<Vault>, KeyError> {
+        let auth = &config.auth;
+        let master = match &auth.master_key {
+            Some(key) => key.clone(),
+            None => match development_key(&config.state_dir, DEV_MASTER_KEY_FILE, MissingKey::Refuse) {
+                Ok((key, _)) => key,
+                Err(KeyError::Missing(_)) => return Ok(None),
+                Err(error) => return Err(error),
+            },
+        };
+        Ok(Some(Vault::new(&master, &auth.previous_master_keys, Arc::new(MachineEntropy))))
+    }
+
     /// Issues and verifies tokens under these keys.
     pub fn tokens(&self, audience: &str, clock: Arc<dyn Clock>) -> anyhow::Result<Tokens> {
         self.signing.tokens(audience, clock)

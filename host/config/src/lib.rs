@@ -3,6 +3,7 @@
 //! Everything is checked at start, and every problem is told at once. Units are in the names of the keys; each key
 //! is described in `docs/configuration.md`, which a test holds against this module.
 
+mod anchors;
 mod environment;
 mod issuers;
 mod keys;
@@ -34,6 +35,7 @@ use intent_gateway_partners::PartnerClientConfig;
 use intent_gateway_sandbox::SandboxConfig;
 use serde::{Deserialize, Serialize, Serializer};
 
+pub use self::anchors::{AnchorsSection, anchor_keys, append_anchors, read_anchors};
 pub use self::issuers::IssuerEntry;
 pub use self::keys::{KeyError, Keys, MissingKey, SigningKeys};
 pub use self::linking::LinkingSection;
@@ -64,6 +66,7 @@ pub struct Config {
     pub auth: AuthSection,
     pub platform: PlatformSection,
     pub store: StoreSection,
+    pub anchors: AnchorsSection,
     pub evidence: EvidenceSection,
     pub orders: OrdersSection,
     pub outbound: OutboundSection,
@@ -87,6 +90,7 @@ impl Default for Config {
             auth: AuthSection::default(),
             platform: PlatformSection::default(),
             store: StoreSection::default(),
+            anchors: AnchorsSection::default(),
             evidence: EvidenceSection::default(),
             orders: OrdersSection::default(),
             outbound: OutboundSection::default(),
@@ -387,6 +391,7 @@ impl Config {
         self.auth.check(self.partner_client.allow_loopback_http, &mut problems);
         self.platform.check(&mut problems);
         self.store.check(&mut problems);
+        self.anchors.check(&mut problems);
         self.evidence.check(&mut problems);
         self.orders.check(&mut problems);
         self.linking.check(&mut problems);
@@ -418,6 +423,7 @@ pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
         auth,
         platform,
         store,
+        anchors,
         evidence,
         orders,
         outbound,
@@ -439,6 +445,7 @@ pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
     insert("auth", toml::Value::try_from(auth)?);
     insert("platform", toml::Value::try_from(platform)?);
     insert("store", toml::Value::try_from(store)?);
+    insert("anchors", toml::Value::try_from(anchors)?);
     insert("evidence", toml::Value::try_from(evidence)?);
     insert("orders", toml::Value::try_from(orders)?);
     insert("outbound", toml::Value::try_from(outbound)?);

@@ -14,12 +14,13 @@ use super::environment::variables;
 use super::layers::{Layers, Table};
 
 /// Keys that stand outside every section.
-const TOP_LEVEL: [&str; 18] = [
+const TOP_LEVEL: [&str; 19] = [
     "state_dir",
     "server",
     "auth",
     "platform",
     "store",
+    "anchors",
     "evidence",
     "orders",
     "outbound",
@@ -102,6 +103,7 @@ fn read(layers: &Layers) -> Result<Config, Vec<String>> {
         auth: sections.table("auth"),
         platform: sections.table("platform"),
         store: sections.table("store"),
+        anchors: sections.table("anchors"),
         evidence: sections.table("evidence"),
         orders: sections.table("orders"),
         outbound: sections.table("outbound"),

@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::layers::Table;
 
 /// Every setting that is a path, section by section.
-const PATHS: [&[&str]; 4] = [&["state_dir"], &["contracts", "dir"], &["mail", "outbox_file"], &["mail", "ca_file"]];
+const PATHS: [&[&str]; 5] =
+    [&["state_dir"], &["anchors", "file"], &["contracts", "dir"], &["mail", "outbox_file"], &["mail", "ca_file"]];
 /// The address of the store, which may hold one.
 const STORE_URL: [&str; 2] = ["store", "url"];
 /// What the path of a SQLite file stands after.

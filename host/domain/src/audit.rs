@@ -1,12 +1,15 @@
-//! The audit log: who did what to whom, and when. Append-only, and each entry holds the digest of the one before, so
-//! that neither a change nor a removal in the middle goes unseen.
+//! The audit log: who did what to whom, and when. Append-only, and a [chain](crate::chain).
+
+mod verify;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
+pub use self::verify::{AuditFault, AuditSoundness, AuditWatch, verify};
+use crate::chain::{ChainCheck, ChainKeys, ChainStart, Link, LinkHasher, Linked};
 use crate::clock::Timestamp;
 use crate::digest::Digest;
+use crate::vault::KeyId;
 
 /// Who acted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,8 +69,10 @@ pub struct AuditEntry {
     pub subject: String,
     /// JSON text, as it was hashed.
     pub detail: String,
-    /// Digest of this entry and of the one before.
+    /// The link of this entry to the one before.
     pub hash: Digest,
+    /// Under which key the link is; `None` where it is a plain digest, from before there were keys.
+    pub key: Option<KeyId>,
 }
 
 /// The digest before the first entry.
@@ -76,85 +81,44 @@ pub fn genesis() -> Digest {
     Digest::of(b"intent-gateway audit log")
 }
 
-/// Gives a draft its place after the entry with the digest `previous`.
+/// Gives a draft its place after the entry with the link `previous`.
 #[must_use]
-pub fn link(draft: AuditDraft, seq: u64, previous: Digest) -> AuditEntry {
+pub fn link(draft: AuditDraft, seq: u64, previous: Digest, keys: &ChainKeys) -> AuditEntry {
     let AuditDraft { at_ms, mut actor, action, subject, mut detail } = draft;
     if let (Some(from), Value::Object(members)) = (actor.from.take(), &mut detail) {
         members.insert("from".to_owned(), from.into());
     }
     let detail = detail.to_string();
-    let mut entry = AuditEntry { seq, at_ms, actor, action, subject, detail, hash: previous };
-    entry.hash = digest(&entry, previous);
+    let mut entry = AuditEntry { seq, at_ms, actor, action, subject, detail, hash: previous, key: None };
+    Link { hash: entry.hash, key: entry.key } = keys.link(previous, |hasher| entry.feed(hasher));
     entry
 }
 
-/// The digest that an entry must have after the entry with the digest `previous`. Every field is preceded by its
-/// length, so that no two entries read alike.
-fn digest(entry: &AuditEntry, previous: Digest) -> Digest {
-    let AuditEntry { seq, at_ms, actor, action, subject, detail, hash: _ } = entry;
-    let mut hasher = Sha256::new();
-    hasher.update(previous.as_bytes());
-    hasher.update(seq.to_be_bytes());
-    hasher.update(at_ms.as_ms().to_be_bytes());
-    for text in [&actor.role, &actor.subject, action, subject, detail] {
-        hasher.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_be_bytes());
-        hasher.update(text);
+impl Linked for AuditEntry {
+    fn number(&self) -> u64 {
+        self.seq
     }
-    Digest::from_bytes(hasher.finalize().into())
-}
 
-/// What is wrong with the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BrokenChain {
-    /// An entry is missing, or stands at another place.
-    #[error("entry {expected} is missing; {found} stands in its place")]
-    Gap {
-        /// The sequence number due.
-        expected: u64,
-        /// The one found.
-        found: u64,
-    },
-    /// An entry was changed, or the one before it.
-    #[error("entry {0} or the one before it was changed")]
-    Changed(u64),
-}
-
-/// Follows the chain from the first entry on.
-#[derive(Clone, Copy, Debug)]
-pub struct ChainCheck {
-    seq: u64,
-    hash: Digest,
-}
-
-impl Default for ChainCheck {
-    fn default() -> Self {
-        Self { seq: 0, hash: genesis() }
+    fn link(&self) -> Link {
+        Link { hash: self.hash, key: self.key }
     }
-}
 
-impl ChainCheck {
-    /// Takes the next entry.
-    ///
-    /// # Errors
-    /// [`BrokenChain`] when it does not follow from the one before.
-    pub fn take(&mut self, entry: &AuditEntry) -> Result<(), BrokenChain> {
-        let expected = self.seq + 1;
-        if entry.seq != expected {
-            return Err(BrokenChain::Gap { expected, found: entry.seq });
+    /// Every text is preceded by its length, so that no two entries read alike.
+    fn feed(&self, hasher: &mut LinkHasher) {
+        let Self { seq, at_ms, actor, action, subject, detail, hash: _, key: _ } = self;
+        hasher.update(seq.to_be_bytes());
+        hasher.update(at_ms.as_ms().to_be_bytes());
+        for text in [&actor.role, &actor.subject, action, subject, detail] {
+            hasher.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_be_bytes());
+            hasher.update(text);
         }
-        if digest(entry, self.hash) != entry.hash {
-            return Err(BrokenChain::Changed(entry.seq));
-        }
-        *self = Self { seq: entry.seq, hash: entry.hash };
-        Ok(())
     }
+}
 
-    /// The number of entries taken, and the digest of the last: kept elsewhere, it shows whether the end was cut off.
-    #[must_use]
-    pub fn head(&self) -> (u64, Digest) {
-        (self.seq, self.hash)
-    }
+/// The log from before its first entry on, under these keys and from this start.
+#[must_use]
+pub fn chain(keys: ChainKeys, start: Option<ChainStart>) -> ChainCheck {
+    ChainCheck::new(genesis(), keys, start)
 }
 
 #[cfg(test)]
@@ -162,6 +126,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::chain::BrokenChain;
+
+    fn keys() -> ChainKeys {
+        crate::vault::tests::vault("first", &[]).chain_keys("audit")
+    }
 
     fn log() -> Vec<AuditEntry> {
         let mut previous = genesis();
@@ -174,7 +143,7 @@ mod tests {
                     subject: format!("ptr_{seq}"),
                     detail: json!({"n": seq}),
                 };
-                let entry = link(draft, seq, previous);
+                let entry = link(draft, seq, previous, &keys());
                 previous = entry.hash;
                 entry
             })
@@ -182,7 +151,7 @@ mod tests {
     }
 
     fn follow(log: &[AuditEntry]) -> Result<(u64, Digest), BrokenChain> {
-        let mut check = ChainCheck::default();
+        let mut check = chain(keys(), None);
         log.iter().try_for_each(|entry| check.take(entry))?;
         Ok(check.head())
     }
@@ -192,6 +161,27 @@ mod tests {
         let log = log();
         assert_eq!(follow(&log), Ok((4, log[3].hash)));
         assert_eq!(follow(&[]), Ok((0, genesis())));
+    }
+
+    /// As every gateway before has written it: an entry and its digest, made by hand.
+    #[test]
+    fn the_digest_of_an_entry_without_a_key_stays_what_it_was() {
+        let draft = AuditDraft {
+            at_ms: Timestamp::from_ms(1_001),
+            actor: Actor::gateway(),
+            action: "connection.probed".to_owned(),
+            subject: "ptr_1".to_owned(),
+            detail: json!({"n": 1}),
+        };
+        let entry = link(draft, 1, genesis(), &ChainKeys::default());
+        let mut bytes = genesis().as_bytes().to_vec();
+        bytes.extend(1_u64.to_be_bytes());
+        bytes.extend(1_001_u64.to_be_bytes());
+        for text in ["gateway", "gateway", "connection.probed", "ptr_1", "{\"n\":1}"] {
+            bytes.extend((text.len() as u64).to_be_bytes());
+            bytes.extend(text.as_bytes());
+        }
+        assert_eq!((entry.hash, entry.key), (Digest::of(&bytes), None));
     }
 
     #[test]
@@ -216,7 +206,8 @@ mod tests {
         }
         let mut rehashed = log();
         rehashed[1].detail = "{}".to_owned();
-        rehashed[1].hash = digest(&rehashed[1], rehashed[0].hash);
+        let forged = keys().link(rehashed[0].hash, |hasher| rehashed[1].feed(hasher));
+        rehashed[1].hash = forged.hash;
         assert_eq!(follow(&rehashed), Err(BrokenChain::Changed(3)));
         let mut cut = log();
         cut.remove(1);

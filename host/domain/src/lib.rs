@@ -6,9 +6,11 @@
 
 pub mod accesses;
 pub mod alias;
+pub mod anchor;
 pub mod audit;
 pub mod availability;
 pub mod canonical;
+pub mod chain;
 pub mod classify;
 pub mod clock;
 pub mod contract;

@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::audit::{AuditDraft, AuditEntry};
+use crate::chain::ChainCheck;
 use crate::clock::Timestamp;
 
 /// The kinds of records; each is a table.
@@ -375,6 +376,9 @@ pub trait Store: Send + Sync {
 
     /// Carries out a change: whole, durably, and in force for every later read, or not at all.
     fn commit(&self, change: Change) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// The audit log from before its first entry on: with the keys that are at hand, and from where on links are under one.
+    fn audit_chain(&self) -> BoxFuture<'_, Result<ChainCheck, StoreError>>;
 
     /// Entries of the audit log after a sequence number, oldest first, at most `limit`; of one subject alone if given.
     fn audit<'a>(

@@ -14,6 +14,7 @@ use metrics::{Label, Unit, counter, describe_counter, describe_gauge, describe_h
 use tracing::Span;
 use tracing::field::Empty;
 
+use crate::anchor::ChainName;
 use crate::contract::Descriptor;
 use crate::error::{CallFailure, ContractFault};
 use crate::health::HealthEvent;
@@ -46,6 +47,7 @@ const LIVE_INTENTS: &str = "intent_gateway_live_intents";
 const ORDERS_OVERDUE: &str = "intent_gateway_orders_overdue";
 const ORDERS_AT_STAKE: &str = "intent_gateway_orders_overdue_commission_paise";
 const ORDERS_IN_DOUBT: &str = "intent_gateway_orders_in_doubt";
+const CHAIN_SOUND: &str = "intent_gateway_chain_sound";
 const QUEUE_LENGTH: &str = "intent_gateway_queue_length";
 const JOURNAL_LOST: &str = "intent_gateway_journal_lost_total";
 const BUILD_INFO: &str = "intent_gateway_build_info";
@@ -75,7 +77,7 @@ pub struct Metric {
 }
 
 /// Every metric of the gateway, without those of the process.
-pub const METRICS: [Metric; 18] = [
+pub const METRICS: [Metric; 19] = [
     Metric {
         name: STAGE,
         kind: Kind::Histogram,
@@ -150,6 +152,12 @@ pub const METRICS: [Metric; 18] = [
         kind: Kind::Gauge,
         labels: &[],
         help: "Orders of which nobody knows whether their partner has them, at the last look of this gateway.",
+    },
+    Metric {
+        name: CHAIN_SOUND,
+        kind: Kind::Gauge,
+        labels: &["chain"],
+        help: "1 where the audit log or the ledger was as it was written and anchored at the last check, else 0.",
     },
     Metric { name: QUEUE_LENGTH, kind: Kind::Gauge, labels: &["queue"], help: "What waits to be kept." },
     Metric {
@@ -476,6 +484,11 @@ pub fn orders_waiting(overdue: u64, at_stake_paise: i64, in_doubt: u64) {
     gauge!(ORDERS_OVERDUE).set(precise(overdue));
     gauge!(ORDERS_AT_STAKE).set(precise(at_stake_paise));
     gauge!(ORDERS_IN_DOUBT).set(precise(in_doubt));
+}
+
+/// Records whether a chain was found as it was written.
+pub fn chain_checked(chain: ChainName, is_sound: bool) {
+    gauge!(CHAIN_SOUND, "chain" => chain.as_str()).set(if is_sound { 1.0 } else { 0.0 });
 }
 
 /// Records how much waits in a queue.

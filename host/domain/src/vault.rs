@@ -1,5 +1,6 @@
 //! What is kept under the master key: sealed secrets that are needed again (webhook signing keys, users' tokens, mail
-//! that carries a code), and marks of those that only have to be recognised (six-digit codes, `client_secret`).
+//! that carries a code), and marks of those that only have to be recognised (six-digit codes, `client_secret`). The keys of
+//! [chains](crate::chain) are derived of it, too.
 //!
 //! A sealed text is bound to a context, for example the account and field that it belongs to: moved elsewhere in the
 //! store it does not open.
@@ -12,10 +13,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chacha20poly1305::aead::{Aead as _, KeyInit as _, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 use hmac::{Hmac, Mac as _};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
+use crate::chain::ChainKeys;
 use crate::secret::Secret;
 
 /// Random bytes, a port: tests bring their own.
@@ -112,10 +114,57 @@ pub enum OpenError {
 const KEY_ID_BYTES: usize = 8;
 const NONCE_BYTES: usize = 24;
 
+/// What a key is called: the beginning of a digest of it, which tells nothing of the key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct KeyId([u8; KEY_ID_BYTES]);
+
+impl KeyId {
+    /// Of the bytes that make it.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; KEY_ID_BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    /// Reads it as it is shown.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let fits = text.len() == 2 * KEY_ID_BYTES && text.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let number = u64::from_str_radix(text, 16).ok().filter(|_| fits)?;
+        Some(Self(number.to_be_bytes()))
+    }
+}
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl Serialize for KeyId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for KeyId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("a key is named by 16 hexadecimal characters"))
+    }
+}
+
+impl fmt::Debug for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeyId({self})")
+    }
+}
+
 struct MasterKey {
-    id: String,
+    id: KeyId,
     cipher: XChaCha20Poly1305,
     marks: [u8; 32],
+    /// Of which each chain's own key is derived.
+    chains: [u8; 32],
 }
 
 /// Seals, opens and marks under the master keys.
@@ -136,15 +185,16 @@ impl Vault {
     /// A vault under a master key; those before it still open what they sealed.
     #[must_use]
     pub fn new(current: &Secret, previous: &[Secret], entropy: Arc<dyn Entropy>) -> Self {
-        let derive = |purpose: &str, key: &Secret| -> [u8; 32] {
-            let key = Sha256::digest(key.expose());
-            let mac = <Hmac<Sha256> as hmac::KeyInit>::new(&padded(key.into()));
-            mac.chain_update(purpose).finalize().into_bytes().into()
-        };
-        let key = |secret: &Secret| MasterKey {
-            id: hex(&derive("identifier", secret)[..KEY_ID_BYTES]),
-            cipher: XChaCha20Poly1305::new(&Key::from(derive("sealing", secret))),
-            marks: derive("marks", secret),
+        let key = |secret: &Secret| {
+            let derive = |purpose: &str| derive(purpose, Sha256::digest(secret.expose()).into());
+            let mut id = [0; KEY_ID_BYTES];
+            id.copy_from_slice(&derive("identifier")[..KEY_ID_BYTES]);
+            MasterKey {
+                id: KeyId(id),
+                cipher: XChaCha20Poly1305::new(&Key::from(derive("sealing"))),
+                marks: derive("marks"),
+                chains: derive("chains"),
+            }
         };
         Self { keys: std::iter::once(current).chain(previous).map(key).collect(), entropy }
     }
@@ -196,11 +246,18 @@ impl Vault {
     /// [`OpenError`] when its key is not configured, or it is not what was sealed for this context.
     pub fn open_bytes(&self, context: &str, sealed: &Sealed) -> Result<Vec<u8>, OpenError> {
         let (id, body) = sealed.0.split_once('.').ok_or(OpenError::Forged)?;
+        let id = KeyId::parse(id).ok_or(OpenError::UnknownKey)?;
         let key = self.keys.iter().find(|key| key.id == id).ok_or(OpenError::UnknownKey)?;
         let body = URL_SAFE_NO_PAD.decode(body).map_err(|_| OpenError::Forged)?;
         let (nonce, sealed) = body.split_first_chunk::<NONCE_BYTES>().ok_or(OpenError::Forged)?;
         let payload = Payload { msg: sealed, aad: context.as_bytes() };
         key.cipher.decrypt(&XNonce::from(*nonce), payload).map_err(|_| OpenError::Forged)
+    }
+
+    /// The keys of a chain: each master key makes one, of this chain's own.
+    #[must_use]
+    pub fn chain_keys(&self, chain: &str) -> ChainKeys {
+        ChainKeys::new(self.keys.iter().map(|key| (key.id, derive(chain, key.chains))))
     }
 
     /// What recognises a secret in a context.
@@ -223,6 +280,12 @@ impl Vault {
     }
 }
 
+/// A key for one purpose, of another.
+fn derive(purpose: &str, key: [u8; 32]) -> [u8; 32] {
+    let mac = <Hmac<Sha256> as hmac::KeyInit>::new(&padded(key));
+    mac.chain_update(purpose).finalize().into_bytes().into()
+}
+
 fn mark(key: &MasterKey, context: &str, secret: &str) -> String {
     let length = u64::try_from(context.len()).unwrap_or(u64::MAX).to_be_bytes();
     let mac = <Hmac<Sha256> as hmac::KeyInit>::new(&padded(key.marks));
@@ -241,6 +304,7 @@ pub(crate) mod tests {
     use std::sync::atomic::{AtomicU8, Ordering};
 
     use super::*;
+    use crate::chain::Proof;
 
     /// Never the same bytes twice in a test. That of `testing` is for another build of this crate than the one under test.
     #[derive(Default)]
@@ -279,6 +343,19 @@ pub(crate) mod tests {
         let again = ours.seal("webhook/ptr_1", &Secret::new("whsec")).expect("entropy");
         assert_ne!(again, sealed, "a nonce is used once");
         assert!(!format!("{sealed:?} {ours:?}").contains("whsec"));
+    }
+
+    #[test]
+    fn each_chain_has_keys_of_its_own_and_those_before_a_rotation_check_what_they_made() {
+        let fed = |hasher: &mut crate::chain::LinkHasher| hasher.update("entry");
+        let previous = crate::digest::Digest::of(b"before");
+        let link = vault("first", &[]).chain_keys("ledger").link(previous, fed);
+        let prove = |vault: Vault, chain: &str| vault.chain_keys(chain).prove(link, previous, fed);
+        assert_eq!(prove(vault("first", &[]), "ledger"), Proof::Holds);
+        assert_eq!(prove(vault("first", &[]), "audit"), Proof::Broken, "another chain's key has the same name");
+        assert_eq!(prove(vault("second", &["first"]), "ledger"), Proof::Holds);
+        assert_eq!(prove(vault("second", &[]), "ledger"), Proof::NoKey);
+        assert_ne!(vault("second", &["first"]).chain_keys("ledger").link(previous, fed).key, link.key);
     }
 
     #[test]

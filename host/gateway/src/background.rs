@@ -1,5 +1,5 @@
 //! What the gateway does without being asked: it follows changes of who is routed and of signing keys, sends mail, probes
-//! live partners once a day, writes down what happens to contracts and to partners' health, suspends whoever is struck out,
+//! live partners once a day, checks and anchors the audit log and the ledger, writes down what happens to contracts and to partners' health, suspends whoever is struck out,
 //! and forgets codes that are over, and evidence and orders that are old.
 
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::accesses::Accesses;
+use intent_gateway_domain::anchor::ChainName;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::faults::KEPT_MAX_MS;
@@ -31,6 +32,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::accesses;
+use crate::chains::{self, ChainGuard};
 use crate::contract_events;
 use crate::health::{self, Changes, HealthJournal};
 
@@ -71,6 +73,7 @@ pub(crate) struct Work {
     pub(crate) linking: Linking,
     /// What waits to be written to the audit log.
     pub(crate) accesses: Arc<Accesses>,
+    pub(crate) chains: ChainGuard,
 }
 
 /// How long things are kept, milliseconds.
@@ -101,6 +104,7 @@ impl Background {
             changes,
             linking,
             accesses,
+            chains,
         } = work;
         let mut tasks = Tasks { set: JoinSet::new(), stop: stop.clone() };
         let follower = Follower {
@@ -125,6 +129,9 @@ impl Background {
         tasks.spawn("unreported orders", move || look_after(unreported.clone()));
         let results = onboarding.results;
         tasks.spawn("delivered results", move || review_inflation(results.clone()));
+        let (audit, ledger) = (chains.clone(), chains);
+        tasks.spawn("audit chain", move || chains::guard(audit.clone(), ChainName::Audit));
+        tasks.spawn("ledger chain", move || chains::guard(ledger.clone(), ChainName::Ledger));
         let (evidence, log) = (store.clone(), store.clone());
         let (audit_log, times) = (store.clone(), clock.clone());
         tasks.spawn("evidence", move || forget(clock.clone(), evidence.clone(), keep));

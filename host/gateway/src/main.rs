@@ -4,6 +4,7 @@
 
 mod accesses;
 mod background;
+mod chains;
 mod contract_events;
 mod health;
 mod issuer_keys;

@@ -42,6 +42,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::background::{Background, Keep, Work};
+use crate::chains::{ChainGuard, KeptAnchors};
 use crate::contract_events;
 use crate::health::{Changes, HealthJournal};
 use crate::issuer_keys;
@@ -49,7 +50,7 @@ use crate::linking::{LinkingPorts, LinkingTasks, linking};
 use crate::progress::CompileProgress;
 use crate::telemetry::{Sizes, Telemetry};
 use crate::timer::RuntimeTimer;
-use intent_gateway_config::{Config, Keys, PartnerEntry, open_store};
+use intent_gateway_config::{Config, Keys, PartnerEntry, anchor_keys, open_store};
 
 /// Exit code when a second signal cuts the drain short, as a shell counts an interrupt.
 const EXIT_INTERRUPTED: i32 = 130;
@@ -74,7 +75,7 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     let sandbox = start_sandbox(&config).await?;
     let running = parts(&config, telemetry, sandbox.clone(), &draining).await?;
     let RunningParts { state, onboarding, clock, keys, store, desk, journal, faults, health, linking, .. } = running;
-    let (linking_tasks, accesses) = (running.linking_tasks, running.accesses);
+    let (linking_tasks, accesses, anchors) = (running.linking_tasks, running.accesses, running.anchors);
     // Before the first request: who was live before a restart is live after it, and may report.
     let seen = store.changes().await.context("the store cannot be read")?;
     onboarding.live.refresh().await.context("the partners cannot be read")?;
@@ -91,7 +92,16 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     let watchers = telemetry.serve(scrape_address, &stop)?;
     let keep = Keep { evidence_ms: config.evidence.keep_ms(), orders_ms: config.orders.keep_ms() };
     let HealthParts { of, journal: health_journal, changes } = health;
+    let chains = ChainGuard {
+        store: store.clone(),
+        clock: clock.clone(),
+        anchors,
+        alarm: onboarding.alarm.clone(),
+        interval: config.anchors.interval(),
+        check_interval: config.anchors.check_interval(),
+    };
     let work = Work {
+        chains,
         onboarding,
         clock,
         store,
@@ -153,6 +163,7 @@ struct RunningParts {
     linking: Linking,
     linking_tasks: LinkingTasks,
     accesses: Arc<Accesses>,
+    anchors: Arc<KeptAnchors>,
 }
 
 /// Partners' health, and where changes in it go.
@@ -172,7 +183,10 @@ async fn parts(
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let keys = Keys::of(config)?;
     warn_of_development_keys(&keys);
-    let store = open_store(config).await?;
+    let vault = keys.vault();
+    let store = open_store(config, Some(&vault)).await?;
+    store.begin_chains().await.context("the links of the audit log and of the ledger cannot be put under the key")?;
+    let anchors = Arc::new(KeptAnchors::new(&config.anchors, anchor_keys(Some(&vault))));
     let partners = Arc::new(PartnerClient::new(&config.partner_client).context("partner calls could not be set up")?);
     let configured: Vec<_> = config.partners.iter().cloned().map(|entry| Arc::new(Partner::from(entry))).collect();
     let directory = Arc::new(Directory::new(configured.clone()));
@@ -241,6 +255,7 @@ async fn parts(
             rate: config.platform.rate(),
         }),
         bookkeeping: Arc::new(bookkeeping(&store, &sandbox, &clock)),
+        anchors: anchors.clone(),
         health: health.of.clone(),
         evidence: store.clone(),
         faults: Arc::new(fault_desk(&store, &keys, &clock)),
@@ -274,6 +289,7 @@ async fn parts(
         health,
         linking,
         linking_tasks,
+        anchors,
     })
 }
 

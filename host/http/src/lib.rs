@@ -41,6 +41,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use bytes::Bytes;
 use intent_gateway_domain::accesses::Accesses;
+use intent_gateway_domain::anchor::Anchors;
 use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::ports::{ContractAdmin, Evidence};
 use intent_gateway_domain::store::Store;
@@ -118,6 +119,8 @@ pub struct AppState {
     pub intake: Arc<Intake>,
     /// The ledger, for people.
     pub bookkeeping: Arc<Bookkeeping>,
+    /// What audit log and ledger are compared with.
+    pub anchors: Arc<dyn Anchors>,
     /// How partners fare in service.
     pub health: Arc<Health>,
     /// What is kept of findings and rankings.
@@ -156,6 +159,7 @@ pub(crate) struct App {
     pub(crate) linking: Linking,
     pub(crate) intake: Arc<Intake>,
     pub(crate) bookkeeping: Arc<Bookkeeping>,
+    pub(crate) anchors: Arc<dyn Anchors>,
     pub(crate) health: Arc<Health>,
     pub(crate) evidence: Arc<dyn Evidence>,
     pub(crate) faults: Arc<FaultDesk>,
@@ -240,6 +244,7 @@ pub fn router(state: AppState) -> Router {
         linking: state.linking,
         intake: state.intake,
         bookkeeping: state.bookkeeping,
+        anchors: state.anchors,
         health: state.health,
         evidence: state.evidence,
         faults: state.faults,

@@ -1,7 +1,7 @@
 //! The port to where the ledger is kept.
 //!
 //! Bookings come in batches, for a durable transaction costs the same for one and for a thousand. A store takes the
-//! number and the digest of the last entry under a lock that all its writers share, so that two gateways never give one
+//! number and the link of the last entry under a lock that all its writers share, so that two gateways never give one
 //! number twice nor charge an order twice.
 
 use futures_util::future::BoxFuture;
@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::{Account, Correction, Entry, EntryKind, Leg, Month, Posting, TrialBalance};
 use crate::completion::{AMOUNT_MAX, ReportKey};
+use intent_gateway_domain::chain::ChainCheck;
 use intent_gateway_domain::delivered::Deliveries;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::Finding;
@@ -229,7 +230,10 @@ pub trait Books: Deliveries + Send + Sync {
     /// The balances of all accounts, as of one moment.
     fn trial_balance(&self) -> BoxFuture<'_, Result<TrialBalance, StoreError>>;
 
-    /// Number and digest of the last entry; zero and [`genesis`](super::genesis) when there is none.
+    /// The ledger from before its first entry on: with the keys that are at hand, and from where on links are under one.
+    fn chain(&self) -> BoxFuture<'_, Result<ChainCheck, StoreError>>;
+
+    /// Number and link of the last entry; zero and [`genesis`](super::genesis) when there is none.
     fn head(&self) -> BoxFuture<'_, Result<(u64, Digest), StoreError>>;
 }
 

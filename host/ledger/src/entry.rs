@@ -2,17 +2,16 @@
 
 use semver::Version;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use super::Month;
 use crate::completion::ReportKey;
-use intent_gateway_domain::audit::BrokenChain;
+use intent_gateway_domain::chain::{ChainCheck, ChainKeys, ChainStart, Link, LinkHasher, Linked};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
 use intent_gateway_domain::order::ClosingReport;
-use intent_gateway_domain::vault::hex;
+use intent_gateway_domain::vault::{KeyId, hex};
 
 /// Bytes of an entry's digest that make its receipt.
 const RECEIPT_BYTES: usize = 12;
@@ -106,8 +105,10 @@ pub struct Entry {
     pub number: u64,
     /// What it says.
     pub posting: Posting,
-    /// Digest of this entry and of the one before.
+    /// The link of this entry to the one before.
     pub hash: Digest,
+    /// Under which key the link is; `None` where it is a plain digest, from before there were keys.
+    pub key: Option<KeyId>,
 }
 
 impl Posting {
@@ -154,16 +155,35 @@ pub fn genesis() -> Digest {
     Digest::of(b"intent-gateway commission ledger")
 }
 
-/// Gives a posting its place after the entry with the digest `previous`.
+/// The ledger from before its first entry on, under these keys and from this start.
 #[must_use]
-pub fn link(posting: Posting, number: u64, previous: Digest) -> Entry {
-    let hash = digest(number, &posting, previous);
-    Entry { number, posting, hash }
+pub fn chain(keys: ChainKeys, start: Option<ChainStart>) -> ChainCheck {
+    ChainCheck::new(genesis(), keys, start)
 }
 
-/// The digest of an entry after the one with the digest `previous`. What varies in length is preceded by its length, so
-/// that no two entries read alike.
-fn digest(number: u64, posting: &Posting, previous: Digest) -> Digest {
+/// Gives a posting its place after the entry with the link `previous`.
+#[must_use]
+pub fn link(posting: Posting, number: u64, previous: Digest, keys: &ChainKeys) -> Entry {
+    let Link { hash, key } = keys.link(previous, |hasher| feed(number, &posting, hasher));
+    Entry { number, posting, hash, key }
+}
+
+impl Linked for Entry {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn link(&self) -> Link {
+        Link { hash: self.hash, key: self.key }
+    }
+
+    fn feed(&self, hasher: &mut LinkHasher) {
+        feed(self.number, &self.posting, hasher);
+    }
+}
+
+/// What varies in length is preceded by its length, so that no two entries read alike.
+fn feed(number: u64, posting: &Posting, hasher: &mut LinkHasher) {
     let Posting {
         posted_at_ms,
         partner,
@@ -188,8 +208,6 @@ fn digest(number: u64, posting: &Posting, previous: Digest) -> Digest {
     };
     let length = |length: usize| u64::try_from(length).unwrap_or(u64::MAX).to_be_bytes();
     let version = version.to_string();
-    let mut hasher = Sha256::new();
-    hasher.update(previous.as_bytes());
     for number in [number, posted_at_ms.as_ms(), closed_at_ms.as_ms(), of] {
         hasher.update(number.to_be_bytes());
     }
@@ -212,43 +230,5 @@ fn digest(number: u64, posting: &Posting, previous: Digest) -> Digest {
         };
         hasher.update([account]);
         hasher.update(amount.get().to_be_bytes());
-    }
-    Digest::from_bytes(hasher.finalize().into())
-}
-
-/// Follows the chain from the first entry on.
-#[derive(Clone, Copy, Debug)]
-pub struct ChainCheck {
-    number: u64,
-    hash: Digest,
-}
-
-impl Default for ChainCheck {
-    fn default() -> Self {
-        Self { number: 0, hash: genesis() }
-    }
-}
-
-impl ChainCheck {
-    /// Takes the next entry. Whatever it finds, it goes on from this entry as it stands, so that one breach is told once.
-    ///
-    /// # Errors
-    /// [`BrokenChain`] when it does not follow from the one before.
-    pub fn take(&mut self, entry: &Entry) -> Result<(), BrokenChain> {
-        let Self { number, hash } = std::mem::replace(self, Self { number: entry.number, hash: entry.hash });
-        let expected = number.saturating_add(1);
-        if entry.number != expected {
-            return Err(BrokenChain::Gap { expected, found: entry.number });
-        }
-        if digest(entry.number, &entry.posting, hash) != entry.hash {
-            return Err(BrokenChain::Changed(entry.number));
-        }
-        Ok(())
-    }
-
-    /// The number and the digest of the last entry: kept elsewhere, they show whether the end was cut off.
-    #[must_use]
-    pub fn head(&self) -> (u64, Digest) {
-        (self.number, self.hash)
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! Every accepted completion report makes one entry. Where commission is due it is a *charge* with two legs, the
 //! partner's receivable debited and the commission revenue credited; otherwise a *memorandum* without legs, so that the
-//! ledger holds every report and one chain of digests covers them all. Nothing is ever changed: a correction is a
+//! ledger holds every report and one [chain](intent_gateway_domain::chain) covers them all. Nothing is ever changed: a correction is a
 //! *reversal*, which repeats an entry with its legs negated, and a new entry for what is right.
 //!
 //! What always holds, and [`verify`] finds out from the stored entries alone:
 //!
-//! - Entries are numbered from 1 without gaps, and each holds the digest of the one before.
+//! - Entries are numbered from 1 without gaps, and each holds a link to the one before, under a key that is not in the store.
 //! - The legs of an entry sum to zero, and are those that its kind, its amount and its rate demand.
 //! - Of all entries for one order (partner, intent, `external_id`) at most one stands, that is, is not reversed.
 //! - A reversal refers to the entry that last booked its order, mirrors it, and no entry is reversed twice.
@@ -33,8 +33,7 @@ pub use books::{
     BATCH_MAX, Booked, Booking, Books, CorrectedEntries, DeskError, ENTRIES_READ_MAX, FINDINGS_MAX, FoundBy,
     KnownOrder, MONTHS_READ_MAX, OrderQuery, ReportDesk, ReportedOrder, Unbookable,
 };
-pub use entry::{Account, ChainCheck, Entry, EntryKind, Judge, Leg, Posting, genesis, link};
-pub use intent_gateway_domain::audit::BrokenChain;
+pub use entry::{Account, Entry, EntryKind, Judge, Leg, Posting, chain, genesis, link};
 pub use month::{InvalidMonth, Month};
 pub(crate) use posting::CorrectionError;
 pub use posting::{Correction, JudgedReport, REASON_MAX_CHARS, correct, post, reverse};

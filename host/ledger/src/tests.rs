@@ -8,6 +8,7 @@ use super::*;
 use crate::completion::{AMOUNT_MAX, Amounts, Arrival, Report, ReportKey};
 use crate::trial::Overflow;
 use crate::verify::FAULTS_LISTED_MAX;
+use intent_gateway_domain::chain::{BrokenChain, ChainCheck, ChainKeys};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
@@ -19,6 +20,11 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 fn partner(name: &str) -> PartnerId {
     PartnerId::parse(name).expect("sound")
+}
+
+/// Without a key: what links under one show, `intent_gateway_domain::chain` tests.
+fn plain() -> ChainCheck {
+    chain(ChainKeys::default(), None)
 }
 
 fn report(external_id: &str, paise: i64) -> Report {
@@ -45,7 +51,7 @@ struct Book(Vec<Entry>);
 impl Book {
     fn add(&mut self, posting: Posting) -> Entry {
         let (number, previous) = self.0.last().map_or((0, genesis()), |last| (last.number, last.hash));
-        let entry = link(posting, number + 1, previous);
+        let entry = link(posting, number + 1, previous, &ChainKeys::default());
         self.0.push(entry.clone());
         entry
     }
@@ -78,7 +84,7 @@ fn sample() -> Book {
 }
 
 fn faults(book: &Book) -> Vec<Fault> {
-    verify(&book.0).faults
+    verify(&book.0, plain(), &[]).faults
 }
 
 #[test]
@@ -95,7 +101,7 @@ fn a_report_is_booked_by_its_verdict() {
     assert_eq!(legs(4), [(receivable, -14_995), (revenue, 14_995)]);
     assert_eq!(legs(5), [(receivable, 10_000), (revenue, -10_000)]);
     assert_eq!(book.0[3].posting.kind, EntryKind::Reversal { of: 1, reason: "amount mistyped".to_owned() });
-    let found = verify(&book.0);
+    let found = verify(&book.0, plain(), &[]);
     assert!(found.is_sound(), "{:?}", found.faults);
     assert_eq!((found.entries, found.head), (5, (5, book.0[4].hash)));
     let balances = Balances { partner_receivable: Paise::new(10_000), commission_revenue: Paise::new(-10_000) };
@@ -107,7 +113,7 @@ fn a_report_is_booked_by_its_verdict() {
 
 #[test]
 fn an_empty_ledger_is_sound() {
-    let found = verify(Vec::<Entry>::new());
+    let found = verify(Vec::<Entry>::new(), plain(), &[]);
     assert!(found.is_sound() && found.head == (0, genesis()));
 }
 
@@ -179,7 +185,7 @@ fn the_chain_shows_every_change() {
     assert_eq!(faults(&cut), [Fault::Chain(BrokenChain::Gap { expected: 2, found: 3 })]);
     let mut rehashed = sample();
     let Entry { posting, .. } = rehashed.0.remove(1);
-    rehashed.0.insert(1, link(Posting { posted_at_ms: MAY, ..posting }, 2, rehashed.0[0].hash));
+    rehashed.0.insert(1, link(Posting { posted_at_ms: MAY, ..posting }, 2, rehashed.0[0].hash, &ChainKeys::default()));
     assert_eq!(faults(&rehashed), [Fault::Chain(BrokenChain::Changed(3))]);
 }
 
@@ -242,7 +248,7 @@ fn faults_are_listed_up_to_a_bound() {
     for number in 0..=FAULTS_LISTED_MAX + 2 {
         book.charge("BK-1", i64::try_from(number).expect("small"));
     }
-    let found = verify(&book.0);
+    let found = verify(&book.0, plain(), &[]);
     assert_eq!((found.faults.len(), found.faults_unlisted), (FAULTS_LISTED_MAX, 2));
     assert!(!found.is_sound());
 }
@@ -374,7 +380,7 @@ proptest! {
     fn whatever_happens_the_books_balance(events in prop::collection::vec(event(), 0..60)) {
         let mut model = Model { now: MAY, ..Model::default() };
         events.into_iter().for_each(|event| model.apply(&event));
-        let found = verify(&model.book.0);
+        let found = verify(&model.book.0, plain(), &[]);
         prop_assert!(found.is_sound(), "{:?}", found.faults);
         let balances = found.trial.partners();
         let receivable: BTreeMap<_, _> =
@@ -413,6 +419,6 @@ proptest! {
             1 => book.0.insert(at, book.0[at].clone()),
             _ => book.0.swap(at, at + 1),
         }
-        prop_assert!(!verify(&book.0).is_sound());
+        prop_assert!(!verify(&book.0, plain(), &[]).is_sound());
     }
 }

@@ -6,9 +6,10 @@ use std::collections::HashMap;
 use sha2::{Digest as _, Sha256};
 
 use super::posting::{charge_legs, negate};
-use super::{ChainCheck, Entry, EntryKind, Leg, Month, Posting, TrialBalance};
+use super::{Entry, EntryKind, Leg, Month, Posting, TrialBalance};
 use crate::completion::AMOUNT_MAX;
-use intent_gateway_domain::audit::BrokenChain;
+use intent_gateway_domain::anchor::{Anchor, AnchorCheck, AnchorFault, Head};
+use intent_gateway_domain::chain::{BrokenChain, ChainCheck, ChainKeys, Links};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::money::Paise;
@@ -22,6 +23,9 @@ pub enum Fault {
     /// An entry is missing or was changed.
     #[error(transparent)]
     Chain(#[from] BrokenChain),
+    /// It is not what was anchored.
+    #[error(transparent)]
+    Anchor(#[from] AnchorFault),
     /// Its debits are not its credits.
     #[error("the legs of entry {0} do not sum to zero")]
     Unbalanced(u64),
@@ -74,8 +78,14 @@ pub enum Fault {
 /// What a verification has found.
 #[derive(Clone, Debug)]
 pub struct Verification {
-    /// Number and digest of the last entry.
+    /// Number and link of the last entry.
     pub head: (u64, Digest),
+    /// What all partners owe together, paise; `None` where that does not fit.
+    pub owed: Option<Paise>,
+    /// The links, by what they could be checked with.
+    pub links: Links,
+    /// Anchors that the entries were compared with.
+    pub anchors: u64,
     /// Entries looked at.
     pub entries: u64,
     pub trial: TrialBalance,
@@ -86,16 +96,23 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Whether everything holds.
+    /// Whether everything was checked, and holds.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        self.faults.is_empty() && self.trial.is_zero()
+        self.faults.is_empty() && self.trial.is_zero() && self.links.unchecked == 0
+    }
+
+    /// The end of the ledger, as it is anchored.
+    #[must_use]
+    pub fn end(&self) -> Head {
+        let (number, hash) = self.head;
+        Head { number, hash, owed: self.owed }
     }
 }
 
-/// Looks at all entries of a ledger in their order.
-pub fn verify(entries: impl IntoIterator<Item: Borrow<Entry>>) -> Verification {
-    let mut verifier = Verifier::default();
+/// Looks at all entries of a ledger in their order, from a start on and with what is anchored of it.
+pub fn verify(entries: impl IntoIterator<Item: Borrow<Entry>>, chain: ChainCheck, anchors: &[Anchor]) -> Verification {
+    let mut verifier = Verifier::new(chain, anchors);
     entries.into_iter().for_each(|entry| verifier.take(entry.borrow()));
     verifier.finish()
 }
@@ -114,9 +131,12 @@ struct Latest {
 }
 
 /// Looks at one entry after the other, so that a ledger need not be in memory. About 100 bytes are kept for each order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Verifier {
     chain: ChainCheck,
+    anchors: AnchorCheck,
+    /// What all partners owe together by the entries so far.
+    owed: Option<Paise>,
     entries: u64,
     trial: TrialBalance,
     orders: HashMap<OrderDigest, Latest>,
@@ -125,12 +145,33 @@ pub struct Verifier {
 }
 
 impl Verifier {
+    /// From before the first entry.
+    #[must_use]
+    pub fn new(chain: ChainCheck, anchors: &[Anchor]) -> Self {
+        let mut verifier = Self {
+            anchors: AnchorCheck::new(anchors),
+            owed: Some(Paise::ZERO),
+            entries: 0,
+            trial: TrialBalance::default(),
+            orders: HashMap::new(),
+            faults: Vec::new(),
+            faults_unlisted: 0,
+            chain,
+        };
+        verifier.faults.extend(verifier.chain.check_start().err().map(Fault::from));
+        verifier
+    }
+
     /// Takes the next entry.
     pub fn take(&mut self, entry: &Entry) {
         let number = entry.number;
         self.entries += 1;
+        self.owed = self.owed.and_then(|owed| owed.checked_add(entry.posting.commission()?));
         if let Err(broken) = self.chain.take(entry) {
             self.fault(broken.into());
+        }
+        if let Err(differs) = self.anchors.take(number, entry.hash, self.owed) {
+            self.fault(differs.into());
         }
         if self.trial.take(entry).is_err() {
             self.fault(Fault::Overflow(number));
@@ -153,9 +194,16 @@ impl Verifier {
 
     /// What was found.
     #[must_use]
-    pub fn finish(self) -> Verification {
-        let Self { chain, entries, trial, orders: _, faults, faults_unlisted } = self;
-        Verification { head: chain.head(), entries, trial, faults, faults_unlisted }
+    pub fn finish(mut self) -> Verification {
+        if let Err(broken) = self.chain.check_end() {
+            self.fault(broken.into());
+        }
+        if let Err(missing) = self.anchors.finish() {
+            self.fault(missing.into());
+        }
+        let Self { chain, anchors, owed, entries, trial, orders: _, faults, faults_unlisted } = self;
+        let (head, links, anchors) = (chain.head(), chain.links(), anchors.compared());
+        Verification { head, owed, links, anchors, entries, trial, faults, faults_unlisted }
     }
 
     fn fault(&mut self, fault: Fault) {
@@ -224,5 +272,5 @@ fn order(posting: &Posting) -> OrderDigest {
 fn mirror(posting: &Posting, legs: &[Leg]) -> Digest {
     let repeated =
         Posting { posted_at_ms: Timestamp::EPOCH, kind: EntryKind::Memorandum, legs: legs.to_vec(), ..posting.clone() };
-    super::link(repeated, 0, super::genesis()).hash
+    super::link(repeated, 0, super::genesis(), &ChainKeys::default()).hash
 }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use super::keeper::RecordKeeper;
 use super::{
     Accounts, Connections, DeliveredResults, Documents, GoLiveTests, LivePartners, Postman, Probes, Reviews,
-    SandboxCredentials, Sessions, Settings, SignIns, StrikeDesk, Submissions, TestCalls, Undoing, UnreportedOrders,
-    Webhooks,
+    SandboxCredentials, Sessions, Settings, SignIns, StrikeDesk, Submissions, TeamAlarm, TestCalls, Undoing,
+    UnreportedOrders, Webhooks,
 };
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::delivered::Deliveries;
@@ -81,6 +81,8 @@ pub struct Services {
     pub results: Arc<DeliveredResults>,
     /// Orders that are not reported in time.
     pub unreported: Arc<UnreportedOrders>,
+    /// Tells the platform team what nobody may oversee.
+    pub alarm: Arc<TeamAlarm>,
     /// Delivers mail.
     pub postman: Arc<Postman>,
     /// Who is routed.
@@ -148,6 +150,7 @@ impl Ports {
                 rate: settings.rate,
             }),
             sign_ins: Arc::new(SignIns { keeper: keeper.clone(), live: live.clone() }),
+            alarm: Arc::new(TeamAlarm { keeper: keeper.clone(), team_email: settings.team_email.clone() }),
             postman: Arc::new(Postman { keeper: keeper.clone(), mailer }),
             probes: Arc::new(Probes { keeper, probe, contracts, live: live.clone(), settings }),
             live,

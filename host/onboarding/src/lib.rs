@@ -7,6 +7,7 @@
 //! [`connection`](crate::connection), `golive`.
 
 mod accounts;
+mod alarm;
 mod assembly;
 pub mod compliance;
 mod confirmations;
@@ -45,6 +46,7 @@ mod value_use;
 mod webhooks;
 
 pub use accounts::{Accounts, CodeSent, POLICY_URL, SignedIn};
+pub use alarm::TeamAlarm;
 pub use assembly::{Ports, Services};
 pub use connections::{Connections, SwitchOn};
 pub use credentials::SandboxCredentials;
@@ -85,6 +87,6 @@ pub struct Settings {
     pub reprobe_interval_ms: u64,
     /// The rate of the commission.
     pub rate: Rate,
-    /// Where the platform team is told by mail of confirmations that end; nowhere if absent.
+    /// Where the platform team is told by mail of confirmations that end and of changed chains; nowhere if absent.
     pub team_email: Option<String>,
 }

@@ -149,7 +149,7 @@ macro_rules! records {
 }
 
 /// All tables, in the order of the file.
-pub(crate) const TABLES: [Table; 26] = [
+pub(crate) const TABLES: [Table; 27] = [
     records!("accounts"),
     records!("email_codes"),
     records!("credentials"),
@@ -187,6 +187,7 @@ pub(crate) const TABLES: [Table; 26] = [
         ["$1, $2, $3, $4, $5, $6, $7, $8"],
         numbers: [0, 1]
     ),
+    table!("chain_starts", ["chain", "number", "hash", "seal"], ["$1, $2, $3, $4"], numbers: [1]),
     table!(
         "ledger",
         [

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
+use intent_gateway_domain::chain::ChainKeys;
 use intent_gateway_domain::store::{Change, StoreError};
 use intent_gateway_ledger::DeskError;
 use tokio_util::sync::CancellationToken;
@@ -32,12 +33,12 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// Opens the queue, on the runtime that this is called from.
-    pub(crate) fn open(engine: Engine) -> Self {
+    /// Opens the queue, on the runtime that this is called from. The keys are the audit log's.
+    pub(crate) fn open(engine: Engine, audit_keys: ChainKeys) -> Self {
         let closing = CancellationToken::new();
         let work = move |changes| {
-            let engine = engine.clone();
-            async move { carry_out(&engine, changes).await }.boxed()
+            let (engine, keys) = (engine.clone(), audit_keys.clone());
+            async move { carry_out(&engine, changes, &keys).await }.boxed()
         };
         Self { queue: Queue::open(RULES, closing.clone(), Box::new(work)), closing }
     }
@@ -71,9 +72,9 @@ fn into_store(error: DeskError) -> StoreError {
 struct SharedError(#[source] Arc<StoreError>);
 
 /// Carries out a batch in one transaction.
-async fn carry_out(engine: &Engine, changes: Vec<Change>) -> Result<Vec<Outcome>, StoreError> {
+async fn carry_out(engine: &Engine, changes: Vec<Change>, keys: &ChainKeys) -> Result<Vec<Outcome>, StoreError> {
     let mut tx = engine.write().await.map_err(EngineError::into_store)?;
-    match apply_all(&mut tx, changes).await {
+    match apply_all(&mut tx, changes, keys).await {
         Ok(outcomes) if outcomes.iter().any(Result::is_ok) => {
             tx.commit().await.map_err(EngineError::into_store)?;
             Ok(outcomes)
@@ -89,7 +90,7 @@ async fn carry_out(engine: &Engine, changes: Vec<Change>) -> Result<Vec<Outcome>
     }
 }
 
-async fn apply_all(tx: &mut Tx, changes: Vec<Change>) -> Result<Vec<Outcome>, EngineError> {
+async fn apply_all(tx: &mut Tx, changes: Vec<Change>, keys: &ChainKeys) -> Result<Vec<Outcome>, EngineError> {
     // One alone is rolled back with its transaction.
     let is_alone = changes.len() == 1;
     let mut outcomes = Vec::with_capacity(changes.len());
@@ -97,7 +98,7 @@ async fn apply_all(tx: &mut Tx, changes: Vec<Change>) -> Result<Vec<Outcome>, En
         if !is_alone {
             tx.batch("SAVEPOINT change").await?;
         }
-        let outcome = apply(tx, change).await;
+        let outcome = apply(tx, change, keys).await;
         if !is_alone {
             tx.batch(if outcome.is_ok() { "RELEASE SAVEPOINT change" } else { UNDO }).await?;
         }

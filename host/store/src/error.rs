@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use intent_gateway_domain::audit::BrokenChain;
+use intent_gateway_domain::chain::BrokenChain;
 use intent_gateway_domain::store::{Kind, StoreError};
 use intent_gateway_ledger::Fault;
 

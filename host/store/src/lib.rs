@@ -3,7 +3,8 @@
 //! This crate is the only user of SQL. It implements the core's `Store` port once, in `records`, over what `engine`
 //! makes of the two databases, and likewise the port `Books` in `ledger`, above which `desk` gathers reports into
 //! batches (`batching`), and the port `Evidence` in `evidence`, above which `journal` gathers what searches show; `faults` takes and
-//! keeps faults of contracts; `migrate` brings their tables up to date, `watch` tells when another process changed something, and
+//! keeps faults of contracts; `chains` has the keys of
+//! both chains and where they begin, `migrate` brings their tables up to date, `watch` tells when another process changed something, and
 //! `backup` and `restore` move everything from any database to any other.
 //!
 //! Not here: what a record means and which change is allowed. The store takes every change whose expected revisions
@@ -12,6 +13,7 @@
 
 mod backup;
 mod batching;
+mod chains;
 mod changes;
 mod compact;
 mod desk;

@@ -19,7 +19,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     Step {
         name: "V1__records",
         both: include_str!("../migrations/V1__records.sql"),
@@ -98,14 +98,30 @@ const STEPS: [Step; 13] = [
         sqlite: include_str!("../migrations/V13__user_data.sqlite.sql"),
         postgres: include_str!("../migrations/V13__user_data.postgres.sql"),
     },
+    Step {
+        name: "V14__chain_starts",
+        both: include_str!("../migrations/V14__chain_starts.sql"),
+        sqlite: include_str!("../migrations/V14__chain_starts.sqlite.sql"),
+        postgres: include_str!("../migrations/V14__chain_starts.postgres.sql"),
+    },
 ];
 
 /// The version of the tables that this gateway knows.
 pub(crate) const VERSION: u64 = STEPS.len() as u64;
 const LAST: SchemaVersion = STEPS.len() as SchemaVersion;
 
+/// The step that makes room for the starts of chains.
+const CHAIN_STARTS: SchemaVersion = 14;
+
+/// What was done to the tables.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Migrated {
+    /// There is room for the starts of chains, and was none before: the chains have none yet.
+    pub(crate) has_new_chain_starts: bool,
+}
+
 /// Brings the tables up to date; does nothing where they are.
-pub(crate) async fn run(engine: &Engine) -> Result<(), OpenError> {
+pub(crate) async fn run(engine: &Engine) -> Result<Migrated, OpenError> {
     let steps = STEPS.iter().map(|Step { name, both, sqlite, postgres }| {
         let own = match engine {
             Engine::Sqlite(_) => sqlite,
@@ -117,7 +133,10 @@ pub(crate) async fn run(engine: &Engine) -> Result<(), OpenError> {
     let mut tx = engine.migrate().await?;
     let migrated = apply(&mut tx, &steps).await;
     match migrated {
-        Ok(()) => Ok(tx.commit().await?),
+        Ok(migrated) => {
+            tx.commit().await?;
+            Ok(migrated)
+        }
         Err(error) => {
             tx.rollback().await;
             Err(error)
@@ -125,7 +144,7 @@ pub(crate) async fn run(engine: &Engine) -> Result<(), OpenError> {
     }
 }
 
-async fn apply(tx: &mut Tx, steps: &[Migration]) -> Result<(), OpenError> {
+async fn apply(tx: &mut Tx, steps: &[Migration]) -> Result<Migrated, OpenError> {
     let runner = Runner::new(steps);
     let failed = |error: refinery_core::Error| match error.kind() {
         Kind::MissingVersion(step) if step.version() > LAST => {
@@ -137,7 +156,8 @@ async fn apply(tx: &mut Tx, steps: &[Migration]) -> Result<(), OpenError> {
     for step in done.applied_migrations() {
         tracing::info!(%step, "the database was migrated");
     }
-    Ok(())
+    let has_new_chain_starts = done.applied_migrations().iter().any(|step| step.version() == CHAIN_STARTS);
+    Ok(Migrated { has_new_chain_starts })
 }
 
 impl AsyncTransaction for Tx {

@@ -4,14 +4,18 @@ use std::fmt;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_domain::audit::{AuditDraft, AuditEntry, ChainCheck};
+use intent_gateway_domain::anchor::ChainName;
+use intent_gateway_domain::audit::{AuditDraft, AuditEntry};
+use intent_gateway_domain::chain::{ChainCheck, ChainKeys};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::store::{
     Change, Changed, ChangedDocument, ClaimedMail, Document, Kind, List, MailFate, NAME_MAX_BYTES, Named, Newest,
     OutgoingMail, Store, StoreError, Write,
 };
+use intent_gateway_domain::vault::Vault;
 
+use crate::chains::Chains;
 use crate::changes::Changes;
 use crate::engine::{Engine, Patience, Tx};
 use crate::error::{BackupError, EngineError, OpenError};
@@ -32,6 +36,7 @@ const CHANGE_PARTS_MAX: usize = 1_000;
 /// A database that is open, migrated and watched.
 pub struct SqlStore {
     pub(crate) engine: Engine,
+    pub(crate) chains: Chains,
     changes: Changes,
     watch: Watch,
 }
@@ -43,34 +48,49 @@ impl fmt::Debug for SqlStore {
 }
 
 impl SqlStore {
-    /// Opens a database, which is made (SQLite) or filled with its tables (both) if it is new.
+    /// Opens a database, which is made (SQLite) or filled with its tables (both) if it is new. The vault has the keys of the audit
+    /// log and of the ledger; without it both can be read, and nothing can be added to them.
     ///
     /// # Errors
     /// [`OpenError`] when it cannot be reached, has been used by a newer gateway, or would not keep what it acknowledges.
-    pub async fn open(location: &Location) -> Result<Self, OpenError> {
+    pub async fn open(location: &Location, vault: Option<&Vault>) -> Result<Self, OpenError> {
         let engine = Engine::open(location, Patience::default()).await?;
-        migrate::run(&engine).await?;
+        let migrated = migrate::run(&engine).await?;
+        let chains = Chains::of(vault);
+        if migrated.has_new_chain_starts {
+            chains.begin(&engine).await?;
+        }
         engine.warn_of_loss().await?;
         let watch = Watch::start(engine.clone()).await?;
-        Ok(Self { changes: Changes::open(engine.clone()), engine, watch })
+        let changes = Changes::open(engine.clone(), chains.audit.clone());
+        Ok(Self { changes, engine, chains, watch })
+    }
+
+    /// Begins to put the links of the audit log and of the ledger under the key, if somebody without a key was the first to open the
+    /// database. Whoever serves does so; whoever only looks must not, or a record that was removed would be made anew.
+    ///
+    /// # Errors
+    /// [`OpenError`] when the engine fails.
+    pub async fn begin_chains(&self) -> Result<(), OpenError> {
+        Ok(self.chains.begin(&self.engine).await?)
     }
 
     /// Closes the database in good order. Dropping is as safe and leaves the tidying to the next who opens it.
     pub async fn close(self) {
-        let Self { engine, changes, watch } = self;
+        let Self { engine, chains: _, changes, watch } = self;
         changes.close().await;
         drop(changes);
         watch.stop().await;
         engine.close().await;
     }
 
-    /// Follows the audit log from its first entry on; the number of its entries and the digest of the last.
+    /// Follows the audit log from its first entry on, with what keys are at hand; the number of its entries and the link of the last.
     ///
     /// # Errors
     /// [`BackupError::Audit`] when it does not hold together, or [`BackupError::Engine`].
     pub async fn verify_audit(&self) -> Result<(u64, Digest), BackupError> {
         let mut tx = self.engine.read().await?;
-        let head = follow_audit(&mut tx).await;
+        let head = follow_audit(&mut tx, &self.chains).await;
         tx.rollback().await;
         head
     }
@@ -209,6 +229,11 @@ impl Store for SqlStore {
         self.carry_out(change).boxed()
     }
 
+    fn audit_chain(&self) -> BoxFuture<'_, Result<ChainCheck, StoreError>> {
+        let chain = self.chains.read(&self.engine, ChainName::Audit);
+        chain.map(|chain| chain.map_err(EngineError::into_store)).boxed()
+    }
+
     fn audit<'a>(
         &'a self,
         subject: Option<&'a str>,
@@ -288,7 +313,7 @@ fn check(change: &Change) -> Result<(), StoreError> {
 }
 
 /// Carries out a change within a transaction; the counter, if the change is watched.
-pub(crate) async fn apply(tx: &mut Tx, change: Change) -> Result<Option<u64>, StoreError> {
+pub(crate) async fn apply(tx: &mut Tx, change: Change, keys: &ChainKeys) -> Result<Option<u64>, StoreError> {
     let watched = change.is_watched();
     let Change { writes, audit, mail } = change;
     for write in writes {
@@ -300,7 +325,7 @@ pub(crate) async fn apply(tx: &mut Tx, change: Change) -> Result<Option<u64>, St
             return Err(StoreError::Conflict(kind));
         }
     }
-    add(tx, audit, mail, watched).await.map_err(EngineError::into_store)
+    add(tx, audit, mail, watched, keys).await.map_err(EngineError::into_store)
 }
 
 async fn add(
@@ -308,9 +333,10 @@ async fn add(
     audit: Vec<AuditDraft>,
     mail: Vec<OutgoingMail>,
     watched: bool,
+    keys: &ChainKeys,
 ) -> Result<Option<u64>, EngineError> {
     if !audit.is_empty() {
-        tables::append_audit(tx, audit).await?;
+        tables::append_audit(tx, audit, keys).await?;
     }
     for mail in mail {
         tables::put_mail(tx, mail).await?;
@@ -319,12 +345,14 @@ async fn add(
 }
 
 /// Follows the audit log as a transaction sees it.
-pub(crate) async fn follow_audit(tx: &mut Tx) -> Result<(u64, Digest), BackupError> {
-    let mut chain = ChainCheck::default();
+pub(crate) async fn follow_audit(tx: &mut Tx, chains: &Chains) -> Result<(u64, Digest), BackupError> {
+    let mut chain = chains.follow(tx, ChainName::Audit).await?;
+    chain.check_start().map_err(BackupError::Audit)?;
     loop {
         let after = Value::number(chain.head().0)?;
         let rows = tx.query(AUDIT_PAGE, vec![after, PAGE_MAX.into()]).await?;
         if rows.is_empty() {
+            chain.check_end().map_err(BackupError::Audit)?;
             return Ok(chain.head());
         }
         for row in &rows {

@@ -33,8 +33,9 @@ impl SqlStore {
         let restored = async {
             expect_empty(&mut tx).await?;
             let end = read_rows(&mut tx, &mut input).await?;
-            follow_audit(&mut tx).await?;
-            if let Some(fault) = ledger::follow(&mut tx).await?.faults.first() {
+            self.chains.begin_in(&mut tx).await?;
+            follow_audit(&mut tx, &self.chains).await?;
+            if let Some(fault) = ledger::follow(&mut tx, &self.chains).await?.faults.first() {
                 return Err(BackupError::Ledger(*fault));
             }
             feed::begin_anew(&mut tx, now).await?;
@@ -56,12 +57,13 @@ impl SqlStore {
 
 async fn expect_empty(tx: &mut Tx) -> Result<(), BackupError> {
     for table in &TABLES {
-        // A new database has its counters.
-        if table.name != "counters" && !tx.query(table.first, Vec::new()).await?.is_empty() {
+        // A new database has its counters, and the starts of its chains.
+        if !["counters", "chain_starts"].contains(&table.name) && !tx.query(table.first, Vec::new()).await?.is_empty() {
             return Err(BackupError::NotEmpty(table.name));
         }
     }
     tx.execute("DELETE FROM counters", Vec::new()).await?;
+    tx.execute("DELETE FROM chain_starts", Vec::new()).await?;
     Ok(())
 }
 

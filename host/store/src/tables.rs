@@ -1,10 +1,12 @@
 //! The statements, and how rows become what the port speaks of. Names of tables come from the port's own list of kinds,
 //! never from a caller.
 
-use intent_gateway_domain::audit::{Actor, AuditDraft, AuditEntry, genesis, link};
-use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::anchor::ChainName;
+use intent_gateway_domain::audit::{Actor, AuditDraft, AuditEntry, link};
+use intent_gateway_domain::chain::{ChainKeys, Link, Linked as _};
 use intent_gateway_domain::store::{ClaimedMail, Document, Kind, OutgoingMail};
 
+use crate::chains;
 use crate::engine::{Engine, Tx};
 use crate::error::EngineError;
 use crate::feed;
@@ -209,22 +211,16 @@ pub(crate) async fn count_change(tx: &mut Tx) -> Result<u64, EngineError> {
     Ok(count)
 }
 
-/// Sequence number and digest of the log's last entry.
-pub(crate) async fn audit_head(tx: &mut Tx) -> Result<(u64, Digest), EngineError> {
-    let rows = tx.query("SELECT seq, hash FROM audit_log ORDER BY seq DESC LIMIT 1", Vec::new()).await?;
-    match rows.first() {
-        Some(row) => Ok((row.number(0)?, digest(&row.text(1)?)?)),
-        None => Ok((0, genesis())),
-    }
-}
-
 /// Appends entries to the log, each after the one before.
-pub(crate) async fn append_audit(tx: &mut Tx, drafts: Vec<AuditDraft>) -> Result<(), EngineError> {
-    let (mut seq, mut hash) = audit_head(tx).await?;
+pub(crate) async fn append_audit(tx: &mut Tx, drafts: Vec<AuditDraft>, keys: &ChainKeys) -> Result<(), EngineError> {
+    let keys = chains::require(keys)?;
+    let last = tx.query(chains::last(ChainName::Audit), Vec::new()).await?;
+    let (mut seq, Link { mut hash, .. }) = chains::head(last.first(), ChainName::Audit)?;
     for draft in drafts {
         seq += 1;
-        let entry = link(draft, seq, hash);
+        let entry = link(draft, seq, hash, keys);
         hash = entry.hash;
+        let link = entry.link().to_string();
         let sql = "INSERT INTO audit_log (seq, at_ms, role, actor, action, subject, detail, hash) \
                    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
         let AuditEntry { at_ms, actor, action, subject, detail, .. } = entry;
@@ -236,7 +232,7 @@ pub(crate) async fn append_audit(tx: &mut Tx, drafts: Vec<AuditDraft>) -> Result
             action.into(),
             subject.into(),
             detail.into(),
-            hash.to_string().into(),
+            link.into(),
         ];
         tx.execute(sql, values).await?;
     }
@@ -245,6 +241,7 @@ pub(crate) async fn append_audit(tx: &mut Tx, drafts: Vec<AuditDraft>) -> Result
 
 /// An entry of the log out of its row.
 pub(crate) fn audit_entry(row: &Row) -> Result<AuditEntry, EngineError> {
+    let Link { hash, key } = chains::parse(&row.text(7)?)?;
     Ok(AuditEntry {
         seq: row.number(0)?,
         at_ms: row.time(1)?,
@@ -252,12 +249,9 @@ pub(crate) fn audit_entry(row: &Row) -> Result<AuditEntry, EngineError> {
         action: row.text(4)?,
         subject: row.text(5)?,
         detail: row.text(6)?,
-        hash: digest(&row.text(7)?)?,
+        hash,
+        key,
     })
-}
-
-fn digest(text: &str) -> Result<Digest, EngineError> {
-    text.parse().map_err(|error| EngineError::because("a digest of the audit log cannot be read", error))
 }
 
 /// Keeps a mail to be sent.

@@ -1,11 +1,12 @@
 //! A ledger in memory that keeps the promises of the port: one entry for an order, nothing taken back twice, all or
-//! nothing. It passes the suite of the real one (`host/store/tests/it`), all but what concerns a file or a server.
+//! nothing. Its links are plain digests. It passes the suite of the real one (`host/store/tests/it`), all but what concerns a file or a server.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use intent_gateway_domain::chain::{ChainCheck, ChainKeys};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::delivered::{Deliveries, Tally};
 use intent_gateway_domain::digest::Digest;
@@ -17,7 +18,8 @@ use intent_gateway_domain::store::{Record as _, StoreError};
 use intent_gateway_ledger::completion::ReportKey;
 use intent_gateway_ledger::{
     BATCH_MAX, Booked, Booking, Books, CorrectedEntries, Correction, ENTRIES_READ_MAX, Entry, EntryKind, FoundBy,
-    KnownOrder, MONTHS_READ_MAX, Month, OrderQuery, Posting, ReportedOrder, TrialBalance, genesis, link, reverse,
+    KnownOrder, MONTHS_READ_MAX, Month, OrderQuery, Posting, ReportedOrder, TrialBalance, chain, genesis, link,
+    reverse,
 };
 use serde_json::value::RawValue;
 
@@ -114,7 +116,7 @@ fn head(entries: &[Entry]) -> (u64, Digest) {
 
 fn add(entries: &mut Vec<Entry>, posting: Posting) -> Entry {
     let (number, previous) = head(entries);
-    let entry = link(posting, number + 1, previous);
+    let entry = link(posting, number + 1, previous, &ChainKeys::default());
     entries.push(entry.clone());
     entry
 }
@@ -278,6 +280,10 @@ impl Books for MemoryBooks {
 
     fn trial_balance(&self) -> BoxFuture<'_, Result<TrialBalance, StoreError>> {
         self.read(|entries| TrialBalance::of(entries).expect("the amounts of tests fit"))
+    }
+
+    fn chain(&self) -> BoxFuture<'_, Result<ChainCheck, StoreError>> {
+        done(Ok(chain(ChainKeys::default(), None)))
     }
 
     fn head(&self) -> BoxFuture<'_, Result<(u64, Digest), StoreError>> {

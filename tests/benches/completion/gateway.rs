@@ -85,7 +85,7 @@ impl Gateway {
     /// was quoted, and each had an order or none had.
     pub(crate) async fn check(&self, acknowledged: u64, has_orders: bool) {
         let location = Location::parse(&self.store_url).expect("the store's address");
-        let store = SqlStore::open(&location).await.expect("the store opens");
+        let store = SqlStore::open(&location, None).await.expect("the store opens");
         let (last, _) = store.head().await.expect("the ledger can be read");
         assert!(last >= acknowledged, "{acknowledged} were acknowledged, and the ledger ends with {last}");
         let findings =

@@ -19,7 +19,7 @@ const AT_ONCE: usize = 500;
 /// Keeps the orders of these numbers, each with the option that was ordered.
 pub(crate) async fn keep(store_url: &str, contract: Digest, option: &RawValue, numbers: Range<u64>) {
     let location = Location::parse(store_url).expect("the store's address");
-    let store = SqlStore::open(&location).await.expect("the store opens");
+    let store = SqlStore::open(&location, None).await.expect("the store opens");
     let now = Timestamp::from_ms(now_ms());
     let numbers: Vec<u64> = numbers.collect();
     for numbers in numbers.chunks(AT_ONCE) {

@@ -100,7 +100,9 @@ async fn judging(report: &str, quoted: &str) {
 /// The store's part, on SQLite: what is known of orders, and booking them, so many in a transaction.
 async fn storing(quoted: &Quoted, options: &[Value]) {
     let folder = tempfile::tempdir_in(root().join("target")).expect("a temporary folder");
-    let store = SqlStore::open(&Location::file(folder.path().join("gateway.db"))).await.expect("the store opens");
+    let store = SqlStore::open(&Location::file(folder.path().join("gateway.db")), Some(&vault()))
+        .await
+        .expect("the store opens");
     let store = Arc::new(store);
     let journal = Journal::open(Arc::clone(&store), vault());
     (0..SEARCHES).for_each(|number| journal.keep(receipt(number, options), None));

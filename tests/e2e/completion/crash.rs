@@ -22,7 +22,7 @@ use test_servers::soak;
 
 use super::load::{CONNECTIONS, KnownOrder, Load, external_id, reporter_of};
 use super::{Kept, NO_SMTP, key_of, reporter_entry, seeded, serving};
-use crate::harness::{Gateway, GatewayOptions, Server, ac_contract, built};
+use crate::harness::{Gateway, GatewayOptions, Server, ac_contract, built, vault_of};
 use crate::onboarding::settings;
 
 /// Who reports.
@@ -182,7 +182,7 @@ impl Subject {
 
     /// Keeps orders for the first reports of each client of a round.
     async fn seed(&self, series: &str) {
-        let store = SqlStore::open(&Location::parse(&self.store).expect("an address")).await.expect("it opens");
+        let store = SqlStore::open(&Location::parse(&self.store).expect("an address"), None).await.expect("it opens");
         let first = (0..CONNECTIONS).flat_map(|client| (0..ORDERED).map(move |at| (client, at)));
         let orders: Vec<(String, &str)> = first
             .map(|(client, at)| {
@@ -210,7 +210,9 @@ impl Subject {
     /// Acknowledged orders that are not there; an error when what is there is not as it must be.
     async fn lost(&self, known: &KnownOrder) -> Result<Vec<String>, String> {
         let location = Location::parse(&self.store).expect("an address");
-        let store = SqlStore::open(&location).await.map_err(|error| format!("it does not open: {error:?}"))?;
+        let store = SqlStore::open(&location, Some(&vault_of(self.folder.path())))
+            .await
+            .map_err(|error| format!("it does not open: {error:?}"))?;
         store.check_file().await.map_err(|error| format!("the file: {error:?}"))?;
         store.verify_audit().await.map_err(|error| format!("the log: {error:?}"))?;
         let ledger = store.verify_ledger().await.map_err(|error| format!("it cannot be read: {error:?}"))?;

@@ -33,7 +33,7 @@ use intent_gateway_ledger::{Books as _, Entry};
 use intent_gateway_store::{Location, SqlStore};
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, PartnerEntry, client, root};
+use crate::harness::{Answer, PartnerEntry, client, root, vault_of};
 
 /// How long a receipt of a ranking, which is kept a moment after the answer, may take.
 const SOON: Duration = Duration::from_secs(20);
@@ -44,7 +44,7 @@ const ENTRIES_PAGE: u32 = 1_000;
 /// Findings that are read at once.
 const FINDINGS_PAGE: u32 = 200;
 /// A port to which no mail is ever sent.
-const NO_SMTP: u16 = 1;
+pub(crate) const NO_SMTP: u16 = 1;
 
 /// The sample of a report of an AC service, as one that has just closed: the same all the while, for the same order must
 /// have the same content.
@@ -159,7 +159,7 @@ impl Kept {
             Some(url) => Location::parse(url).expect("an address"),
             None => Location::file(folder.join("state/gateway.db")),
         };
-        Self(SqlStore::open(&location).await.expect("the store opens"))
+        Self(SqlStore::open(&location, Some(&vault_of(folder))).await.expect("the store opens"))
     }
 
     async fn entries(&self) -> Vec<Entry> {

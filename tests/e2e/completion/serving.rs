@@ -12,13 +12,14 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
+use intent_gateway_domain::anchor::NoAnchors;
+use intent_gateway_domain::chain::ChainKeys;
 use intent_gateway_domain::clock::{Clock as _, SystemClock};
 use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::money::Rate;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
-use intent_gateway_domain::vault::Vault;
 use intent_gateway_http::auth::Tokens;
 use intent_gateway_http::server::{Server, ServerConfig};
 use intent_gateway_http::streams::Streams;
@@ -54,7 +55,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::crash::REPORTERS;
 use super::{key_of, load::CONNECTIONS};
-use crate::onboarding::{MASTER_KEY, SIGNING_KEY};
+use crate::harness::vault_of;
+use crate::onboarding::SIGNING_KEY;
 
 /// Set for the process that serves: how, on which store, and in which folder.
 const CHILD: &str = "INTENT_GATEWAY_TEST_PARTS";
@@ -80,7 +82,10 @@ async fn child() {
     let mut told = told.splitn(3, ' ');
     let mut next = || told.next().expect("a way, a store and a folder");
     let (way, store, folder) = (next(), next(), Path::new(next()));
-    let store = Arc::new(SqlStore::open(&Location::parse(store).expect("an address")).await.expect("it opens"));
+    let location = Location::parse(store).expect("an address");
+    let store = SqlStore::open(&location, Some(&vault_of(folder))).await.expect("it opens");
+    store.begin_chains().await.expect("the chains begin");
+    let store = Arc::new(store);
     let sandbox = Sandbox::start(
         SandboxConfig::default(),
         folder.join("state"),
@@ -118,7 +123,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
     let partners = Arc::new(PartnerClient::new(&PartnerClientConfig::default()).expect("it is set up"));
     let keys = REPORTERS.map(|id| (PartnerId::parse(id).expect("well formed"), Secret::new(key_of(id))));
     let directory = Arc::new(Directory::new(Vec::new()));
-    let vault = Vault::new(&Secret::new(MASTER_KEY), &[], Arc::new(NoRandomness));
+    let vault = vault_of(folder);
     let ring = Arc::new(KeyRing::new(store.clone(), vault.clone(), keys));
     let journal = Arc::new(Journal::open(store.clone(), vault.clone()));
     let onboarding = Ports {
@@ -203,6 +208,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
     let state = AppState {
         store: store.clone(),
         bookkeeping: Arc::new(bookkeeping),
+        anchors: Arc::new(NoAnchors),
         streams: Streams {
             following: Following::new(caller.clone(), clock.clone(), timer.clone()),
             timer: timer.clone(),
@@ -246,7 +252,7 @@ impl ReportDesk for EarlyDesk {
     }
 
     fn book(&self, booking: Booking) -> BoxFuture<'_, Result<Booked, DeskError>> {
-        let promised = link(booking.posting().clone(), 1, genesis());
+        let promised = link(booking.posting().clone(), 1, genesis(), &ChainKeys::default());
         let desk = Arc::clone(&self.0);
         tokio::spawn(async move { desk.book(booking).await });
         ready(Ok(Booked::First(promised))).boxed()

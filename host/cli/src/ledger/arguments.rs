@@ -7,15 +7,18 @@ use intent_gateway_ledger::bookkeeping::Mark;
 
 use crate::access::parse_partner;
 use crate::arguments::SourceArgs;
+use crate::audit::AnchorArgs;
 
 /// Read the commission ledger, and verify that every entry of it holds.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LedgerCommand {
-    /// Check every invariant of the ledger from its stored entries alone.
+    /// Check every invariant of the ledger from its stored entries, and compare them with what was anchored.
     #[command(after_help = "Exit codes: 0 the ledger is sound, 1 it is not, or it could not be read.\n\n\
-        The head that is printed, noted elsewhere and given to a later run, shows whether entries were cut off at the \
-        end, which the entries alone cannot.\n\n\
+        That entries were cut off at the end, or that all were exchanged for older ones, the entries alone cannot show. \
+        Anchors do: those in `anchors.file`, and with --anchors those in any file, such as the gateway's log. So does the \
+        head that is printed, noted elsewhere and given to a later run.\n\n\
         Examples:\n  intent-gateway ledger verify --config gateway.toml\n  \
+        intent-gateway ledger verify --config gateway.toml --anchors gateway.log\n  \
         intent-gateway ledger verify --expect-head \
         2:0000000000000000000000000000000000000000000000000000000000000000 --gateway https://gateway.example")]
     Verify(VerifyArgs),
@@ -43,6 +46,8 @@ pub(crate) struct VerifyArgs {
     /// The head that an earlier run printed: that entry must still be there.
     #[arg(long, value_name = "N:HASH", value_parser = parse_mark)]
     pub(super) expect_head: Option<Mark>,
+    #[command(flatten)]
+    pub(super) anchors: AnchorArgs,
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,

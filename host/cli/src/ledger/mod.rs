@@ -26,7 +26,7 @@ use intent_gateway_config::Config;
 /// Works on the store of a configuration.
 pub(crate) fn read(config: &Config, command: &LedgerCommand) -> anyhow::Result<()> {
     with_store(config, async |store| match command {
-        LedgerCommand::Verify(arguments) => verify::read(store, arguments).await,
+        LedgerCommand::Verify(arguments) => verify::read(store, config, arguments).await,
         LedgerCommand::Balance(arguments) => balance::read(store, arguments).await,
     })
 }

@@ -1,5 +1,6 @@
 //! What bookkeeping refuses, as HTTP says it.
 
+use intent_gateway_domain::anchor::AnchorError;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::store::StoreError;
 use intent_gateway_ledger::bookkeeping::BookkeepingError;
@@ -11,6 +12,13 @@ use super::{Code, Refusal, refuse_document};
 const ENTRY_TAKEN_BACK: &str = "ENTRY_TAKEN_BACK";
 /// The entry takes another one back.
 const ENTRY_IS_REVERSAL: &str = "ENTRY_IS_REVERSAL";
+
+impl From<AnchorError> for Refusal {
+    fn from(error: AnchorError) -> Self {
+        let said = "What was anchored cannot be read, or was changed; the gateway's log says where.";
+        Self::new(Code::InternalError).message(said).internal(chain(&error))
+    }
+}
 
 impl From<BookkeepingError> for Refusal {
     fn from(error: BookkeepingError) -> Self {

@@ -11,6 +11,7 @@ use intent_gateway_api::ledger::{
     CorrectedBody, CorrectionRequest, EntryBody, EntryDetail, EntryPage, MonthsBody, StatementBody, TrialBalanceBody,
     VerifiedBody,
 };
+use intent_gateway_domain::anchor::ChainName;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_ledger::bookkeeping::{Amendment, BookkeepingError, Mark};
 use serde::Deserialize;
@@ -209,7 +210,7 @@ pub(super) struct VerifyQuery {
     expect_head: Option<String>,
 }
 
-/// Verifies the ledger: every invariant, from the stored entries alone.
+/// Verifies the ledger: every invariant, from the stored entries, and whether they are what was anchored.
 ///
 /// What is wrong is an answer like any other: `sound` is false and `faults` says why.
 #[utoipa::path(
@@ -234,7 +235,8 @@ pub(super) async fn verify(
     let _turn = app.verification.try_acquire().map_err(|_| {
         Refusal::new(Code::Overloaded).message("The ledger is being verified; try again when that is done.")
     })?;
-    let soundness = app.bookkeeping.verify(expected).await?;
+    let anchors = app.anchors.read(ChainName::Ledger).await?;
+    let soundness = app.bookkeeping.verify(&anchors, expected).await?;
     let body = VerifiedBody::from(&soundness);
     wire::json(StatusCode::OK, &body, wire::SMALL_BYTES)
 }

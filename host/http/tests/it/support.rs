@@ -9,6 +9,7 @@ use axum::Router;
 use http::Method;
 use http_body_util::BodyExt as _;
 use intent_gateway_domain::accesses::Accesses;
+use intent_gateway_domain::anchor::NoAnchors;
 use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::money::Rate;
@@ -295,6 +296,7 @@ impl Gateway {
             linking,
             intake: Arc::new(intake),
             bookkeeping: Arc::new(bookkeeping),
+            anchors: Arc::new(NoAnchors),
             health: health.clone(),
             evidence: evidence.clone(),
             faults: Arc::new(fault_desk),

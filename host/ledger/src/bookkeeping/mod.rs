@@ -5,6 +5,7 @@
 //! | the statement of a partner and a month, page by page | `statements` |
 //! | taking an entry back, booking what is right instead | `corrections` |
 //! | whether the stored entries hold | `soundness` |
+//! | whether those that come hold, one after the other | `watch` |
 //!
 //! What only reads is a function over the port, so that a command can use it without a gateway. Not here: the rules of
 //! entries ([`ledger`](crate)), taking reports ([`completion`](crate::completion)), how a statement looks.
@@ -12,12 +13,14 @@
 mod corrections;
 mod soundness;
 mod statements;
+mod watch;
 
 use std::sync::Arc;
 
 pub use corrections::Amendment;
 pub use soundness::{InvalidMark, Mark, Soundness, fault_code, fault_entry, verify};
 pub use statements::{Outline, UNREPORTED_MAX, lines, outline, unreported};
+pub use watch::LedgerWatch;
 
 use crate::{Books, StatementError};
 use intent_gateway_domain::clock::Clock;

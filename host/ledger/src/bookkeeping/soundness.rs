@@ -1,9 +1,11 @@
-//! Whether the stored entries hold, and whether they still are those that somebody has noted the end of.
+//! Whether the stored entries hold, and whether they still are those that were anchored, or that somebody has noted the end of.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Books, BrokenChain, ENTRIES_READ_MAX, Entry, Fault, Verification, Verifier, genesis};
+use crate::{Books, ENTRIES_READ_MAX, Entry, Fault, Verification, Verifier, genesis};
+use intent_gateway_domain::anchor::{Anchor, AnchorFault};
+use intent_gateway_domain::chain::BrokenChain;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::store::StoreError;
 
@@ -65,14 +67,14 @@ impl Soundness {
     }
 }
 
-/// Looks at all entries in their order, up to the last one of this moment, and for the one that is expected. It takes
-/// about 100 bytes for each order.
+/// Looks at all entries in their order, up to the last one of this moment, for those that were anchored and for the one that
+/// is expected. It takes about 100 bytes for each order.
 ///
 /// # Errors
 /// [`StoreError`] when entries cannot be read; what is wrong with them is no error.
-pub async fn verify(books: &dyn Books, expected: Option<Mark>) -> Result<Soundness, StoreError> {
+pub async fn verify(books: &dyn Books, anchors: &[Anchor], expected: Option<Mark>) -> Result<Soundness, StoreError> {
     let (last, _) = books.head().await?;
-    let mut verifier = Verifier::default();
+    let mut verifier = Verifier::new(books.chain().await?, anchors);
     let (mut after, mut seen) = (0, expected.is_none_or(|mark| mark == Mark::from((0, genesis()))));
     while after < last {
         let page = books.entries(after, ENTRIES_READ_MAX).await?;
@@ -96,6 +98,14 @@ pub fn fault_code(fault: &Fault) -> &'static str {
     match fault {
         Fault::Chain(BrokenChain::Gap { .. }) => "ENTRY_MISSING",
         Fault::Chain(BrokenChain::Changed(_)) => "ENTRY_CHANGED",
+        Fault::Chain(BrokenChain::WithoutKey(_)) => "LINK_WITHOUT_KEY",
+        Fault::Chain(BrokenChain::UnknownKey(_)) => "UNKNOWN_KEY",
+        Fault::Chain(BrokenChain::NoStart) => "START_MISSING",
+        Fault::Chain(BrokenChain::BadStart) => "START_CHANGED",
+        Fault::Chain(BrokenChain::OtherStart(_)) => "START_DIFFERS",
+        Fault::Anchor(AnchorFault::Missing(_)) => "ANCHOR_MISSING",
+        Fault::Anchor(AnchorFault::Other(_)) => "ANCHOR_DIFFERS",
+        Fault::Anchor(AnchorFault::OtherSum(_)) => "ANCHOR_SUM_DIFFERS",
         Fault::Unbalanced(_) => "UNBALANCED",
         Fault::Legs(_) => "WRONG_LEGS",
         Fault::Amount(_) => "AMOUNT_OUT_OF_RANGE",
@@ -108,12 +118,13 @@ pub fn fault_code(fault: &Fault) -> &'static str {
     }
 }
 
-/// The entry at which a fault shows.
+/// The entry at which a fault shows; 0 where it shows before the first.
 #[must_use]
 pub fn fault_entry(fault: &Fault) -> u64 {
     match *fault {
-        Fault::Chain(BrokenChain::Gap { expected: entry, .. } | BrokenChain::Changed(entry))
-        | Fault::Unbalanced(entry)
+        Fault::Chain(broken) => broken.entry(),
+        Fault::Anchor(differs) => differs.entry(),
+        Fault::Unbalanced(entry)
         | Fault::Legs(entry)
         | Fault::Amount(entry)
         | Fault::Month(entry)
@@ -130,7 +141,7 @@ impl Bookkeeping {
     ///
     /// # Errors
     /// [`BookkeepingError::Store`].
-    pub async fn verify(&self, expected: Option<Mark>) -> Result<Soundness, BookkeepingError> {
-        Ok(verify(&*self.books, expected).await?)
+    pub async fn verify(&self, anchors: &[Anchor], expected: Option<Mark>) -> Result<Soundness, BookkeepingError> {
+        Ok(verify(&*self.books, anchors, expected).await?)
     }
 }

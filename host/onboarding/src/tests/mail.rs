@@ -1,6 +1,7 @@
 use futures_executor::block_on;
 
-use super::world::World;
+use super::world::{TEAM, World};
+use intent_gateway_domain::anchor::ChainName;
 use intent_gateway_domain::mail::MailError;
 
 #[test]
@@ -40,4 +41,16 @@ fn a_mail_is_given_up_in_the_end() {
         world.pass_ms(60 * 60 * 1_000);
     }
     assert_eq!(tries, 12);
+}
+
+#[test]
+fn the_platform_team_is_told_of_a_chain_that_was_changed() {
+    let world = World::new();
+    let told = world.onboarding.alarm.tell_broken_chain(ChainName::Ledger, "entry 7 or the one before it was changed");
+    block_on(told).expect("kept to be sent");
+    let [mail] = &world.mails()[..] else { panic!("one mail") };
+    assert_eq!((mail.to.as_str(), mail.subject.as_str()), (TEAM, "The ledger was changed"));
+    for part in ["- entry 7 or the one before it was changed\n", "`intent-gateway ledger verify`"] {
+        assert!(mail.text.contains(part), "{}", mail.text);
+    }
 }

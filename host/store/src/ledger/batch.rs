@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use intent_gateway_domain::chain::ChainKeys;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::Finding;
 use intent_gateway_domain::order::{ClosingReport, Order, OrderId};
@@ -69,12 +70,13 @@ impl Batch {
     }
 
     /// Decides, by what was last booked for these orders, by how far the orders are that are to be closed, and by the number and
-    /// the digest of the ledger's last entry.
+    /// the link of the ledger's last entry.
     pub(super) fn decide(
         self,
         mut booked: HashMap<ReportKey, Entry>,
         mut orders: HashMap<OrderId, Order>,
         head: (u64, Digest),
+        keys: &ChainKeys,
     ) -> BatchOutcome {
         let (mut number, mut hash) = head;
         let (mut new, mut findings, mut closed) = (Vec::new(), Vec::new(), Vec::new());
@@ -89,7 +91,7 @@ impl Batch {
                     let closes = booking.closes().and_then(|id| orders.get_mut(id));
                     let (posting, found) = booking.clone().into_parts();
                     findings.extend(found);
-                    let entry = link(posting, number, hash);
+                    let entry = link(posting, number, hash, keys);
                     hash = entry.hash;
                     if let Some(order) = closes {
                         closed.push(ClosedOrder::of(order, entry.closing_report()));

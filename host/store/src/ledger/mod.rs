@@ -15,6 +15,8 @@ use std::collections::HashMap;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use intent_gateway_domain::anchor::ChainName;
+use intent_gateway_domain::chain::{ChainCheck, ChainKeys, Link};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::delivered::{Deliveries, Tally};
 use intent_gateway_domain::digest::Digest;
@@ -26,6 +28,7 @@ use intent_gateway_ledger::{
     Month, OrderQuery, Posting, TrialBalance, Verification, Verifier, genesis, link, reverse,
 };
 
+use crate::chains::{self, Chains};
 use crate::engine::{Engine, Tx};
 use crate::error::EngineError;
 use crate::evidence;
@@ -37,7 +40,6 @@ use crate::value::{Column, Row, Value};
 use batch::{Batch, BatchOutcome};
 use row::{columns, values};
 
-const HEAD: &str = "SELECT number, hash FROM ledger ORDER BY number DESC LIMIT 1";
 const PAGE: &str = concat!("SELECT ", columns!(), " FROM ledger WHERE number > $1 ORDER BY number LIMIT $2");
 const PAGE_OF_MONTH: &str = concat!(
     "SELECT ",
@@ -87,7 +89,7 @@ impl SqlStore {
     /// [`StoreError`] when the engine fails or an entry cannot be read.
     pub async fn verify_ledger(&self) -> Result<Verification, StoreError> {
         let mut tx = self.engine.read().await.map_err(EngineError::into_store)?;
-        let found = follow(&mut tx).await;
+        let found = follow(&mut tx, &self.chains).await;
         tx.rollback().await;
         found.map_err(EngineError::into_store)
     }
@@ -99,10 +101,10 @@ impl SqlStore {
         if bookings.len() > BATCH_MAX {
             return Err(EngineError::failed("a batch has too many bookings"));
         }
-        let batch = Batch::new(bookings);
+        let (batch, keys) = (Batch::new(bookings), chains::require(&self.chains.ledger)?.clone());
         match &self.engine {
-            Engine::Sqlite(engine) => engine.batch(move |tx| book_on_sqlite(tx, batch)).await,
-            Engine::Postgres(engine) => book_on_postgres(engine, batch).await,
+            Engine::Sqlite(engine) => engine.batch(move |tx| book_on_sqlite(tx, batch, &keys)).await,
+            Engine::Postgres(engine) => book_on_postgres(engine, batch, &keys).await,
         }
     }
 
@@ -110,13 +112,13 @@ impl SqlStore {
         let replacement = Booking::new(correction.replacement, Vec::new())
             .map_err(|error| EngineError::because("the replacement cannot be kept", error))?;
         let mut tx = self.engine.write().await?;
-        let done = correct(&mut tx, correction.reversal, replacement).await;
+        let done = correct(&mut tx, correction.reversal, replacement, &self.chains.ledger).await;
         finish(tx, done).await
     }
 
     async fn carry_out_reversal(&self, reversal: Posting) -> Result<Option<Entry>, EngineError> {
         let mut tx = self.engine.write().await?;
-        let done = take_back(&mut tx, reversal).await;
+        let done = take_back(&mut tx, reversal, &self.chains.ledger).await;
         finish(tx, done).await
     }
 
@@ -193,25 +195,31 @@ impl Books for SqlStore {
         self.sum_balances().map(|trial| trial.map_err(EngineError::into_store)).boxed()
     }
 
+    fn chain(&self) -> BoxFuture<'_, Result<ChainCheck, StoreError>> {
+        let chain = self.chains.read(&self.engine, ChainName::Ledger);
+        chain.map(|chain| chain.map_err(EngineError::into_store)).boxed()
+    }
+
     fn head(&self) -> BoxFuture<'_, Result<(u64, Digest), StoreError>> {
-        let read = async move { head(self.engine.query(HEAD, Vec::new()).await?.first()) };
+        let read = async move {
+            let last = self.engine.query(chains::last(ChainName::Ledger), Vec::new()).await?;
+            head(last.first())
+        };
         read.map(|head| head.map_err(EngineError::into_store)).boxed()
     }
 }
 
-/// Number and digest of the last entry, out of its row.
+/// Number and link of the last entry, out of its row.
 fn head(row: Option<&Row>) -> Result<(u64, Digest), EngineError> {
-    match row {
-        Some(row) => Ok((row.number(0)?, row::digest(&row.text(1)?)?)),
-        None => Ok((0, genesis())),
-    }
+    let (number, Link { hash, .. }) = chains::head(row, ChainName::Ledger)?;
+    Ok((number, hash))
 }
 
 fn key(order: &ReportKey) -> Vec<Value> {
     vec![order.partner.as_str().into(), order.intent.as_str().into(), order.external_id.as_str().into()]
 }
 
-fn book_on_sqlite(tx: &sqlite::Batch<'_>, batch: Batch) -> Result<Vec<Booked>, EngineError> {
+fn book_on_sqlite(tx: &sqlite::Batch<'_>, batch: Batch, keys: &ChainKeys) -> Result<Vec<Booked>, EngineError> {
     let mut booked = HashMap::new();
     for order in batch.orders() {
         if let Some(row) = tx.query(LAST_BOOKED, &key(order))?.first() {
@@ -224,8 +232,8 @@ fn book_on_sqlite(tx: &sqlite::Batch<'_>, batch: Batch) -> Result<Vec<Booked>, E
             orders.insert(id.clone(), orders::read(row)?);
         }
     }
-    let head = head(tx.query(HEAD, &[])?.first())?;
-    let BatchOutcome { new, findings, closed, answers } = batch.decide(booked, orders, head);
+    let head = head(tx.query(chains::last(ChainName::Ledger), &[])?.first())?;
+    let BatchOutcome { new, findings, closed, answers } = batch.decide(booked, orders, head, keys);
     for entry in &new {
         tx.execute(INSERT, &values(entry, 0)?)?;
     }
@@ -237,7 +245,7 @@ fn book_on_sqlite(tx: &sqlite::Batch<'_>, batch: Batch) -> Result<Vec<Booked>, E
     Ok(answers)
 }
 
-async fn book_on_postgres(engine: &Postgres, batch: Batch) -> Result<Vec<Booked>, EngineError> {
+async fn book_on_postgres(engine: &Postgres, batch: Batch, keys: &ChainKeys) -> Result<Vec<Booked>, EngineError> {
     let wanted = Column::of_rows(batch.orders().map(key).collect())?;
     let mut tx = engine.write().await?;
     let mut head = (0, genesis());
@@ -251,7 +259,7 @@ async fn book_on_postgres(engine: &Postgres, batch: Batch) -> Result<Vec<Booked>
         }
     }
     let orders = orders::to_close_on_postgres(&mut tx, batch.closes()).await?;
-    let BatchOutcome { new, findings, closed, answers } = batch.decide(booked, orders, head);
+    let BatchOutcome { new, findings, closed, answers } = batch.decide(booked, orders, head, keys);
     if new.is_empty() {
         tx.rollback().await;
         return Ok(answers);
@@ -283,24 +291,30 @@ async fn correct(
     tx: &mut Tx,
     reversal: Posting,
     replacement: Booking,
+    keys: &ChainKeys,
 ) -> Result<Option<CorrectedEntries>, EngineError> {
     let (replacement, _) = replacement.into_parts();
-    let Some((reversal, turn)) = reversible(tx, &replacement.order(), reversal).await? else { return Ok(None) };
-    let replacement = link(replacement, reversal.number + 1, reversal.hash);
+    let Some((reversal, turn)) = reversible(tx, &replacement.order(), reversal, keys).await? else { return Ok(None) };
+    let replacement = link(replacement, reversal.number + 1, reversal.hash, keys);
     tx.execute(INSERT, values(&reversal, turn)?).await?;
     tx.execute(INSERT, values(&replacement, turn + 1)?).await?;
     Ok(Some(CorrectedEntries { reversal, replacement }))
 }
 
-async fn take_back(tx: &mut Tx, reversal: Posting) -> Result<Option<Entry>, EngineError> {
+async fn take_back(tx: &mut Tx, reversal: Posting, keys: &ChainKeys) -> Result<Option<Entry>, EngineError> {
     let order = reversal.order();
-    let Some((reversal, turn)) = reversible(tx, &order, reversal).await? else { return Ok(None) };
+    let Some((reversal, turn)) = reversible(tx, &order, reversal, keys).await? else { return Ok(None) };
     tx.execute(INSERT, values(&reversal, turn)?).await?;
     Ok(Some(reversal))
 }
 
 /// A reversal with its place in the ledger and its turn, if it takes back what stands for the order.
-async fn reversible(tx: &mut Tx, order: &ReportKey, reversal: Posting) -> Result<Option<(Entry, u64)>, EngineError> {
+async fn reversible(
+    tx: &mut Tx,
+    order: &ReportKey,
+    reversal: Posting,
+    keys: &ChainKeys,
+) -> Result<Option<(Entry, u64)>, EngineError> {
     let rows = tx.query(LATEST, key(order)).await?;
     let Some(latest) = rows.first() else { return Ok(None) };
     let (standing, turn) = (row::entry(latest)?, row::turn(latest)?);
@@ -312,13 +326,13 @@ async fn reversible(tx: &mut Tx, order: &ReportKey, reversal: Posting) -> Result
     if reverse(&standing, reason, reversal.posted_at_ms).as_ref() != Ok(&reversal) {
         return Ok(None);
     }
-    let (number, hash) = head(tx.query(HEAD, Vec::new()).await?.first())?;
-    Ok(Some((link(reversal, number + 1, hash), turn + 1)))
+    let (number, hash) = head(tx.query(chains::last(ChainName::Ledger), Vec::new()).await?.first())?;
+    Ok(Some((link(reversal, number + 1, hash, chains::require(keys)?), turn + 1)))
 }
 
 /// Follows the ledger as a transaction sees it.
-pub(crate) async fn follow(tx: &mut Tx) -> Result<Verification, EngineError> {
-    let mut verifier = Verifier::default();
+pub(crate) async fn follow(tx: &mut Tx, chains: &Chains) -> Result<Verification, EngineError> {
+    let mut verifier = Verifier::new(chains.follow(tx, ChainName::Ledger).await?, &[]);
     let mut after = 0;
     loop {
         let rows = tx.query(PAGE, vec![Value::number(after)?, ENTRIES_READ_MAX.into()]).await?;

@@ -1,10 +1,12 @@
 //! How an entry becomes a row, and a row an entry.
 
+use intent_gateway_domain::chain::{Link, Linked as _};
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::{Paise, Rate};
 use intent_gateway_ledger::{Account, Entry, EntryKind, Judge, Leg, Posting};
 
+use crate::chains;
 use crate::error::{Cause, EngineError};
 use crate::value::{Row, Value};
 
@@ -28,7 +30,7 @@ const REVERSAL_OF_CHARGE: i64 = 3;
 
 /// An entry as a row; `turn` is how many entries of its order come before it.
 pub(super) fn values(entry: &Entry, turn: u64) -> Result<Vec<Value>, EngineError> {
-    let Entry { number, posting, hash } = entry;
+    let Entry { number, posting, .. } = entry;
     let (receivable, revenue, has_legs) = match posting.legs.as_slice() {
         [] => (Paise::ZERO, Paise::ZERO, false),
         [
@@ -67,7 +69,7 @@ pub(super) fn values(entry: &Entry, turn: u64) -> Result<Vec<Value>, EngineError
         revenue.get().into(),
         Value::number(reverses)?,
         reason.into(),
-        hash.to_string().into(),
+        entry.link().to_string().into(),
     ])
 }
 
@@ -79,9 +81,10 @@ pub(super) fn entry(row: &Row) -> Result<Entry, EngineError> {
     let legs = || legs.into_iter().collect::<Result<Vec<_>, EngineError>>();
     let reversal = || Ok::<_, EngineError>(EntryKind::Reversal { of: row.number(19)?, reason: row.text(20)? });
     let (kind, legs) = match row.integer(16)? {
-        MEMORANDUM => (EntryKind::Memorandum, Vec::new()),
+        // One that has amounts all the same was tampered with: they are shown, so that its link does not fit.
+        MEMORANDUM => (EntryKind::Memorandum, amounts(legs()?)),
         CHARGE => (EntryKind::Charge, legs()?),
-        REVERSAL_OF_MEMORANDUM => (reversal()?, Vec::new()),
+        REVERSAL_OF_MEMORANDUM => (reversal()?, amounts(legs()?)),
         REVERSAL_OF_CHARGE => (reversal()?, legs()?),
         _ => return Err(EngineError::failed("an entry of the ledger is of no known kind")),
     };
@@ -109,7 +112,13 @@ pub(super) fn entry(row: &Row) -> Result<Entry, EngineError> {
         kind,
         legs,
     };
-    Ok(Entry { number: row.number(0)?, posting, hash: digest(&row.text(21)?)? })
+    let Link { hash, key } = chains::parse(&row.text(21)?)?;
+    Ok(Entry { number: row.number(0)?, posting, hash, key })
+}
+
+/// The legs, if any of them is of an amount.
+fn amounts(legs: Vec<Leg>) -> Vec<Leg> {
+    if legs.iter().all(|leg| leg.amount == Paise::ZERO) { Vec::new() } else { legs }
 }
 
 fn minutes(number: Option<i64>) -> Result<Option<i32>, EngineError> {
@@ -122,7 +131,7 @@ pub(super) fn turn(row: &Row) -> Result<u64, EngineError> {
     row.number(1)
 }
 
-/// A digest of the ledger.
-pub(super) fn digest(text: &str) -> Result<Digest, EngineError> {
+/// A digest of a report.
+fn digest(text: &str) -> Result<Digest, EngineError> {
     text.parse().map_err(|error| EngineError::because("a digest of the ledger cannot be read", error))
 }

@@ -3,13 +3,15 @@
 
 use std::collections::BTreeMap;
 
+use intent_gateway_domain::anchor::ChainName;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::delivered::Tally;
 use intent_gateway_domain::id::{IntentId, PartnerId};
 use intent_gateway_domain::money::Paise;
 use intent_gateway_ledger::{Balances, MONTHS_READ_MAX, Month, TrialBalance};
 
-use super::{HEAD, head};
+use super::head;
+use crate::chains;
 use crate::engine::Tx;
 use crate::error::EngineError;
 use crate::records::SqlStore;
@@ -63,7 +65,7 @@ impl SqlStore {
 }
 
 async fn balances(tx: &mut Tx) -> Result<TrialBalance, EngineError> {
-    let (last, _) = head(tx.query(HEAD, Vec::new()).await?.first())?;
+    let (last, _) = head(tx.query(chains::last(ChainName::Ledger), Vec::new()).await?.first())?;
     let mut sums: BTreeMap<PartnerId, Balances> = BTreeMap::new();
     let mut after = 0;
     while after < last {
@@ -82,7 +84,7 @@ async fn balances(tx: &mut Tx) -> Result<TrialBalance, EngineError> {
 /// were posted, but for a moment, and for the difference of two gateways' clocks.
 async fn sum_delivered(tx: &mut Tx, since: Timestamp) -> Result<Vec<Tally>, EngineError> {
     let Ok(since) = Value::time(since) else { return Ok(Vec::new()) };
-    let (mut until, _) = head(tx.query(HEAD, Vec::new()).await?.first())?;
+    let (mut until, _) = head(tx.query(chains::last(ChainName::Ledger), Vec::new()).await?.first())?;
     let mut tallies: BTreeMap<(PartnerId, IntentId, String), Tally> = BTreeMap::new();
     while until > 0 {
         let after = until.saturating_sub(STRETCH);

@@ -1,6 +1,7 @@
 //! The audit log: in order, without gaps, and nothing but additions.
 
-use intent_gateway_domain::audit::{BrokenChain, genesis};
+use intent_gateway_domain::audit::genesis;
+use intent_gateway_domain::chain::BrokenChain;
 use intent_gateway_domain::store::{Change, Store as _};
 use intent_gateway_store::BackupError;
 

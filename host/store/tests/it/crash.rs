@@ -12,7 +12,7 @@ use intent_gateway_store::{Desk, Location, SqlStore};
 
 use crate::evidence::{finding, findings};
 use crate::ledger::{charge, sound};
-use crate::support::{Database, entry, on_both_engines, record};
+use crate::support::{Database, entry, on_both_engines, record, vault};
 
 on_both_engines!(nothing_acknowledged_is_lost_by_a_kill, no_acknowledged_booking_is_lost_by_a_kill);
 
@@ -40,7 +40,7 @@ async fn child() {
     let Ok(told) = std::env::var(CHILD) else { return };
     let (round, url) = told.split_once(' ').expect("a round and a URL");
     let location = Location::parse(url).expect("a URL");
-    let store = SqlStore::open(&location).await.expect("it opens");
+    let store = SqlStore::open(&location, Some(&vault())).await.expect("it opens");
     for at in 0_u32.. {
         let key = format!("round_{round}_{at:06}");
         store.commit(step(&key)).await.expect("it keeps");
@@ -55,7 +55,7 @@ async fn child_that_books() {
     let Ok(told) = std::env::var(CHILD) else { return };
     let (round, url) = told.split_once(' ').expect("a round and a URL");
     let location = Location::parse(url).expect("a URL");
-    let desk = Arc::new(Desk::open(Arc::new(SqlStore::open(&location).await.expect("it opens"))));
+    let desk = Arc::new(Desk::open(Arc::new(SqlStore::open(&location, Some(&vault())).await.expect("it opens"))));
     let client = |client: u32| {
         let (desk, round) = (Arc::clone(&desk), round.to_owned());
         async move {

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
+use intent_gateway_domain::chain::{ChainCheck, ChainKeys};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::delivered::{Deliveries, Tally};
 use intent_gateway_domain::digest::Digest;
@@ -67,7 +68,8 @@ impl Books for Told {
             if *self.fails.lock().expect("sound") {
                 return Err(StoreError::Busy);
             }
-            let booked = |booking: Booking| Booked::First(link(booking.into_parts().0, 1, genesis()));
+            let booked =
+                |booking: Booking| Booked::First(link(booking.into_parts().0, 1, genesis(), &ChainKeys::default()));
             Ok(bookings.into_iter().map(booked).collect())
         }
         .boxed()
@@ -115,6 +117,10 @@ impl Books for Told {
         _: u64,
         _: u32,
     ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>> {
+        unreachable!("the desk only books")
+    }
+
+    fn chain(&self) -> BoxFuture<'_, Result<ChainCheck, StoreError>> {
         unreachable!("the desk only books")
     }
 

@@ -5,6 +5,7 @@
 mod audit;
 mod backup;
 mod books;
+mod chains;
 mod crash;
 mod desk;
 mod evidence;

@@ -8,8 +8,9 @@ use intent_gateway_domain::store::{Change, Document, Kind, Store as _};
 use intent_gateway_ledger::Books as _;
 use intent_gateway_store::{Location, OpenError, SqlStore};
 
-use crate::ledger::{asked, charge, sound};
-use crate::support::{Database, entry, on_both_engines, put, record, revision};
+use crate::chains::link_plainly;
+use crate::ledger::{all, asked, charge, sound};
+use crate::support::{Database, entry, on_both_engines, put, record, revision, vault};
 
 on_both_engines!(
     what_was_kept_is_there_after_a_restart,
@@ -62,7 +63,7 @@ async fn several_gateways_start_at_once_on_an_empty_database(database: Database)
     let start = |key: String| {
         let location = database.location.clone();
         tokio::spawn(async move {
-            let store = SqlStore::open(&location).await.expect("it opens");
+            let store = SqlStore::open(&location, Some(&vault())).await.expect("it opens");
             store.commit(put(Kind::Accounts, record(&key))).await.expect("it keeps");
         })
     };
@@ -81,7 +82,7 @@ async fn a_database_of_a_newer_gateway_is_refused(database: Database) {
     let newer = "INSERT INTO refinery_schema_history (version, name, applied_on, checksum) \
                  VALUES (99, 'from_the_future', '2040-01-01T00:00:00Z', '1')";
     database.run(newer).await.unwrap();
-    let refused = SqlStore::open(&database.location).await.expect_err("it is refused");
+    let refused = SqlStore::open(&database.location, Some(&vault())).await.expect_err("it is refused");
     assert!(matches!(refused, OpenError::Newer { found: 99, .. }), "{refused:?}");
     assert!(refused.to_string().contains("version 99"), "{refused}");
     database.run("DELETE FROM refinery_schema_history WHERE version = 99").await.unwrap();
@@ -95,7 +96,7 @@ async fn a_database_of_an_older_gateway_is_brought_up_to_date(database: Database
     // As the first release left it.
     let functions = if database.file().is_none() { "DROP FUNCTION ledger_refuse, ledger_follow;" } else { "" };
     let older = format!(
-        "DROP TABLE record_changes; DROP TABLE test_reports; DROP TABLE record_names; DROP TABLE ordered_options; DROP TABLE orders; \
+        "DROP TABLE chain_starts; DROP TABLE record_changes; DROP TABLE test_reports; DROP TABLE record_names; DROP TABLE ordered_options; DROP TABLE orders; \
          DROP TABLE contract_faults; DROP TABLE document_contents; DROP TABLE documents; DROP TABLE attempts; DROP TABLE link_clients; DROP TABLE pending_links; DROP TABLE links; \
          DROP TABLE receipt_parts; DROP TABLE receipts; DROP TABLE findings; DROP TABLE ledger; {functions} \
          DELETE FROM counters WHERE name IN ('findings', 'receipts', 'contract_faults', 'record_changes'); \
@@ -119,9 +120,10 @@ async fn a_database_from_before_there_were_orders_keeps_what_it_has(database: Da
         store.commit(put(kind, record("kept"))).await.unwrap();
     }
     store.book(vec![charge("BK-1", 100), charge("BK-2", 200)]).await.unwrap();
-    let entries = sound(&store).await;
+    link_plainly(&database, &store).await;
+    let entries = all(&store).await;
     store.close().await;
-    let older = "DROP TABLE record_changes; DROP TABLE test_reports; DROP TABLE record_names; DROP TABLE ordered_options; DROP TABLE orders; \
+    let older = "DROP TABLE chain_starts; DROP TABLE record_changes; DROP TABLE test_reports; DROP TABLE record_names; DROP TABLE ordered_options; DROP TABLE orders; \
                  DELETE FROM counters WHERE name = 'record_changes'; \
                  DELETE FROM refinery_schema_history WHERE version > 9";
     database.run(&format!("{WITHOUT_USER_DATA} {older}")).await.unwrap();
@@ -157,7 +159,7 @@ async fn connections_learn_when_they_first_went_live(database: Database) {
     ];
     store.commit(Change { audit, ..Change::default() }).await.unwrap();
     store.close().await;
-    let older = "DROP TABLE record_changes; DROP TABLE test_reports; \
+    let older = "DROP TABLE chain_starts; DROP TABLE record_changes; DROP TABLE test_reports; \
                  DELETE FROM counters WHERE name = 'record_changes'; \
                  DELETE FROM refinery_schema_history WHERE version > 10";
     database.run(&format!("{WITHOUT_USER_DATA} {older}")).await.unwrap();
@@ -170,7 +172,7 @@ async fn connections_learn_when_they_first_went_live(database: Database) {
 async fn a_step_that_was_edited_is_refused(database: Database) {
     database.open().await.close().await;
     database.run("UPDATE refinery_schema_history SET checksum = '1' WHERE version = 1").await.unwrap();
-    let refused = SqlStore::open(&database.location).await.expect_err("it is refused");
+    let refused = SqlStore::open(&database.location, Some(&vault())).await.expect_err("it is refused");
     assert!(matches!(refused, OpenError::Migration(_)), "{refused:?}");
 }
 
@@ -198,12 +200,12 @@ async fn what_is_no_database_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("notes.txt");
     std::fs::write(&text, "this is no database, and long enough to be looked at as one".repeat(100)).unwrap();
-    let refused = SqlStore::open(&Location::file(&text)).await.expect_err("it is refused");
+    let refused = SqlStore::open(&Location::file(&text), Some(&vault())).await.expect_err("it is refused");
     assert!(matches!(refused, OpenError::Engine(_)), "{refused:?}");
-    let refused = SqlStore::open(&Location::file(folder.path())).await.expect_err("it is refused");
+    let refused = SqlStore::open(&Location::file(folder.path()), Some(&vault())).await.expect_err("it is refused");
     assert!(matches!(refused, OpenError::Engine(_) | OpenError::File { .. }), "{refused:?}");
     let nowhere = Location::parse("postgres://u:hunter2@127.0.0.1:1/db?sslmode=disable").unwrap();
-    let refused = SqlStore::open(&nowhere).await.expect_err("it is refused");
+    let refused = SqlStore::open(&nowhere, Some(&vault())).await.expect_err("it is refused");
     assert!(matches!(refused, OpenError::Engine(_)), "{refused:?}");
     let mut shown = format!("{refused:?}");
     let mut cause: Option<&dyn std::error::Error> = Some(&refused);

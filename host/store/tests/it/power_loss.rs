@@ -22,7 +22,7 @@ use test_servers::soak;
 
 use crate::evidence::{finding, findings};
 use crate::ledger::{all, charge};
-use crate::support::{Database, entry, record};
+use crate::support::{Database, entry, record, vault};
 
 /// Set for the process that is killed: what it does, which round it is, and where its database is.
 const CHILD: &str = "INTENT_GATEWAY_TEST_POWER_LOSS";
@@ -68,7 +68,7 @@ async fn child() {
     let mut next = || told.next().expect("a way, a round and a path");
     let (way, round, path) = (next(), next(), Path::new(next()));
     let (way, _) = *WAYS.iter().find(|(_, name)| *name == way).expect("a way");
-    let store = SqlStore::open(&Location::file(path)).await.expect("it opens");
+    let store = SqlStore::open(&Location::file(path), Some(&vault())).await.expect("it opens");
     match way {
         Way::Desk | Way::Early => book(store, round, way == Way::Early).await,
         Way::Records => keep(store, round).await,
@@ -195,7 +195,9 @@ async fn rounds(way: Way) -> Outcome {
 
 /// Those of the keys that are not there; an error when what is there is not whole.
 async fn lost(database: &Database, way: Way, keys: &[String]) -> Result<Vec<String>, String> {
-    let store = SqlStore::open(&database.location).await.map_err(|error| format!("it does not open: {error:?}"))?;
+    let store = SqlStore::open(&database.location, Some(&vault()))
+        .await
+        .map_err(|error| format!("it does not open: {error:?}"))?;
     let entries = store.verify_audit().await.map_err(|error| format!("the log: {error:?}"))?.0;
     let ledger = store.verify_ledger().await.map_err(unreadable)?;
     if !ledger.is_sound() {

@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use intent_gateway_domain::audit::{Actor, AuditDraft, ChainCheck};
+use intent_gateway_domain::audit::{self, Actor, AuditDraft};
+use intent_gateway_domain::chain::ChainKeys;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::store::{Change, Document, Kind, Store, StoreError, Write};
-use intent_gateway_ledger::{Books, Verification, verify};
+use intent_gateway_ledger::{Books, Verification, chain, verify};
 use intent_gateway_store::{Location, SqlStore};
 use intent_gateway_testing::books::MemoryBooks;
+pub(crate) use intent_gateway_testing::entropy::vault;
 use intent_gateway_testing::store::MemoryStore;
 use serde_json::json;
 use tempfile::TempDir;
@@ -49,7 +51,12 @@ impl Database {
     }
 
     pub(crate) async fn open(&self) -> SqlStore {
-        SqlStore::open(&self.location).await.expect("the database opens")
+        SqlStore::open(&self.location, Some(&vault())).await.expect("the database opens")
+    }
+
+    /// As somebody does who has no key.
+    pub(crate) async fn open_without_key(&self) -> SqlStore {
+        SqlStore::open(&self.location, None).await.expect("the database opens")
     }
 
     pub(crate) async fn open_shared(&self) -> Arc<SqlStore> {
@@ -144,7 +151,7 @@ impl CheckedBooks for SqlStore {
 
 impl CheckedStore for MemoryStore {
     fn follow_audit(&self) -> BoxFuture<'_, (u64, Digest)> {
-        let mut check = ChainCheck::default();
+        let mut check = audit::chain(ChainKeys::default(), None);
         self.log().iter().try_for_each(|entry| check.take(entry)).expect("the log holds together");
         std::future::ready(check.head()).boxed()
     }
@@ -152,7 +159,7 @@ impl CheckedStore for MemoryStore {
 
 impl CheckedBooks for MemoryBooks {
     fn check(&self) -> BoxFuture<'_, Verification> {
-        std::future::ready(verify(&*self.entries_held())).boxed()
+        std::future::ready(verify(&*self.entries_held(), chain(ChainKeys::default(), None), &[])).boxed()
     }
 }
 

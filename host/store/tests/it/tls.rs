@@ -12,7 +12,7 @@ fn certificate(name: &str) -> (String, String) {
 }
 
 async fn open(url: &str, options: &str) -> Result<(), OpenError> {
-    let store = SqlStore::open(&Location::parse(&format!("{url}?{options}"))?).await?;
+    let store = SqlStore::open(&Location::parse(&format!("{url}?{options}"))?, None).await?;
     store.close().await;
     Ok(())
 }
@@ -56,7 +56,7 @@ async fn connections_are_encrypted_and_verified_as_asked() {
     let refused = open(&named, &format!("sslmode=verify-full&sslrootcert={good}")).await.expect_err("another name");
     assert!(whole(&refused).contains("certificate"), "{}", whole(&refused));
     let over_tls = format!("{url}?sslmode=require&application_name=over_tls");
-    let store = SqlStore::open(&Location::parse(&over_tls).unwrap()).await.unwrap();
+    let store = SqlStore::open(&Location::parse(&over_tls).unwrap(), None).await.unwrap();
     let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
     let driver = tokio::spawn(connection);
     let count = "SELECT count(*), count(*) FILTER (WHERE ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
@@ -73,8 +73,8 @@ async fn connections_are_encrypted_and_verified_as_asked() {
 async fn a_server_without_tls_is_refused_where_it_is_demanded() {
     let Some(server) = Postgres::shared().unwrap() else { return };
     let url = server.database().unwrap();
-    SqlStore::open(&Location::parse(&url).unwrap()).await.expect("prefer takes what there is");
+    SqlStore::open(&Location::parse(&url).unwrap(), None).await.expect("prefer takes what there is");
     let demanding = Location::parse(&format!("{url}&sslmode=require")).unwrap();
-    let refused = SqlStore::open(&demanding).await.expect_err("it has no TLS");
+    let refused = SqlStore::open(&demanding, None).await.expect_err("it has no TLS");
     assert!(whole(&refused).contains("TLS"), "{}", whole(&refused));
 }
