@@ -59,6 +59,7 @@ impl Database {
             partners: vec![reporter_entry(REPORTER)],
             contracts: vec![ac_contract()],
             extra: settings(Some(&url), NO_SMTP),
+            ..GatewayOptions::default()
         });
         let gateway = Gateway::start_in(folder);
         let reporter = Reporter::new(&gateway.server.url, REPORTER, &key_of(REPORTER));

@@ -14,6 +14,7 @@ use crate::call::CallArgs;
 use crate::classify::ClassifyArgs;
 use crate::contract::ContractCommand;
 use crate::findings::FindingsArgs;
+use crate::init::InitArgs;
 use crate::ledger::{LedgerCommand, StatementArgs};
 use crate::manifest::ManifestCommand;
 use crate::order::OrderCommand;
@@ -49,6 +50,10 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  intent-gateway serve --config gateway.toml\n  \
         intent-gateway serve --listen 127.0.0.1:0 --contracts-dir contracts --allow-loopback-partners")]
     Serve(ServeArgs),
+    /// Write a configuration to begin with, with keys of its own; no file is written over.
+    #[command(after_help = "The file is readable by its owner alone, for it holds the keys.\n\n\
+        Examples:\n  intent-gateway init\n  intent-gateway init /etc/intent-gateway/gateway.toml")]
+    Init(InitArgs),
     /// Print a bearer token signed with the configured key.
     #[command(
         after_help = "Without `auth.signing_key` the key is the one in the state folder, which `serve` makes when it \
@@ -320,7 +325,8 @@ impl Command {
             Self::Audit(command) => of_store(command.source()),
             Self::Ledger(command) => of_store(command.source()),
             Self::Statement(arguments) => of_store(&arguments.source),
-            Self::Plugin(_)
+            Self::Init(_)
+            | Self::Plugin(_)
             | Self::Manifest(_)
             | Self::Partner(_)
             | Self::Review(_)

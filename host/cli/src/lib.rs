@@ -16,6 +16,7 @@ mod client;
 mod contract;
 mod files;
 mod findings;
+mod init;
 mod ledger;
 mod manifest;
 mod order;
@@ -80,6 +81,7 @@ pub fn run(serve: impl FnOnce(Config) -> anyhow::Result<()>) -> ExitCode {
         },
         Command::Store(arguments) => with_config(&command, |config| store_command::run(&config, arguments)),
         Command::Serve(_) => with_config(&command, serve),
+        Command::Init(arguments) => init::run(arguments),
         Command::Token(arguments) => token::run(&command, arguments),
         Command::Config(ConfigCommand::Check(_)) => with_config(&command, |config| {
             print(intent_gateway_config::show(&config)?.trim_end());
@@ -89,7 +91,12 @@ pub fn run(serve: impl FnOnce(Config) -> anyhow::Result<()>) -> ExitCode {
 }
 
 fn load(command: &Command) -> Result<Config, intent_gateway_config::ConfigError> {
-    intent_gateway_config::load(command.config_file().as_deref(), &command.overrides())
+    let config = intent_gateway_config::load(command.config_file().as_deref(), &command.overrides())?;
+    // Whoever backs a store up or looks into it must not be kept from it by how the gateway is served.
+    if let Command::Serve(_) | Command::Config(_) = command {
+        config.check_exposure()?;
+    }
+    Ok(config)
 }
 
 /// Does a command's work under the configuration in force.

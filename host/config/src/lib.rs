@@ -5,6 +5,8 @@
 
 mod anchors;
 mod environment;
+mod exposure;
+mod init;
 mod issuers;
 mod keys;
 mod layers;
@@ -36,6 +38,7 @@ use intent_gateway_sandbox::SandboxConfig;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use self::anchors::{AnchorsSection, anchor_keys, append_anchors, read_anchors};
+pub use self::init::{InitError, init};
 pub use self::issuers::IssuerEntry;
 pub use self::keys::{KeyError, Keys, MissingKey, SigningKeys};
 pub use self::linking::LinkingSection;

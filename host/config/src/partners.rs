@@ -49,6 +49,12 @@ struct SignInEntry {
 }
 
 impl PartnerEntry {
+    /// Its secrets, each with the name of its setting.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = (&'static str, &Secret)> {
+        let key = self.webhook_signing_key.as_ref().map(|key| ("partners.webhook_signing_key", key));
+        key.into_iter().chain(self.token.as_ref().map(|token| ("partners.token", token)))
+    }
+
     /// The partner and its signing key, where it has one.
     pub fn signing_key(&self) -> Option<(PartnerId, Secret)> {
         Some((self.id.clone(), self.webhook_signing_key.clone()?))

@@ -248,14 +248,8 @@ fn statements_are_of_partners_that_there_are() {
     assert_eq!((empty.last, empty.totals), (0, intent_gateway_ledger::Totals::default()));
     assert_eq!(block_on(lines(&*desk.books, &empty, 0)).expect("readable"), []);
 
-    let account = Account {
-        id: PartnerId::parse("ptr_1").expect("sound"),
-        email: "desk@coolcar.example".to_owned(),
-        business_name: "CoolCar".to_owned(),
-        created_at_ms: MAY,
-        profile: None,
-        privacy: None,
-    };
+    let id = PartnerId::parse("ptr_1").expect("sound");
+    let account = Account::new(id, "desk@coolcar.example".to_owned(), "CoolCar".to_owned(), MAY);
     let mut change = Change::default();
     change.put(&Versioned::new(account.clone()));
     block_on(desk.store.commit(change)).expect("kept");

@@ -186,18 +186,7 @@ impl Accounts {
             (Some(account), _) => account,
             (None, CodePurpose::SignUp { business_name }) => {
                 let id = PartnerId::parse(&self.keeper.new_id("ptr_")?).expect("letters, digits and an underscore");
-                Account {
-                    id,
-                    email: email.clone(),
-                    business_name: business_name.clone(),
-                    created_at_ms: self.keeper.now(),
-                    profile: None,
-                    privacy: None,
-                    epoch: 0,
-                    evicted_at_ms: None,
-                    spared_token: None,
-                    undoable: Vec::new(),
-                }
+                Account::new(id, email.clone(), business_name.clone(), self.keeper.now())
             }
             (None, CodePurpose::SignIn | CodePurpose::Nothing) => return Ok(Proposal::nothing(None)),
         };

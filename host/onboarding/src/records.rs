@@ -53,6 +53,25 @@ pub struct Account {
     pub(crate) undoable: Vec<Undoable>,
 }
 
+impl Account {
+    /// A new account, of which nothing more is known.
+    #[must_use]
+    pub fn new(id: PartnerId, email: String, business_name: String, created_at_ms: Timestamp) -> Self {
+        Self {
+            id,
+            email,
+            business_name,
+            created_at_ms,
+            profile: None,
+            privacy: None,
+            epoch: 0,
+            evicted_at_ms: None,
+            spared_token: None,
+            undoable: Vec::new(),
+        }
+    }
+}
+
 impl Record for Account {
     const KIND: Kind = Kind::Accounts;
 

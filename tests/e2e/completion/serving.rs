@@ -47,7 +47,6 @@ use intent_gateway_routing::user_data::UserRecords;
 use intent_gateway_sandbox::{Sandbox, SandboxConfig};
 use intent_gateway_store::{Desk, Journal, Location, SqlStore};
 use intent_gateway_testing::clock::TestClock;
-use intent_gateway_testing::entropy::NoRandomness;
 use intent_gateway_testing::linking::{ApprovedAlone, NoBackground};
 use intent_gateway_testing::standings::GivenStandings;
 use intent_gateway_testing::telemetry::FixedMetrics;

@@ -216,19 +216,19 @@ fn config_check_prints_what_is_in_force() {
     std::fs::write(folder.path().join("g.toml"), "[server]\nmax_connections = 9\n").expect("written");
     let output = gateway(folder.path())
         .args(["config", "check", "--config", "g.toml"])
-        .env("INTENT_GATEWAY__SERVER__LISTEN", "0.0.0.0:99")
+        .env("INTENT_GATEWAY__SERVER__LISTEN", "127.0.0.9:99")
         .env("INTENT_GATEWAY__AUTH__SIGNING_KEY", "a-key-that-nobody-must-read-anywhere")
         .output()
         .expect("the binary runs");
     let shown = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(shown.contains("max_connections = 9") && shown.contains("listen = \"0.0.0.0:99\""), "{shown}");
+    assert!(shown.contains("max_connections = 9") && shown.contains("listen = \"127.0.0.9:99\""), "{shown}");
     assert!(shown.contains("signing_key = \"(redacted)\"") && !shown.contains("nobody-must-read"), "{shown}");
     assert!(!folder.path().join("state").exists(), "checking leaves nothing behind");
 
     let wrong = gateway(folder.path())
         .args(["config", "check"])
-        .env("INTENT_GATEWAY__SERVER__LISTENS", "0.0.0.0:99")
+        .env("INTENT_GATEWAY__SERVER__LISTENS", "127.0.0.9:99")
         .output()
         .expect("the binary runs");
     assert_eq!(wrong.status.code(), Some(2));

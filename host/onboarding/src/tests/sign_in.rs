@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use futures_executor::block_on;
 
-use super::world::{World, actor, endpoint};
+use super::world::{World, actor, asked_by, endpoint};
 use crate::records::{Connection, ReviewStatus, ReviewSubject};
 use crate::{ConnectionSignIn, DecisionOrder, OnboardingError, ReviewVerdict};
 use intent_gateway_domain::id::PartnerId;
@@ -134,7 +134,7 @@ fn a_probe_notes_another_server_and_another_address_forgets_what_held() {
     block_on(world.onboarding.probes.run(&account, &actor("admin"))).expect("probed");
     assert_eq!(world.in_force(&account), None);
     let review = world.sign_in(&account).review.expect("a review");
-    block_on(world.onboarding.connections.register(&account, &endpoint("b"), &actor("partner"))).expect("taken");
+    block_on(world.onboarding.connections.register(&account, &endpoint("b"), &asked_by("partner"))).expect("taken");
     assert_eq!(world.sign_in(&account), ConnectionSignIn::default());
     let status = block_on(world.onboarding.reviews.get(&review)).expect("there").review.status;
     assert_eq!(status, ReviewStatus::Superseded);

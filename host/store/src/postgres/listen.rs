@@ -40,7 +40,7 @@ impl Listener {
             None => {
                 let heard = match self.tls.clone() {
                     Tls::Off => listen(&self.config, NoTls).await?,
-                    Tls::On(tls) => listen(&self.config, tls).await?,
+                    Tls::Unverified(tls) | Tls::Verified(tls) => listen(&self.config, tls).await?,
                 };
                 // Whatever was announced before is found by looking once.
                 self.heard = Some(heard);

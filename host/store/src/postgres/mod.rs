@@ -48,7 +48,9 @@ impl Postgres {
         let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let pool = match tls.clone() {
             tls::Tls::Off => Manager::from_config(config.clone(), tokio_postgres::NoTls, manager),
-            tls::Tls::On(connector) => Manager::from_config(config.clone(), connector, manager),
+            tls::Tls::Unverified(connector) | tls::Tls::Verified(connector) => {
+                Manager::from_config(config.clone(), connector, manager)
+            }
         };
         let settings = settings(patience);
         let settle = Hook::async_fn(move |client, _| {
@@ -163,8 +165,8 @@ impl Postgres {
     async fn connection(&self) -> Result<Object, EngineError> {
         self.pool.get().await.map_err(|error| match error {
             PoolError::Timeout(_) => EngineError::Busy,
-            PoolError::Backend(error) => EngineError::because("there is no connection to the database", error),
-            error => EngineError::because("there is no connection to the database", error),
+            PoolError::Backend(error) => EngineError::because(self.tls.explain_no_connection(), error),
+            error => EngineError::because(self.tls.explain_no_connection(), error),
         })
     }
 }

@@ -16,7 +16,23 @@ use crate::error::OpenError;
 #[derive(Clone)]
 pub(super) enum Tls {
     Off,
-    On(MakeRustlsConnect),
+    /// Encrypted, to whoever answers.
+    Unverified(MakeRustlsConnect),
+    /// Encrypted, to a server whose certificate holds.
+    Verified(MakeRustlsConnect),
+}
+
+impl Tls {
+    /// What to say where there is no connection.
+    pub(super) fn explain_no_connection(&self) -> &'static str {
+        match self {
+            Self::Off | Self::Unverified(_) => "there is no connection to the database",
+            Self::Verified(_) => {
+                "there is no connection to the database; its server must speak TLS, with a certificate by an authority that this \
+                 machine knows or that `sslrootcert=FILE` in the address names"
+            }
+        }
+    }
 }
 
 /// Encrypted, to a server that is who it says it is, by the machine's authorities or those of a file.
@@ -38,7 +54,7 @@ pub(super) fn verify_server(authorities: Option<&Path>) -> Result<Tls, OpenError
         return Err(OpenError::Tls("there is no authority to verify the server by; name a file as sslrootcert", None));
     }
     let config = builder()?.with_root_certificates(roots).with_no_client_auth();
-    Ok(Tls::On(MakeRustlsConnect::new(config)))
+    Ok(Tls::Verified(MakeRustlsConnect::new(config)))
 }
 
 /// Encrypted, to whoever answers: what `prefer` and `require` mean to PostgreSQL's clients.
@@ -48,7 +64,7 @@ pub(super) fn encrypt_unverified() -> Result<Tls, OpenError> {
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(AnyServer { algorithms }))
         .with_no_client_auth();
-    Ok(Tls::On(MakeRustlsConnect::new(config)))
+    Ok(Tls::Unverified(MakeRustlsConnect::new(config)))
 }
 
 fn builder() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, OpenError> {
