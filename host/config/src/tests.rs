@@ -53,6 +53,7 @@ fn every_key() -> Vec<String> {
         ("auth", load::keys::<AuthSection>()),
         ("platform", load::keys::<PlatformSection>()),
         ("store", load::keys::<StoreSection>()),
+        ("anchors", load::keys::<AnchorsSection>()),
         ("evidence", load::keys::<EvidenceSection>()),
         ("orders", load::keys::<OrdersSection>()),
         ("outbound", load::keys::<OutboundSection>()),

@@ -9,7 +9,7 @@
 use crate::store::{Change, Pages, Record, Store, StoreError, Versioned};
 
 /// How often a step is decided before it is given up because others keep changing the same records.
-pub const TRIES_MAX: u32 = 8;
+pub const TRIES_MAX: u32 = 32;
 
 /// What a step has decided: what is to change, and the answer once that holds.
 #[derive(Debug)]

@@ -170,13 +170,13 @@ async fn onboard(platform: Platform, cluster: Option<&Path>) {
     assert_eq!(kept.status, 200, "{}", kept.body);
     let decided = platform.decide(&review, "approve").await;
     assert_eq!(decided.status, 200, "{}", decided.body);
-    assert!(platform.mail(&business.email, 1).await.contains("as agreed"));
+    platform.mails_saying(&business.email, "as agreed", 1).await;
     platform.routed(&[]).await;
 
     // Switched on, the next search calls it; a restart changes nothing.
     let on = platform.admin(&switch_on, json!({})).await;
     assert_eq!(on["connection"]["state"], "live", "{on}");
-    assert!(platform.mail(&business.email, 2).await.contains("your connection is live"));
+    platform.mails_saying(&business.email, "your connection is live", 1).await;
     // What people have confirmed ends where the contract says so.
     let held = &on["connection"]["confirmations"][INTENT];
     assert!(held["CERTIFICATION_VERIFIED"]["valid_until"].is_string(), "{on}");
@@ -195,7 +195,7 @@ async fn onboard(platform: Platform, cluster: Option<&Path>) {
     let suspend = business.admin_path("suspend");
     platform.admin(&suspend, json!({"reason": "relabelled a top-up as an overhaul"})).await;
     platform.routed(&[]).await;
-    assert!(platform.mail(&business.email, 3).await.contains("relabelled"));
+    platform.mails_saying(&business.email, "relabelled", 1).await;
     let again = platform.post(&suspend, platform.gateway.admin_token(), json!({"reason": "twice"})).await;
     assert_eq!(again.status, 409, "{}", again.body);
     let lifted = platform.admin(&business.admin_path("lift"), json!({"reason": "mended"})).await;

@@ -13,8 +13,10 @@ use crate::harness::Gateway;
 
 /// Words of the partner.
 const WORDS: usize = 1_200;
-/// Bytes of one, about. All together are more than the kernel keeps for a connection that is not read.
-const WORD_BYTES: usize = 12_000;
+/// Texts of one.
+const TEXTS: usize = 3;
+/// Bytes of a text: as long as one may be. All together are more than the kernel keeps for a connection that is not read.
+const TEXT_BYTES: usize = 4_000;
 /// Bytes that the gateway may grow by, while 14 MB pass through it.
 const GROWTH_MAX_BYTES: u64 = 8 * 1024 * 1024;
 /// Bytes that the kernel keeps for the reader's side.
@@ -42,7 +44,7 @@ async fn stalled(gateway: &Gateway, reference: &str) -> TcpStream {
 }
 
 fn word(number: usize) -> Value {
-    json!({"progress": number, "message": "x".repeat(WORD_BYTES)})
+    json!({"progress": number, "texts": vec!["x".repeat(TEXT_BYTES); TEXTS]})
 }
 
 /// The text of a body in chunks, as far as it has come.
