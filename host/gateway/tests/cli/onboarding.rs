@@ -195,6 +195,20 @@ fn a_partner_names_itself_by_a_profile() {
     assert_eq!((code, told), (0, format!("nothing was found against {}\n", platform.account)));
 }
 
+/// What both answer, which has to be the same. Reads are noted by a task of their own, so that an entry may come between
+/// two questions; they are asked anew then.
+fn agree<T: PartialEq + std::fmt::Debug>(one: impl Fn() -> T, other: impl Fn() -> T) -> T {
+    for _ in 0..9 {
+        let told = one();
+        if told == other() {
+            return told;
+        }
+    }
+    let told = one();
+    assert_eq!(told, other());
+    told
+}
+
 #[test]
 fn the_platform_team_looks_at_partners_and_at_the_log() {
     let platform = Platform::start();
@@ -217,19 +231,21 @@ fn the_platform_team_looks_at_partners_and_at_the_log() {
     let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!((output.status.code(), &told["error"]["code"]), (Some(1), &json!("NOT_FOUND")), "{told}");
 
-    // The store beside the gateway and the gateway itself say the same of the log.
-    let (code, asked, _) = end_span(&platform.as_admin(&["audit", "verify", "--gateway", &platform.url]));
-    assert_eq!(code, 0, "{asked}");
-    let (code, read, complaint) = end_span(&platform.as_admin(&["audit", "verify", "--state-dir", "state"]));
-    // But for what it is compared with: the gateway knows what it has anchored itself.
-    let but_anchors =
-        |told: &str| told.lines().filter(|line| !line.starts_with("anchors")).map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!((code, but_anchors(&read), complaint.as_str()), (0, but_anchors(&asked), ""));
+    // The store beside the gateway and the gateway itself say the same of the log, but for the anchors: the gateway
+    // knows what it has anchored itself.
+    let verified = |arguments: &[&str]| {
+        let (code, told, complaint) = end_span(&platform.as_admin(&[&["audit", "verify"], arguments].concat()));
+        let told: Vec<_> = told.lines().filter(|line| !line.starts_with("anchors")).map(str::to_owned).collect();
+        (code, told, complaint)
+    };
     let shown = |arguments: &[&str]| -> Value {
         let output = platform.as_admin(&[&["audit", "show", "--json", "--subject", account], arguments].concat());
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
     };
-    assert_eq!(shown(&["--state-dir", "state"]), shown(&["--gateway", &platform.url]));
+    let (beside, asked) = (["--state-dir", "state"], ["--gateway", &platform.url]);
+    let (code, _, complaint) = agree(|| verified(&beside), || verified(&asked));
+    assert_eq!((code, complaint.as_str()), (0, ""));
+    agree(|| shown(&beside), || shown(&asked));
     assert_eq!(shown(&[])[0]["action"], "account.opened");
     assert_eq!(shown(&["--after", "1"])[0]["seq"], 2);
     let (_, told, _) = end_span(&platform.as_admin(&["audit", "show", "--limit", "1"]));
