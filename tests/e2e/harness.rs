@@ -203,8 +203,15 @@ impl Gateway {
         folder
     }
 
-    /// A gateway in a folder that an earlier one has used.
+    /// A gateway in a folder that an earlier one has used, when it has looked through its contracts.
     pub(crate) fn start_in(folder: TempDir) -> Self {
+        let gateway = Self::listen_in(folder);
+        wait_for_folder(&gateway.folder.path().join("gateway.log"));
+        gateway
+    }
+
+    /// The same as soon as it listens.
+    pub(crate) fn listen_in(folder: TempDir) -> Self {
         let program = built("debug/intent-gateway");
         let config = folder.path().join("gateway.toml");
         let mut command = Command::new(&program);
@@ -355,9 +362,14 @@ impl Gateway {
     }
 
     pub(crate) async fn upload(&self, component: &[u8]) -> Answer {
+        self.upload_as(component, &self.admin).await
+    }
+
+    /// An upload by the admin of a token. Dropped, it closes its connection.
+    pub(crate) async fn upload_as(&self, component: &[u8], token: &str) -> Answer {
         let url = format!("{}/api/v1/admin/contracts", self.server.url);
         let request = self.client.post(url).header("content-type", "application/wasm").body(component.to_vec());
-        self.send(request, &self.admin).await
+        self.send(request, token).await
     }
 
     /// Waits until a version of the AC contract is live.
@@ -385,6 +397,20 @@ pub(crate) async fn eventually<T>(missing: &str, gateway: &Gateway, mut look: im
         }
         assert!(Instant::now() < deadline, "{missing}: {}", gateway.log());
         tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Waits until a gateway has looked through its folder of contracts, which it begins when it listens. Compiling several takes
+/// its time.
+fn wait_for_folder(log: &Path) {
+    let deadline = Instant::now() + ANSWER_MAX;
+    loop {
+        let said = std::fs::read_to_string(log).unwrap_or_default();
+        if said.contains("the contract folder was looked through") {
+            return;
+        }
+        assert!(Instant::now() < deadline, "the contract folder is not looked through: {said}");
+        std::thread::sleep(LOOK);
     }
 }
 

@@ -54,7 +54,6 @@ pub(crate) fn put(options: &GatewayOptions, state: &Path) {
 /// Lets a gateway load contracts; what it has left of them.
 fn load(contracts: &[PathBuf]) -> Left {
     let options = GatewayOptions { contracts: contracts.to_vec(), ..GatewayOptions::default() };
-    // It listens once it has loaded what is in its folder.
     let gateway = Gateway::start_in(Gateway::new_folder_for(&options));
     let state = gateway.folder.path().join("state");
     let mut paths: Vec<PathBuf> = FILES.map(PathBuf::from).into();

@@ -27,6 +27,7 @@ use crate::search::SearchArgs;
 use crate::store_command::StoreCommand;
 use crate::user::UserCommand;
 use intent_gateway_config::Overrides;
+use intent_gateway_sandbox::CompileLimits;
 
 /// Routes an assistant's requests by intent to partner businesses, under hot-loaded contracts.
 #[derive(Debug, Parser)]
@@ -141,6 +142,9 @@ pub(crate) enum Command {
         intent-gateway shell-completions bash > ~/.local/share/bash-completion/completions/intent-gateway\n  \
         intent-gateway shell-completions fish > ~/.config/fish/completions/intent-gateway.fish")]
     ShellCompletions(ShellArgs),
+    /// Compile a component from standard input to standard output; the gateway starts it so for each component.
+    #[command(name = COMPILE_CONTRACT, hide = true)]
+    CompileContract(CompileArgs),
     /// Was renamed. Kept to say so, since the word means two things.
     #[command(hide = true, disable_help_flag = true)]
     Completion(RenamedArgs),
@@ -151,6 +155,24 @@ pub(crate) struct ShellArgs {
     /// The shell.
     #[arg(value_name = "SHELL", value_enum)]
     pub(crate) shell: Shell,
+}
+
+/// The command that compiles, as the gateway starts it.
+pub(crate) const COMPILE_CONTRACT: &str = "compile-contract";
+
+#[derive(Args, Debug)]
+pub(crate) struct CompileArgs {
+    /// Address space, bytes.
+    memory_max_bytes: u64,
+    /// Time of a processor, seconds.
+    cpu_max_seconds: u64,
+}
+
+impl CompileArgs {
+    pub(crate) fn limits(&self) -> CompileLimits {
+        let &Self { memory_max_bytes, cpu_max_seconds } = self;
+        CompileLimits { memory_max_bytes, cpu_max_seconds }
+    }
 }
 
 #[derive(Args, Debug)]
@@ -341,6 +363,7 @@ impl Command {
             | Self::Profile(_)
             | Self::ShellCompletions(_)
             | Self::Order(_)
+            | Self::CompileContract(_)
             | Self::Completion(_) => None,
         }
     }

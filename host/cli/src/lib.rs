@@ -38,8 +38,9 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use intent_gateway_config::Config;
+use intent_gateway_sandbox::{Compiler, compile_contract};
 
-use crate::arguments::{Cli, Command, ConfigCommand};
+use crate::arguments::{COMPILE_CONTRACT, Cli, Command, ConfigCommand};
 
 /// The command line or the configuration is wrong.
 const EXIT_USAGE: u8 = 2;
@@ -66,6 +67,7 @@ pub fn run(serve: impl FnOnce(Config) -> anyhow::Result<()>) -> ExitCode {
         Command::Findings(arguments) => findings::run(arguments),
         Command::Profile(command) => profile::run(command),
         Command::ShellCompletions(arguments) => shell::print_completions(arguments.shell),
+        Command::CompileContract(arguments) => compile_contract(arguments.limits()),
         Command::Completion(_) => shell::explain_completion(),
         Command::Audit(arguments) => match arguments.source().gateway() {
             Some(gateway) => audit::ask(gateway, arguments),
@@ -88,6 +90,13 @@ pub fn run(serve: impl FnOnce(Config) -> anyhow::Result<()>) -> ExitCode {
             Ok(())
         }),
     }
+}
+
+/// How components are compiled, by whatever command: in a process of their own, which the hidden command
+/// `compile-contract` of this program is.
+#[must_use]
+pub fn compiler() -> Compiler {
+    Compiler::of_this_program(COMPILE_CONTRACT)
 }
 
 fn load(command: &Command) -> Result<Config, intent_gateway_config::ConfigError> {

@@ -501,6 +501,8 @@ fn show_sandbox(config: &SandboxConfig) -> Result<toml::Table, toml::ser::Error>
         wait_max_ms,
         faults_before_rollback,
         versions_kept_per_intent,
+        compile_timeout_ms,
+        compile_memory_max_bytes,
     } = config;
     let number = toml::Value::try_from::<u64>;
     let size = toml::Value::try_from::<usize>;
@@ -513,6 +515,8 @@ fn show_sandbox(config: &SandboxConfig) -> Result<toml::Table, toml::ser::Error>
         ("wait_max_ms".to_owned(), number(*wait_max_ms)?),
         ("faults_before_rollback".to_owned(), number((*faults_before_rollback).into())?),
         ("versions_kept_per_intent".to_owned(), size(*versions_kept_per_intent)?),
+        ("compile_timeout_ms".to_owned(), number(*compile_timeout_ms)?),
+        ("compile_memory_max_bytes".to_owned(), size(*compile_memory_max_bytes)?),
     ]))
 }
 

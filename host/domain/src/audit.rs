@@ -12,7 +12,7 @@ use crate::digest::Digest;
 use crate::vault::KeyId;
 
 /// Who acted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ActorBody))]
 pub struct Actor {
     /// `partner`, `admin`, or `gateway` for what it does of itself.

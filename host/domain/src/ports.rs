@@ -114,7 +114,8 @@ pub trait ContractAdmin: Send + Sync {
     fn versions(&self) -> Vec<LoadedVersion>;
 
     /// Loads a component and, if asked, makes it live. A component that is known already stays as it is, live or not: what is
-    /// known goes live by [`activate`](Self::activate) alone.
+    /// known goes live by [`activate`](Self::activate) alone. Dropped while the component is examined, it changes nothing; once
+    /// that is over, the change is made whether anybody waits for it or not.
     fn load(&self, component: bytes::Bytes, order: LoadOrder) -> BoxFuture<'_, Result<Loaded, ContractAdminError>>;
 
     /// Makes a loaded version live: a rollback, or a release of what was loaded before.

@@ -84,6 +84,12 @@ pub enum ContractAdminError {
     /// Nothing of that name is loaded.
     #[error("no contract `{0}` is loaded")]
     Unknown(String),
+    /// As many components of this account are being examined as may be; nothing is wrong with this one.
+    #[error("too many components of the same account are being examined")]
+    Overloaded,
+    /// The gateway is shutting down; the component was not examined to its end.
+    #[error("the gateway is shutting down")]
+    ShuttingDown,
     /// The state folder could not be written; nothing changed.
     #[error("the contract could not be kept: {0}")]
     Storage(String),

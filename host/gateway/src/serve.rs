@@ -70,9 +70,24 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     // Before anything is compiled or opened: of two gateways that are started at one address, the second says so at once.
     let address = ReservedAddress::take(config.server.listener())?;
     let scrape_address = Telemetry::reserve(&config)?;
-    // From here on, for compiling takes seconds: a signal is heeded as soon as that is over, a second one at once.
+    // From here on, for what was kept may have to be compiled again, which takes seconds: a signal ends that at once.
     tokio::spawn(signals.watch(draining.clone()));
-    let sandbox = start_sandbox(&config).await?;
+    let compiling = CompileProgress::start();
+    let sandbox = match draining.run_until_cancelled(start_sandbox(&config, &compiling, &draining)).await {
+        Some(Ok(sandbox)) => sandbox,
+        not_started => {
+            compiling.end();
+            tracing::info!("stopped before it served");
+            return not_started.map_or(Ok(()), |failed| failed.map(|_| ()));
+        }
+    };
+    let compiling = tokio::spawn({
+        let sandbox = sandbox.clone();
+        async move {
+            sandbox.look_through().await;
+            compiling.end();
+        }
+    });
     let running = parts(&config, telemetry, sandbox.clone(), &draining).await?;
     let RunningParts { state, onboarding, clock, keys, store, desk, journal, faults, health, linking, .. } = running;
     let (linking_tasks, accesses, anchors) = (running.linking_tasks, running.accesses, running.anchors);
@@ -131,6 +146,8 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     drop(watchers);
     // Only now: requests under way needed contracts until the last of them was answered.
     sandbox.stop().await;
+    // It has ended with the sandbox at the latest, and only says so.
+    let _ = compiling.await;
     match drained {
         Drained::Clean => tracing::info!("stopped; every request under way was answered"),
         Drained::Cut(connections) => {
@@ -140,13 +157,17 @@ async fn serve(config: Config, telemetry: &Telemetry) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn start_sandbox(config: &Config) -> anyhow::Result<Arc<Sandbox>> {
-    let (state_dir, watched) = (config.state_dir.clone(), config.contracts.dir.clone());
-    let (shown, stop, clock) = (CompileProgress::start(), CancellationToken::new(), Arc::new(SystemClock));
-    let started =
-        Sandbox::start_and_tell(config.sandbox.clone(), state_dir, watched, clock, stop, shown.listener()).await;
-    shown.end();
-    started.context("the sandbox did not start")
+/// Starts what runs contracts. When the drain begins, nothing more is loaded: whoever waits for that is told so.
+async fn start_sandbox(
+    config: &Config,
+    compiling: &CompileProgress,
+    draining: &CancellationToken,
+) -> anyhow::Result<Arc<Sandbox>> {
+    let (state_dir, watched, clock) = (config.state_dir.clone(), config.contracts.dir.clone(), Arc::new(SystemClock));
+    let (compiler, shown) = (intent_gateway_cli::compiler(), compiling.listener());
+    Sandbox::start_with(config.sandbox.clone(), compiler, state_dir, watched, clock, draining.clone(), shown)
+        .await
+        .context("the sandbox did not start")
 }
 
 /// The parts that serve, and those that work beside them.

@@ -1,6 +1,6 @@
 //! What the platform team does: loads, activates and unloads contracts, and looks at failures, partners and findings.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::Extension;
@@ -37,11 +37,49 @@ use crate::findings::{self, FindingsQuery};
 use crate::wire;
 
 /// Uploads that are held in memory at once; each may be as large as a component may be.
-pub(crate) const CONCURRENT_UPLOADS_MAX: usize = 2;
+const UPLOADS_MAX: usize = 4;
+/// Of these, uploads of one account, so that another finds room beside them.
+const UPLOADS_OF_ONE_ACCOUNT_MAX: usize = 2;
 /// Wait for the body of an upload.
 const UPLOAD_BODY_TIMEOUT: Duration = Duration::from_secs(120);
 /// Code of each value that a refused version would take out.
 const VALUE_REMOVED: &str = "VALUE_REMOVED";
+
+/// The uploads under way, by whose they are.
+#[derive(Default)]
+pub(crate) struct Uploads(Mutex<Vec<Actor>>);
+
+/// A place among the uploads, given back on drop.
+struct Place<'a> {
+    uploads: &'a Uploads,
+    account: &'a Actor,
+}
+
+impl Uploads {
+    /// A place; none where there are too many, of this account or of all.
+    fn take_place<'a>(&'a self, account: &'a Actor) -> Option<Place<'a>> {
+        let mut under_way = self.lock();
+        let own = under_way.iter().filter(|other| *other == account).count();
+        if under_way.len() >= UPLOADS_MAX || own >= UPLOADS_OF_ONE_ACCOUNT_MAX {
+            return None;
+        }
+        under_way.push(account.clone());
+        Some(Place { uploads: self, account })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Actor>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut under_way = self.uploads.lock();
+        if let Some(own) = under_way.iter().position(|other| other == self.account) {
+            under_way.swap_remove(own);
+        }
+    }
+}
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default()
@@ -110,17 +148,15 @@ async fn load_contract(
             .message("The query parameters are `activate` and `allow_removed_values`, each `true` or `false`.")
     })?;
     body::require_media_type(request.headers(), WASM)?;
-    let _slot = app.uploads.try_acquire().map_err(|_| Code::Overloaded)?;
+    let _place = app.uploads.take_place(&team).ok_or(Code::Overloaded)?;
     let component = body::read(request.into_body(), CONTRACT_MAX_BYTES, UPLOAD_BODY_TIMEOUT).await?;
-    let admin = app.admin.clone();
     let removal = if allow_removed_values { Removal::Allowed } else { Removal::Refused };
     let order = LoadOrder { origin: Origin::Upload(caller.name()), by: team.clone(), activate, removal };
-    // In a task of its own: a caller that leaves must not stop a load half-way.
-    let load = tokio::spawn(async move { admin.load(component, order).await });
-    let Loaded { version, known, removed } = match join(load.await)? {
+    // A caller that leaves takes the examination with it, and never half of a change: that is the port's promise.
+    let Loaded { version, known, removed } = match app.admin.load(component, order).await {
         Ok(loaded) => loaded,
         Err(error) => {
-            note_refused(&app, team, "load", &error);
+            note_refused(&app, team.clone(), "load", &error);
             return Err(refuse_load(&app, error).await);
         }
     };
@@ -146,6 +182,8 @@ fn note_refused(app: &App, by: Actor, asked: &str, error: &ContractAdminError) {
             (failure.intent.clone(), format!("{asked}: {} {digest}", failure.code))
         }
         ContractAdminError::Unknown(name) => (None, format!("{asked}: nothing is loaded as {name}")),
+        ContractAdminError::Overloaded => (None, format!("{asked}: too many components are being examined")),
+        ContractAdminError::ShuttingDown => (None, format!("{asked}: the gateway is shutting down")),
         ContractAdminError::Storage(_) => (None, format!("{asked}: the state folder failed")),
     };
     let subject = intent.unwrap_or_else(|| by.subject.clone());
@@ -159,7 +197,10 @@ async fn refuse_load(app: &App, error: ContractAdminError) -> Refusal {
         ContractAdminError::Rejected(failure) => {
             find_removed(app, failure.intent.as_deref().unwrap_or_default(), &failure.removed).await
         }
-        ContractAdminError::Unknown(_) | ContractAdminError::Storage(_) => None,
+        ContractAdminError::Overloaded
+        | ContractAdminError::ShuttingDown
+        | ContractAdminError::Unknown(_)
+        | ContractAdminError::Storage(_) => None,
     };
     let refusal = Refusal::from(error);
     let Some(RemovedValues { values, rankings_read, .. }) = removed else { return refusal };
@@ -323,4 +364,24 @@ pub(crate) async fn is_known(app: &App, partner: &str) -> Result<bool, Refusal> 
 /// A task that panicked is a fault of the gateway like any other.
 fn join<T>(joined: Result<T, tokio::task::JoinError>) -> Result<T, Refusal> {
     joined.map_err(|error| Refusal::new(Code::InternalError).internal(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_account_leaves_room_for_the_uploads_of_another() {
+        let [ann, bob, cid] = ["ann", "bob", "cid"].map(|name| Actor::new("admin", name));
+        let uploads = Uploads::default();
+        let of_ann: Vec<_> = (0..UPLOADS_OF_ONE_ACCOUNT_MAX).filter_map(|_| uploads.take_place(&ann)).collect();
+        assert_eq!(of_ann.len(), UPLOADS_OF_ONE_ACCOUNT_MAX);
+        assert!(uploads.take_place(&ann).is_none());
+        let of_bob: Vec<_> = (0..UPLOADS_OF_ONE_ACCOUNT_MAX).filter_map(|_| uploads.take_place(&bob)).collect();
+        assert_eq!(of_ann.len() + of_bob.len(), UPLOADS_MAX);
+        assert!(uploads.take_place(&cid).is_none(), "there is no room at all");
+        drop(of_ann);
+        assert!(uploads.take_place(&cid).is_some());
+        assert!(uploads.take_place(&ann).is_some());
+    }
 }

@@ -356,6 +356,9 @@ impl From<ContractAdminError> for Refusal {
                 let refusal = Self::new(Code::InvalidRequest).message(failure.message);
                 Self { status: StatusCode::UNPROCESSABLE_ENTITY, code: failure.code.into(), ..refusal }
             }
+            ContractAdminError::Overloaded => Self::new(Code::Overloaded)
+                .message("Several components of yours are being examined; wait until one of them is answered."),
+            ContractAdminError::ShuttingDown => Self::new(Code::Draining),
             ContractAdminError::Unknown(name) => {
                 Self::new(Code::NotFound).message(format!("No contract `{name}` is loaded."))
             }

@@ -173,7 +173,7 @@ pub(crate) struct App {
     /// Whether a proxy stands in front that nobody told of.
     pub(crate) proxies: Arc<ProxyWatch>,
     pub(crate) accesses: Arc<Accesses>,
-    pub(crate) uploads: Semaphore,
+    pub(crate) uploads: admin::Uploads,
     /// Taken by whoever uploads a document.
     pub(crate) documents: Semaphore,
     /// Taken while the ledger is verified.
@@ -257,7 +257,7 @@ pub fn router(state: AppState) -> Router {
         draining: state.draining,
         proxies,
         accesses: state.accesses,
-        uploads: Semaphore::new(admin::CONCURRENT_UPLOADS_MAX),
+        uploads: admin::Uploads::default(),
         documents: Semaphore::new(business::CONCURRENT_UPLOADS_MAX),
         verification: Semaphore::new(platform::VERIFICATIONS_MAX),
         user_data: Semaphore::new(user_data::AT_ONCE_MAX),

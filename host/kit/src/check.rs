@@ -390,6 +390,8 @@ impl CheckReport {
 
 #[cfg(test)]
 mod tests {
+    use intent_gateway_sandbox::Compiler;
+
     use super::*;
 
     #[test]
@@ -454,7 +456,7 @@ mod tests {
         let path = folder.path().join("curious.wasm");
         let text = r#"(component (import "wasi:sockets/tcp@0.2.0" (instance)) (import "host:files/read" (func)))"#;
         std::fs::write(&path, wat::parse_str(text).expect("a component")).expect("written");
-        let subject = Subject::open(&path).expect("readable");
+        let subject = Subject::open(&path, Compiler::in_this_process()).expect("readable");
         let report = run(&subject, &Options { against: None, fuzz_for: Duration::from_secs(1), seed: None });
         let of = |name: &str| report.checks.iter().find(|check| check.name == name).expect("listed");
         assert_eq!([of("size").outcome, of("component").outcome], [Outcome::Passed; 2]);
@@ -473,6 +475,7 @@ mod tests {
             (LoadError::TooLarge { bytes: 2, max: 1 }, "size"),
             (LoadError::NotAComponent("x"), "component"),
             (LoadError::CompiledInput, "component"),
+            (LoadError::TooCostly { bound: "functions", found: 2, max: 1 }, "component"),
             (LoadError::ForbiddenImport("wasi:sockets/tcp".to_owned()), "imports"),
             (LoadError::MissingExport("x".to_owned()), "interface"),
             (LoadError::Descriptor(vec![]), "descriptor"),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use intent_gateway_domain::digest::Digest;
-use intent_gateway_sandbox::{Engine, EngineError, LoadError, LoadedContract, SandboxConfig};
+use intent_gateway_sandbox::{Compiler, Engine, EngineError, LoadError, LoadedContract, SandboxConfig};
 use tokio::runtime::{Builder, Runtime};
 
 /// Instances that may run at a time; the kit calls one after the other.
@@ -41,15 +41,16 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Reads a component and starts a sandbox with the limits that a gateway has unless it is told otherwise.
+    /// Reads a component and starts a sandbox with the limits that a gateway has unless it is told otherwise, which has it
+    /// compiled by `compiler`.
     ///
     /// # Errors
     /// [`SubjectError`] when the file cannot be read or the sandbox does not start.
-    pub fn open(path: &Path) -> Result<Self, SubjectError> {
+    pub fn open(path: &Path, compiler: Compiler) -> Result<Self, SubjectError> {
         let bytes = std::fs::read(path).map_err(|cause| SubjectError::Unreadable { path: path.to_owned(), cause })?;
         let config = SandboxConfig { max_concurrent_instances: INSTANCES, ..SandboxConfig::default() };
-        let runtime = Builder::new_current_thread().enable_time().build().map_err(SubjectError::Runtime)?;
-        Ok(Self { path: path.to_owned(), bytes, engine: Engine::new(&config)?, runtime })
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(SubjectError::Runtime)?;
+        Ok(Self { path: path.to_owned(), bytes, engine: Engine::with_compiler(&config, compiler)?, runtime })
     }
 
     /// The limits in force.

@@ -10,11 +10,13 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::chain;
 use wasmtime::component::Component;
 
-use crate::component::{self, ContractComponent};
+use crate::compiling::{self, CompiledCode};
+use crate::component::ContractComponent;
 use crate::engine::Engine;
 use crate::failure::LoadError;
 use crate::files;
@@ -71,7 +73,6 @@ impl CompiledCache {
         }
     }
 
-    #[expect(unsafe_code, reason = "deserialising compiled code is unsafe by nature; the MAC is what makes it sound")]
     fn read(&self, digest: Digest) -> Result<Component, Unusable> {
         let entry = fs::read(self.path(digest)).map_err(Unusable::Unreadable)?;
         let rest = entry.strip_prefix(MAGIC).ok_or(Unusable::NotAuthentic)?;
@@ -80,20 +81,21 @@ impl CompiledCache {
         if self.mac(digest, code) != *mac {
             return Err(Unusable::NotAuthentic);
         }
-        // SAFETY: the MAC shows that these bytes are what `Component::serialize` returned in this installation,
-        // for this component and an engine of the same compatibility. They were read once, into memory of our own,
-        // so nothing can change them between the check and the use.
-        unsafe { Component::deserialize(self.engine.wasmtime(), code) }.map_err(|error| Unusable::Refused(error.into()))
+        // The MAC shows that these bytes are what the compiler returned in this installation, for this component and an
+        // engine of the same compatibility. They were read once, into memory of our own.
+        let start = entry.len() - code.len();
+        let code = CompiledCode::verified(Bytes::from(entry).slice(start..));
+        code.load(&self.engine).map_err(|error| Unusable::Refused(error.into()))
     }
 
-    /// Compiles a component into the cache and gives its digest; for benches. Blocks the thread.
+    /// Compiles a component into the cache and gives its digest; for benches.
     ///
     /// # Errors
     /// [`LoadError`] when it does not compile, or cannot be written.
-    pub fn fill(&self, bytes: &[u8]) -> Result<Digest, LoadError> {
+    pub async fn fill(&self, bytes: &[u8]) -> Result<Digest, LoadError> {
         let digest = Digest::of(bytes);
-        let compiled = component::compile(&self.engine, bytes)?;
-        self.store(digest, &compiled).map_err(LoadError::Unreadable)?;
+        let (_, code) = compiling::compile(&self.engine, Bytes::copy_from_slice(bytes)).await?;
+        self.store(digest, &code).map_err(LoadError::Unreadable)?;
         Ok(digest)
     }
 
@@ -104,10 +106,9 @@ impl CompiledCache {
     }
 
     /// Keeps the compiled form.
-    pub(crate) fn store(&self, digest: Digest, component: &Component) -> io::Result<()> {
-        let code = component.serialize().map_err(|error| io::Error::other(format!("{error:#}")))?;
-        let mac = self.mac(digest, &code);
-        files::replace(&self.path(digest), &[MAGIC, mac.as_bytes(), &code])
+    pub(crate) fn store(&self, digest: Digest, code: &CompiledCode) -> io::Result<()> {
+        let mac = self.mac(digest, code.as_bytes());
+        files::replace(&self.path(digest), &[MAGIC, mac.as_bytes(), code.as_bytes()])
     }
 
     /// Removes one entry.

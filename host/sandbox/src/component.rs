@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use intent_gateway_domain::contract::Descriptor;
 use intent_gateway_domain::error::ContractFault;
-use intent_gateway_domain::limits::CONTRACT_MAX_BYTES;
 use wasmtime::component::{Component, ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower};
 
 use crate::abi::{self, Exports};
@@ -14,17 +13,8 @@ use crate::engine::{Engine, Lane};
 use crate::failure::LoadError;
 use crate::instance::{self, Guest};
 
-/// First bytes of a WebAssembly binary.
-const WASM_MAGIC: &[u8] = b"\0asm";
-/// The next four: version 13, layer 1 (component). A core module has version 1, layer 0.
-const COMPONENT_LAYER: &[u8] = &[0x0d, 0, 1, 0];
 /// How much longer than its deadline a call with WASI may take by the clock.
 const WASI_WAIT_FACTOR: u32 = 4;
-/// What wasmtime says before the number of bytes, of a memory that is too large from the start. The error's type is private,
-/// so its text is all there is; `tests/loading.rs` notices if it changes, and until then the text is told as it is.
-const MEMORY_AT_START: &str = "memory has a minimum byte size of ";
-/// First bytes of the ELF images that wasmtime compiles to.
-const ELF_MAGIC: &[u8] = b"\x7fELF";
 
 /// A compiled component that exports the interface and imports nothing forbidden.
 #[derive(Clone)]
@@ -33,38 +23,6 @@ pub(crate) struct ContractComponent {
     pre: InstancePre<Guest>,
     pub(crate) exports: Exports,
     with_wasi: bool,
-}
-
-/// Looks at the first bytes: only a component is ever compiled, and nothing compiled elsewhere ever runs.
-fn recognise(bytes: &[u8]) -> Result<(), LoadError> {
-    if bytes.len() > CONTRACT_MAX_BYTES {
-        return Err(LoadError::TooLarge { bytes: bytes.len(), max: CONTRACT_MAX_BYTES });
-    }
-    if bytes.starts_with(ELF_MAGIC) || wasmtime::Engine::detect_precompiled(bytes).is_some() {
-        return Err(LoadError::CompiledInput);
-    }
-    match bytes.strip_prefix(WASM_MAGIC) {
-        None => Err(LoadError::NotAComponent("it does not start as a WebAssembly binary does")),
-        Some(rest) if rest.starts_with(COMPONENT_LAYER) => Ok(()),
-        Some(_) => Err(LoadError::NotAComponent("it is a core module; encode it as a component")),
-    }
-}
-
-/// Compiles a component. Takes from milliseconds to many seconds of one core: not for a serving thread.
-pub(crate) fn compile(engine: &Engine, bytes: &[u8]) -> Result<Component, LoadError> {
-    recognise(bytes)?;
-    let max = engine.config().memory_max_bytes;
-    Component::from_binary(engine.wasmtime(), bytes).map_err(|error| match memory_at_start(&error) {
-        Some(bytes) => LoadError::MemoryAtStart { bytes, max },
-        None => LoadError::Compile(error.into()),
-    })
-}
-
-/// With how much memory a component would start that was not compiled for that.
-fn memory_at_start(error: &wasmtime::Error) -> Option<u64> {
-    let text = format!("{error:#}");
-    let (_, behind) = text.split_once(MEMORY_AT_START)?;
-    behind.split(' ').next()?.parse().ok()
 }
 
 impl ContractComponent {

@@ -16,6 +16,10 @@ const WAIT_CAP_MS: u64 = 60_000;
 const INSTANCES_CAP: u32 = 2_048;
 /// Most calls that may be set to wait for an instance.
 const WAITING_CAP: u32 = 65_536;
+/// Shortest and longest time that compiling a component may be given, milliseconds.
+const COMPILE_TIMEOUT_MS: (u64, u64) = (1_000, 600_000);
+/// Smallest and largest memory that compiling a component may be given, bytes. The lower bound leaves room for the program.
+const COMPILE_MEMORY_BYTES: (usize, usize) = (256 * 1024 * 1024, 64 * 1024 * 1024 * 1024);
 /// Most versions of an intent that may be kept.
 const VERSIONS_CAP: usize = 100;
 
@@ -40,6 +44,10 @@ pub struct SandboxConfig {
     pub faults_before_rollback: u32,
     /// Loaded versions kept for each intent, the live one and the one to go back to included.
     pub versions_kept_per_intent: usize,
+    /// Compiling a component is ended after this time, milliseconds.
+    pub compile_timeout_ms: u64,
+    /// Address space of a process that compiles a component, bytes. Two may run at a time.
+    pub compile_memory_max_bytes: usize,
 }
 
 impl Default for SandboxConfig {
@@ -53,6 +61,8 @@ impl Default for SandboxConfig {
             wait_max_ms: 1_000,
             faults_before_rollback: 5,
             versions_kept_per_intent: 8,
+            compile_timeout_ms: 60_000,
+            compile_memory_max_bytes: 1024 * 1024 * 1024,
         }
     }
 }
@@ -89,7 +99,10 @@ impl SandboxConfig {
         in_range("max_concurrent_instances", self.max_concurrent_instances.into(), 1, INSTANCES_CAP.into())?;
         in_range("max_waiting_calls", self.max_waiting_calls.into(), 0, WAITING_CAP.into())?;
         in_range("faults_before_rollback", self.faults_before_rollback.into(), 1, u32::MAX.into())?;
-        in_range("versions_kept_per_intent", wide(self.versions_kept_per_intent), 2, wide(VERSIONS_CAP))
+        in_range("versions_kept_per_intent", wide(self.versions_kept_per_intent), 2, wide(VERSIONS_CAP))?;
+        in_range("compile_timeout_ms", self.compile_timeout_ms, COMPILE_TIMEOUT_MS.0, COMPILE_TIMEOUT_MS.1)?;
+        let (least, most) = (wide(COMPILE_MEMORY_BYTES.0), wide(COMPILE_MEMORY_BYTES.1));
+        in_range("compile_memory_max_bytes", wide(self.compile_memory_max_bytes), least, most)
     }
 
     /// The deadline of a serving call.
@@ -133,6 +146,8 @@ mod tests {
             ("max_waiting_calls", SandboxConfig { max_waiting_calls: WAITING_CAP + 1, ..base() }),
             ("faults_before_rollback", SandboxConfig { faults_before_rollback: 0, ..base() }),
             ("versions_kept_per_intent", SandboxConfig { versions_kept_per_intent: 1, ..base() }),
+            ("compile_timeout_ms", SandboxConfig { compile_timeout_ms: 999, ..base() }),
+            ("compile_memory_max_bytes", SandboxConfig { compile_memory_max_bytes: 1024, ..base() }),
         ];
         for (field, config) in broken {
             assert_eq!(config.validate().map_err(|error| error.field), Err(field));

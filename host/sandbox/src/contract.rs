@@ -1,6 +1,7 @@
 //! A contract that can be called in the domain's terms: compiled, described, and every result checked
 //! before anybody sees it. It knows nothing of other versions; that is the registry's business.
 
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use intent_gateway_domain::contract::{
     About, CallContext, CheckedCompletion, CheckedResponse, Classification, Descriptor, Evaluation, Exchange,
@@ -11,7 +12,8 @@ use intent_gateway_domain::error::{ContractError, ContractFault};
 use intent_gateway_domain::ports::Contract;
 
 use crate::bindings as wit;
-use crate::component::{self, ContractComponent};
+use crate::compiling;
+use crate::component::ContractComponent;
 use crate::engine::{Engine, Lane};
 use crate::examples::Example;
 use crate::failure::LoadError;
@@ -26,13 +28,12 @@ pub struct LoadedContract {
 }
 
 impl LoadedContract {
-    /// Compiles and examines a component, its examples excepted; for tests, benches and authors' tools. Blocks the
-    /// thread while it compiles.
+    /// Compiles and examines a component, its examples excepted; for tests, benches and authors' tools.
     ///
     /// # Errors
     /// [`LoadError`] when the bytes are no contract.
     pub async fn compile(engine: &Engine, bytes: &[u8]) -> Result<Self, LoadError> {
-        let compiled = component::compile(engine, bytes)?;
+        let (compiled, _) = compiling::compile(engine, Bytes::copy_from_slice(bytes)).await?;
         Self::examine(engine, &compiled, Digest::of(bytes)).await
     }
 

@@ -13,6 +13,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use wasmtime::component::Linker;
 use wasmtime::{Config, Enabled, OptLevel, PoolingAllocationConfig};
 
+use crate::compiling::Compiler;
 use crate::config::{InvalidConfig, SandboxConfig};
 use crate::instance::{self, Guest};
 
@@ -73,6 +74,7 @@ struct EngineState {
     /// For components that ask for WASI.
     wasi: Linker<Guest>,
     config: SandboxConfig,
+    compiler: Compiler,
     serving: Semaphore,
     loading: Semaphore,
     waiting: AtomicU32,
@@ -81,13 +83,23 @@ struct EngineState {
 }
 
 impl Engine {
+    /// Starts an engine with these limits that compiles in this process, for tests and benches.
+    ///
+    /// # Errors
+    /// As [`Engine::with_compiler`].
+    pub fn new(config: &SandboxConfig) -> Result<Self, EngineError> {
+        Self::with_compiler(config, Compiler::in_this_process())
+    }
+
     /// Starts an engine with these limits.
     ///
     /// # Errors
     /// [`EngineError`] when a setting is out of range or the machine cannot give what the pool reserves.
-    pub fn new(config: &SandboxConfig) -> Result<Self, EngineError> {
+    pub fn with_compiler(config: &SandboxConfig, compiler: Compiler) -> Result<Self, EngineError> {
         config.validate()?;
-        let wasmtime = wasmtime::Engine::new(&wasmtime_config(config)).map_err(|e| EngineError::Wasmtime(e.into()))?;
+        let mut settings = code_settings();
+        settings.allocation_strategy(pool(config));
+        let wasmtime = wasmtime::Engine::new(&settings).map_err(|e| EngineError::Wasmtime(e.into()))?;
         let mut bare = Linker::new(&wasmtime);
         instance::link_faults(&mut bare).map_err(|e| EngineError::Wasmtime(e.into()))?;
         let mut wasi = bare.clone();
@@ -101,6 +113,7 @@ impl Engine {
                 bare,
                 wasi,
                 config: config.clone(),
+                compiler,
                 serving: Semaphore::new(permits),
                 loading: Semaphore::new(INSTANCES_FOR_LOADING.into()),
                 waiting: AtomicU32::new(0),
@@ -112,6 +125,11 @@ impl Engine {
     #[must_use]
     pub fn config(&self) -> &SandboxConfig {
         &self.shared.config
+    }
+
+    /// Where it has components compiled.
+    pub(crate) fn compiler(&self) -> &Compiler {
+        &self.shared.compiler
     }
 
     /// Names everything that decides whether compiled code of one engine may run in another: version,
@@ -178,7 +196,14 @@ impl Drop for QueuePlace<'_> {
     }
 }
 
-fn wasmtime_config(limits: &SandboxConfig) -> Config {
+/// An engine that compiles what the engine of a gateway of the same release runs, and runs nothing itself.
+pub(crate) fn for_compiling() -> wasmtime::Result<wasmtime::Engine> {
+    // Without the pool, which reserves more address space than a compiling process may have.
+    wasmtime::Engine::new(&code_settings())
+}
+
+/// What decides how code is compiled: the same wherever it is done.
+fn code_settings() -> Config {
     let mut config = Config::new();
     config
         // Fast code, checked by the memory map rather than by branches.
@@ -199,8 +224,7 @@ fn wasmtime_config(limits: &SandboxConfig) -> Config {
         .wasm_backtrace_max_frames(None)
         .generate_address_map(false)
         .native_unwind_info(false)
-        .debug_symbols(false)
-        .allocation_strategy(pool(limits));
+        .debug_symbols(false);
     config
 }
 

@@ -29,6 +29,19 @@ pub enum LoadError {
     /// It is machine code. The gateway runs only code that it compiled itself.
     #[error("this is compiled code; hand in the WebAssembly component, the gateway compiles it itself")]
     CompiledInput,
+    /// It has more of something than can be compiled at a bearable cost.
+    #[error("the component has {found} {bound}; a contract has at most {max}")]
+    TooCostly {
+        /// What there is too much of.
+        bound: &'static str,
+        /// How much was counted, at least.
+        found: u64,
+        /// The bound.
+        max: u64,
+    },
+    /// Compiling it ran into a bound.
+    #[error("the component is too costly to compile: {0}")]
+    CompileTooCostly(CompileBound),
     /// It does not validate, or needs more than an instance may have.
     #[error("the component does not compile")]
     Compile(#[source] Cause),
@@ -110,9 +123,23 @@ pub enum LoadError {
         /// What came out.
         got: String,
     },
-    /// The thread that compiled it died, a defect of the gateway.
+    /// The thread or process that compiled it could not do its work, a defect of the gateway.
     #[error("loading broke off")]
     Broken(#[source] Cause),
+}
+
+/// What compiling one component may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompileBound {
+    /// Time, milliseconds.
+    #[error("it took more than `sandbox.compile_timeout_ms`, {0} ms")]
+    Time(u64),
+    /// Memory of the compiling process, bytes.
+    #[error("it took more than `sandbox.compile_memory_max_bytes`, {0} bytes")]
+    Memory(usize),
+    /// Size of the compiled code, bytes.
+    #[error("the compiled code has more than {0} bytes, the most for a component of its size")]
+    Output(usize),
 }
 
 impl LoadError {
@@ -124,6 +151,7 @@ impl LoadError {
             Self::Unreadable(_) => "COMPONENT_UNREADABLE",
             Self::NotAComponent(_) => "NOT_A_COMPONENT",
             Self::CompiledInput => "COMPILED_INPUT_REFUSED",
+            Self::TooCostly { .. } | Self::CompileTooCostly(_) => "COMPILE_TOO_COSTLY",
             Self::Compile(_) | Self::MemoryAtStart { .. } => "COMPILE_FAILED",
             Self::AbiMismatch { .. } => "ABI_MISMATCH",
             Self::MissingExport(_) => "MISSING_EXPORT",

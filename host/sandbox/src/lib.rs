@@ -1,6 +1,6 @@
 //! Runs intent contracts as sandboxed WebAssembly components. The only crate that uses wasmtime.
 //!
-//! The way of a component: `loading` recognises, compiles (or takes from `cache`), checks the interface
+//! The way of a component: `loading` compiles it (`compiling`, in a process of its own) or takes it from `cache`, checks the interface
 //! (`abi`), the descriptor (`descriptor`, `golive`) and the contract's own `examples`; `registry` decides whether it
 //! may follow what is loaded; `sandbox` writes it to `library`, with what has happened to each version (`history`), and
 //! publishes it. The way of a call: a `registry::Version` counts it, `contract` speaks the domain's types, `component`
@@ -16,6 +16,7 @@ mod abi;
 mod bindings;
 mod cache;
 mod checks;
+mod compiling;
 mod component;
 mod config;
 mod contract;
@@ -40,11 +41,13 @@ mod watch;
 mod way;
 
 pub use cache::CompiledCache;
+pub use compiling::Compiler;
+pub use compiling::child::{CompileLimits, compile_contract};
 pub use config::{InvalidConfig, SandboxConfig};
 pub use contract::LoadedContract;
 pub use engine::{Engine, EngineError};
 pub use examples::{Example, ExampleCall};
-pub use failure::LoadError;
+pub use failure::{CompileBound, LoadError};
 pub use library::StateError;
 pub use progress::{Compiling, StartProgress};
 pub use sandbox::{Sandbox, StartError};

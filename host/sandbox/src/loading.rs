@@ -10,10 +10,9 @@ use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::chain;
 use intent_gateway_domain::ports::Contract as _;
 use intent_gateway_domain::versions::{LoadFailure, Origin};
-use wasmtime::component::Component;
 
 use crate::cache::CompiledCache;
-use crate::component;
+use crate::compiling::{self, CompiledCode};
 use crate::contract::LoadedContract;
 use crate::engine::Engine;
 use crate::failure::LoadError;
@@ -23,7 +22,7 @@ use crate::progress::StartProgress;
 pub(crate) struct Prepared {
     pub(crate) contract: LoadedContract,
     /// The compiled form, where it is not in the cache already.
-    pub(crate) to_cache: Option<Component>,
+    pub(crate) to_cache: Option<CompiledCode>,
     pub(crate) bytes: Bytes,
     pub(crate) origin: Origin,
 }
@@ -68,7 +67,7 @@ fn identity(contract: &LoadedContract) -> (String, String) {
     (descriptor.intent.to_string(), descriptor.version.to_string())
 }
 
-/// Examines a component from end to end.
+/// Examines a component from end to end. Dropped, it stops, and so does the compiling.
 pub(crate) async fn prepare(
     engine: &Engine,
     cache: &Arc<CompiledCache>,
@@ -77,27 +76,28 @@ pub(crate) async fn prepare(
     origin: Origin,
 ) -> Result<Prepared, Box<Rejected>> {
     let rejected = |error, digest, identity| Box::new(Rejected { error, origin: origin.clone(), digest, identity });
-    let compiling = {
-        let (engine, cache, progress, bytes) = (engine.clone(), Arc::clone(cache), Arc::clone(progress), bytes.clone());
+    let reading = {
+        let (cache, bytes) = (Arc::clone(cache), bytes.clone());
         tokio::task::spawn_blocking(move || {
             let digest = Digest::of(&bytes);
-            let compiled = match cache.load(digest) {
-                Some(compiled) => Ok((compiled, true)),
-                None => {
-                    progress.compile();
-                    component::compile(&engine, &bytes).map(|compiled| (compiled, false))
-                }
-            };
-            (digest, compiled)
+            (digest, cache.load(digest))
         })
     };
-    let (digest, compiled) = compiling.await.map_err(|error| rejected(LoadError::Broken(error.into()), None, None))?;
-    let (compiled, cached) = compiled.map_err(|error| rejected(error, Some(digest), None))?;
+    let (digest, cached) = reading.await.map_err(|error| rejected(LoadError::Broken(error.into()), None, None))?;
+    let (compiled, to_cache) = match cached {
+        Some(compiled) => (compiled, None),
+        None => {
+            progress.compile();
+            let compiled = compiling::compile(engine, bytes.clone()).await;
+            let (compiled, code) = compiled.map_err(|error| rejected(error, Some(digest), None))?;
+            (compiled, Some(code))
+        }
+    };
     let contract = LoadedContract::examine(engine, &compiled, digest)
         .await
         .map_err(|error| rejected(error, Some(digest), None))?;
     if let Err(error) = contract.run_examples().await {
         return Err(rejected(error, Some(digest), Some(identity(&contract))));
     }
-    Ok(Prepared { contract, to_cache: (!cached).then_some(compiled), bytes, origin })
+    Ok(Prepared { contract, to_cache, bytes, origin })
 }

@@ -26,6 +26,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::cache::CompiledCache;
+use crate::compiling::queue::LoadQueue;
+use crate::compiling::{CompiledCode, Compiler};
 use crate::config::SandboxConfig;
 use crate::engine::{Engine, EngineError};
 use crate::failure::LoadError;
@@ -60,6 +62,9 @@ pub enum StartError {
         #[source]
         cause: notify::Error,
     },
+    /// It was told to stop before it had taken up what was kept.
+    #[error("the sandbox was told to stop before it had started")]
+    Stopped,
 }
 
 /// Runs contracts, and keeps and replaces them. Its tasks end with it, or when shut down.
@@ -83,19 +88,40 @@ pub(crate) struct SandboxState {
     snapshot: ArcSwap<Published>,
     journal: Journal,
     clock: Arc<dyn Clock>,
-    /// Held while a component is examined: one at a time, so that loading never takes more than one core.
-    examining: Mutex<()>,
+    /// Who has a component examined, and who waits for it.
+    queue: LoadQueue,
     /// Held from reading the snapshot that a change starts from until the changed one is published.
     changing: Mutex<()>,
     reports: Reports,
     pub(crate) progress: Arc<StartProgress>,
     /// What the audit log has not taken yet, as it is kept. Changed with `changing` held.
     events: watch::Sender<Outbox>,
+    /// Cancelled when nothing more is to be examined.
+    shutdown: CancellationToken,
+    /// Cancelled when the contract folder has been looked through for the first time, or there is none.
+    pub(crate) looked_through: CancellationToken,
+}
+
+/// Why a component did not come out of its examination.
+pub(crate) enum NotPrepared {
+    /// It did not pass.
+    Rejected(Box<Rejected>),
+    /// It was not looked at: too many of the same account are.
+    Overloaded,
+    /// The gateway shuts down.
+    ShuttingDown,
+}
+
+impl From<Box<Rejected>> for NotPrepared {
+    fn from(rejected: Box<Rejected>) -> Self {
+        Self::Rejected(rejected)
+    }
 }
 
 impl Sandbox {
-    /// Starts: takes up what was kept in the state folder, then what lies in the contract folder, and watches
-    /// that from then on. Components that cannot be taken are failures to read, not errors of the start.
+    /// Starts: takes up what was kept in the state folder, and watches the contract folder. What lies there is taken from
+    /// then on, beside whatever else is done. Components that cannot be taken are failures to read, not errors of the start.
+    /// Components are compiled in this process: for tests.
     ///
     /// # Errors
     /// [`StartError`] when the engine, the state folder or the contract folder cannot be used.
@@ -106,27 +132,31 @@ impl Sandbox {
         clock: Arc<dyn Clock>,
         shutdown: CancellationToken,
     ) -> Result<Arc<Self>, StartError> {
-        Self::start_and_tell(config, state_dir, watch, clock, shutdown, StartProgress::default()).await
+        let compiler = Compiler::in_this_process();
+        Self::start_with(config, compiler, state_dir, watch, clock, shutdown, StartProgress::default()).await
     }
 
-    /// The same, and tells what it compiles.
+    /// The same with another compiler, and tells what it compiles.
     ///
     /// # Errors
     /// As [`Sandbox::start`].
-    pub async fn start_and_tell(
+    pub async fn start_with(
         config: SandboxConfig,
+        compiler: Compiler,
         state_dir: PathBuf,
         watch: Option<PathBuf>,
         clock: Arc<dyn Clock>,
         shutdown: CancellationToken,
         progress: StartProgress,
     ) -> Result<Arc<Self>, StartError> {
-        let engine = Engine::new(&config)?;
+        let engine = Engine::with_compiler(&config, compiler)?;
         let library = Library::open(&state_dir)?;
         let kept = library.read_kept(clock.now())?;
         let cache = CompiledCache::open(&engine, &state_dir)
             .map_err(|cause| StateError::Io { path: state_dir.clone(), cause })?;
         let (failing, reports) = mpsc::channel(FAILING_QUEUE);
+        // A child, so that dropping the sandbox ends its tasks and not its owner's.
+        let shutdown = shutdown.child_token();
         let inner = Arc::new(SandboxState {
             engine,
             cache: Arc::new(cache),
@@ -134,30 +164,35 @@ impl Sandbox {
             snapshot: ArcSwap::from_pointee(Published::new(Snapshot::default())),
             journal: Journal::default(),
             clock,
-            examining: Mutex::new(()),
+            queue: LoadQueue::new(),
             changing: Mutex::new(()),
             reports: Reports { failing, faults: FaultSink::default() },
             progress: Arc::new(progress),
             events: watch::Sender::new(kept.events),
+            shutdown: shutdown.clone(),
+            looked_through: CancellationToken::new(),
         });
         let (mut number, of) = (0, kept.intents.values().map(|kept| kept.versions.len()).sum());
         for (intent, kept) in kept.intents {
             inner.restore(&intent, kept, &mut number, of).await;
         }
+        // What was not taken up then is not to be forgotten.
+        if shutdown.is_cancelled() {
+            return Err(StartError::Stopped);
+        }
         inner.tidy();
         let kept = inner.snapshot();
         // A panic there would only mean that the first classification builds the index.
         let _ = tokio::task::spawn_blocking(move || kept.index_cues()).await;
-        // A child, so that dropping the sandbox ends its tasks and not its owner's.
-        let shutdown = shutdown.child_token();
         let tasks = TaskTracker::new();
-        if let Some(path) = watch {
-            let mut folder =
-                Folder::open(Arc::clone(&inner), path.clone()).map_err(|cause| StartError::Folder { path, cause })?;
-            folder.first_look().await;
-            tasks.spawn(folder.run(shutdown.clone()));
+        match watch {
+            Some(path) => {
+                let folder = Folder::open(Arc::clone(&inner), path.clone());
+                let folder = folder.map_err(|cause| StartError::Folder { path, cause })?;
+                tasks.spawn(folder.run(shutdown.clone()));
+            }
+            None => inner.end_start(),
         }
-        inner.progress.end();
         tasks.spawn(take_out(Arc::clone(&inner), reports, shutdown.clone()));
         Ok(Arc::new(Self { inner, shutdown, tasks }))
     }
@@ -167,6 +202,14 @@ impl Sandbox {
         self.shutdown.cancel();
         self.tasks.close();
         self.tasks.wait().await;
+    }
+
+    /// Waits until the contract folder has been looked through for the first time; what could be taken of it serves then.
+    pub async fn look_through(&self) {
+        tokio::select! {
+            () = self.inner.looked_through.cancelled() => {}
+            () = self.shutdown.cancelled() => {}
+        }
     }
 
     /// What has happened to versions and the audit log has not taken yet, oldest first.
@@ -226,17 +269,28 @@ impl SandboxState {
         ContractAdminError::Rejected(Box::new(failure))
     }
 
-    /// Examines a component, after those that came before it.
-    pub(crate) async fn prepare(&self, bytes: Bytes, origin: Origin) -> Result<Prepared, Box<Rejected>> {
-        let _turn = self.examining.lock().await;
-        loading::prepare(&self.engine, &self.cache, &self.progress, bytes, origin).await
+    /// What the start takes up is taken up.
+    pub(crate) fn end_start(&self) {
+        self.progress.end();
+        self.looked_through.cancel();
     }
 
-    /// Examines a component and takes it.
-    async fn load(self: &Arc<Self>, bytes: Bytes, order: LoadOrder) -> Result<Loaded, ContractAdminError> {
-        let prepared = self.prepare(bytes, order.origin.clone()).await;
-        let prepared = prepared.map_err(|rejected| self.reject(&rejected))?;
-        self.take(prepared, order).await
+    /// Examines a component when it is this account's turn. Dropped, it stops.
+    pub(crate) async fn prepare(&self, bytes: Bytes, origin: Origin, by: &Actor) -> Result<Prepared, NotPrepared> {
+        let work = async {
+            let _turn = self.queue.enter(by).await.ok_or(NotPrepared::Overloaded)?;
+            Ok(loading::prepare(&self.engine, &self.cache, &self.progress, bytes, origin).await?)
+        };
+        self.shutdown.run_until_cancelled(work).await.unwrap_or(Err(NotPrepared::ShuttingDown))
+    }
+
+    /// What is answered of a component that did not come out of its examination.
+    pub(crate) fn refuse(&self, reason: NotPrepared) -> ContractAdminError {
+        match reason {
+            NotPrepared::Rejected(rejected) => self.reject(&rejected),
+            NotPrepared::Overloaded => ContractAdminError::Overloaded,
+            NotPrepared::ShuttingDown => ContractAdminError::ShuttingDown,
+        }
     }
 
     fn version(&self, prepared: &Prepared, provenance: Provenance) -> Arc<Version> {
@@ -415,14 +469,14 @@ impl SandboxState {
     }
 
     /// Keeps compiled code. Without it a restart compiles again, which is no reason to refuse a version.
-    fn cache_compiled(&self, digest: Digest, compiled: &wasmtime::component::Component) {
+    fn cache_compiled(&self, digest: Digest, compiled: &CompiledCode) {
         if let Err(error) = self.cache.store(digest, compiled) {
             tracing::warn!(%digest, %error, "the compiled contract could not be cached");
         }
     }
 
-    /// Takes up the versions of one intent as they were kept. No succession rule applies: they were taken once.
-    /// Takes up what was kept of an intent; its versions follow the `number`th of `of` that are looked at.
+    /// Takes up what was kept of an intent, as it was kept: no succession rule applies, for it was taken once. Its versions
+    /// follow the `number`th of `of` that are looked at.
     async fn restore(self: &Arc<Self>, name: &str, kept: KeptIntent, number: &mut usize, of: usize) {
         let Ok(id) = IntentId::parse(name) else {
             tracing::warn!(intent = name, "the kept list names no intent; skipped");
@@ -437,8 +491,8 @@ impl SandboxState {
                     intent.versions.push(version);
                     intent.histories.restore(digest, history);
                 }
-                Err(rejected) => {
-                    self.reject(&rejected);
+                Err(reason) => {
+                    self.refuse(reason);
                 }
             }
         }
@@ -459,7 +513,7 @@ impl SandboxState {
         self: &Arc<Self>,
         digest: Digest,
         provenance: Provenance,
-    ) -> Result<Arc<Version>, Box<Rejected>> {
+    ) -> Result<Arc<Version>, NotPrepared> {
         let origin = provenance.origin.clone();
         let inner = Arc::clone(self);
         let read = tokio::task::spawn_blocking(move || inner.library.component(digest)).await;
@@ -471,7 +525,7 @@ impl SandboxState {
                 identity: None,
             })
         })?;
-        let prepared = self.prepare(Bytes::from(bytes), origin).await?;
+        let prepared = self.prepare(Bytes::from(bytes), origin, &Actor::gateway()).await?;
         if let Some(compiled) = prepared.to_cache.clone() {
             let inner = Arc::clone(self);
             // A failure to cache is logged where it happens, and a panic there costs a later compilation at most.
@@ -519,8 +573,13 @@ impl ContractAdmin for Sandbox {
     }
 
     fn load(&self, component: Bytes, order: LoadOrder) -> BoxFuture<'_, Result<Loaded, ContractAdminError>> {
-        let inner = Arc::clone(&self.inner);
-        finish(async move { inner.load(component, order).await })
+        Box::pin(async move {
+            // With its caller: nobody waits for what is examined for somebody who has left.
+            let prepared = self.inner.prepare(component, order.origin.clone(), &order.by).await;
+            let prepared = prepared.map_err(|reason| self.inner.refuse(reason))?;
+            let inner = Arc::clone(&self.inner);
+            finish(async move { inner.take(prepared, order).await }).await
+        })
     }
 
     fn activate(&self, digest: Digest, by: Actor) -> BoxFuture<'_, Result<LoadedVersion, ContractAdminError>> {

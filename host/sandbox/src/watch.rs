@@ -90,14 +90,11 @@ impl Folder {
         Ok(Self { inner, path, sightings: Sightings::default(), changes, _watcher: watcher })
     }
 
-    /// Takes the first look.
-    pub(crate) async fn first_look(&mut self) {
-        self.look(Look::First).await;
-    }
-
-    /// Looks whenever something changed, until shut down.
+    /// Looks at what is there, and then whenever something changed, until shut down.
     pub(crate) async fn run(mut self, shutdown: CancellationToken) {
-        let mut unsettled = false;
+        let Some(mut unsettled) = shutdown.run_until_cancelled(self.look(Look::First)).await else { return };
+        tracing::info!(folder = %self.path.display(), "the contract folder was looked through");
+        self.inner.end_start();
         loop {
             let round = async {
                 if !unsettled {
@@ -179,13 +176,8 @@ impl Folder {
             }
             return None;
         }
-        match self.inner.prepare(bytes, origin).await {
-            Ok(prepared) => Some(prepared),
-            Err(rejected) => {
-                self.inner.reject(&rejected);
-                None
-            }
-        }
+        let prepared = self.inner.prepare(bytes, origin, &Actor::gateway()).await;
+        prepared.map_err(|reason| self.inner.refuse(reason)).ok()
     }
 
     async fn take(&self, prepared: Prepared, look: Look) {

@@ -41,7 +41,9 @@ impl Place {
     async fn try_start(&self, config: SandboxConfig) -> Result<Arc<Sandbox>, StartError> {
         let state = self.state.path().to_owned();
         let watch = Some(self.folder.path().to_owned());
-        Sandbox::start(config, state, watch, Arc::new(SystemClock), CancellationToken::new()).await
+        let sandbox = Sandbox::start(config, state, watch, Arc::new(SystemClock), CancellationToken::new()).await?;
+        sandbox.look_through().await;
+        Ok(sandbox)
     }
 
     async fn start(&self) -> Arc<Sandbox> {

@@ -48,6 +48,7 @@ impl Gateway {
         std::fs::write(&config, text).expect("writable");
         let program = root().join("target/release/intent-gateway");
         let server = start("the gateway", Command::new(&program).arg("serve").arg("--config").arg(&config));
+        server.wait_for_intents(SUBJECTS.len()).expect("its contracts go live");
         let token = Command::new(&program).args(["token", "--role", "orchestrator", "--config"]).arg(&config).output();
         let token = String::from_utf8(token.expect("the gateway issues a token").stdout).expect("ASCII");
         Self { server, token: token.trim().to_owned(), client: reqwest::Client::new() }

@@ -54,7 +54,9 @@ impl Gateway {
     }
 
     pub(crate) fn start(&self) -> Server {
-        start("the gateway", Command::new(program()).arg("serve").arg("--config").arg(&self.config))
+        let server = start("the gateway", Command::new(program()).arg("serve").arg("--config").arg(&self.config));
+        server.wait_for_intents(1).expect("its contract goes live");
+        server
     }
 
     /// Makes every search that a report may name; what the best option of the last one quotes.

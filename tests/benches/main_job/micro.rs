@@ -84,7 +84,7 @@ async fn parts(engine: &Engine, subject: &Subject) {
         black_box(payload::read(black_box(&text), subject.options_key, &fields)).expect("the sample is sound");
     });
     line("take the payload apart, scan included", &format!("{:.1} us", us(read)), "");
-    compiled_form(engine, &component);
+    compiled_form(engine, &component).await;
 }
 
 fn contract_calls(
@@ -115,11 +115,11 @@ fn contract_calls(
     line("check-request, wasm", &format!("{:.1} us", us(check)), "");
 }
 
-fn compiled_form(engine: &Engine, component: &[u8]) {
+async fn compiled_form(engine: &Engine, component: &[u8]) {
     let state = tempfile::tempdir().expect("a temporary folder");
     let cache = CompiledCache::open(engine, state.path()).expect("the cache opens");
     let start = Instant::now();
-    let digest = cache.fill(component).expect("the contract compiles");
+    let digest = cache.fill(component).await.expect("the contract compiles");
     let compile = start.elapsed();
     let load = measure(|| assert!(cache.loads(digest)));
     line(

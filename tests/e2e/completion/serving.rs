@@ -92,7 +92,9 @@ async fn child() {
         Arc::new(SystemClock),
         CancellationToken::new(),
     );
-    let (state, ring) = state(way == EARLY, store, sandbox.await.expect("it starts"), folder).await;
+    let sandbox = sandbox.await.expect("it starts");
+    sandbox.look_through().await;
+    let (state, ring) = state(way == EARLY, store, sandbox, folder).await;
     let listener = ServerConfig {
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         max_connections: 2 * CONNECTIONS,

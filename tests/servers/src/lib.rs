@@ -10,7 +10,8 @@ pub mod smtp;
 pub mod soak;
 pub mod tools;
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
@@ -20,6 +21,8 @@ use std::time::{Duration, Instant};
 const START_MAX: Duration = Duration::from_secs(60);
 /// How long a server may take to stop when asked.
 const STOP_MAX: Duration = Duration::from_secs(60);
+/// How often a gateway is asked whether it is ready.
+const READY_POLL: Duration = Duration::from_millis(10);
 /// How often a server that was asked to stop is looked at.
 const STOP_POLL: Duration = Duration::from_millis(5);
 
@@ -48,6 +51,14 @@ pub enum ServerError {
     /// It runs and prints no address.
     #[error("{0} printed no address within {seconds} s", seconds = START_MAX.as_secs())]
     Silent(String),
+    /// Its contracts do not go live.
+    #[error("{name} had not {live} live intents within {seconds} s", seconds = START_MAX.as_secs())]
+    NotReady {
+        /// The server's name.
+        name: String,
+        /// How many were waited for.
+        live: usize,
+    },
     /// It ended with a failure when asked to stop.
     #[error("{name} stopped with {status}")]
     StoppedBadly {
@@ -118,6 +129,30 @@ impl Server {
     pub fn address(&self) -> &str {
         let rest = self.url.split_once("://").map_or(self.url.as_str(), |(_, rest)| rest);
         rest.split('/').next().unwrap_or(rest)
+    }
+
+    /// Waits until `/ready` of a gateway names so many live intents: it listens before it has looked through its folder of
+    /// contracts.
+    ///
+    /// # Errors
+    /// [`ServerError`] when they are not live in time.
+    pub fn wait_for_intents(&self, live: usize) -> Result<(), ServerError> {
+        let named = format!("\"live_intents\":{live}}}");
+        let ask = || -> std::io::Result<String> {
+            let mut stream = TcpStream::connect(self.address())?;
+            write!(stream, "GET /ready HTTP/1.1\r\nhost: here\r\nconnection: close\r\n\r\n")?;
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer)?;
+            Ok(answer)
+        };
+        let deadline = Instant::now() + START_MAX;
+        while Instant::now() < deadline {
+            if ask().map_err(|cause| self.process_error("asked whether it is ready", cause))?.contains(&named) {
+                return Ok(());
+            }
+            std::thread::park_timeout(READY_POLL);
+        }
+        Err(ServerError::NotReady { name: self.name.clone(), live })
     }
 
     /// Asks the server to stop (SIGTERM) and waits until it has.

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::file::ManifestFile;
 use crate::client::Gateway;
+use crate::compiler;
 use crate::outcome::{CommandError, fail, usage};
 
 /// Contracts of one folder.
@@ -26,8 +27,8 @@ const INSTANCES: u32 = 2;
 pub(super) fn of_folder(folder: &Path) -> Result<Catalogue, CommandError> {
     let components = components(folder)?;
     let config = SandboxConfig { max_concurrent_instances: INSTANCES, ..SandboxConfig::default() };
-    let engine = Engine::new(&config).context("the sandbox did not start").map_err(fail)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(fail)?;
+    let engine = Engine::with_compiler(&config, compiler()).context("the sandbox did not start").map_err(fail)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(fail)?;
     let mut live: BTreeMap<IntentId, LiveIntent> = BTreeMap::new();
     for path in components {
         let unusable = || format!("{} is no contract", path.display());

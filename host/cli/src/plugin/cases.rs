@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::arguments::TestArgs;
 use crate::outcome::{CommandError, Verdict, fail, print_json, usage};
-use crate::print;
+use crate::{compiler, print};
 
 /// Folder of the cases in that of a contract.
 const CASES: &str = "cases";
@@ -29,8 +29,9 @@ struct Tested {
 pub(super) fn run(arguments: &TestArgs) -> Result<Verdict, CommandError> {
     let (folder, component) = places(arguments)?;
     let suite = Suite::read(&folder).map_err(usage)?;
-    let subject =
-        Subject::open(&component).context("build the contract first, or name its component").map_err(usage)?;
+    let subject = Subject::open(&component, compiler())
+        .context("build the contract first, or name its component")
+        .map_err(usage)?;
     let contract = subject.load().map_err(fail)?;
     let report = subject.wait(cases::run(&contract, &suite));
     let gaps = arguments.coverage.then(|| cases::gaps(contract.descriptor(), &suite));

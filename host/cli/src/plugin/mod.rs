@@ -22,7 +22,7 @@ use arguments::{BenchArgs, BuildArgs, CheckArgs, DocsArgs, InspectArgs, NewArgs,
 
 use crate::outcome::{CommandError, Verdict, exit_code, fail, print_json, usage};
 use crate::terminal::harmless;
-use crate::{complain, files, print};
+use crate::{compiler, complain, files, print};
 
 /// Runs a command to its exit code.
 pub(crate) fn run(command: &PluginCommand) -> ExitCode {
@@ -60,7 +60,7 @@ fn build_one(arguments: &BuildArgs) -> Result<Verdict, CommandError> {
 }
 
 fn check_one(arguments: &CheckArgs) -> Result<Verdict, CommandError> {
-    let subject = Subject::open(&arguments.file).map_err(usage)?;
+    let subject = Subject::open(&arguments.file, compiler()).map_err(usage)?;
     let against = against(arguments, &subject)?;
     let options = check::Options { against: against.as_ref(), fuzz_for: arguments.fuzz_seconds, seed: arguments.seed };
     complain(&format!("checking {}", arguments.file.display()));
@@ -77,7 +77,7 @@ fn check_one(arguments: &CheckArgs) -> Result<Verdict, CommandError> {
 /// What the component is to follow.
 fn against(arguments: &CheckArgs, subject: &Subject) -> Result<Option<Loaded>, CommandError> {
     if let Some(path) = &arguments.against {
-        let before = Subject::open(path).map_err(usage)?;
+        let before = Subject::open(path, compiler()).map_err(usage)?;
         let live = Live::of(&before).with_context(|| format!("{} is no contract", path.display())).map_err(usage)?;
         let versions = vec![(live.version.clone(), live.digest)];
         return Ok(Some(Loaded { live: Some(live), versions }));
@@ -109,7 +109,7 @@ fn keep_failures(report: &FuzzReport, component: &Path) -> Result<(), CommandErr
 }
 
 fn bench_one(arguments: &BenchArgs) -> Result<Verdict, CommandError> {
-    let subject = Subject::open(&arguments.file).map_err(usage)?;
+    let subject = Subject::open(&arguments.file, compiler()).map_err(usage)?;
     let report = bench::run(&subject, arguments.seconds, &complain).map_err(fail)?;
     if arguments.json {
         print_json(&report)?;
@@ -120,7 +120,7 @@ fn bench_one(arguments: &BenchArgs) -> Result<Verdict, CommandError> {
 }
 
 fn inspect_one(arguments: &InspectArgs) -> Result<Verdict, CommandError> {
-    let subject = Subject::open(&arguments.file).map_err(usage)?;
+    let subject = Subject::open(&arguments.file, compiler()).map_err(usage)?;
     let inspection = inspect::run(&subject).map_err(fail)?;
     if arguments.json {
         print_json(&inspection)?;
@@ -131,7 +131,7 @@ fn inspect_one(arguments: &InspectArgs) -> Result<Verdict, CommandError> {
 }
 
 fn document_one(arguments: &DocsArgs) -> Result<Verdict, CommandError> {
-    let subject = Subject::open(&arguments.file).map_err(usage)?;
+    let subject = Subject::open(&arguments.file, compiler()).map_err(usage)?;
     let page = docs::run(&subject).map_err(fail)?;
     match &arguments.out {
         Some(path) => write(path, &page)?,
@@ -148,8 +148,9 @@ fn replay_one(arguments: &ReplayArgs) -> Result<Verdict, CommandError> {
         Some(component) => component.clone(),
         None => cases::component_of(Path::new(".")).context("name the component").map_err(usage)?,
     };
-    let subject =
-        Subject::open(&component).context("build the contract first, or name its component").map_err(usage)?;
+    let subject = Subject::open(&component, compiler())
+        .context("build the contract first, or name its component")
+        .map_err(usage)?;
     let contract = subject.load().map_err(fail)?;
     let report = subject.wait(replay::run(&contract, &recorded));
     if *json {

@@ -4,9 +4,10 @@ mod onboarding;
 mod operating;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::mem;
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -35,6 +36,9 @@ fn text(bytes: &[u8]) -> String {
 struct Serving {
     child: Child,
     address: String,
+    stderr: BufReader<ChildStderr>,
+    /// What was read of the log, from the start.
+    log: String,
 }
 
 impl Serving {
@@ -49,12 +53,13 @@ impl Serving {
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
         let address = line.trim_end().strip_prefix("listening on http://").map(str::to_owned);
+        let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
+        let mut log = String::new();
         let address = address.unwrap_or_else(|| {
-            let mut log = String::new();
-            let _ = child.stderr.take().map(|mut stderr| stderr.read_to_string(&mut log));
+            let _ = stderr.read_to_string(&mut log);
             panic!("no address in {line:?}; the log: {log}")
         });
-        Self { child, address }
+        Self { child, address, stderr, log }
     }
 
     /// One GET; status and body.
@@ -68,6 +73,11 @@ impl Serving {
         let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
         (status, serde_json::from_str(body).expect("JSON"))
+    }
+
+    /// Waits until the folder of contracts was looked through: the gateway listens before.
+    fn wait_for_contracts(&mut self) {
+        self.read_log_until("the contract folder was looked through");
     }
 
     /// A search whose body the gateway has begun to wait for.
@@ -96,14 +106,13 @@ impl Serving {
 
     /// Reads the log up to a line with these words.
     fn read_log_until(&mut self, words: &str) {
-        let stderr = self.child.stderr.take().expect("piped");
-        let mut lines = BufReader::new(stderr);
-        let mut line = String::new();
-        while !line.contains(words) {
-            line.clear();
-            assert_ne!(lines.read_line(&mut line).expect("the log"), 0, "the log never says {words:?}");
+        loop {
+            let read = self.log.len();
+            assert_ne!(self.stderr.read_line(&mut self.log).expect("the log"), 0, "the log never says {words:?}");
+            if self.log[read..].contains(words) {
+                return;
+            }
         }
-        self.child.stderr = Some(lines.into_inner());
     }
 
     /// Ends it by SIGTERM; exit code and log.
@@ -112,11 +121,10 @@ impl Serving {
         self.wait()
     }
 
-    /// Exit code and the rest of the log.
+    /// Exit code and log, from the start.
     fn wait(mut self) -> (Option<i32>, String) {
-        let mut log = String::new();
-        self.child.stderr.take().expect("piped").read_to_string(&mut log).expect("the log");
-        (self.child.wait().expect("it ends").code(), log)
+        self.stderr.read_to_string(&mut self.log).expect("the log");
+        (self.child.wait().expect("it ends").code(), mem::take(&mut self.log))
     }
 }
 
@@ -400,10 +408,7 @@ fn a_version_is_compared_with_a_file_or_a_gateway() {
     std::fs::create_dir(&watched).expect("made");
     std::fs::copy(&old, watched.join("one.wasm")).expect("copied");
     let mut serving = Serving::start(folder.path(), &["--contracts-dir", "contracts"]);
-    serving.read_log_until("1.0.0");
-    while serving.get("/ready", None).0 != 200 {
-        std::thread::yield_now();
-    }
+    serving.wait_for_contracts();
     let token = |role: &str| text(&run(folder.path(), &["token", "--role", role]).stdout).trim_end().to_owned();
     let (gateway, admin) = (format!("http://{}/", serving.address), token("admin"));
     let there = |file: &str| version(&[file, "--gateway", &gateway, "--token", &admin]);

@@ -60,7 +60,8 @@ fn the_first_start_says_that_it_compiles() {
     std::fs::create_dir(folder.path().join("contracts")).expect("made");
     std::fs::copy(ac_contract(), folder.path().join("contracts/ac.wasm")).expect("copied");
     let log = || {
-        let serving = Serving::start(folder.path(), &["--contracts-dir", "contracts", "--json"]);
+        let mut serving = Serving::start(folder.path(), &["--contracts-dir", "contracts", "--json"]);
+        serving.wait_for_contracts();
         let (code, log) = serving.stop();
         assert_eq!(code, Some(0), "{log}");
         log.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect::<Vec<Value>>()
@@ -210,7 +211,8 @@ fn an_orchestrator_classifies_and_searches() {
         let built = built(&format!("contracts/{name}.wasm"));
         std::fs::copy(built, folder.path().join(format!("contracts/{name}.wasm"))).expect("copied");
     }
-    let serving = Serving::start(folder.path(), &["--contracts-dir", "contracts"]);
+    let mut serving = Serving::start(folder.path(), &["--contracts-dir", "contracts"]);
+    serving.wait_for_contracts();
     write_profile(folder.path(), &serving.address, "orchestrator");
     let asked = |arguments: &[&str]| told(&run(folder.path(), arguments));
     let (code, said, _) = asked(&["classify", "my car's AC blows warm air"]);
