@@ -12,6 +12,7 @@ mod example_keys;
 mod leaked_secret;
 mod ledger_divided;
 mod link_hijack;
+mod memory_of_instances;
 mod misleading_text;
 mod mixed_up_servers;
 mod postgres_impostor;

@@ -495,6 +495,7 @@ fn show_sandbox(config: &SandboxConfig) -> Result<toml::Table, toml::ser::Error>
     let SandboxConfig {
         deadline_ms,
         memory_max_bytes,
+        instances_memory_max_bytes,
         output_max_bytes,
         max_concurrent_instances,
         max_waiting_calls,
@@ -509,6 +510,7 @@ fn show_sandbox(config: &SandboxConfig) -> Result<toml::Table, toml::ser::Error>
     Ok(toml::Table::from_iter([
         ("deadline_ms".to_owned(), number(*deadline_ms)?),
         ("memory_max_bytes".to_owned(), size(*memory_max_bytes)?),
+        ("instances_memory_max_bytes".to_owned(), size(*instances_memory_max_bytes)?),
         ("output_max_bytes".to_owned(), size(*output_max_bytes)?),
         ("max_concurrent_instances".to_owned(), number((*max_concurrent_instances).into())?),
         ("max_waiting_calls".to_owned(), number((*max_waiting_calls).into())?),

@@ -1,5 +1,6 @@
 //! A component that is a contract, and how its functions are called: a fresh instance for each call.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use intent_gateway_domain::contract::Descriptor;
@@ -8,10 +9,11 @@ use wasmtime::component::{Component, ComponentExportIndex, ComponentNamedList, I
 
 use crate::abi::{self, Exports};
 use crate::bindings as wit;
+use crate::budget::ContractMemory;
 use crate::descriptor;
 use crate::engine::{Engine, Lane};
 use crate::failure::LoadError;
-use crate::instance::{self, Guest};
+use crate::instance::{self, Guest, TABLE_ELEMENT_BYTES};
 
 /// How much longer than its deadline a call with WASI may take by the clock.
 const WASI_WAIT_FACTOR: u32 = 4;
@@ -21,6 +23,7 @@ const WASI_WAIT_FACTOR: u32 = 4;
 pub(crate) struct ContractComponent {
     engine: Engine,
     pre: InstancePre<Guest>,
+    memory: Arc<ContractMemory>,
     pub(crate) exports: Exports,
     with_wasi: bool,
 }
@@ -40,18 +43,20 @@ impl ContractComponent {
         exports: Exports,
     ) -> Result<Self, LoadError> {
         let pre = engine.linker(with_wasi).instantiate_pre(component).map_err(|e| LoadError::Compile(e.into()))?;
-        Ok(Self { engine: engine.clone(), pre, exports, with_wasi })
+        let memory = engine.memory().contract(starting_bytes(component).min(engine.config().memory_max_bytes));
+        Ok(Self { engine: engine.clone(), pre, memory, exports, with_wasi })
     }
 
     /// Compares the type of every function with the interface.
     pub(crate) async fn check_types(&self) -> Result<(), LoadError> {
         let lane = Lane::Loading;
-        let _permit = self.engine.admit(lane).await.map_err(LoadError::Describe)?;
-        let mut store = instance::store(&self.engine, self.with_wasi, self.engine.deadline(lane));
+        let admission = self.engine.admit(lane, &self.memory).await.map_err(LoadError::Describe)?;
+        let deadline = self.engine.deadline(lane);
+        let mut store = instance::store(&self.engine, &admission.reservation, self.with_wasi, deadline);
         let instance = match self.pre.instantiate_async(&mut store).await {
             Ok(instance) => instance,
             Err(error) => {
-                return Err(LoadError::Describe(instance::fault(&error, &store, self.engine.deadline(lane))));
+                return Err(LoadError::Describe(instance::fault(&error, &store, deadline)));
             }
         };
         macro_rules! check {
@@ -93,8 +98,9 @@ impl ContractComponent {
 
     /// Makes a fresh instance and throws it away.
     pub(crate) async fn instantiate_only(&self) -> Result<(), ContractFault> {
+        let admission = self.engine.admit(Lane::Serving, &self.memory).await?;
         let deadline = self.engine.deadline(Lane::Serving);
-        let mut store = instance::store(&self.engine, self.with_wasi, deadline);
+        let mut store = instance::store(&self.engine, &admission.reservation, self.with_wasi, deadline);
         match self.pre.instantiate_async(&mut store).await {
             Ok(_) => Ok(()),
             Err(error) => Err(instance::fault(&error, &store, deadline)),
@@ -112,10 +118,10 @@ impl ContractComponent {
         P: ComponentNamedList + Lower + Send + Sync,
         R: ComponentNamedList + Lift + Send + Sync + 'static,
     {
-        // Declared before the store and therefore dropped after it: the slot is free when the permit is.
-        let _permit = self.engine.admit(lane).await?;
+        // Declared before the store and therefore dropped after it: slot and memory are free when they are given back.
+        let admission = self.engine.admit(lane, &self.memory).await?;
         let deadline = self.engine.deadline(lane);
-        let mut store = instance::store(&self.engine, self.with_wasi, deadline);
+        let mut store = instance::store(&self.engine, &admission.reservation, self.with_wasi, deadline);
         let outcome = {
             let work = async {
                 let instance = self.pre.instantiate_async(&mut store).await?;
@@ -130,6 +136,16 @@ impl ContractComponent {
             None => Err(ContractFault::DeadlineExceeded(u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX))),
         }
     }
+}
+
+/// What an instance starts with, bytes; at most, where its memories differ.
+fn starting_bytes(component: &Component) -> usize {
+    let Some(required) = component.resources_required() else { return 0 };
+    let all = |count: u32, each: Option<u64>| u64::from(count).saturating_mul(each.unwrap_or_default());
+    let elements = all(required.num_tables, required.max_initial_table_size);
+    let tables = elements.saturating_mul(TABLE_ELEMENT_BYTES as u64);
+    let bytes = all(required.num_memories, required.max_initial_memory_size).saturating_add(tables);
+    usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
 /// A guest that waits inside a WASI call runs no code, so the epoch cannot stop it; this timer does. Guests

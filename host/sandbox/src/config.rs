@@ -8,6 +8,8 @@ use serde::Deserialize;
 const WASM_PAGE_BYTES: usize = 64 * 1024;
 /// Smallest and largest memory cap of an instance in bytes. The lower bound leaves room for a Rust guest's stack.
 const MEMORY_CAP_BYTES: (usize, usize) = (2 * 1024 * 1024, 1024 * 1024 * 1024);
+/// Most memory that all instances together may be given, bytes.
+const INSTANCES_MEMORY_CAP_BYTES: usize = 1024 * 1024 * 1024 * 1024;
 /// Smallest and largest output cap in bytes.
 const OUTPUT_CAP_BYTES: (usize, usize) = (64 * 1024, 64 * 1024 * 1024);
 /// Longest deadline or wait that may be set, milliseconds.
@@ -30,8 +32,10 @@ pub struct SandboxConfig {
     /// A call of a contract is stopped when it has run this long, milliseconds. Time in which the machine runs
     /// something else hardly counts.
     pub deadline_ms: u64,
-    /// Linear memory of one instance, bytes; a whole number of 64 KiB pages.
+    /// Linear memories and tables of one instance together, bytes; a whole number of 64 KiB pages.
     pub memory_max_bytes: usize,
+    /// Memory of all instances of the process together, bytes; at least twice that of one.
+    pub instances_memory_max_bytes: usize,
     /// What one call may return, bytes as the host stores it.
     pub output_max_bytes: usize,
     /// Instances that may run at a time, over all contracts.
@@ -55,6 +59,7 @@ impl Default for SandboxConfig {
         Self {
             deadline_ms: 200,
             memory_max_bytes: 64 * 1024 * 1024,
+            instances_memory_max_bytes: 1024 * 1024 * 1024,
             output_max_bytes: 4 * 1024 * 1024,
             max_concurrent_instances: 256,
             max_waiting_calls: 1_024,
@@ -95,6 +100,12 @@ impl SandboxConfig {
                 expected: format!("a multiple of {WASM_PAGE_BYTES}"),
             });
         }
+        in_range(
+            "instances_memory_max_bytes",
+            wide(self.instances_memory_max_bytes),
+            wide(2 * self.memory_max_bytes),
+            wide(INSTANCES_MEMORY_CAP_BYTES),
+        )?;
         in_range("output_max_bytes", wide(self.output_max_bytes), wide(OUTPUT_CAP_BYTES.0), wide(OUTPUT_CAP_BYTES.1))?;
         in_range("max_concurrent_instances", self.max_concurrent_instances.into(), 1, INSTANCES_CAP.into())?;
         in_range("max_waiting_calls", self.max_waiting_calls.into(), 0, WAITING_CAP.into())?;
@@ -141,6 +152,10 @@ mod tests {
             ("wait_max_ms", SandboxConfig { wait_max_ms: WAIT_CAP_MS + 1, ..base() }),
             ("memory_max_bytes", SandboxConfig { memory_max_bytes: 1, ..base() }),
             ("memory_max_bytes", SandboxConfig { memory_max_bytes: 64 * 1024 * 1024 + 1, ..base() }),
+            (
+                "instances_memory_max_bytes",
+                SandboxConfig { instances_memory_max_bytes: 2 * base().memory_max_bytes - 1, ..base() },
+            ),
             ("output_max_bytes", SandboxConfig { output_max_bytes: 0, ..base() }),
             ("max_concurrent_instances", SandboxConfig { max_concurrent_instances: 0, ..base() }),
             ("max_waiting_calls", SandboxConfig { max_waiting_calls: WAITING_CAP + 1, ..base() }),

@@ -10,9 +10,11 @@ use std::time::Duration;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::ContractFault;
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::Instant;
 use wasmtime::component::Linker;
 use wasmtime::{Config, Enabled, OptLevel, PoolingAllocationConfig};
 
+use crate::budget::{ContractMemory, MemoryBudget, Reservation};
 use crate::compiling::Compiler;
 use crate::config::{InvalidConfig, SandboxConfig};
 use crate::instance::{self, Guest};
@@ -78,6 +80,7 @@ struct EngineState {
     serving: Semaphore,
     loading: Semaphore,
     waiting: AtomicU32,
+    memory: Arc<MemoryBudget>,
     compatibility: Digest,
     _ticker: Ticker,
 }
@@ -117,6 +120,7 @@ impl Engine {
                 serving: Semaphore::new(permits),
                 loading: Semaphore::new(INSTANCES_FOR_LOADING.into()),
                 waiting: AtomicU32::new(0),
+                memory: MemoryBudget::new(config.instances_memory_max_bytes),
             }),
         })
     }
@@ -155,21 +159,33 @@ impl Engine {
         }
     }
 
-    /// Waits for the right to run one instance, for a bounded time and in a bounded queue.
-    pub(crate) async fn admit(&self, lane: Lane) -> Result<SemaphorePermit<'_>, ContractFault> {
+    /// The memory of all instances.
+    pub(crate) fn memory(&self) -> &Arc<MemoryBudget> {
+        &self.shared.memory
+    }
+
+    /// Waits for the right to run one instance of a contract, and for its memory, for a bounded time and in a bounded queue.
+    pub(crate) async fn admit(&self, lane: Lane, memory: &Arc<ContractMemory>) -> Result<Admission<'_>, ContractFault> {
         let shared = &*self.shared;
         let (instances, wait_ms) = match lane {
             Lane::Serving => (&shared.serving, shared.config.wait_max_ms),
             Lane::Loading => (&shared.loading, LOADING_WAIT_MS),
         };
-        if let Ok(permit) = instances.try_acquire() {
-            return Ok(permit);
+        // The memory first: who waits for the share of his contract must not keep those of others from running.
+        let reserved = memory.try_reserve().ok();
+        let permit = reserved.as_ref().and_then(|_| instances.try_acquire().ok());
+        if let (Some(reservation), Some(permit)) = (reserved, permit) {
+            return Ok(Admission { _permit: permit, reservation });
         }
         let busy = ContractFault::Busy(wait_ms);
         let _place = QueuePlace::take(&shared.waiting, shared.config.max_waiting_calls).ok_or_else(|| busy.clone())?;
+        let deadline = Instant::now() + Duration::from_millis(wait_ms);
+        let reserving = tokio::time::timeout_at(deadline, memory.reserve());
+        let reservation = reserving.await.map_err(|_| busy.clone())?;
         // The semaphore is never closed, so the inner error does not occur.
-        let permit = tokio::time::timeout(Duration::from_millis(wait_ms), instances.acquire()).await;
-        permit.ok().and_then(Result::ok).ok_or(busy)
+        let permit =
+            tokio::time::timeout_at(deadline, instances.acquire()).await.ok().and_then(Result::ok).ok_or(busy)?;
+        Ok(Admission { _permit: permit, reservation })
     }
 }
 
@@ -177,6 +193,13 @@ impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine").field("config", &self.shared.config).finish_non_exhaustive()
     }
+}
+
+/// The right to run one instance, and the memory that is put aside for it. It must outlive the instance.
+pub(crate) struct Admission<'a> {
+    // Given back in this order.
+    pub(crate) reservation: Reservation,
+    _permit: SemaphorePermit<'a>,
 }
 
 /// A place in the queue for an instance, given back on drop.

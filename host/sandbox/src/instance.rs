@@ -1,6 +1,7 @@
 //! One instance for one call: its store, the limits that are set before anything runs, and what a failure
 //! of it means.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use intent_gateway_domain::error::ContractFault;
@@ -10,11 +11,14 @@ use wasmtime::{PoolConcurrencyLimitError, ResourceLimiter, Store, StoreContextMu
 use wasmtime_wasi::{WasiCtxView, WasiView};
 
 use crate::abi;
+use crate::budget::{InstanceMemory, Reservation, UsedUp};
 use crate::engine::{EPOCH_PERIOD, Engine, MEMORIES_MAX, TABLE_ELEMENTS_MAX, TABLES_MAX};
 use crate::wasi::Wasi;
 
 /// Epoch ticks that a call runs before it lets other tasks of its thread run.
 const TICKS_PER_SLICE: u64 = 5;
+/// What an element of a table takes, bytes.
+pub(crate) const TABLE_ELEMENT_BYTES: usize = size_of::<usize>();
 /// Characters of a fault's text that callers see.
 const FAULT_TEXT_MAX_CHARS: usize = 200;
 /// What wasmtime puts before the kind of a trap.
@@ -69,29 +73,53 @@ impl WasiView for Guest {
     }
 }
 
-/// Grants memory up to the cap and remembers a refusal, so that the trap that follows is reported for what it is.
-#[derive(Clone, Copy)]
+/// Grants memory up to the instance's cap, which is one for all its memories and tables together, and remembers a refusal,
+/// so that the trap that follows is reported for what it is. What is within the cap and goes beyond the sum for all instances
+/// ends the call: to the contract, how busy the gateway is must not show.
 struct Caps {
+    memory: Arc<InstanceMemory>,
     memory_max_bytes: usize,
     refused: bool,
+    /// What was granted last, bytes.
+    granted: usize,
 }
 
 impl Caps {
-    fn grant(&mut self, wanted: usize, cap: usize) -> bool {
-        let granted = wanted <= cap;
-        self.refused |= !granted;
-        granted
+    fn grant(&mut self, more: usize, is_within: bool) -> wasmtime::Result<bool> {
+        self.granted = 0;
+        if !is_within || self.memory.used_bytes().saturating_add(more) > self.memory_max_bytes {
+            self.refused = true;
+            return Ok(false);
+        }
+        self.memory.take(more)?;
+        self.granted = more;
+        Ok(true)
+    }
+
+    /// What was granted last could not be had.
+    fn ungrant(&mut self) {
+        self.memory.untake(std::mem::take(&mut self.granted));
     }
 }
 
 impl ResourceLimiter for Caps {
-    fn memory_growing(&mut self, _current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
-        let cap = self.memory_max_bytes.min(maximum.unwrap_or(usize::MAX));
-        Ok(self.grant(desired, cap))
+    fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        self.grant(desired.saturating_sub(current), desired <= maximum.unwrap_or(usize::MAX))
     }
 
-    fn table_growing(&mut self, _current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
-        Ok(self.grant(desired, TABLE_ELEMENTS_MAX.min(maximum.unwrap_or(usize::MAX))))
+    fn memory_grow_failed(&mut self, _error: wasmtime::Error) -> wasmtime::Result<()> {
+        self.ungrant();
+        Ok(())
+    }
+
+    fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        let more = desired.saturating_sub(current).saturating_mul(TABLE_ELEMENT_BYTES);
+        self.grant(more, desired <= TABLE_ELEMENTS_MAX.min(maximum.unwrap_or(usize::MAX)))
+    }
+
+    fn table_grow_failed(&mut self, _error: wasmtime::Error) -> wasmtime::Result<()> {
+        self.ungrant();
+        Ok(())
     }
 
     fn tables(&self) -> usize {
@@ -103,11 +131,12 @@ impl ResourceLimiter for Caps {
     }
 }
 
-/// A store with every limit set.
-pub(crate) fn store(engine: &Engine, with_wasi: bool, deadline: Duration) -> Store<Guest> {
+/// A store with every limit set. What is put aside for its memory must outlive it.
+pub(crate) fn store(engine: &Engine, memory: &Reservation, with_wasi: bool, deadline: Duration) -> Store<Guest> {
     let config = engine.config();
+    let memory_max_bytes = config.memory_max_bytes;
     let guest = Guest {
-        caps: Caps { memory_max_bytes: config.memory_max_bytes, refused: false },
+        caps: Caps { memory: Arc::clone(&memory.0), memory_max_bytes, refused: false, granted: 0 },
         wasi: with_wasi.then(|| Box::new(Wasi::closed())),
         told: None,
     };
@@ -139,7 +168,7 @@ fn ticks_in(deadline: Duration) -> u64 {
 
 /// What a failed call means, by the error's type. Callers get the kind of the failure; the rest goes to the log.
 pub(crate) fn fault(error: &wasmtime::Error, store: &Store<Guest>, deadline: Duration) -> ContractFault {
-    let Caps { memory_max_bytes, refused } = store.data().caps;
+    let Caps { memory_max_bytes, refused, .. } = store.data().caps;
     tracing::debug!(error = format!("{error:#}"), "a contract call failed");
     match error.downcast_ref::<Trap>() {
         Some(Trap::Interrupt) => {
@@ -154,7 +183,7 @@ pub(crate) fn fault(error: &wasmtime::Error, store: &Store<Guest>, deadline: Dur
         }
         None => {}
     }
-    if error.is::<PoolConcurrencyLimitError>() {
+    if error.is::<UsedUp>() || error.is::<PoolConcurrencyLimitError>() {
         return ContractFault::Busy(0);
     }
     if error.is::<wasmtime_wasi::I32Exit>() {

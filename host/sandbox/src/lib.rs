@@ -8,12 +8,14 @@
 //!
 //! Invariants:
 //! - No instance serves two calls. Limits and deadline are set before anything of the guest runs.
+//! - What all instances together take of memory is bounded (`budget`), and no contract takes the share of another.
 //! - Compiled code runs only if this installation compiled it (`cache`).
 //! - A version is never changed, and a snapshot never edited: readers pin what they read.
 //! - Nothing here judges a request or an option; that is the contract's business.
 
 mod abi;
 mod bindings;
+mod budget;
 mod cache;
 mod checks;
 mod compiling;

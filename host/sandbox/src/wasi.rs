@@ -127,7 +127,8 @@ mod tests {
         (func (export "now") (result u64) (canon lift (core func $m "c"))))"#;
 
     async fn read(engine: &Engine, component: &Component) -> [u64; 3] {
-        let mut store: Store<Guest> = instance::store(engine, true, Duration::from_secs(1));
+        let reservation = engine.memory().contract(0).try_reserve().expect("there is room");
+        let mut store: Store<Guest> = instance::store(engine, &reservation, true, Duration::from_secs(1));
         let instance =
             engine.linker(true).instantiate_async(&mut store, component).await.expect("everything is linked");
         let mut values = [0; 3];
