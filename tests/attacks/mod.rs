@@ -9,6 +9,7 @@ mod database;
 mod development_settings;
 mod disguised_fields;
 mod example_keys;
+mod huge_commission;
 mod leaked_secret;
 mod ledger_divided;
 mod link_hijack;

@@ -3,7 +3,9 @@
 import { WIDGET } from "./card.js";
 import { AXES, COMPLETENESS_SHARE, DECLARED_SHARE } from "./kit/ranking.js";
 import { BAND_FACTORS, SIGNALS, WEIGHTS } from "./scoring.js";
-import { BOOK_ARGUMENTS, INTENT, PUC_BOOKING, PUC_CENTRE, REPORT, REQUEST, STATUSES } from "./shapes.js";
+import {
+  AMOUNT_MAX_INR, BOOK_ARGUMENTS, INTENT, PUC_BOOKING, PUC_CENTRE, REPORT, REQUEST, STATUSES,
+} from "./shapes.js";
 import { VOCABULARIES } from "./vocabularies.js";
 import { CUES, ELSEWHERE, PAIRS } from "./words.js";
 
@@ -172,7 +174,12 @@ export const DESCRIPTOR = {
   rules: RULES,
   errors: ERRORS,
   widget: WIDGET,
-  completion: { statuses: STATUSES, chargedStatuses: STATUSES.slice(0, 1), schema: schema(REPORT) },
+  completion: {
+    statuses: STATUSES,
+    chargedStatuses: STATUSES.slice(0, 1),
+    amountMaxInr: AMOUNT_MAX_INR,
+    schema: schema(REPORT),
+  },
   order: ORDER,
   dataLifetimes: [{ data: "authorisation of a centre", seconds: DAY_SECONDS }],
   goLive: GO_LIVE,

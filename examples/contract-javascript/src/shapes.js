@@ -12,6 +12,8 @@ import { VOCABULARIES } from "./vocabularies.js";
 export const INTENT = "auto.book_pollution_check";
 /** Completion statuses; commission is due on the first only (spec 1, "Commission"). */
 export const STATUSES = ["completed", "cancelled"];
+/** Most that any amount of a report may be, INR; the gateway refuses more. */
+export const AMOUNT_MAX_INR = 100_000;
 
 /** Greatest distance of a centre in km. */
 export const MAX_DISTANCE_KM = 30;

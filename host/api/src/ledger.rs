@@ -2,7 +2,7 @@
 
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::limits::DAY_MS;
-use intent_gateway_domain::money::{Paise, inr};
+use intent_gateway_domain::money::{Paise, Total, inr};
 use intent_gateway_ledger::bookkeeping::{Mark, Outline, Soundness, fault_code, fault_entry};
 use intent_gateway_ledger::completion::test_reports::{TEST_REPORT_KEPT_MS, TestReport};
 use intent_gateway_ledger::{
@@ -413,11 +413,11 @@ pub struct BalanceBody {
     /// What the partner owes.
     #[serde(with = "inr")]
     #[schema(value_type = f64)]
-    pub partner_receivable_inr: Paise,
+    pub partner_receivable_inr: Total,
     /// What was earned; a credit, so below zero.
     #[serde(with = "inr")]
     #[schema(value_type = f64)]
-    pub commission_revenue_inr: Paise,
+    pub commission_revenue_inr: Total,
 }
 
 /// The balances of all accounts.
@@ -425,21 +425,21 @@ pub struct BalanceBody {
 pub struct TrialBalanceBody {
     /// Whether the accounts of each partner sum to nothing.
     pub balanced: bool,
-    /// Sum of what all partners owe; null where it does not fit into 64 bits.
-    #[serde(with = "inr::option")]
-    #[schema(value_type = Option<f64>, required)]
-    pub partner_receivable_inr: Option<Paise>,
-    /// Sum of all that was earned, below zero; null likewise.
-    #[serde(with = "inr::option")]
-    #[schema(value_type = Option<f64>, required)]
-    pub commission_revenue_inr: Option<Paise>,
+    /// Sum of what all partners owe.
+    #[serde(with = "inr")]
+    #[schema(value_type = f64)]
+    pub partner_receivable_inr: Total,
+    /// Sum of all that was earned, below zero.
+    #[serde(with = "inr")]
+    #[schema(value_type = f64)]
+    pub commission_revenue_inr: Total,
     /// By partner.
     pub partners: Vec<BalanceBody>,
 }
 
 impl From<&TrialBalance> for TrialBalanceBody {
     fn from(trial: &TrialBalance) -> Self {
-        let sum = |of: fn(&Balances) -> Paise| -> Option<Paise> { trial.partners().map(|(_, held)| of(held)).sum() };
+        let sum = |of: fn(&Balances) -> Total| -> Total { trial.partners().map(|(_, held)| of(held)).sum() };
         let row = |(partner, held): (&PartnerId, &Balances)| BalanceBody {
             partner: partner.to_string(),
             partner_receivable_inr: held.partner_receivable,

@@ -7,10 +7,9 @@
 use std::fmt;
 
 use intent_gateway_domain::contract::Violation;
-use intent_gateway_domain::money::{InvalidAmount, Paise};
+use intent_gateway_domain::money::{AMOUNT_MAX, InvalidAmount, Paise};
 use intent_gateway_domain::pointer::child;
 use intent_gateway_domain::violations::{code, quote};
-use intent_gateway_ledger::completion::AMOUNT_MAX;
 use serde::de::value::{self, StrDeserializer};
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde_json::Value;

@@ -6,15 +6,19 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::iter::Sum;
+use std::ops::{Add, AddAssign, Neg};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Number;
 use serde_json::value::RawValue;
 
 /// Paise of a rupee.
-const PAISE_PER_INR: u64 = 100;
+const PAISE_PER_INR: u128 = 100;
 /// Decimals of an amount in INR.
 const DECIMALS: i64 = 2;
+
+/// The largest amount of an order that the ledger takes, whatever a contract states: 10^12 INR.
+pub const AMOUNT_MAX: Paise = Paise::new(1_000_000_000_000 * 100);
 
 /// An amount in paise (1/100 INR). Kept as an integer; shown in INR with two decimals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -83,81 +87,154 @@ impl Paise {
     /// # Errors
     /// [`InvalidAmount`]; decimals beyond the second are refused unless they are zeros.
     pub fn from_inr(number: &str) -> Result<Self, InvalidAmount> {
-        let decimal = Decimal::read(number).ok_or(InvalidAmount::NotANumber)?;
-        if decimal.is_zero() {
-            return Ok(Self::ZERO);
-        }
-        // The value is digits × 10^zeros paise; the last of the digits is not a zero.
-        let zeros = decimal.exponent().saturating_add(DECIMALS);
-        if zeros < 0 {
-            return Err(InvalidAmount::TooFine);
-        }
-        let mut paise = 0_i64;
-        let trailing = std::iter::repeat_n(0, usize::try_from(zeros).unwrap_or(usize::MAX));
-        // Ends at the first digit that does not fit, so after twenty steps at most.
-        for digit in decimal.digits().chain(trailing) {
-            let next = paise.checked_mul(10);
-            let digit = if decimal.negative { -digit } else { digit };
-            paise = next.and_then(|next| next.checked_add(digit)).ok_or(InvalidAmount::TooLarge)?;
-        }
-        Ok(Self(paise))
+        i64::try_from(read_paise(number)?).map(Self).map_err(|_| InvalidAmount::TooLarge)
     }
 
-    /// The amount as a JSON number in INR with two decimals, for answers whose fields are named `…_inr`.
-    ///
-    /// # Panics
-    /// Never: what `Display` writes is a JSON number.
-    #[must_use]
-    pub(crate) fn to_inr_json(self) -> Box<RawValue> {
-        RawValue::from_string(self.to_string()).expect("digits, a point and digits are a JSON number")
-    }
-
-    /// Serialises the amount as [`Self::to_inr_json`] writes it.
+    /// Serialises the amount as a JSON number in INR with two decimals.
     ///
     /// # Errors
     /// As the serialiser has it.
     pub fn serialize_inr<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.to_inr_json().serialize(serializer)
+        to_inr_json(self).serialize(serializer)
     }
+}
+
+/// A sum of amounts, paise. With 128 bits it fits whatever the ledger holds: 2^64 entries of any amount that there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct Total(i128);
+
+impl Total {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+
+    /// The number of paise.
+    #[must_use]
+    pub const fn get(self) -> i128 {
+        self.0
+    }
+}
+
+impl From<Paise> for Total {
+    fn from(amount: Paise) -> Self {
+        Self(amount.0.into())
+    }
+}
+
+impl Add for Total {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl Neg for Total {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        Self(-self.0)
+    }
+}
+
+impl<A: Into<Self>> AddAssign<A> for Total {
+    fn add_assign(&mut self, more: A) {
+        *self = *self + more.into();
+    }
+}
+
+impl Sum for Total {
+    fn sum<I: Iterator<Item = Self>>(totals: I) -> Self {
+        totals.fold(Self::ZERO, Self::add)
+    }
+}
+
+/// What is written and read in INR.
+pub trait InInr: fmt::Display + Sized {
+    /// Reads it as JSON writes a number, exactly.
+    ///
+    /// # Errors
+    /// [`InvalidAmount`], as [`Paise::from_inr`] has it.
+    fn from_inr(number: &str) -> Result<Self, InvalidAmount>;
+}
+
+impl InInr for Paise {
+    fn from_inr(number: &str) -> Result<Self, InvalidAmount> {
+        Self::from_inr(number)
+    }
+}
+
+impl InInr for Total {
+    fn from_inr(number: &str) -> Result<Self, InvalidAmount> {
+        read_paise(number).map(Self)
+    }
+}
+
+/// The paise of an amount in INR.
+fn read_paise(number: &str) -> Result<i128, InvalidAmount> {
+    let decimal = Decimal::read(number).ok_or(InvalidAmount::NotANumber)?;
+    if decimal.is_zero() {
+        return Ok(0);
+    }
+    // The value is digits × 10^zeros paise; the last of the digits is not a zero.
+    let zeros = decimal.exponent().saturating_add(DECIMALS);
+    if zeros < 0 {
+        return Err(InvalidAmount::TooFine);
+    }
+    let mut paise = 0_i128;
+    let trailing = std::iter::repeat_n(0, usize::try_from(zeros).unwrap_or(usize::MAX));
+    // Ends at the first digit that does not fit, so after forty steps at most.
+    for digit in decimal.digits().chain(trailing) {
+        let next = paise.checked_mul(10);
+        let digit = i128::from(if decimal.negative { -digit } else { digit });
+        paise = next.and_then(|next| next.checked_add(digit)).ok_or(InvalidAmount::TooLarge)?;
+    }
+    Ok(paise)
+}
+
+/// A JSON number in INR with two decimals, for answers whose fields are named `…_inr`.
+fn to_inr_json(amount: &impl InInr) -> Box<RawValue> {
+    RawValue::from_string(amount.to_string()).expect("digits, a point and digits are a JSON number")
 }
 
 /// For members named `…_inr` (`#[serde(with = "inr")]`): a JSON number in INR, exactly.
 pub mod inr {
     use serde::de::Error as _;
+    use serde::{Deserialize as _, Serialize as _};
 
-    use super::{Deserialize, Deserializer, Paise, RawValue, Serializer};
+    use super::{Deserializer, InInr, RawValue, Serializer, to_inr_json};
 
     /// # Errors
     /// As the serialiser has it.
-    pub fn serialize<S: Serializer>(amount: &Paise, serializer: S) -> Result<S::Ok, S::Error> {
-        amount.serialize_inr(serializer)
+    pub fn serialize<A: InInr, S: Serializer>(amount: &A, serializer: S) -> Result<S::Ok, S::Error> {
+        to_inr_json(amount).serialize(serializer)
     }
 
     /// # Errors
     /// Where the number is no amount.
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Paise, D::Error> {
+    pub fn deserialize<'de, A: InInr, D: Deserializer<'de>>(deserializer: D) -> Result<A, D::Error> {
         let number = Box::<RawValue>::deserialize(deserializer)?;
-        Paise::from_inr(number.get()).map_err(D::Error::custom)
+        A::from_inr(number.get()).map_err(D::Error::custom)
     }
 
     /// The same for an amount that may be null.
     pub mod option {
-        use serde::Serialize as _;
         use serde::de::Error as _;
+        use serde::{Deserialize as _, Serialize as _};
 
-        use super::{Deserialize, Deserializer, Paise, RawValue, Serializer};
+        use super::{Deserializer, InInr, RawValue, Serializer, to_inr_json};
 
         /// # Errors
         /// As the serialiser has it.
-        pub fn serialize<S: Serializer>(amount: &Option<Paise>, serializer: S) -> Result<S::Ok, S::Error> {
-            amount.map(Paise::to_inr_json).serialize(serializer)
+        pub fn serialize<A: InInr, S: Serializer>(amount: &Option<A>, serializer: S) -> Result<S::Ok, S::Error> {
+            amount.as_ref().map(to_inr_json).serialize(serializer)
         }
 
         /// # Errors
         /// Where the number is no amount.
-        pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Paise>, D::Error> {
+        pub fn deserialize<'de, A: InInr, D: Deserializer<'de>>(deserializer: D) -> Result<Option<A>, D::Error> {
             let number = Option::<Box<RawValue>>::deserialize(deserializer)?;
-            number.map(|number| Paise::from_inr(number.get()).map_err(D::Error::custom)).transpose()
+            number.map(|number| A::from_inr(number.get()).map_err(D::Error::custom)).transpose()
         }
     }
 }
@@ -175,6 +252,13 @@ pub fn compare_amounts(left: &Number, right: &Number) -> Ordering {
 
 /// In INR with two decimals, for example `-1234.05`.
 impl fmt::Display for Paise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Total::from(*self).fmt(f)
+    }
+}
+
+/// In INR with two decimals, for example `-1234.05`.
+impl fmt::Display for Total {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
         let paise = self.0.unsigned_abs();
@@ -389,7 +473,7 @@ mod tests {
         assert_eq!(serde_json::to_string(&Paise(-1_999)).ok().as_deref(), Some("-1999"));
         assert_eq!(serde_json::from_str::<Paise>("1999").ok(), Some(Paise(1_999)));
         assert!(serde_json::from_str::<Paise>("19.99").is_err());
-        assert_eq!(Paise(5).to_inr_json().get(), "0.05");
+        assert_eq!(to_inr_json(&Paise(5)).get(), "0.05");
         assert_eq!([Paise(-5), Paise(123_456)].map(|paise| paise.to_string()), ["-0.05", "1234.56"]);
         assert_eq!(Paise(i64::MIN).to_string(), "-92233720368547758.08");
     }
@@ -402,6 +486,18 @@ mod tests {
         assert_eq!(Paise(i64::MIN).checked_neg(), None);
         assert_eq!([largest, Paise(1), Paise(-1)].into_iter().sum::<Option<Paise>>(), None);
         assert_eq!([largest, Paise(-1), Paise(1)].into_iter().sum::<Option<Paise>>(), Some(largest));
+    }
+
+    #[test]
+    fn a_total_takes_what_an_amount_cannot() {
+        let mut total = Total::ZERO;
+        for _ in 0..3 {
+            total += Paise(i64::MAX);
+        }
+        assert_eq!(total.to_string(), "276701161105643274.21");
+        let read: Total = inr::deserialize(&*to_inr_json(&total)).expect("it reads what it writes");
+        assert_eq!((read, [read, Total(-1)].into_iter().sum::<Total>().get()), (total, total.get() - 1));
+        assert_eq!(Total::from_inr(&"9".repeat(40)), Err(InvalidAmount::TooLarge));
     }
 
     #[test]

@@ -207,6 +207,7 @@ fn show_widgets(page: &mut Page, descriptor: &Descriptor) {
     page.pairs(&[
         ("statuses", descriptor.completion.statuses.join(", ")),
         ("charged", descriptor.completion.charged_statuses.join(", ")),
+        ("amounts, INR at most", descriptor.completion.amount_max_inr.to_string()),
     ]);
     if !descriptor.data_lifetimes.is_empty() {
         page.heading("Other data may be kept");

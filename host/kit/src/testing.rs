@@ -150,6 +150,7 @@ pub(crate) fn descriptor() -> Descriptor {
         completion: Completion {
             statuses: vec!["completed".to_owned(), "cancelled".to_owned()],
             charged_statuses: vec!["completed".to_owned()],
+            amount_max_inr: 10_000,
             schema: raw(&json!({"type": "object", "required": ["status"], "properties": {
                 "status": {"type": "string", "description": "How the order ended."},
             }})),

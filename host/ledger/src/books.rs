@@ -10,13 +10,13 @@ use serde_json::value::RawValue;
 use std::sync::Arc;
 
 use super::{Account, Correction, Entry, EntryKind, Leg, Month, Posting, TrialBalance};
-use crate::completion::{AMOUNT_MAX, ReportKey};
+use crate::completion::ReportKey;
 use intent_gateway_domain::chain::ChainCheck;
 use intent_gateway_domain::delivered::Deliveries;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::findings::Finding;
 use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::money::Paise;
+use intent_gateway_domain::money::{AMOUNT_MAX, Paise};
 use intent_gateway_domain::order::{Order, OrderId};
 use intent_gateway_domain::receipt::QuotedOptions;
 use intent_gateway_domain::store::StoreError;

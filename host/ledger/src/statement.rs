@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Entry, EntryKind, Month, Posting};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::id::{IntentId, PartnerId};
-use intent_gateway_domain::money::{Paise, Rate};
+use intent_gateway_domain::money::{Paise, Rate, Total};
 use intent_gateway_domain::order::OrderId;
 
 /// Lines of one statement.
@@ -68,11 +68,11 @@ pub struct Totals {
     /// Sum of the amounts on which commission is due, after reversals.
     #[serde(with = "intent_gateway_domain::money::inr")]
     #[cfg_attr(feature = "schema", schema(value_type = f64))]
-    pub charged_amount_inr: Paise,
+    pub charged_amount_inr: Total,
     /// The commission due, after reversals.
     #[serde(with = "intent_gateway_domain::money::inr")]
     #[cfg_attr(feature = "schema", schema(value_type = f64))]
-    pub commission_inr: Paise,
+    pub commission_inr: Total,
 }
 
 /// What a partner owes for the orders of one month.
@@ -94,36 +94,31 @@ pub enum StatementError {
     /// It would have more lines than are drawn up at once.
     #[error("a statement has at most {LINES_MAX} lines")]
     TooManyLines,
-    /// A total does not fit, or the legs of an entry do not add up.
-    #[error("the totals do not fit at entry {0}")]
-    Overflow(u64),
+    /// The legs of an entry do not add up to an amount.
+    #[error("entry {0} is not sound")]
+    Unsound(u64),
 }
 
 impl Totals {
     /// Adds an entry, for statements that are not held in memory.
     ///
     /// # Errors
-    /// [`StatementError::Overflow`] when a total does not fit.
+    /// [`StatementError::Unsound`] when the entry's legs do not add up to an amount.
     pub fn take(&mut self, entry: &Entry) -> Result<(), StatementError> {
-        let overflow = StatementError::Overflow(entry.number);
         let Posting { kind, legs, amount, .. } = &entry.posting;
-        let mut next = *self;
+        self.commission_inr += entry.posting.commission().ok_or(StatementError::Unsound(entry.number))?;
         let counted = match kind {
-            EntryKind::Charge => &mut next.charges,
-            EntryKind::Memorandum => &mut next.memoranda,
-            EntryKind::Reversal { .. } => &mut next.reversals,
+            EntryKind::Charge => &mut self.charges,
+            EntryKind::Memorandum => &mut self.memoranda,
+            EntryKind::Reversal { .. } => &mut self.reversals,
         };
         *counted += 1;
         // What has legs is a charge or takes one back; only then does its amount count.
-        let charged = match kind {
-            _ if legs.is_empty() => Some(Paise::ZERO),
-            EntryKind::Reversal { .. } => amount.checked_neg(),
-            EntryKind::Charge | EntryKind::Memorandum => Some(*amount),
+        self.charged_amount_inr += match kind {
+            _ if legs.is_empty() => Total::ZERO,
+            EntryKind::Reversal { .. } => -Total::from(*amount),
+            EntryKind::Charge | EntryKind::Memorandum => Total::from(*amount),
         };
-        let add = |total: Paise, part: Option<Paise>| part.and_then(|part| total.checked_add(part)).ok_or(overflow);
-        next.charged_amount_inr = add(next.charged_amount_inr, charged)?;
-        next.commission_inr = add(next.commission_inr, entry.posting.commission())?;
-        *self = next;
         Ok(())
     }
 }
@@ -133,7 +128,7 @@ impl Statement {
     /// passed over.
     ///
     /// # Errors
-    /// [`StatementError`] when it is too long or a total does not fit.
+    /// [`StatementError`] when it is too long or an entry is not sound.
     pub fn of<'a>(
         partner: &PartnerId,
         month: Month,
@@ -165,6 +160,6 @@ fn line(entry: &Entry) -> Result<Line, StatementError> {
         kind: posting.kind.clone(),
         amount_inr: posting.amount,
         rate_basis_points: posting.rate,
-        commission_inr: posting.commission().ok_or(StatementError::Overflow(*number))?,
+        commission_inr: posting.commission().ok_or(StatementError::Unsound(*number))?,
     })
 }

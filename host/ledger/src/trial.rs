@@ -6,29 +6,24 @@ use serde::Serialize;
 
 use super::{Account, Entry};
 use intent_gateway_domain::id::PartnerId;
-use intent_gateway_domain::money::Paise;
+use intent_gateway_domain::money::Total;
 
-/// The accounts of one partner, debits above zero.
+/// The accounts of one partner, debits above zero. Neither can overflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Balances {
     /// What the partner owes, paise.
-    pub partner_receivable: Paise,
+    pub partner_receivable: Total,
     /// What was earned, paise; a credit, so below zero.
-    pub commission_revenue: Paise,
+    pub commission_revenue: Total,
 }
 
 impl Balances {
-    /// The sum of both; `None` where it does not fit.
+    /// The sum of both.
     #[must_use]
-    pub fn sum(&self) -> Option<Paise> {
-        self.partner_receivable.checked_add(self.commission_revenue)
+    pub fn sum(&self) -> Total {
+        self.partner_receivable + self.commission_revenue
     }
 }
-
-/// A balance does not fit into 64 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("with entry {0} a balance exceeds what an account holds")]
-pub struct Overflow(pub u64);
 
 /// Balances by partner.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -39,31 +34,21 @@ pub struct TrialBalance {
 
 impl TrialBalance {
     /// Over all of these entries.
-    ///
-    /// # Errors
-    /// [`Overflow`] at the first balance that does not fit.
-    pub fn of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Result<Self, Overflow> {
+    pub fn of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
         let mut trial = Self::default();
-        entries.into_iter().try_for_each(|entry| trial.take(entry))?;
-        Ok(trial)
+        entries.into_iter().for_each(|entry| trial.take(entry));
+        trial
     }
 
-    /// Adds an entry, all of its legs or none.
-    ///
-    /// # Errors
-    /// [`Overflow`] when a balance does not fit.
-    pub fn take(&mut self, entry: &Entry) -> Result<(), Overflow> {
-        let partner = &entry.posting.partner;
-        let mut balances = self.partners.get(partner).copied().unwrap_or_default();
+    /// Adds an entry.
+    pub fn take(&mut self, entry: &Entry) {
+        let balances = self.partners.entry(entry.posting.partner.clone()).or_default();
         for leg in &entry.posting.legs {
-            let balance = match leg.account {
-                Account::PartnerReceivable => &mut balances.partner_receivable,
-                Account::CommissionRevenue => &mut balances.commission_revenue,
-            };
-            *balance = balance.checked_add(leg.amount).ok_or(Overflow(entry.number))?;
+            match leg.account {
+                Account::PartnerReceivable => balances.partner_receivable += leg.amount,
+                Account::CommissionRevenue => balances.commission_revenue += leg.amount,
+            }
         }
-        self.partners.insert(partner.clone(), balances);
-        Ok(())
     }
 
     /// The balances of every partner that has an entry.
@@ -74,7 +59,7 @@ impl TrialBalance {
     /// Whether the accounts of each partner, and so all of them, sum to nothing.
     #[must_use]
     pub fn is_zero(&self) -> bool {
-        self.partners.values().all(|balances| balances.sum() == Some(Paise::ZERO))
+        self.partners.values().all(|balances| balances.sum() == Total::ZERO)
     }
 }
 

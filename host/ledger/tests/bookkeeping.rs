@@ -186,7 +186,7 @@ fn whether_another_status_is_charged_is_for_the_live_contract_to_say() {
 fn corrections_that_are_refused_change_nothing() {
     let desk = Desk::new();
     desk.report("BK-1", 50_000, "completed");
-    for paise in [-1, intent_gateway_ledger::completion::AMOUNT_MAX.get() + 1] {
+    for paise in [-1, intent_gateway_domain::money::AMOUNT_MAX.get() + 1] {
         assert_eq!(breach(desk.amend(1, Some(paise), None)), at("/amount_inr", "OUT_OF_RANGE"));
     }
     for (paise, status) in [(None, None), (Some(50_000), Some("completed"))] {
@@ -230,7 +230,7 @@ fn a_statement_is_read_page_by_page_and_holds_what_its_totals_hold() {
     }
     assert_eq!((pages, read.len()), (2, 1_501));
     assert!(read.is_sorted_by_key(|line| line.number));
-    let commission: i64 = read.iter().map(|line| line.commission_inr.get()).sum();
+    let commission: i128 = read.iter().map(|line| i128::from(line.commission_inr.get())).sum();
     assert_eq!(commission, totals.commission_inr.get());
 }
 

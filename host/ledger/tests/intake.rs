@@ -44,7 +44,9 @@ const REFUSED_NOTE: &str = "no good";
 
 /// A contract that finds a mismatch wherever what was quoted is not what `done` says.
 fn played(version: &str) -> Arc<ScriptedContract> {
-    let contract = ScriptedContract::new(descriptor(version)).with_digest(Digest::of(version.as_bytes()));
+    let mut declared = descriptor(version);
+    declared.completion.amount_max_inr = 1_000_000;
+    let contract = ScriptedContract::new(declared).with_digest(Digest::of(version.as_bytes()));
     Arc::new(contract.on_check_completion(|_, report, about| judge(report, about.quoted)))
 }
 
@@ -428,6 +430,18 @@ fn everything_wrong_with_a_report_is_told_at_once() {
     world.quote("1.0.0", &[json!({"done": "gas", "where": "here"})]);
     assert_eq!(told(&wrong.to_string()), common);
     assert_eq!((contract.calls().len(), world.entries().len(), world.found().len()), (asked, 0, 0));
+}
+
+#[test]
+fn an_amount_beyond_what_the_intent_states_is_refused_whatever_its_contract_says() {
+    let world = World::new(&["1.0.0"]);
+    let outcome = world.send(&with("gst_inr", json!(1_000_000.01)));
+    assert!(
+        matches!(&outcome, Err(IntakeError::Refused(refusal)) if refusal.violations[0].pointer == "/gst_inr"),
+        "{outcome:?}"
+    );
+    assert_eq!((world.judged(), world.entries().len()), (1, 0));
+    world.send(&with("gst_inr", json!(1_000_000))).expect("it is booked");
 }
 
 #[test]

@@ -227,6 +227,9 @@ fn names(descriptor: &wit::Descriptor, problems: &mut Problems) {
     problems.unique("card slot", descriptor.widget.slots.iter().map(|slot| &slot.name));
     problems.unique("completion status", descriptor.completion.statuses.iter());
     problems.unless(!descriptor.widget.widget_type.is_empty(), || "`widget.widget-type` is empty".to_owned());
+    problems.unless(descriptor.completion.amount_max_inr > 0, || {
+        "`completion.amount-max-inr` is 0: no report could be taken".to_owned()
+    });
     for status in &descriptor.completion.charged_statuses {
         problems.unless(descriptor.completion.statuses.contains(status), || {
             format!("charged status `{status}` is not among the statuses")
@@ -315,6 +318,7 @@ fn convert_completion(completion: wit::Completion, problems: &mut Problems) -> O
     Some(domain::Completion {
         statuses: completion.statuses,
         charged_statuses: completion.charged_statuses,
+        amount_max_inr: completion.amount_max_inr,
         schema: problems.schema("the schema of the completion report", completion.schema)?,
     })
 }

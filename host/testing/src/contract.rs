@@ -63,7 +63,12 @@ pub fn descriptor(version: &str) -> Descriptor {
         rules: Vec::new(),
         errors: Vec::new(),
         widget: Widget { widget_type: "generic_listings".to_owned(), preferred: None, slots: Vec::new() },
-        completion: Completion { statuses: vec![], charged_statuses: vec![], schema: raw("{}") },
+        completion: Completion {
+            statuses: vec![],
+            charged_statuses: vec![],
+            amount_max_inr: u32::MAX,
+            schema: raw("{}"),
+        },
         aliases: Vec::new(),
         order: None,
         data_lifetimes: Vec::new(),

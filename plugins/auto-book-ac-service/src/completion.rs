@@ -22,6 +22,9 @@ use contract_sdk::common::CommonReport;
 use contract_sdk::shape::Inr;
 use contract_sdk::{Report, ReportRules, Shape, Subject, Vocabulary};
 
+/// Most that any amount of a report may be, INR: a hundred times what a compressor with its fitting costs.
+pub const AMOUNT_MAX_INR: u32 = 10_000_000;
+
 /// Paise of a rupee.
 const PAISE: i128 = 100;
 

@@ -49,7 +49,7 @@ contract_sdk::contract! {
     use stated::RULES;
     use ranking::{RANKING, Pool as Scale, score};
     use card::{WIDGET, Card<'_>};
-    use completion::{AcServiceReport as ReportExtra, report_rules};
+    use completion::{AcServiceReport as ReportExtra, AMOUNT_MAX_INR, report_rules};
     use classification::LEXICON;
     use golive::GO_LIVE;
     use examples::examples;

@@ -14,6 +14,10 @@ use contract_sdk::{Report, ReportRules, Shape, Subject, Vocabulary};
 /// Paise of a rupee.
 const PAISE: i64 = 100;
 
+/// Most that any amount of a report may be, INR: the premium passed through for the costliest vehicles with years of cover is
+/// far below it.
+pub const AMOUNT_MAX_INR: u32 = 100_000_000;
+
 /// Members of a report beyond the common ones.
 #[derive(Debug, Shape)]
 pub struct MotorInsuranceReport<'a> {

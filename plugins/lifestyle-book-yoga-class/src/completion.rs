@@ -25,6 +25,9 @@ pub const STATUSES: &[&str] =
 /// The one status on which commission is charged.
 pub const CHARGED: &[&str] = &[COMPLETED];
 
+/// Most that any amount of a report may be, INR: a hundred times a costly pass for a year.
+pub const AMOUNT_MAX_INR: u32 = 10_000_000;
+
 const COMPLETED: &str = "completed";
 const LEFT_EARLY: &str = "partial_completion_user_left_early";
 const HALTED: &str = "medical_event_class_halted";

@@ -59,7 +59,7 @@ contract_sdk::contract! {
     use stated::RULES;
     use ranking::{RANKING, Pool as Scale, score};
     use card::{WIDGET, Card<'_>};
-    use completion::{YogaClassReport<'_> as ReportExtra, STATUSES, CHARGED, report_rules};
+    use completion::{YogaClassReport<'_> as ReportExtra, STATUSES, CHARGED, AMOUNT_MAX_INR, report_rules};
     use classification::LEXICON;
     use golive::GO_LIVE;
     use examples::examples;

@@ -71,6 +71,9 @@ pub trait Intent: Sized + 'static {
     const STATUSES: &'static [&'static str] = &["completed"];
     /// The statuses on which commission is charged.
     const CHARGED: &'static [&'static str] = &["completed"];
+    /// Most that any amount of a completion report may be, whole INR, at least 1: far above what an order costs, for what
+    /// is beyond is refused.
+    const AMOUNT_MAX_INR: u32;
     /// How orders go. None where no tool orders anything.
     const ORDER: Option<OrderWay> = None;
     const LIFETIMES: &'static [Lifetime] = &[];

@@ -114,6 +114,7 @@
 //! #[derive(Shape)]
 //! pub struct Extra {}
 //!
+//! const AMOUNT_MAX_INR: u32 = 100_000;
 //! const ABOUT: About = About {
 //!     intent: "food.order_tea",
 //!     aliases: &[],
@@ -224,7 +225,7 @@
 //!     use {Request<'_>, Offer<'_> as Item, item_rules};
 //!     use {RANKING, Prices as Scale, score};
 //!     use {WIDGET, Card<'_>};
-//!     use {Extra as ReportExtra, examples};
+//!     use {Extra as ReportExtra, AMOUNT_MAX_INR, examples};
 //! }
 //!
 //! contract_sdk::export!(Tea);

@@ -261,6 +261,7 @@ fn wrong_members() -> Vec<Row> {
         add(member, Some("-0.01"), "OUT_OF_RANGE");
         add(member, Some("-1e3"), "OUT_OF_RANGE");
         add(member, Some("1e13"), "OUT_OF_RANGE");
+        add(member, Some("10000000.01"), "OUT_OF_RANGE");
         add(member, Some("10.005"), "BAD_FORMAT");
         add(member, Some("1e-3"), "BAD_FORMAT");
     }

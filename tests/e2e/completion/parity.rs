@@ -65,7 +65,7 @@ const CLOSED_AT: [&str; 42] = [
     "null",
     r#"["2026-05-04T10:00:00Z"]"#,
 ];
-const AMOUNT: [&str; 36] = [
+const AMOUNT: [&str; 38] = [
     "0",
     "-0",
     "-0.00",
@@ -92,6 +92,8 @@ const AMOUNT: [&str; 36] = [
     "1000000000000",
     "1000000000000.00",
     "1000000000000.01",
+    "10000000",
+    "10000000.01",
     "10000000000000",
     "1e12",
     "1e13",
@@ -127,7 +129,8 @@ impl Judges {
         let mut report = ac_report("BK/1", "r-1");
         report[member] = "here".into();
         let text = report.to_string().replace("\"here\"", value);
-        let of_core = Report::parse(text.as_bytes());
+        let stated = &self.contract.descriptor().completion;
+        let of_core = Report::parse(text.as_bytes()).and_then(|read| read.check_amounts(stated).map(|()| read));
         let context = CallContext { request_id: "r-1".to_owned(), now: Timestamp::from_ms(1_800_000_000_000) };
         let of_contract = self.runtime.block_on(self.contract.check_completion(&context, &text, About::default()));
         match (of_core, of_contract) {
@@ -159,7 +162,7 @@ fn the_contract_and_the_core_agree_on_what_is_hard_to_read() {
     let judges = Judges::new();
     assert_eq!(accepted(&judges, "closed_at", &CLOSED_AT), 11);
     for member in AMOUNTS {
-        assert_eq!(accepted(&judges, member, &AMOUNT), 20, "{member}");
+        assert_eq!(accepted(&judges, member, &AMOUNT), 17, "{member}");
     }
 }
 
@@ -196,7 +199,7 @@ fn blemished(text: impl Strategy<Value = String>, characters: &'static str) -> i
 
 /// A number, of which most are amounts.
 fn number() -> impl Strategy<Value = String> {
-    let whole = prop_oneof![Just("0".to_owned()), "[1-9][0-9]{0,4}", "[1-9][0-9]{9,14}"];
+    let whole = prop_oneof![Just("0".to_owned()), "[1-9][0-9]{0,4}", "[1-9][0-9]{6,14}"];
     let fraction = prop_oneof![Just(String::new()), r"\.[0-9]{1,3}", r"\.[0-9]{0,2}0{1,30}1?"];
     let exponent = prop_oneof![4 => Just(String::new()), 1 => "[eE][+-]?[0-9]{1,2}", 1 => "[eE]-?[0-9]{18,22}"];
     (prop_oneof![6 => Just(""), 1 => Just("-")], whole, fraction, exponent).prop_map(

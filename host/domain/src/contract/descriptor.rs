@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Axes, Axis, OrderWay};
+use crate::money::Paise;
 use crate::pointer::child;
 
 /// What a tool does.
@@ -270,9 +271,19 @@ pub struct Completion {
     pub statuses: Vec<String>,
     /// Statuses on which commission is charged.
     pub charged_statuses: Vec<String>,
+    /// Most that any amount of a report may be, whole INR.
+    pub amount_max_inr: u32,
     /// JSON Schema (2020-12) of the report.
     #[cfg_attr(feature = "schema", schema(value_type = Object))]
     pub schema: Box<RawValue>,
+}
+
+impl Completion {
+    /// Most that any amount of a report may be.
+    #[must_use]
+    pub fn amount_max(&self) -> Paise {
+        Paise::new(i64::from(self.amount_max_inr) * 100)
+    }
 }
 
 /// One ranking signal.

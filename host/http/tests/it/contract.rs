@@ -57,6 +57,7 @@ fn descriptor() -> Descriptor {
         completion: Completion {
             statuses: strings(&["completed"]),
             charged_statuses: strings(&["completed"]),
+            amount_max_inr: 1_000_000,
             ..base.completion
         },
         aliases: vec![IntentId::parse("other.seek_things").expect("well formed")],

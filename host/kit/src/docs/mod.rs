@@ -283,9 +283,11 @@ fn ranking(page: &mut Markdown, descriptor: &Descriptor) {
 fn completion(page: &mut Markdown, descriptor: &Descriptor) {
     page.heading(2, "Completion report");
     page.paragraph(&format!(
-        "Posted, signed, when an order has closed. `status` is one of {}; commission is due on {}.",
+        "Posted, signed, when an order has closed. `status` is one of {}; commission is due on {}. No amount may be above {} \
+         INR.",
         quote_names(&descriptor.completion.statuses),
-        quote_names(&descriptor.completion.charged_statuses)
+        quote_names(&descriptor.completion.charged_statuses),
+        descriptor.completion.amount_max_inr
     ));
     let fields = Fields { vocabularies: &descriptor.vocabularies };
     page.table(FIELD_HEAD, &fields.of(descriptor.completion.schema.get()));

@@ -7,13 +7,13 @@
 use serde_json::{Value, json};
 
 use super::{Bookkeeping, BookkeepingError};
-use crate::completion::{AMOUNT_MAX, Amounts, Report};
+use crate::completion::{Amounts, Report};
 use crate::{
     CorrectedEntries, CorrectionError, ENTRIES_READ_MAX, Entry, EntryKind, Judge, JudgedReport, Posting,
     REASON_MAX_CHARS, correct, post, reverse,
 };
 use intent_gateway_domain::audit::{Actor, AuditDraft};
-use intent_gateway_domain::money::Paise;
+use intent_gateway_domain::money::{AMOUNT_MAX, Paise};
 use intent_gateway_domain::store::{Change, StoreError};
 use intent_gateway_domain::violations::{code, quote};
 

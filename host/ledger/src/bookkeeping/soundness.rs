@@ -114,7 +114,6 @@ pub fn fault_code(fault: &Fault) -> &'static str {
         Fault::NothingReversed { .. } => "NOTHING_REVERSED",
         Fault::ReversedTwice { .. } => "REVERSED_TWICE",
         Fault::NotMirrored { .. } => "NOT_MIRRORED",
-        Fault::Overflow(_) => "OVERFLOW",
     }
 }
 
@@ -131,8 +130,7 @@ pub fn fault_entry(fault: &Fault) -> u64 {
         | Fault::BookedTwice { entry, .. }
         | Fault::NothingReversed { entry, .. }
         | Fault::ReversedTwice { entry, .. }
-        | Fault::NotMirrored { entry, .. }
-        | Fault::Overflow(entry) => entry,
+        | Fault::NotMirrored { entry, .. } => entry,
     }
 }
 

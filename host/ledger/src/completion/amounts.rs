@@ -3,11 +3,8 @@
 use serde_json::value::RawValue;
 
 use super::content;
-use intent_gateway_domain::money::{InvalidAmount, Paise};
+use intent_gateway_domain::money::{AMOUNT_MAX, InvalidAmount, Paise};
 use intent_gateway_domain::violations::{code, quote};
-
-/// The largest amount of a report: 10^12 INR. The contracts' SDK has the same bound.
-pub const AMOUNT_MAX: Paise = Paise::new(1_000_000_000_000 * 100);
 
 /// The members, in the order of [`Amounts`].
 pub(super) const MEMBERS: [&str; 4] = ["amount_inr", "gst_inr", "tips_inr", "pass_through_inr"];

@@ -348,6 +348,7 @@ impl Intake {
         stand_in: bool,
     ) -> Result<Judgement, IntakeError> {
         report.confirm(&checked)?;
+        report.check_amounts(&contract.descriptor().completion).map_err(IntakeError::Refused)?;
         let CheckedCompletion { charged, late_minutes, findings: found, strikes, .. } = checked;
         findings.extend(found);
         let noted = findings.into_iter().map(|violation| (Severity::Note, violation));

@@ -18,11 +18,11 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-pub use amounts::{AMOUNT_MAX, Amounts};
+pub use amounts::Amounts;
 
 use content::Members;
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::contract::{CheckedCompletion, Refusal, Violation};
+use intent_gateway_domain::contract::{CheckedCompletion, Completion, Refusal, Violation};
 use intent_gateway_domain::datetime;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::error::ContractFault;
@@ -160,6 +160,22 @@ impl Report {
             code: CLOSED_IN_FUTURE.to_owned(),
             message: message.to_owned(),
         }]
+    }
+
+    /// Sees to it that no amount is beyond what the intent's contract states, whatever the contract itself makes of it.
+    ///
+    /// # Errors
+    /// `INVALID_REQUEST` with each amount that is.
+    pub fn check_amounts(&self, declared: &Completion) -> Result<(), Refusal> {
+        let Amounts { amount, gst, tips, pass_through } = self.amounts;
+        let (most, mut found) = (declared.amount_max(), Violations::default());
+        for (name, amount) in amounts::MEMBERS.into_iter().zip([amount, gst, tips, pass_through]) {
+            if amount > most {
+                let message = format!("expected at most {most} for an order of this intent, found {amount}");
+                found.push(format!("/{name}"), code::OUT_OF_RANGE, message);
+            }
+        }
+        if found.is_empty() { Ok(()) } else { Err(Refusal::invalid_request(found.into_vec())) }
     }
 
     /// Sees to it that the contract has judged this report and no other.

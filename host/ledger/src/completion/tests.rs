@@ -143,6 +143,21 @@ fn amounts_are_read_from_their_digits() {
 }
 
 #[test]
+fn no_amount_is_beyond_what_the_intent_states() {
+    let statuses = vec!["completed".to_owned()];
+    let schema = serde_json::value::RawValue::from_string("{}".to_owned()).expect("JSON");
+    let stated = Completion { charged_statuses: statuses.clone(), statuses, amount_max_inr: 10_000, schema };
+    for member in amounts::MEMBERS {
+        let check =
+            |digits: &str| Report::parse(written(member, digits).as_bytes()).expect("it reads").check_amounts(&stated);
+        assert_eq!(check("10000.00"), Ok(()), "{member}");
+        let refusal = check("10000.01").expect_err("it is beyond");
+        let found: Vec<_> = refusal.violations.into_iter().map(|found| (found.pointer, found.code)).collect();
+        assert_eq!((refusal.code.as_str(), found), ("INVALID_REQUEST", one(&format!("/{member}"), "OUT_OF_RANGE")));
+    }
+}
+
+#[test]
 fn closing_times_carry_t_and_offset() {
     let same = 1_767_262_200_000;
     let sound = [

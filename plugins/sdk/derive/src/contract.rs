@@ -111,6 +111,12 @@ const PARTS: &[Part] = &[
     optional("STATUSES", Const("&'static [&'static str]")),
     optional("CHARGED", Const("&'static [&'static str]")),
     required(
+        "AMOUNT_MAX_INR",
+        Const("u32"),
+        "most that any amount of a completion report may be, INR",
+        "use completion::AMOUNT_MAX_INR;",
+    ),
+    required(
         "examples",
         Function("() -> ::std::vec::Vec<::contract_sdk::bindings::Example>", "()"),
         "what must hold before a version goes live",
@@ -319,7 +325,7 @@ mod tests {
         use offer::{Offer<'_> as Item, rules::item_rules};
         use ranking::{RANKING, Pool as Scale, score};
         use card::{WIDGET, Card<'_>};
-        use completion::Extra as ReportExtra;
+        use completion::{Extra as ReportExtra, AMOUNT_MAX_INR};
         use examples::examples;
     ";
 
@@ -347,6 +353,7 @@ mod tests {
             "type Card<'i> = card::Card<'i>;",
             "{ card::Card::of(item) }",
             "type ReportExtra<'a> = completion::Extra;",
+            "const AMOUNT_MAX_INR: u32 = completion::AMOUNT_MAX_INR;",
             "fn examples() -> ::std::vec::Vec<::contract_sdk::bindings::Example> { examples::examples() }",
         ] {
             assert!(made.contains(&squeeze(item)), "{item}\n{made}");

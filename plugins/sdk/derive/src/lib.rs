@@ -66,6 +66,7 @@ pub fn derive_vocabulary(input: TokenStream) -> TokenStream {
 /// | `ABOUT`, `SEARCH`, `TOOLS`, `ERRORS`, `FORBIDDEN` | constants | no |
 /// | `LIFETIMES`, `GO_LIVE`, `RULES` | constants | yes: there are none |
 /// | `STATUSES`, `CHARGED` | constants | yes: `completed` |
+/// | `AMOUNT_MAX_INR` | a constant | no |
 /// | `LEXICON`, `RANKING`, `WIDGET` | constants | no |
 /// | `Request`, `Item`, `ReportExtra`, `Scale`, `Card` | types | no |
 /// | `request_rules`, `report_rules` | functions | yes: there is no rule |

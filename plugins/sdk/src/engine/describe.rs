@@ -160,8 +160,16 @@ fn completion<I: Intent>() -> Completion {
     // The common shape leaves open what only the intent knows.
     narrow(&mut report, "intent", "const", json!(I::ABOUT.intent));
     narrow(&mut report, "status", "enum", json!(I::STATUSES));
+    for amount in ["amount_inr", "gst_inr", "tips_inr", "pass_through_inr"] {
+        narrow(&mut report, amount, "maximum", json!(I::AMOUNT_MAX_INR));
+    }
     let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
-    Completion { statuses: owned(I::STATUSES), charged_statuses: owned(I::CHARGED), schema: report.to_string() }
+    Completion {
+        statuses: owned(I::STATUSES),
+        charged_statuses: owned(I::CHARGED),
+        amount_max_inr: I::AMOUNT_MAX_INR,
+        schema: report.to_string(),
+    }
 }
 
 fn requirement(row: &policy::Requirement) -> Requirement {

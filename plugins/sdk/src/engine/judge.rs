@@ -12,6 +12,9 @@ use crate::rules::{ReportRules, RequestRules};
 use crate::shape::{read_document, read_text_member};
 use crate::violations::{Quoted, Violations};
 
+/// Paise of a rupee.
+const PAISE_PER_INR: i128 = 100;
+
 /// Judges the arguments of a tool.
 ///
 /// # Errors
@@ -120,6 +123,21 @@ pub fn check_completion<C: Contract>(
         "/status",
         format_args!("Found {}; expected one of: {}.", Quoted(&common.status), statuses.join(", ")),
     );
+    let amounts = [
+        ("/amount_inr", common.amount_inr),
+        ("/gst_inr", common.gst_inr),
+        ("/tips_inr", common.tips_inr),
+        ("/pass_through_inr", common.pass_through_inr),
+    ];
+    for (pointer, amount) in amounts {
+        let most = <C::Intent as Intent>::AMOUNT_MAX_INR;
+        rules.refuse_if(
+            i128::from(amount.paise) > i128::from(most) * PAISE_PER_INR,
+            code::OUT_OF_RANGE,
+            pointer,
+            format_args!("Expected at most {most}."),
+        );
+    }
     let quoted = read_quoted::<C::Intent>(about);
     C::Intent::report_rules(&report, &subject(context, about, &quoted), &mut rules);
     if !rules.refusals.is_empty() {

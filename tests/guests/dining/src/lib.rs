@@ -49,6 +49,8 @@ pub struct Table<'a> {
     pub seats: i64,
 }
 
+const AMOUNT_MAX_INR: u32 = 1_000_000;
+
 /// Members of a report beyond the common ones.
 #[derive(Debug, Shape)]
 pub struct Extra {
@@ -255,7 +257,7 @@ contract_sdk::contract! {
     use {Request<'_>, Table<'_> as Item, item_rules};
     use {RANKING, Span as Scale, scale, score};
     use {WIDGET, Card<'_>};
-    use Extra as ReportExtra;
+    use {Extra as ReportExtra, AMOUNT_MAX_INR};
     use examples::examples;
 }
 

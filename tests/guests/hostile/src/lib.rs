@@ -81,6 +81,7 @@ impl Guest for Hostile {
             completion: Completion {
                 statuses: vec!["completed".to_owned(), "cancelled".to_owned()],
                 charged_statuses: vec![if bad { "sold" } else { "completed" }.to_owned()],
+                amount_max_inr: if bad { 0 } else { 10_000 },
                 schema: if bad { "[]" } else { "{}" }.to_owned(),
             },
             aliases: if mode == "also-named" { vec!["test.other".to_owned()] } else { Vec::new() },

@@ -69,6 +69,7 @@ impl Guest for Ride {
             completion: Completion {
                 statuses: vec!["completed".to_owned()],
                 charged_statuses: vec!["completed".to_owned()],
+                amount_max_inr: 10_000,
                 schema: "{}".to_owned(),
             },
             aliases: Vec::new(),

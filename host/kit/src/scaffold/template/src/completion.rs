@@ -5,6 +5,9 @@ use crate::request::Kind;
 use contract_sdk::shape::DateTime;
 use contract_sdk::{Report, ReportRules, Shape, Subject, Vocabulary};
 
+/// Most that any amount of a report may be, INR: far above what an order costs.
+pub const AMOUNT_MAX_INR: u32 = 1_000_000;
+
 /// Members of a report beyond the common ones.
 #[derive(Debug, Shape)]
 pub struct Extra {

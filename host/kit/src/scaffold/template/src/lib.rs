@@ -42,7 +42,7 @@ contract_sdk::contract! {
     use rules::{RULES, request_rules, item_rules};
     use ranking::{RANKING, Pool as Scale, score};
     use card::{WIDGET, Card<'_>};
-    use completion::{Extra as ReportExtra, report_rules};
+    use completion::{Extra as ReportExtra, AMOUNT_MAX_INR, report_rules};
     use classification::LEXICON;
     use examples::examples;
 }
