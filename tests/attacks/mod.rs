@@ -17,6 +17,7 @@ mod memory_of_instances;
 mod misleading_text;
 mod mixed_up_servers;
 mod postgres_impostor;
+mod scoped_token;
 mod sign_in_lockout;
 mod taken_slots;
 mod unreadable_values;

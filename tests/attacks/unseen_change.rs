@@ -18,7 +18,7 @@ async fn log_of(gateway: &Gateway, subject: &str) -> Vec<Value> {
 }
 
 /// The entries of an action, once there are any.
-async fn entries(gateway: &Gateway, subject: Option<&str>, action: &str) -> Vec<Value> {
+pub(super) async fn entries(gateway: &Gateway, subject: Option<&str>, action: &str) -> Vec<Value> {
     eventually(&format!("no {action} in the audit log"), gateway, async || {
         let query = subject.map(|subject| format!("&subject={subject}")).unwrap_or_default();
         let log = gateway.admin_get(&format!("/audit?limit=500{query}")).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use intent_gateway_http::auth::{Role, SUBJECT_MAX_CHARS, TTL_MAX_SECONDS};
+use intent_gateway_http::auth::{Role, SUBJECT_MAX_CHARS, Scope, TTL_MAX_SECONDS};
 
 use crate::access::{GatewayArgs, has_default_profile};
 use crate::audit::AuditCommand;
@@ -275,6 +275,9 @@ pub(crate) struct TokenArgs {
     /// Whom the token is for: a partner's account, or the name under which an admin's doings are recorded.
     #[arg(long, default_value = "developer", value_parser = parse_subject)]
     pub(crate) subject: String,
+    /// Which part of the platform team's work an admin's token opens; several are set off by commas. Without it, everything.
+    #[arg(long = "scope", value_name = "SCOPE", value_delimiter = ',', value_parser = parse_scope)]
+    pub(crate) scopes: Vec<Scope>,
     /// How long it lives: a number and `s`, `m`, `h` or `d`.
     #[arg(long, default_value = "1h", value_parser = parse_ttl)]
     pub(crate) ttl: Duration,
@@ -383,6 +386,10 @@ fn parse_ttl(text: &str) -> Result<Duration, String> {
     } else {
         Err(format!("expected 1 s to {} days", TTL_MAX_SECONDS / 86_400))
     }
+}
+
+fn parse_scope(text: &str) -> Result<Scope, String> {
+    Scope::parse(text).ok_or_else(|| format!("expected one of {}", Scope::EVERY.map(Scope::as_str).join(", ")))
 }
 
 fn parse_subject(text: &str) -> Result<String, String> {

@@ -9,6 +9,7 @@ use crate::arguments::{Command, TokenArgs};
 use crate::outcome::{CommandError, Verdict, exit_code, fail, usage};
 use crate::print;
 use intent_gateway_config::{Config, KeyError, MissingKey, SigningKeys};
+use intent_gateway_http::auth::Role;
 
 /// Runs the command to its exit code.
 pub(crate) fn run(command: &Command, arguments: &TokenArgs) -> ExitCode {
@@ -21,11 +22,20 @@ pub(crate) fn run(command: &Command, arguments: &TokenArgs) -> ExitCode {
 
 /// A token as asked for, under the keys in force.
 fn issue(config: &Config, arguments: &TokenArgs) -> Result<String, CommandError> {
+    let TokenArgs { role, subject, scopes, ttl, .. } = arguments;
+    let role = Role::from(*role);
+    if role != Role::Admin && !scopes.is_empty() {
+        return Err(usage(anyhow::anyhow!("--scope goes with --role admin; the other roles have no scopes")));
+    }
     let missing = if arguments.create_key { MissingKey::Make } else { MissingKey::Refuse };
     let keys = SigningKeys::of(config, missing).map_err(|error| match error {
         KeyError::Missing(_) => usage(error),
         other => fail(other),
     })?;
     let tokens = keys.tokens(&config.auth.audience, Arc::new(SystemClock)).map_err(fail)?;
-    tokens.issue(arguments.role.into(), &arguments.subject, arguments.ttl).map_err(fail)
+    let issued = match scopes.as_slice() {
+        [] => tokens.issue(role, subject, *ttl),
+        scopes => tokens.issue_scoped(subject, *ttl, &scopes.iter().copied().collect()),
+    };
+    issued.map_err(fail)
 }

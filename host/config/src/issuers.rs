@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use intent_gateway_http::auth::Role;
-use intent_gateway_http::auth::issuers::{ISSUERS_MAX, IssuerConfig, RoleRule, SignatureAlgorithm};
+use intent_gateway_http::auth::issuers::{ISSUERS_MAX, IssuerConfig, RoleRule, ScopeRule, SignatureAlgorithm};
+use intent_gateway_http::auth::{Role, Scope};
 use serde::{Deserialize, Serialize};
 
 /// One issuer.
@@ -28,6 +28,12 @@ pub struct IssuerEntry {
     /// What the values of that claim mean.
     #[serde(default)]
     roles: BTreeMap<String, Role>,
+    /// The claim that tells the scopes of an admin's.
+    #[serde(default)]
+    scope_claim: Option<String>,
+    /// What the values of that claim mean.
+    #[serde(default)]
+    scopes: BTreeMap<String, Scope>,
 }
 
 fn every_algorithm() -> Vec<SignatureAlgorithm> {
@@ -47,6 +53,7 @@ impl IssuerEntry {
             audience: self.audience.clone(),
             algorithms: self.algorithms.clone(),
             roles,
+            scopes: self.scope_claim.clone().map(|claim| ScopeRule { claim, scopes: self.scopes.clone() }),
         }
     }
 
@@ -56,6 +63,8 @@ impl IssuerEntry {
             problem("it needs either `role` or `role_claim` with `roles`".to_owned());
         } else if self.role.is_some() && !self.roles.is_empty() {
             problem("`roles` goes with `role_claim`, not with `role`".to_owned());
+        } else if self.scope_claim.is_none() && !self.scopes.is_empty() {
+            problem("`scopes` goes with `scope_claim`".to_owned());
         } else if let Err(error) = self.config().check() {
             problem(error.to_string());
         }
@@ -119,9 +128,13 @@ mod tests {
         let claim =
             "algorithms = [\"ES256\"]\nrole_claim = \"groups\"\nroles = { ops = \"admin\", shop = \"partner\" }";
         let told = entry(&format!("{URL}{claim}")).expect("readable").config();
+        assert_eq!(told.scopes, None);
         assert_eq!(told.algorithms, [SignatureAlgorithm::Es256]);
         let RoleRule::Claim { claim, roles } = told.roles else { panic!("a claim") };
         assert_eq!((claim.as_str(), roles["ops"], roles["shop"]), ("groups", Role::Admin, Role::Partner));
+        let scoped = "role = \"admin\"\nscope_claim = \"groups\"\nscopes = { ops = \"ship\" }";
+        let scoped = entry(&format!("{URL}{scoped}")).expect("readable").config().scopes.expect("a rule");
+        assert_eq!((scoped.claim.as_str(), scoped.scopes["ops"]), ("groups", Scope::Ship));
     }
 
     #[test]
@@ -132,6 +145,8 @@ mod tests {
             (format!("{URL}role = \"admin\"\nrole_claim = \"r\""), "either `role` or `role_claim`"),
             (format!("{URL}role = \"admin\"\nroles = {{ a = \"admin\" }}"), "goes with `role_claim`"),
             (format!("{URL}role_claim = \"r\""), "needs `roles`"),
+            (format!("{URL}role = \"admin\"\nscopes = {{ a = \"ship\" }}"), "goes with `scope_claim`"),
+            (format!("{URL}role = \"admin\"\nscope_claim = \"g\""), "needs `scopes`"),
             (format!("{URL}role = \"admin\"\nalgorithms = []"), "needs `algorithms`"),
             ("jwks_url = \"http://id.example/keys\"\nrole = \"admin\"".to_owned(), "HTTPS is required"),
             ("jwks_url = \"https://u:p@id.example/\"\nrole = \"admin\"".to_owned(), "a user or a password"),

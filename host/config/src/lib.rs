@@ -30,7 +30,7 @@ use intent_gateway_domain::limits::TOOL_CALL_TIMEOUT;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::user::Orchestrator;
 use intent_gateway_http::TRUSTED_PROXIES_MAX;
-use intent_gateway_http::auth::KEY_MIN_BYTES;
+use intent_gateway_http::auth::{KEY_MIN_BYTES, TokenRules};
 use intent_gateway_http::server::{HEADER_MIN_BYTES, ServerConfig};
 use intent_gateway_mail::{MailConfig, MailTls};
 use intent_gateway_partners::PartnerClientConfig;
@@ -215,6 +215,8 @@ pub struct AuthSection {
     pub audience: String,
     /// Whose tokens are accepted besides.
     pub issuers: Vec<IssuerEntry>,
+    /// Whether an admin's token must name its scopes.
+    pub(crate) scope_required: bool,
     /// Whose users those are that were kept under a pseudonym alone.
     pub(crate) unassigned_users: Option<OrchestratorEntry>,
 }
@@ -235,6 +237,11 @@ fn own_issuer() -> String {
 }
 
 impl AuthSection {
+    /// What is asked of all tokens.
+    pub fn token_rules(&self) -> TokenRules {
+        TokenRules { scope_required: self.scope_required }
+    }
+
     /// The orchestrator to whose users belongs what was kept under a pseudonym alone.
     pub fn unassigned_users_of(&self) -> Option<Orchestrator> {
         let OrchestratorEntry { issuer, orchestrator } = self.unassigned_users.clone()?;
@@ -252,6 +259,7 @@ impl Default for AuthSection {
             previous_master_keys: Vec::new(),
             audience: "intent-gateway".to_owned(),
             issuers: Vec::new(),
+            scope_required: false,
             unassigned_users: None,
         }
     }

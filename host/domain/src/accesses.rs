@@ -49,6 +49,7 @@ struct Fold {
     first_at: Timestamp,
     what: Names,
     from: Names,
+    scope: Names,
     /// Whether an entry has told of some.
     told: bool,
 }
@@ -76,7 +77,7 @@ impl Accesses {
     /// Takes an access.
     pub fn note(&self, access: Access) {
         let Access { at, actor, action, subject, what } = access;
-        let Actor { role, subject: by, from } = actor;
+        let Actor { role, subject: by, from, scope } = actor;
         let mut folds = self.folds();
         let minute = at.as_ms() / FOLD_MS;
         let mut key = (minute, role, by, action, subject);
@@ -90,6 +91,7 @@ impl Accesses {
         fold.times += 1;
         fold.what.add(what);
         fold.from.add(from);
+        fold.scope.add(scope);
     }
 
     /// Takes out the entries that are due: of each fold the first, and the rest of those whose minute is over.
@@ -122,10 +124,16 @@ impl Accesses {
 
 impl Fold {
     fn take(&mut self, (_, role, by, action, subject): &Key) -> AuditDraft {
-        let Self { times, first_at, what, from, .. } = mem::replace(self, Self { told: true, ..Self::default() });
+        let told = mem::replace(self, Self { told: true, ..Self::default() });
+        let Self { times, first_at, what, from, scope, told: _ } = told;
         let mut detail = json!({ "times": times, "from": from.named });
-        let names: [(&str, Value); 3] =
-            [("what", what.named.into()), ("what_more", what.more.into()), ("from_more", from.more.into())];
+        let names: [(&str, Value); 5] = [
+            ("what", what.named.into()),
+            ("what_more", what.more.into()),
+            ("from_more", from.more.into()),
+            ("scope", scope.named.into()),
+            ("scope_more", scope.more.into()),
+        ];
         for (name, value) in names {
             if value != json!([]) && value != json!(0) {
                 detail[name] = value;
@@ -148,7 +156,8 @@ mod tests {
     const START: Timestamp = Timestamp::from_ms(1_767_225_600_000);
 
     fn access(at: Timestamp, by: &str, what: &str) -> Access {
-        let actor = Actor { from: Some("192.0.2.1".to_owned()), ..Actor::new("admin", by) };
+        let (from, scope) = (Some("192.0.2.1".to_owned()), Some("review".to_owned()));
+        let actor = Actor { from, scope, ..Actor::new("admin", by) };
         Access { at, actor, action: "receipt.read", subject: by.to_owned(), what: Some(what.to_owned()) }
     }
 
@@ -158,7 +167,7 @@ mod tests {
         accesses.note(access(START, "asha", "rank_0"));
         let [first] = accesses.take_due(START).try_into().expect("one");
         assert_eq!((first.action.as_str(), first.subject.as_str()), ("receipt.read", "asha"));
-        assert_eq!(first.detail, json!({"times": 1, "what": ["rank_0"], "from": ["192.0.2.1"]}));
+        assert_eq!(first.detail, json!({"times": 1, "what": ["rank_0"], "from": ["192.0.2.1"], "scope": ["review"]}));
         for number in 1..=1_000 {
             accesses.note(access(START.plus_ms(number), "asha", &format!("rank_{number}")));
         }

@@ -23,6 +23,9 @@ pub struct Actor {
     /// no answer.
     #[serde(skip)]
     pub from: Option<String>,
+    /// What an admin's token opened, as its `scope` says it; kept like `from`.
+    #[serde(skip)]
+    pub scope: Option<String>,
 }
 
 impl Actor {
@@ -35,7 +38,7 @@ impl Actor {
     /// Somebody of whom it is not known from where.
     #[must_use]
     pub fn new(role: impl Into<String>, subject: impl Into<String>) -> Self {
-        Self { role: role.into(), subject: subject.into(), from: None }
+        Self { role: role.into(), subject: subject.into(), from: None, scope: None }
     }
 }
 
@@ -85,8 +88,10 @@ pub fn genesis() -> Digest {
 #[must_use]
 pub fn link(draft: AuditDraft, seq: u64, previous: Digest, keys: &ChainKeys) -> AuditEntry {
     let AuditDraft { at_ms, mut actor, action, subject, mut detail } = draft;
-    if let (Some(from), Value::Object(members)) = (actor.from.take(), &mut detail) {
-        members.insert("from".to_owned(), from.into());
+    let (from, scope) = (actor.from.take(), actor.scope.take());
+    if let Value::Object(members) = &mut detail {
+        let known = [("from", from), ("scope", scope)].into_iter().filter_map(|(name, value)| Some((name, value?)));
+        members.extend(known.map(|(name, value)| (name.to_owned(), value.into())));
     }
     let detail = detail.to_string();
     let mut entry = AuditEntry { seq, at_ms, actor, action, subject, detail, hash: previous, key: None };
@@ -182,6 +187,23 @@ mod tests {
             bytes.extend(text.as_bytes());
         }
         assert_eq!((entry.hash, entry.key), (Digest::of(&bytes), None));
+    }
+
+    #[test]
+    fn an_entry_says_from_where_and_under_which_scope() {
+        let actor =
+            Actor { from: Some("192.0.2.1".to_owned()), scope: Some("ship".to_owned()), ..Actor::new("admin", "asha") };
+        let draft = |actor| AuditDraft {
+            at_ms: Timestamp::from_ms(1_001),
+            actor,
+            action: "review.decided".to_owned(),
+            subject: "ptr_1".to_owned(),
+            detail: json!({"n": 1}),
+        };
+        let entry = link(draft(actor), 1, genesis(), &keys());
+        assert_eq!(entry.detail, r#"{"from":"192.0.2.1","n":1,"scope":"ship"}"#);
+        assert_eq!(entry.actor, Actor::new("admin", "asha"), "the entry's detail has both");
+        assert_eq!(link(draft(Actor::gateway()), 1, genesis(), &keys()).detail, r#"{"n":1}"#);
     }
 
     #[test]

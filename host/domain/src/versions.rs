@@ -196,6 +196,9 @@ pub struct ContractEvent {
     /// The network that it was asked from.
     #[serde(default)]
     pub from: Option<String>,
+    /// What the token of whoever asked for it opened.
+    #[serde(default)]
+    pub scope: Option<String>,
 }
 
 /// Removed values that the audit log names; the rest is only counted.
@@ -223,7 +226,7 @@ impl ContractEvent {
         }
         AuditDraft {
             at_ms: *at_ms,
-            actor: Actor { from: self.from.clone(), ..by.clone() },
+            actor: Actor { from: self.from.clone(), scope: self.scope.clone(), ..by.clone() },
             action: action.to_owned(),
             subject: self.intent.to_string(),
             detail,

@@ -290,6 +290,7 @@ async fn parts(
             clock: clock.clone(),
         }),
         issuers: Arc::new(issuer_keys::issuers(config, &clock)?),
+        token_rules: config.auth.token_rules(),
         unassigned_users_of: config.auth.unassigned_users_of(),
         tokens: Arc::new(keys.tokens(&config.auth.audience, clock.clone())?),
         metrics: telemetry.exposition(),

@@ -21,6 +21,7 @@ use crate::body::{self, Awaited};
 use crate::client::{ClientLimit, Clients, Network};
 use crate::error::{Code, Refusal};
 use crate::read_log::ReadLog;
+use crate::route_scopes;
 
 /// Name of the path parameter that holds the account a partner's route is about.
 pub(crate) const ACCOUNT: &str = "account_id";
@@ -34,12 +35,13 @@ pub(crate) enum Entry {
     },
     /// Whoever signs what it sends, which the handler verifies: it needs the whole body for that.
     Signed,
-    /// The bearer of any token, for what every role may know.
+    /// The bearer of any token, for what every role may know; as an admin, with the scope that [`route_scopes`] names.
     Known {
         /// Knows the tokens.
         access: Arc<Access>,
     },
-    /// The bearer of a token with at least this role, and, as a partner, of the account that the path names.
+    /// The bearer of a token with at least this role; as a partner, of the account that the path names, and as an admin, with the
+    /// scope that [`route_scopes`] names.
     Bearer {
         /// Knows the tokens.
         access: Arc<Access>,
@@ -140,6 +142,7 @@ impl Entry {
             Self::Signed => return Ok(network.to_string()),
             Self::Known { access } => {
                 let caller = access.identify(request.headers()).await?;
+                route_scopes::require(&caller, request)?;
                 let name = caller.name();
                 request.extensions_mut().insert(caller);
                 return Ok(name);
@@ -147,6 +150,7 @@ impl Entry {
             Self::Bearer { access, required } => (access, *required),
         };
         let caller = access.admit(request.headers(), required).await?;
+        route_scopes::require(&caller, request)?;
         if required == Role::Partner {
             let account = params.as_ref().and_then(|params| params.iter().find(|(name, _)| *name == ACCOUNT));
             // A route that names no account is nobody's.
@@ -175,7 +179,7 @@ mod tests {
     use super::*;
     use crate::auth::issuers::Issuers;
     use crate::auth::test_sessions::NoneEnded;
-    use crate::auth::{Caller, Tokens};
+    use crate::auth::{Caller, TokenRules, Tokens};
     use crate::client::Peer;
 
     const MINUTE: Duration = Duration::from_secs(60);
@@ -221,6 +225,7 @@ mod tests {
             tokens: tokens.clone(),
             issuers: Arc::new(Issuers::default()),
             sessions: Arc::new(NoneEnded),
+            rules: TokenRules::default(),
         });
         let entry = |required| Entry::Bearer { access: access.clone(), required };
         let token = |role, subject: &str| tokens.issue(role, subject, MINUTE).expect("issued");

@@ -26,6 +26,7 @@ mod platform;
 mod read_log;
 mod reports;
 pub mod request_id;
+pub mod route_scopes;
 pub mod server;
 pub mod statements;
 pub mod streams;
@@ -63,7 +64,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::audience::{Audience, Entry};
 use crate::auth::issuers::Issuers;
-use crate::auth::{Access, Role, Tokens};
+use crate::auth::{Access, Role, TokenRules, Tokens};
 pub use crate::client::TRUSTED_PROXIES_MAX;
 use crate::client::{ClientLimit, Clients, ProxyWatch};
 use crate::error::{Code, Refusal};
@@ -133,6 +134,8 @@ pub struct AppState {
     pub tokens: Arc<Tokens>,
     /// Whose tokens are accepted besides.
     pub issuers: Arc<Issuers>,
+    /// What is asked of all tokens.
+    pub token_rules: TokenRules,
     /// The orchestrator to whose users belongs what was kept under a pseudonym alone.
     pub unassigned_users_of: Option<Orchestrator>,
     /// What was counted.
@@ -189,7 +192,8 @@ pub(crate) struct App {
 /// [`admit`]. A new handler cannot forget either.
 pub fn router(state: AppState) -> Router {
     let sessions = state.onboarding.sessions.clone();
-    let access = Arc::new(Access { tokens: state.tokens.clone(), issuers: state.issuers, sessions });
+    let access = Access { tokens: state.tokens.clone(), issuers: state.issuers, sessions, rules: state.token_rules };
+    let access = Arc::new(access);
     let Limits { request_timeout, max_in_flight, open_per_minute, trusted_proxies, .. } = state.limits;
     let arriving = Arc::new(FairSlots::new(state.limits.max_arriving));
     let bearer = |required: Role| Entry::Bearer { access: access.clone(), required };

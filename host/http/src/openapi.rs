@@ -3,6 +3,7 @@
 //! Routes, parameters and bodies come from the handlers. The refusals that every route of a kind shares are added
 //! here, from the table of codes, so that none can be forgotten.
 
+use http::Method;
 use serde_json::json;
 use utoipa::OpenApi as _;
 use utoipa::openapi::path::{Operation, PathItem};
@@ -12,12 +13,16 @@ use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Response, Respon
 use intent_gateway_domain::contract::Violation;
 
 use crate::error::{Code, ErrorBody, ErrorDetail};
+use crate::route_scopes;
 
 /// Name of the security scheme.
 const BEARER: &str = "bearer";
 
 /// Name of the scheme of completion reports.
 const SIGNATURE: &str = "signature";
+
+/// Names in an operation the scope that it needs of an admin's token.
+const ADMIN_SCOPE: &str = "x-admin-scope";
 
 /// Tag of the partners' routes.
 const BUSINESS: &str = "business";
@@ -31,7 +36,8 @@ const OPEN: [&str; 5] = ["Axes", "ConfirmationRequest", "LicenceBody", "OfficerB
         title = "intent-gateway",
         description = "Routes an assistant's requests by intent to partner businesses, under hot-loaded contracts.\n\n\
             Routes under `/api` take a bearer token; each operation's `security` names the roles that may call it. A \
-            partner's token opens the routes of its own account alone. Completion reports are signed instead. Open are the way to a partner's first token, the pages on which users link accounts, \
+            partner's token opens the routes of its own account alone; an admin's token needs the scope that \
+            `x-admin-scope` names, or `all`, which a token without a scope has unless the gateway is set otherwise. Completion reports are signed instead. Open are the way to a partner's first token, the pages on which users link accounts, \
             `/health`, `/ready` and `/openapi.json`. Every refusal has one shape, `ErrorBody`, with a \
             stable code. A request may bring an `x-request-id` of up to 128 visible ASCII characters; every answer \
             carries one.",
@@ -61,7 +67,7 @@ pub(crate) fn complete(api: &mut OpenApi) {
     scheme.bearer_format = Some("JWT".to_owned());
     scheme.description = Some(
         "A token of the gateway's own or of a configured issuer, with the role `orchestrator`, `partner` or `admin`. An \
-         admin may do all that the others may, for any account."
+         admin may do all that the others may, for any account, as far as the scopes of the token go."
             .to_owned(),
     );
     components.add_security_scheme(BEARER, SecurityScheme::Http(scheme));
@@ -77,16 +83,22 @@ pub(crate) fn complete(api: &mut OpenApi) {
     for code in Code::ALL {
         components.responses.insert(code.as_str().to_owned(), RefOr::T(refusal(code)));
     }
-    for item in api.paths.paths.values_mut() {
-        for operation in operations(item) {
+    for (path, item) in &mut api.paths.paths {
+        for (method, operation) in operations(item) {
             share_refusals(operation);
+            if let Some(scope) = route_scopes::find(path, &method) {
+                let extensions = operation.extensions.get_or_insert_default();
+                extensions.insert(ADMIN_SCOPE.to_owned(), scope.as_str().into());
+            }
         }
     }
 }
 
-fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
-    let PathItem { get, put, post, delete, options, head, patch, trace, .. } = item;
-    [get, put, post, delete, options, head, patch, trace].into_iter().flatten()
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (Method, &mut Operation)> {
+    let PathItem { get, put, post, delete, patch, .. } = item;
+    let methods = [Method::GET, Method::PUT, Method::POST, Method::DELETE, Method::PATCH];
+    let found = methods.into_iter().zip([get, put, post, delete, patch]);
+    found.filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
 /// Whether an operation is for browsers, which get pages for refusals: it says so itself.

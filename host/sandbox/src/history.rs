@@ -117,6 +117,7 @@ impl Outbox {
                 live_after: live_after.clone(),
                 removed: removed.clone(),
                 from: event.by.from.clone(),
+                scope: event.by.scope.clone(),
             });
         }
         if let Some(beyond) = self.waiting.len().checked_sub(WAITING_MAX).filter(|beyond| *beyond > 0) {

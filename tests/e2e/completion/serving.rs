@@ -20,7 +20,7 @@ use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::money::Rate;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::SigningKeys as _;
-use intent_gateway_http::auth::Tokens;
+use intent_gateway_http::auth::{TokenRules, Tokens};
 use intent_gateway_http::server::{Server, ServerConfig};
 use intent_gateway_http::streams::Streams;
 use intent_gateway_http::{AppState, Limits, router};
@@ -227,6 +227,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         faults: Arc::new(faults),
         user_records: Arc::new(user_records),
         issuers: Arc::default(),
+        token_rules: TokenRules::default(),
         unassigned_users_of: None,
         metrics: Arc::new(FixedMetrics("")),
         tokens: Arc::new(Tokens::new(&[Secret::new(SIGNING_KEY)], "tests", clock).expect("a usable key")),

@@ -209,6 +209,8 @@ fn a_wrong_command_line_or_configuration_ends_with_2() {
         (&["serve", "--listen", "nowhere"], "--listen"),
         (&["token"], "--role"),
         (&["token", "--role", "admin", "--subject", "two words"], "visible ASCII"),
+        (&["token", "--role", "admin", "--scope", "watch,root"], "expected one of watch, review, ship, ledger, all"),
+        (&["token", "--role", "orchestrator", "--scope", "watch"], "--scope goes with --role admin"),
         (&["fly"], "unrecognized subcommand"),
     ] {
         let output = run(folder.path(), arguments);

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::jwks::{JwksFetch, KeyCache};
-use super::{Caller, ISSUER, LEEWAY_SECONDS, Role, TokenError, provider};
+use super::{Caller, ISSUER, LEEWAY_SECONDS, Role, Scope, TokenError, provider};
 
 /// Issuers that may be configured.
 pub const ISSUERS_MAX: usize = 16;
@@ -70,6 +70,15 @@ pub enum RoleRule {
     },
 }
 
+/// Which scopes an admin's token has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScopeRule {
+    /// Name of a claim or a JSON Pointer, as in [`RoleRule::Claim`].
+    pub claim: String,
+    /// What its values mean. A token has all that its values mean, which may be none.
+    pub scopes: BTreeMap<String, Scope>,
+}
+
 /// An issuer whose tokens are accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssuerConfig {
@@ -83,6 +92,8 @@ pub struct IssuerConfig {
     pub algorithms: Vec<SignatureAlgorithm>,
     /// The role that its tokens give.
     pub roles: RoleRule,
+    /// The scopes that they give an admin. Without it they name none: its `scope` may be about something else.
+    pub scopes: Option<ScopeRule>,
 }
 
 /// The issuers cannot be configured so.
@@ -168,6 +179,7 @@ impl IssuerConfig {
             ("audience", self.audience.is_empty()),
             ("algorithms", self.algorithms.is_empty()),
             ("roles", rule),
+            ("scopes", self.scopes.as_ref().is_some_and(|rule| rule.claim.is_empty() || rule.scopes.is_empty())),
         ];
         match needed.into_iter().find(|(_, missing)| *missing) {
             Some((field, _)) => Err(IssuerError::Missing { issuer: self.issuer.clone(), field }),
@@ -182,6 +194,7 @@ pub(super) struct Issuer {
     name: Arc<str>,
     algorithms: Vec<SignatureAlgorithm>,
     roles: RoleRule,
+    scopes: Option<ScopeRule>,
     /// All but the algorithm, which is set for each token.
     validation: Validation,
     keys: Arc<KeyCache>,
@@ -210,6 +223,7 @@ impl Issuer {
             name: config.issuer.into(),
             algorithms: config.algorithms,
             roles: config.roles,
+            scopes: config.scopes,
             validation,
             keys: KeyCache::new(&config.jwks_url, fetch, clock.clone()),
             clock: Clocked(clock),
@@ -255,7 +269,9 @@ impl Issuer {
             // When the bearer has shown who it is (OpenID Connect Core, section 2).
             proven_at: claims.others.get("auth_time").and_then(Value::as_f64).map(whole_seconds),
         });
-        Ok(Caller { subject: claims.sub, role, issuer: Some(self.name.clone()), session })
+        let rule = self.scopes.as_ref().filter(|_| role == Role::Admin);
+        let scopes = rule.map(|ScopeRule { claim, scopes }| meanings(&claims.others, claim, scopes).collect());
+        Ok(Caller { subject: claims.sub, role, issuer: Some(self.name.clone()), session, scopes })
     }
 }
 
@@ -279,21 +295,29 @@ fn whole_seconds(seconds: f64) -> Timestamp {
 
 impl RoleRule {
     fn role_of(&self, claims: &Map<String, Value>) -> Option<Role> {
-        let (claim, roles) = match self {
-            Self::Fixed(role) => return Some(*role),
-            Self::Claim { claim, roles } => (claim, roles),
-        };
-        let value = match claim.strip_prefix('/') {
-            Some(path) => descend(claims, path)?,
-            None => claims.get(claim)?,
-        };
-        let meant = |text: &str| roles.get(text).copied();
-        match value {
-            Value::String(text) => meant(text).into_iter().chain(text.split(' ').filter_map(meant)).max(),
-            Value::Array(values) => values.iter().filter_map(Value::as_str).filter_map(meant).max(),
-            _ => None,
+        match self {
+            Self::Fixed(role) => Some(*role),
+            Self::Claim { claim, roles } => meanings(claims, claim, roles).max(),
         }
     }
+}
+
+/// What the values of a claim mean: a text as a whole, its words, or the texts of an array.
+fn meanings<'a, T: Copy>(
+    claims: &'a Map<String, Value>,
+    claim: &str,
+    known: &'a BTreeMap<String, T>,
+) -> impl Iterator<Item = T> + use<'a, T> {
+    let value = match claim.strip_prefix('/') {
+        Some(path) => descend(claims, path),
+        None => claims.get(claim),
+    };
+    let texts: Vec<&str> = match value {
+        Some(Value::String(text)) => std::iter::once(text.as_str()).chain(text.split(' ')).collect(),
+        Some(Value::Array(values)) => values.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    texts.into_iter().filter_map(|text| known.get(text).copied())
 }
 
 /// What a JSON Pointer leads to, given without its first `/`.

@@ -7,6 +7,8 @@
 pub mod issuers;
 mod jwks;
 mod provider;
+mod rules;
+mod scope;
 #[cfg(test)]
 mod test_keys;
 #[cfg(test)]
@@ -23,6 +25,8 @@ use serde::{Deserialize, Serialize};
 
 use self::issuers::Issuers;
 pub use self::jwks::{JwksError, JwksFetch};
+pub use self::rules::TokenRules;
+pub use self::scope::{Scope, Scopes};
 pub(crate) use self::tokens::SignIn;
 pub use self::tokens::{ISSUER, IssueError, KEY_MIN_BYTES, KeyError, SUBJECT_MAX_CHARS, TTL_MAX_SECONDS, Tokens};
 use crate::client::Network;
@@ -45,7 +49,7 @@ pub enum Role {
     Partner,
     /// Lists intents, classifies, searches.
     Orchestrator,
-    /// All of that, for any account, and runs the platform.
+    /// All of that, for any account, and runs the platform, as far as its [`Scopes`] go.
     Admin,
 }
 
@@ -77,6 +81,8 @@ pub struct Caller {
     pub issuer: Option<Arc<str>>,
     /// What a partner's token says of its sign-in; none in the other roles, which have no account.
     pub session: Option<Session>,
+    /// What an admin's token opens; none in the other roles. Where a token itself names none, [`TokenRules`] say what it opens.
+    pub scopes: Option<Scopes>,
 }
 
 impl Caller {
@@ -92,7 +98,9 @@ impl Caller {
     /// The caller for the records, and where it asks from.
     #[must_use]
     pub(crate) fn actor(&self, network: Option<&Network>) -> Actor {
-        Actor { from: network.map(|network| network.0.to_string()), ..Actor::new(self.role.as_str(), self.name()) }
+        let from = network.map(|network| network.0.to_string());
+        let scope = self.scopes.as_ref().map(Scopes::to_string);
+        Actor { from, scope, ..Actor::new(self.role.as_str(), self.name()) }
     }
 
     /// Whether the caller may act for an account: its own partner may, and every admin.
@@ -127,6 +135,9 @@ pub enum TokenError {
     /// Its subject is empty, too long, or holds something else than visible characters.
     #[error("the token's subject cannot be used")]
     Subject,
+    /// It names a scope that there is none of, or its role has no scopes.
+    #[error("the token's scope cannot be used")]
+    Scope,
     /// Its time is over.
     #[error("the token has expired")]
     Expired,
@@ -163,6 +174,7 @@ pub(crate) struct Access {
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) issuers: Arc<Issuers>,
     pub(crate) sessions: Arc<dyn SessionCheck>,
+    pub(crate) rules: TokenRules,
 }
 
 impl Access {
@@ -186,7 +198,7 @@ impl Access {
             Some(issuer) => issuer.verify(token).await,
             None => self.tokens.verify(token),
         };
-        let caller = verified.map_err(|error| refuse(&error))?;
+        let caller = verified.map(|caller| self.rules.complete(caller)).map_err(|error| refuse(&error))?;
         if let Some(session) = &caller.session
             && !self.sessions.is_current(&caller.subject, session).await?
         {
@@ -231,7 +243,7 @@ mod tests {
         assert!(Role::Admin.covers(Role::Partner) && Role::Admin.covers(Role::Orchestrator));
         assert!(!Role::Partner.covers(Role::Orchestrator) && !Role::Orchestrator.covers(Role::Partner));
         assert!(!Role::Partner.covers(Role::Admin) && !Role::Orchestrator.covers(Role::Admin));
-        let caller = |role| Caller { subject: "ptr_a".to_owned(), role, issuer: None, session: None };
+        let caller = |role| Caller { subject: "ptr_a".to_owned(), role, issuer: None, session: None, scopes: None };
         assert!(caller(Role::Partner).acts_for("ptr_a") && !caller(Role::Partner).acts_for("ptr_b"));
         assert!(caller(Role::Admin).acts_for("ptr_b") && !caller(Role::Orchestrator).acts_for("ptr_a"));
         assert_eq!(caller(Role::Admin).name(), "ptr_a");

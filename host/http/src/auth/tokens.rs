@@ -14,7 +14,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{Caller, LEEWAY_SECONDS, Role, TokenError, provider};
+use super::{Caller, LEEWAY_SECONDS, Role, Scopes, TokenError, provider};
 
 /// Issuer of every token that the gateway signs.
 pub const ISSUER: &str = "intent-gateway";
@@ -69,6 +69,9 @@ struct Claims {
     /// When its bearer entered a mailed code (OpenID Connect Core, section 2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     auth_time: Option<u64>,
+    /// What an admin's token opens (RFC 8693, section 4.2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scope: Option<String>,
 }
 
 /// How a partner has signed in.
@@ -125,7 +128,15 @@ impl Tokens {
     /// # Errors
     /// [`IssueError`] when the subject or the life asked for is out of bounds.
     pub fn issue(&self, role: Role, subject: &str, ttl: Duration) -> Result<String, IssueError> {
-        self.sign(role, subject, ttl, None)
+        self.sign(role, subject, ttl, None, None)
+    }
+
+    /// Issues the token of an admin that opens these scopes alone.
+    ///
+    /// # Errors
+    /// As [`issue`](Self::issue).
+    pub fn issue_scoped(&self, subject: &str, ttl: Duration, scopes: &Scopes) -> Result<String, IssueError> {
+        self.sign(Role::Admin, subject, ttl, None, Some(scopes))
     }
 
     /// Issues the token of a partner that has signed in.
@@ -133,10 +144,17 @@ impl Tokens {
     /// # Errors
     /// As [`issue`](Self::issue).
     pub(crate) fn issue_session(&self, account: &str, ttl: Duration, by: SignIn) -> Result<String, IssueError> {
-        self.sign(Role::Partner, account, ttl, Some(by))
+        self.sign(Role::Partner, account, ttl, Some(by), None)
     }
 
-    fn sign(&self, role: Role, subject: &str, ttl: Duration, by: Option<SignIn>) -> Result<String, IssueError> {
+    fn sign(
+        &self,
+        role: Role,
+        subject: &str,
+        ttl: Duration,
+        by: Option<SignIn>,
+        scopes: Option<&Scopes>,
+    ) -> Result<String, IssueError> {
         let visible = subject.bytes().all(|byte| byte.is_ascii_graphic());
         if !visible || !(1..=SUBJECT_MAX_CHARS).contains(&subject.len()) {
             return Err(IssueError::Subject);
@@ -155,6 +173,7 @@ impl Tokens {
             jti: Uuid::now_v7().to_string(),
             epoch: by.map(|by| by.epoch),
             auth_time: by.filter(|by| by.proven).map(|_| iat),
+            scope: scopes.map(Scopes::to_string),
         };
         let mut header = Header::new(Algorithm::HS256);
         header.kid = self.accepted.first().map(|key| key.id.clone());
@@ -173,7 +192,8 @@ impl Tokens {
         let key = self.accepted.iter().find(|key| header.kid.as_deref() == Some(key.id.as_str()));
         let key = key.ok_or(TokenError::UnknownKey)?;
         let token = jsonwebtoken::decode::<Claims>(token, &key.decoding, &self.validation);
-        let Claims { sub, role, iat, exp, jti, epoch, auth_time, .. } = token.map_err(TokenError::Invalid)?.claims;
+        let Claims { sub, role, iat, exp, jti, epoch, auth_time, scope, .. } =
+            token.map_err(TokenError::Invalid)?.claims;
         let now = self.clock.now().as_ms() / 1_000;
         if now > exp.saturating_add(LEEWAY_SECONDS) {
             return Err(TokenError::Expired);
@@ -187,7 +207,12 @@ impl Tokens {
             issued_at: Timestamp::from_ms(iat.saturating_mul(1_000)),
             proven_at: auth_time.map(|at| Timestamp::from_ms(at.saturating_mul(1_000))),
         });
-        Ok(Caller { subject: sub, role, issuer: None, session })
+        let scopes = match (role, scope) {
+            (_, None) => None,
+            (Role::Admin, Some(scope)) => Some(Scopes::parse(&scope).ok_or(TokenError::Scope)?),
+            (Role::Partner | Role::Orchestrator, Some(_)) => return Err(TokenError::Scope),
+        };
+        Ok(Caller { subject: sub, role, issuer: None, session, scopes })
     }
 }
 
@@ -211,6 +236,7 @@ mod tests {
     use intent_gateway_testing::clock::TestClock;
 
     use super::*;
+    use crate::auth::Scope;
     use crate::auth::test_keys::Pair;
 
     const NOW_MS: u64 = 1_800_000_000_000;
@@ -232,7 +258,26 @@ mod tests {
         let (tokens, _) = tokens(&['a']);
         let token = tokens.issue(Role::Admin, "ops", HOUR).expect("issued");
         let caller = tokens.verify(&token).expect("accepted");
-        assert_eq!(caller, Caller { subject: "ops".to_owned(), role: Role::Admin, issuer: None, session: None });
+        let expected =
+            Caller { subject: "ops".to_owned(), role: Role::Admin, issuer: None, session: None, scopes: None };
+        assert_eq!(caller, expected);
+    }
+
+    #[test]
+    fn scopes_are_an_admins_and_are_known() {
+        let (tokens, _) = tokens(&['a']);
+        let scopes = Scopes::from_iter([Scope::Ship, Scope::Watch]);
+        let token = tokens.issue_scoped("ops", HOUR, &scopes).expect("issued");
+        assert_eq!(tokens.verify(&token).expect("accepted").scopes, Some(scopes));
+        let header = jsonwebtoken::decode_header(&token).expect("a header");
+        let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1).expect("claims")).expect("base64");
+        let claims: serde_json::Value = serde_json::from_slice(&claims).expect("claims");
+        for (role, scope) in [("admin", "root"), ("admin", ""), ("orchestrator", "ship"), ("partner", "all")] {
+            let mut claims = claims.clone();
+            (claims["role"], claims["scope"]) = (role.into(), scope.into());
+            let token = Pair::secret(secret('a').expose().as_bytes()).sign_under(&header, &claims);
+            assert!(matches!(tokens.verify(&token), Err(TokenError::Scope)), "{role} {scope}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use http::Method;
 use intent_gateway_domain::error::{CallFailure, ContractFault};
+use intent_gateway_http::auth::Scope;
 use intent_gateway_http::error::Code;
 use serde_json::Value;
 
@@ -99,6 +100,9 @@ fn every_code_is_documented() {
         "ENTRY_IS_REVERSAL",
     ] {
         assert!(row(code).is_some_and(|row| row.contains("409")), "{code} is not documented");
+    }
+    for code in Scope::EVERY.map(Scope::code_of_lack) {
+        assert!(row(code).is_some_and(|row| row.contains("403")), "{code} is not documented");
     }
     let text = String::new;
     let faults = [

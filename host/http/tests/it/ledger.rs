@@ -248,7 +248,7 @@ async fn an_entry_is_taken_back_with_a_reason_and_only_once() {
     assert_eq!(log["entries"].as_array().map(Vec::len), Some(1));
     let entry = &log["entries"][0];
     assert_eq!((&entry["action"], &entry["actor"]["role"]), (&json!("ledger.reversal_ordered"), &json!("admin")));
-    assert_eq!(entry["detail"], json!({ "entry": 1, "reason": "paid back" }));
+    assert_eq!(entry["detail"], json!({ "entry": 1, "reason": "paid back", "scope": "all" }));
 }
 
 #[tokio::test]

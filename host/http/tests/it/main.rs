@@ -18,5 +18,6 @@ mod orders;
 mod overdue;
 mod receipts;
 mod routes;
+mod scopes;
 mod support;
 mod user_data;

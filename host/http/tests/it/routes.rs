@@ -248,7 +248,7 @@ async fn loads_activates_and_unloads_contracts() {
     let refused_removal = |bytes, activate| (bytes, activate, Removal::Refused);
     let (new, known) = (refused_removal(3, true), refused_removal(5, true));
     assert_eq!(asked, [new, known, known, refused_removal(5, false)]);
-    let tester = Actor::new("admin", "tester");
+    let tester = Actor { scope: Some("all".to_owned()), ..Actor::new("admin", "tester") };
     for (_, LoadOrder { origin, by, .. }) in &uploads {
         assert_eq!((origin, by), (&Origin::Upload("tester".to_owned()), &tester));
     }

@@ -17,7 +17,7 @@ use intent_gateway_domain::partner::Partner;
 use intent_gateway_domain::ports::{LeftOut, Selection};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::sign_in::SignInServer;
-use intent_gateway_http::auth::{Role, Tokens};
+use intent_gateway_http::auth::{Role, Scopes, TokenRules, Tokens};
 use intent_gateway_http::streams::Streams;
 use intent_gateway_http::{AppState, Limits, router};
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
@@ -170,17 +170,24 @@ impl Gateway {
     pub(crate) async fn with(limits: Limits) -> Self {
         let gate = Arc::new(Gate::default());
         let contract = contract(&gate);
-        Self::of(limits, gate, contract).await
+        Self::of(limits, gate, contract, TokenRules::default()).await
     }
 
     /// One whose contract has orders.
     pub(crate) async fn with_orders() -> Self {
         let gate = Arc::new(Gate::default());
         let contract = ordering(&gate);
-        Self::of(LIMITS, gate, contract).await
+        Self::of(LIMITS, gate, contract, TokenRules::default()).await
     }
 
-    async fn of(limits: Limits, gate: Arc<Gate>, contract: ScriptedContract) -> Self {
+    /// One that asks more of tokens.
+    pub(crate) async fn with_rules(rules: TokenRules) -> Self {
+        let gate = Arc::new(Gate::default());
+        let contract = contract(&gate);
+        Self::of(LIMITS, gate, contract, rules).await
+    }
+
+    async fn of(limits: Limits, gate: Arc<Gate>, contract: ScriptedContract, token_rules: TokenRules) -> Self {
         let clock = TestClock::at(NOW_MS);
         // No route waits for a time here.
         let timer = TestClock::jumping_at(NOW_MS);
@@ -302,6 +309,7 @@ impl Gateway {
             faults: Arc::new(fault_desk),
             user_records: Arc::new(user_records),
             issuers: Arc::default(),
+            token_rules,
             unassigned_users_of: None,
             metrics: Arc::new(FixedMetrics(METRICS)),
             limits,
@@ -337,16 +345,26 @@ impl Gateway {
         self.tokens.issue(role, subject, Duration::from_secs(60)).expect("issued")
     }
 
+    /// The token of an admin with these scopes alone.
+    pub(crate) fn scoped_token(&self, scopes: &Scopes) -> String {
+        self.tokens.issue_scoped("tester", Duration::from_secs(60), scopes).expect("issued")
+    }
+
     /// Sends a request and holds the answer against the document.
     pub(crate) async fn call(&self, ask: Ask) -> Answer {
         let (method, path) = (ask.method.clone(), ask.path.clone());
-        let response = self.router.clone().oneshot(ask.request(self)).await.expect("never fails");
-        let (parts, body) = response.into_parts();
-        let body = body.collect().await.expect("a body").to_bytes();
-        let answer = Answer { status: parts.status, headers: parts.headers, body };
+        let answer = self.send(ask).await;
         assert!(answer.headers.contains_key("x-request-id"), "{method} {path}");
         self.hold_against_document(&method, &path, &answer);
         answer
+    }
+
+    /// Sends a request that the document does not speak of.
+    pub(crate) async fn send(&self, ask: Ask) -> Answer {
+        let response = self.router.clone().oneshot(ask.request(self)).await.expect("never fails");
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.expect("a body").to_bytes();
+        Answer { status: parts.status, headers: parts.headers, body }
     }
 
     fn hold_against_document(&self, method: &Method, path: &str, answer: &Answer) {

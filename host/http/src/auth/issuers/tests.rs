@@ -19,7 +19,7 @@ use super::*;
 use crate::auth::jwks::JwksError;
 use crate::auth::test_keys::{Pair, member};
 use crate::auth::test_sessions::NoneEnded;
-use crate::auth::{Access, Tokens};
+use crate::auth::{Access, Scopes, TokenRules, Tokens};
 
 const NOW_MS: u64 = 1_800_000_000_000;
 const NOW: u64 = NOW_MS / 1_000;
@@ -95,6 +95,7 @@ fn config() -> IssuerConfig {
             claim: "roles".to_owned(),
             roles: BTreeMap::from([("operators".to_owned(), Role::Admin), ("business".to_owned(), Role::Partner)]),
         },
+        scopes: None,
     }
 }
 
@@ -134,7 +135,8 @@ async fn takes_a_good_token_of_every_algorithm() {
         ec.sign(Algorithm::ES256, "c", &claims()),
         ed.sign(Algorithm::EdDSA, "d", &claims()),
     ];
-    let expected = Caller { subject: "asha".to_owned(), role: Role::Admin, issuer: Some(ISS.into()), session: None };
+    let expected =
+        Caller { subject: "asha".to_owned(), role: Role::Admin, issuer: Some(ISS.into()), session: None, scopes: None };
     for token in tokens {
         assert_eq!(setting.verify(&token).await.expect("accepted"), expected);
     }
@@ -482,6 +484,33 @@ fn configurations_are_checked() {
     assert_eq!(missing(IssuerConfig { algorithms: Vec::new(), ..config() }), "algorithms");
     let empty = RoleRule::Claim { claim: "roles".to_owned(), roles: BTreeMap::new() };
     assert_eq!(missing(IssuerConfig { roles: empty, ..config() }), "roles");
+    let empty = Some(ScopeRule { claim: "roles".to_owned(), scopes: BTreeMap::new() });
+    assert_eq!(missing(IssuerConfig { scopes: empty, ..config() }), "scopes");
+}
+
+#[tokio::test]
+async fn an_admins_scopes_are_what_the_configured_claim_means() {
+    let ec = Pair::p256();
+    let scopes = ["shippers", "watchers"].map(str::to_owned).into_iter().zip([Scope::Ship, Scope::Watch]).collect();
+    let rule = ScopeRule { claim: "/access/groups".to_owned(), scopes };
+    let setting = Setting::of(vec![IssuerConfig { scopes: Some(rule), ..config() }], &[ec.shown_as("c")]);
+    let scopes =
+        async |claims: Value| setting.verify(&ec.sign(Algorithm::ES256, "c", &claims)).await.expect("accepted").scopes;
+    let both = with("access", json!({"groups": ["shippers", "watchers", "else"]}));
+    assert_eq!(scopes(both).await, Some([Scope::Ship, Scope::Watch].into_iter().collect()));
+    let words = with("access", json!({"groups": "else watchers"}));
+    assert_eq!(scopes(words).await, Some([Scope::Watch].into_iter().collect()));
+    // Neither a claim that says nothing nor its absence opens anything, and no other claim counts.
+    for claims in [with("access", json!({"groups": ["else"]})), with("access", Value::Null), with("scope", "all")] {
+        assert_eq!(scopes(claims).await, Some(Scopes::default()));
+    }
+    let mut partner = with("roles", "business");
+    partner["access"] = json!({"groups": ["shippers"]});
+    assert_eq!(scopes(partner).await, None);
+    // Without a rule the issuer's own `scope` is about something else.
+    let setting = Setting::new(&[ec.shown_as("c")]);
+    let token = ec.sign(Algorithm::ES256, "c", &with("scope", "watch openid"));
+    assert_eq!(setting.verify(&token).await.expect("accepted").scopes, None);
 }
 
 #[tokio::test]
@@ -491,7 +520,8 @@ async fn both_kinds_of_tokens_are_admitted_side_by_side() {
     let key = Secret::new("0123456789abcdef0123456789abcdef");
     let tokens = Arc::new(Tokens::new(&[key], AUDIENCE, setting.clock.clone()).expect("usable"));
     let sessions = Arc::new(NoneEnded);
-    let access = Access { tokens: tokens.clone(), issuers: setting.issuers.clone(), sessions };
+    let rules = TokenRules::default();
+    let access = Access { tokens: tokens.clone(), issuers: setting.issuers.clone(), sessions, rules };
     let admit = async |token: &str, required: Role| {
         let value = format!("Bearer {token}").parse().expect("a header value");
         let headers = http::HeaderMap::from_iter([(http::header::AUTHORIZATION, value)]);
