@@ -8,6 +8,7 @@ mod compile_bombs;
 mod database;
 mod development_settings;
 mod disguised_fields;
+mod endless_token;
 mod example_keys;
 mod huge_commission;
 mod leaked_secret;

@@ -278,9 +278,10 @@ pub(crate) struct TokenArgs {
     /// Which part of the platform team's work an admin's token opens; several are set off by commas. Without it, everything.
     #[arg(long = "scope", value_name = "SCOPE", value_delimiter = ',', value_parser = parse_scope)]
     pub(crate) scopes: Vec<Scope>,
-    /// How long it lives: a number and `s`, `m`, `h` or `d`.
-    #[arg(long, default_value = "1h", value_parser = parse_ttl)]
-    pub(crate) ttl: Duration,
+    /// How long it lives: a number and `s`, `m`, `h` or `d`. Without it an hour, or as long as `auth.token_life_max_s` allows, where
+    /// that is less.
+    #[arg(long, value_parser = parse_ttl)]
+    pub(crate) ttl: Option<Duration>,
     /// Make a development key where the state folder has none.
     #[arg(long)]
     pub(crate) create_key: bool,

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use intent_gateway_domain::clock::SystemClock;
 
@@ -10,6 +11,9 @@ use crate::outcome::{CommandError, Verdict, exit_code, fail, usage};
 use crate::print;
 use intent_gateway_config::{Config, KeyError, MissingKey, SigningKeys};
 use intent_gateway_http::auth::Role;
+
+/// Life of a token for which none is asked.
+const TTL_DEFAULT: Duration = Duration::from_secs(60 * 60);
 
 /// Runs the command to its exit code.
 pub(crate) fn run(command: &Command, arguments: &TokenArgs) -> ExitCode {
@@ -27,6 +31,14 @@ fn issue(config: &Config, arguments: &TokenArgs) -> Result<String, CommandError>
     if role != Role::Admin && !scopes.is_empty() {
         return Err(usage(anyhow::anyhow!("--scope goes with --role admin; the other roles have no scopes")));
     }
+    let life_max = if role == Role::Partner { Duration::MAX } else { config.auth.token_rules().life_max };
+    let ttl = ttl.unwrap_or(TTL_DEFAULT.min(life_max));
+    if ttl > life_max {
+        let seconds = life_max.as_secs();
+        return Err(usage(anyhow::anyhow!(
+            "--ttl is longer than `auth.token_life_max_s`, {seconds}: no gateway takes it"
+        )));
+    }
     let missing = if arguments.create_key { MissingKey::Make } else { MissingKey::Refuse };
     let keys = SigningKeys::of(config, missing).map_err(|error| match error {
         KeyError::Missing(_) => usage(error),
@@ -34,8 +46,8 @@ fn issue(config: &Config, arguments: &TokenArgs) -> Result<String, CommandError>
     })?;
     let tokens = keys.tokens(&config.auth.audience, Arc::new(SystemClock)).map_err(fail)?;
     let issued = match scopes.as_slice() {
-        [] => tokens.issue(role, subject, *ttl),
-        scopes => tokens.issue_scoped(subject, *ttl, &scopes.iter().copied().collect()),
+        [] => tokens.issue(role, subject, ttl),
+        scopes => tokens.issue_scoped(subject, ttl, &scopes.iter().copied().collect()),
     };
     issued.map_err(fail)
 }

@@ -23,6 +23,7 @@ mod tests;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -57,6 +58,8 @@ const COUNT_MAX: usize = 1_000_000;
 const HEADER_MAX_BYTES: usize = 1024 * 1024;
 /// Requests a minute of one client to the routes that take no token: a person signs up, and mistypes a code or two.
 const OPEN_REQUESTS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(30).expect("30 is not zero");
+/// Bounds of `auth.token_life_max_s`, seconds: a minute, and a leap year.
+const TOKEN_LIFE_S: RangeInclusive<u64> = 60..=366 * 24 * 60 * 60;
 /// What stands in place of a secret.
 const REDACTED: &str = "(redacted)";
 
@@ -217,6 +220,8 @@ pub struct AuthSection {
     pub issuers: Vec<IssuerEntry>,
     /// Whether an admin's token must name its scopes.
     pub(crate) scope_required: bool,
+    /// Longest life of an admin's or an orchestrator's token.
+    token_life_max_s: u64,
     /// Whose users those are that were kept under a pseudonym alone.
     pub(crate) unassigned_users: Option<OrchestratorEntry>,
 }
@@ -239,7 +244,7 @@ fn own_issuer() -> String {
 impl AuthSection {
     /// What is asked of all tokens.
     pub fn token_rules(&self) -> TokenRules {
-        TokenRules { scope_required: self.scope_required }
+        TokenRules { scope_required: self.scope_required, life_max: Duration::from_secs(self.token_life_max_s) }
     }
 
     /// The orchestrator to whose users belongs what was kept under a pseudonym alone.
@@ -260,6 +265,7 @@ impl Default for AuthSection {
             audience: "intent-gateway".to_owned(),
             issuers: Vec::new(),
             scope_required: false,
+            token_life_max_s: TokenRules::default().life_max.as_secs(),
             unassigned_users: None,
         }
     }
@@ -299,6 +305,10 @@ impl AuthSection {
         }
         if self.audience.is_empty() {
             problems.push("`auth.audience` is empty".to_owned());
+        }
+        if !TOKEN_LIFE_S.contains(&self.token_life_max_s) {
+            let (value, least, most) = (self.token_life_max_s, TOKEN_LIFE_S.start(), TOKEN_LIFE_S.end());
+            problems.push(format!("`auth.token_life_max_s` is {value}; expected {least} to {most}"));
         }
         issuers::check(&self.issuers, allow_loopback_http, problems);
     }

@@ -150,6 +150,7 @@ fn all_wrong_values_are_told_at_once() {
         request_timeout_ms = 500
         [auth]
         signing_key = "short"
+        token_life_max_s = 59
         [search]
         timeout_ms = 30001
         [sandbox]
@@ -186,6 +187,7 @@ fn all_wrong_values_are_told_at_once() {
         "`sandbox.deadline_ms`",
         "`server.max_connections` is 0; expected 1 to 1000000",
         "`auth.signing_key` has 5 bytes; at least 32 are needed",
+        "`auth.token_life_max_s` is 59; expected 60 to 31622400",
         "`contracts.dir` is `/nowhere/at/all`, which is no folder",
         "`search.timeout_ms` is 30001; expected 1 to 30000",
         "`streams.heartbeat_ms` is 40000",

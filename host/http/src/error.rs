@@ -36,6 +36,8 @@ pub enum Code {
     InvalidRequest,
     /// No usable token.
     InvalidAuth,
+    /// The token has no end, or one too far from its issue.
+    TokenLifeTooLong,
     /// The token's role may not do this.
     Forbidden,
     /// There is no such intent.
@@ -65,9 +67,10 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of the documentation.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::InvalidRequest,
         Self::InvalidAuth,
+        Self::TokenLifeTooLong,
         Self::Forbidden,
         Self::InvalidIntent,
         Self::NotFound,
@@ -89,6 +92,7 @@ impl Code {
         match self {
             Self::InvalidRequest => PlatformCode::InvalidRequest.as_str(),
             Self::InvalidAuth => PlatformCode::InvalidAuth.as_str(),
+            Self::TokenLifeTooLong => "TOKEN_LIFE_TOO_LONG",
             Self::Forbidden => "FORBIDDEN",
             Self::InvalidIntent => INVALID_INTENT,
             Self::NotFound => "NOT_FOUND",
@@ -110,7 +114,7 @@ impl Code {
     pub fn status(self) -> StatusCode {
         match self {
             Self::InvalidRequest => StatusCode::BAD_REQUEST,
-            Self::InvalidAuth => StatusCode::UNAUTHORIZED,
+            Self::InvalidAuth | Self::TokenLifeTooLong => StatusCode::UNAUTHORIZED,
             Self::Forbidden => StatusCode::FORBIDDEN,
             Self::InvalidIntent | Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -130,6 +134,7 @@ impl Code {
         match self {
             Self::InvalidRequest => "The request is not valid.",
             Self::InvalidAuth => "A valid bearer token is required.",
+            Self::TokenLifeTooLong => "The token has no end, or lives longer than the gateway takes.",
             Self::Forbidden => "The token's role may not call this route.",
             Self::InvalidIntent => "There is no such intent.",
             Self::NotFound => "There is nothing at this address.",

@@ -84,7 +84,7 @@ fn claims(token: &str) -> Value {
 }
 
 /// A token like another, with other claims and signed with another key, under the same key's name.
-fn resigned(token: &str, key: &str, change: impl FnOnce(&mut Value)) -> String {
+pub(crate) fn resigned(token: &str, key: &str, change: impl FnOnce(&mut Value)) -> String {
     let (header, _) = token.split_once('.').expect("a header");
     let mut claims = claims(token);
     change(&mut claims);

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use test_servers::postgres::Postgres;
 use test_servers::smtp::{SmtpOptions, SmtpServer};
 
+pub(crate) use self::access::resigned;
 use crate::harness::{Answer, Gateway, GatewayOptions, ac_contract, eventually};
 
 pub(crate) const INTENT: &str = "auto.book_ac_service";

@@ -200,6 +200,7 @@ fn a_token_is_good_only_under_its_own_key() {
 #[test]
 fn a_wrong_command_line_or_configuration_ends_with_2() {
     let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("short.toml"), "[auth]\ntoken_life_max_s = 60\n").expect("written");
     std::fs::write(folder.path().join("bad.toml"), "[server]\nlisen = 1\nmax = 2\n").expect("written");
     for (arguments, told) in [
         (&["serve", "--config", "bad.toml"][..], "unknown key `server.max`"),
@@ -210,6 +211,7 @@ fn a_wrong_command_line_or_configuration_ends_with_2() {
         (&["token"], "--role"),
         (&["token", "--role", "admin", "--subject", "two words"], "visible ASCII"),
         (&["token", "--role", "admin", "--scope", "watch,root"], "expected one of watch, review, ship, ledger, all"),
+        (&["token", "--role", "admin", "--ttl", "61s", "--config", "short.toml"], "`auth.token_life_max_s`, 60"),
         (&["token", "--role", "orchestrator", "--scope", "watch"], "--scope goes with --role admin"),
         (&["fly"], "unrecognized subcommand"),
     ] {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use intent_gateway_domain::clock::{Clock, Timestamp};
 use intent_gateway_domain::pointer::unescape;
@@ -244,14 +245,15 @@ impl Issuer {
         let key_id = header.kid.as_deref().ok_or(TokenError::UnknownKey)?;
         let key = self.keys.key(key_id, algorithm).await.ok_or(TokenError::UnknownKey)?;
         let validation = Validation { algorithms: vec![header.alg], ..self.validation.clone() };
-        let decoded = jsonwebtoken::decode::<Claims>(token, &key, &validation).map_err(TokenError::Invalid)?;
+        let decoded = jsonwebtoken::decode::<Claims>(token, &key, &validation)?;
         self.caller(decoded.claims)
     }
 
     fn caller(&self, claims: Claims) -> Result<Caller, TokenError> {
         #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 fit a double's 53 bits for ages")]
         let (now, leeway) = ((self.clock.0.now().as_ms() / 1_000) as f64, LEEWAY_SECONDS as f64);
-        if now > claims.exp + leeway {
+        let exp = claims.exp.ok_or(TokenError::Endless)?;
+        if now > exp + leeway {
             return Err(TokenError::Expired);
         }
         if [claims.nbf, claims.iat].into_iter().flatten().any(|from| from > now + leeway) {
@@ -271,7 +273,9 @@ impl Issuer {
         });
         let rule = self.scopes.as_ref().filter(|_| role == Role::Admin);
         let scopes = rule.map(|ScopeRule { claim, scopes }| meanings(&claims.others, claim, scopes).collect());
-        Ok(Caller { subject: claims.sub, role, issuer: Some(self.name.clone()), session, scopes })
+        let life = (exp - claims.iat.unwrap_or(now)).max(0.0);
+        let token_life = Duration::try_from_secs_f64(life).unwrap_or(Duration::MAX);
+        Ok(Caller { subject: claims.sub, role, issuer: Some(self.name.clone()), session, scopes, token_life })
     }
 }
 
@@ -279,7 +283,7 @@ impl Issuer {
 #[derive(Deserialize)]
 struct Claims {
     sub: String,
-    exp: f64,
+    exp: Option<f64>,
     nbf: Option<f64>,
     iat: Option<f64>,
     #[serde(flatten)]

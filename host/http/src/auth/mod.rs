@@ -16,11 +16,13 @@ pub(crate) mod test_sessions;
 mod tokens;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, header};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_onboarding::{OnboardingError, Session, Sessions};
+use jsonwebtoken::errors::ErrorKind;
 use serde::{Deserialize, Serialize};
 
 use self::issuers::Issuers;
@@ -83,6 +85,8 @@ pub struct Caller {
     pub session: Option<Session>,
     /// What an admin's token opens; none in the other roles. Where a token itself names none, [`TokenRules`] say what it opens.
     pub scopes: Option<Scopes>,
+    /// From the issue of its token to its end; from now, where the token does not say when it was issued.
+    pub token_life: Duration,
 }
 
 impl Caller {
@@ -138,6 +142,12 @@ pub enum TokenError {
     /// It names a scope that there is none of, or its role has no scopes.
     #[error("the token's scope cannot be used")]
     Scope,
+    /// It does not say when it ends.
+    #[error("the token has no end")]
+    Endless,
+    /// It lives longer than a token of its role may.
+    #[error("the token lives longer than {0} seconds")]
+    LifeTooLong(u64),
     /// Its time is over.
     #[error("the token has expired")]
     Expired,
@@ -198,13 +208,22 @@ impl Access {
             Some(issuer) => issuer.verify(token).await,
             None => self.tokens.verify(token),
         };
-        let caller = verified.map(|caller| self.rules.complete(caller)).map_err(|error| refuse(&error))?;
+        let caller = verified.and_then(|caller| self.rules.complete(caller)).map_err(|error| refuse(&error))?;
         if let Some(session) = &caller.session
             && !self.sessions.is_current(&caller.subject, session).await?
         {
             return Err(refuse(&TokenError::Ended));
         }
         Ok(caller)
+    }
+}
+
+impl From<jsonwebtoken::errors::Error> for TokenError {
+    fn from(error: jsonwebtoken::errors::Error) -> Self {
+        match error.kind() {
+            ErrorKind::MissingRequiredClaim(claim) if claim == "exp" => Self::Endless,
+            _ => Self::Invalid(error),
+        }
     }
 }
 
@@ -216,6 +235,9 @@ fn refuse(error: &TokenError) -> Refusal {
         TokenError::NoRole => Refusal::new(Code::Forbidden)
             .challenge(CHALLENGE_SCOPE)
             .message("The token is good and gives its bearer no role here."),
+        TokenError::Endless | TokenError::LifeTooLong(_) => {
+            Refusal::new(Code::TokenLifeTooLong).challenge(CHALLENGE_INVALID)
+        }
         _ => Refusal::new(Code::InvalidAuth).challenge(CHALLENGE_INVALID),
     };
     refusal.internal(detail)
@@ -243,7 +265,14 @@ mod tests {
         assert!(Role::Admin.covers(Role::Partner) && Role::Admin.covers(Role::Orchestrator));
         assert!(!Role::Partner.covers(Role::Orchestrator) && !Role::Orchestrator.covers(Role::Partner));
         assert!(!Role::Partner.covers(Role::Admin) && !Role::Orchestrator.covers(Role::Admin));
-        let caller = |role| Caller { subject: "ptr_a".to_owned(), role, issuer: None, session: None, scopes: None };
+        let caller = |role| Caller {
+            subject: "ptr_a".to_owned(),
+            role,
+            issuer: None,
+            session: None,
+            scopes: None,
+            token_life: Duration::ZERO,
+        };
         assert!(caller(Role::Partner).acts_for("ptr_a") && !caller(Role::Partner).acts_for("ptr_b"));
         assert!(caller(Role::Admin).acts_for("ptr_b") && !caller(Role::Orchestrator).acts_for("ptr_a"));
         assert_eq!(caller(Role::Admin).name(), "ptr_a");

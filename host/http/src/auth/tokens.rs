@@ -61,7 +61,9 @@ struct Claims {
     sub: String,
     role: Role,
     iat: u64,
-    exp: u64,
+    /// Never absent in what is issued and accepted.
+    #[serde(default)]
+    exp: Option<u64>,
     jti: String,
     /// The account's epoch, in the token of a partner that has signed in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -169,7 +171,7 @@ impl Tokens {
             sub: subject.to_owned(),
             role,
             iat,
-            exp: iat + ttl.as_secs(),
+            exp: Some(iat + ttl.as_secs()),
             jti: Uuid::now_v7().to_string(),
             epoch: by.map(|by| by.epoch),
             auth_time: by.filter(|by| by.proven).map(|_| iat),
@@ -192,8 +194,8 @@ impl Tokens {
         let key = self.accepted.iter().find(|key| header.kid.as_deref() == Some(key.id.as_str()));
         let key = key.ok_or(TokenError::UnknownKey)?;
         let token = jsonwebtoken::decode::<Claims>(token, &key.decoding, &self.validation);
-        let Claims { sub, role, iat, exp, jti, epoch, auth_time, scope, .. } =
-            token.map_err(TokenError::Invalid)?.claims;
+        let Claims { sub, role, iat, exp, jti, epoch, auth_time, scope, .. } = token?.claims;
+        let exp = exp.ok_or(TokenError::Endless)?;
         let now = self.clock.now().as_ms() / 1_000;
         if now > exp.saturating_add(LEEWAY_SECONDS) {
             return Err(TokenError::Expired);
@@ -212,7 +214,8 @@ impl Tokens {
             (Role::Admin, Some(scope)) => Some(Scopes::parse(&scope).ok_or(TokenError::Scope)?),
             (Role::Partner | Role::Orchestrator, Some(_)) => return Err(TokenError::Scope),
         };
-        Ok(Caller { subject: sub, role, issuer: None, session, scopes })
+        let token_life = Duration::from_secs(exp.saturating_sub(iat));
+        Ok(Caller { subject: sub, role, issuer: None, session, scopes, token_life })
     }
 }
 
@@ -258,8 +261,9 @@ mod tests {
         let (tokens, _) = tokens(&['a']);
         let token = tokens.issue(Role::Admin, "ops", HOUR).expect("issued");
         let caller = tokens.verify(&token).expect("accepted");
+        let subject = "ops".to_owned();
         let expected =
-            Caller { subject: "ops".to_owned(), role: Role::Admin, issuer: None, session: None, scopes: None };
+            Caller { subject, role: Role::Admin, issuer: None, session: None, scopes: None, token_life: HOUR };
         assert_eq!(caller, expected);
     }
 
@@ -304,6 +308,23 @@ mod tests {
         assert!(matches!(tokens.verify(&token), Err(TokenError::Expired)));
         clock.set(NOW_MS - 31_000);
         assert!(matches!(tokens.verify(&token), Err(TokenError::NotYetValid)));
+    }
+
+    #[test]
+    fn a_token_without_an_end_is_refused_as_that() {
+        let (tokens, _) = tokens(&['a']);
+        let token = tokens.issue(Role::Admin, "ops", HOUR).expect("issued");
+        let header = jsonwebtoken::decode_header(&token).expect("a header");
+        let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1).expect("claims")).expect("base64");
+        let mut claims: serde_json::Value = serde_json::from_slice(&claims).expect("claims");
+        let sign =
+            |claims: &serde_json::Value| Pair::secret(secret('a').expose().as_bytes()).sign_under(&header, claims);
+        claims["exp"] = serde_json::Value::Null;
+        assert!(matches!(tokens.verify(&sign(&claims)), Err(TokenError::Endless)));
+        claims.as_object_mut().expect("an object").remove("exp");
+        assert!(matches!(tokens.verify(&sign(&claims)), Err(TokenError::Endless)));
+        claims["exp"] = u64::MAX.into();
+        assert!(tokens.verify(&sign(&claims)).expect("accepted here").token_life > 1_000_000 * HOUR);
     }
 
     #[test]

@@ -77,7 +77,7 @@ async fn a_token_of_two_scopes_opens_both_and_no_third() {
 
 #[tokio::test]
 async fn where_a_scope_is_required_a_token_without_one_opens_nothing() {
-    let gateway = Gateway::with_rules(TokenRules { scope_required: true }).await;
+    let gateway = Gateway::with_rules(TokenRules { scope_required: true, ..TokenRules::default() }).await;
     let admin = gateway.token(Role::Admin);
     for (path, method, needed) in ROUTES {
         let answer = ask(&gateway, path, &method, &admin).await;

@@ -135,8 +135,14 @@ async fn takes_a_good_token_of_every_algorithm() {
         ec.sign(Algorithm::ES256, "c", &claims()),
         ed.sign(Algorithm::EdDSA, "d", &claims()),
     ];
-    let expected =
-        Caller { subject: "asha".to_owned(), role: Role::Admin, issuer: Some(ISS.into()), session: None, scopes: None };
+    let expected = Caller {
+        subject: "asha".to_owned(),
+        role: Role::Admin,
+        issuer: Some(ISS.into()),
+        session: None,
+        scopes: None,
+        token_life: Duration::from_secs(600),
+    };
     for token in tokens {
         assert_eq!(setting.verify(&token).await.expect("accepted"), expected);
     }
@@ -214,9 +220,28 @@ async fn times_are_those_of_the_clock_port() {
     assert!(matches!(verify(with("nbf", NOW + 31)).await, Err(TokenError::NotYetValid)));
     assert!(matches!(verify(with("iat", NOW + 31)).await, Err(TokenError::NotYetValid)));
     assert!(verify(with("iat", Value::Null)).await.is_ok());
-    for bad in [json!("soon"), Value::Null, json!(-1), json!([NOW + 600])] {
+    for bad in [json!("soon"), json!([NOW + 600])] {
         assert!(invalid(&verify(with("exp", bad.clone())).await), "{bad}");
     }
+    for none in [Value::Null, json!(-1)] {
+        assert!(matches!(verify(with("exp", none.clone())).await, Err(TokenError::Endless)), "{none}");
+    }
+}
+
+#[tokio::test]
+async fn a_life_is_counted_from_the_issue_or_else_from_now() {
+    let ec = Pair::p256();
+    let setting = Setting::new(&[ec.shown_as("c")]);
+    let life = async |claims: Value| {
+        let caller = setting.verify(&ec.sign(Algorithm::ES256, "c", &claims)).await.expect("accepted");
+        caller.token_life.as_secs()
+    };
+    let mut claims = with("iat", NOW - 1_000);
+    assert_eq!(life(claims.clone()).await, 1_600);
+    claims["iat"] = Value::Null;
+    assert_eq!(life(claims.clone()).await, 600);
+    claims["exp"] = json!(1_000_000_000_000_000_u64);
+    assert!(life(claims).await > 900_000_000_000_000);
 }
 
 #[tokio::test]
