@@ -101,6 +101,10 @@ pub fn compiler() -> Compiler {
 
 fn load(command: &Command) -> Result<Config, intent_gateway_config::ConfigError> {
     let config = intent_gateway_config::load(command.config_file().as_deref(), &command.overrides())?;
+    // The server has a log of its own to warn in.
+    if !matches!(command, Command::Serve(_)) {
+        config.secret_files.warnings.iter().for_each(|warning| complain(&format!("warning: {warning}")));
+    }
     // Whoever backs a store up or looks into it must not be kept from it by how the gateway is served.
     if let Command::Serve(_) | Command::Config(_) = command {
         config.check_exposure()?;

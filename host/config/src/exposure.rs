@@ -71,7 +71,8 @@ impl Config {
         let keys = keys.into_iter().filter_map(|(name, key)| Some((name, key?)));
         let signing = auth.previous_signing_keys.iter().map(|key| ("auth.previous_signing_keys", key));
         let master = auth.previous_master_keys.iter().map(|key| ("auth.previous_master_keys", key));
-        keys.chain(signing).chain(master).chain(self.partners.iter().flat_map(PartnerEntry::secrets))
+        let clients = self.linking.secrets().map(|secret| ("linking.clients.client_secret", secret));
+        keys.chain(signing).chain(master).chain(clients).chain(self.partners.iter().flat_map(PartnerEntry::secrets))
     }
 
     /// Settings that are for development, and what to set instead.
@@ -119,13 +120,20 @@ mod tests {
     #[test]
     fn each_setting_for_development_is_refused_where_others_reach_it() {
         type Breach = (&'static str, fn(&mut Config));
-        let breaches: [Breach; 6] = [
+        let breaches: [Breach; 7] = [
             ("signing key in the state folder", |config| config.auth.signing_key = None),
             ("master key in the state folder", |config| config.auth.master_key = None),
             ("`partner_client.allow_loopback_http`", |config| config.partner_client.allow_loopback_http = true),
             ("`mail.mode`", |config| config.mail.mode = MailMode::Outbox),
             ("`auth.master_key` is printed", |config| {
                 config.auth.master_key = Some(Secret::new("example-key-replace-this-third-one-with-random-text"));
+            }),
+            ("`linking.clients.client_secret` is printed", |config| {
+                config.linking = toml::from_str(
+                    "[[clients]]\npartner = 'a'\nissuer = 'https://id.example'\nclient_id = 'gateway'\n\
+                     client_secret = 'what-the-partner-gave-you'",
+                )
+                .expect("readable");
             }),
             ("`auth.previous_signing_keys` is printed", |config| {
                 config.auth.previous_signing_keys =

@@ -16,6 +16,7 @@ mod open;
 mod partners;
 mod paths;
 mod platform;
+mod secret_files;
 mod streams;
 mod telemetry;
 #[cfg(test)]
@@ -47,6 +48,7 @@ pub use self::load::{ConfigError, Overrides, load};
 pub use self::open::open_store;
 pub use self::partners::PartnerEntry;
 pub use self::platform::{EvidenceSection, OrdersSection, OutboundSection, PlatformSection, StoreSection};
+pub use self::secret_files::SecretFiles;
 pub use self::streams::StreamsSection;
 pub use self::telemetry::TelemetrySection;
 
@@ -86,6 +88,8 @@ pub struct Config {
     pub log: LogSection,
     pub telemetry: TelemetrySection,
     pub partners: Vec<PartnerEntry>,
+    /// Where secrets were read from; no setting itself.
+    pub secret_files: SecretFiles,
 }
 
 impl Default for Config {
@@ -110,6 +114,7 @@ impl Default for Config {
             log: LogSection::default(),
             telemetry: TelemetrySection::default(),
             partners: Vec::new(),
+            secret_files: SecretFiles::default(),
         }
     }
 }
@@ -458,6 +463,7 @@ pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
         log,
         telemetry,
         partners,
+        secret_files: _,
     } = config;
     let mut table = toml::Table::new();
     let mut insert = |key: &str, value: toml::Value| table.insert(key.to_owned(), value);

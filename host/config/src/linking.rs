@@ -56,6 +56,11 @@ impl ClientEntry {
 }
 
 impl LinkingSection {
+    /// The secrets of its clients.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        self.clients.iter().filter_map(|entry| entry.client_secret.as_ref())
+    }
+
     pub fn settings(&self, platform: &PlatformSection) -> Settings {
         let base_url = self.base_url.as_ref().unwrap_or(&platform.base_url);
         let client = |entry: &ClientEntry| {

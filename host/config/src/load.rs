@@ -12,6 +12,7 @@ use serde_path_to_error::Segment;
 use super::Config;
 use super::environment::variables;
 use super::layers::{Layers, Table};
+use super::secret_files;
 
 /// Keys that stand outside every section.
 const TOP_LEVEL: [&str; 19] = [
@@ -89,12 +90,13 @@ pub(crate) fn load_under(
 }
 
 fn read(layers: &Layers) -> Result<Config, Vec<String>> {
-    let given = layers.merge();
-    let mut problems: Vec<String> = given
+    let (mut given, mut problems) = (layers.merge(), Vec::new());
+    let secret_files = secret_files::read(&mut given, layers, &mut problems);
+    let unknown = given
         .keys()
         .filter(|key| !TOP_LEVEL.contains(&key.as_str()))
-        .map(|key| say_unknown(layers, &[key], &TOP_LEVEL, "the configuration"))
-        .collect();
+        .map(|key| say_unknown(layers, &[key], &TOP_LEVEL, "the configuration"));
+    problems.extend(unknown);
     let mut sections = Sections { layers, given, problems: &mut problems };
     let defaults = Config::default();
     let config = Config {
@@ -117,6 +119,7 @@ fn read(layers: &Layers) -> Result<Config, Vec<String>> {
         log: sections.table("log"),
         telemetry: sections.table("telemetry"),
         partners: sections.plain("partners").unwrap_or(defaults.partners),
+        secret_files,
     };
     problems.extend(config.problems());
     if problems.is_empty() { Ok(config) } else { Err(problems) }

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::layers::Table;
+use super::secret_files;
 
 /// Every setting that is a path, section by section.
 const PATHS: [&[&str]; 5] =
@@ -26,7 +27,15 @@ pub(crate) fn rebase(given: &mut Table, folder: &Path) {
             *text = join(folder, text);
         }
     }
-    if let Some(Value::String(url)) = find(given, &STORE_URL)
+    if let Some(url) = find(given, &STORE_URL) {
+        rebase_store(url, folder);
+    }
+    secret_files::rebase(given, folder);
+}
+
+/// Makes the path in the address of a SQLite file relative to the folder of the file that the address is in.
+pub(crate) fn rebase_store(url: &mut Value, folder: &Path) {
+    if let Value::String(url) = url
         && let Some(path) = url.strip_prefix(SQLITE).filter(|path| !path.is_empty())
     {
         *url = format!("{SQLITE}{}", join(folder, path));
@@ -51,7 +60,7 @@ fn find<'a>(table: &'a mut Table, path: &[&str]) -> Option<&'a mut Value> {
 }
 
 /// An absolute path stays as it is; an empty one is told as such.
-fn join(folder: &Path, path: &str) -> String {
+pub(crate) fn join(folder: &Path, path: &str) -> String {
     if path.is_empty() { String::new() } else { folder.join(path).to_string_lossy().into_owned() }
 }
 

@@ -58,6 +58,7 @@ const EXIT_INTERRUPTED: i32 = 130;
 /// Serves until a signal.
 pub(crate) fn run(config: Config) -> anyhow::Result<()> {
     let telemetry = Telemetry::start(&config.log, &config.telemetry)?;
+    config.secret_files.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no runtime")?;
     let served = runtime.block_on(serve(config, &telemetry));
     telemetry.stop();
