@@ -15,6 +15,7 @@ use crate::classify::ClassifyArgs;
 use crate::contract::ContractCommand;
 use crate::findings::FindingsArgs;
 use crate::init::InitArgs;
+use crate::keys_command::KeysCommand;
 use crate::ledger::{LedgerCommand, StatementArgs};
 use crate::manifest::ManifestCommand;
 use crate::order::OrderCommand;
@@ -131,6 +132,9 @@ pub(crate) enum Command {
     /// Back up, restore and check the store.
     #[command(subcommand)]
     Store(StoreCommand),
+    /// Look at the gateway's own keys, and rotate them.
+    #[command(subcommand)]
+    Keys(KeysCommand),
     /// Read the audit log, and verify that nobody has changed it.
     #[command(subcommand)]
     Audit(AuditCommand),
@@ -348,6 +352,7 @@ impl Command {
             Self::Token(token) => Some(&token.file),
             Self::Config(ConfigCommand::Check(file)) => Some(file),
             Self::Store(command) => Some(command.file()),
+            Self::Keys(command) => Some(command.file()),
             Self::Audit(command) => of_store(command.source()),
             Self::Ledger(command) => of_store(command.source()),
             Self::Statement(arguments) => of_store(&arguments.source),

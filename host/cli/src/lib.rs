@@ -17,6 +17,7 @@ mod contract;
 mod files;
 mod findings;
 mod init;
+mod keys_command;
 mod ledger;
 mod manifest;
 mod order;
@@ -82,6 +83,7 @@ pub fn run(serve: impl FnOnce(Config) -> anyhow::Result<()>) -> ExitCode {
             None => with_config(&command, |config| ledger::read_statement(&config, arguments)),
         },
         Command::Store(arguments) => with_config(&command, |config| store_command::run(&config, arguments)),
+        Command::Keys(arguments) => with_config(&command, |config| keys_command::run(&config, arguments)),
         Command::Serve(_) => with_config(&command, serve),
         Command::Init(arguments) => init::run(arguments),
         Command::Token(arguments) => token::run(&command, arguments),

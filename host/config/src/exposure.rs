@@ -70,9 +70,14 @@ impl Config {
         ];
         let keys = keys.into_iter().filter_map(|(name, key)| Some((name, key?)));
         let signing = auth.previous_signing_keys.iter().map(|key| ("auth.previous_signing_keys", key));
+        let reference = auth.previous_reference_keys.iter().map(|key| ("auth.previous_reference_keys", key));
         let master = auth.previous_master_keys.iter().map(|key| ("auth.previous_master_keys", key));
         let clients = self.linking.secrets().map(|secret| ("linking.clients.client_secret", secret));
-        keys.chain(signing).chain(master).chain(clients).chain(self.partners.iter().flat_map(PartnerEntry::secrets))
+        keys.chain(signing)
+            .chain(reference)
+            .chain(master)
+            .chain(clients)
+            .chain(self.partners.iter().flat_map(PartnerEntry::secrets))
     }
 
     /// Settings that are for development, and what to set instead.

@@ -5,10 +5,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use intent_gateway_domain::vault::hex;
+use crate::keys::new_key;
 
-/// Random bytes of a key; it is written as twice as many hexadecimal characters.
-const KEY_RANDOM_BYTES: usize = 32;
 /// Mode of the file: it holds keys.
 const FILE_MODE: u32 = 0o600;
 
@@ -42,10 +40,6 @@ pub fn init(path: &Path) -> Result<(), InitError> {
 }
 
 fn configuration() -> io::Result<String> {
-    let key = || {
-        let mut random = [0; KEY_RANDOM_BYTES];
-        getrandom::fill(&mut random).map_err(io::Error::other).map(|()| hex(&random))
-    };
     Ok(format!(
         "# Every key and what it means: docs/configuration.md. To check: intent-gateway config check --config FILE\n\
          \n\
@@ -78,9 +72,9 @@ fn configuration() -> io::Result<String> {
          # mode = \"smtp\"\n\
          # host = \"smtp.gateway.example\"\n\
          # from = \"Intent Gateway <no-reply@gateway.example>\"\n",
-        key()?,
-        key()?,
-        key()?
+        new_key()?,
+        new_key()?,
+        new_key()?
     ))
 }
 

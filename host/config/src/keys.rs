@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use intent_gateway_domain::clock::Clock;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_domain::vault::{Entropy, NoEntropy, Vault};
+use intent_gateway_domain::vault::{Entropy, NoEntropy, Vault, hex};
 use intent_gateway_http::auth::{KEY_MIN_BYTES, Tokens};
 
 use crate::Config;
@@ -19,8 +19,8 @@ use crate::Config;
 const DEV_KEY_FILE: &str = "dev-signing-key";
 /// Name of the development master key beside it.
 const DEV_MASTER_KEY_FILE: &str = "dev-master-key";
-/// Random bytes of a development key; it is kept as twice as many hexadecimal characters.
-const DEV_KEY_RANDOM_BYTES: usize = 32;
+/// Random bytes of a key that is made; it is written as twice as many hexadecimal characters.
+const KEY_RANDOM_BYTES: usize = 32;
 
 /// What to do about a development key that is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub enum KeyError {
 /// The keys that tokens are signed with.
 pub struct SigningKeys {
     /// The first signs, all are accepted.
-    keys: Vec<Secret>,
+    pub(crate) keys: Vec<Secret>,
     /// The file that the first comes from in development.
     development: Option<PathBuf>,
 }
@@ -88,8 +88,10 @@ impl SigningKeys {
 /// The keys in force.
 pub struct Keys {
     signing: SigningKeys,
-    /// Seals option references.
+    /// Seals references.
     pub reference: Secret,
+    /// Open what was sealed before a rotation.
+    pub previous_references: Vec<Secret>,
     /// Seals secrets in the store.
     master: Secret,
     previous_masters: Vec<Secret>,
@@ -112,11 +114,15 @@ impl Keys {
             }
         };
         // Derived, so that replicas which share the signing key share this one too without another setting.
-        let first = signing.keys.first().map(Secret::expose).unwrap_or_default();
-        let derived = || Secret::new(Digest::of(format!("option reference\0{first}").as_bytes()).to_string());
-        let reference = auth.reference_key.clone().unwrap_or_else(derived);
+        let derive = |key: &Secret| {
+            Secret::new(Digest::of(format!("option reference\0{}", key.expose()).as_bytes()).to_string())
+        };
+        let (reference, previous_references) = match &auth.reference_key {
+            Some(key) => (key.clone(), auth.previous_reference_keys.clone()),
+            None => (derive(&signing.keys[0]), signing.keys[1..].iter().map(derive).collect()),
+        };
         let previous_masters = auth.previous_master_keys.clone();
-        Ok(Self { signing, reference, master, previous_masters, development })
+        Ok(Self { signing, reference, previous_references, master, previous_masters, development })
     }
 
     /// Seals what the store keeps.
@@ -174,12 +180,16 @@ fn development_key(state_dir: &Path, file: &str, missing: MissingKey) -> Result<
     Ok((Secret::new(key), path))
 }
 
+/// A key that nobody else has.
+pub(crate) fn new_key() -> io::Result<String> {
+    let mut random = [0; KEY_RANDOM_BYTES];
+    getrandom::fill(&mut random).map_err(io::Error::other).map(|()| hex(&random))
+}
+
 /// Writes a key under another name and links it, so that of two processes that start at once both read the same.
 fn make_key(state_dir: &Path, path: &Path) -> io::Result<()> {
     fs::create_dir_all(state_dir)?;
-    let mut random = [0_u8; DEV_KEY_RANDOM_BYTES];
-    getrandom::fill(&mut random).map_err(io::Error::other)?;
-    let key = Digest::of(&random).to_string();
+    let key = new_key()?;
     let draft = path.with_extension(std::process::id().to_string());
     let written = OpenOptions::new()
         .write(true)
@@ -251,6 +261,8 @@ mod tests {
         assert!(!config.state_dir.exists());
         assert_eq!(keys.signing.keys.len(), 2);
         config.auth.reference_key = Some(Secret::new("r".repeat(32)));
-        assert_eq!(Keys::of(&config).expect("keys").reference.expose(), "r".repeat(32));
+        assert_eq!(keys.previous_references.len(), 1, "what was derived of the former signing key still opens");
+        let configured = Keys::of(&config).expect("keys");
+        assert_eq!((configured.reference.expose(), configured.previous_references.len()), (&*"r".repeat(32), 0));
     }
 }

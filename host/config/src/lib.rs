@@ -16,6 +16,7 @@ mod open;
 mod partners;
 mod paths;
 mod platform;
+mod rotation;
 mod secret_files;
 mod streams;
 mod telemetry;
@@ -48,6 +49,7 @@ pub use self::load::{ConfigError, Overrides, load};
 pub use self::open::open_store;
 pub use self::partners::PartnerEntry;
 pub use self::platform::{EvidenceSection, OrdersSection, OutboundSection, PlatformSection, StoreSection};
+pub use self::rotation::{KeyName, KeyView, RotateError, list_keys, rotate_key};
 pub use self::secret_files::SecretFiles;
 pub use self::streams::StreamsSection;
 pub use self::telemetry::TelemetrySection;
@@ -213,6 +215,9 @@ pub struct AuthSection {
     /// Seals option references.
     #[serde(serialize_with = "redact")]
     pub(crate) reference_key: Option<Secret>,
+    /// Open what was sealed before a rotation.
+    #[serde(serialize_with = "all_redacted")]
+    pub(crate) previous_reference_keys: Vec<Secret>,
     /// Seals secrets in the store.
     #[serde(serialize_with = "redact")]
     pub master_key: Option<Secret>,
@@ -265,6 +270,7 @@ impl Default for AuthSection {
             signing_key: None,
             previous_signing_keys: Vec::new(),
             reference_key: None,
+            previous_reference_keys: Vec::new(),
             master_key: None,
             previous_master_keys: Vec::new(),
             audience: "intent-gateway".to_owned(),
@@ -292,8 +298,9 @@ impl AuthSection {
             ("master_key", self.master_key.as_ref()),
         ];
         let previous = self.previous_signing_keys.iter().map(|key| ("previous_signing_keys", Some(key)));
+        let references = self.previous_reference_keys.iter().map(|key| ("previous_reference_keys", Some(key)));
         let masters = self.previous_master_keys.iter().map(|key| ("previous_master_keys", Some(key)));
-        for (name, key) in keys.into_iter().chain(previous).chain(masters) {
+        for (name, key) in keys.into_iter().chain(previous).chain(references).chain(masters) {
             let Some(bytes) = key.map(|key| key.expose().len()) else { continue };
             if bytes < KEY_MIN_BYTES {
                 problems.push(format!(
@@ -307,6 +314,9 @@ impl AuthSection {
         }
         if self.master_key.is_none() && !self.previous_master_keys.is_empty() {
             problems.push("`auth.previous_master_keys` needs a new `auth.master_key` beside it".to_owned());
+        }
+        if self.reference_key.is_none() && !self.previous_reference_keys.is_empty() {
+            problems.push("`auth.previous_reference_keys` needs a new `auth.reference_key` beside it".to_owned());
         }
         if self.audience.is_empty() {
             problems.push("`auth.audience` is empty".to_owned());

@@ -38,10 +38,11 @@ const fn list(path: &'static [&'static str]) -> SecretSetting {
 }
 
 /// Every setting that is a secret. A test holds what is redacted against it.
-pub(crate) const SECRETS: [SecretSetting; 10] = [
+pub(crate) const SECRETS: [SecretSetting; 11] = [
     one(&["auth", "signing_key"]),
     list(&["auth", "previous_signing_keys"]),
     one(&["auth", "reference_key"]),
+    list(&["auth", "previous_reference_keys"]),
     one(&["auth", "master_key"]),
     list(&["auth", "previous_master_keys"]),
     one(&["store", "url"]),
@@ -237,6 +238,7 @@ mod tests {
             signing_key_file = "key"
             previous_signing_keys_file = "keys"
             reference_key_file = "key"
+            previous_reference_keys_file = "keys"
             master_key_file = "key"
             previous_master_keys_file = "keys"
             [store]

@@ -46,6 +46,7 @@ pub mod probe;
 pub mod progress;
 pub mod receipt;
 #[cfg(feature = "schema")]
+pub mod reseal;
 pub mod schema;
 pub mod secret;
 pub mod sign_in;

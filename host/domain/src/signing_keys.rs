@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 use crate::id::PartnerId;
+use crate::reseal::SealedRecord;
 use crate::store::{Kind, Record, StoreError};
 use crate::vault::Sealed;
 
@@ -40,6 +41,13 @@ impl Record for Webhook {
 
     fn key(&self) -> String {
         self.account.to_string()
+    }
+}
+
+impl SealedRecord for Webhook {
+    fn sealed(&mut self) -> Vec<(String, &mut Sealed)> {
+        let context = webhook_context(&self.account);
+        self.keys.iter_mut().map(|key| (context.clone(), &mut key.sealed)).collect()
     }
 }
 

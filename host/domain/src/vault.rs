@@ -110,6 +110,17 @@ pub enum OpenError {
     Forged,
 }
 
+/// A sealed text could not be sealed anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ResealError {
+    /// It cannot be opened.
+    #[error(transparent)]
+    Unreadable(#[from] OpenError),
+    /// The machine gives no random bytes.
+    #[error(transparent)]
+    NoEntropy(#[from] NoEntropy),
+}
+
 /// Bytes of a key's digest that make its identifier.
 const KEY_ID_BYTES: usize = 8;
 const NONCE_BYTES: usize = 24;
@@ -252,6 +263,24 @@ impl Vault {
         let (nonce, sealed) = body.split_first_chunk::<NONCE_BYTES>().ok_or(OpenError::Forged)?;
         let payload = Payload { msg: sealed, aad: context.as_bytes() };
         key.cipher.decrypt(&XNonce::from(*nonce), payload).map_err(|_| OpenError::Forged)
+    }
+
+    /// The same under the current master key; none where it is under that already, or there is nothing in it.
+    ///
+    /// # Errors
+    /// [`ResealError`] when it cannot be opened, or the machine gives no random bytes.
+    pub fn reseal(&self, context: &str, sealed: &Sealed) -> Result<Option<Sealed>, ResealError> {
+        let id = sealed.0.split_once('.').and_then(|(id, _)| KeyId::parse(id));
+        if sealed.0.is_empty() || id == Some(self.keys[0].id) {
+            return Ok(None);
+        }
+        let bytes = zeroize::Zeroizing::new(self.open_bytes(context, sealed)?);
+        Ok(Some(self.seal_bytes(context, &bytes)?))
+    }
+
+    /// What the master keys are called, the current one first.
+    pub fn key_ids(&self) -> impl Iterator<Item = KeyId> {
+        self.keys.iter().map(|key| key.id)
     }
 
     /// The keys of a chain: each master key makes one, of this chain's own.

@@ -249,7 +249,7 @@ async fn parts(
         outbound: Arc::new(Outbound::new(partners, clock.clone(), policies(config, &health, &linking, &clock))),
         journal: journal.clone(),
         clock: clock.clone(),
-        references: ReferenceSealer::new(&keys.reference),
+        references: ReferenceSealer::new(&keys.reference).with_previous(&keys.previous_references),
         timeout: config.search.timeout(),
         open_rankings: OpenRankings::default(),
         past_orders: Some(PastOrders { store: store.clone(), vault: keys.vault(), timer: Arc::new(RuntimeTimer) }),

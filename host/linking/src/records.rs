@@ -8,8 +8,9 @@ use super::{AuthMethod, Client, Provider};
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::reseal::{ResealStopped, Resealed, SealedRecord, Tell, reseal_all};
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_domain::store::{Kind, Record};
+use intent_gateway_domain::store::{Kind, Record, Store};
 use intent_gateway_domain::user::User;
 use intent_gateway_domain::vault::{Mark, NoEntropy, OpenError, Sealed, Vault};
 
@@ -170,6 +171,12 @@ impl Record for Link {
     }
 }
 
+impl SealedRecord for Link {
+    fn sealed(&mut self) -> Vec<(String, &mut Sealed)> {
+        vec![(self.owner().context(), &mut self.sealed)]
+    }
+}
+
 impl Link {
     pub(super) fn owner(&self) -> Owner {
         Owner { user: self.user.clone(), partner: self.partner.clone() }
@@ -233,6 +240,16 @@ impl Record for PendingLink {
     }
 }
 
+impl SealedRecord for PendingLink {
+    fn sealed(&mut self) -> Vec<(String, &mut Sealed)> {
+        vec![(pending_context(&self.key), &mut self.sealed)]
+    }
+}
+
+fn pending_context(key: &str) -> String {
+    format!("pending-link/{key}")
+}
+
 /// What the mark of a browser is made for that is asked whether to begin.
 pub(super) fn confirmation_context(pending_key: &str) -> String {
     format!("link-confirmation/{pending_key}")
@@ -245,7 +262,7 @@ pub(super) fn browser_context(pending_key: &str) -> String {
 
 pub(super) fn seal_pending(vault: &Vault, key: &str, secrets: &PendingSecrets) -> Result<Sealed, NoEntropy> {
     let PendingSecrets { state, verifier, client } = secrets;
-    seal(vault, &format!("pending-link/{key}"), [Some(state), Some(verifier), client.as_ref()])
+    seal(vault, &pending_context(key), [Some(state), Some(verifier), client.as_ref()])
 }
 
 impl PendingLink {
@@ -256,7 +273,7 @@ impl PendingLink {
     }
 
     pub(super) fn open(&self, vault: &Vault) -> Result<PendingSecrets, OpenError> {
-        let [state, verifier, client] = open(vault, &format!("pending-link/{}", self.key), &self.sealed)?;
+        let [state, verifier, client] = open(vault, &pending_context(&self.key), &self.sealed)?;
         let state = state.ok_or(OpenError::Forged)?;
         Ok(PendingSecrets { state, verifier: verifier.ok_or(OpenError::Forged)?, client })
     }
@@ -303,12 +320,33 @@ pub(super) fn known_client_key(of: Option<&ClientOf>, issuer: &str, redirect_uri
 }
 
 pub(super) fn seal_client(vault: &Vault, key: &str, secret: Option<&Secret>) -> Result<Sealed, NoEntropy> {
-    seal(vault, &format!("link-client/{key}"), [secret])
+    seal(vault, &client_context(key), [secret])
+}
+
+fn client_context(key: &str) -> String {
+    format!("link-client/{key}")
+}
+
+impl SealedRecord for KnownClient {
+    fn sealed(&mut self) -> Vec<(String, &mut Sealed)> {
+        vec![(client_context(&self.key()), &mut self.sealed)]
+    }
 }
 
 impl KnownClient {
     pub(super) fn open(&self, vault: &Vault) -> Result<Client, OpenError> {
-        let [secret] = open(vault, &format!("link-client/{}", self.key()), &self.sealed)?;
+        let [secret] = open(vault, &client_context(&self.key()), &self.sealed)?;
         Ok(self.client.with(secret))
     }
+}
+
+/// Seals what is kept of links anew, under the current master key.
+///
+/// # Errors
+/// [`ResealStopped`]; it can be run again, and goes on.
+pub async fn reseal(store: &dyn Store, vault: &Vault, tell: Tell<'_>) -> Result<Resealed, ResealStopped> {
+    let mut done = reseal_all::<Link>(store, vault, tell).await?;
+    done += reseal_all::<PendingLink>(store, vault, tell).await?;
+    done += reseal_all::<KnownClient>(store, vault, tell).await?;
+    Ok(done)
 }

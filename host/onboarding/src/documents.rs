@@ -18,9 +18,10 @@ use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
 use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::reseal::{ResealStopped, Resealed, Tell, reseal_record};
 use intent_gateway_domain::steps::Proposal;
-use intent_gateway_domain::store::{Change, Kind, Record, StoreError, Versioned, load};
-use intent_gateway_domain::vault::Sealed;
+use intent_gateway_domain::store::{Change, Kind, Pages, Record, Store, StoreError, Versioned, load};
+use intent_gateway_domain::vault::{Sealed, Vault};
 
 /// The file is not what its media type says.
 const NOT_THAT_FORM: &str = "NOT_THAT_FORM";
@@ -292,6 +293,27 @@ fn check(Upload { media_type, bytes, .. }: Upload<'_>) -> Result<(), OnboardingE
         return Err(OnboardingError::invalid("", NOT_THAT_FORM, message));
     }
     Ok(())
+}
+
+/// Seals the documents of all accounts anew, under the current master key. Each is read by itself, for it may be large.
+///
+/// # Errors
+/// [`ResealStopped`]; it can be run again, and goes on.
+pub async fn reseal_documents(store: &dyn Store, vault: &Vault, tell: Tell<'_>) -> Result<Resealed, ResealStopped> {
+    let (mut done, mut pages) = (Resealed::default(), Pages::<DocumentList>::of(None));
+    while let Some(lists) = pages.next(store).await? {
+        for DocumentList { account, documents } in lists.into_iter().map(|list| list.value) {
+            for document in &documents {
+                let context = context(&account, document);
+                done += reseal_record::<DocumentContent>(store, vault, &document.id, &|content| {
+                    vec![(context.clone(), &mut content.sealed)]
+                })
+                .await?;
+                tell(Kind::DocumentContents.name(), done);
+            }
+        }
+    }
+    Ok(done)
 }
 
 /// What a document is sealed for: moved to another account, or put in the place of a later one, it does not open.

@@ -2,6 +2,8 @@
 //! nothing that their holder may not know. They are complete in themselves, so that any replica can take one without
 //! having kept the search.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -162,20 +164,70 @@ const OPTION: &str = "opt_";
 /// What texts of references to bookings begin with.
 const BOOKING: &str = "bkg_";
 
-/// Seals and opens references under one key.
-#[derive(Clone)]
-pub struct ReferenceSealer {
+/// The MACs of one key.
+struct KeyMacs {
     options: Hmac<Sha256>,
     bookings: Hmac<Sha256>,
+}
+
+/// Seals references under one key, and opens them under it and those before it.
+#[derive(Clone)]
+pub struct ReferenceSealer {
+    current: Arc<KeyMacs>,
+    previous: Arc<[KeyMacs]>,
 }
 
 /// Longest reference that is looked at, bytes.
 const REFERENCE_MAX_BYTES: usize = 8 * 1024;
 
 impl ReferenceSealer {
-    /// A sealer under a key. The MAC state is keyed once; each use copies it.
+    /// A sealer under a key.
     #[must_use]
     pub fn new(key: &Secret) -> Self {
+        Self { current: Arc::new(KeyMacs::of(key)), previous: Arc::default() }
+    }
+
+    /// The same, which opens besides what was sealed under keys before a rotation.
+    #[must_use]
+    pub fn with_previous(self, keys: &[Secret]) -> Self {
+        Self { previous: keys.iter().map(KeyMacs::of).collect(), ..self }
+    }
+
+    /// Seals a reference to an option into URL-safe text.
+    #[must_use]
+    pub fn seal(&self, reference: &OptionReference) -> String {
+        seal(&self.current.options, OPTION, reference)
+    }
+
+    /// Seals a reference to a booking likewise.
+    #[must_use]
+    pub(crate) fn seal_booking(&self, reference: &BookingReference) -> String {
+        seal(&self.current.bookings, BOOKING, reference)
+    }
+
+    /// Opens a reference of either kind.
+    ///
+    /// # Errors
+    /// [`InvalidReference`] for anything that was not sealed under one of the keys.
+    pub fn open(&self, text: &str) -> Result<Reference, InvalidReference> {
+        if text.len() > REFERENCE_MAX_BYTES {
+            return Err(InvalidReference);
+        }
+        let keys = || std::iter::once(&*self.current).chain(&*self.previous);
+        if let Some(sealed) = text.strip_prefix(OPTION) {
+            return keys()
+                .find_map(|key| open(&key.options, sealed).ok())
+                .map(Reference::Option)
+                .ok_or(InvalidReference);
+        }
+        let sealed = text.strip_prefix(BOOKING).ok_or(InvalidReference)?;
+        keys().find_map(|key| open(&key.bookings, sealed).ok()).map(Reference::Booking).ok_or(InvalidReference)
+    }
+}
+
+impl KeyMacs {
+    /// The MAC state is keyed once; each use copies it.
+    fn of(key: &Secret) -> Self {
         let keyed = |domain: &[u8]| {
             use sha2::Digest as _;
             // A SHA-256 of the domain and the key has the fixed length that the MAC takes without failing.
@@ -183,33 +235,6 @@ impl ReferenceSealer {
             Hmac::<Sha256>::new(&padded(key.into()))
         };
         Self { options: keyed(b"option-reference\0"), bookings: keyed(b"booking-reference\0") }
-    }
-
-    /// Seals a reference to an option into URL-safe text.
-    #[must_use]
-    pub fn seal(&self, reference: &OptionReference) -> String {
-        seal(&self.options, OPTION, reference)
-    }
-
-    /// Seals a reference to a booking likewise.
-    #[must_use]
-    pub(crate) fn seal_booking(&self, reference: &BookingReference) -> String {
-        seal(&self.bookings, BOOKING, reference)
-    }
-
-    /// Opens a reference of either kind.
-    ///
-    /// # Errors
-    /// [`InvalidReference`] for anything that was not sealed under this key.
-    pub fn open(&self, text: &str) -> Result<Reference, InvalidReference> {
-        if text.len() > REFERENCE_MAX_BYTES {
-            return Err(InvalidReference);
-        }
-        if let Some(sealed) = text.strip_prefix(OPTION) {
-            return open(&self.options, sealed).map(Reference::Option);
-        }
-        let sealed = text.strip_prefix(BOOKING).ok_or(InvalidReference)?;
-        open(&self.bookings, sealed).map(Reference::Booking)
     }
 }
 
@@ -268,8 +293,10 @@ mod tests {
             (sealer.seal_booking(&booking()), Reference::Booking(booking())),
         ];
         for (text, opened) in sealed {
-            assert_eq!(sealer.open(&text), Ok(opened));
-            assert_eq!(ReferenceSealer::new(&Secret::new("other")).open(&text), Err(InvalidReference));
+            assert_eq!(sealer.open(&text), Ok(opened.clone()));
+            let other = ReferenceSealer::new(&Secret::new("other"));
+            assert_eq!(other.open(&text), Err(InvalidReference));
+            assert_eq!(other.with_previous(&[Secret::new("k")]).open(&text), Ok(opened), "after a rotation");
             for at in 0..text.len() {
                 let mut altered = text.clone().into_bytes();
                 altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };

@@ -316,3 +316,49 @@ fn reports_and_shell_completions_are_not_mixed_up() {
     let help = text(&run(folder.path(), &["--help"]).stdout);
     assert!(help.contains("report") && !help.contains("\n  completion"), "{help}");
 }
+
+#[test]
+fn keys_are_listed_and_rotated_and_what_was_signed_before_holds() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let mut text_of_file = "[auth]\n".to_owned();
+    for name in ["signing_key", "previous_signing_keys", "master_key", "previous_master_keys"] {
+        let path = folder.join(name);
+        let content = if name.starts_with("previous") { String::new() } else { name.repeat(4) };
+        std::fs::write(&path, content).expect("written");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("set");
+        text_of_file.push_str(&format!("{name}_file = \"{name}\"\n"));
+    }
+    std::fs::write(folder.join("g.toml"), text_of_file).expect("written");
+    let ids = |name: &str| -> Vec<(String, bool)> {
+        let listed = run(folder, &["keys", "list", "--json", "--config", "g.toml"]);
+        assert!(!text(&listed.stdout).contains(&"signing_key".repeat(4)), "never a key itself");
+        let listed: Value = serde_json::from_str(&text(&listed.stdout)).expect("JSON");
+        let of_name = listed["keys"].as_array().expect("keys").iter().filter(|key| key["name"] == name);
+        of_name.map(|key| (key["id"].to_string(), key["current"] == true)).collect()
+    };
+    let token = || text(&run(folder, &["token", "--role", "orchestrator", "--config", "g.toml"]).stdout);
+    let (before, signed_before) = (ids("signing"), token());
+    assert_eq!(before.len(), 1);
+    // The store is made under the first master key.
+    assert_eq!(Serving::start(folder, &["--config", "g.toml"]).stop().0, Some(0));
+    for name in ["signing", "master"] {
+        let (code, _, complaint) = told(&run(folder, &["keys", "rotate", name, "--config", "g.toml"]));
+        assert_eq!(code, Some(0), "{complaint}");
+    }
+    let after = ids("signing");
+    assert_eq!((after.len(), after[0].1, &after[1]), (2, true, &(before[0].0.clone(), false)), "{after:?}");
+    assert_eq!(ids("reference").len(), 2, "derived of both");
+    assert_eq!(ids("master").len(), 2);
+    let (code, printed, complaint) = told(&run(folder, &["keys", "reseal", "--config", "g.toml"]));
+    assert_eq!(code, Some(0), "{complaint}");
+    assert!(printed.contains("sealed anew") && complaint.contains("webhooks: 0 looked at"), "{printed}{complaint}");
+    let serving = Serving::start(folder, &["--config", "g.toml"]);
+    for token in [signed_before, token()] {
+        assert_eq!(serving.get("/api/v1/intents", Some(token.trim_end())).0, 200);
+    }
+    assert_eq!(serving.stop().0, Some(0));
+    let (code, _, complaint) = told(&run(folder, &["keys", "rotate", "reference", "--config", "g.toml"]));
+    assert_eq!(code, Some(1));
+    assert!(complaint.contains("`auth.reference_key_file`"), "{complaint}");
+}

@@ -30,7 +30,9 @@ pub use self::jwks::{JwksError, JwksFetch};
 pub use self::rules::TokenRules;
 pub use self::scope::{Scope, Scopes};
 pub(crate) use self::tokens::SignIn;
-pub use self::tokens::{ISSUER, IssueError, KEY_MIN_BYTES, KeyError, SUBJECT_MAX_CHARS, TTL_MAX_SECONDS, Tokens};
+pub use self::tokens::{
+    ISSUER, IssueError, KEY_MIN_BYTES, KeyError, SUBJECT_MAX_CHARS, TTL_MAX_SECONDS, Tokens, key_id,
+};
 use crate::client::Network;
 use crate::error::{Code, Refusal};
 

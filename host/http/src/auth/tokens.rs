@@ -226,7 +226,8 @@ impl std::fmt::Debug for Tokens {
 }
 
 /// A key's identifier says which key signed and nothing of the key.
-fn key_id(key: &Secret) -> String {
+#[must_use]
+pub fn key_id(key: &Secret) -> String {
     let mut id = Digest::of(format!("intent-gateway key id\0{}", key.expose()).as_bytes()).to_string();
     id.truncate(KEY_ID_CHARS);
     id

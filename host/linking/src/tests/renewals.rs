@@ -9,7 +9,7 @@ use crate::LinkFailure;
 use crate::records::{Link, Owner};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_domain::store::{Change, Store as _, Versioned, load};
+use intent_gateway_domain::store::{Change, Store as _, Versioned, all, load};
 use intent_gateway_domain::user::{Orchestrator, Pseudonym, User};
 use intent_gateway_domain::vault::Vault;
 use intent_gateway_testing::entropy::Counting;
@@ -358,4 +358,21 @@ fn links_outlive_a_rotation_of_the_master_key() {
     world.vault = Vault::new(&new, &[], entropy);
     assert_eq!(world.token(&world.linking(), "asha"), Ok(Some(second)));
     assert_eq!(block_on(world.linking().links(&user("asha"))).expect("listed").len(), 1);
+}
+
+#[test]
+fn what_is_kept_of_links_is_sealed_anew_under_the_current_master_key() {
+    let mut world = World::new();
+    let token = world.linked(&world.linking());
+    let (old, new) = (Secret::new("m".repeat(32)), Secret::new("n".repeat(32)));
+    let entropy = Arc::new(Counting::default());
+    world.vault = Vault::new(&new, std::slice::from_ref(&old), entropy.clone());
+    let done = block_on(crate::reseal(&*world.store, &world.vault, &|_, _| {})).expect("done");
+    assert!(done.resealed >= 1 && done.unreadable == 0, "{done:?}");
+    // The former key still recognises whose the link is, and opens nothing of it.
+    assert_eq!(world.token(&world.linking(), "asha"), Ok(Some(token)));
+    let kept: Vec<Versioned<Link>> = block_on(all(&*world.store, None)).expect("read");
+    assert!(kept[0].value.open(&Vault::new(&old, &[], entropy.clone())).is_err());
+    assert!(kept[0].value.open(&Vault::new(&new, &[], entropy)).is_ok());
+    assert_eq!(block_on(crate::reseal(&*world.store, &world.vault, &|_, _| {})).expect("done").resealed, 0);
 }

@@ -1,11 +1,17 @@
 //! Documents: what may be uploaded, who may read it, and until when it may be taken away.
 
+use std::sync::Arc;
+
 use futures_executor::block_on;
 
 use super::world::{World, actor};
 use crate::compliance::{DOCUMENT_MAX_BYTES, DOCUMENTS_MAX, DocumentKind, MediaType};
-use crate::{DecisionOrder, Document, OnboardingError, ReviewVerdict, Upload};
+use crate::{DecisionOrder, Document, OnboardingError, ReviewVerdict, Upload, reseal_documents};
 use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::reseal::Resealed;
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::vault::Vault;
+use intent_gateway_testing::entropy::Counting;
 
 const PDF: &[u8] = b"%PDF-1.7 the shop licence";
 const OTHER_PDF: &[u8] = b"%PDF-1.7 another page";
@@ -123,4 +129,24 @@ fn what_was_moved_in_the_store_does_not_open() {
     for id in [&one.id, &other.id] {
         assert!(matches!(world.read(&account, id), Err(OnboardingError::Sealed(_))));
     }
+}
+
+#[test]
+fn documents_are_sealed_anew_under_the_current_master_key() {
+    let world = World::new();
+    let account = world.account();
+    let files = [PDF, OTHER_PDF];
+    let ids = files.map(|bytes| world.upload(&account, bytes).expect("kept").id);
+    let entropy = Arc::new(Counting::default());
+    let (first, second) = (Secret::new("m".repeat(32)), Secret::new("n".repeat(32)));
+    let reseal = |current: &Secret, previous: &[Secret]| {
+        let vault = Vault::new(current, previous, entropy.clone());
+        block_on(reseal_documents(&*world.store, &vault, &|_, _| {})).expect("done")
+    };
+    assert_eq!(reseal(&second, std::slice::from_ref(&first)), Resealed { seen: 2, resealed: 2, unreadable: 0 });
+    assert!(ids.iter().all(|id| world.read(&account, id).is_err()), "the world has the former key alone");
+    assert_eq!(reseal(&second, &[]), Resealed { seen: 2, resealed: 0, unreadable: 0 });
+    // Back under the key that the world has: what was sealed is what comes out.
+    assert_eq!(reseal(&first, &[second]), Resealed { seen: 2, resealed: 2, unreadable: 0 });
+    assert_eq!(ids.map(|id| world.read(&account, &id).expect("opened")), files);
 }

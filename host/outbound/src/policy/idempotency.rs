@@ -35,6 +35,7 @@ use intent_gateway_domain::error::CallFailure;
 use intent_gateway_domain::id::PartnerId;
 use intent_gateway_domain::limits::{CALL_SETTLED_MS, REQUEST_ID_MAX_CHARS};
 use intent_gateway_domain::order::OrderId;
+use intent_gateway_domain::reseal::SealedRecord;
 use intent_gateway_domain::store::{Kind, Record};
 use intent_gateway_domain::user::Asker;
 use intent_gateway_domain::vault::Sealed;
@@ -221,6 +222,16 @@ impl Record for Attempt {
 
     fn key(&self) -> String {
         self.id.to_string()
+    }
+}
+
+impl SealedRecord for Attempt {
+    fn sealed(&mut self) -> Vec<(String, &mut Sealed)> {
+        let context = self.key();
+        match &mut self.state {
+            State::Done(SealedAnswer(sealed)) => vec![(context, sealed)],
+            State::Pending(_) | State::Unknown => Vec::new(),
+        }
     }
 }
 

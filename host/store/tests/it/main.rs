@@ -16,6 +16,7 @@ mod mail;
 mod opening;
 mod power_loss;
 mod records;
+mod reseal;
 mod several;
 mod support;
 mod tls;

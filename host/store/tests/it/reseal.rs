@@ -1,0 +1,107 @@
+//! What is stored is sealed anew under the current master key: in batches, beside whoever changes records, and again from the
+//! beginning without harm.
+
+use std::sync::Arc;
+
+use intent_gateway_domain::clock::Timestamp;
+use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::reseal::{ResealStopped, Resealed, SealedRecord, reseal_all};
+use intent_gateway_domain::secret::Secret;
+use intent_gateway_domain::signing_keys::{SigningKey, Webhook, webhook_context};
+use intent_gateway_domain::store::{Change, Store, Versioned, load};
+use intent_gateway_domain::vault::{OpenError, Vault};
+use intent_gateway_testing::entropy::{Counting, NoRandomness};
+
+use crate::support::{Place, on_every_store};
+
+on_every_store!(all_is_sealed_anew_and_nothing_twice, what_cannot_be_opened_stays_and_is_told, a_stopped_run_goes_on);
+
+/// More than one batch.
+const MANY: u32 = Webhook::BATCH + 5;
+
+fn vault(current: &str, previous: &[&str]) -> Vault {
+    let previous: Vec<Secret> = previous.iter().map(|key| Secret::new(key.repeat(32))).collect();
+    Vault::new(&Secret::new(current.repeat(32)), &previous, Arc::new(Counting::default()))
+}
+
+fn account(number: u32) -> PartnerId {
+    PartnerId::parse(&format!("ptr_{number:06}")).expect("an identifier")
+}
+
+/// Two keys each, as during a rotation of the partner's own.
+async fn keep(store: &dyn Store, vault: &Vault, numbers: std::ops::Range<u32>) {
+    for number in numbers {
+        let account = account(number);
+        let key = |id: &str| SigningKey {
+            id: id.to_owned(),
+            sealed: vault.seal(&webhook_context(&account), &Secret::new(format!("{account} {id}"))).expect("entropy"),
+            not_before_ms: Timestamp::from_ms(1),
+            not_after_ms: None,
+        };
+        let keys = vec![key("one"), key("two")];
+        let mut change = Change::default();
+        change.put(&Versioned::new(Webhook { account: account.clone(), url: "https://a.example".to_owned(), keys }));
+        store.commit(change).await.expect("kept");
+    }
+}
+
+/// The keys of an account, opened.
+async fn opened(store: &dyn Store, vault: &Vault, number: u32) -> Result<Vec<String>, OpenError> {
+    let kept = load::<Webhook>(store, account(number).as_str()).await.expect("read").expect("kept").value;
+    let open = |key: &SigningKey| vault.open(&webhook_context(&kept.account), &key.sealed);
+    kept.keys.iter().map(|key| open(key).map(|text| text.expose().to_owned())).collect()
+}
+
+async fn reseal(store: &dyn Store, vault: &Vault) -> Result<Resealed, ResealStopped> {
+    reseal_all::<Webhook>(store, vault, &|_, _| {}).await
+}
+
+async fn all_is_sealed_anew_and_nothing_twice(place: impl Place) {
+    let store = place.store().await;
+    keep(&*store, &vault("a", &[]), 0..MANY).await;
+    let rotated = vault("b", &["a"]);
+    let told = std::sync::Mutex::new(Vec::new());
+    let tell = |kind: &'static str, so_far: Resealed| told.lock().expect("whole").push((kind, so_far.seen));
+    let done = reseal_all::<Webhook>(&*store, &rotated, &tell).await.expect("done");
+    let many = u64::from(MANY);
+    assert_eq!(done, Resealed { seen: many, resealed: many, unreadable: 0 });
+    assert_eq!(*told.lock().expect("whole"), [("webhooks", many - 5), ("webhooks", many)], "after each batch");
+    for number in [0, Webhook::BATCH, MANY - 1] {
+        let account = account(number);
+        let texts = [format!("{account} one"), format!("{account} two")];
+        assert_eq!(
+            opened(&*store, &vault("b", &[]), number).await,
+            Ok(texts.to_vec()),
+            "the former key is needed no more"
+        );
+        assert_eq!(opened(&*store, &vault("a", &[]), number).await, Err(OpenError::UnknownKey));
+    }
+    let again = reseal(&*store, &rotated).await.expect("done");
+    assert_eq!(again, Resealed { seen: many, resealed: 0, unreadable: 0 });
+}
+
+async fn what_cannot_be_opened_stays_and_is_told(place: impl Place) {
+    let store = place.store().await;
+    keep(&*store, &vault("lost", &[]), 0..1).await;
+    keep(&*store, &vault("a", &[]), 1..2).await;
+    let done = reseal(&*store, &vault("b", &["a"])).await.expect("done");
+    assert_eq!(done, Resealed { seen: 2, resealed: 1, unreadable: 1 });
+    assert!(opened(&*store, &vault("lost", &[]), 0).await.is_ok(), "as it was");
+    assert!(opened(&*store, &vault("b", &[]), 1).await.is_ok());
+}
+
+async fn a_stopped_run_goes_on(place: impl Place) {
+    let store = place.store().await;
+    keep(&*store, &vault("a", &[]), 0..3).await;
+    let dry = Vault::new(&Secret::new("b".repeat(32)), &[Secret::new("a".repeat(32))], Arc::new(NoRandomness));
+    assert!(matches!(reseal(&*store, &dry).await, Err(ResealStopped::NoEntropy(_))));
+    // One is changed under the new key by a gateway meanwhile.
+    let mut changed = load::<Webhook>(&*store, account(1).as_str()).await.expect("read").expect("kept");
+    let newer = vault("b", &[]).seal(&webhook_context(&account(1)), &Secret::new("newer")).expect("entropy");
+    changed.value.keys[0].sealed = newer;
+    let mut change = Change::default();
+    change.put(&changed);
+    store.commit(change).await.expect("kept");
+    assert_eq!(reseal(&*store, &vault("b", &["a"])).await.expect("done").resealed, 3);
+    assert_eq!(opened(&*store, &vault("b", &[]), 1).await, Ok(vec!["newer".to_owned(), format!("{} two", account(1))]));
+}
