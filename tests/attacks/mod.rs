@@ -23,3 +23,4 @@ mod sign_in_lockout;
 mod taken_slots;
 mod unreadable_values;
 mod unseen_change;
+mod used_up_quota;

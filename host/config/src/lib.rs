@@ -16,6 +16,7 @@ mod open;
 mod partners;
 mod paths;
 mod platform;
+mod quotas;
 mod rotation;
 mod secret_files;
 mod streams;
@@ -49,6 +50,7 @@ pub use self::load::{ConfigError, Overrides, load};
 pub use self::open::open_store;
 pub use self::partners::PartnerEntry;
 pub use self::platform::{EvidenceSection, OrdersSection, OutboundSection, PlatformSection, StoreSection};
+pub use self::quotas::QuotasSection;
 pub use self::rotation::{KeyName, KeyView, RotateError, list_keys, rotate_key};
 pub use self::secret_files::SecretFiles;
 pub use self::streams::StreamsSection;
@@ -73,6 +75,7 @@ pub struct Config {
     /// Keys in development, loaded contracts, their compiled forms.
     pub state_dir: PathBuf,
     pub server: ServerSection,
+    pub quotas: QuotasSection,
     pub auth: AuthSection,
     pub platform: PlatformSection,
     pub store: StoreSection,
@@ -99,6 +102,7 @@ impl Default for Config {
         Self {
             state_dir: PathBuf::from(paths::STATE_DIR_DEFAULT),
             server: ServerSection::default(),
+            quotas: QuotasSection::default(),
             auth: AuthSection::default(),
             platform: PlatformSection::default(),
             store: StoreSection::default(),
@@ -168,13 +172,14 @@ impl ServerSection {
         }
     }
 
-    pub fn limits(&self) -> intent_gateway_http::Limits {
+    pub fn limits(&self, quotas: &QuotasSection) -> intent_gateway_http::Limits {
         intent_gateway_http::Limits {
             request_timeout: Duration::from_millis(self.request_timeout_ms),
             body_timeout: Duration::from_millis(self.body_timeout_ms),
             max_in_flight: self.max_in_flight,
             max_arriving: self.max_connections,
             open_per_minute: self.open_requests_per_minute,
+            quotas: quotas.quotas(),
             trusted_proxies: self.trusted_proxies,
         }
     }
@@ -424,6 +429,7 @@ impl Config {
             problems.push("`state_dir` is empty".to_owned());
         }
         self.server.check(&mut problems);
+        self.quotas.check(&mut problems);
         self.auth.check(self.partner_client.allow_loopback_http, &mut problems);
         self.platform.check(&mut problems);
         self.store.check(&mut problems);
@@ -456,6 +462,7 @@ pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
     let Config {
         state_dir,
         server,
+        quotas,
         auth,
         platform,
         store,
@@ -479,6 +486,7 @@ pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
     let mut insert = |key: &str, value: toml::Value| table.insert(key.to_owned(), value);
     insert("state_dir", toml::Value::try_from(state_dir)?);
     insert("server", toml::Value::try_from(server)?);
+    insert("quotas", toml::Value::try_from(quotas)?);
     insert("auth", toml::Value::try_from(auth)?);
     insert("platform", toml::Value::try_from(platform)?);
     insert("store", toml::Value::try_from(store)?);

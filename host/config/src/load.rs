@@ -15,9 +15,10 @@ use super::layers::{Layers, Table};
 use super::secret_files;
 
 /// Keys that stand outside every section.
-const TOP_LEVEL: [&str; 19] = [
+const TOP_LEVEL: [&str; 20] = [
     "state_dir",
     "server",
+    "quotas",
     "auth",
     "platform",
     "store",
@@ -102,6 +103,7 @@ fn read(layers: &Layers) -> Result<Config, Vec<String>> {
     let config = Config {
         state_dir: sections.plain("state_dir").unwrap_or(defaults.state_dir),
         server: sections.table("server"),
+        quotas: sections.table("quotas"),
         auth: sections.table("auth"),
         platform: sections.table("platform"),
         store: sections.table("store"),

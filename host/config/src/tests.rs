@@ -50,6 +50,7 @@ fn shown(config: &Config) -> BTreeMap<String, String> {
 fn every_key() -> Vec<String> {
     let sections = [
         ("server", load::keys::<ServerSection>()),
+        ("quotas", load::keys::<QuotasSection>()),
         ("auth", load::keys::<AuthSection>()),
         ("platform", load::keys::<PlatformSection>()),
         ("store", load::keys::<StoreSection>()),
@@ -167,6 +168,9 @@ fn all_wrong_values_are_told_at_once() {
         service_name = " "
         [orders]
         keep_days = 30
+        [quotas]
+        account_per_minute = 5
+        account_per_day = 4
         [contracts]
         dir = "/nowhere/at/all"
         [partner_client]
@@ -193,6 +197,7 @@ fn all_wrong_values_are_told_at_once() {
         "`streams.heartbeat_ms` is 40000",
         "`streams.max_open` is 4000000000; expected 1 to 1000000",
         "`orders.keep_days` is 30; expected 31 to 3660",
+        "`quotas.account_per_day` is 4; it must not be less than `quotas.account_per_minute`, which is 5",
         "`log.level` is no list of log directives",
         "`telemetry.metrics_address` is `server.listen`",
         "`telemetry.otlp_endpoint` is no address of a collector",

@@ -295,7 +295,7 @@ async fn parts(
         unassigned_users_of: config.auth.unassigned_users_of(),
         tokens: Arc::new(keys.tokens(&config.auth.audience, clock.clone())?),
         metrics: telemetry.exposition(),
-        limits: config.server.limits(),
+        limits: config.server.limits(&config.quotas),
         draining: draining.clone(),
         accesses: accesses.clone(),
     };

@@ -16,10 +16,11 @@ use intent_gateway_domain::fair_slots::FairSlots;
 use intent_gateway_domain::limits::REQUEST_BODY_MAX_BYTES;
 use intent_gateway_ledger::completion::REPORT_MAX_BYTES;
 
-use crate::auth::{Access, Role, not_this_account};
+use crate::auth::{self, Access, Caller, Role, not_this_account};
 use crate::body::{self, Awaited};
 use crate::client::{ClientLimit, Clients, Network};
 use crate::error::{Code, Refusal};
+use crate::quota::{Counted, QuotaKeeper};
 use crate::read_log::ReadLog;
 use crate::route_scopes;
 
@@ -68,6 +69,8 @@ pub(crate) struct Audience {
     pub(crate) clients: Clients,
     /// Who reads what.
     pub(crate) reads: ReadLog,
+    /// How often callers with a token may ask, over all audiences.
+    pub(crate) quotas: Arc<QuotaKeeper>,
 }
 
 /// Checks who asks, waits for the body, refuses at once when too many requests are worked on, rather than letting all of them
@@ -78,8 +81,9 @@ pub(crate) async fn admit(
     request: Request,
     next: Next,
 ) -> Response {
+    let mut counted = Counted::default();
     let answer = async {
-        let (caller, request) = audience.receive(params.ok(), request).await?;
+        let (caller, request) = audience.receive(params.ok(), request, &mut counted).await?;
         let _slot = match &audience.in_flight {
             Some(slots) => Some(slots.try_take(&caller).ok_or(Code::Overloaded)?),
             None => None,
@@ -93,6 +97,9 @@ pub(crate) async fn admit(
         Ok(answered) => answered.unwrap_or_else(Refusal::into_response),
         Err(_elapsed) => Refusal::new(Code::Timeout).into_response(),
     };
+    if let Some(fields) = counted.fields() {
+        response.extensions_mut().insert(fields);
+    }
     if audience.no_store {
         response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
@@ -101,7 +108,12 @@ pub(crate) async fn admit(
 
 impl Audience {
     /// The request with its body, and who sends it.
-    async fn receive(&self, params: Option<RawPathParams>, request: Request) -> Result<(String, Request), Refusal> {
+    async fn receive(
+        &self,
+        params: Option<RawPathParams>,
+        request: Request,
+        counted: &mut Counted,
+    ) -> Result<(String, Request), Refusal> {
         let mut request = request;
         let known = self.clients.find(request.headers(), request.extensions());
         if let Some(network) = known {
@@ -110,7 +122,11 @@ impl Audience {
         // Without a connection, as in a test of the router alone, all are one client.
         let network = known.map_or(Ipv4Addr::UNSPECIFIED.into(), |Network(network)| network);
         let _place = self.arriving.try_take(&network).ok_or(Code::Overloaded)?;
-        let caller = self.entry.open(params, network, &mut request).await?;
+        let caller = self.entry.open(params, network, &mut request, counted).await?;
+        if let Some(known) = request.extensions().get::<Caller>() {
+            let token = auth::signed_part(request.headers());
+            self.quotas.count(known, token, counted).map_err(too_many)?;
+        }
         Ok((caller, self.awaited.gather(request).await?))
     }
 }
@@ -133,10 +149,11 @@ impl Entry {
         params: Option<RawPathParams>,
         network: IpAddr,
         request: &mut Request,
+        counted: &mut Counted,
     ) -> Result<String, Refusal> {
         let (access, required) = match self {
             Self::Anyone { limit } => {
-                limit.count(network).map_err(|wait| Refusal::new(Code::RateLimited).retry_after(wait))?;
+                limit.count(network, counted).map_err(too_many)?;
                 return Ok(network.to_string());
             }
             Self::Signed => return Ok(network.to_string()),
@@ -164,6 +181,11 @@ impl Entry {
     }
 }
 
+/// What who asks too often is answered with.
+fn too_many(wait: Duration) -> Refusal {
+    Refusal::new(Code::RateLimited).retry_after(wait)
+}
+
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU32;
@@ -179,8 +201,9 @@ mod tests {
     use super::*;
     use crate::auth::issuers::Issuers;
     use crate::auth::test_sessions::NoneEnded;
-    use crate::auth::{Caller, TokenRules, Tokens};
+    use crate::auth::{TokenRules, Tokens};
     use crate::client::Peer;
+    use crate::quota::Quotas;
 
     const MINUTE: Duration = Duration::from_secs(60);
 
@@ -199,6 +222,7 @@ mod tests {
             no_store: false,
             clients: Clients::default(),
             reads: ReadLog::new(Arc::default(), Arc::new(SystemClock)),
+            quotas: Arc::new(QuotaKeeper::new(&Quotas::default(), Arc::new(SystemClock))),
         };
         let handler = async |caller: Option<Extension<Caller>>| {
             caller.map_or_else(String::new, |Extension(caller)| caller.subject)

@@ -1,6 +1,6 @@
 //! Where a request comes from, and how often one client may use the routes that take no token.
 //!
-//! Not here: limits on callers that a token names, and on what one account may do.
+//! Not here: limits on callers that a token names ([`crate::quota`]), and on what one account may do.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,10 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use governor::clock::{Clock, MonotonicClock};
-use governor::middleware::NoOpMiddleware;
+use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
 use http::{Extensions, HeaderMap, HeaderName};
+
+use crate::quota::{Counted, Remaining};
 
 /// The header in which proxies name who asked them, the nearest one last.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -22,6 +24,7 @@ const FORWARDED: HeaderName = HeaderName::from_static("forwarded");
 /// Clients that are told apart. Each is a number below this one: whoever has more addresses than that to ask from gets
 /// no more memory of the gateway's for it.
 const CLIENTS_TOLD_APART: u64 = 128 * 1024;
+const MINUTE: Duration = Duration::from_secs(60);
 /// Most proxies that may be trusted.
 pub const TRUSTED_PROXIES_MAX: usize = 8;
 
@@ -108,7 +111,8 @@ impl ProxyWatch {
 
 /// So many requests a minute for each client; as many may come at once.
 pub(crate) struct ClientLimit<C: Clock = MonotonicClock> {
-    limiter: RateLimiter<u64, HashMapStateStore<u64>, C, NoOpMiddleware<C::Instant>>,
+    limiter: RateLimiter<u64, HashMapStateStore<u64>, C, StateInformationMiddleware>,
+    requests: u32,
     /// Seeded anew in each process, so that nobody can look for clients that share a number.
     numbers: RandomState,
 }
@@ -121,17 +125,23 @@ impl ClientLimit {
 
 impl<C: Clock> ClientLimit<C> {
     fn with_clock(requests: NonZeroU32, clock: C) -> Self {
-        let limiter = RateLimiter::hashmap_with_clock(Quota::per_minute(requests), clock);
-        Self { limiter, numbers: RandomState::new() }
+        let limiter = RateLimiter::hashmap_with_clock(Quota::per_minute(requests), clock).with_middleware();
+        Self { limiter, requests: requests.get(), numbers: RandomState::new() }
     }
 
     /// Counts a request.
     ///
     /// # Errors
     /// The time after which the next one is let in.
-    pub(crate) fn count(&self, network: IpAddr) -> Result<(), Duration> {
+    pub(crate) fn count(&self, network: IpAddr, counted: &mut Counted) -> Result<(), Duration> {
         let client = self.numbers.hash_one(network) % CLIENTS_TOLD_APART;
-        self.limiter.check_key(&client).map_err(|refused| refused.wait_time_from(self.limiter.clock().now()))
+        let refused = |refused: governor::NotUntil<C::Instant>| refused.wait_time_from(self.limiter.clock().now());
+        let outcome = self.limiter.check_key(&client).map_err(refused);
+        let left = outcome.as_ref().map_or(0, |state| state.remaining_burst_capacity());
+        // Requests come back one by one.
+        let whole_in = MINUTE * (self.requests - left.min(self.requests)) / self.requests;
+        counted.add(Remaining { name: "client-minute", requests: self.requests, window: MINUTE, left, whole_in });
+        outcome.map(|_| ())
     }
 }
 
@@ -195,24 +205,25 @@ mod tests {
     fn each_client_has_its_own_count_which_recovers() {
         let clock = FakeRelativeClock::default();
         let limit = ClientLimit::with_clock(NonZeroU32::new(3).expect("not zero"), clock.clone());
+        let count = |network| limit.count(network, &mut Counted::default());
         let (one, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
         for _ in 0..3 {
-            assert_eq!(limit.count(one), Ok(()));
+            assert_eq!(count(one), Ok(()));
         }
-        assert_eq!(limit.count(one), Err(Duration::from_secs(20)));
-        assert_eq!(limit.count(other), Ok(()));
+        assert_eq!(count(one), Err(Duration::from_secs(20)));
+        assert_eq!(count(other), Ok(()));
         clock.advance(Duration::from_secs(19));
-        assert_eq!(limit.count(one), Err(Duration::from_secs(1)));
+        assert_eq!(count(one), Err(Duration::from_secs(1)));
         clock.advance(Duration::from_secs(1));
-        assert_eq!(limit.count(one), Ok(()));
-        assert!(limit.count(one).is_err());
+        assert_eq!(count(one), Ok(()));
+        assert!(count(one).is_err());
     }
 
     #[test]
     fn the_clients_that_are_told_apart_are_bounded() {
         let limit = ClientLimit::per_minute(NonZeroU32::MIN);
         for site in 0..200_000_u32 {
-            let _ = limit.count(IpAddr::V4(site.into()));
+            let _ = limit.count(IpAddr::V4(site.into()), &mut Counted::default());
         }
         assert!(limit.limiter.len() as u64 <= CLIENTS_TOLD_APART);
     }

@@ -23,6 +23,7 @@ mod ops;
 mod orchestrator;
 mod orders;
 mod platform;
+mod quota;
 mod read_log;
 mod reports;
 pub mod request_id;
@@ -69,6 +70,8 @@ pub use crate::client::TRUSTED_PROXIES_MAX;
 use crate::client::{ClientLimit, Clients, ProxyWatch};
 use crate::error::{Code, Refusal};
 pub use crate::metrics::scrape_router;
+use crate::quota::QuotaKeeper;
+pub use crate::quota::{Quota, Quotas};
 use crate::read_log::ReadLog;
 use crate::streams::Streams;
 
@@ -98,6 +101,8 @@ pub struct Limits {
     pub max_arriving: usize,
     /// Requests a minute that one client may send to the routes that take no token.
     pub open_per_minute: NonZeroU32,
+    /// How often callers with a token may ask.
+    pub quotas: Quotas,
     /// Proxies in front whose `X-Forwarded-For` is believed; with none, the header is not read.
     pub trusted_proxies: usize,
 }
@@ -201,6 +206,7 @@ pub fn router(state: AppState) -> Router {
     let clients = Clients { trusted_proxies, proxies: Arc::default() };
     let proxies = clients.proxies.clone();
     let reads = ReadLog::new(state.accesses.clone(), state.searcher.clock.clone());
+    let quotas = Arc::new(QuotaKeeper::new(&state.limits.quotas, state.searcher.clock.clone()));
     let anyone = || Entry::Anyone { limit: ClientLimit::per_minute(open_per_minute) };
     let audience = |routes: OpenApiRouter<Arc<App>>, entry: Entry, deadline: Duration, max_in_flight: Option<usize>| {
         let no_store = match entry {
@@ -209,8 +215,8 @@ pub fn router(state: AppState) -> Router {
         };
         let awaited = entry.awaits(state.limits.body_timeout);
         let in_flight = max_in_flight.map(FairSlots::new);
-        let (arriving, clients, reads) = (arriving.clone(), clients.clone(), reads.clone());
-        let audience = Audience { entry, deadline, arriving, awaited, in_flight, no_store, clients, reads };
+        let (arriving, clients, reads, quotas) = (arriving.clone(), clients.clone(), reads.clone(), quotas.clone());
+        let audience = Audience { entry, deadline, arriving, awaited, in_flight, no_store, clients, reads, quotas };
         routes.route_layer(from_fn_with_state(Arc::new(audience), audience::admit))
     };
     let browsers = audience(linking::browser_routes(), anyone(), request_timeout, Some(BROWSERS_IN_FLIGHT_MAX));

@@ -12,6 +12,7 @@ use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Response, Respon
 
 use intent_gateway_domain::contract::Violation;
 
+use crate::auth::Role;
 use crate::error::{Code, ErrorBody, ErrorDetail};
 use crate::route_scopes;
 
@@ -119,6 +120,14 @@ fn share_refusals(operation: &mut Operation) {
         codes.extend([Code::RateLimited, Code::Overloaded, Code::Timeout]);
     }
     if !open {
+        let roles = operation
+            .security
+            .iter()
+            .flatten()
+            .filter_map(|requirement| serde_json::to_value(requirement).ok()?.get(BEARER)?.as_array().cloned());
+        if roles.flatten().any(|role| role != Role::Admin.as_str()) {
+            codes.push(Code::RateLimited);
+        }
         codes.extend([Code::InvalidAuth, Code::Forbidden, Code::Overloaded, Code::Timeout]);
     }
     if operation.request_body.is_some() {

@@ -23,6 +23,7 @@ use tracing::{Instrument as _, Span};
 use uuid::Uuid;
 
 use crate::error::{Code, Refusal};
+use crate::quota::RateLimitFields;
 
 /// Carries the identifier, in both directions.
 pub const HEADER: HeaderName = HeaderName::from_static("x-request-id");
@@ -79,8 +80,12 @@ pub(crate) async fn layer(mut request: Request, next: Next) -> Response {
         });
         observed.note_answer(response.status().as_u16());
         report(response.status(), refusal.as_ref(), start.elapsed());
+        let rate_limits = response.extensions_mut().remove::<RateLimitFields>();
         if let Some(refusal) = refusal {
             response = refusal.render(request_id.as_str());
+        }
+        if let Some(fields) = rate_limits {
+            fields.insert_into(response.headers_mut());
         }
         // Well-formed identifiers are visible ASCII, which a header takes.
         if let Ok(value) = HeaderValue::from_str(request_id.as_str()) {

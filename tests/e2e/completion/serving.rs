@@ -237,6 +237,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
             max_in_flight: 2 * CONNECTIONS,
             max_arriving: 2 * CONNECTIONS,
             open_per_minute: std::num::NonZeroU32::MIN,
+            quotas: intent_gateway_http::Quotas::default(),
             trusted_proxies: 0,
         },
         draining: CancellationToken::new(),

@@ -250,6 +250,12 @@ pub(crate) fn not_this_account() -> Refusal {
     Refusal::new(Code::Forbidden).challenge(CHALLENGE_SCOPE).message("The token is not one of this account.")
 }
 
+/// What a verified token's signature is over, which tells it from every other: the signature itself may be written in more than one
+/// way. Empty where there is no token.
+pub(crate) fn signed_part(headers: &HeaderMap) -> &str {
+    bearer(headers).and_then(|token| token.rsplit_once('.')).map_or("", |(signed, _)| signed)
+}
+
 /// The token of the one `Authorization` header; two of them are as good as none.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();

@@ -16,6 +16,7 @@ mod linking;
 mod listener;
 mod orders;
 mod overdue;
+mod quotas;
 mod receipts;
 mod routes;
 mod scopes;

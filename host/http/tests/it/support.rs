@@ -19,7 +19,7 @@ use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::sign_in::SignInServer;
 use intent_gateway_http::auth::{Role, Scopes, TokenRules, Tokens};
 use intent_gateway_http::streams::Streams;
-use intent_gateway_http::{AppState, Limits, router};
+use intent_gateway_http::{AppState, Limits, Quota, Quotas, router};
 use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::REPORTS_IN_FLIGHT_MAX;
 use intent_gateway_ledger::completion::intake::Intake;
@@ -153,12 +153,16 @@ pub(crate) struct Gateway {
     pub(crate) document: Value,
 }
 
+const NO_QUOTA: Quota = Quota { per_minute: None, per_day: None };
+const NO_QUOTAS: Quotas = Quotas { orchestrator: NO_QUOTA, account: NO_QUOTA, token: NO_QUOTA };
+
 pub(crate) const LIMITS: Limits = Limits {
     request_timeout: Duration::from_secs(30),
     body_timeout: Duration::from_secs(30),
     max_in_flight: 64,
     max_arriving: 64,
     open_per_minute: NonZeroU32::new(1_000).expect("not zero"),
+    quotas: NO_QUOTAS,
     trusted_proxies: 0,
 };
 

@@ -1,0 +1,86 @@
+//! How often callers may ask, over all routes, and what answers say of it.
+
+use std::num::NonZeroU32;
+
+use http::StatusCode;
+use intent_gateway_http::auth::Role;
+use intent_gateway_http::{Limits, Quota, Quotas};
+use serde_json::json;
+
+use crate::support::{Answer, Ask, Gateway, LIMITS, NOW_MS, refused};
+
+fn per_minute(requests: u32) -> Quota {
+    Quota { per_minute: NonZeroU32::new(requests), per_day: None }
+}
+
+fn field(answer: &Answer, name: &str) -> Option<String> {
+    answer.headers.get(name).map(|value| value.to_str().expect("text").to_owned())
+}
+
+#[tokio::test]
+async fn a_quota_is_one_over_all_routes_and_every_answer_says_what_is_left() {
+    let quotas = Quotas { orchestrator: per_minute(3), ..LIMITS.quotas };
+    let gateway = Gateway::with(Limits { quotas, ..LIMITS }).await;
+    let token = gateway.token_of(Role::Orchestrator, "one");
+    let ask = async |ask: Ask, token: &str| gateway.call(ask.header("authorization", &format!("Bearer {token}"))).await;
+    let left = |answer: &Answer| field(answer, "ratelimit");
+    let says = |left: u32| Some(format!("\"orchestrator-minute\";r={left};t=60"));
+
+    let listed = ask(Ask::get("/api/v1/intents"), &token).await;
+    assert_eq!((listed.status, left(&listed)), (StatusCode::OK, says(2)));
+    assert_eq!(field(&listed, "ratelimit-policy").as_deref(), Some("\"orchestrator-minute\";q=3;w=60"));
+    let unknown = ask(Ask::get("/api/v1/intents/no.such"), &token).await;
+    assert_eq!((unknown.status, left(&unknown)), (StatusCode::NOT_FOUND, says(1)), "a refusal says so, too");
+    let forbidden = ask(Ask::get("/api/v1/admin/partners"), &token).await;
+    assert_eq!(
+        (forbidden.status, left(&forbidden)),
+        (StatusCode::FORBIDDEN, None),
+        "who does not get in is not counted"
+    );
+    assert_eq!(left(&ask(Ask::json("/api/v1/classify", r#"{"utterance": "hello"}"#), &token).await), says(0));
+
+    for path in ["/api/v1/intents", "/api/v1/orders"] {
+        let answer = ask(Ask::get(path), &token).await;
+        assert_eq!((answer.refusal(), left(&answer)), (refused(429, "RATE_LIMITED"), says(0)));
+        assert_eq!(field(&answer, "retry-after").as_deref(), Some("60"));
+    }
+    let other = ask(Ask::get("/api/v1/intents"), &gateway.token_of(Role::Orchestrator, "other")).await;
+    assert_eq!((other.status, left(&other)), (StatusCode::OK, says(2)));
+    let admin = ask(Ask::get("/api/v1/intents"), &gateway.token_of(Role::Admin, "one")).await;
+    assert_eq!((admin.status, left(&admin)), (StatusCode::OK, None));
+    gateway.clock.set(NOW_MS + 60_000);
+    assert_eq!(left(&ask(Ask::get("/api/v1/intents"), &gateway.token_of(Role::Orchestrator, "one")).await), says(2));
+}
+
+#[tokio::test]
+async fn each_token_and_each_account_has_its_quota() {
+    let quotas = Quotas { orchestrator: per_minute(9), account: per_minute(2), token: per_minute(1) };
+    let gateway = Gateway::with(Limits { quotas, ..LIMITS }).await;
+    let status = async |token: &str| {
+        let ask = Ask::get("/api/v1/intents").header("authorization", &format!("Bearer {token}"));
+        gateway.call(ask).await.status.as_u16()
+    };
+    let orchestrators = [(); 2].map(|()| gateway.token_of(Role::Orchestrator, "one"));
+    assert_eq!((status(&orchestrators[0]).await, status(&orchestrators[0]).await), (200, 429));
+    assert_eq!(status(&orchestrators[1]).await, 200, "its caller has more");
+    let partners = [(); 3].map(|()| gateway.token_of(Role::Partner, "ptr_a"));
+    let mut statuses = Vec::new();
+    for token in &partners {
+        statuses.push(status(token).await);
+    }
+    assert_eq!(statuses, [200, 200, 429], "of each token one, of the account two");
+}
+
+#[tokio::test]
+async fn routes_without_a_token_say_what_is_left_as_well() {
+    let gateway = Gateway::with(Limits { open_per_minute: NonZeroU32::new(2).expect("not zero"), ..LIMITS }).await;
+    let body = json!({ "email": "nobody@else.example" }).to_string();
+    let ask = async || gateway.call(Ask::json("/api/v1/business/sign-in", body.clone())).await;
+    let first = ask().await;
+    assert_eq!(field(&first, "ratelimit-policy").as_deref(), Some("\"client-minute\";q=2;w=60"));
+    assert_eq!(field(&first, "ratelimit").as_deref(), Some("\"client-minute\";r=1;t=30"));
+    ask().await;
+    let refused_one = ask().await;
+    assert_eq!(refused_one.refusal(), refused(429, "RATE_LIMITED"));
+    assert_eq!(field(&refused_one, "ratelimit").as_deref(), Some("\"client-minute\";r=0;t=60"));
+}
