@@ -53,8 +53,10 @@ pub(crate) enum Command {
         intent-gateway serve --listen 127.0.0.1:0 --contracts-dir contracts --allow-loopback-partners")]
     Serve(ServeArgs),
     /// Write a configuration to begin with, with keys of its own; no file is written over.
-    #[command(after_help = "The file is readable by its owner alone, for it holds the keys.\n\n\
-        Examples:\n  intent-gateway init\n  intent-gateway init /etc/intent-gateway/gateway.toml")]
+    #[command(
+        after_help = "The keys are beside it, in a folder of its name (`gateway.keys`), readable by their owner alone.\n\n\
+        Examples:\n  intent-gateway init\n  intent-gateway init /etc/intent-gateway/gateway.toml"
+    )]
     Init(InitArgs),
     /// Print a bearer token signed with the configured key.
     #[command(

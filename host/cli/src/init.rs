@@ -24,7 +24,11 @@ pub(crate) fn run(arguments: &InitArgs) -> ExitCode {
         InitError::Unwritten { .. } => fail(error),
     });
     exit_code(written.map(|()| {
-        print(&format!("{} is written, with keys that nobody else has", file.display()));
+        print(&format!(
+            "{} is written, with keys that nobody else has in {}",
+            file.display(),
+            file.with_extension("keys").display()
+        ));
         Verdict::Clean
     }))
 }

@@ -58,6 +58,15 @@ impl KeyName {
         }
     }
 
+    /// The same within its section.
+    pub(crate) fn setting_name(self) -> &'static str {
+        self.setting().trim_start_matches("auth.")
+    }
+
+    pub(crate) fn former_setting_name(self) -> &'static str {
+        self.former_setting().trim_start_matches("auth.")
+    }
+
     fn of(self, auth: &AuthSection) -> (Option<&Secret>, &[Secret]) {
         match self {
             Self::Signing => (auth.signing_key.as_ref(), &auth.previous_signing_keys),
