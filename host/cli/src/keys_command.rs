@@ -6,8 +6,8 @@ use anyhow::{Context as _, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use intent_gateway_domain::reseal::{Resealed, reseal_all};
 use intent_gateway_domain::signing_keys::Webhook;
-use intent_gateway_domain::store::Store;
 use intent_gateway_outbound::policy::idempotency::Attempt;
+use intent_gateway_store::SqlStore;
 use serde_json::json;
 
 use crate::arguments::FileArg;
@@ -124,7 +124,7 @@ fn list(config: &Config, json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn reseal(store: &dyn Store, config: &Config, json: bool) -> anyhow::Result<()> {
+async fn reseal(store: &SqlStore, config: &Config, json: bool) -> anyhow::Result<()> {
     let vault = Keys::find_vault(config)?.context("there is no master key")?;
     // One line a batch, for whoever waits; results go to standard output.
     let told = Mutex::new(Vec::<(&'static str, Resealed)>::new());
@@ -142,6 +142,8 @@ async fn reseal(store: &dyn Store, config: &Config, json: bool) -> anyhow::Resul
     all += reseal_all::<Attempt>(store, &vault, &tell).await.context(stopped)?;
     all += intent_gateway_linking::reseal(store, &vault, &tell).await.context(stopped)?;
     all += intent_gateway_onboarding::reseal_documents(store, &vault, &tell).await.context(stopped)?;
+    all += store.reseal_mail(&vault, intent_gateway_onboarding::mail_context, &tell).await.context(stopped)?;
+    all += store.reseal_inputs(&vault, &tell).await.context(stopped)?;
     let told = told.into_inner().unwrap_or_default();
     if json {
         let kinds = told.iter().map(|(kind, done)| {

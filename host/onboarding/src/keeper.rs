@@ -83,6 +83,7 @@ impl RecordKeeper {
 }
 
 /// What a mail is sealed for.
-pub(crate) fn mail_context(id: &str) -> String {
+#[must_use]
+pub fn mail_context(id: &str) -> String {
     format!("mail/{id}")
 }

@@ -55,6 +55,7 @@ pub use documents::{Document, Documents, Upload, reseal_documents};
 pub use error::OnboardingError;
 pub use golive_tests::GoLiveTests;
 pub use golive_tests::TestOrder;
+pub use keeper::mail_context;
 pub use live::LivePartners;
 pub use names::{AccountNames, ConnectionStandings};
 pub use next::{NextStep, STEP_CODES};

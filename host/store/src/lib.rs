@@ -28,6 +28,7 @@ mod location;
 mod migrate;
 mod postgres;
 mod records;
+mod reseal;
 mod restore;
 mod retry;
 mod sqlite;

@@ -19,7 +19,7 @@ use crate::digest::Digest;
 use crate::error::ContractFault;
 use crate::id::IntentId;
 use crate::plain_text::misleads;
-use crate::vault::{NoEntropy, OpenError, Sealed, Vault};
+use crate::vault::{NoEntropy, OpenError, ResealError, Sealed, Vault};
 
 /// Characters of what a contract says of its fault; what is longer is cut and ends with `…`.
 pub const MESSAGE_MAX_CHARS: usize = 2_000;
@@ -187,6 +187,20 @@ pub fn seal_input(
     input: &[u8],
 ) -> Result<Sealed, NoEntropy> {
     vault.seal_bytes(&context(intent, contract, at), input)
+}
+
+/// The same input under the current master key; none where it is under that already.
+///
+/// # Errors
+/// [`ResealError`] when it cannot be opened, or the machine gives no random bytes.
+pub fn reseal_input(
+    vault: &Vault,
+    intent: &IntentId,
+    contract: Digest,
+    at: Timestamp,
+    sealed: &Sealed,
+) -> Result<Option<Sealed>, ResealError> {
+    vault.reseal(&context(intent, contract, at), sealed)
 }
 
 /// The input of the call that led to a fault.

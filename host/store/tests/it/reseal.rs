@@ -4,16 +4,20 @@
 use std::sync::Arc;
 
 use intent_gateway_domain::clock::Timestamp;
-use intent_gateway_domain::id::PartnerId;
+use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::faults::{open_input, reseal_input, seal_input};
+use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::ports::Faults as _;
 use intent_gateway_domain::reseal::{ResealStopped, Resealed, SealedRecord, reseal_all};
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::signing_keys::{SigningKey, Webhook, webhook_context};
-use intent_gateway_domain::store::{Change, Store, Versioned, load};
-use intent_gateway_domain::vault::{OpenError, Vault};
+use intent_gateway_domain::store::{Change, OutgoingMail, Store, Versioned, load};
+use intent_gateway_domain::vault::{OpenError, Sealed, Vault};
 use intent_gateway_testing::entropy::{Counting, NoRandomness};
 
-use crate::support::{Place, on_every_store};
+use crate::support::{Database, Place, on_both_engines, on_every_store};
 
+on_both_engines!(mail_and_inputs_are_sealed_anew);
 on_every_store!(all_is_sealed_anew_and_nothing_twice, what_cannot_be_opened_stays_and_is_told, a_stopped_run_goes_on);
 
 /// More than one batch.
@@ -104,4 +108,44 @@ async fn a_stopped_run_goes_on(place: impl Place) {
     store.commit(change).await.expect("kept");
     assert_eq!(reseal(&*store, &vault("b", &["a"])).await.expect("done").resealed, 3);
     assert_eq!(opened(&*store, &vault("b", &[]), 1).await, Ok(vec!["newer".to_owned(), format!("{} two", account(1))]));
+}
+
+async fn mail_and_inputs_are_sealed_anew(database: Database) {
+    let store = database.open().await;
+    let (first, rotated, alone) = (vault("a", &[]), vault("b", &["a"]), vault("b", &[]));
+    let context: fn(&str) -> String = |id| format!("letter/{id}");
+    // More than one batch.
+    let mail = (0..60).map(|number| {
+        let id = format!("mail_{number:03}");
+        let sealed = first.seal(&context(&id), &Secret::new(id.clone())).expect("entropy").into_text();
+        OutgoingMail { id, sealed, not_before: Timestamp::from_ms(1) }
+    });
+    store.commit(Change { mail: mail.collect(), ..Change::default() }).await.expect("kept");
+    let intent = IntentId::parse("auto.fix").expect("an intent");
+    let (contract, at) = (Digest::of(b"contract"), Timestamp::from_ms(5));
+    let input = seal_input(&first, &intent, contract, at, b"null").expect("entropy").into_text();
+    for (number, input) in [(7, format!("'{input}'")), (8, "NULL".to_owned())] {
+        let sql = format!(
+            "INSERT INTO contract_faults (number, at_ms, last_at_ms, times, others, intent, version, contract, function, \
+             code, fault, input_bytes, input) VALUES ({number}, 5, 5, 1, 0, 'auto.fix', '1.0.0', '{contract}', 'evaluate', \
+             'TRAP', 'x', 4, {input})"
+        );
+        database.run(&sql).await.expect("inserted");
+    }
+    let done = store.reseal_mail(&rotated, context, &|_, _| {}).await.expect("done");
+    assert_eq!(done, Resealed { seen: 60, resealed: 60, unreadable: 0 });
+    let done = store.reseal_inputs(&rotated, &|_, _| {}).await.expect("done");
+    assert_eq!(done, Resealed { seen: 1, resealed: 1, unreadable: 0 });
+    for mail in store.claim_mail(Timestamp::from_ms(2), 1, 60).await.expect("claimed") {
+        let opened = alone.open(&context(&mail.id), &Sealed::from_text(mail.sealed)).expect("under the new key");
+        assert_eq!(opened.expose(), mail.id);
+    }
+    let (kept, input) = store.fault(7).await.expect("read").expect("kept");
+    let input = input.expect("an input");
+    assert!(matches!(open_input(&first, &kept, &input), Err(OpenError::UnknownKey)));
+    assert_eq!(reseal_input(&alone, &intent, contract, at, &input), Ok(None));
+    let back = reseal_input(&vault("a", &["b"]), &intent, contract, at, &input);
+    assert!(matches!(back, Ok(Some(_))), "it opens for what it was sealed for");
+    assert_eq!(store.reseal_mail(&rotated, context, &|_, _| {}).await.expect("done").resealed, 0);
+    assert_eq!(store.reseal_inputs(&rotated, &|_, _| {}).await.expect("done").resealed, 0);
 }
