@@ -20,6 +20,7 @@ mod mixed_up_servers;
 mod postgres_impostor;
 mod scoped_token;
 mod sign_in_lockout;
+mod smuggled_request;
 mod taken_slots;
 mod unreadable_values;
 mod unseen_change;

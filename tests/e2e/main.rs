@@ -28,6 +28,7 @@ mod ranking;
 mod receipts;
 mod scripted;
 mod search;
+mod security_doc;
 mod signing;
 mod spec_coverage;
 mod streams;

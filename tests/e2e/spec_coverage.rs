@@ -24,9 +24,9 @@ struct Page {
 }
 
 /// `[label](target)`
-struct Link<'a> {
-    label: &'a str,
-    target: &'a str,
+pub(crate) struct Link<'a> {
+    pub(crate) label: &'a str,
+    pub(crate) target: &'a str,
 }
 
 /// One line of a table, with the names of its columns.
@@ -95,7 +95,7 @@ fn parts() -> Vec<Page> {
     paths.into_iter().map(Page::read).collect()
 }
 
-fn links(text: &str) -> impl Iterator<Item = Link<'_>> {
+pub(crate) fn links(text: &str) -> impl Iterator<Item = Link<'_>> {
     text.match_indices("](").filter_map(move |(at, between)| {
         let label = text[..at].rsplit_once('[')?.1.trim_matches('`');
         let target = text[at + between.len()..].split_once(')')?.0;
@@ -133,12 +133,12 @@ fn cells(line: &str) -> Option<Vec<String>> {
 }
 
 /// Whether a label is the name of a function; that of a file has a dot.
-fn names_function(label: &str) -> bool {
+pub(crate) fn names_function(label: &str) -> bool {
     label.starts_with(|first: char| first.is_ascii_lowercase())
         && label.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
-fn has_function(source: &str, name: &str) -> bool {
+pub(crate) fn has_function(source: &str, name: &str) -> bool {
     let declared = format!("fn {name}");
     let ends = |rest: &str| !rest.starts_with(|next: char| next.is_ascii_alphanumeric() || next == '_');
     source.match_indices(&declared).any(|(at, found)| ends(&source[at + found.len()..]))
