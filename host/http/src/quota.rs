@@ -216,7 +216,8 @@ mod tests {
     }
 
     fn caller(role: Role, subject: &str, issuer: Option<&str>) -> Caller {
-        Caller { subject: subject.to_owned(), role, issuer: issuer.map(Into::into), session: None }
+        let issuer = issuer.map(Into::into);
+        Caller { subject: subject.to_owned(), role, issuer, session: None, scopes: None, token_life: MINUTE }
     }
 
     struct World {
