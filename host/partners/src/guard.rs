@@ -148,15 +148,19 @@ impl ResolveHost for SystemResolver {
     }
 }
 
+/// What is said of every name that leads to no permitted address, whatever the reason: partners read it, and must not learn which
+/// names there are inside, nor where they lead. The reason is in the log.
+pub(crate) const NO_PUBLIC_ADDRESS: &str = "the name leads to no public address";
+
 /// A name could not be resolved to any permitted address.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ResolveError {
-    #[error("the name could not be resolved")]
-    Lookup(#[source] io::Error),
-    #[error("the name has no address")]
-    Empty,
-    #[error("`{host}` resolves to {address}, which is not public")]
-    Refused { host: String, address: IpAddr },
+    /// It leads nowhere, or could not be looked up.
+    #[error("{NO_PUBLIC_ADDRESS}")]
+    NotFound,
+    /// It leads to addresses that may not be called.
+    #[error("{NO_PUBLIC_ADDRESS}")]
+    Refused,
 }
 
 /// The resolver that the connector uses: hands out permitted addresses and no other.
@@ -172,12 +176,16 @@ impl GuardedResolver {
     }
 
     async fn resolve(self, host: &str) -> Result<Vec<SocketAddr>, ResolveError> {
-        let mut found = self.resolver.resolve(host).await.map_err(ResolveError::Lookup)?;
+        let mut found = self.resolver.resolve(host).await.map_err(|error| {
+            tracing::debug!(host, %error, "a partner's name could not be resolved");
+            ResolveError::NotFound
+        })?;
         found.truncate(ADDRESSES_MAX);
-        let first = *found.first().ok_or(ResolveError::Empty)?;
+        let first = *found.first().ok_or(ResolveError::NotFound)?;
         found.retain(|address| self.policy.permits_for(host, *address));
         if found.is_empty() {
-            return Err(ResolveError::Refused { host: host.to_owned(), address: first });
+            tracing::warn!(host, address = %first, "a partner's name leads to an address that is not public");
+            return Err(ResolveError::Refused);
         }
         // The connector fills the port in.
         Ok(found.into_iter().map(|address| SocketAddr::new(address, 0)).collect())

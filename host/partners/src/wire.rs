@@ -26,7 +26,7 @@ use intent_gateway_domain::secret::Secret;
 use tower_service::Service;
 
 use crate::config::PartnerClientConfig;
-use crate::guard::{GuardedResolver, ResolveError};
+use crate::guard::{GuardedResolver, NO_PUBLIC_ADDRESS, ResolveError};
 
 /// Interval of TCP keep-alive probes, which find partners that vanished without a word.
 const TCP_KEEPALIVE: Duration = Duration::from_secs(30);
@@ -174,8 +174,8 @@ pub(crate) fn retry_after_ms(headers: &HeaderMap, now: std::time::SystemTime) ->
 fn send_failure(error: &hyper_util::client::legacy::Error) -> CallFailure {
     let mut cause: &(dyn Error + 'static) = error;
     loop {
-        if let Some(refused @ ResolveError::Refused { .. }) = cause.downcast_ref() {
-            return CallFailure::AddressRefused(clean(&refused.to_string()));
+        if let Some(ResolveError::Refused) = cause.downcast_ref() {
+            return CallFailure::AddressRefused(NO_PUBLIC_ADDRESS.to_owned());
         }
         match cause.source() {
             Some(source) => cause = source,

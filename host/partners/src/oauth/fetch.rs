@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use super::{REQUEST_TIMEOUT, protocol, too_late};
 use crate::client::PartnerClient;
 use crate::exchange::{read_body, release};
+use crate::guard::NO_PUBLIC_ADDRESS;
 
 /// Bytes of an answer. Metadata takes a few thousand, tokens less.
 const ANSWER_MAX_BYTES: usize = 64 * 1024;
@@ -134,6 +135,8 @@ impl FetchedAnswer {
 pub(super) fn link_failure(failure: CallFailure) -> LinkFailure {
     match failure {
         CallFailure::AddressRefused(reason) => LinkFailure::AddressRefused(reason),
+        // As a probe tells it: partners read it.
+        CallFailure::Unreachable(reason) if reason == NO_PUBLIC_ADDRESS => LinkFailure::AddressRefused(reason),
         CallFailure::Unreachable(reason) => LinkFailure::Unreachable(reason),
         failure => protocol(&failure.to_string()),
     }

@@ -20,6 +20,7 @@ use intent_gateway_domain::probe::{PROBE_NOTES_MAX, ProbeFailure, ProbeRecord, P
 use tokio::time::Instant;
 
 use crate::client::PartnerClient;
+use crate::guard::NO_PUBLIC_ADDRESS;
 use crate::wire::bearer;
 
 impl PartnerProbe for PartnerClient {
@@ -72,6 +73,11 @@ impl Fault {
 
 impl From<CallFailure> for Fault {
     fn from(failure: CallFailure) -> Self {
+        // A partner must not learn from probes which names there are inside: one that leads nowhere is told as one that leads there.
+        let failure = match failure {
+            CallFailure::Unreachable(reason) if reason == NO_PUBLIC_ADDRESS => CallFailure::AddressRefused(reason),
+            failure => failure,
+        };
         Self::new(failure.code(), failure.to_string())
     }
 }

@@ -42,6 +42,15 @@ impl ResolveHost for ResolvesTo {
     }
 }
 
+/// A resolver to which no name leads anywhere.
+pub(crate) struct LeadsNowhere;
+
+impl ResolveHost for LeadsNowhere {
+    fn resolve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        Box::pin(async { Err(io::Error::other("Name or service not known")) })
+    }
+}
+
 pub(crate) type Body = BoxBody<Bytes, io::Error>;
 
 /// One request as the server saw it.

@@ -374,8 +374,11 @@ async fn names_of_servers_are_judged_by_their_addresses() {
     let config = PartnerClientConfig { allow_loopback_http: true, ..Default::default() };
     let inside = ResolvesTo(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 5)));
     let client = PartnerClient::with_resolver(&config, Arc::new(inside)).expect("valid settings");
-    let reason = "`as.example` resolves to 10.0.0.5, which is not public".to_owned();
-    assert_eq!(client.discover(&server.url, None).await, Err(LinkFailure::AddressRefused(reason)));
+    let refused = client.discover(&server.url, None).await;
+    assert_eq!(refused, Err(LinkFailure::AddressRefused("the name leads to no public address".to_owned())));
+    // One that leads nowhere is told alike.
+    let nowhere = PartnerClient::with_resolver(&config, Arc::new(LeadsNowhere)).expect("valid settings");
+    assert_eq!(nowhere.discover(&server.url, None).await, refused);
 }
 
 fn public() -> Client {

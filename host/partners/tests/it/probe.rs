@@ -1,5 +1,6 @@
 //! What a probe records of servers that behave and of those that do not.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use http::Response;
@@ -11,7 +12,7 @@ use intent_gateway_domain::probe::{
     Lifecycle, PROBE_PAGES_MAX, PROBE_TOOLS_MAX, ProbeRecord, ProbeRequest, SessionMode, Step,
 };
 use intent_gateway_domain::secret::Secret;
-use intent_gateway_partners::{PartnerClient, PartnerClientConfig};
+use intent_gateway_partners::{PartnerClient, PartnerClientConfig, ResolveHost};
 use intent_gateway_testing::catalogue::Catalogue;
 use serde_json::{Value, json};
 
@@ -255,6 +256,21 @@ async fn a_partner_that_is_not_there_fails_the_first_step() {
     let server = Server::scripted(|_| async { status(401) }).await;
     let record = probe(&Endpoint::mcp(&server.url), None).await;
     assert_eq!(failure(&record), (Step::Initialize, "INVALID_AUTH"));
+}
+
+/// What a probe says must not tell which names there are inside, nor where they lead.
+#[tokio::test]
+async fn a_name_that_leads_inside_is_told_as_one_that_leads_nowhere() {
+    let inside: Arc<dyn ResolveHost> = Arc::new(ResolvesTo(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 5))));
+    let mut told = Vec::new();
+    for resolver in [inside, Arc::new(LeadsNowhere)] {
+        let client = PartnerClient::with_resolver(&PartnerClientConfig::default(), resolver).expect("valid settings");
+        let record = probe_by(&client, &Endpoint::mcp("https://wiki.corp.example/mcp"), None).await;
+        assert_eq!(failure(&record), (Step::Initialize, "PARTNER_ADDRESS_REFUSED"));
+        told.push((record.failure, record.notes));
+    }
+    assert_eq!(told[0], told[1]);
+    assert!(!format!("{told:?}").contains("10.0.0.5"), "{told:?}");
 }
 
 /// A server that never answers costs the time of one call (spec 1, Limits), and not the caller's patience.
