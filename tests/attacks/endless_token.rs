@@ -26,7 +26,7 @@ async fn asked(gateway: &Gateway, token: &str) -> (u16, Value) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_that_never_ends_or_not_for_years_opens_nothing() {
-    let gateway = gateway("");
+    let gateway = gateway("token_life_max_s = 2592000\n");
     let (good, refused) = ((200, Value::Null), (401, json!("TOKEN_LIFE_TOO_LONG")));
     for role in ["admin", "orchestrator"] {
         let token = gateway.token(&["--role", role]);

@@ -1,6 +1,8 @@
-//! An orchestrator asks without end, with one token and with many, and hopes that others are refused for it.
+//! An orchestrator asks without end, with one token and with many, or a business reports without end, and hopes that others are
+//! refused for it.
 
-use crate::harness::{Gateway, GatewayOptions};
+use crate::completion::{Reporter, ac_report, key_of, reporter_entry};
+use crate::harness::{Gateway, GatewayOptions, ac_contract};
 
 /// Requests a minute of an orchestrator.
 const QUOTA: usize = 5;
@@ -33,4 +35,30 @@ async fn one_that_uses_up_its_quota_costs_others_nothing() {
     assert_eq!(ask(&token("modest")).await.0, 200, "another one is served");
     let (status, limit, ..) = ask(gateway.admin_token()).await;
     assert_eq!((status, limit), (200, None), "so is the platform team, which has no quota");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_reports_without_end_costs_others_nothing() {
+    let options = GatewayOptions {
+        partners: ["greedy", "modest"].map(reporter_entry).to_vec(),
+        contracts: vec![ac_contract()],
+        extra: format!("[quotas]\nreports_per_minute = {QUOTA}\n"),
+        ..GatewayOptions::default()
+    };
+    let gateway = Gateway::start(&options);
+    let reporter = |partner: &str| Reporter::new(&gateway.server.url, partner, &key_of(partner));
+    let greedy = reporter("greedy");
+    let mut booked = 0;
+    // A minute may begin while they are sent, and a second one cannot.
+    for number in 0..=2 * QUOTA {
+        let answer = greedy.report(&ac_report(&format!("BK-{number}"), "r-1")).await;
+        match answer.status {
+            200 => booked += 1,
+            status => {
+                assert_eq!((status, &answer.body["error"]["code"]), (429, &"RATE_LIMITED".into()), "{}", answer.body)
+            }
+        }
+    }
+    assert!((QUOTA..=2 * QUOTA).contains(&booked), "{booked} are booked");
+    assert_eq!(reporter("modest").report(&ac_report("BK-1", "r-1")).await.status, 200, "another one is served");
 }

@@ -236,7 +236,7 @@ pub struct AuthSection {
     /// Whether an admin's token must name its scopes.
     pub(crate) scope_required: bool,
     /// Longest life of an admin's or an orchestrator's token.
-    token_life_max_s: u64,
+    token_life_max_s: Option<u64>,
     /// Whose users those are that were kept under a pseudonym alone.
     pub(crate) unassigned_users: Option<OrchestratorEntry>,
 }
@@ -259,7 +259,8 @@ fn own_issuer() -> String {
 impl AuthSection {
     /// What is asked of all tokens.
     pub fn token_rules(&self) -> TokenRules {
-        TokenRules { scope_required: self.scope_required, life_max: Duration::from_secs(self.token_life_max_s) }
+        let life_max = self.token_life_max_s.map_or(Duration::MAX, Duration::from_secs);
+        TokenRules { scope_required: self.scope_required, life_max }
     }
 
     /// The orchestrator to whose users belongs what was kept under a pseudonym alone.
@@ -281,7 +282,7 @@ impl Default for AuthSection {
             audience: "intent-gateway".to_owned(),
             issuers: Vec::new(),
             scope_required: false,
-            token_life_max_s: TokenRules::default().life_max.as_secs(),
+            token_life_max_s: None,
             unassigned_users: None,
         }
     }
@@ -326,8 +327,8 @@ impl AuthSection {
         if self.audience.is_empty() {
             problems.push("`auth.audience` is empty".to_owned());
         }
-        if !TOKEN_LIFE_S.contains(&self.token_life_max_s) {
-            let (value, least, most) = (self.token_life_max_s, TOKEN_LIFE_S.start(), TOKEN_LIFE_S.end());
+        if let Some(value) = self.token_life_max_s.filter(|value| !TOKEN_LIFE_S.contains(value)) {
+            let (least, most) = (TOKEN_LIFE_S.start(), TOKEN_LIFE_S.end());
             problems.push(format!("`auth.token_life_max_s` is {value}; expected {least} to {most}"));
         }
         issuers::check(&self.issuers, allow_loopback_http, problems);

@@ -1,4 +1,4 @@
-//! `[quotas]`: how often callers with a token may ask.
+//! `[quotas]`: how often callers with a token may ask, and businesses report.
 
 use std::num::NonZeroU32;
 
@@ -15,6 +15,8 @@ pub struct QuotasSection {
     account_per_day: Option<NonZeroU32>,
     token_per_minute: Option<NonZeroU32>,
     token_per_day: Option<NonZeroU32>,
+    /// Completion reports of one business.
+    pub reports_per_minute: Option<NonZeroU32>,
 }
 
 impl QuotasSection {

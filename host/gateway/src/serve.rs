@@ -18,6 +18,7 @@ use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::REPORTS_IN_FLIGHT_MAX;
 use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
+use intent_gateway_ledger::completion::rate::ReportRate;
 use intent_gateway_ledger::completion::test_reports::TestReports;
 use intent_gateway_linking::Linking;
 use intent_gateway_mail::mailer;
@@ -273,6 +274,7 @@ async fn parts(
             tests: test_reports(&configured, &store),
             journal: journal.clone(),
             in_flight: FairSlots::new(REPORTS_IN_FLIGHT_MAX),
+            reports: ReportRate::new(config.quotas.reports_per_minute),
             clock: clock.clone(),
             rate: config.platform.rate(),
         }),

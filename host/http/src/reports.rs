@@ -70,6 +70,11 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
             description = "`IDEMPOTENCY_CONFLICT`: another report was booked under the same intent and `external_id`",
             body = ErrorBody
         ),
+        (
+            status = 429,
+            description = "`RATE_LIMITED`: more reports than the platform takes of one business in a minute",
+            body = ErrorBody
+        ),
         (status = "5XX", description = "Nothing is known to be booked; send it again", body = ErrorBody),
     )
 )]
@@ -131,6 +136,7 @@ impl From<IntakeError> for Refusal {
                 Self::new(Code::InternalError).internal(detail)
             }
             IntakeError::Test(error) => error.into(),
+            IntakeError::TooOften(wait) => Self::new(Code::RateLimited).retry_after(wait),
             IntakeError::Stale(_) | IntakeError::TooMany | IntakeError::Desk(_) => {
                 Self::new(Code::Overloaded).internal(detail)
             }

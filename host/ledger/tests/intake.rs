@@ -1,6 +1,8 @@
 //! Tests of taking reports: the order of the steps, what is judged by whom, and that a refusal leaves nothing behind.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use intent_gateway_domain::clock::{Clock as _, Timestamp};
@@ -21,6 +23,7 @@ use intent_gateway_ledger::completion::intake::{
     REQUEST_NOT_ROUTED,
 };
 use intent_gateway_ledger::completion::keyring::{KeyRing, STALE_AFTER_MS};
+use intent_gateway_ledger::completion::rate::ReportRate;
 use intent_gateway_ledger::completion::signature::{Presented, Signer, WINDOW_MS};
 use intent_gateway_ledger::completion::test_reports::TestReports;
 use intent_gateway_ledger::completion::test_reports::{TEST_REPORT_KEPT_MS, TEST_REPORTS_MAX, forget_test_reports};
@@ -106,6 +109,7 @@ impl World {
             tests: TestReports { store: Arc::new(MemoryStore::default()), standings: standings.clone() },
             journal: journal.clone(),
             in_flight: FairSlots::new(REPORTS_IN_FLIGHT_MAX),
+            reports: ReportRate::default(),
             clock: watch.clone(),
             rate: Rate::DEFAULT,
         };
@@ -190,6 +194,7 @@ fn code(outcome: Result<Acknowledgement, IntakeError>) -> &'static str {
         IntakeError::Signature(error) => error.code(),
         IntakeError::Stale(_) => "STALE",
         IntakeError::TooMany => "TOO_MANY",
+        IntakeError::TooOften(_) => "TOO_OFTEN",
         IntakeError::Refused(_) => "INVALID_REQUEST",
         IntakeError::UnknownIntent(_) => "INVALID_INTENT",
         IntakeError::Conflict(_) => "IDEMPOTENCY_CONFLICT",
@@ -250,6 +255,26 @@ fn what_nobody_signed_takes_no_place_and_a_partner_takes_no_others() {
     assert_eq!(code(unsigned), "SIGNATURE_INVALID", "said without a place");
     drop((taken, rest));
     world.send(&report().to_string()).expect("taken");
+}
+
+#[test]
+fn a_business_that_reports_too_often_waits_for_the_next_minute_and_no_other_does() {
+    let mut world = World::new(&["1.0.0"]);
+    world.intake.reports = ReportRate::new(NonZeroU32::new(2));
+    world.watch.advance(15_000);
+    world.compare();
+    // What nobody signed counts for nobody.
+    let unsigned = world.present("coolcar", &world.watch.now().as_ms().to_string(), "sha256=00", b"{}");
+    assert_eq!(code(unsigned), "SIGNATURE_INVALID");
+    for order in ["BK-1", "BK-2"] {
+        world.send(&with("external_id", json!(order))).expect("taken");
+    }
+    let refused = world.send(&with("external_id", json!("BK-3")));
+    assert!(matches!(refused, Err(IntakeError::TooOften(wait)) if wait == Duration::from_secs(45)), "{refused:?}");
+    assert_eq!(world.entries().len(), 2);
+    world.watch.advance(45_000);
+    world.compare();
+    world.send(&with("external_id", json!("BK-3"))).expect("the next minute has begun");
 }
 
 #[test]

@@ -28,6 +28,7 @@ use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::REPORTS_IN_FLIGHT_MAX;
 use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
+use intent_gateway_ledger::completion::rate::ReportRate;
 use intent_gateway_ledger::completion::test_reports::TestReports;
 use intent_gateway_ledger::{Booked, Booking, DeskError, KnownOrder, OrderQuery, ReportDesk, genesis, link};
 use intent_gateway_linking::{Linking, LinkingSetup};
@@ -169,6 +170,7 @@ async fn state(is_early: bool, store: Arc<SqlStore>, sandbox: Arc<Sandbox>, fold
         tests: TestReports { store: store.clone(), standings: Arc::new(GivenStandings::default()) },
         journal: searcher.journal.clone(),
         in_flight: FairSlots::new(REPORTS_IN_FLIGHT_MAX),
+        reports: ReportRate::default(),
         clock: clock.clone(),
         rate: Rate::default(),
     };

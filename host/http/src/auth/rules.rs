@@ -4,22 +4,19 @@ use std::time::Duration;
 
 use super::{Caller, Role, Scope, Scopes, TokenError};
 
-/// Longest life of a token of the platform team or of an orchestrator where nothing else is set: 30 days.
-const LIFE_DEFAULT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-
 /// Rules for tokens, besides their signatures and times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenRules {
     /// Whether an admin's token that names no scope opens nothing; it opens everything otherwise.
     pub scope_required: bool,
-    /// Longest life of an admin's or an orchestrator's token, from its issue to its end. Partners' tokens end with their
-    /// sessions.
+    /// Longest life of an admin's or an orchestrator's token, from its issue to its end; unbounded where nothing is set, for outside
+    /// issuers have rules of their own. Partners' tokens end with their sessions.
     pub life_max: Duration,
 }
 
 impl Default for TokenRules {
     fn default() -> Self {
-        Self { scope_required: false, life_max: LIFE_DEFAULT }
+        Self { scope_required: false, life_max: Duration::MAX }
     }
 }
 

@@ -24,6 +24,7 @@ use intent_gateway_ledger::bookkeeping::Bookkeeping;
 use intent_gateway_ledger::completion::REPORTS_IN_FLIGHT_MAX;
 use intent_gateway_ledger::completion::intake::Intake;
 use intent_gateway_ledger::completion::keyring::KeyRing;
+use intent_gateway_ledger::completion::rate::ReportRate;
 use intent_gateway_ledger::completion::test_reports::TestReports;
 use intent_gateway_linking::LinkingSetup;
 use intent_gateway_onboarding::{AccountNames, ConnectionStandings, LivePartners, Ports, Services, Settings};
@@ -244,6 +245,7 @@ impl Gateway {
             },
             journal: evidence.clone(),
             in_flight: FairSlots::new(REPORTS_IN_FLIGHT_MAX),
+            reports: ReportRate::default(),
             clock: clock.clone(),
             rate: Rate::default(),
         };

@@ -15,10 +15,12 @@
 //! thing that is wrong with it: whoever wrote the report need not be the one who reads the answer to it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 
 use super::keyring::{KeyRing, Stale};
+use super::rate::ReportRate;
 use super::signature::{Presented, SignatureError, VerifiedSignature};
 use super::test_reports::{TakenTest, TestReport, TestReportError, TestReports};
 use super::{Arrival, Malformed, Report, ReportKey, refusal};
@@ -64,6 +66,8 @@ pub struct Intake {
     pub journal: Arc<dyn Journal>,
     /// Reports under way, shared fairly by partners. One is taken when the signature holds: nobody takes another's.
     pub in_flight: FairSlots<PartnerId>,
+    /// How often a partner may report.
+    pub reports: ReportRate,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// The rate of the listing agreement, the same for every business (spec 1, Commission).
@@ -100,6 +104,9 @@ pub enum IntakeError {
     /// Too many reports are under way, or too many of this partner's.
     #[error("too many completion reports are under way")]
     TooMany,
+    /// The partner has sent as many reports as it may; the next one is taken after this time.
+    #[error("the partner reports too often")]
+    TooOften(Duration),
     /// The keys must not be trusted at the moment.
     #[error("the signing keys cannot be trusted")]
     Stale(#[from] Stale),
@@ -139,6 +146,7 @@ impl IntakeError {
             Self::Conflict(_) => "conflict",
             Self::Stale(_)
             | Self::TooMany
+            | Self::TooOften(_)
             | Self::Contract(_)
             | Self::Desk(_)
             | Self::Test(_)
@@ -183,6 +191,7 @@ impl Intake {
         let partner = PartnerId::parse(partner).map_err(|_| SignatureError::Wrong)?;
         let taken = match verified {
             Ok(VerifiedSignature { .. }) => {
+                self.reports.count(&partner, now).map_err(IntakeError::TooOften)?;
                 let _slot = self.in_flight.try_take(&partner).ok_or(IntakeError::TooMany)?;
                 self.take_signed(&partner, body, now).await
             }

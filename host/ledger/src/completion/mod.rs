@@ -8,6 +8,7 @@ mod amounts;
 mod content;
 pub mod intake;
 pub mod keyring;
+pub mod rate;
 mod refusal;
 pub mod signature;
 pub mod test_reports;

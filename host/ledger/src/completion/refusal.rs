@@ -92,6 +92,7 @@ fn violations(error: &IntakeError) -> Vec<Violation> {
         | IntakeError::Test(_)
         | IntakeError::Unbookable(_)
         | IntakeError::TooMany
+        | IntakeError::TooOften(_)
         | IntakeError::Unsound(_) => Vec::new(),
     }
 }

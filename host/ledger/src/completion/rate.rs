@@ -1,0 +1,84 @@
+//! How many reports a business may send in a minute. They are counted once the signature holds, so that nobody uses up what is
+//! another's, and so there are no more counts than businesses with a key.
+//!
+//! Each gateway counts for itself, by the minutes of the clock.
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use intent_gateway_domain::clock::Timestamp;
+use intent_gateway_domain::id::PartnerId;
+
+/// What is counted together, milliseconds.
+const MINUTE_MS: u64 = 60 * 1_000;
+
+/// Counts the reports of each business.
+#[derive(Debug, Default)]
+pub struct ReportRate {
+    /// Reports of one business in a minute; without a number, as many as it likes.
+    per_minute: Option<NonZeroU32>,
+    counts: Mutex<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    /// Which minute since the epoch is counted.
+    minute: u64,
+    by_partner: HashMap<PartnerId, u32>,
+}
+
+impl ReportRate {
+    /// At most so many a minute; without a number, no bound.
+    #[must_use]
+    pub fn new(per_minute: Option<NonZeroU32>) -> Self {
+        Self { per_minute, counts: Mutex::default() }
+    }
+
+    /// Counts a report.
+    ///
+    /// # Errors
+    /// The time after which the next one is taken.
+    pub(crate) fn count(&self, partner: &PartnerId, now: Timestamp) -> Result<(), Duration> {
+        let Some(most) = self.per_minute else { return Ok(()) };
+        let (minute, passed_ms) = (now.as_ms() / MINUTE_MS, now.as_ms() % MINUTE_MS);
+        // Counts are whole after every step, so that those which a panic interrupted can be used.
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if counts.minute != minute {
+            counts.minute = minute;
+            counts.by_partner.clear();
+        }
+        let counted = counts.by_partner.entry(partner.clone()).or_default();
+        if *counted >= most.get() {
+            return Err(Duration::from_millis(MINUTE_MS - passed_ms));
+        }
+        *counted += 1;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_business_has_a_count_of_its_own_and_it_ends_with_the_minute() {
+        let rate = ReportRate::new(NonZeroU32::new(1));
+        let [one, other] = ["one", "other"].map(|name| PartnerId::parse(name).expect("sound"));
+        let at = Timestamp::from_ms(10 * MINUTE_MS + 1_000);
+        assert_eq!(rate.count(&one, at), Ok(()));
+        assert_eq!(rate.count(&one, at), Err(Duration::from_secs(59)));
+        assert_eq!(rate.count(&other, at), Ok(()));
+        assert_eq!(rate.count(&one, at.plus_ms(59_000)), Ok(()));
+        assert_eq!(rate.counts.lock().expect("not poisoned").by_partner.len(), 1, "the minute before is forgotten");
+    }
+
+    #[test]
+    fn without_a_number_nothing_is_counted() {
+        let rate = ReportRate::default();
+        let one = PartnerId::parse("one").expect("sound");
+        assert!((0..100).all(|_| rate.count(&one, Timestamp::EPOCH).is_ok()));
+        assert!(rate.counts.lock().expect("not poisoned").by_partner.is_empty());
+    }
+}
