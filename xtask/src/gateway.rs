@@ -10,6 +10,7 @@ use serde_json::Value;
 use test_servers::Server;
 
 use crate::command::{cargo, exists, output, root, run, step};
+use crate::tools::install_list;
 
 /// How long a shipped contract may take to serve.
 pub(crate) const SWAP_MAX: Duration = Duration::from_secs(30);
@@ -163,17 +164,7 @@ pub(crate) fn install_python(partner: &str, module: &str) -> anyhow::Result<Opti
     let python = home.join(".venv/bin/python");
     if output(Command::new(&python).args(["-c", &format!("import {module}")])).is_err() {
         run(Command::new("python3").current_dir(&home).args(["-m", "venv", "--clear", ".venv"]))?;
-        let pip = [
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--require-hashes",
-            "-r",
-            "requirements.txt",
-        ];
-        run(Command::new(&python).current_dir(&home).args(pip))?;
+        install_list(&python, &home.join("requirements.txt"))?;
     }
     Ok(Some(python))
 }

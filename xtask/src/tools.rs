@@ -1,7 +1,7 @@
 //! Installs what only the tests need and Cargo does not bring: a Python environment with an SMTP server and a fuzzer,
 //! MCP's conformance suite and the servers of its SDKs, an authorization server, and PostgreSQL.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, bail};
@@ -52,9 +52,19 @@ fn install_environment(folder: &str, list: &str) -> anyhow::Result<()> {
     }
     eprintln!("   installing {list} into {folder}");
     run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
-    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes", "--requirement"];
-    run(Command::new(environment.join("bin/python")).args(pip).arg(&requirements))?;
+    install_list(&environment.join("bin/python"), &requirements)?;
     std::fs::write(&installed, wanted).with_context(|| format!("cannot write {}", installed.display()))
+}
+
+/// Installs the packages of a list, by their digests, into the environment of an interpreter.
+///
+/// A list names whatever its packages need, so nothing is resolved: pip would take the newest release for a package that
+/// is wanted with an extra, and then refuse it because the list names an older one.
+pub(crate) fn install_list(python: &Path, list: &Path) -> anyhow::Result<()> {
+    let quietly = ["--quiet", "--disable-pip-version-check"];
+    let install = ["--require-hashes", "--no-deps", "--requirement"];
+    run(Command::new(python).args(["-m", "pip", "install"]).args(quietly).args(install).arg(list))?;
+    run(Command::new(python).args(["-m", "pip", "check"]).args(quietly))
 }
 
 /// Installs MCP's conformance suite, the Node SDKs and their Node, unless that was done from the same list.
