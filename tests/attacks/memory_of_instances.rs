@@ -121,6 +121,6 @@ async fn all_instances_share_one_sum_and_none_takes_the_part_of_another_contract
         let code = answer.body["error"]["code"].as_str().unwrap_or_default();
         assert!(["CONTRACT_DEADLINE", "OVERLOADED"].contains(&code), "{}", answer.body);
     }
-    // Memory that was not to be had is no fault of the version.
+    // Calls that found no memory do not count against the version.
     assert_eq!(search("nothing").await.status, 200);
 }

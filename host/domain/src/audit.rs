@@ -40,6 +40,12 @@ impl Actor {
     pub fn new(role: impl Into<String>, subject: impl Into<String>) -> Self {
         Self { role: role.into(), subject: subject.into(), from: None, scope: None }
     }
+
+    /// The same wherever it asks from and whatever its token opens, to share something out by account.
+    #[must_use]
+    pub fn identity(&self) -> Self {
+        Self::new(self.role.as_str(), self.subject.as_str())
+    }
 }
 
 /// An entry before it has its place in the log.

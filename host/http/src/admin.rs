@@ -52,14 +52,15 @@ pub(crate) struct Uploads(Mutex<Vec<Actor>>);
 /// A place among the uploads, given back on drop.
 struct Place<'a> {
     uploads: &'a Uploads,
-    account: &'a Actor,
+    account: Actor,
 }
 
 impl Uploads {
     /// A place; none where there are too many, of this account or of all.
-    fn take_place<'a>(&'a self, account: &'a Actor) -> Option<Place<'a>> {
+    fn take_place(&self, account: &Actor) -> Option<Place<'_>> {
+        let account = account.identity();
         let mut under_way = self.lock();
-        let own = under_way.iter().filter(|other| *other == account).count();
+        let own = under_way.iter().filter(|other| **other == account).count();
         if under_way.len() >= UPLOADS_MAX || own >= UPLOADS_OF_ONE_ACCOUNT_MAX {
             return None;
         }
@@ -75,7 +76,7 @@ impl Uploads {
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         let mut under_way = self.uploads.lock();
-        if let Some(own) = under_way.iter().position(|other| other == self.account) {
+        if let Some(own) = under_way.iter().position(|other| *other == self.account) {
             under_way.swap_remove(own);
         }
     }
@@ -376,7 +377,8 @@ mod tests {
         let uploads = Uploads::default();
         let of_ann: Vec<_> = (0..UPLOADS_OF_ONE_ACCOUNT_MAX).filter_map(|_| uploads.take_place(&ann)).collect();
         assert_eq!(of_ann.len(), UPLOADS_OF_ONE_ACCOUNT_MAX);
-        assert!(uploads.take_place(&ann).is_none());
+        let ann_elsewhere = Actor { from: Some("192.0.2.1".to_owned()), scope: Some("ship".to_owned()), ..ann.clone() };
+        assert!([&ann, &ann_elsewhere].iter().all(|ann| uploads.take_place(ann).is_none()));
         let of_bob: Vec<_> = (0..UPLOADS_OF_ONE_ACCOUNT_MAX).filter_map(|_| uploads.take_place(&bob)).collect();
         assert_eq!(of_ann.len() + of_bob.len(), UPLOADS_MAX);
         assert!(uploads.take_place(&cid).is_none(), "there is no room at all");

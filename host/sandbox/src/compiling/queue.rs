@@ -58,6 +58,7 @@ impl LoadQueue {
     }
 
     fn take_place(&self, account: &Actor) -> Option<(Place<'_>, Arc<Semaphore>)> {
+        let account = account.identity();
         let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         let found =
             accounts.entry(account.clone()).or_insert_with(|| Account { turn: Arc::new(Semaphore::new(1)), here: 0 });
@@ -65,7 +66,7 @@ impl LoadQueue {
             return None;
         }
         found.here += 1;
-        Some((Place { accounts: &self.accounts, account: account.clone() }, Arc::clone(&found.turn)))
+        Some((Place { accounts: &self.accounts, account }, Arc::clone(&found.turn)))
     }
 }
 
@@ -96,8 +97,9 @@ mod tests {
         let queue = LoadQueue::new();
         let (ann, bob, cid) = (account("ann"), account("bob"), account("cid"));
         let first = queue.enter(&ann).await.expect("there is room");
-        let mut second = Box::pin(queue.enter(&ann));
-        assert!(second.as_mut().now_or_never().is_none(), "one at a time for each account");
+        let ann_elsewhere = Actor { from: Some("192.0.2.1".to_owned()), scope: Some("ship".to_owned()), ..ann.clone() };
+        let mut second = Box::pin(queue.enter(&ann_elsewhere));
+        assert!(second.as_mut().now_or_never().is_none(), "one at a time for each account, wherever it asks from");
         let other = queue.enter(&bob).now_or_never().expect("at once").expect("there is room");
         let mut third = Box::pin(queue.enter(&cid));
         assert!(third.as_mut().now_or_never().is_none(), "so many at once");
