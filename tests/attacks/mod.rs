@@ -18,6 +18,7 @@ mod memory_of_instances;
 mod misleading_text;
 mod mixed_up_servers;
 mod postgres_impostor;
+mod readable_reference;
 mod scoped_token;
 mod sign_in_lockout;
 mod smuggled_request;

@@ -100,8 +100,8 @@ pub(crate) enum Command {
     Search(SearchArgs),
     /// Call a tool by the reference of an option or of a booking: book, follow, cancel.
     #[command(
-        after_help = "Examples:\n  intent-gateway call create_ac_service_booking opt_eyJw --arguments booking.json\n  \
-        intent-gateway call cancel_ac_service_booking bkg_eyJw --arguments '{\"reason\": \"found_better\"}' --user user-17"
+        after_help = "Examples:\n  intent-gateway call create_ac_service_booking opt_auto.book_ac_service.Qx7 --arguments booking.json\n  \
+        intent-gateway call cancel_ac_service_booking bkg_auto.book_ac_service.Zk2 --arguments '{\"reason\": \"found_better\"}' --user user-17"
     )]
     Call(CallArgs),
     /// Look at orders: what was ordered, how far it is, what happened to it.

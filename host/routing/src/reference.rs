@@ -1,11 +1,13 @@
-//! References: what the orchestrator gets to book by, and then to follow a booking by. Signed, not encrypted: they hold
-//! nothing that their holder may not know. They are complete in themselves, so that any replica can take one without
-//! having kept the search.
+//! References: what the orchestrator gets to book by, and then to follow a booking by. They are complete in themselves, so
+//! that any replica can take one without having kept the search, and sealed: their holder reads the intent and nothing else.
+//! For a reference holds the partner's token and marks of the user, and travels through an assistant.
 
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chacha20poly1305::aead::{Aead as _, Payload};
+use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -13,6 +15,7 @@ use sha2::Sha256;
 
 use intent_gateway_domain::clock::Timestamp;
 use intent_gateway_domain::digest::Digest;
+use intent_gateway_domain::id::IntentId;
 use intent_gateway_domain::order::OrderId;
 use intent_gateway_domain::secret::Secret;
 use intent_gateway_domain::user::Asker;
@@ -164,48 +167,59 @@ const OPTION: &str = "opt_";
 /// What texts of references to bookings begin with.
 const BOOKING: &str = "bkg_";
 
-/// The MACs of one key.
-struct KeyMacs {
-    options: Hmac<Sha256>,
-    bookings: Hmac<Sha256>,
+/// What one key makes for references of one kind.
+struct KindKeys {
+    cipher: XChaCha20Poly1305,
+    /// Gives each reference a nonce of its own, the same for the same reference.
+    nonces: Hmac<Sha256>,
+    /// Under which references were signed before they were sealed.
+    signed: Hmac<Sha256>,
+}
+
+/// What one key makes.
+struct ReferenceKeys {
+    options: KindKeys,
+    bookings: KindKeys,
 }
 
 /// Seals references under one key, and opens them under it and those before it.
 #[derive(Clone)]
 pub struct ReferenceSealer {
-    current: Arc<KeyMacs>,
-    previous: Arc<[KeyMacs]>,
+    current: Arc<ReferenceKeys>,
+    previous: Arc<[ReferenceKeys]>,
 }
 
 /// Longest reference that is looked at, bytes.
 const REFERENCE_MAX_BYTES: usize = 8 * 1024;
+/// Nonce of the cipher, bytes.
+const NONCE_BYTES: usize = 24;
 
 impl ReferenceSealer {
     /// A sealer under a key.
     #[must_use]
     pub fn new(key: &Secret) -> Self {
-        Self { current: Arc::new(KeyMacs::of(key)), previous: Arc::default() }
+        Self { current: Arc::new(ReferenceKeys::of(key)), previous: Arc::default() }
     }
 
     /// The same, which opens besides what was sealed under keys before a rotation.
     #[must_use]
     pub fn with_previous(self, keys: &[Secret]) -> Self {
-        Self { previous: keys.iter().map(KeyMacs::of).collect(), ..self }
+        Self { previous: keys.iter().map(ReferenceKeys::of).collect(), ..self }
     }
 
-    /// Seals a reference to an option into URL-safe text.
+    /// Seals a reference to an option into URL-safe text: `opt_`, the intent, a dot, and what only the gateway reads.
     #[must_use]
     pub fn seal(&self, reference: &OptionReference) -> String {
-        seal(&self.current.options, OPTION, reference)
+        self.current.options.seal(OPTION, &reference.intent, reference)
     }
 
     /// Seals a reference to a booking likewise.
     #[must_use]
     pub(crate) fn seal_booking(&self, reference: &BookingReference) -> String {
-        seal(&self.current.bookings, BOOKING, reference)
+        self.current.bookings.seal(BOOKING, &reference.intent, reference)
     }
 
-    /// Opens a reference of either kind.
+    /// Opens a reference of either kind, also one from before they were sealed: bookings last.
     ///
     /// # Errors
     /// [`InvalidReference`] for anything that was not sealed under one of the keys.
@@ -213,47 +227,79 @@ impl ReferenceSealer {
         if text.len() > REFERENCE_MAX_BYTES {
             return Err(InvalidReference);
         }
-        let keys = || std::iter::once(&*self.current).chain(&*self.previous);
-        if let Some(sealed) = text.strip_prefix(OPTION) {
-            return keys()
-                .find_map(|key| open(&key.options, sealed).ok())
-                .map(Reference::Option)
-                .ok_or(InvalidReference);
+        if let Some(text) = text.strip_prefix(OPTION) {
+            return self.open_kind(text, |keys| &keys.options).map(Reference::Option);
         }
-        let sealed = text.strip_prefix(BOOKING).ok_or(InvalidReference)?;
-        keys().find_map(|key| open(&key.bookings, sealed).ok()).map(Reference::Booking).ok_or(InvalidReference)
+        let text = text.strip_prefix(BOOKING).ok_or(InvalidReference)?;
+        self.open_kind(text, |keys| &keys.bookings).map(Reference::Booking)
+    }
+
+    fn open_kind<T: DeserializeOwned>(
+        &self,
+        text: &str,
+        kind: fn(&ReferenceKeys) -> &KindKeys,
+    ) -> Result<T, InvalidReference> {
+        let (head, tail) = text.rsplit_once('.').ok_or(InvalidReference)?;
+        let tail = URL_SAFE_NO_PAD.decode(tail).map_err(|_| InvalidReference)?;
+        let is_sealed = IntentId::parse(head).is_ok();
+        std::iter::once(&*self.current)
+            .chain(&*self.previous)
+            .find_map(|keys| match is_sealed {
+                true => kind(keys).open(head, &tail),
+                false => kind(keys).open_signed(head, &tail),
+            })
+            .ok_or(InvalidReference)
     }
 }
 
-impl KeyMacs {
-    /// The MAC state is keyed once; each use copies it.
+impl ReferenceKeys {
     fn of(key: &Secret) -> Self {
-        let keyed = |domain: &[u8]| {
-            use sha2::Digest as _;
-            // A SHA-256 of the domain and the key has the fixed length that the MAC takes without failing.
-            let key = Sha256::new().chain_update(domain).chain_update(key.expose()).finalize();
-            Hmac::<Sha256>::new(&padded(key.into()))
-        };
-        Self { options: keyed(b"option-reference\0"), bookings: keyed(b"booking-reference\0") }
+        Self { options: KindKeys::of("option-reference", key), bookings: KindKeys::of("booking-reference", key) }
     }
 }
 
-fn seal(keyed: &Hmac<Sha256>, kind: &str, reference: &impl Serialize) -> String {
-    let claims = serde_json::to_vec(reference).expect("a struct of strings and numbers always serialises");
-    let mut text = kind.to_owned();
-    URL_SAFE_NO_PAD.encode_string(claims, &mut text);
-    let mac = keyed.clone().chain_update(&text.as_bytes()[kind.len()..]).finalize().into_bytes();
-    text.push('.');
-    URL_SAFE_NO_PAD.encode_string(mac, &mut text);
-    text
-}
+impl KindKeys {
+    /// The keyed states are made once; each use copies them.
+    fn of(kind: &str, key: &Secret) -> Self {
+        use sha2::Digest as _;
+        let derive = |purpose: &str| -> [u8; 32] {
+            let labelled = Sha256::new().chain_update(kind).chain_update(purpose).chain_update(b"\0");
+            labelled.chain_update(key.expose()).finalize().into()
+        };
+        // Derived keys have the fixed length that the MAC takes without failing.
+        let keyed = |purpose: &str| Hmac::<Sha256>::new(&padded(derive(purpose)));
+        Self {
+            cipher: XChaCha20Poly1305::new(&Key::from(derive("-sealing"))),
+            nonces: keyed("-nonce"),
+            signed: keyed(""),
+        }
+    }
 
-fn open<T: DeserializeOwned>(keyed: &Hmac<Sha256>, sealed: &str) -> Result<T, InvalidReference> {
-    let (claims, mac) = sealed.split_once('.').ok_or(InvalidReference)?;
-    let mac = URL_SAFE_NO_PAD.decode(mac).map_err(|_| InvalidReference)?;
-    keyed.clone().chain_update(claims.as_bytes()).verify_slice(&mac).map_err(|_| InvalidReference)?;
-    let claims = URL_SAFE_NO_PAD.decode(claims).map_err(|_| InvalidReference)?;
-    serde_json::from_slice(&claims).map_err(|_| InvalidReference)
+    /// The nonce is a MAC of what is sealed: no two references share one, and no random bytes are needed.
+    fn seal(&self, prefix: &str, intent: &str, reference: &impl Serialize) -> String {
+        let claims = serde_json::to_vec(reference).expect("a struct of strings and numbers always serialises");
+        let nonce = self.nonces.clone().chain_update(&claims).finalize().into_bytes();
+        let nonce: [u8; NONCE_BYTES] = std::array::from_fn(|at| nonce[at]);
+        let payload = Payload { msg: &claims, aad: intent.as_bytes() };
+        let sealed = self.cipher.encrypt(&XNonce::from(nonce), payload).expect("memory holds it");
+        let mut text = format!("{prefix}{intent}.");
+        URL_SAFE_NO_PAD.encode_string([&nonce[..], &sealed].concat(), &mut text);
+        text
+    }
+
+    fn open<T: DeserializeOwned>(&self, intent: &str, sealed: &[u8]) -> Option<T> {
+        let (nonce, sealed) = sealed.split_first_chunk::<NONCE_BYTES>()?;
+        let payload = Payload { msg: sealed, aad: intent.as_bytes() };
+        let claims = self.cipher.decrypt(&XNonce::from(*nonce), payload).ok()?;
+        serde_json::from_slice(&claims).ok()
+    }
+
+    /// Opens what was signed and readable: the claims, and a MAC of their text.
+    fn open_signed<T: DeserializeOwned>(&self, claims: &str, mac: &[u8]) -> Option<T> {
+        self.signed.clone().chain_update(claims).verify_slice(mac).ok()?;
+        let claims = URL_SAFE_NO_PAD.decode(claims).ok()?;
+        serde_json::from_slice(&claims).ok()
+    }
 }
 
 #[cfg(test)]
@@ -304,7 +350,49 @@ mod tests {
                 assert_eq!(sealer.open(&altered), Err(InvalidReference), "at {at}");
             }
         }
-        assert_eq!(sealer.open(""), Err(InvalidReference));
+        for strange in ["", "opt_", "opt_auto.fix.", "opt_auto.fix.AAAA", "bkg_.", "x"] {
+            assert_eq!(sealer.open(strange), Err(InvalidReference), "{strange}");
+        }
+    }
+
+    #[test]
+    fn a_holder_reads_the_intent_alone() {
+        let sealer = ReferenceSealer::new(&Secret::new("k"));
+        let text = sealer.seal(&reference());
+        assert_eq!(text, sealer.seal(&reference()), "the same reference has the same text");
+        let tail = text.strip_prefix("opt_auto.book_ac_service.").expect("the intent");
+        let bytes = URL_SAFE_NO_PAD.decode(tail).expect("URL-safe");
+        for hidden in ["coolcar", "slot-1", "rank_1", "book_ac_service", reference().asker.expect("one").0.as_str()] {
+            assert!(!bytes.windows(hidden.len()).any(|window| window == hidden.as_bytes()), "{hidden}");
+        }
+        let other = sealer.seal(&OptionReference { number: 4, ..reference() });
+        let nonce = |text: &str| text["opt_auto.book_ac_service.".len()..][..NONCE_BYTES].to_owned();
+        assert_ne!(nonce(&text), nonce(&other));
+    }
+
+    #[test]
+    fn a_reference_says_no_other_intent_than_it_is_of() {
+        let sealer = ReferenceSealer::new(&Secret::new("k"));
+        let other = sealer.seal(&reference()).replacen("auto.book_ac_service", "auto.book_wheel", 1);
+        assert_eq!(sealer.open(&other), Err(InvalidReference));
+    }
+
+    #[test]
+    fn what_was_signed_before_references_were_sealed_still_opens() {
+        let sealer = ReferenceSealer::new(&Secret::new("k"));
+        for (text, opened) in [
+            (include_str!("reference/signed_option.txt"), Reference::Option(reference())),
+            (include_str!("reference/signed_booking.txt"), Reference::Booking(booking())),
+        ] {
+            let text = text.trim_end();
+            assert_eq!(sealer.open(text), Ok(opened));
+            let other = ReferenceSealer::new(&Secret::new("other"));
+            assert_eq!(other.open(text), Err(InvalidReference));
+            let (claims, mac) = text.rsplit_once('.').expect("signed");
+            for altered in [format!("{claims}A.{mac}"), format!("{claims}.A{}", &mac[1..]), format!("{claims}.")] {
+                assert_eq!(sealer.open(&altered), Err(InvalidReference), "{altered}");
+            }
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ const INTENT: &str = "/api/v1/intents/auto.book_ac_service/tools";
 const CREATE: &str = "create_ac_service_booking";
 const CANCEL: &str = "cancel_ac_service_booking";
 
-async fn call(gateway: &Gateway, tool: &str, reference: &str, arguments: Value) -> Answer {
+pub(crate) async fn call(gateway: &Gateway, tool: &str, reference: &str, arguments: Value) -> Answer {
     gateway.post(&format!("{INTENT}/{tool}"), &json!({"reference": reference, "arguments": arguments})).await
 }
 
@@ -45,7 +45,7 @@ async fn a_booking_is_made_and_cancelled_by_reference() {
     let (reference, slot) = (option["reference"].as_str().expect("a text"), &option["option"]["slot_id"]);
 
     // What is refused reaches no partner, so the slot is still there afterwards.
-    let altered = reference.replace("opt_ey", "opt_eY");
+    let altered = reference.replacen("auto.book_ac_service.", "auto.book_ac_service.A", 1);
     for (tool, reference, arguments, status, code) in [
         (CREATE, altered.as_str(), booking("r1"), 400, "INVALID_REFERENCE"),
         (CREATE, "", booking("r1"), 400, "INVALID_REFERENCE"),
