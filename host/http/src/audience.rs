@@ -18,6 +18,7 @@ use intent_gateway_ledger::completion::REPORT_MAX_BYTES;
 
 use crate::auth::{self, Access, Caller, Role, not_this_account};
 use crate::body::{self, Awaited};
+use crate::change_budget::ChangeBudget;
 use crate::client::{ClientLimit, Clients, Network};
 use crate::error::{Code, Refusal};
 use crate::quota::{Counted, QuotaKeeper};
@@ -71,6 +72,8 @@ pub(crate) struct Audience {
     pub(crate) reads: ReadLog,
     /// How often callers with a token may ask, over all audiences.
     pub(crate) quotas: Arc<QuotaKeeper>,
+    /// How much accounts may change, likewise.
+    pub(crate) changes: Arc<ChangeBudget>,
 }
 
 /// Checks who asks, waits for the body, refuses at once when too many requests are worked on, rather than letting all of them
@@ -89,7 +92,9 @@ pub(crate) async fn admit(
             None => None,
         };
         let read = audience.reads.find(&request);
+        let change = audience.changes.ask(&request).map_err(too_many)?;
         let response = next.run(request).await;
+        change.into_iter().for_each(|change| audience.changes.count(change, response.status()));
         audience.reads.note(read, response.status());
         Ok::<_, Refusal>(response)
     };
@@ -223,6 +228,7 @@ mod tests {
             clients: Clients::default(),
             reads: ReadLog::new(Arc::default(), Arc::new(SystemClock)),
             quotas: Arc::new(QuotaKeeper::new(&Quotas::default(), Arc::new(SystemClock))),
+            changes: Arc::new(ChangeBudget::new(Arc::new(SystemClock))),
         };
         let handler = async |caller: Option<Extension<Caller>>| {
             caller.map_or_else(String::new, |Extension(caller)| caller.subject)

@@ -11,6 +11,7 @@ mod audience;
 pub mod auth;
 mod body;
 mod business;
+mod change_budget;
 mod client;
 mod connections;
 pub mod error;
@@ -66,6 +67,7 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::audience::{Audience, Entry};
 use crate::auth::issuers::Issuers;
 use crate::auth::{Access, Role, TokenRules, Tokens};
+use crate::change_budget::ChangeBudget;
 pub use crate::client::TRUSTED_PROXIES_MAX;
 use crate::client::{ClientLimit, Clients, ProxyWatch};
 use crate::error::{Code, Refusal};
@@ -207,6 +209,7 @@ pub fn router(state: AppState) -> Router {
     let proxies = clients.proxies.clone();
     let reads = ReadLog::new(state.accesses.clone(), state.searcher.clock.clone());
     let quotas = Arc::new(QuotaKeeper::new(&state.limits.quotas, state.searcher.clock.clone()));
+    let changes = Arc::new(ChangeBudget::new(state.searcher.clock.clone()));
     let anyone = || Entry::Anyone { limit: ClientLimit::per_minute(open_per_minute) };
     let audience = |routes: OpenApiRouter<Arc<App>>, entry: Entry, deadline: Duration, max_in_flight: Option<usize>| {
         let no_store = match entry {
@@ -215,8 +218,10 @@ pub fn router(state: AppState) -> Router {
         };
         let awaited = entry.awaits(state.limits.body_timeout);
         let in_flight = max_in_flight.map(FairSlots::new);
-        let (arriving, clients, reads, quotas) = (arriving.clone(), clients.clone(), reads.clone(), quotas.clone());
-        let audience = Audience { entry, deadline, arriving, awaited, in_flight, no_store, clients, reads, quotas };
+        let (arriving, clients, reads) = (arriving.clone(), clients.clone(), reads.clone());
+        let (quotas, changes) = (quotas.clone(), changes.clone());
+        let audience =
+            Audience { entry, deadline, arriving, awaited, in_flight, no_store, clients, reads, quotas, changes };
         routes.route_layer(from_fn_with_state(Arc::new(audience), audience::admit))
     };
     let browsers = audience(linking::browser_routes(), anyone(), request_timeout, Some(BROWSERS_IN_FLIGHT_MAX));

@@ -7,6 +7,7 @@ use intent_gateway_http::auth::Role;
 use intent_gateway_http::{Limits, Quota, Quotas};
 use serde_json::json;
 
+use crate::business::{Partner, profile};
 use crate::support::{Answer, Ask, Gateway, LIMITS, NOW_MS, refused};
 
 fn per_minute(requests: u32) -> Quota {
@@ -83,4 +84,24 @@ async fn routes_without_a_token_say_what_is_left_as_well() {
     let refused_one = ask().await;
     assert_eq!(refused_one.refusal(), refused(429, "RATE_LIMITED"));
     assert_eq!(field(&refused_one, "ratelimit").as_deref(), Some("\"client-minute\";r=0;t=60"));
+}
+
+#[tokio::test]
+async fn an_account_makes_the_audit_log_grow_so_fast_and_no_faster() {
+    let gateway = Gateway::new().await;
+    let partner = Partner::sign_up(&gateway).await;
+    let change = async |round: u64| {
+        let mut profile = profile();
+        profile["legal_name"] = json!(format!("CoolCar Service {round}"));
+        partner.put("accounts/*/profile", profile).await
+    };
+    for round in 0..2_000 {
+        assert_eq!(change(round).await.status, StatusCode::OK, "{round}");
+    }
+    let refused_one = change(2_000).await;
+    assert_eq!(refused_one.refusal(), refused(429, "RATE_LIMITED"));
+    assert_eq!(field(&refused_one, "retry-after").as_deref(), Some("5"));
+    assert_eq!(partner.get("accounts/*").await.status, StatusCode::OK, "it still reads");
+    gateway.clock.set(NOW_MS + 5_000);
+    assert_eq!((change(2_000).await.status.as_u16(), change(2_001).await.status.as_u16()), (200, 429));
 }

@@ -58,7 +58,7 @@ impl<'a> Partner<'a> {
         answer
     }
 
-    async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Answer {
         self.send(Ask::get(&self.path(path))).await
     }
 
