@@ -58,6 +58,7 @@ pub mod succession;
 pub mod supervise;
 pub mod telemetry;
 pub mod trace;
+pub mod unseen;
 pub mod user;
 pub mod user_data;
 pub mod vault;

@@ -11,27 +11,32 @@ use serde_json::value::RawValue;
 
 use crate::findings::cut;
 use crate::limits::CARD_TEXT_MAX_CHARS;
+use crate::unseen::{is_joiner, is_unseen, joins_behind};
 
 /// Whether a character misleads: it is a control, it turns the direction of what is read, or it is not seen and says something
-/// to machines alone. What joins letters or emoji is none of these.
+/// to machines alone: a whole text may be hidden in tags or in selectors of variants. What joins letters or emoji is none of
+/// these.
 #[must_use]
 pub fn misleads(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            // Marks, embeddings, overrides and isolates of direction (UAX #9).
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-            // Ends of lines and paragraphs.
-            | '\u{2028}' | '\u{2029}'
-            // The mark of byte order, annotations, tags: a whole text may be hidden in tags.
-            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    // Besides what is not seen: ends of lines and paragraphs, annotations.
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}') || is_unseen(c) && !is_joiner(c)
 }
 
-/// A text without what misleads, on one line, at most so many characters long. What is longer is cut and ends with `…`.
+/// A text without what misleads, on one line, at most so many characters long. What is longer is cut and ends with `…`. Joiners
+/// stay where they join something: in a row, or between Latin letters, they could only hide what nobody sees.
 #[must_use]
 pub fn line(text: &str, max_chars: usize) -> String {
     let is_blank = |c: char| matches!(c, '\t' | '\n' | '\r' | '\u{2028}' | '\u{2029}');
-    let kept = text.chars().filter(|c| is_blank(*c) || !misleads(*c));
-    let kept: String = kept.map(|c| if is_blank(c) { ' ' } else { c }).collect();
+    let mut before = ' ';
+    let mut kept = String::with_capacity(text.len());
+    for c in text.chars() {
+        let shown = if is_blank(c) { ' ' } else { c };
+        if misleads(shown) || is_joiner(shown) && !joins_behind(shown, before) {
+            continue;
+        }
+        kept.push(shown);
+        before = shown;
+    }
     cut(&kept, max_chars)
 }
 
@@ -81,11 +86,11 @@ pub fn card(card: Box<RawValue>) -> Box<RawValue> {
     RawValue::from_string(with_plain_strings(card.get())).unwrap_or(card)
 }
 
-/// Whether nothing is to be done, as of nearly every card: no escapes, nothing that misleads, no text that may be too long.
+/// Whether nothing is to be done, as of nearly every card: no escapes, nothing that may mislead, no text that may be too long.
 fn is_plain_card(json: &str) -> bool {
     json.len() <= CARD_TEXT_MAX_CHARS
         && memchr::memchr2(b'\\', 0x7f, json.as_bytes()).is_none()
-        && (json.is_ascii() || !json.contains(|c: char| !c.is_ascii() && misleads(c)))
+        && (json.is_ascii() || !json.contains(|c: char| !c.is_ascii() && (misleads(c) || is_joiner(c))))
 }
 
 fn with_plain_strings(json: &str) -> String {
@@ -123,7 +128,7 @@ mod tests {
     use super::*;
 
     /// What is written in other scripts, joined emoji among it.
-    const HONEST: &str = "योग · Café 👩‍👩‍👧 ₹ नि\u{200d}मा اردو\u{200c} שלום";
+    const HONEST: &str = "योग · Café 👩‍👩‍👧 ₹ नि\u{200d}मा اردو\u{200c} שלום ❤\u{fe0f}\u{200d}🔥 1\u{fe0f}\u{20e3}";
 
     fn plain(json: &str) -> String {
         card(RawValue::from_string(json.to_owned()).expect("JSON")).get().to_owned()
@@ -134,6 +139,11 @@ mod tests {
         assert_eq!(line(HONEST, 100), HONEST);
         let odd = "a\u{7}b\u{202e}c\u{2066}d\u{200f}e\u{feff}f\u{e0041}g\u{9b}h\u{7f}i\r\nj\u{2028}k\tl";
         assert_eq!(line(odd, 100), "abcdefghi  j k l");
+        let hidden =
+            "a\u{e0150}b\u{fe01}c\u{200b}d\u{2063}e\u{ad}f\u{3164}g\u{1d173}h\u{34f}i\u{206a}j\u{180e}k\u{115f}l";
+        assert_eq!(line(hidden, 100), "abcdefghijkl");
+        let row = "\u{200d}a\u{200d}\u{200c}\u{fe0f}b\u{fe0e} य\u{200d}\u{200c}\u{200d}\u{200c}ग";
+        assert_eq!(line(row, 100), "ab य\u{200d}ग", "joiners say nothing in a row");
         assert_eq!((line("abc", 3), line("ab\u{7}c", 3), line("abcd", 3)), ("abc".into(), "abc".into(), "ab…".into()));
     }
 

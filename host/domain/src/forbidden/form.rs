@@ -8,6 +8,8 @@ use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 use unicode_security::confusable_detection::skeleton;
 
+use crate::unseen::is_unseen;
+
 /// Bytes of a form; a name whose form is longer has none.
 pub(super) const FORM_MAX_BYTES: usize = 64;
 
@@ -52,13 +54,13 @@ impl Form {
         if form.length == 0 { None } else { Some(form) }
     }
 
-    /// The forms of any name: as it is, and as it is in lower case, since a letter may look like another one in one case alone.
+    /// The forms of any name: as it is, in lower and in upper case, since a letter may look like another one in one case alone.
     pub(super) fn of(name: &str) -> impl Iterator<Item = Self> {
         let (ascii, others) = if name.is_ascii() {
             (Self::of_ascii(name.as_bytes()), None)
         } else {
-            let plain: String = name.nfkd().filter(|c| !is_passed_over(*c)).collect();
-            (None, Some([Self::of_skeleton(&plain), Self::of_skeleton(&plain.to_lowercase())]))
+            let plain: String = name.nfkd().filter(|c| !is_passed_over(*c)).map(plain_letter).collect();
+            (None, Some([plain.to_lowercase(), plain.to_uppercase(), plain].map(|name| Self::of_skeleton(&name))))
         };
         ascii.into_iter().chain(others.into_iter().flatten().flatten())
     }
@@ -119,13 +121,26 @@ impl Form {
 
 /// Whether a character is part of no name: a mark on another one, or one that is not seen.
 fn is_passed_over(c: char) -> bool {
-    is_combining_mark(c)
-        || matches!(c,
-            // Letters by their category, and blank: fillers of Hangul.
-            '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}'
-            // Controls of format, of direction, of variants; tags.
-            | '\u{ad}' | '\u{61c}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
+    is_combining_mark(c) || is_unseen(c)
+}
+
+/// The letter that a character stands for which neither Unicode's decompositions nor its confusables know: letters in filled circles
+/// and squares, the halves of flags, small capitals, letters with a hook or a stroke and turned ones.
+fn plain_letter(c: char) -> char {
+    /// Each kind in the order of the alphabet; a blank where there is none.
+    const KINDS: [(&str, &str); 2] = [
+        ("abcdeghijklmnoprstuvwyz", "ᴀʙᴄᴅᴇɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ"),
+        ("abdfgklmnprsvxzadeosuiaehmrtwy", "ᶏᶀᶁᶂᶃᶄᶅᶆᶇᶈᶉᶊᶌᶍᶎⱥᶑᶒⱺȿᶙᶖɐǝɥɯɹʇʍʎ"),
+    ];
+    let of_alphabet = |first: char| char::from_u32(u32::from(c) - u32::from(first) + u32::from('a')).unwrap_or(c);
+    match c {
+        '\u{1f150}'..='\u{1f169}' => of_alphabet('\u{1f150}'),
+        '\u{1f170}'..='\u{1f189}' => of_alphabet('\u{1f170}'),
+        '\u{1f1e6}'..='\u{1f1ff}' => of_alphabet('\u{1f1e6}'),
+        _ => {
+            KINDS.iter().find_map(|(plain, drawn)| plain.chars().nth(drawn.chars().position(|d| d == c)?)).unwrap_or(c)
+        }
+    }
 }
 
 /// The first and last letters of several forms: nearly every name is told from all of them by these two.
@@ -204,9 +219,18 @@ mod tests {
             "ad\0_bid",
             "ad_bid\u{7f}",
             "ad\u{fe0f}_bid",
-            // Accents, and letters with a stroke.
+            // Accents, and letters with a stroke or a hook.
             "\u{e1}d_bid",
             "a\u{111}_bid",
+            "\u{2c65}\u{1d81}_bid",
+            // Cherokee in lower case, small capitals, turned.
+            "a\u{ab70}_bid",
+            "ᴀᴅ_ʙɪᴅ",
+            "ɐd_bid",
+            // In filled squares and circles, as halves of flags.
+            "\u{1f170}\u{1f173}_\u{1f171}\u{1f178}\u{1f173}",
+            "\u{1f150}\u{1f153}_\u{1f151}\u{1f158}\u{1f153}",
+            "\u{1f1e6}\u{1f1e9}_\u{1f1e7}\u{1f1ee}\u{1f1e9}",
         ] {
             assert!(is_same("ad_bid", disguised), "{disguised:?}");
         }

@@ -137,7 +137,7 @@ pub(super) fn number_end(bytes: &[u8], from: usize) -> (usize, bool) {
 }
 
 /// What follows the text that ended before, if it is a member's name: the value, from its first byte on.
-fn value_after(bytes: &[u8], at: usize) -> Option<&[u8]> {
+pub(super) fn value_after(bytes: &[u8], at: usize) -> Option<&[u8]> {
     Some(trim_start(trim_start(bytes.get(at..)?).strip_prefix(b":")?))
 }
 
@@ -147,8 +147,8 @@ fn trim_start(bytes: &[u8]) -> &[u8] {
     &bytes[bytes.iter().position(|byte| !blank(byte)).unwrap_or(bytes.len())..]
 }
 
-/// By the first bytes of a value of valid JSON.
-fn kind_of(value: &[u8]) -> Kind {
+/// By the first bytes of a value of JSON.
+pub(super) fn kind_of(value: &[u8]) -> Kind {
     if value.starts_with(b"false") {
         Kind::False
     } else if value.starts_with(b"null") {

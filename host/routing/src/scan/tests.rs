@@ -3,9 +3,11 @@ use intent_gateway_domain::forbidden::{ForbiddenFields, PLATFORM_FIELDS};
 use intent_gateway_domain::limits::{
     ANSWER_NAME_MAX_CHARS, ANSWER_NUMBER_MAX_CHARS, ANSWER_TEXT_MAX_CHARS, FLAWS_REPORTED_MAX,
 };
+use intent_gateway_domain::unseen::is_unseen;
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::text::{json_in, may_be_json};
 use super::*;
 
 /// What is found in an answer with options under `slots`.
@@ -136,12 +138,56 @@ fn json_in_a_text_is_looked_into() {
     for written in [r#""\u007b\"ad_bid\":1}""#, r#""\t[{\"ad_bid\":1}]""#, r#""\uFEFF{\"ad_bid\":1}""#] {
         assert_eq!(codes(&format!(r#"{{"meta":{written}}}"#)), ["FORBIDDEN_FIELD /meta"], "{written}");
     }
-    // It ends: what is packed once more is not unpacked.
-    assert_eq!(codes(&json!({"meta": json!({"more": thrice}).to_string()}).to_string()), [] as [String; 0]);
-    // Nor is what only begins like JSON, or nests too deep to be anybody's.
-    let deep = format!("{}{once}{}", "[".repeat(100), "]".repeat(100));
-    for text in ["\"{ad_bid}\" is said", "{ad_bid}", "[sic] \"ad_bid\": 1", "say {\"ad_bid\":1}", &deep] {
+    let mut packed = once.clone();
+    for _ in 0..6 {
+        packed = json!({"more": packed}).to_string();
+    }
+    // However deep it nests, broken off, with something before, between and behind it; a name may be JSON, too.
+    for text in [
+        &packed,
+        &format!("{}{once}{}", "[".repeat(100), "]".repeat(100)),
+        &"[".repeat(200).replace("[[[", "[[{\"ad_bid\":1},["),
+        r#"{"ad_bid":5,}"#,
+        r#"{"ad_bid":5"#,
+        r#"{}{"ad_bid":5}"#,
+        "[1]\n{\"ad_bid\" : 5}",
+        "\u{a0}{\"ad_bid\":5}",
+        "\u{200b}\u{2003}\u{3000}\u{e0101}{\"ad_bid\":5}",
+        "\u{1d173}\u{3164}\u{115f}\u{34f}\u{61c}{\"ad_bid\":5}",
+        r#"{"{\"ad_bid\":5}":1}"#,
+        r#"{"\u0061d_bid":5}"#,
+    ] {
+        let codes = codes(&json!({"meta": text}).to_string());
+        assert_eq!(codes, ["FORBIDDEN_FIELD /meta"], "{text}");
+    }
+    let named = codes(&json!({"{\"ad_bid\":5}": 1}).to_string());
+    assert!(named.iter().all(|code| code.starts_with("FORBIDDEN_FIELD /{")) && named.len() == 1, "{named:?}");
+    for text in [
+        "\"{ad_bid}\" is said",
+        "{ad_bid}",
+        "{ad_bid: 5}",
+        "[sic] \"ad_bid\": 1",
+        "say {\"ad_bid\":1}",
+        "\"ad_bid\": 1",
+        r#"{"ai_generated_photo": false, "artificial_urgency_text": ""}"#,
+        r#"{"note": "ad_bid", "ad_bids": 1}"#,
+    ] {
         assert_eq!(codes(&json!({"meta": text}).to_string()), [] as [String; 0], "{text}");
+    }
+}
+
+#[test]
+fn nothing_in_front_of_json_hides_it_from_the_first_step() {
+    let in_front = ('\0'..=char::MAX).filter(|c| c.is_whitespace() || is_unseen(*c));
+    for c in in_front {
+        assert!(json_in(&format!("{c}{{\"a\":1}}")).is_some(), "{c:?}");
+        let escaped: String = c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect();
+        let mut forms = vec![escaped.to_uppercase().replace("\\U", "\\u"), escaped];
+        // Within a string of JSON, a control is always escaped.
+        forms.extend((c == ' ' || !c.is_ascii()).then(|| format!(" {c}[")));
+        for written in forms {
+            assert!(may_be_json(written.as_bytes()), "{c:?} as {written}");
+        }
     }
 }
 

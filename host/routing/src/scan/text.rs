@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use intent_gateway_domain::limits::ANSWER_NUMBER_MAX_CHARS;
+use intent_gateway_domain::unseen::is_unseen;
 
 use super::{CONTROL_CHARACTER, LONE_SURROGATE, NONCHARACTER, NUMBER_TOO_LARGE, TOO_LONG};
 
@@ -117,26 +118,59 @@ fn unit(text: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0, |unit, digit| Some(unit * 16 + char::from(*digit).to_digit(16)?))
 }
 
-/// Whether a string may be JSON itself: an object, an array, or a string that may hold one in turn. `written` is what stands between its quotes.
+/// Where the string ends whose content starts at `from`: the position of its quote, or the end of the text.
+pub(super) fn string_end(bytes: &[u8], from: usize) -> usize {
+    let mut at = from;
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        at += found;
+        if bytes[at] == b'"' {
+            return at;
+        }
+        at += 2;
+    }
+    bytes.len()
+}
+
+/// Whether [`json_in`] may find something in a string; never false where it does. `written` is what stands between its quotes.
 pub(super) fn may_be_json(written: &[u8]) -> bool {
     let mut rest = written;
     loop {
         rest = match rest {
-            [b'{' | b'[', ..] | [b'\\', b'"', ..] | [b'\\', b'u', b'0', b'0', ..] => return true,
+            [b'{' | b'[', ..] | [b'\\', b'"', ..] => return true,
+            // Escapes of signs, of blanks and of what is not seen, and of most of what is neither letter nor digit.
+            [b'\\', b'u', b'0' | b'1', b'0' | b'1' | b'3' | b'6' | b'7' | b'8', ..]
+            | [b'\\', b'u', b'2' | b'3' | b'f' | b'F', ..]
+            | [b'\\', b'u', b'd' | b'D', b'8', b'2' | b'3', b'f' | b'F' | b'4', ..]
+            | [b'\\', b'u', b'd' | b'D', b'b' | b'B', b'4', b'0'..=b'3', ..] => return true,
             [b' ', rest @ ..]
             | [b'\\', b'n' | b'r' | b't', rest @ ..]
-            // The mark of byte order.
-            | [0xef, 0xbb, 0xbf, rest @ ..]
-            | [b'\\', b'u', b'f' | b'F', b'e' | b'E', b'f' | b'F', b'f' | b'F', rest @ ..] => rest,
+            // In UTF-8 the same: U+0080 to U+00BF, U+0340 to U+037F, and what begins as blanks and unseen ones of three and four
+            // bytes do.
+            | [0xc2 | 0xcd, _, rest @ ..]
+            | [0xe1, 0x85 | 0x9a | 0x9e | 0xa0, _, rest @ ..]
+            | [0xe2, 0x80 | 0x81, _, rest @ ..]
+            | [0xe3, 0x80 | 0x85, _, rest @ ..]
+            | [0xef, 0xb8 | 0xbb | 0xbe | 0xbf, _, rest @ ..]
+            | [0xd8, _, rest @ ..]
+            | [0xf0, 0x9b | 0x9d, _, _, rest @ ..]
+            | [0xf3, 0xa0, _, _, rest @ ..] => rest,
             _ => return false,
         };
     }
 }
 
-/// The text of a string that may be JSON, without what may stand before that.
+/// The text of a string that is JSON, or begins as an object, an array or a string of JSON does, without what may stand before
+/// that. `[sic]` and `"so-called"` things are none.
 pub(super) fn json_in(content: &str) -> Option<&str> {
-    let content = content.trim_start_matches([' ', '\t', '\n', '\r', '\u{feff}']);
-    content.starts_with(['{', '[', '"']).then_some(content)
+    let json = content.trim_start_matches(|c: char| c.is_whitespace() || is_unseen(c));
+    let after = |from: usize| json[from..].trim_start_matches([' ', '\t', '\n', '\r']).as_bytes().first().copied();
+    let begins = match json.as_bytes().first()? {
+        b'{' => matches!(after(1), Some(b'"' | b'}')),
+        b'[' => matches!(after(1), Some(b'{' | b'[' | b']' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n')),
+        b'"' => after((string_end(json.as_bytes(), 1) + 1).min(json.len())).is_none(),
+        _ => false,
+    };
+    begins.then_some(json)
 }
 
 /// What is wrong with a number, by code and in words.

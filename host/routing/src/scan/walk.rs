@@ -6,28 +6,17 @@ use std::collections::HashSet;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::findings::cut;
 use intent_gateway_domain::forbidden::{FORBIDDEN_FIELD, ForbiddenFields, Kind, Rule};
-use intent_gateway_domain::limits::{
-    ANSWER_NAME_MAX_CHARS, ANSWER_TEXT_MAX_CHARS, FLAWS_REPORTED_MAX, PAYLOAD_MAX_DEPTH,
-};
+use intent_gateway_domain::limits::{ANSWER_NAME_MAX_CHARS, ANSWER_TEXT_MAX_CHARS, FLAWS_REPORTED_MAX};
 use intent_gateway_domain::pointer::child;
 use intent_gateway_domain::violations::longer_than;
-use serde::de::IgnoredAny;
 
-use super::inspect::{inspect, number_end};
-use super::text::{Text, TextFlaw, json_in, number_flaw};
+use super::inspect::{kind_of, number_end, value_after};
+use super::text::{Text, TextFlaw, json_in, number_flaw, string_end};
 use super::{DUPLICATE_MEMBER, Flaws, Scanned, TOO_LONG};
-
-/// How often JSON in a string of JSON is looked into.
-const NESTED_TEXTS_MAX: u8 = 3;
 
 /// Finds every flaw of a text that is valid JSON and nests no deeper than an answer may. It recurses as deep as that.
 pub(super) fn walk(json: &str, options_key: Option<&str>, fields: &ForbiddenFields<'_>) -> Scanned {
-    walk_nested(json, options_key, fields, NESTED_TEXTS_MAX)
-}
-
-fn walk_nested(json: &str, options_key: Option<&str>, fields: &ForbiddenFields<'_>, nested_max: u8) -> Scanned {
-    let mut walk =
-        Walk { json, at: 0, fields, options_key, nested_max, path: Vec::new(), found: Scanned::default(), count: 0 };
+    let mut walk = Walk { json, at: 0, fields, options_key, path: Vec::new(), found: Scanned::default(), count: 0 };
     walk.value();
     walk.found
 }
@@ -49,7 +38,6 @@ struct Walk<'t, 'f> {
     at: usize,
     fields: &'f ForbiddenFields<'f>,
     options_key: Option<&'f str>,
-    nested_max: u8,
     path: Vec<Step<'t>>,
     found: Scanned,
     /// How many are listed.
@@ -131,16 +119,7 @@ impl<'t> Walk<'t, '_> {
     /// Reads the string whose quote is next.
     fn string(&mut self) -> Text<'t> {
         let from = self.at + 1;
-        let bytes = self.json.as_bytes();
-        let mut at = from;
-        while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
-            at += found;
-            if bytes[at] == b'"' {
-                break;
-            }
-            at += 2;
-        }
-        let end = at.min(bytes.len());
+        let end = string_end(self.json.as_bytes(), from);
         self.at = end + 1;
         Text::read(self.json.get(from..end).unwrap_or_default())
     }
@@ -153,6 +132,7 @@ impl<'t> Walk<'t, '_> {
             let message = format!("the name of a member has at most {ANSWER_NAME_MAX_CHARS} characters");
             self.note(MALFORMED, TOO_LONG, message);
         }
+        self.look_into(name);
     }
 
     fn judge_text(&mut self, Text { content, flaw }: &Text<'_>) {
@@ -162,21 +142,13 @@ impl<'t> Walk<'t, '_> {
         if longer_than(content, ANSWER_TEXT_MAX_CHARS) {
             self.note(MALFORMED, TOO_LONG, format!("a text has at most {ANSWER_TEXT_MAX_CHARS} characters"));
         }
-        if let Some(nested) = self.look_into(content) {
-            let message = format!("the text is JSON, and there {}", nested.message);
-            self.note(FORBIDDEN, FORBIDDEN_FIELD, message);
-        }
+        self.look_into(content);
     }
 
-    /// The first forbidden field in a text that is JSON itself.
-    fn look_into(&self, text: &str) -> Option<Violation> {
-        let (nested_max, json) = (self.nested_max.checked_sub(1)?, json_in(text)?);
-        serde_json::from_str::<IgnoredAny>(json).ok()?;
-        let structure = inspect(json, self.fields);
-        if structure.depth > PAYLOAD_MAX_DEPTH || !structure.is_suspect {
-            return None;
+    fn look_into(&mut self, text: &str) {
+        if let Some(found) = forbidden_in(text, self.fields) {
+            self.note(FORBIDDEN, FORBIDDEN_FIELD, format!("the text is JSON, and there {found}"));
         }
-        walk_nested(json, None, self.fields, nested_max).outside.forbidden.into_iter().next()
     }
 
     /// Takes down a flaw at the place where the walk is.
@@ -216,6 +188,30 @@ impl<'t> Walk<'t, '_> {
     fn pass(&mut self, sign: u8) {
         self.at += usize::from(self.peek() == sign);
     }
+}
+
+/// What is said of the first forbidden field in a text that begins as JSON does, or in texts of JSON within that. Brackets are not
+/// looked at: what nests too deep, breaks off or goes on behind its end is read by somebody all the same. It ends, since
+/// quotes in quotes take twice the room: a text of a megabyte holds twenty levels.
+fn forbidden_in(text: &str, fields: &ForbiddenFields<'_>) -> Option<String> {
+    let json = json_in(text)?;
+    let bytes = json.as_bytes();
+    let mut at = 0;
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr(b'"', rest)) {
+        let from = at + found + 1;
+        let end = string_end(bytes, from);
+        let Text { content, .. } = Text::read(json.get(from..end).unwrap_or_default());
+        if let Some(value) = value_after(bytes, end + 1)
+            && let Some(rule) = fields.broken_by(&content, kind_of(value))
+        {
+            return Some(describe(rule, &content));
+        }
+        if let Some(found) = forbidden_in(&content, fields) {
+            return Some(found);
+        }
+        at = end + 1;
+    }
+    None
 }
 
 fn describe(rule: &Rule<'_>, name: &str) -> String {
