@@ -107,8 +107,8 @@ pub(crate) fn sign_in(name: &str, review: &str, named: &SignInServer) -> String 
     let SignInServer { issuer, resource, .. } = named;
     let resource = resource.as_deref().unwrap_or_default();
     format!(
-        "Hello {name},\n\nyour server sends users to an authorization server that is another one than before, or that another \
-         partner uses as well. The platform team looks at it first (review {review}); until then no user links an account \
+        "Hello {name},\n\nyour server sends users to an authorization server that is another one than before, or the first \
+         one, named after you were live, or that another partner uses as well. The platform team looks at it first (review {review}); until then no user links an account \
          at yours, and no user's token is sent to you.\n\n- issuer: {}\n- resource: {}\n\nIf you did not mean this change, \
          put it back: nothing else is to be done then.\n",
         short(issuer),

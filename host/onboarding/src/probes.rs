@@ -1,6 +1,7 @@
 //! Looks at a partner's server, when asked and once a day (spec 1, States and transitions: probe).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -15,8 +16,10 @@ use crate::manifest::{self, Catalogue, Manifest};
 use intent_gateway_domain::audit::Actor;
 use intent_gateway_domain::contract::Violation;
 use intent_gateway_domain::id::{IntentId, PartnerId};
+use intent_gateway_domain::partner_error::clean;
 use intent_gateway_domain::ports::{Contracts, PartnerProbe};
 use intent_gateway_domain::probe::{ProbeRecord, ProbeRequest};
+use intent_gateway_domain::sign_in::SignInServer;
 use intent_gateway_domain::steps::{Proposal, commit_unless_changed};
 use intent_gateway_domain::store::{Change, Pages, Versioned, load};
 
@@ -51,7 +54,7 @@ impl Probes {
         };
         let record = self.probe.probe(request).await;
         let probed = self.judge(account, record, manifest.as_ref(), actor);
-        let done = self
+        let mut done = self
             .keeper
             .step(async || {
                 let mut kept = self.keeper.require::<Connection>(account.as_str(), "connection").await?;
@@ -67,6 +70,9 @@ impl Probes {
                 Ok(Proposal::new(change, kept.value))
             })
             .await?;
+        if done.sign_in.noted().is_some() {
+            done = self.keeper.judge_sign_in(account, &self.live).await?;
+        }
         self.live.apply_change().await;
         Ok(done)
     }
@@ -154,7 +160,8 @@ impl Probes {
         }
         // One that could not be looked at says nothing of where its users sign in.
         if let Some(named) = probed.record.sign_in.clone().filter(|_| probed.passed) {
-            self.keeper.take_sign_in(connection, &named, &self.live, change).await?;
+            self.keeper.note_sign_in(&mut connection.sign_in, &named, change).await?;
+            probed.record.notes.extend(note_server(&named));
         }
         let told = connection.probe.as_ref().map(|before| before.failures.as_slice()).unwrap_or_default();
         if !live && !probed.passed && probed.failures != told {
@@ -287,6 +294,16 @@ impl Review {
     fn is_of_drift(&self, found: &BTreeMap<IntentId, Vec<Drift>>) -> bool {
         matches!(&self.subject, ReviewSubject::Drift { drift, .. } if drift == found)
     }
+}
+
+/// Tells whoever approves the partner where its users sign in: an issuer of its own may have endpoints of another one. Each
+/// stands alone, so that a long one cuts none off.
+fn note_server(named: &SignInServer) -> impl Iterator<Item = String> {
+    let SignInServer { issuer, resource, origins } = named;
+    let issuer = iter::once(format!("users sign in with the issuer {issuer}"));
+    let resource = resource.iter().map(|resource| format!("users' tokens are for the resource {resource}"));
+    let origins = origins.iter().map(|origin| format!("users' tokens come from {origin}"));
+    issuer.chain(resource).chain(origins).map(|note| clean(&note))
 }
 
 fn say_lacking(intent: &IntentId, tools: &[String]) -> Violation {

@@ -239,7 +239,8 @@ pub enum ReviewSubject {
         /// Those that are inflated, as it was when the review was opened; never empty.
         inflated: Vec<Inflated>,
     },
-    /// An authorization server that another partner's has something in common with, or another one than before.
+    /// An authorization server that another partner's has something in common with, or another one than before; after the
+    /// connection was first live, also the first one.
     SignIn {
         /// What the partner's server names.
         named: SignInServer,

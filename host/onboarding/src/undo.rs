@@ -14,6 +14,7 @@ use super::keeper::RecordKeeper;
 use super::live::LivePartners;
 use super::records::{Account, Connection, Credentials};
 use super::sessions::Requester;
+use super::sign_in::ConnectionSignIn;
 use super::{OnboardingError, notices};
 use crate::connection::ConnectionState;
 use intent_gateway_domain::audit::Actor;
@@ -75,6 +76,13 @@ pub(crate) struct Undoable {
 pub(crate) struct MovedFrom {
     connection: Box<Connection>,
     until_ms: Timestamp,
+}
+
+impl MovedFrom {
+    /// Where its users signed in then.
+    pub(crate) fn sign_in(&self) -> &ConnectionSignIn {
+        &self.connection.sign_in
+    }
 }
 
 /// A change that the owner is told of.

@@ -47,6 +47,8 @@ struct State {
     waiting: Vec<Waker>,
     /// Reads wait.
     holds_reads: bool,
+    /// Each read lets others go on before it answers.
+    yields_reads: bool,
     /// Commits still to be refused as conflicts.
     conflicts: u32,
     /// What the engine says instead of doing anything.
@@ -102,6 +104,12 @@ impl MemoryStore {
         self.state().holds_reads = true;
     }
 
+    /// From here on, each read lets others go on before it answers, with what was there when it was asked: steps that are
+    /// polled together take turns.
+    pub fn yield_reads(&self) {
+        self.state().yields_reads = true;
+    }
+
     pub fn release_reads(&self) {
         let mut state = self.state();
         state.holds_reads = false;
@@ -128,10 +136,18 @@ impl MemoryStore {
     ) -> BoxFuture<'_, Result<T, StoreError>> {
         let mut state = self.state();
         state.work.reads += 1;
+        let mut yields = state.yields_reads;
         let found = state.check_engine().and_then(|()| read(&state.kept));
         drop(state);
         async move {
-            poll_fn(|context| self.poll_release(context)).await;
+            poll_fn(|context| {
+                if std::mem::take(&mut yields) {
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                self.poll_release(context)
+            })
+            .await;
             found
         }
         .boxed()
