@@ -60,6 +60,33 @@ async fn wrong_codes_from_elsewhere_cost_the_owner_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn guesses_from_many_networks_keep_nobody_out_who_was_here() {
+    let platform = Platform::start(None);
+    let gateway = &platform.gateway;
+    platform.sign_up(OWNER).await;
+    let enter = async |network: u8, code: &str| {
+        let body = json!({"email": OWNER, "code": code});
+        post_from([127, 0, 0, network], gateway, "sign-up/verify", &body, None).await
+    };
+    let ask = async |network: u8| {
+        post_from([127, 0, 0, network], gateway, "sign-in", &json!({"email": OWNER}), None).await
+    };
+    // Two networks use up one code after the other, until the next one has to wait for its turn.
+    for _ in 0..5 {
+        assert_eq!(ask(2).await, 202);
+        for network in [2, 3] {
+            for _ in 0..5 {
+                assert_eq!(enter(network, "no code").await, 401);
+            }
+        }
+    }
+    assert_eq!((ask(2).await, ask(4).await), (429, 429), "whoever is not known waits");
+    assert_eq!(ask(1).await, 202, "the owner, who has entered from here, does not");
+    let last = code(&platform.mail(OWNER, 5).await);
+    assert_eq!((enter(4, &last).await, enter(1, &last).await), (401, 200));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_proxy_that_makes_all_clients_one_is_told_of() {
     let platform = Platform::start(None);
     let gateway = &platform.gateway;

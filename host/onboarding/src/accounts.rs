@@ -27,8 +27,10 @@ use intent_gateway_domain::vault::{Mark, random};
 pub(crate) const CODE_TTL_MS: u64 = 10 * 60 * 1_000;
 /// Tries to enter one code from one network: whoever guesses takes nobody else's tries.
 pub(crate) const CODE_TRIES_MAX: u8 = 5;
-/// Tries to enter one code from all networks together.
+/// Tries to enter one code from all networks together from which nobody has entered the account before.
 pub(crate) const CODE_TRIES_ALL_MAX: u8 = 10;
+/// Networks that are known by their having entered the account: the last ones.
+pub(crate) const ENTERED_FROM_MAX: usize = 3;
 /// Codes sent to one address within [`CODES_WINDOW_MS`] as soon as they are asked for, each in the place of the one before.
 /// From then on each lives out its time, so that asking again and again neither outruns the mail of whoever enters nor
 /// gives more codes to guess.
@@ -72,7 +74,12 @@ impl Accounts {
     /// [`OnboardingError::Refused`] for an address that is malformed or of a free-mail provider, or a bad name;
     /// [`OnboardingError::TooMany`] where the code before was used or tried too often, and it is the turn of the next only when
     /// its time is over: at most [`CODE_TTL_MS`], and after more than [`CODES_PER_WINDOW_MAX`] codes within an hour alone.
-    pub async fn sign_up(&self, email: &str, business_name: &str) -> Result<CodeSent, OnboardingError> {
+    pub async fn sign_up(
+        &self,
+        email: &str,
+        business_name: &str,
+        network: &str,
+    ) -> Result<CodeSent, OnboardingError> {
         let email = corporate(email)?;
         let business_name = business_name.trim();
         if business_name.is_empty() || business_name.chars().count() > BUSINESS_NAME_MAX_CHARS {
@@ -84,31 +91,37 @@ impl Accounts {
             true => CodePurpose::SignIn,
             false => CodePurpose::SignUp { business_name: business_name.to_owned() },
         };
-        self.send_code(email, purpose).await
+        self.send_code(email, purpose, network).await
     }
 
     /// Sends a code to the address of an account; for any other address, nothing is sent and nothing tells.
     ///
     /// # Errors
     /// As [`sign_up`](Self::sign_up).
-    pub async fn sign_in(&self, email: &str) -> Result<CodeSent, OnboardingError> {
+    pub async fn sign_in(&self, email: &str, network: &str) -> Result<CodeSent, OnboardingError> {
         let email = corporate(email)?;
         let known = lookup::<Account>(&*self.keeper.store, &email).await?.is_some();
-        self.send_code(email, if known { CodePurpose::SignIn } else { CodePurpose::Nothing }).await
+        self.send_code(email, if known { CodePurpose::SignIn } else { CodePurpose::Nothing }, network).await
     }
 
-    async fn send_code(&self, email: String, purpose: CodePurpose) -> Result<CodeSent, OnboardingError> {
+    async fn send_code(
+        &self,
+        email: String,
+        purpose: CodePurpose,
+        network: &str,
+    ) -> Result<CodeSent, OnboardingError> {
         self.keeper
             .step(async || {
                 let now = self.keeper.now();
                 let before = load::<EmailCode>(&*self.keeper.store, &email).await?;
                 if let Some(before) = &before
-                    && let Some(kept) = before.value.keep_for(&purpose, now)?
+                    && let Some(kept) = before.value.keep_for(&purpose, now, self.is_known(&before.value, network))?
                 {
                     return Ok(Proposal::nothing(kept));
                 }
                 let revision = before.as_ref().map_or(0, |before| before.revision);
-                let mut sent_at_ms = before.map(|before| before.value.sent_at_ms).unwrap_or_default();
+                let (mut sent_at_ms, entered_from) =
+                    before.map(|before| (before.value.sent_at_ms, before.value.entered_from)).unwrap_or_default();
                 sent_at_ms.retain(|at| at.plus_ms(CODES_WINDOW_MS) > now);
                 sent_at_ms.push(now);
                 let code = self.six_digits()?;
@@ -119,6 +132,7 @@ impl Accounts {
                     attempts_left: CODE_TRIES_ALL_MAX,
                     tried_from: Vec::new(),
                     sent_at_ms,
+                    entered_from,
                     email: email.clone(),
                 };
                 let sent = CodeSent { email: email.clone(), expires_at: value.expires_at_ms };
@@ -145,9 +159,10 @@ impl Accounts {
                 let kept = load::<EmailCode>(&*self.keeper.store, &email).await?;
                 let Some(mut kept) = kept else { return Ok(Proposal::nothing(None)) };
                 let code_is = |mark| self.keeper.vault.recognises(&code_context(&email), mark, code);
-                let tried_here = |mark: &&Mark| self.keeper.vault.recognises(&network_context(&email), mark, network);
+                let tried_here = |mark: &&Mark| self.recognises_network(&kept.value, mark, network);
                 let tries_left = kept.value.tried_from.iter().filter(tried_here).count() < usize::from(CODE_TRIES_MAX);
-                let alive = kept.value.is_alive(self.keeper.now()) && tries_left;
+                let known = self.is_known(&kept.value, network);
+                let alive = kept.value.is_alive(self.keeper.now(), known) && tries_left;
                 let right = kept.value.mark.as_ref().is_some_and(code_is);
                 let mut change = Change::default();
                 if alive && right && kept.value.purpose != CodePurpose::Nothing {
@@ -157,9 +172,8 @@ impl Accounts {
                     return Ok(Proposal::nothing(None));
                 }
                 kept.value.tried_from.push(self.keeper.vault.mark(&network_context(&email), network));
-                kept.value.attempts_left -= 1;
-                if kept.value.attempts_left == 0 {
-                    kept.value.mark = None;
+                if !known {
+                    kept.value.attempts_left -= 1;
                 }
                 change.put(&kept);
                 Ok(Proposal::new(change, None))
@@ -177,6 +191,7 @@ impl Accounts {
         kept.value.mark = None;
         // Whoever reads the mailbox has asked for these codes, or does not mind them: the count begins anew.
         kept.value.sent_at_ms.clear();
+        self.remember(&mut kept.value, network);
         let email = &kept.value.email;
         let mut change = Change::default();
         change.put(&kept);
@@ -200,6 +215,28 @@ impl Accounts {
         Ok(Proposal::new(change, Some(SignedIn { account, created })))
     }
 
+    /// Whether a right code was entered from this network before.
+    fn is_known(&self, code: &EmailCode, network: &str) -> bool {
+        code.entered_from.iter().any(|mark| self.recognises_network(code, mark, network))
+    }
+
+    fn recognises_network(&self, code: &EmailCode, mark: &Mark, network: &str) -> bool {
+        self.keeper.vault.recognises(&network_context(&code.email), mark, network)
+    }
+
+    /// Notes that a right code was entered from this network.
+    fn remember(&self, code: &mut EmailCode, network: &str) {
+        if network.is_empty() {
+            return;
+        }
+        let mut entered_from = std::mem::take(&mut code.entered_from);
+        entered_from.retain(|mark| !self.recognises_network(code, mark, network));
+        entered_from.push(self.keeper.vault.mark(&network_context(&code.email), network));
+        let too_many = entered_from.len().saturating_sub(ENTERED_FROM_MAX);
+        entered_from.drain(..too_many);
+        code.entered_from = entered_from;
+    }
+
     /// The account that an address has, for the records of who tried to enter it.
     ///
     /// # Errors
@@ -209,7 +246,8 @@ impl Accounts {
         Ok(lookup::<Account>(&*self.keeper.store, &email).await?.map(|kept| kept.value.id))
     }
 
-    /// Forgets codes that are over and whose mails need not be counted any more.
+    /// Forgets codes that are over and whose mails need not be counted any more. What a right code was entered for stays: it knows the
+    /// networks.
     ///
     /// # Errors
     /// [`OnboardingError::Store`].
@@ -217,7 +255,7 @@ impl Accounts {
         for kept in all::<EmailCode>(&*self.keeper.store, None).await? {
             let now = self.keeper.now();
             let counted = kept.value.sent_at_ms.iter().any(|at| at.plus_ms(CODES_WINDOW_MS) > now);
-            if counted || now < kept.value.expires_at_ms {
+            if counted || now < kept.value.expires_at_ms || !kept.value.entered_from.is_empty() {
                 continue;
             }
             let mut change = Change::default();
@@ -308,21 +346,26 @@ fn corporate(email: &str) -> Result<String, OnboardingError> {
 }
 
 impl EmailCode {
-    /// Whether it can still be entered from somewhere.
-    fn is_alive(&self, now: Timestamp) -> bool {
-        now < self.expires_at_ms && self.attempts_left > 0 && self.mark.is_some()
+    /// Whether it can still be entered, from a network that is known or from others.
+    fn is_alive(&self, now: Timestamp, known: bool) -> bool {
+        now < self.expires_at_ms && (self.attempts_left > 0 || known) && self.mark.is_some()
     }
 
     /// What somebody is told who asks once more, where no other code is to take the place of this one: it stays as it is
     /// while it can be entered, once so many were sent that they come one at a time.
-    fn keep_for(&self, purpose: &CodePurpose, now: Timestamp) -> Result<Option<CodeSent>, OnboardingError> {
+    fn keep_for(
+        &self,
+        purpose: &CodePurpose,
+        now: Timestamp,
+        known: bool,
+    ) -> Result<Option<CodeSent>, OnboardingError> {
         let recent = self.sent_at_ms.iter().filter(|at| at.plus_ms(CODES_WINDOW_MS) > now).count();
         // A code that was sent to nobody keeps nobody from getting one.
         let sent = self.purpose != CodePurpose::Nothing || *purpose == CodePurpose::Nothing;
         let next_at = self.sent_at_ms.last().filter(|_| sent && recent >= CODES_PER_WINDOW_MAX);
         match next_at.map(|last| last.plus_ms(CODE_TTL_MS)).filter(|next_at| now < *next_at) {
             None => Ok(None),
-            Some(_) if self.is_alive(now) => {
+            Some(_) if self.is_alive(now, known) => {
                 Ok(Some(CodeSent { email: self.email.clone(), expires_at: self.expires_at_ms }))
             }
             Some(next_at) => Err(OnboardingError::TooMany(next_at.ms_since(now))),

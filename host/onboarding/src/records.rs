@@ -117,6 +117,10 @@ pub struct EmailCode {
     pub(crate) tried_from: Vec<Mark>,
     /// When codes were sent to this address within the last hour, and since somebody entered one.
     pub(crate) sent_at_ms: Vec<Timestamp>,
+    /// The networks from which a right code was entered, marked, the last one last: whoever guesses elsewhere takes nothing from
+    /// there.
+    #[serde(default)]
+    pub(crate) entered_from: Vec<Mark>,
 }
 
 impl Record for EmailCode {

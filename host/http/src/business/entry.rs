@@ -51,8 +51,13 @@ async fn in_even_time<T>(work: impl Future<Output = T>) -> T {
     security(()),
     responses((status = 202, description = "A code is on its way", body = CodeSent))
 )]
-pub(super) async fn sign_up(State(app): State<Arc<App>>, Json(body): Json<SignUpRequest>) -> Result<Response, Refusal> {
-    let sent = in_even_time(app.onboarding.accounts.sign_up(&body.email, &body.business_name)).await?;
+pub(super) async fn sign_up(
+    State(app): State<Arc<App>>,
+    stranger: Stranger,
+    Json(body): Json<SignUpRequest>,
+) -> Result<Response, Refusal> {
+    let accounts = &app.onboarding.accounts;
+    let sent = in_even_time(accounts.sign_up(&body.email, &body.business_name, &stranger.network())).await?;
     wire::json(StatusCode::ACCEPTED, &CodeSent::from(sent), wire::SMALL_BYTES)
 }
 
@@ -65,14 +70,19 @@ pub(super) async fn sign_up(State(app): State<Arc<App>>, Json(body): Json<SignUp
     security(()),
     responses((status = 202, description = "A code is on its way, if an account has the address", body = CodeSent))
 )]
-pub(super) async fn sign_in(State(app): State<Arc<App>>, Json(body): Json<SignInRequest>) -> Result<Response, Refusal> {
-    let sent = in_even_time(app.onboarding.accounts.sign_in(&body.email)).await?;
+pub(super) async fn sign_in(
+    State(app): State<Arc<App>>,
+    stranger: Stranger,
+    Json(body): Json<SignInRequest>,
+) -> Result<Response, Refusal> {
+    let sent = in_even_time(app.onboarding.accounts.sign_in(&body.email, &stranger.network())).await?;
     wire::json(StatusCode::ACCEPTED, &CodeSent::from(sent), wire::SMALL_BYTES)
 }
 
 /// Takes the code of a sign-up or a sign-in, and gives a token of the account.
 ///
-/// A code is good once, for ten minutes, five tries from one network and ten from all.
+/// A code is good once, for ten minutes, five tries from one network and ten from all that have not
+/// entered the account before.
 #[utoipa::path(
     post, path = "/api/v1/business/sign-up/verify", tag = "business",
     request_body = VerifyRequest,

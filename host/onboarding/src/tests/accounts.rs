@@ -2,7 +2,7 @@ use futures_executor::block_on;
 
 use super::world::{World, actor};
 use crate::OnboardingError;
-use crate::accounts::{CODE_TRIES_ALL_MAX, CODE_TRIES_MAX, CODE_TTL_MS, CODES_PER_WINDOW_MAX, CODES_WINDOW_MS};
+use crate::accounts::{CODE_TRIES_ALL_MAX, CODE_TRIES_MAX, CODE_TTL_MS, CODES_PER_WINDOW_MAX, CODES_WINDOW_MS, ENTERED_FROM_MAX};
 use intent_gateway_testing::mail::code_in;
 
 const EMAIL: &str = "ops@coolcar.example";
@@ -22,7 +22,7 @@ fn wrong(code: &str) -> String {
 #[test]
 fn a_code_opens_an_account_once() {
     let world = World::new();
-    let sent = block_on(world.onboarding.accounts.sign_up(" Ops@CoolCar.example ", "CoolCar")).expect("sent");
+    let sent = block_on(world.onboarding.accounts.sign_up(" Ops@CoolCar.example ", "CoolCar", HERE)).expect("sent");
     assert_eq!(sent.email, EMAIL);
     let code = world.mailed_code();
     let entered = block_on(world.onboarding.accounts.verify(EMAIL, &code, HERE)).expect("right");
@@ -32,7 +32,7 @@ fn a_code_opens_an_account_once() {
     assert_eq!(world.actions(), ["account.opened"]);
     assert!(!world.store.everything().contains(&code), "the code is kept nowhere in plain");
 
-    block_on(world.onboarding.accounts.sign_in(EMAIL)).expect("sent");
+    block_on(world.onboarding.accounts.sign_in(EMAIL, HERE)).expect("sent");
     let again = block_on(world.onboarding.accounts.verify(EMAIL, &world.mailed_code(), HERE)).expect("right");
     assert!(!again.created);
     assert_eq!(again.account.id, entered.account.id);
@@ -42,7 +42,7 @@ fn a_code_opens_an_account_once() {
 fn signing_up_twice_enters_the_account_that_is_there() {
     let world = World::new();
     let account = world.account();
-    block_on(world.onboarding.accounts.sign_up(EMAIL, "Somebody else")).expect("sent, whoever asks");
+    block_on(world.onboarding.accounts.sign_up(EMAIL, "Somebody else", HERE)).expect("sent, whoever asks");
     let entered = block_on(world.onboarding.accounts.verify(EMAIL, &world.mailed_code(), HERE)).expect("right");
     assert_eq!((entered.account.id, entered.account.business_name.as_str()), (account, "CoolCar"));
 }
@@ -50,14 +50,14 @@ fn signing_up_twice_enters_the_account_that_is_there() {
 #[test]
 fn a_code_bears_so_many_tries_and_no_more() {
     let world = World::new();
-    block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar")).expect("sent");
+    block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar", HERE)).expect("sent");
     let code = world.mailed_code();
     for _ in 1..CODE_TRIES_MAX {
         assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, &wrong(&code), HERE))));
     }
     block_on(world.onboarding.accounts.verify(EMAIL, &code, HERE)).expect("the last try is right");
 
-    block_on(world.onboarding.accounts.sign_in(EMAIL)).expect("sent");
+    block_on(world.onboarding.accounts.sign_in(EMAIL, HERE)).expect("sent");
     let code = world.mailed_code();
     for _ in 0..CODE_TRIES_MAX {
         assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, &wrong(&code), HERE))));
@@ -68,11 +68,11 @@ fn a_code_bears_so_many_tries_and_no_more() {
 #[test]
 fn a_code_gets_old() {
     let world = World::new();
-    block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar")).expect("sent");
+    block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar", HERE)).expect("sent");
     let code = world.mailed_code();
     world.pass_ms(CODE_TTL_MS);
     assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, &code, HERE))));
-    block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar")).expect("sent");
+    block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar", HERE)).expect("sent");
     let code = world.mailed_code();
     world.pass_ms(CODE_TTL_MS - 1);
     block_on(world.onboarding.accounts.verify(EMAIL, &code, HERE)).expect("just in time");
@@ -81,9 +81,9 @@ fn a_code_gets_old() {
 #[test]
 fn a_newer_code_replaces_the_one_before() {
     let world = World::new();
-    block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar")).expect("sent");
+    block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar", HERE)).expect("sent");
     let first = world.mailed_code();
-    block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar")).expect("sent");
+    block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar", HERE)).expect("sent");
     let second = world.mailed_code();
     assert_ne!(first, second);
     assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, &first, HERE))));
@@ -97,7 +97,7 @@ fn whoever_asks_again_and_again_locks_nobody_out_known_or_not() {
         if known {
             world.account();
         }
-        let ask = || block_on(world.onboarding.accounts.sign_in(EMAIL));
+        let ask = || block_on(world.onboarding.accounts.sign_in(EMAIL, HERE));
         for _ in 0..CODES_PER_WINDOW_MAX {
             ask().expect("sent");
             world.pass_ms(1_000);
@@ -127,11 +127,12 @@ fn codes_come_one_at_a_time_once_there_were_many() {
         if known {
             world.account();
         }
-        let ask = || block_on(world.onboarding.accounts.sign_in(EMAIL));
+        // From where nobody has entered the account.
+        let ask = || block_on(world.onboarding.accounts.sign_in(EMAIL, "203.0.113.5"));
         (0..CODES_PER_WINDOW_MAX).for_each(|_| drop(ask().expect("sent")));
         // From two networks, so that no try is left.
         for number in 0..CODE_TRIES_ALL_MAX {
-            let network = if number < CODE_TRIES_MAX { HERE } else { "198.51.100.7" };
+            let network = if number < CODE_TRIES_MAX { "198.51.100.8" } else { "198.51.100.7" };
             assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, "no code", network))));
         }
         world.pass_ms(1_000);
@@ -147,7 +148,7 @@ fn codes_come_one_at_a_time_once_there_were_many() {
 #[test]
 fn who_guesses_takes_nobody_elses_tries() {
     let world = World::new();
-    block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar")).expect("sent");
+    block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar", HERE)).expect("sent");
     let code = world.mailed_code();
     for _ in 0..CODE_TRIES_MAX {
         assert!(refused(block_on(world.onboarding.accounts.verify(EMAIL, &wrong(&code), "198.51.100.7"))));
@@ -157,12 +158,73 @@ fn who_guesses_takes_nobody_elses_tries() {
 }
 
 #[test]
+fn who_guesses_elsewhere_keeps_nobody_out_who_has_entered_from_here() {
+    const ELSEWHERE: [&str; 2] = ["198.51.100.7", "198.51.100.8"];
+    let world = World::new();
+    world.account();
+    let accounts = &world.onboarding.accounts;
+    let enter = |code: &str, network| block_on(accounts.verify(EMAIL, code, network));
+    block_on(accounts.sign_in(EMAIL, HERE)).expect("sent");
+    enter(&world.mailed_code(), HERE).expect("entered from here");
+    // Strangers use up one code after the other until the next has to wait.
+    let mut code = String::new();
+    for _ in 0..CODES_PER_WINDOW_MAX {
+        block_on(accounts.sign_in(EMAIL, ELSEWHERE[0])).expect("sent");
+        code = world.mailed_code();
+        for network in ELSEWHERE {
+            (0..CODE_TRIES_MAX).for_each(|_| assert!(refused(enter(&wrong(&code), network))));
+        }
+        assert!(refused(enter(&code, ELSEWHERE[0])));
+    }
+    world.mails();
+    for network in ["203.0.113.9", ELSEWHERE[0]] {
+        assert!(refused(enter(&code, network)), "no try is left for whoever is not known");
+        let waits = block_on(accounts.sign_in(EMAIL, network));
+        assert!(matches!(waits, Err(OnboardingError::TooMany(_))), "{waits:?}");
+    }
+    block_on(accounts.sign_in(EMAIL, HERE)).expect("the code in the mailbox is good here");
+    assert!(world.mails().is_empty(), "it is the one that was sent");
+    for _ in 1..CODE_TRIES_MAX {
+        assert!(refused(enter(&wrong(&code), HERE)));
+    }
+    enter(&code, HERE).expect("five tries from here, whatever others do");
+}
+
+#[test]
+fn the_last_networks_that_entered_are_known_and_guessing_makes_none_known() {
+    let world = World::new();
+    world.account();
+    let accounts = &world.onboarding.accounts;
+    let known = |network: &str| {
+        block_on(accounts.sign_in(EMAIL, network)).expect("sent");
+        let code = world.mailed_code();
+        for stranger in ["198.51.100.7", "198.51.100.8"] {
+            (0..CODE_TRIES_MAX).for_each(|_| drop(block_on(accounts.verify(EMAIL, &wrong(&code), stranger))));
+        }
+        let entered = block_on(accounts.verify(EMAIL, &code, network)).is_ok();
+        world.pass_ms(CODES_WINDOW_MS);
+        block_on(accounts.forget_codes()).expect("forgotten");
+        entered
+    };
+    let enter = |network: &str| {
+        block_on(accounts.sign_in(EMAIL, network)).expect("sent");
+        block_on(accounts.verify(EMAIL, &world.mailed_code(), network)).expect("right");
+        world.pass_ms(CODES_WINDOW_MS);
+    };
+    assert!(!known("203.0.113.1"));
+    let networks = ["203.0.113.1", "203.0.113.2", "203.0.113.3", "203.0.113.4"];
+    networks.iter().for_each(|network| enter(network));
+    assert_eq!((networks.map(known), ENTERED_FROM_MAX), ([false, true, true, true], 3));
+    assert!(!known("198.51.100.7"));
+}
+
+#[test]
 fn a_code_that_went_to_nobody_keeps_nobody_from_signing_up() {
     let world = World::new();
-    (0..10).for_each(|_| drop(block_on(world.onboarding.accounts.sign_in(EMAIL)).expect("answered")));
-    block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar")).expect("sent");
+    (0..10).for_each(|_| drop(block_on(world.onboarding.accounts.sign_in(EMAIL, HERE)).expect("answered")));
+    block_on(world.onboarding.accounts.sign_up(EMAIL, "CoolCar", HERE)).expect("sent");
     let code = world.mailed_code();
-    block_on(world.onboarding.accounts.sign_in(EMAIL)).expect("answered");
+    block_on(world.onboarding.accounts.sign_in(EMAIL, HERE)).expect("answered");
     block_on(world.onboarding.accounts.verify(EMAIL, &code, HERE)).expect("right");
 }
 
@@ -176,10 +238,10 @@ fn the_store_has_the_same_work_with_known_and_unknown_addresses_and_clients() {
         step();
         world.store.take_work()
     };
-    let asking = |email: &str| counted(&|| drop(block_on(world.onboarding.accounts.sign_in(email)).expect("sent")));
+    let asking = |email: &str| counted(&|| drop(block_on(world.onboarding.accounts.sign_in(email, HERE)).expect("sent")));
     assert_eq!(asking(EMAIL), asking("nobody@coolcar.example"));
     let signing_up =
-        |email: &str| counted(&|| drop(block_on(world.onboarding.accounts.sign_up(email, "CoolCar")).expect("sent")));
+        |email: &str| counted(&|| drop(block_on(world.onboarding.accounts.sign_up(email, "CoolCar", HERE)).expect("sent")));
     assert_eq!(signing_up(EMAIL), signing_up("another@coolcar.example"));
     let entering = |client_id: &str| {
         counted(&|| assert!(refused(block_on(world.onboarding.credentials.authenticate(client_id, "wrong")))))
@@ -191,7 +253,7 @@ fn the_store_has_the_same_work_with_known_and_unknown_addresses_and_clients() {
 #[test]
 fn nobody_learns_whether_an_address_has_an_account() {
     let world = World::new();
-    let sent = block_on(world.onboarding.accounts.sign_in("nobody@coolcar.example")).expect("answered as any other");
+    let sent = block_on(world.onboarding.accounts.sign_in("nobody@coolcar.example", HERE)).expect("answered as any other");
     assert_eq!(sent.email, "nobody@coolcar.example");
     assert!(world.mails().is_empty());
     for code in ["000000", "", "abc"] {
@@ -205,7 +267,7 @@ fn nobody_learns_whether_an_address_has_an_account() {
 fn addresses_and_names_are_checked() {
     let world = World::new();
     for (email, name) in [("ops", "CoolCar"), ("ops@gmail.com", "CoolCar"), (EMAIL, " "), (EMAIL, &"x".repeat(201))] {
-        let refused = block_on(world.onboarding.accounts.sign_up(email, name));
+        let refused = block_on(world.onboarding.accounts.sign_up(email, name, HERE));
         assert!(matches!(refused, Err(OnboardingError::Refused(_))), "{email} {name} {refused:?}");
     }
     assert!(world.mails().is_empty());
@@ -214,7 +276,7 @@ fn addresses_and_names_are_checked() {
 #[test]
 fn codes_that_are_over_are_forgotten() {
     let world = World::new();
-    block_on(world.onboarding.accounts.sign_in("nobody@coolcar.example")).expect("answered");
+    block_on(world.onboarding.accounts.sign_in("nobody@coolcar.example", HERE)).expect("answered");
     block_on(world.onboarding.accounts.forget_codes()).expect("the store works");
     assert!(world.store.everything().contains("nobody@coolcar.example"));
     world.pass_ms(CODES_WINDOW_MS);

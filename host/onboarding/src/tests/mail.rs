@@ -7,7 +7,7 @@ use intent_gateway_domain::mail::MailError;
 #[test]
 fn a_mail_that_cannot_go_is_tried_again_later() {
     let world = World::new();
-    block_on(world.onboarding.accounts.sign_up("ops@coolcar.example", "CoolCar")).expect("sent");
+    block_on(world.onboarding.accounts.sign_up("ops@coolcar.example", "CoolCar", "192.0.2.1")).expect("sent");
     world.outside.letters.refuse(MailError::Temporary("greylisted".to_owned()));
     assert!(world.mails().is_empty());
     world.outside.letters.accept();
@@ -21,7 +21,7 @@ fn a_mail_that_cannot_go_is_tried_again_later() {
 #[test]
 fn a_mail_that_is_refused_for_good_is_given_up() {
     let world = World::new();
-    block_on(world.onboarding.accounts.sign_up("ops@coolcar.example", "CoolCar")).expect("sent");
+    block_on(world.onboarding.accounts.sign_up("ops@coolcar.example", "CoolCar", "192.0.2.1")).expect("sent");
     world.outside.letters.refuse(MailError::Permanent("no such user".to_owned()));
     assert!(world.mails().is_empty());
     world.outside.letters.accept();
@@ -32,7 +32,7 @@ fn a_mail_that_is_refused_for_good_is_given_up() {
 #[test]
 fn a_mail_is_given_up_in_the_end() {
     let world = World::new();
-    block_on(world.onboarding.accounts.sign_up("ops@coolcar.example", "CoolCar")).expect("sent");
+    block_on(world.onboarding.accounts.sign_up("ops@coolcar.example", "CoolCar", "192.0.2.1")).expect("sent");
     world.outside.letters.refuse(MailError::Temporary("down".to_owned()));
     let mut tries = 0;
     while block_on(world.onboarding.postman.deliver()).expect("the store works") > 0 {

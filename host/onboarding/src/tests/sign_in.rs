@@ -46,7 +46,7 @@ impl World {
     fn registered(&self, name: &str) -> PartnerId {
         self.mails();
         let email = format!("ops@{name}.example");
-        block_on(self.onboarding.accounts.sign_up(&email, name)).expect("sent");
+        block_on(self.onboarding.accounts.sign_up(&email, name, "192.0.2.1")).expect("sent");
         let code = self.mailed_code();
         let account = block_on(self.onboarding.accounts.verify(&email, &code, "192.0.2.1")).expect("right").account.id;
         let asked = asked_by("partner");

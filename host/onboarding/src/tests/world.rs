@@ -193,7 +193,7 @@ impl World {
 
     /// An account that has just been opened.
     pub(super) fn account(&self) -> PartnerId {
-        block_on(self.onboarding.accounts.sign_up("ops@coolcar.example", "CoolCar")).expect("sent");
+        block_on(self.onboarding.accounts.sign_up("ops@coolcar.example", "CoolCar", "192.0.2.1")).expect("sent");
         let code = self.mailed_code();
         block_on(self.onboarding.accounts.verify("ops@coolcar.example", &code, "192.0.2.1")).expect("right").account.id
     }
